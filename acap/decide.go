@@ -1,0 +1,372 @@
+package acap
+
+// verdict is a small set of statements: those that decide a usage of a resource. Up to four stand in place, so that deciding
+// does not allocate.
+type verdict struct {
+	n    int
+	few  [4]*statement
+	more []*statement
+	caps *restraint // conventional caps that bind beside them
+}
+
+func (v *verdict) add(s *statement) {
+	if v.n < len(v.few) {
+		v.few[v.n] = s
+	} else {
+		v.more = append(v.more, s)
+	}
+	v.n++
+}
+
+func (v *verdict) at(i int) *statement {
+	if i < len(v.few) {
+		return v.few[i]
+	}
+	return v.more[i-len(v.few)]
+}
+
+func (v *verdict) has(s *statement) bool {
+	for i := range v.n {
+		if v.at(i) == s {
+			return true
+		}
+	}
+	return false
+}
+
+// keep drops the statements for which ok is false.
+func (v *verdict) keep(ok func(*statement) bool) {
+	old := *v
+	v.n, v.more = 0, nil
+	for i := range old.n {
+		if s := old.at(i); ok(s) {
+			v.add(s)
+		}
+	}
+}
+
+// prohibition gives the first prohibition in the order of appearance, nil if there is none.
+func (v *verdict) prohibition() *statement {
+	for i := range v.n {
+		if s := v.at(i); !s.allow {
+			return s
+		}
+	}
+	return nil
+}
+
+func (v *verdict) permission() *statement {
+	for i := range v.n {
+		if s := v.at(i); s.allow {
+			return s
+		}
+	}
+	return nil
+}
+
+// Decide answers for one usage of one resource (the order of evaluation is in the package comment). Facts and target are not
+// looked at: a limit that they do not meet is found by Decision.At. A nil Policy refuses.
+func (p *Policy) Decide(u Usage, r Resource) Decision {
+	k := u.kind()
+	if p == nil || k == noKind {
+		return Decision{Usage: u, Reason: Unavailable, Note: "no policy is known"}
+	}
+	if p.byPurpose != nil {
+		return p.common(func(q *Policy) Decision { return q.Decide(u, r) }, k)
+	}
+	if p.refusal != nil {
+		d := *p.refusal
+		d.Usage = u
+		return d
+	}
+	if p.own != nil {
+		if d, barred := p.own.barred(k); barred {
+			d.Usage = u
+			return d
+		}
+	}
+	d := p.settle(k, r)
+	if k == kCrawl {
+		d = p.conventional(d, r)
+	}
+	if p.own != nil {
+		d = p.own.restrain(d, k)
+	}
+	return d
+}
+
+// common is the answer for several purposes: crawl if any purpose may, all else only if all may (X11); the limits of all bind (X78).
+func (p *Policy) common(decide func(*Policy) Decision, k kind) Decision {
+	var out Decision
+	for i, q := range p.byPurpose {
+		d := decide(q)
+		switch {
+		case i == 0:
+			out = d
+		case k == kCrawl && d.Allowed && !out.Allowed, k != kCrawl && !d.Allowed && out.Allowed:
+			out = d
+		case d.Allowed && out.Allowed:
+			if out.Because == nil {
+				out.Reason, out.Because = d.Reason, d.Because
+			}
+			for j := range d.fields.n {
+				if s := d.fields.at(j); !out.fields.has(s) {
+					out.fields.add(s)
+				}
+			}
+			out.fields.caps = out.fields.caps.with(d.fields.caps)
+		}
+	}
+	return out
+}
+
+// settle decides by the ACAP fields of the origin and of the page.
+func (p *Policy) settle(k kind, r Resource) Decision {
+	d, starred := p.settleBy(k, r, false)
+	if !starred || !d.Allowed {
+		return d
+	}
+	rooted, _ := p.settleBy(k, r, true) // F03, X34: permit only if both comparisons permit; the limits of both bind
+	if !rooted.Allowed {
+		rooted.Reason = ByConflict
+		return rooted
+	}
+	for i := range rooted.fields.n {
+		if s := rooted.fields.at(i); !d.fields.has(s) {
+			d.fields.add(s)
+		}
+	}
+	return d
+}
+
+// settleBy decides with patterns compared as written, or rooted; starred says whether that can make a difference.
+func (p *Policy) settleBy(k kind, r Resource, rooted bool) (d Decision, starred bool) {
+	specific, starred := p.prevailing(k, r, rooted)
+	var general verdict
+	if k.derived() {
+		var s bool
+		general, s = p.prevailing(kPresent, r, rooted)
+		starred = starred || s
+	}
+	switch {
+	case specific.n == 0 && general.n == 0:
+		return p.unsaid(k, r), starred
+	case specific.n == 0:
+		d = conclude(k, general)
+	case specific.prohibition() != nil || !k.derived():
+		d = conclude(k, specific) // F17: a specific prohibition always stands
+	default:
+		d = p.meet(k, specific, general, rooted)
+	}
+	return formed(d, k), starred
+}
+
+// meet lets a specific permission meet what is said about present (F17, F18). A general prohibition stands where its pattern is
+// narrower than, or incomparable with, that of every specific permission (X43), or where it covers everything (X35).
+func (p *Policy) meet(k kind, specific, general verdict, rooted bool) Decision {
+	for i := range general.n {
+		g := general.at(i)
+		if g.allow {
+			continue
+		}
+		beaten := false
+		for j := range specific.n {
+			s := specific.at(j)
+			switch rel := p.compare(s, g, rooted); {
+			case g.all:
+			case s.page && !g.page && s.rank()|g.rank() != s.rank(): // N02: a generic page permission never reverses a named prohibition
+			case rel == narrower || rel == identical:
+				beaten = true
+			}
+		}
+		if !beaten {
+			return refusal(k, g)
+		}
+	}
+	for i := range general.n {
+		if g := general.at(i); g.allow { // F18
+			specific.add(g)
+		}
+	}
+	return conclude(k, specific)
+}
+
+// compare says how the scope of a relates to that of b; a page speaks of itself alone, the narrowest scope there is (P2 2.2.8 note).
+func (p *Policy) compare(a, b *statement, rooted bool) scope {
+	switch {
+	case a.page && b.page:
+		return identical
+	case a.page:
+		return narrower
+	case b.page:
+		return broader
+	case a.all || b.all:
+		return undetermined
+	case rooted:
+		return compareScope(a.pattern.rooted, b.pattern.rooted, p.crawler.Strict)
+	}
+	return compareScope(a.pattern.raw, b.pattern.raw, p.crawler.Strict)
+}
+
+// prevailing gives the statements of one exact usage type that are left after overriding (C02-C04), narrowest scope (F07) and,
+// on a page, its own statements (N02, N03).
+func (p *Policy) prevailing(k kind, r Resource, rooted bool) (v verdict, starred bool) {
+	var ranks [4]bool
+	for _, s := range p.by[k] {
+		if !s.beyond && s.covers(r.path) {
+			ranks[s.rank()] = true
+		}
+	}
+	for _, s := range p.by[k] {
+		if s.beyond || overridden(s.rank(), ranks) || !s.covers(r.path) {
+			continue
+		}
+		starred = starred || s.pattern != nil && s.pattern.raw[0] == '*'
+		dominated := false
+		for i := 0; i < v.n && !dominated; i++ {
+			dominated = !s.all && p.compare(v.at(i), s, rooted) == narrower
+		}
+		if dominated {
+			continue
+		}
+		if v.n > 0 {
+			v.keep(func(t *statement) bool { return t.all || p.compare(s, t, rooted) != narrower })
+		}
+		v.add(s)
+	}
+	if p.own != nil && len(p.own.by[k]) > 0 {
+		v = p.own.meet(k, v)
+	}
+	return v, starred
+}
+
+// overridden says whether a statement of that rank yields to one at least as specific in addressee and in purpose, and more so
+// in one (C03).
+func overridden(rank uint8, present [4]bool) bool {
+	for other := range uint8(4) {
+		if present[other] && other != rank && other&rank == rank {
+			return true
+		}
+	}
+	return false
+}
+
+// unsaid answers where nothing speaks of the usage: disallow-other (F19), else permitted (F21). allow-other never lifts it (X38).
+func (p *Policy) unsaid(k kind, r Resource) Decision {
+	d := Decision{Usage: k.usage(), Allowed: true, Reason: ByDefault}
+	if k == kOther {
+		for _, s := range p.by[kOther] {
+			if s.beyond && s.covers(r.path) { // L05
+				return refusal(k, s)
+			}
+		}
+		return d
+	}
+	for _, s := range p.by[kOther] {
+		if !s.allow && !s.beyond && s.covers(r.path) {
+			return Decision{Usage: d.Usage, Reason: ByOther, Because: s.field}
+		}
+	}
+	if p.own != nil && k != kCrawl { // X68
+		for _, s := range p.own.by[kOther] {
+			if !s.allow && !s.beyond {
+				return Decision{Usage: d.Usage, Reason: ByOther, Because: s.field}
+			}
+		}
+	}
+	return d
+}
+
+// conclude turns the prevailing statements into a decision: all permissions permit, with the limits of all (F15); anything else
+// prohibits (P1 2.4.6).
+func conclude(k kind, v verdict) Decision {
+	no := v.prohibition()
+	if no == nil {
+		return Decision{Usage: k.usage(), Allowed: true, Reason: ByPermission, Because: v.at(0).field, fields: v}
+	}
+	d := refusal(k, no)
+	if v.permission() != nil {
+		d.Reason = ByConflict
+	}
+	return d
+}
+
+func refusal(k kind, s *statement) Decision {
+	d := Decision{Usage: k.usage(), Reason: ByProhibition, Because: s.field}
+	if s.fell {
+		d.Reason = ByFallback
+	}
+	return d
+}
+
+// formed looks at limits that no reader and no clock can change.
+func formed(d Decision, k kind) Decision {
+	if !d.Allowed {
+		return d
+	}
+	var required, prohibited bool
+	for i := range d.fields.n {
+		s := d.fields.at(i)
+		if s.elsewhere { // M03
+			return Decision{Usage: d.Usage, Reason: ByLocation, Because: s.field, Note: "the page is not where the permission says"}
+		}
+		if s.limits == nil {
+			continue
+		}
+		l := s.limits
+		note := ""
+		switch k {
+		case kOriginal, kCurrentCopy, kOldCopy:
+			if l.mustUse != nil { // I09
+				note = "this form cannot be made from a substitute"
+			}
+		case kThumbnail, kOldThumbnail: // K02, X28
+			if anyOf(l.mods, "any", "style", "appearance", "format", "content") {
+				note = "a thumbnail changes what may not be changed"
+			}
+		case kSnippet, kOldSnippet:
+			if anyOf(l.mods, "any", "content", "structure") {
+				note = "a snippet changes what may not be changed"
+			}
+		}
+		if k == kOriginal || k == kCurrentCopy || k == kOldCopy {
+			required = required || anyOf(l.required, withinUser)
+			prohibited = prohibited || anyOf(l.prohibited, withinUser)
+			if required && prohibited { // K03
+				note = "the same context is required and prohibited"
+			}
+		}
+		if note != "" {
+			return Decision{Usage: d.Usage, Reason: ByProhibition, Because: s.field, Note: note}
+		}
+	}
+	if k == kOther { // X38
+		d.Allowed, d.Reason, d.Note = false, Unfulfillable, "no field alone permits other usages; ask where it refers to"
+	}
+	return d
+}
+
+func anyOf(have []string, wanted ...string) bool {
+	for _, h := range have {
+		if contains(wanted, h) {
+			return true
+		}
+	}
+	return false
+}
+
+// conventional adds RFC 9309: both layers must allow (O05).
+func (p *Policy) conventional(d Decision, r Resource) Decision {
+	if len(p.rules) == 0 || !d.Allowed || r.rep == "/robots.txt" { // RFC 9309 2.2.2
+		return d
+	}
+	rule := judge(p.rules, r.rep)
+	switch {
+	case rule == nil:
+	case !rule.allow:
+		return Decision{Usage: Crawl, Reason: Conventional, Because: rule.field}
+	case d.Reason == ByDefault:
+		d.Reason, d.Because = Conventional, rule.field
+	}
+	return d
+}

@@ -1,0 +1,258 @@
+package acap
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+)
+
+// latest is the last time that RFC 3339 can write; limits beyond it end there (X26).
+var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
+
+// binds says whether a qualifier of s still says something about k: what is said about present binds a form as far as it can
+// apply to it (F18, X44, I09, J07, K04).
+func (s *statement) binds(name string, k kind) bool {
+	switch name {
+	case "max-length":
+		return snippets.has(k)
+	case "must-use-resource":
+		return k == kIndex || k == kPresent || derivable.has(k)
+	case "prohibited-modification", "context":
+		return wholes.has(k)
+	}
+	return true
+}
+
+// Limits gives what still binds a permitted usage under the given facts; nothing for a refused one, but where to ask (X38).
+func (d Decision) Limits(f Facts) Limits {
+	var l Limits
+	k := d.Usage.kind()
+	for _, s := range d.bound() {
+		r := s.limits
+		if k == kOther {
+			for _, ref := range r.usageRefs {
+				l.UsageRef = appendNew(l.UsageRef, ref.Value)
+			}
+		}
+		if !d.Allowed {
+			continue
+		}
+		if until, ok := s.until(k, f); ok {
+			l.end(until)
+		}
+		l.UntilRecrawled = l.UntilRecrawled || r.recrawled
+		if s.binds("max-length", k) {
+			l.MaxChars, l.MaxWords = smaller(l.MaxChars, r.maxChars), smaller(l.MaxWords, r.maxWords)
+		}
+		if r.mustUse != nil && s.binds("must-use-resource", k) {
+			l.MustUse = appendNew(l.MustUse, r.mustUse.Value)
+		}
+		for _, m := range r.mustInclude {
+			if m.demandedOf(k) {
+				l.MustInclude = appendNew(l.MustInclude, m.Value)
+			}
+		}
+		if s.binds("prohibited-modification", k) {
+			for _, m := range r.mods {
+				l.ProhibitedModification = appendNew(l.ProhibitedModification, m)
+			}
+		}
+		if s.binds("context", k) {
+			for _, c := range r.prohibited {
+				l.ProhibitedContext = appendNew(l.ProhibitedContext, c)
+			}
+			for _, c := range r.required {
+				l.RequiredContext = appendNew(l.RequiredContext, c)
+			}
+		}
+		for _, c := range r.targets {
+			l.Target = appendNew(l.Target, c.text)
+		}
+		for _, loc := range r.locations {
+			l.Location = appendNew(l.Location, loc.text)
+		}
+	}
+	if c := d.fields.caps; c != nil && d.Allowed {
+		if snippets.has(k) {
+			l.MaxChars = smaller(l.MaxChars, c.maxChars)
+		}
+		if c.untilField != nil && endsByTag(k) {
+			l.end(c.until)
+		}
+	}
+	return l
+}
+
+// bound gives the statements with limits behind a decision, in the order of appearance.
+func (d Decision) bound() []*statement {
+	var out []*statement
+	for i := range d.fields.n {
+		if s := d.fields.at(i); s.limits != nil {
+			out = append(out, s)
+		}
+	}
+	order := map[Source]int{Robots: 0, Referred: 1, Meta: 2, Class: 3, Header: 4}
+	sort.SliceStable(out, func(i, j int) bool {
+		a, b := out[i].field, out[j].field
+		if a.Source != b.Source {
+			return order[a.Source] < order[b.Source]
+		}
+		return a.URL == b.URL && a.Line < b.Line
+	})
+	return out
+}
+
+func endsByTag(k kind) bool { return k == kIndex || presents.has(k) }
+
+func (l *Limits) end(t time.Time) {
+	t = t.UTC()
+	if t.After(latest) {
+		t = latest
+	}
+	if l.Until.IsZero() || t.Before(l.Until) {
+		l.Until = t
+	}
+}
+
+func smaller(a, b *int) *int {
+	if a == nil || b != nil && *b < *a {
+		return b
+	}
+	return a
+}
+
+// until gives the end of a statement's time limits (X03).
+func (s *statement) until(k kind, f Facts) (t time.Time, ok bool) {
+	r := s.limits
+	if r.hasUntil {
+		t, ok = r.until, true
+	}
+	if r.hasDays {
+		end := f.first(k).Add(time.Duration(min(r.days, 100_000)) * 24 * time.Hour)
+		if r.days > 100_000 {
+			end = latest
+		}
+		if !ok || end.Before(t) {
+			t, ok = end, true
+		}
+	}
+	return t, ok
+}
+
+// first is when a usage began: for presentation the earliest date known (H04); an absent date is now (X04).
+func (f Facts) first(k kind) time.Time {
+	var t time.Time
+	switch {
+	case k == kIndex:
+		t = f.FirstIndexed
+	case k == kPreserve:
+		t = f.FirstPreserved
+	case presents.has(k):
+		for _, at := range []time.Time{f.FirstCrawled, f.FirstIndexed, f.FirstPreserved, f.FirstPresented} {
+			if !at.IsZero() && (t.IsZero() || at.Before(t)) {
+				t = at
+			}
+		}
+	}
+	if t.IsZero() {
+		return f.Now
+	}
+	return t
+}
+
+// At looks at clock, history and reader: a limit that they do not meet makes the decision a refusal (F16, H09).
+func (d Decision) At(f Facts) Decision {
+	if !d.Allowed {
+		return d
+	}
+	k := d.Usage.kind()
+	for i := range d.fields.n {
+		s := d.fields.at(i)
+		if s.limits == nil {
+			continue
+		}
+		until, ok := s.until(k, f)
+		switch {
+		case ok && !f.Now.Before(until):
+			return Decision{Usage: d.Usage, Reason: ByExpiry, Because: s.field, Note: "since " + until.UTC().Format(time.RFC3339)}
+		case s.limits.recrawled && f.Recrawled:
+			return Decision{Usage: d.Usage, Reason: ByExpiry, Because: s.field, Note: "the resource has been re-crawled"}
+		}
+	}
+	if c := d.fields.caps; c != nil && c.untilField != nil && endsByTag(k) && !f.Now.Before(c.until) {
+		return Decision{Usage: d.Usage, Reason: ByExpiry, Because: c.untilField, Note: "since " + c.until.Format(time.RFC3339)}
+	}
+	for i := range d.fields.n {
+		s := d.fields.at(i)
+		if s.limits == nil || !presents.has(k) {
+			continue
+		}
+		for _, c := range s.limits.targets { // K12
+			if !c.met(f.Target) {
+				return Decision{Usage: d.Usage, Reason: ByTarget, Because: s.field, Note: "the reader does not meet " + c.text}
+			}
+		}
+	}
+	return d
+}
+
+// demandedOf says whether a part must be included in a form: an extract only where text is shown in part (P1 2.5.5.6, J07).
+func (r *Required) demandedOf(k kind) bool {
+	return presents.has(k) && (r.Role != "extract" || snippets.has(k) || k == kPresent)
+}
+
+// MustUse are the resources or parts the usage must be made from; with several, each field demands its own (P1 2.5.3.2).
+func (d Decision) MustUse() []*Required {
+	var out []*Required
+	k := d.Usage.kind()
+	for _, s := range d.bound() {
+		if s.limits.mustUse != nil && s.binds("must-use-resource", k) {
+			out = append(out, s.limits.mustUse)
+		}
+	}
+	return out
+}
+
+// MustInclude are the resources or parts that must be shown with the usage (P1 2.5.5.6).
+func (d Decision) MustInclude() []*Required {
+	var out []*Required
+	k := d.Usage.kind()
+	for _, s := range d.bound() {
+		for _, m := range s.limits.mustInclude {
+			if m.demandedOf(k) {
+				out = append(out, m)
+			}
+		}
+	}
+	return out
+}
+
+// UsageRefs are what permissions of other usages refer to (P1 2.5.6.1). None of them is ever fetched by itself (L02).
+func (d Decision) UsageRefs() []*Required {
+	var out []*Required
+	for _, s := range d.bound() {
+		out = append(out, s.limits.usageRefs...)
+	}
+	return out
+}
+
+// Why is one clause that names what decided: the file, the line and the field, or the rule.
+func (d Decision) Why() string {
+	what := map[Reason]string{
+		ByPermission: "permitted by", ByProhibition: "prohibited by", ByDefault: "nothing is said about it", ByOther: "prohibited by",
+		ByConflict: "permissions and prohibitions of undetermined scope meet in", ByFallback: "a field that cannot be interpreted fully prohibits it:",
+		ByExpiry: "its time limit has passed:", ByLocation: "the page is not where its permission says:", ByTarget: "the reader does not meet a condition of",
+		Conventional: "decided by", ByHeader: "restricted by", ByMeta: "restricted by", Unavailable: "its policy could not be read",
+		Unfulfillable: "what it requires cannot be had:",
+	}[d.Reason]
+	var parts []string
+	parts = append(parts, what)
+	if d.Because != nil {
+		parts = append(parts, d.Because.String())
+	}
+	if d.Note != "" {
+		parts = append(parts, fmt.Sprintf("(%s)", d.Note))
+	}
+	return strings.Join(parts, " ")
+}

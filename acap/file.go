@@ -1,0 +1,157 @@
+package acap
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// MaxSize is how much of a robots.txt is read, in bytes; the text is cut at a whole line (RFC 9309 2.5, A19).
+const MaxSize = 500 * 1024
+
+// File is a robots.txt, or a file that a permissions reference names, read into fields with positions. It speaks of no crawler
+// yet. It is immutable after Parse and safe for concurrent use.
+type File struct {
+	URL      string    // the name given to Parse
+	Findings []Finding // what its author should know, in the order of lines; more come with a Policy
+	Sitemaps []string  // Sitemap lines as written; they stand outside all records (O09)
+
+	source  Source
+	base    *url.URL // nil when URL is not an absolute URL
+	lines   []string // decoded text, for columns
+	version version
+	claimed version // what a ##ACAP comment says, or version (B09, strict variant)
+	ignore  bool    // ACAP-ignore-conventional-records is in effect (P1 2.10.1)
+	cut     bool    // longer than MaxSize: no permission counts (A19)
+	entries []*entry
+	records []*record
+	groups  []*group
+	actions []*request
+	usages  map[string]*definition
+	sets    map[string]*resourceSet
+}
+
+// entry is one permission or prohibition field as it was written, before any crawler's view of it.
+type entry struct {
+	field   *Field
+	allow   bool
+	usage   string   // lower case, without parentheses
+	local   bool     // (usage) names a local definition
+	tokens  []string // resource specification and qualifiers; qualifiers alone in META
+	record  *record  // nil: outside any ACAP record (A13)
+	sub     *subRecord
+	stray   bool // within a conventional record (C10)
+	suspect bool // a qualifier stands alone on a following line (A07)
+}
+
+// record is an ACAP record (P1 2.3).
+type record struct {
+	names      []string
+	any        bool // "*" is among the names
+	nobody     bool // only empty names (A15)
+	references []*Field
+	locators   []string // beside references
+}
+
+// subRecord is the head of a sub-record (P1 2.3.3).
+type subRecord struct{ purposes []*purpose }
+
+// request is an action request field (P1 2.6).
+type request struct {
+	field  *Field
+	action string
+	path   string
+	record *record
+	why    string // why it is refused; empty if it is not
+}
+
+// group is a conventional group (RFC 9309 2.2.1).
+type group struct {
+	agents []string
+	rules  []*rule
+	delay  time.Duration
+}
+
+// resourceSet is a resource set definition (P1 2.7.3): all of its definitions for prohibitions, the first for permissions (E03).
+type resourceSet struct {
+	first, all []string
+}
+
+// definition is a qualified or composite usage (P1 2.7.1, 2.7.2).
+type definition struct {
+	field     *Field
+	file      *File
+	composite bool
+	name      string
+	base      string   // standard usage of a qualified usage
+	tokens    []string // its qualifiers, or the parts of a composite
+	void      []*definition
+	late      bool
+	broken    string // why it is invalid in itself
+}
+
+// decode gives the text of a file: UTF-16 with a mark is converted, a UTF-8 mark dropped, other bytes are kept.
+func decode(src []byte) string {
+	if len(src) >= 2 && (src[0] == 0xff && src[1] == 0xfe || src[0] == 0xfe && src[1] == 0xff) {
+		little := src[0] == 0xff
+		var units []uint16
+		for i := 2; i+1 < len(src); i += 2 {
+			if little {
+				units = append(units, uint16(src[i])|uint16(src[i+1])<<8)
+			} else {
+				units = append(units, uint16(src[i+1])|uint16(src[i])<<8)
+			}
+		}
+		return string(utf16.Decode(units))
+	}
+	return strings.TrimPrefix(string(src), "\ufeff") // A17
+}
+
+// splitLines ends a line at CRLF, LF or CR, and at the end of the text (A01).
+func splitLines(s string) []string {
+	var lines []string
+	for s != "" {
+		i := strings.IndexAny(s, "\r\n")
+		if i < 0 {
+			return append(lines, s)
+		}
+		lines = append(lines, s[:i])
+		if s[i] == '\r' && i+1 < len(s) && s[i+1] == '\n' {
+			i++
+		}
+		s = s[i+1:]
+	}
+	return lines
+}
+
+// finding notes what is wrong with a field.
+func finding(f *Field, code string, sev Severity, hint, format string, args ...any) Finding {
+	return Finding{Code: code, Severity: sev, Source: f.Source, URL: f.URL, Line: f.Line, Column: f.Column,
+		Message: fmt.Sprintf(format, args...), Hint: hint}
+}
+
+func (f *File) report(field *Field, code string, sev Severity, hint, format string, args ...any) {
+	f.Findings = append(f.Findings, finding(field, code, sev, hint, format, args...))
+}
+
+// column counts characters, from 1.
+func column(line string, offset int) int {
+	return utf8.RuneCountInString(line[:min(offset, len(line))]) + 1
+}
+
+// Line gives the text of line n, from 1, for a caret under a field; it is empty beyond the end.
+func (f *File) Line(n int) string {
+	if f == nil || n < 1 || n > len(f.lines) {
+		return ""
+	}
+	return f.lines[n-1]
+}
+
+// Version is the ACAP version in effect, "" when none is declared (P1 2.8).
+func (f *File) Version() string { return f.version.String() }
+
+// IgnoreConventional reports whether ACAP-ignore-conventional-records is in effect (P1 2.10.1).
+func (f *File) IgnoreConventional() bool { return f.ignore }

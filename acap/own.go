@@ -1,0 +1,37 @@
+package acap
+
+// Own is what one resource says of itself, as raw text: META tags of the head, robots headers of the response and
+// class tokens on elements (P2 2.2). It is plain data, so that it can be kept with what is held (H11).
+type Own struct {
+	URL   string // where the resource was found, after redirects (M05)
+	Tags  []Tag  `json:",omitempty"`
+	Marks []Mark `json:",omitempty"`
+}
+
+// Tag is one META tag of the head (Source Meta), or one line of an X-Robots-Tag or Robots-Tag header (Source Header).
+type Tag struct {
+	Source  Source
+	Name    string // META name, or the header's name
+	Content string
+	Line    int
+	Column  int
+}
+
+// Mark is one class token of an element that starts with "the-acap:" or "acap:" (P2 2.2.5).
+type Mark struct {
+	Token   string
+	Line    int
+	Column  int
+	Place   Place
+	Element int // the element's number in the page: marks of one element share it (X13)
+}
+
+// Place says what kind of element a mark stands on (N27).
+type Place string
+
+// Marks on HTML and in the head speak for the page, those on BODY for the whole body, others for their element.
+const (
+	OnElement Place = ""
+	OnBody    Place = "body"
+	OnHead    Place = "head"
+)

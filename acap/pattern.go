@@ -1,0 +1,268 @@
+package acap
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Resource is a URL prepared for matching: percent-normalised, without dot segments and fragment (F11, F12).
+// It is normalised once and asked many times.
+type Resource struct {
+	URL  string // normal form, as compared with location (M01)
+	path string // path and query, lower case: ACAP matching ignores case (F10)
+	rep  string // path and query in their own case: RFC 9309 2.2.2
+}
+
+// NewResource normalises u. A nil or opaque URL gives a resource at the root path.
+func NewResource(u *url.URL) Resource {
+	if u == nil {
+		return Resource{path: "/", rep: "/"}
+	}
+	path := removeDots(percentNormal(u.EscapedPath(), true))
+	if !strings.HasPrefix(path, "/") {
+		path = "/" + path
+	}
+	if u.RawQuery != "" || u.ForceQuery {
+		path += "?" + percentNormal(u.RawQuery, true)
+	}
+	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	if port := u.Port(); scheme == "http" && port == "80" || scheme == "https" && port == "443" {
+		host = strings.TrimSuffix(host, ":"+port)
+	}
+	return Resource{URL: scheme + "://" + strings.TrimSuffix(host, ":") + path, path: fold(path), rep: path}
+}
+
+// percentNormal decodes what needs no encoding, upper-cases the hexadecimal digits of the rest and encodes what a URI cannot
+// hold, so that two spellings of one path compare equal (RFC 3986 6.2.2, RFC 9309 2.2.2, F11). With literal, raw "*" and "$"
+// are folded into %2A and %24: on the side of a URL they are never wildcards (X33).
+func percentNormal(s string, literal bool) string {
+	i := 0
+	for i < len(s) && plain(s[i], literal) {
+		i++
+	}
+	if i == len(s) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s) + 8)
+	b.WriteString(s[:i])
+	for ; i < len(s); i++ {
+		c := s[i]
+		switch {
+		case c == '%' && i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2]):
+			d := unhex(s[i+1])<<4 | unhex(s[i+2])
+			if unreserved(d) {
+				b.WriteByte(d)
+			} else {
+				writeEscape(&b, d)
+			}
+			i += 2
+		case plain(c, literal):
+			b.WriteByte(c)
+		default:
+			writeEscape(&b, c)
+		}
+	}
+	return b.String()
+}
+
+// plain reports whether c stands for itself in a normalised path.
+func plain(c byte, literal bool) bool {
+	switch {
+	case c == '%' || c <= ' ' || c >= 0x7f:
+		return false
+	case strings.IndexByte("\"<>\\^`{|}", c) >= 0:
+		return false
+	case literal && (c == '*' || c == '$'):
+		return false
+	}
+	return true
+}
+
+func unreserved(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+}
+
+func unhex(c byte) byte {
+	switch {
+	case c <= '9':
+		return c - '0'
+	case c >= 'a':
+		return c - 'a' + 10
+	}
+	return c - 'A' + 10
+}
+
+func writeEscape(b *strings.Builder, c byte) {
+	const digits = "0123456789ABCDEF"
+	b.WriteByte('%')
+	b.WriteByte(digits[c>>4])
+	b.WriteByte(digits[c&15])
+}
+
+// removeDots removes dot segments (RFC 3986 5.2.4, F12).
+func removeDots(path string) string {
+	if !strings.Contains(path, "/.") {
+		return path
+	}
+	segments := strings.Split(path, "/")
+	kept := segments[:0]
+	for i, s := range segments {
+		last := i == len(segments)-1
+		switch s {
+		case ".":
+			if last {
+				kept = append(kept, "")
+			}
+		case "..":
+			if len(kept) > 1 {
+				kept = kept[:len(kept)-1]
+			}
+			if last {
+				kept = append(kept, "")
+			}
+		default:
+			kept = append(kept, s)
+		}
+	}
+	return strings.Join(kept, "/")
+}
+
+// fold lower-cases a percent-normalised path, encoded letters beyond ASCII included (F10).
+func fold(s string) string {
+	if !strings.Contains(s, "%") {
+		return strings.ToLower(s)
+	}
+	var b strings.Builder
+	b.Grow(len(s))
+	for i := 0; i < len(s); {
+		if s[i] != '%' || i+2 >= len(s) || unhex(s[i+1]) < 8 {
+			c := s[i]
+			if c >= 'A' && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			b.WriteByte(c)
+			i++
+			continue
+		}
+		var raw []byte
+		for i+2 < len(s) && s[i] == '%' && unhex(s[i+1]) >= 8 {
+			raw = append(raw, unhex(s[i+1])<<4|unhex(s[i+2]))
+			i += 3
+		}
+		for len(raw) > 0 {
+			r, n := utf8.DecodeRune(raw)
+			out := raw[:n]
+			if r != utf8.RuneError {
+				out = utf8.AppendRune(nil, unicode.ToLower(r))
+			}
+			for _, c := range out {
+				writeEscape(&b, c)
+			}
+			raw = raw[n:]
+		}
+	}
+	return b.String()
+}
+
+// pattern is a resource path pattern (P1 2.4.4, 2.9): literal pieces between "*", matched from the start of the path, to its
+// end where the pattern ends in "$".
+type pattern struct {
+	raw      string // as compared by scope, lower case, runs of "*" collapsed (F06)
+	rooted   string // raw, or "/"+raw where raw starts with "*" (F03)
+	exact    string // raw in its own case: equality with a conventional rule (O04)
+	pieces   []string
+	anchored bool
+}
+
+// newPattern reads a pattern whose "$", if any, is its last character.
+func newPattern(s string) *pattern {
+	s = percentNormal(s, false)
+	for strings.Contains(s, "**") {
+		s = strings.ReplaceAll(s, "**", "*")
+	}
+	if s == "" || s[0] != '/' && s[0] != '*' {
+		s = "/" + s // F04
+	}
+	p := &pattern{exact: s, raw: fold(s)}
+	p.rooted = p.raw
+	if p.raw[0] == '*' {
+		p.rooted = "/" + p.raw
+	}
+	p.pieces, p.anchored = compile(p.raw)
+	return p
+}
+
+func compile(s string) (pieces []string, anchored bool) {
+	s, anchored = strings.CutSuffix(s, "$")
+	return strings.Split(s, "*"), anchored
+}
+
+func (p *pattern) matches(path string) bool { return matchPieces(p.pieces, p.anchored, path) }
+
+// matchPieces is linear in path: each piece is looked for once, leftmost first.
+func matchPieces(pieces []string, anchored bool, path string) bool {
+	first := pieces[0]
+	if !strings.HasPrefix(path, first) {
+		return false
+	}
+	path = path[len(first):]
+	if len(pieces) == 1 {
+		return !anchored || path == ""
+	}
+	last := len(pieces) - 1
+	for _, piece := range pieces[1:last] {
+		i := strings.Index(path, piece)
+		if i < 0 {
+			return false
+		}
+		path = path[i+len(piece):]
+	}
+	if anchored {
+		return strings.HasSuffix(path, pieces[last])
+	}
+	return strings.Contains(path, pieces[last])
+}
+
+// scope is the outcome of comparing two patterns (P1 2.4.6).
+type scope int8
+
+const (
+	undetermined scope = iota // two unequal ordinary characters (F02)
+	identical
+	narrower
+	broader
+)
+
+// compareScope compares a with b character by character as P1 2.4.6 says; the result speaks of a.
+func compareScope(a, b string, strict bool) scope {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	switch {
+	case i == len(a) && i == len(b):
+		return identical
+	case i == len(a):
+		return broader
+	case i == len(b):
+		return narrower
+	case strict && (a[i] == '$' && b[i] == '*' || a[i] == '*' && b[i] == '$'):
+		return undetermined // F01, strict variant
+	case a[i] == '$':
+		return broader // F01: also against "*"
+	case b[i] == '$':
+		return narrower
+	case a[i] == '*':
+		return broader
+	case b[i] == '*':
+		return narrower
+	}
+	return undetermined
+}

@@ -1,0 +1,332 @@
+package acap
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"time"
+)
+
+// Crawler is who asks: the tokens it answers to, what it collects for, and what it cannot do.
+type Crawler struct {
+	Names    []string // tokens (C05); the first is the one sent as User-Agent (X67)
+	Purposes []string // nil: undeclared; empty: declares that it has none (C15)
+	Cannot   []string // usages, qualifier types or "element-level" that it cannot interpret (P1 2.4.3, P2 2.2.6)
+	Strict   bool     // the strict variants named in the readings
+}
+
+// Reference is a permissions reference that reaches the crawler (P1 2.3.2) and what it led to.
+type Reference struct {
+	Field *Field
+	URL   string // absolute
+	File  *File  // nil when it could not be read
+	Err   error  // why not
+}
+
+// Policy is what an origin, and a page once Narrow has met it, says to one crawler. It is immutable and safe for concurrent
+// use. A nil Policy refuses everything.
+type Policy struct {
+	crawler    Crawler
+	file       *File     // definitions for page statements (X18); nil when nothing could be read
+	origin     *url.URL  // of the resources it governs
+	refusal    *Decision // everything is refused: unreadable robots.txt or reference
+	by         [kinds][]*statement
+	rules      []*rule // conventional rules that govern, less those that ACAP fields cancel (O04)
+	delay      time.Duration
+	sitemaps   []string
+	actions    []Action
+	findings   []Finding
+	own        *own      // the page's own statements, nil before Narrow
+	byPurpose  []*Policy // one per declared purpose where there are several (C16)
+	purposes   []string
+	statements int
+}
+
+// maxStatements bounds the work on a hostile file: beyond it nothing is permitted.
+const maxStatements = 250_000
+
+// Unreachable is the policy of an origin whose robots.txt could not be read: everything is refused (RFC 9309 2.3.1.4).
+func Unreachable(url, why string) *Policy {
+	return &Policy{refusal: &Decision{Reason: Unavailable, Note: "robots.txt could not be read: " + why}}
+}
+
+// References lists the permissions references that reach c, in file order, with absolute URLs (P1 2.3.2). Self-references are
+// nested ones and not listed (D01, X65). A reference with Err set cannot be fetched.
+func (f *File) References(c Crawler) []Reference {
+	var refs []Reference
+	for _, r := range f.records {
+		if reaches, _ := r.reaches(&c); !reaches {
+			continue
+		}
+		for i, field := range r.references {
+			ref := Reference{Field: field}
+			u, err := f.resolve(r.locators[i])
+			switch {
+			case err != nil:
+				ref.Err = err
+			case f.base != nil && u.String() == f.base.String():
+				continue
+			default:
+				ref.URL = u.String()
+			}
+			refs = append(refs, ref)
+		}
+	}
+	return refs
+}
+
+// resolve reads a locator: a path relative to the document root, or a URI (P1 2.3.2, A12, D08).
+func (f *File) resolve(locator string) (*url.URL, error) {
+	u, err := url.Parse(locator)
+	if err != nil || locator == "" || f.base == nil {
+		return nil, fmt.Errorf("%q does not name a file", locator)
+	}
+	root := *f.base
+	root.Path, root.RawPath, root.RawQuery = "/", "", ""
+	u = root.ResolveReference(u)
+	u.Fragment = ""
+	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("%q is not a URI of the http or https scheme", locator)
+	}
+	return u, nil
+}
+
+// reaches says whether a record addresses c, and whether by name (P1 2.3.1, C05, C06).
+func (r *record) reaches(c *Crawler) (reaches, named bool) {
+	for _, n := range r.names {
+		if c.addresses(n) {
+			return true, true
+		}
+	}
+	return r.any || r.nobody, false
+}
+
+// Policy gives what the file says to c. refs are the results for what References named; one that is missing or failed
+// prohibits everything (D07).
+func (f *File) Policy(c Crawler, refs ...Reference) *Policy {
+	if len(c.Purposes) < 2 {
+		return f.policy(c, refs)
+	}
+	p := &Policy{crawler: c, purposes: c.Purposes}
+	for _, name := range c.Purposes {
+		one := c
+		one.Purposes = []string{name}
+		p.byPurpose = append(p.byPurpose, f.policy(one, refs))
+	}
+	first := p.byPurpose[0]
+	p.file, p.origin, p.delay, p.sitemaps, p.actions, p.findings = first.file, first.origin, first.delay, first.sitemaps, first.actions, first.findings
+	return p
+}
+
+func (f *File) policy(c Crawler, refs []Reference) *Policy {
+	p := &Policy{crawler: c, file: f, sitemaps: f.Sitemaps}
+	p.findings = append(p.findings, f.Findings...)
+	p.origin = rootOf(f.base)
+	p.admit(f, nil, false)
+	groups, polite := f.groups, f.groups
+	if f.ignore {
+		groups = nil
+	}
+	first := map[*record]bool{}
+	for _, want := range f.References(c) {
+		r := f.recordOf(want.Field)
+		second := first[r]
+		first[r] = true
+		got := match(refs, want)
+		if got.File == nil {
+			p.refuse(got)
+			continue
+		}
+		p.admit(got.File, f, second)
+		polite = append(polite[:len(polite):len(polite)], got.File.groups...)
+		if !f.ignore && !got.File.ignore { // D06
+			groups = append(groups[:len(groups):len(groups)], got.File.groups...)
+		}
+	}
+	if p.statements > maxStatements {
+		p.refusal = &Decision{Reason: Unavailable, Note: "robots.txt is too complex to be judged"}
+	}
+	rules, _, named := governing(groups, &p.crawler)
+	p.rules = p.uncancelled(rules, named)
+	_, g, _ := governing(polite, &p.crawler) // O09
+	p.delay = g.delay
+	p.actions = f.requests(&p.crawler, refs)
+	return p
+}
+
+func rootOf(u *url.URL) *url.URL {
+	if u == nil {
+		return nil
+	}
+	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}
+}
+
+func (f *File) recordOf(field *Field) *record {
+	for _, r := range f.records {
+		for _, have := range r.references {
+			if have == field {
+				return r
+			}
+		}
+	}
+	return nil
+}
+
+// match finds the result for a wanted reference.
+func match(refs []Reference, want Reference) Reference {
+	for _, r := range refs {
+		if r.Field == want.Field {
+			want.File, want.Err = r.File, r.Err
+		}
+	}
+	if want.File == nil && want.Err == nil {
+		want.Err = errors.New("it was not fetched")
+	}
+	return want
+}
+
+func (p *Policy) refuse(r Reference) {
+	note := "the permissions reference could not be followed"
+	if r.Err != nil {
+		note += ": " + r.Err.Error()
+	}
+	if p.refusal == nil { // D07
+		p.refusal = &Decision{Reason: Unavailable, Because: r.Field, Note: note}
+	}
+	p.findings = append(p.findings, finding(r.Field, "unavailable-reference", Error, "make the file readable", "%s: everything is prohibited until it can be read", note))
+}
+
+// admit takes the statements of a file that reach the crawler. For a referred file parent is the file that refers to it, and
+// second says that it is not the first of its record (D08).
+func (p *Policy) admit(f, parent *File, second bool) {
+	c := &p.crawler
+	x := &expander{crawler: c, file: f, parent: parent, version: f.version, base: p.origin, findings: &p.findings}
+	if c.Strict && f.claimed.String() != f.version.String() { // B09
+		x.version.state = unclear
+	}
+	if parent != nil {
+		p.findings = append(p.findings, f.Findings...)
+		for _, r := range f.records {
+			for _, field := range r.references { // D01
+				x.report(field, "nested-reference", Error, "name the file in robots.txt", "a reference in a referred file is not followed")
+			}
+		}
+	}
+	for _, e := range f.entries {
+		if p.statements > maxStatements {
+			return
+		}
+		reaches, named, permits := e.reach(c, parent == nil)
+		permits = permits && !f.cut && !second // A19, D08
+		for _, s := range x.expand(e) {
+			if !reaches || s.allow && !permits || !e.sub.reaches(s.allow, c) {
+				continue // X39: a permission that does not count still prohibits when it cannot be interpreted
+			}
+			s.named, s.purpose = named, e.sub != nil
+			p.by[s.kind] = append(p.by[s.kind], s)
+			p.statements++
+		}
+	}
+}
+
+// reach says whether a field addresses c, whether by name, and whether a permission in it counts.
+func (e *entry) reach(c *Crawler, top bool) (reaches, named, permits bool) {
+	switch {
+	case e.stray: // C10
+		return c.Strict, false, false
+	case e.record == nil: // A13
+		return true, false, false
+	}
+	reaches, named = e.record.reaches(c)
+	switch {
+	case e.record.nobody: // A15
+		return true, false, false
+	case top && len(e.record.references) > 0: // D02; X50: not for a nested reference
+		return reaches, named, false
+	}
+	return reaches, named, true
+}
+
+// uncancelled leaves out the conventional rules that a contrary ACAP field with the same pattern cancels (P1 2.10.2, O04). The
+// ACAP field must be at least as specific as the group in its addressee (O07); both polarities cancel nothing (X72).
+func (p *Policy) uncancelled(rules []*rule, named bool) []*rule {
+	type polarity struct{ allow, deny bool }
+	spoken := map[string]*polarity{}
+	for _, s := range p.by[kCrawl] {
+		if s.pattern == nil || named && !s.named {
+			continue
+		}
+		have := spoken[s.pattern.exact]
+		if have == nil {
+			have = &polarity{}
+			spoken[s.pattern.exact] = have
+		}
+		have.allow = have.allow || s.allow
+		have.deny = have.deny || !s.allow
+	}
+	if len(spoken) == 0 {
+		return rules
+	}
+	var kept []*rule
+	for _, r := range rules {
+		s := spoken[r.exact]
+		if s != nil && s.allow != s.deny && s.allow != r.allow {
+			continue
+		}
+		kept = append(kept, r)
+	}
+	return kept
+}
+
+// CrawlDelay is the Crawl-delay of the conventional group that governs the crawler; the ignore directive leaves it standing (O09).
+func (p *Policy) CrawlDelay() time.Duration {
+	if p == nil {
+		return 0
+	}
+	return p.delay
+}
+
+// Sitemaps are the Sitemap lines of robots.txt, as written.
+func (p *Policy) Sitemaps() []string {
+	if p == nil {
+		return nil
+	}
+	return p.sitemaps
+}
+
+// Actions are the action requests that reach the crawler and name a resource of this origin, in the order of execution; refused
+// ones are among them (X31).
+func (p *Policy) Actions() []Action {
+	if p == nil {
+		return nil
+	}
+	return p.actions
+}
+
+// Findings are what the authors of robots.txt, its references and the page should know.
+func (p *Policy) Findings() []Finding {
+	if p == nil {
+		return nil
+	}
+	return p.findings
+}
+
+// File is the robots.txt behind the policy; nil when none could be read.
+func (p *Policy) File() *File {
+	if p == nil {
+		return nil
+	}
+	return p.file
+}
+
+// ByPurpose gives the policy for each declared purpose where several are declared, else nil (C16).
+func (p *Policy) ByPurpose() map[string]*Policy {
+	if p == nil || p.byPurpose == nil {
+		return nil
+	}
+	m := make(map[string]*Policy, len(p.purposes))
+	for i, name := range p.purposes {
+		m[name] = p.byPurpose[i]
+	}
+	return m
+}

@@ -1,0 +1,63 @@
+package acap
+
+import "strings"
+
+// purpose is a usage purpose pattern (P1 2.3.3): a prefix unless it ends in "$", with "*" for any text, in any case (C14).
+type purpose struct {
+	pieces   []string
+	anchored bool
+	empty    bool // covers every purpose in a prohibition, none in a permission (A10)
+}
+
+func newPurpose(s string) *purpose {
+	s = strings.ToLower(s)
+	if i := strings.IndexByte(s, '$'); i >= 0 && i < len(s)-1 {
+		s = s[:i] // F13, by analogy
+	}
+	p := &purpose{empty: s == ""}
+	p.pieces, p.anchored = compile(s)
+	return p
+}
+
+func (p *purpose) matches(name string) bool {
+	return matchPieces(p.pieces, p.anchored, strings.ToLower(name))
+}
+
+// reaches says whether a sub-record concerns what is collected for the given purpose. With purposes undeclared its
+// prohibitions do and its permissions do not (C15).
+func (s *subRecord) reaches(allow bool, c *Crawler) bool {
+	if s == nil {
+		return true
+	}
+	if c.Purposes == nil {
+		return !allow
+	}
+	for _, p := range s.purposes {
+		for _, name := range c.Purposes {
+			if p.empty && !allow || !p.empty && p.matches(name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// addresses says whether a name in a file means this crawler: equal to a token, or to a token and "/" anything, in any case (C05).
+func (c *Crawler) addresses(name string) bool {
+	for _, token := range c.Names {
+		if rest, ok := cutFold(name, token); ok && token != "" && (rest == "" || rest[0] == '/') {
+			return true
+		}
+	}
+	return false
+}
+
+// unable reports whether the crawler declares that it cannot interpret a usage, a qualifier type or "element-level" (G03).
+func (c *Crawler) unable(what string) bool {
+	for _, w := range c.Cannot {
+		if strings.EqualFold(w, what) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,344 @@
+package acap
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// restrictions is what the qualifiers of one permission field say together (P1 annex A).
+type restrictions struct {
+	hasUntil    bool
+	until       time.Time // first instant no longer permitted
+	hasDays     bool
+	days        int64
+	recrawled   bool // until-recrawled
+	maxChars    *int
+	maxWords    *int
+	mustUse     *Required
+	mustInclude []*Required
+	mods        []string
+	prohibited  []string // contexts
+	required    []string // contexts
+	targets     []condition
+	locations   []location
+	usageRefs   []*Required
+}
+
+// location is one value of the location qualifier, as written and in normal form (M01).
+type location struct{ text, normal string }
+
+// qualifierType is one row of the qualifier table of P1 annex A.
+type qualifierType struct {
+	name  string
+	newer bool    // a feature of version 1.1 as a whole
+	usage kindSet // usage types it may qualify
+	meta  bool    // in META only (P2 2.2.9)
+	first bool    // second and later occurrences are ignored
+	// newValue reports whether a value is a feature of version 1.1; nil: none is.
+	newValue func(v string) bool
+	// read fills r from the values that count; a non-empty answer says why they cannot be interpreted.
+	read func(r *restrictions, values []string, strict bool) string
+}
+
+var (
+	presents  = setOf(kPresent, kOriginal, kCurrentCopy, kOldCopy, kSnippet, kThumbnail, kOldSnippet, kOldThumbnail, kLink)
+	wholes    = setOf(kPresent, kOriginal, kCurrentCopy, kOldCopy)
+	snippets  = setOf(kSnippet, kOldSnippet)
+	derivable = setOf(kSnippet, kThumbnail, kOldSnippet, kOldThumbnail, kLink) // may be made from a substitute (I09)
+	anyUsage  = kindSet(1<<kinds - 1)
+)
+
+var qualifierTable = []qualifierType{
+	{name: "time-limit", usage: setOf(kIndex, kPreserve) | presents, newValue: isPlus, read: readTimeLimit},
+	{name: "must-use-resource", usage: setOf(kIndex, kPresent) | derivable, first: true, newValue: newMustUse, read: readMustUse},
+	{name: "max-length", usage: snippets, first: true, read: readMaxLength},
+	{name: "prohibited-modification", usage: wholes, newValue: newModification, read: readModification},
+	{name: "must-include-resource", usage: setOf(kPresent) | snippets, first: true, newValue: newMustInclude, read: readMustInclude},
+	{name: "prohibited-context", usage: wholes, first: true, read: readProhibitedContext},
+	{name: "required-context", usage: wholes, first: true, newValue: func(v string) bool { return strings.EqualFold(v, withinUser) }, read: readRequiredContext},
+	{name: "target-condition", newer: true, usage: setOf(kPresent), read: readTarget},
+	{name: "usage-ref", newer: true, usage: setOf(kOther), read: readUsageRef},
+	{name: "location", usage: anyUsage, meta: true, read: readLocation},
+}
+
+const (
+	withinUser     = "within-user-frame"
+	withinOriginal = "within-original-frame"
+	plusTerms      = "plus-terms"
+)
+
+func qualifierRow(name string) *qualifierType {
+	for i := range qualifierTable {
+		if qualifierTable[i].name == name {
+			return &qualifierTable[i]
+		}
+	}
+	return nil
+}
+
+func qualifierNames() []string {
+	names := make([]string, len(qualifierTable))
+	for i, q := range qualifierTable {
+		names[i] = q.name
+	}
+	return names
+}
+
+// qualified is what became of the qualifiers of one permission.
+type qualified struct {
+	restrictions *restrictions // nil without qualifiers
+	newer        bool          // holds a feature of version 1.1 (B02)
+	code, bad    string        // why it cannot be interpreted; bad is empty if it can
+	hint         string
+	warnings     []string
+}
+
+// readQualifiers reads the tokens behind a resource specification. Every qualifier counts towards gating before any is judged
+// (X36); the first that cannot be interpreted makes the whole permission uninterpretable (P1 2.4.3, B11, G04, G07).
+func readQualifiers(tokens []string, k kind, src Source, c *Crawler) qualified {
+	if len(tokens) == 0 {
+		return qualified{}
+	}
+	out := qualified{restrictions: &restrictions{}}
+	fail := func(code, hint, format string, args ...any) {
+		if out.bad == "" {
+			out.code, out.hint, out.bad = code, hint, fmt.Sprintf(format, args...)
+		}
+	}
+	var order []*qualifierType
+	values := map[*qualifierType][]string{}
+	for _, t := range tokens {
+		name, value, ok := strings.Cut(t, "=")
+		name = strings.ToLower(name)
+		row := qualifierRow(name)
+		switch {
+		case !ok || name == "":
+			fail("malformed-qualifier", "write qualifier-type=value without blanks in the value", "%q is not a qualifier", t)
+		case row == nil:
+			fail("unknown-qualifier", nearest(name, qualifierNames()), "the qualifier %q is not known", name)
+		default:
+			if values[row] == nil {
+				order = append(order, row)
+			}
+			values[row] = append(values[row], value)
+		}
+	}
+	for _, row := range order {
+		vs := counted(row, values[row], c.Strict)
+		out.newer = out.newer || isNewer(row, values[row], vs)
+		switch {
+		case row.meta && src != Meta:
+			fail("inapplicable-qualifier", "", "the qualifier %s may stand in META tags only", row.name) // M04
+			continue
+		case k < kinds && !row.usage.has(k):
+			fail("inapplicable-qualifier", "", "the qualifier %s may not qualify %s", row.name, k.usage()) // G04
+			continue
+		case c.unable(row.name):
+			fail("cannot-interpret", "", "this crawler cannot interpret %s", row.name)
+			continue
+		}
+		for _, v := range vs {
+			if v == "" || strings.ContainsAny(v, "\"'") { // A04
+				fail("malformed-value", "write quotation marks as %22 and %27", "%s=%s is not a value", row.name, v)
+			}
+			if strings.EqualFold(v, "until-recrawl") {
+				out.warnings = append(out.warnings, "until-recrawl is read as until-recrawled") // H01
+			}
+		}
+		if why := row.read(out.restrictions, vs, c.Strict); why != "" {
+			fail("malformed-value", "", "%s: %s", row.name, why)
+		}
+	}
+	return out
+}
+
+// counted drops the occurrences of a qualifier that its combination rule ignores; an ignored occurrence is not even checked (G07).
+func counted(row *qualifierType, values []string, strict bool) []string {
+	switch {
+	case row.first && strict && row.name == "must-include-resource": // J08, strict variant
+		return values
+	case row.first:
+		return values[:1]
+	case row.name == "time-limit":
+		return countedTimeLimits(values)
+	case row.name == "prohibited-modification":
+		return countedModifications(values)
+	}
+	return values
+}
+
+func isNewer(row *qualifierType, all, counted []string) bool {
+	if row.newer || row.name == "time-limit" && len(all) > 1 { // B02: repetition of time-limit is new
+		return true
+	}
+	if row.newValue == nil {
+		return false
+	}
+	for _, v := range counted { // X47: an ignored value is no feature
+		if row.newValue(v) {
+			return true
+		}
+	}
+	return false
+}
+
+func isPlus(v string) bool { return strings.EqualFold(v, plusTerms) }
+
+// countedTimeLimits removes plus-terms beside other limits (H08) and then all but the first two (H12).
+func countedTimeLimits(values []string) []string {
+	var rest []string
+	for _, v := range values {
+		if !isPlus(v) {
+			rest = append(rest, v)
+		}
+	}
+	if len(rest) == 0 {
+		return values[:1] // X46
+	}
+	return rest[:min(2, len(rest))]
+}
+
+// maxDays keeps n-days within what a time can express (X26).
+const maxDays = 3_000_000
+
+func readTimeLimit(r *restrictions, values []string, _ bool) string {
+	for i, v := range values {
+		v = strings.ToLower(v)
+		switch {
+		case v == plusTerms:
+			return "terms embedded in the resource (plus-terms) cannot be read" // X32
+		case v == "until-recrawled" || v == "until-recrawl": // H01
+			r.recrawled = true // a repetition says nothing new
+		case strings.HasPrefix(v, "until-"):
+			date := strings.TrimPrefix(v, "until-")
+			day, err := time.Parse("2006-01-02", date)
+			if err != nil || len(date) != len("2006-01-02") { // H10
+				return fmt.Sprintf("%q is not a date yyyy-mm-dd", date)
+			}
+			if i > 0 && r.hasUntil { // H07: of two dates the first
+				continue
+			}
+			r.hasUntil, r.until = true, day.AddDate(0, 0, 1) // H02, X03
+		case strings.HasSuffix(v, "-days"):
+			n, ok := digits(strings.TrimSuffix(v, "-days"))
+			if !ok { // H03
+				return fmt.Sprintf("%q is not a number of days", v)
+			}
+			if i > 0 && r.hasDays { // H07
+				continue
+			}
+			r.hasDays, r.days = true, min(n, maxDays)
+		default:
+			return fmt.Sprintf("%q is none of until-recrawled, until-yyyy-mm-dd, n-days", v)
+		}
+	}
+	return ""
+}
+
+// digits reads 1*DIGIT; a number beyond int64 is clamped (X26).
+func digits(s string) (int64, bool) {
+	if s == "" {
+		return 0, false
+	}
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		n = 1<<63 - 1
+	}
+	return n, true
+}
+
+func readMaxLength(r *restrictions, values []string, _ bool) string {
+	v := strings.ToLower(values[0])
+	for suffix, to := range map[string]**int{"-chars": &r.maxChars, "-words": &r.maxWords} {
+		if number, ok := strings.CutSuffix(v, suffix); ok {
+			n, ok := digits(number)
+			if !ok {
+				break
+			}
+			m := int(min(n, 1<<31-1))
+			*to = &m
+			return ""
+		}
+	}
+	return fmt.Sprintf("%q is neither n-chars nor n-words", v)
+}
+
+// modifications are the values of prohibited-modification; true marks those new in 1.1 (P1 2.5.5.5).
+var modifications = map[string]bool{"any": false, "format": false, "style": false, "translation": false, "annotation": false,
+	"appearance": true, "content": true, "metadata": true, "structure": true, plusTerms: true}
+
+func newModification(v string) bool { return modifications[strings.ToLower(v)] }
+
+// countedModifications: any and plus-terms each ignore all other values, but not one another (K01).
+func countedModifications(values []string) []string {
+	var rule []string
+	for _, v := range values {
+		if strings.EqualFold(v, "any") || isPlus(v) {
+			rule = append(rule, v)
+		}
+	}
+	if rule != nil {
+		return rule
+	}
+	return values
+}
+
+func readModification(r *restrictions, values []string, _ bool) string {
+	for _, v := range values {
+		v = strings.ToLower(v)
+		if v == plusTerms {
+			return "terms embedded in the resource (plus-terms) cannot be read" // X32, K01
+		}
+		if _, ok := modifications[v]; !ok {
+			return fmt.Sprintf("%q is not a kind of modification", v)
+		}
+		r.mods = appendNew(r.mods, v)
+	}
+	return ""
+}
+
+func readProhibitedContext(r *restrictions, values []string, _ bool) string {
+	v := strings.ToLower(values[0])
+	if v != withinUser {
+		return fmt.Sprintf("%q is not %s", v, withinUser)
+	}
+	r.prohibited = appendNew(r.prohibited, v)
+	return ""
+}
+
+func readRequiredContext(r *restrictions, values []string, _ bool) string {
+	v := strings.ToLower(values[0])
+	if v != withinOriginal && v != withinUser {
+		return fmt.Sprintf("%q is neither %s nor %s", v, withinOriginal, withinUser)
+	}
+	r.required = appendNew(r.required, v)
+	return ""
+}
+
+// readLocation keeps all values: any one of them may be where the page is (M02).
+func readLocation(r *restrictions, values []string, _ bool) string {
+	for _, v := range values {
+		u, ok := absoluteURL(v)
+		if !ok {
+			return fmt.Sprintf("%q is not an absolute http or https URI", v)
+		}
+		r.locations = append(r.locations, location{text: v, normal: NewResource(u).URL})
+	}
+	return ""
+}
+
+func appendNew(list []string, s string) []string {
+	for _, have := range list {
+		if have == s {
+			return list
+		}
+	}
+	return append(list, s)
+}

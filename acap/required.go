@@ -1,0 +1,227 @@
+package acap
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// Required is one resource or part that a permission demands to be used (P1 2.5.3.2) or included (P1 2.5.5.6), or refers to
+// (P1 2.5.6.1).
+// Exactly one of Locator, Text and URL is set.
+type Required struct {
+	Field   *Field // the permission that demands it
+	Value   string // as written, keywords in lower case
+	Role    string // extract, credit, link, …-link; empty for must-use-resource and a bare usage-ref
+	Locator string // part of the page: "id:x", "idlist:a,b", "class:x", "classlist:a,b", "meta:x", "taglist:p,h1"
+	Text    string // literal text, percent-decoded; meaningful when IsText
+	IsText  bool
+	URL     string // another resource, absolute (I04)
+
+	ref string // URI reference as written, before a base is known
+}
+
+// Link reports whether the role asks for a link (X08).
+func (r *Required) Link() bool { return strings.HasSuffix(r.Role, "link") }
+
+// at returns r as it is demanded by field, with its reference resolved against base (I04); ok is false for a reference that
+// does not lead to an http or https resource.
+func (r *Required) at(field *Field, base *url.URL) *Required {
+	if r == nil {
+		return nil
+	}
+	c := *r
+	c.Field = field
+	if c.ref != "" {
+		if u, err := url.Parse(c.ref); err == nil && base != nil {
+			u = base.ResolveReference(u)
+			u.Fragment = ""
+			c.URL = u.String()
+		}
+	}
+	return &c
+}
+
+const scheme = "the-acap:"
+
+// cutScheme takes "the-acap:" off v, in any case.
+func cutScheme(v string) (rest string, ok bool) {
+	if len(v) < len(scheme) || !strings.EqualFold(v[:len(scheme)], scheme) {
+		return v, false
+	}
+	return v[len(scheme):], true
+}
+
+// newMustUse: the list forms and literal text are new in 1.1 (P1 2.5.3.2).
+func newMustUse(v string) bool {
+	rest, ok := cutScheme(v)
+	rest = strings.ToLower(rest)
+	if !ok {
+		return false
+	}
+	for _, form := range []string{"extract:idlist:", "extract:classlist:", "extract:taglist:", "text:"} {
+		if strings.HasPrefix(rest, form) {
+			return true
+		}
+	}
+	return false
+}
+
+// readMustUse reads the first value alone (P1 2.5.3.2).
+func readMustUse(r *restrictions, values []string, _ bool) string {
+	v := values[0]
+	rest, ours := cutScheme(v)
+	if !ours {
+		if !fetchable(v) {
+			return fmt.Sprintf("%q is not a URI of the http or https scheme", v)
+		}
+		r.mustUse = &Required{Value: v, ref: v}
+		return ""
+	}
+	if text, ok := cutFold(rest, "text:"); ok {
+		decoded, err := url.PathUnescape(text)
+		if err != nil || decoded == "" {
+			return fmt.Sprintf("%q holds no text", v)
+		}
+		r.mustUse = &Required{Value: scheme + "text:" + text, Text: decoded, IsText: true}
+		return ""
+	}
+	form, ok := cutFold(rest, "extract:")
+	locator, why := readLocator(form, "id", "idlist", "class", "classlist", "meta", "taglist")
+	if !ok || why != "" { // I07
+		return fmt.Sprintf("%q is not a form of the-acap:extract or the-acap:text", v)
+	}
+	r.mustUse = &Required{Value: scheme + "extract:" + locator, Locator: locator}
+	return ""
+}
+
+// readLocator reads "kind:name" or "kind:name,name"; the keyword comes out in lower case.
+func readLocator(s string, kinds ...string) (locator, why string) {
+	keyword, name, _ := strings.Cut(s, ":")
+	keyword = strings.ToLower(keyword)
+	for _, k := range kinds {
+		if k != keyword {
+			continue
+		}
+		if !strings.HasSuffix(keyword, "list") {
+			if name == "" {
+				return "", "no name"
+			}
+			return keyword + ":" + name, ""
+		}
+		for _, n := range strings.Split(name, ",") {
+			if n == "" { // I06
+				return "", "an empty name in a list"
+			}
+		}
+		return keyword + ":" + name, ""
+	}
+	return "", "unknown form"
+}
+
+// includeRoles are the roles of must-include-resource; true marks those new in 1.1 (P1 2.5.5.6).
+var includeRoles = map[string]bool{"extract": false, "credit": false, "link": false, "license-link": true, "registration-link": true}
+
+func newMustInclude(v string) bool {
+	rest, ours := cutScheme(v)
+	role, locator, _ := strings.Cut(rest, ":")
+	_, text := cutFold(locator, "text:")
+	// plus-terms is a feature of 1.1 too, but falls back to prohibition under every version (B02): it is not gated.
+	return ours && (includeRoles[strings.ToLower(role)] || text)
+}
+
+func readMustInclude(r *restrictions, values []string, _ bool) string {
+	for _, v := range values {
+		if isPlus(v) {
+			return "terms embedded in the resource (plus-terms) cannot be read" // B02, X32
+		}
+		rest, ours := cutScheme(v)
+		if !ours { // J11
+			return fmt.Sprintf("%q does not say in which role the resource is to be included", v)
+		}
+		role, locator, _ := strings.Cut(rest, ":")
+		role = strings.ToLower(role)
+		if _, ok := includeRoles[role]; !ok {
+			return fmt.Sprintf("the role %q is not known", role)
+		}
+		req, why := readIncluded(locator)
+		if why != "" {
+			return fmt.Sprintf("%q: %s", v, why)
+		}
+		req.Role, req.Value = role, scheme+role+":"+req.Value
+		r.mustInclude = append(r.mustInclude, req)
+	}
+	return ""
+}
+
+// readIncluded reads the locator of must-include-resource and usage-ref: id, class, meta, text, else a URI (J09).
+func readIncluded(s string) (*Required, string) {
+	if text, ok := cutFold(s, "text:"); ok {
+		decoded, err := url.PathUnescape(text)
+		if err != nil || decoded == "" {
+			return nil, "it holds no text"
+		}
+		return &Required{Value: "text:" + text, Text: decoded, IsText: true}, ""
+	}
+	for _, keyword := range []string{"id:", "class:", "meta:"} {
+		if _, ok := cutFold(s, keyword); ok {
+			locator, why := readLocator(s, "id", "class", "meta")
+			return &Required{Value: locator, Locator: locator}, why
+		}
+	}
+	if !fetchable(s) {
+		return nil, "it does not lead to a resource of the http or https scheme"
+	}
+	return &Required{Value: s, ref: s}, ""
+}
+
+// readUsageRef accepts the three roles (L04) and general URIs; nothing is ever fetched for it (L02).
+func readUsageRef(r *restrictions, values []string, _ bool) string {
+	for _, v := range values {
+		rest, ours := cutScheme(v)
+		if !ours {
+			if !fetchable(v) {
+				return fmt.Sprintf("%q is not a URI", v)
+			}
+			r.usageRefs = append(r.usageRefs, &Required{Value: v, ref: v})
+			continue
+		}
+		role, locator, _ := strings.Cut(rest, ":")
+		switch role = strings.ToLower(role); role {
+		case "link", "terms-link", "permission-link":
+		default:
+			return fmt.Sprintf("the role %q is not known", role)
+		}
+		req, why := readIncluded(locator)
+		if why != "" {
+			return fmt.Sprintf("%q: %s", v, why)
+		}
+		req.Role, req.Value = role, scheme+role+":"+req.Value
+		r.usageRefs = append(r.usageRefs, req)
+	}
+	return ""
+}
+
+func cutFold(s, prefix string) (string, bool) {
+	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
+		return s, false
+	}
+	return s[len(prefix):], true
+}
+
+// fetchable reports whether v is a relative reference or a URI of the http or https scheme.
+func fetchable(v string) bool {
+	u, err := url.Parse(v)
+	if err != nil || v == "" {
+		return false
+	}
+	return u.Scheme == "" || (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
+}
+
+func absoluteURL(v string) (*url.URL, bool) {
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, false
+	}
+	return u, true
+}

@@ -1,0 +1,190 @@
+package acap
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// condition is one value of target-condition (P1 2.5.5.9).
+type condition struct {
+	text string // normalised, for Limits
+	met  func(Target) bool
+}
+
+// readTarget: all conditions must hold (K12); rulesref beside others is ignored, alone it cannot be judged (K13).
+func readTarget(r *restrictions, values []string, _ bool) string {
+	judged := 0
+	for _, v := range values {
+		kind, list, _ := strings.Cut(v, ":")
+		kind = strings.ToLower(kind)
+		if kind == "rulesref" {
+			continue
+		}
+		judged++
+		met, text, why := readCondition(kind, list)
+		if why != "" {
+			return fmt.Sprintf("%q: %s", v, why)
+		}
+		r.targets = append(r.targets, condition{text: kind + ":" + text, met: met})
+	}
+	if judged == 0 {
+		return "the rules that rulesref leads to cannot be judged"
+	}
+	return ""
+}
+
+func readCondition(kind, list string) (met func(Target) bool, text, why string) {
+	text = strings.ToLower(list)
+	items := strings.Split(text, ",")
+	for _, it := range items {
+		if it == "" {
+			return nil, "", "an empty item in the list"
+		}
+	}
+	switch kind {
+	case "ipaddressrangelist":
+		met, why = readRanges(items)
+	case "ipaddressmasklist":
+		met, why = readMasks(items)
+	case "permitteddomainlist":
+		met, why = readDomains(items, true)
+	case "prohibiteddomainlist":
+		met, why = readDomains(items, false)
+	case "permittedcountrylist": // K07: only the listed ones
+		met = func(t Target) bool { return t.Country != "" && contains(items, strings.ToLower(t.Country)) } // X29: UK matches nothing
+	case "prohibitedcountrylist":
+		met, why = readProhibitedCountries(items)
+	default:
+		why = fmt.Sprintf("the condition type %q is not known", kind)
+	}
+	return met, text, why
+}
+
+// readRanges: a reversed range is empty, the others stay useful (K06).
+func readRanges(items []string) (func(Target) bool, string) {
+	type span struct{ from, to netip.Addr }
+	var spans []span
+	for _, it := range items {
+		first, last, pair := strings.Cut(it, "-")
+		from, err := netip.ParseAddr(first)
+		if err != nil {
+			return nil, fmt.Sprintf("%q is not an IP address", first)
+		}
+		to := from
+		if pair {
+			if to, err = netip.ParseAddr(last); err != nil {
+				return nil, fmt.Sprintf("%q is not an IP address", last)
+			}
+		}
+		from, to = from.Unmap(), to.Unmap()
+		if from.BitLen() != to.BitLen() {
+			return nil, fmt.Sprintf("%q mixes IPv4 and IPv6", it)
+		}
+		spans = append(spans, span{from, to})
+	}
+	return func(t Target) bool {
+		ip := t.IP.Unmap() // K09
+		for _, s := range spans {
+			if ip.BitLen() == s.from.BitLen() && ip.Compare(s.from) >= 0 && ip.Compare(s.to) <= 0 {
+				return t.IP.IsValid()
+			}
+		}
+		return false
+	}, ""
+}
+
+// readMasks reads wildcard masks: a one bit is free (K08). A mask that begins with ones may be meant as a netmask: ambiguous (X59).
+func readMasks(items []string) (func(Target) bool, string) {
+	type template struct{ addr, free [4]byte }
+	var templates []template
+	for _, it := range items {
+		a, m, ok := strings.Cut(it, "/")
+		addr, err1 := netip.ParseAddr(a)
+		mask, err2 := netip.ParseAddr(m)
+		if !ok || err1 != nil || err2 != nil || !addr.Is4() || !mask.Is4() {
+			return nil, fmt.Sprintf("%q is not an address and a wildcard mask", it)
+		}
+		free := mask.As4()
+		if free[0]&0x80 != 0 {
+			return nil, fmt.Sprintf("%q may be a netmask; a wildcard mask begins with zeros", m)
+		}
+		templates = append(templates, template{addr.As4(), free})
+	}
+	return func(t Target) bool {
+		ip := t.IP.Unmap()
+		if !ip.Is4() {
+			return false
+		}
+		b := ip.As4()
+		for _, tm := range templates {
+			same := true
+			for i := range b {
+				same = same && (b[i]^tm.addr[i])&^tm.free[i] == 0
+			}
+			if same {
+				return true
+			}
+		}
+		return false
+	}, ""
+}
+
+// readDomains compares label by label with the verified name of the device; an unknown name prohibits either way (K10).
+func readDomains(items []string, permitted bool) (func(Target) bool, string) {
+	for i, it := range items {
+		items[i] = strings.Trim(it, ".")
+		if items[i] == "" || strings.ContainsAny(items[i], "/:*$@") {
+			return nil, fmt.Sprintf("%q is not a domain name", it)
+		}
+	}
+	return func(t Target) bool {
+		name := strings.Trim(strings.ToLower(t.Domain), ".")
+		if name == "" {
+			return false
+		}
+		for _, d := range items {
+			if name == d || strings.HasSuffix(name, "."+d) {
+				return permitted
+			}
+		}
+		return !permitted
+	}, ""
+}
+
+// readProhibitedCountries: UK means GB (X59); a code that is not one makes the list uninterpretable (K11).
+func readProhibitedCountries(items []string) (func(Target) bool, string) {
+	listed := make([]string, 0, len(items))
+	for _, it := range items {
+		if it == "uk" {
+			it = "gb"
+		}
+		if !isCountry(it) {
+			return nil, fmt.Sprintf("%q is not an ISO 3166 alpha-2 country code", it)
+		}
+		listed = append(listed, it)
+	}
+	return func(t Target) bool { return t.Country != "" && !contains(listed, strings.ToLower(t.Country)) }, ""
+}
+
+func contains(list []string, s string) bool {
+	for _, l := range list {
+		if l == s {
+			return true
+		}
+	}
+	return false
+}
+
+// countries are the ISO 3166-1 alpha-2 codes assigned in 2026.
+const countries = " ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bl bm bn bo bq br bs bt bv bw by bz" +
+	" ca cc cd cf cg ch ci ck cl cm cn co cr cu cv cw cx cy cz de dj dk dm do dz ec ee eg eh er es et fi fj fk fm fo fr" +
+	" ga gb gd ge gf gg gh gi gl gm gn gp gq gr gs gt gu gw gy hk hm hn hr ht hu id ie il im in io iq ir is it je jm jo jp" +
+	" ke kg kh ki km kn kp kr kw ky kz la lb lc li lk lr ls lt lu lv ly ma mc md me mf mg mh mk ml mm mn mo mp mq mr ms mt mu mv mw mx my mz" +
+	" na nc ne nf ng ni nl no np nr nu nz om pa pe pf pg ph pk pl pm pn pr ps pt pw py qa re ro rs ru rw" +
+	" sa sb sc sd se sg sh si sj sk sl sm sn so sr ss st sv sx sy sz tc td tf tg th tj tk tl tm tn to tr tt tv tw tz" +
+	" ua ug um us uy uz va vc ve vg vi vn vu wf ws ye yt za zm zw "
+
+func isCountry(code string) bool {
+	return len(code) == 2 && !strings.Contains(code, " ") && strings.Contains(countries, " "+code+" ")
+}

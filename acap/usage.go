@@ -1,0 +1,120 @@
+package acap
+
+import "strings"
+
+// Usage is one of the fourteen standard usage types (P1 2.5), in the protocol's own words.
+type Usage string
+
+// The standard usage types (P1 2.5).
+const (
+	Crawl               Usage = "crawl"
+	Follow              Usage = "follow"
+	Index               Usage = "index"
+	Preserve            Usage = "preserve"
+	Present             Usage = "present"
+	PresentOriginal     Usage = "present-original"
+	PresentCurrentCopy  Usage = "present-currentcopy"
+	PresentOldCopy      Usage = "present-oldcopy"
+	PresentSnippet      Usage = "present-snippet"
+	PresentThumbnail    Usage = "present-thumbnail"
+	PresentOldSnippet   Usage = "present-oldsnippet"
+	PresentOldThumbnail Usage = "present-oldthumbnail"
+	PresentLink         Usage = "present-link"
+	Other               Usage = "other"
+)
+
+// kind is a usage type as a small number: the index into every table of usages.
+type kind uint8
+
+const (
+	kCrawl kind = iota
+	kFollow
+	kIndex
+	kPreserve
+	kPresent
+	kOriginal
+	kCurrentCopy
+	kOldCopy
+	kSnippet
+	kThumbnail
+	kOldSnippet
+	kOldThumbnail
+	kLink
+	kOther
+	kinds
+	noKind kind = 0xff
+)
+
+// kindSet is a set of usage types.
+type kindSet uint16
+
+func setOf(ks ...kind) kindSet {
+	var s kindSet
+	for _, k := range ks {
+		s |= 1 << k
+	}
+	return s
+}
+
+func (s kindSet) has(k kind) bool { return k < kinds && s&(1<<k) != 0 }
+
+var usageNames = [kinds]Usage{Crawl, Follow, Index, Preserve, Present, PresentOriginal, PresentCurrentCopy,
+	PresentOldCopy, PresentSnippet, PresentThumbnail, PresentOldSnippet, PresentOldThumbnail, PresentLink, Other}
+
+// Usages returns the fourteen standard usage types in the order of P1 2.5.
+func Usages() []Usage { return append([]Usage(nil), usageNames[:]...) }
+
+// Standard reports whether u is one of the fourteen standard usage types, written in lower case.
+func (u Usage) Standard() bool { return u.kind() != noKind }
+
+// Presents reports whether u is present or a type based on it (P1 2.5.5.1).
+func (u Usage) Presents() bool {
+	return u == Present || strings.HasPrefix(string(u), "present-") && u.Standard()
+}
+
+func (u Usage) kind() kind {
+	switch u {
+	case Crawl:
+		return kCrawl
+	case Follow:
+		return kFollow
+	case Index:
+		return kIndex
+	case Preserve:
+		return kPreserve
+	case Present:
+		return kPresent
+	case PresentOriginal:
+		return kOriginal
+	case PresentCurrentCopy:
+		return kCurrentCopy
+	case PresentOldCopy:
+		return kOldCopy
+	case PresentSnippet:
+		return kSnippet
+	case PresentThumbnail:
+		return kThumbnail
+	case PresentOldSnippet:
+		return kOldSnippet
+	case PresentOldThumbnail:
+		return kOldThumbnail
+	case PresentLink:
+		return kLink
+	case Other:
+		return kOther
+	}
+	return noKind
+}
+
+func (k kind) usage() Usage { return usageNames[k] }
+
+// basic is the basic type a standard type is based on (P1 2.5.5.1): itself, or present.
+func (k kind) basic() kind {
+	if k > kPresent && k < kOther {
+		return kPresent
+	}
+	return k
+}
+
+// derived reports whether k is one of the eight types based on present.
+func (k kind) derived() bool { return k > kPresent && k < kOther }

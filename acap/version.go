@@ -1,0 +1,96 @@
+package acap
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// version is what a document declares about the ACAP version it uses (P1 2.8, P2 2.2.7).
+type version struct {
+	declared     string // the first value, as written
+	major, minor int
+	state        versionState
+}
+
+type versionState uint8
+
+const (
+	undeclared  versionState = iota // gating of 1.0
+	understood                      // 1.n
+	unsupported                     // another major version (B05)
+	unclear                         // malformed or contradictory: features of 1.1 fall back (B04, B07)
+)
+
+// gating is what to do with a field.
+type gating uint8
+
+const (
+	interpret  gating = iota
+	ignoreIt          // B01, B10
+	prohibitIt        // B07(c)
+)
+
+// readVersion reads "n.m"; "n" is n.0 and a third number is dropped (B07, X56).
+func readVersion(s string) version {
+	v := version{declared: s, state: unclear}
+	parts := strings.Split(s, ".")
+	numbers := make([]int, 0, 3)
+	for _, p := range parts {
+		if _, ok := digits(p); !ok || len(p) > 4 {
+			return v
+		}
+		n, _ := strconv.Atoi(p)
+		numbers = append(numbers, n)
+	}
+	v.major = numbers[0]
+	if len(numbers) > 1 {
+		v.minor = numbers[1]
+	}
+	switch {
+	case v.major == 0:
+	case v.major == 1:
+		v.state = understood
+	default:
+		v.state = unsupported
+	}
+	return v
+}
+
+// with combines v with a further declaration in the same document: the first governs, but where the two would gate differently
+// the features concerned fall back, and of two majors the unsupported one governs (B04, X56).
+func (v version) with(w version) version {
+	switch {
+	case v.state == undeclared:
+		return w
+	case v.state == unsupported || w.state == unsupported:
+		v.state = unsupported
+	case v.state == unclear || w.state == unclear || v.newer() != w.newer():
+		v.state = unclear
+	}
+	return v
+}
+
+// newer reports whether features of 1.1 are declared.
+func (v version) newer() bool { return v.state == understood && v.minor >= 1 }
+
+// gate says what becomes of a permission that uses features of 1.1, or not.
+func (v version) gate(newer, strict bool) gating {
+	switch {
+	case !newer || v.newer() || v.state == unsupported: // an unsupported major is dealt with per field (B05)
+		return interpret
+	case v.state == unclear || strict:
+		return prohibitIt
+	}
+	return ignoreIt
+}
+
+func (v version) String() string {
+	switch v.state {
+	case undeclared:
+		return ""
+	case unclear:
+		return v.declared
+	}
+	return fmt.Sprintf("%d.%d", v.major, v.minor)
+}

@@ -1,0 +1,206 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/snippet"
+)
+
+// Case is one question to the oracle.
+type Case struct {
+	ID       string              `json:"id"`
+	Crawler  []string            `json:"crawler"`
+	Purposes *[]string           `json:"purposes"` // nil: undeclared
+	Cannot   []string            `json:"cannot"`
+	Strict   bool                `json:"strict"`
+	Web      map[string]Response `json:"web"`
+	URL      string              `json:"url"`
+	Usages   []acap.Usage        `json:"usages"`
+	Facts    Facts               `json:"facts"`
+	Target   Target              `json:"target"`
+	Query    string              `json:"query"`
+	Want     []string            `json:"want"`
+}
+
+// Response is what one URL of the web answers.
+type Response struct {
+	Status     *int                `json:"status"`
+	Header     map[string][]string `json:"header"`
+	Body       *string             `json:"body"`
+	BodyBase64 []byte              `json:"body_base64"`
+	Error      string              `json:"error"` // timeout, refused, dns: no response at all
+}
+
+// Facts are the clock and history of a case.
+type Facts struct {
+	Now            *time.Time `json:"now"`
+	FirstCrawled   *time.Time `json:"first_crawled"`
+	FirstIndexed   *time.Time `json:"first_indexed"`
+	FirstPreserved *time.Time `json:"first_preserved"`
+	FirstPresented *time.Time `json:"first_presented"`
+	Recrawled      bool       `json:"recrawled"`
+}
+
+// Target is the reader of a case.
+type Target struct {
+	IP      string `json:"ip"`
+	Domain  string `json:"domain"`
+	Country string `json:"country"`
+}
+
+// Answer is what the oracle says; parts that were not wanted, or that nothing permits, are absent.
+type Answer struct {
+	ID        string                             `json:"id"`
+	Decisions map[acap.Usage]Decision            `json:"decisions,omitempty"`
+	ByPurpose map[string]map[acap.Usage]Decision `json:"decisions_by_purpose,omitempty"`
+	Text      *string                            `json:"text,omitempty"`
+	CopyText  *string                            `json:"copy_text,omitempty"`
+	Snippet   *Snippet                           `json:"snippet,omitempty"`
+	Links     *[]string                          `json:"links,omitempty"`
+	Policy    *Policy                            `json:"policy,omitempty"`
+	Actions   *[]Action                          `json:"actions,omitempty"`
+	Findings  []acap.Finding                     `json:"findings"`
+}
+
+// Decision is one decision in an answer.
+type Decision struct {
+	Allowed bool         `json:"allowed"`
+	Reason  acap.Reason  `json:"reason"`
+	Because *Because     `json:"because,omitempty"`
+	Note    string       `json:"note,omitempty"`
+	Limits  *acap.Limits `json:"limits,omitempty"`
+}
+
+// Because is the field that decided.
+type Because struct {
+	Source acap.Source `json:"source"`
+	URL    string      `json:"url"`
+	Line   int         `json:"line"`
+	Field  string      `json:"field"`
+}
+
+// Snippet is a snippet in an answer.
+type Snippet struct {
+	Text    string            `json:"text"`
+	Include []snippet.Include `json:"include,omitempty"`
+}
+
+// Policy is what is known of the origin's policy.
+type Policy struct {
+	Version            string `json:"version,omitempty"`
+	IgnoreConventional bool   `json:"ignore_conventional"`
+	Status             string `json:"status"`
+}
+
+// Action is one action request in an answer.
+type Action struct {
+	Action  string `json:"action"`
+	URL     string `json:"url"`
+	Line    int    `json:"line"`
+	Execute bool   `json:"execute"`
+}
+
+// ParseCase reads one case. Unknown keys, usages and parts are errors.
+func ParseCase(line []byte) (*Case, error) {
+	var c Case
+	dec := json.NewDecoder(bytes.NewReader(line))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&c); err != nil {
+		return nil, fmt.Errorf("the case is malformed: %w", err)
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("the case is malformed: something follows its closing brace")
+	}
+	return &c, c.check()
+}
+
+func (c *Case) check() error {
+	if c.Web == nil {
+		return errors.New("the case is malformed: it has no web")
+	}
+	u, err := url.Parse(c.URL)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("the case is malformed: url %q is not an absolute http or https URL", c.URL)
+	}
+	for _, usage := range c.Usages {
+		if !usage.Standard() {
+			return fmt.Errorf("the case is malformed: %q is not a standard usage type", usage)
+		}
+	}
+	for _, part := range c.Want {
+		if !wanted[part] {
+			return fmt.Errorf("the case is malformed: %q cannot be wanted", part)
+		}
+	}
+	if c.Target.IP != "" {
+		if _, err := netip.ParseAddr(c.Target.IP); err != nil {
+			return fmt.Errorf("the case is malformed: target ip %q is not an address", c.Target.IP)
+		}
+	}
+	for key, r := range c.Web {
+		w, err := url.Parse(key)
+		if err != nil || w.Scheme != "http" && w.Scheme != "https" || w.Host == "" {
+			return fmt.Errorf("the case is malformed: web has %q, which is not an absolute http or https URL", key)
+		}
+		if r.Body != nil && r.BodyBase64 != nil {
+			return fmt.Errorf("the case is malformed: %s has two bodies", key)
+		}
+		if r.Error != "" && !wireErrors[r.Error] {
+			return fmt.Errorf("the case is malformed: %s has the unknown error %q", key, r.Error)
+		}
+	}
+	return nil
+}
+
+var (
+	wanted     = map[string]bool{"decision": true, "text": true, "snippet": true, "links": true, "policy": true, "actions": true, "copy": true, "by_purpose": true}
+	wireErrors = map[string]bool{"timeout": true, "refused": true, "dns": true}
+)
+
+// Wants reports whether a part is wanted; decisions are unless other parts are named.
+func (c *Case) Wants(part string) bool {
+	if len(c.Want) == 0 {
+		return part == "decision"
+	}
+	for _, w := range c.Want {
+		if w == part {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Case) crawler() acap.Crawler {
+	who := acap.Crawler{Names: c.Crawler, Cannot: c.Cannot, Strict: c.Strict}
+	if c.Crawler == nil {
+		who.Names = []string{"acapcrawl"}
+	}
+	if c.Purposes != nil {
+		who.Purposes = append([]string{}, *c.Purposes...)
+	}
+	return who
+}
+
+func (c *Case) facts() acap.Facts {
+	f := acap.Facts{Now: time.Now().UTC(), Recrawled: c.Facts.Recrawled,
+		Target: acap.Target{Domain: c.Target.Domain, Country: c.Target.Country}}
+	f.Target.IP, _ = netip.ParseAddr(c.Target.IP)
+	for _, d := range []struct {
+		from *time.Time
+		to   *time.Time
+	}{{c.Facts.Now, &f.Now}, {c.Facts.FirstCrawled, &f.FirstCrawled}, {c.Facts.FirstIndexed, &f.FirstIndexed},
+		{c.Facts.FirstPreserved, &f.FirstPreserved}, {c.Facts.FirstPresented, &f.FirstPresented}} {
+		if d.from != nil {
+			*d.to = d.from.UTC()
+		}
+	}
+	return f
+}

@@ -1,0 +1,12 @@
+// Package conformance holds the decision oracle and the project's corpus of cases.
+//
+// A case is a tiny web, a crawler and a question; an answer says what may be done, by which field, under which limits. Decide goes
+// through the very code that crawls: policy.Authority reads robots.txt and references, page reads the page, terms answers. Only
+// the network is replaced, by the case's own web.
+//
+//	case.go    Case and Answer: the JSON of the oracle, read strictly
+//	web.go     the case's web as a fetcher
+//	engine.go  Engine: from case to answer
+//	corpus.go  the corpus: cases as files named by paragraph or reading, each with its reason
+//	site.go    the reference publisher site that demo crawls
+package conformance

@@ -1,0 +1,130 @@
+package conformance
+
+import (
+	"context"
+	"net/url"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// Decide answers a case. The answer depends on the case alone where the case gives the time.
+func Decide(ctx context.Context, c *Case) (*Answer, error) {
+	facts := c.facts()
+	w := newWeb(c)
+	w.authority = policy.New(policyFiles{w}, c.crawler(), policy.NewMemory(), policy.Options{})
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	u.Fragment, u.RawFragment = "", ""
+	origin, err := w.authority.Origin(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	t, err := w.terms(ctx, c, u, origin, facts)
+	if err != nil {
+		return nil, err
+	}
+	a := &Answer{ID: c.ID, Findings: t.Policy().Findings()}
+	if a.Findings == nil {
+		a.Findings = []acap.Finding{}
+	}
+	usages := c.Usages
+	if usages == nil {
+		usages = acap.Usages()
+	}
+	if c.Wants("decision") {
+		a.Decisions = decisions(t, usages)
+	}
+	if c.Wants("by_purpose") {
+		a.ByPurpose = map[string]map[acap.Usage]Decision{}
+		for name, p := range t.Policy().ByPurpose() {
+			a.ByPurpose[name] = decisions(t.For(p), usages)
+		}
+		if c.Purposes != nil && len(*c.Purposes) == 1 {
+			a.ByPurpose[(*c.Purposes)[0]] = decisions(t, usages)
+		}
+	}
+	a.content(c, t)
+	if c.Wants("policy") {
+		a.Policy = &Policy{Status: string(origin.Status)}
+		if f := origin.Robots; f != nil {
+			a.Policy.Version, a.Policy.IgnoreConventional = f.Version(), f.IgnoreConventional()
+		}
+	}
+	if c.Wants("actions") {
+		list := []Action{}
+		for _, r := range origin.Policy.Actions() {
+			list = append(list, Action{Action: r.Action, URL: r.URL, Line: r.Field.Line, Execute: r.Execute})
+		}
+		a.Actions = &list
+	}
+	return a, nil
+}
+
+// terms lives the two steps of a crawler: the policy of the origin before the fetch, and the page's own statements after it. A
+// page that cannot be fetched is not known.
+func (w *web) terms(ctx context.Context, c *Case, u *url.URL, origin *policy.Origin, f acap.Facts) (*terms.Terms, error) {
+	sources := terms.Sources{Policies: w.authority, Fetcher: w}
+	key, err := normal(c.URL)
+	if err != nil {
+		return nil, err
+	}
+	var pg *page.Page
+	if _, listed := w.responses[key]; listed && origin.Policy.Decide(acap.Crawl, acap.NewResource(u)).Allowed {
+		got, err := w.Fetch(ctx, u.String())
+		if err == nil && got.Last().Status >= 200 && got.Last().Status <= 299 {
+			pg = got
+		}
+	}
+	return terms.Of(ctx, origin.Policy, u, pg, sources, f), nil
+}
+
+func (a *Answer) content(c *Case, t *terms.Terms) {
+	if c.Wants("text") {
+		if content, ok := t.Text(); ok {
+			s := content.String()
+			a.Text = &s
+		}
+	}
+	if c.Wants("copy") {
+		if text, ok := t.CopyText(); ok {
+			a.CopyText = &text
+		}
+	}
+	if c.Wants("links") {
+		if links, ok := t.Links(); ok {
+			list := append([]string{}, links...)
+			a.Links = &list
+		}
+	}
+	if c.Wants("snippet") {
+		if s, ok := t.Snippet(acap.PresentSnippet, strings.TrimSpace(c.Query)); ok {
+			a.Snippet = &Snippet{Text: s.Text, Include: s.Include}
+		}
+	}
+}
+
+func decisions(t *terms.Terms, usages []acap.Usage) map[acap.Usage]Decision {
+	out := make(map[acap.Usage]Decision, len(usages))
+	for _, u := range usages {
+		out[u] = NewDecision(t.Decide(u), t.Facts())
+	}
+	return out
+}
+
+// NewDecision gives a decision the form of an answer.
+func NewDecision(d acap.Decision, f acap.Facts) Decision {
+	out := Decision{Allowed: d.Allowed, Reason: d.Reason, Note: d.Note}
+	if b := d.Because; b != nil {
+		out.Because = &Because{Source: b.Source, URL: b.URL, Line: b.Line, Field: b.Text}
+	}
+	if l := d.Limits(f); d.Allowed || !l.Empty() {
+		out.Limits = &l
+	}
+	return out
+}

@@ -1,0 +1,115 @@
+package conformance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/policy"
+)
+
+// maxHops is how many redirects are followed to a page or a required resource.
+const maxHops = 5
+
+// web serves the responses of a case. It makes no request.
+type web struct {
+	responses map[string]Response // by normal form
+	authority *policy.Authority
+}
+
+func newWeb(c *Case) *web {
+	w := &web{responses: make(map[string]Response, len(c.Web))}
+	for key, r := range c.Web {
+		if n, err := normal(key); err == nil {
+			w.responses[n] = r
+		}
+	}
+	return w
+}
+
+func normal(rawurl string) (string, error) {
+	u, err := url.Parse(rawurl)
+	if err != nil {
+		return "", err
+	}
+	return acap.NewResource(u).URL, nil
+}
+
+// hop answers for one URL: 404 where the case has none.
+func (w *web) hop(rawurl string) (page.Hop, error) {
+	key, err := normal(rawurl)
+	if err != nil {
+		return page.Hop{}, err
+	}
+	r, ok := w.responses[key]
+	if !ok {
+		return page.Hop{URL: rawurl, Method: http.MethodGet, Status: http.StatusNotFound, Header: http.Header{}}, nil
+	}
+	if r.Error != "" {
+		return page.Hop{}, fmt.Errorf("no response: %s", r.Error)
+	}
+	h := page.Hop{URL: rawurl, Method: http.MethodGet, Status: http.StatusOK, Proto: "HTTP/1.1", Header: http.Header{}, Body: r.BodyBase64}
+	if r.Status != nil {
+		h.Status = *r.Status
+	}
+	if r.Body != nil {
+		h.Body = []byte(*r.Body)
+	}
+	h.Wire = h.Body
+	for name, values := range r.Header {
+		for _, v := range values {
+			h.Header.Add(name, v)
+		}
+	}
+	if h.Header.Get("Content-Type") == "" {
+		kind := "text/html; charset=utf-8"
+		if strings.HasSuffix(key, "/robots.txt") {
+			kind = "text/plain"
+		}
+		h.Header.Set("Content-Type", kind)
+	}
+	return h, nil
+}
+
+// policyFiles serves robots.txt and references to the Authority.
+type policyFiles struct{ *web }
+
+func (w policyFiles) Fetch(_ context.Context, rawurl string) (policy.Response, error) {
+	h, err := w.hop(rawurl)
+	return policy.Response{URL: rawurl, Status: h.Status, Header: h.Header, Body: h.Body}, err
+}
+
+// Fetch obtains a page as a crawler does: crawl must be permitted at every hop.
+func (w *web) Fetch(ctx context.Context, rawurl string) (*page.Page, error) {
+	var hops []page.Hop
+	for range maxHops + 1 {
+		u, err := url.Parse(rawurl)
+		if err != nil {
+			return nil, err
+		}
+		p, err := w.authority.Policy(ctx, u)
+		if err != nil {
+			return nil, err
+		}
+		if d := p.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
+			return nil, d.Err(rawurl)
+		}
+		h, err := w.hop(rawurl)
+		if err != nil {
+			return nil, err
+		}
+		hops = append(hops, h)
+		next, err := u.Parse(h.Header.Get("Location"))
+		if h.Status < 300 || h.Status > 399 || h.Header.Get("Location") == "" || err != nil {
+			return page.New(hops), nil
+		}
+		next.Fragment = ""
+		rawurl = next.String()
+	}
+	return nil, errors.New("too many redirects")
+}

@@ -1,0 +1,177 @@
+package terms
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/snippet"
+)
+
+// obtained is a resource that a permission names, once asked for.
+type obtained struct {
+	page *page.Page
+	err  error
+}
+
+var errNotFound = errors.New("the page has no such part")
+
+// fulfil turns an allowed decision into a refusal where what it requires cannot be had.
+func (t *Terms) fulfil(d acap.Decision) acap.Decision {
+	limits := d.Limits(t.facts)
+	if limits.MaxChars != nil && *limits.MaxChars == 0 || limits.MaxWords != nil && *limits.MaxWords == 0 { // X05
+		return d.Refuse(acap.Unfulfillable, "its length is limited to nothing")
+	}
+	uses := d.MustUse()
+	for i, r := range uses {
+		if r.Value != uses[0].Value { // F15: all restrictions bind, and no text can be made of two sources alone
+			d.Because = r.Field
+			return d.Refuse(acap.Unfulfillable, "two different resources must be used")
+		}
+		if i > 0 {
+			continue
+		}
+		if err := t.usable(r, d.Usage); err != nil {
+			d.Because = r.Field
+			return d.Refuse(acap.Unfulfillable, r.Value+": "+err.Error())
+		}
+	}
+	for _, r := range d.MustInclude() {
+		if _, err := t.include(r); err != nil { // J12
+			d.Because = r.Field
+			return d.Refuse(acap.Unfulfillable, r.Value+": "+err.Error())
+		}
+	}
+	if (d.Usage == acap.PresentSnippet || d.Usage == acap.PresentOldSnippet) && t.page.MIME() != "" {
+		if ex := t.extracts(d); len(ex) > 0 { // J04
+			if _, ok := snippet.Build("", snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: ex}); !ok {
+				return d.Refuse(acap.Unfulfillable, "the required extract is longer than the limit")
+			}
+		}
+	}
+	return d
+}
+
+// usable says why a substitute cannot be used; nil if it can.
+func (t *Terms) usable(r *acap.Required, u acap.Usage) error {
+	switch {
+	case r.IsText:
+		return nil
+	case r.Locator != "":
+		if !t.page.HTML() { // I08
+			return errors.New("the resource is not an HTML page")
+		}
+		if _, found := t.page.Extract(r.Locator, page.Cut{}); !found { // I01
+			return errNotFound
+		}
+		return nil
+	}
+	_, err := t.other(r.URL)
+	return err
+}
+
+// other obtains another resource: crawl must be permitted for it at every hop (I02, I03), by itself too (X30). Its own
+// must-use-resource plays no part.
+func (t *Terms) other(rawurl string) (*page.Page, error) {
+	u, err := url.Parse(rawurl)
+	if err != nil || rawurl == "" {
+		return nil, fmt.Errorf("%q is not a URL", rawurl)
+	}
+	if acap.NewResource(u).URL == t.resource.URL {
+		return t.page, nil
+	}
+	if got, ok := t.fetched[rawurl]; ok {
+		return got.page, got.err
+	}
+	got := t.obtain(rawurl)
+	t.fetched[rawurl] = got
+	return got.page, got.err
+}
+
+func (t *Terms) obtain(rawurl string) obtained {
+	if t.sources.Fetcher == nil || t.sources.Policies == nil {
+		return obtained{err: errors.New("it is not at hand")}
+	}
+	pg, err := t.sources.Fetcher.Fetch(t.ctx, rawurl)
+	if err != nil {
+		return obtained{err: err}
+	}
+	if s := pg.Last().Status; s < 200 || s > 299 {
+		return obtained{err: fmt.Errorf("it answers with status %d", s)}
+	}
+	p, err := t.sources.Policies.Policy(t.ctx, pg.URL())
+	if err != nil {
+		return obtained{err: err}
+	}
+	if d := p.Narrow(pg.Own()).Decide(acap.Crawl, acap.NewResource(pg.URL())); !d.Allowed {
+		return obtained{err: d.Err(pg.URL().String())}
+	}
+	return obtained{page: pg}
+}
+
+// include gives a part that must be shown beside or within a presentation.
+func (t *Terms) include(r *acap.Required) (snippet.Include, error) {
+	in := snippet.Include{Role: r.Role}
+	switch {
+	case r.IsText: // X08: a text is shown as text, also where a link is asked for
+		in.Text = r.Text
+	case r.Locator != "" && r.Link():
+		href, text, found := t.page.Link(r.Locator)
+		if !found || href == "" && text == "" {
+			return in, errNotFound
+		}
+		in.Href, in.Text = href, text
+	case r.Locator != "":
+		text, found := t.page.Extract(r.Locator, page.Cut{})
+		if !found || text == "" {
+			return in, errNotFound
+		}
+		in.Text = text
+	case r.Link():
+		in.Href = r.URL
+	default:
+		pg, err := t.other(r.URL)
+		if err != nil {
+			return in, err
+		}
+		in.Href, in.Text = r.URL, pg.Text(page.Cut{})
+		if r.Role == "extract" && in.Text == "" {
+			return in, errors.New("it holds no text")
+		}
+	}
+	if in.Href != "" && r.Link() {
+		return in, t.crawlable(in.Href)
+	}
+	return in, nil
+}
+
+// crawlable: a link's target must be crawlable, it need not exist (X08).
+func (t *Terms) crawlable(rawurl string) error {
+	u, err := url.Parse(rawurl)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("%q is not a link to a web page", rawurl)
+	}
+	if t.sources.Policies == nil {
+		return errors.New("the policy of its target is not at hand")
+	}
+	p, err := t.sources.Policies.Policy(t.ctx, u)
+	if err != nil {
+		return err
+	}
+	return p.Decide(acap.Crawl, acap.NewResource(u)).Err(rawurl)
+}
+
+// extracts are the texts that must stand in a snippet unmodified (X06).
+func (t *Terms) extracts(d acap.Decision) []string {
+	var out []string
+	for _, r := range d.MustInclude() {
+		if r.Role == "extract" {
+			if in, err := t.include(r); err == nil {
+				out = append(out, in.Text)
+			}
+		}
+	}
+	return out
+}
