@@ -71,6 +71,11 @@ func (x *expander) expand(e *entry) []*statement {
 		spec = specification{permit: []*pattern{nil}, deny: []*pattern{nil}}
 	} else {
 		spec, tokens = x.specification(e)
+		if e.allow && len(tokens) > 0 && len(tokens) == len(e.tokens) { // X57: qualifiers without resources
+			c := *e
+			c.suspect = true
+			e = &c
+		}
 	}
 	var out []*statement
 	for _, fl := range x.flats(e, tokens) {

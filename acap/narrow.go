@@ -269,6 +269,7 @@ func (o *own) meet(k kind, origin verdict) verdict {
 		return out
 	}
 	own := out
+	var standing verdict // prohibitions of the origin that the page may not lift
 	for i := range origin.n {
 		s := origin.at(i)
 		replaced := false
@@ -276,9 +277,16 @@ func (o *own) meet(k kind, origin verdict) verdict {
 			m := own.at(j)
 			replaced = replaced || m.rank()&s.rank() == s.rank()
 		}
-		if !replaced {
+		switch {
+		case replaced:
+		case s.allow:
 			out.add(s)
+		default:
+			standing.add(s)
 		}
+	}
+	if standing.n > 0 {
+		return standing
 	}
 	return out
 }

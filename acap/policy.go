@@ -151,6 +151,12 @@ func (f *File) policy(c Crawler, refs []Reference) *Policy {
 	_, g, _ := governing(polite, &p.crawler) // O09
 	p.delay = g.delay
 	p.actions = f.requests(&p.crawler, refs)
+	for i := range p.actions { // P08
+		a := &p.actions[i]
+		if u, err := url.Parse(a.URL); err == nil && a.Action == ReCrawl && a.Execute && !p.Decide(Crawl, NewResource(u)).Allowed {
+			a.Execute, a.Why = false, "crawl of the resource is not permitted"
+		}
+	}
 	return p
 }
 

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// webURL reads an argument that names a resource: an absolute http or https URL. A fragment is dropped, all else is kept
+// as written.
+func webURL(arg string) (*url.URL, error) {
+	u, err := url.Parse(arg)
+	if err == nil && u.Scheme == "" || err != nil || u.Opaque != "" {
+		guess, e := url.Parse("https://" + arg)
+		if e == nil && guess.Hostname() != "" && guess.User == nil && !strings.Contains(arg, "://") {
+			return nil, misuse(guess.String(), "%q is not an absolute URL", arg)
+		}
+		return nil, misuse("", "%q is not an http or https URL", arg)
+	}
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, misuse("", "%q is not an http or https URL", arg)
+	case u.Hostname() == "":
+		return nil, misuse("", "%q names no host", arg)
+	case u.User != nil:
+		return nil, misuse("", "%q holds a user name or password, which would be kept with the pages", u.Redacted())
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return nil, misuse("", "%q has a port that does not exist", arg)
+		}
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u, nil
+}
+
+// oneURL takes the only argument of a verb.
+func oneURL(cmd *cobra.Command, args []string) (*url.URL, error) {
+	if len(args) != 1 {
+		return nil, misuse(cmd.CommandPath()+" https://example.com/", "%s takes one URL", cmd.CommandPath())
+	}
+	return webURL(args[0])
+}
+
+// usage reads the name of a standard usage type.
+func usage(name string) (acap.Usage, error) {
+	u := acap.Usage(strings.ToLower(name))
+	if !u.Standard() {
+		var names []string
+		for _, u := range acap.Usages() {
+			names = append(names, string(u))
+		}
+		return "", misuse("", "--usage: %q is not one of %s", name, strings.Join(names, ", "))
+	}
+	return u, nil
+}
+
+// noArgs refuses any argument.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return misuse(cmd.CommandPath()+" --help", "%s takes no argument, not %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}

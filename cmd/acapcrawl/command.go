@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/acapcrawl/acapcrawl/config"
+)
+
+// Command is the program with what it has of the outside world. Its methods must not be called concurrently.
+type Command struct {
+	Stdin  io.Reader
+	Stdout io.Writer // results, and nothing else
+	Stderr io.Writer // progress, log, errors
+	Env    []string  // as os.Environ gives it
+
+	args []string
+}
+
+// Main runs the verb that args name, without the name of the program, and returns the exit status. When ctx ends, the
+// verb stops cleanly.
+func (c *Command) Main(ctx context.Context, args []string) int {
+	out := &results{w: c.Stdout}
+	c.Stdout, c.args = out, args
+	root := c.root()
+	root.SetArgs(args)
+	root.SetIn(c.Stdin)
+	root.SetOut(c.Stdout)
+	root.SetErr(c.Stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = out.fault()
+	}
+	return report(c.Stderr, err)
+}
+
+func (c *Command) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "acapcrawl",
+		Short:         "A web crawler that honours ACAP, the Automated Content Access Protocol",
+		Args:          cobra.ArbitraryArgs,
+		RunE:          c.noVerb,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(c.wrongFlag)
+	root.SetHelpCommand(c.helpVerb(root))
+	root.PersistentFlags().SortFlags = false
+	root.PersistentFlags().String("config", "", "read the settings from `FILE`")
+	setting(root.PersistentFlags(), "data")
+	setting(root.PersistentFlags(), "log-level")
+	root.AddCommand(
+		c.crawlVerb(), c.searchVerb(), c.showVerb(), c.explainVerb(), c.archiveVerb(),
+		c.decideVerb(), c.demoVerb(), c.configVerb(), c.versionVerb(),
+	)
+	return root
+}
+
+// group is a verb that only holds others.
+func (c *Command) group(use, short string, verbs ...*cobra.Command) *cobra.Command {
+	g := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: c.noVerb}
+	g.AddCommand(verbs...)
+	return g
+}
+
+// noVerb answers when the words after cmd name none of its verbs.
+func (c *Command) noVerb(cmd *cobra.Command, args []string) error {
+	var verbs []string
+	for _, v := range cmd.Commands() {
+		if v.IsAvailableCommand() {
+			verbs = append(verbs, v.Name())
+		}
+	}
+	if len(args) == 0 {
+		return misuse(cmd.CommandPath()+" --help", "%s needs a verb: %s", cmd.CommandPath(), strings.Join(verbs, ", "))
+	}
+	try := cmd.CommandPath() + " --help"
+	if near := config.Nearest(args[0], verbs); near != "" {
+		try = cmd.CommandPath() + " " + near
+	}
+	return misuse(try, "%s has no verb %q", cmd.CommandPath(), args[0])
+}
+
+// wrongFlag puts a flag error into our words. Before flags of a verb that does not exist, it is the verb that is wrong.
+func (c *Command) wrongFlag(cmd *cobra.Command, err error) error {
+	if !cmd.HasParent() && len(c.args) > 0 && !strings.HasPrefix(c.args[0], "-") {
+		return c.noVerb(cmd, c.args)
+	}
+	try := cmd.CommandPath() + " --help"
+	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown {
+		if near := config.Nearest(name, flagNames(cmd)); near != "" {
+			try = "--" + near
+		}
+	}
+	return misuse(try, "%s: %v", cmd.CommandPath(), err)
+}
+
+func (c *Command) helpVerb(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [VERB]",
+		Short: "Say how a verb is used",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			verb, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return c.noVerb(root, args)
+			}
+			return verb.Help()
+		},
+	}
+}

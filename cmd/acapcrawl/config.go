@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/acapcrawl/acapcrawl/config"
+)
+
+func (c *Command) configVerb() *cobra.Command {
+	return c.group("config", "Write, show or check the configuration",
+		c.configInitVerb(), c.configShowVerb(), c.configCheckVerb())
+}
+
+func (c *Command) configInitVerb() *cobra.Command {
+	cmd := &cobra.Command{Use: "init", Short: "Write a commented configuration file", Args: noArgs}
+	force := cmd.Flags().Bool("force", false, "replace a file that is there")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		path := c.configFile(cmd)
+		if path == "" {
+			path = config.DefaultFile(c.Env)
+		}
+		if path == "" {
+			return misuse("acapcrawl config init --config FILE", "neither XDG_CONFIG_HOME nor HOME says where the file should go")
+		}
+		if ext := filepath.Ext(path); ext == ".json" || ext == ".toml" {
+			return misuse("--config "+strings.TrimSuffix(path, ext)+".yaml", "the file is written as YAML, which %s is not named after", path)
+		}
+		if err := writeNew(path, config.Template(), *force); err != nil {
+			return err
+		}
+		fmt.Fprintln(c.Stdout, path)
+		return nil
+	}
+	return cmd
+}
+
+// writeNew writes a file that must not be there yet, unless force says that it may be replaced.
+func writeNew(path string, text []byte, force bool) error {
+	mode := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if force {
+		mode = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("the configuration file cannot be written: %w", err)
+	}
+	f, err := os.OpenFile(path, mode, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return misuse("acapcrawl config init --force", "%s is there already", path)
+	}
+	if err == nil {
+		_, err = f.Write(text)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		return fmt.Errorf("the configuration file cannot be written: %w", err)
+	}
+	return nil
+}
+
+func (c *Command) configShowVerb() *cobra.Command {
+	cmd := &cobra.Command{Use: "show", Short: "Print the settings in force and where each comes from", Args: noArgs}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := c.settings(cmd)
+		if err != nil {
+			return err
+		}
+		if *asJSON {
+			values, origins := map[string]any{}, map[string]string{}
+			for _, v := range cfg.Values() {
+				values[v.Key], origins[v.Key] = v.Value, v.Origin.String()
+			}
+			values["origin"] = origins
+			return c.printJSON(values)
+		}
+		for _, v := range cfg.Values() {
+			text, err := json.Marshal(v.Value)
+			if err != nil {
+				return err
+			}
+			if v.Value == nil {
+				text = []byte("undeclared")
+			}
+			fmt.Fprintf(c.Stdout, "%-36s # %s\n", v.Key+": "+string(text), v.Origin)
+		}
+		return nil
+	}
+	return cmd
+}
+
+func (c *Command) configCheckVerb() *cobra.Command {
+	return &cobra.Command{
+		Use: "check", Short: "Say whether the configuration is valid", Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, name := range unknownVariables(c.Env) {
+				fmt.Fprintf(c.Stderr, "Notice: the environment variable %s sets nothing\n", name)
+			}
+			cfg, err := c.settings(cmd)
+			if err != nil {
+				return err
+			}
+			if cfg.File == "" {
+				fmt.Fprintln(c.Stdout, "valid; there is no configuration file")
+				return nil
+			}
+			fmt.Fprintf(c.Stdout, "%s: valid\n", cfg.File)
+			return nil
+		},
+	}
+}
+
+// unknownVariables returns the names in env that look like settings and are none.
+func unknownVariables(env []string) []string {
+	known := []string{fileVariable}
+	for _, key := range config.Keys() {
+		known = append(known, config.Variable(key))
+	}
+	var names []string
+	for _, pair := range env {
+		name, _, _ := strings.Cut(pair, "=")
+		if strings.HasPrefix(name, "ACAPCRAWL_") && !slices.Contains(known, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+func (c *Command) decideVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "decide [FILE…]",
+		Short: "Answer cases in JSON Lines: a small web, a crawler and a question each",
+		Long: `Answer cases in JSON Lines, of the files or of standard input: a small web, a crawler and a question each. Every
+line is answered with one line. Nothing is fetched, and neither configuration nor data directory matter.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ins, closeAll, err := c.inputs(args)
+			if err != nil {
+				return err
+			}
+			defer closeAll()
+			malformed := 0
+			for _, in := range ins {
+				n, err := c.runDecide(cmd.Context(), in)
+				if err != nil {
+					return err
+				}
+				malformed += n
+			}
+			if malformed > 0 {
+				return misuse("", "%d of the cases could not be read; their answers say why", malformed)
+			}
+			return nil
+		},
+	}
+}
+
+// inputs opens the files named, - being standard input, or standard input when none is. All are opened before any is read,
+// so that a slip in one name does not leave half an answer.
+func (c *Command) inputs(names []string) (ins []io.Reader, closeAll func(), err error) {
+	var files []*os.File
+	closeAll = func() {
+		for _, f := range files {
+			f.Close()
+		}
+	}
+	if len(names) == 0 {
+		names = []string{"-"}
+	}
+	for _, name := range names {
+		if name == "-" {
+			ins = append(ins, c.Stdin)
+			continue
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			closeAll()
+			return nil, nil, misuse("", "the cases cannot be read: %w", err)
+		}
+		files, ins = append(files, f), append(ins, f)
+	}
+	return ins, closeAll, nil
+}

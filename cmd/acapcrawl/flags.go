@@ -1,0 +1,177 @@
+package main
+
+import (
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/config"
+)
+
+// settingFlags are the flags that set a key of the configuration, with that key and their help. They are read and checked by
+// config, as the file is.
+var settingFlags = map[string]struct{ key, usage string }{
+	"data":          {"data", "keep what is crawled in `DIR`"},
+	"log-level":     {"log_level", "log from `LEVEL` up: debug, info, warn, error"},
+	"crawler":       {"crawler", "answer to `NAME` (repeatable; the first is sent as User-Agent)"},
+	"purpose":       {"purposes", "collect for purpose `P` (repeatable; '' declares that there is none)"},
+	"scope":         {"scope", "follow links within `SCOPE`: host, domain, prefix, any"},
+	"depth":         {"depth", "go at most `N` links away from a seed"},
+	"max-pages":     {"max_pages", "make at most `N` page requests"},
+	"delay":         {"delay", "wait `DURATION` between requests to a host"},
+	"concurrency":   {"concurrency", "have at most `N` requests under way"},
+	"per-host":      {"per_host", "have at most `N` of them under way to one host"},
+	"timeout":       {"timeout", "give up a request after `DURATION`"},
+	"sitemaps":      {"sitemaps", "visit what sitemaps list"},
+	"allow-private": {"allow_private", "go to loopback, private and link-local addresses that were not named"},
+	"strict":        {"policy.strict", "take the strict variants of the readings"},
+}
+
+const keyOfFlag = "key"
+
+// setting adds the flag name of settingFlags to flags.
+func setting(flags *pflag.FlagSet, name string) {
+	s := settingFlags[name]
+	switch name {
+	case "crawler", "purpose":
+		flags.StringArray(name, nil, s.usage)
+	case "sitemaps", "allow-private", "strict":
+		flags.Bool(name, false, s.usage)
+	default:
+		flags.String(name, "", s.usage)
+	}
+	flags.SetAnnotation(name, keyOfFlag, []string{s.key}) // fails only for a flag that does not exist
+}
+
+// settings loads the configuration under the flags that were given to cmd.
+func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
+	in := config.Input{File: c.configFile(cmd), Env: c.Env, Flags: map[string]any{}}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		key := f.Annotations[keyOfFlag]
+		if len(key) == 0 {
+			return
+		}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			in.Flags[key[0]] = list.GetSlice()
+			return
+		}
+		in.Flags[key[0]] = f.Value.String()
+	})
+	return config.Load(in)
+}
+
+// fileVariable names the configuration file where --config does not.
+const fileVariable = "ACAPCRAWL_CONFIG"
+
+// configFile is the file that the user named, "" for none.
+func (c *Command) configFile(cmd *cobra.Command) string {
+	if f := cmd.Flags().Lookup("config"); f.Changed {
+		return f.Value.String()
+	}
+	for _, pair := range slices.Backward(c.Env) {
+		if file, ok := strings.CutPrefix(pair, fileVariable+"="); ok {
+			return file
+		}
+	}
+	return ""
+}
+
+// judging is under which clock and for which reader a use of what is held is judged.
+type judging struct {
+	AsOf    time.Time // zero: now
+	Reader  acap.Target
+	Refresh bool // read the policies anew first
+}
+
+// judgingFlags adds the flags of judging to cmd, those named only; the function returned reads them.
+func judgingFlags(cmd *cobra.Command, names ...string) func() (judging, error) {
+	flags := cmd.Flags()
+	for _, name := range names {
+		switch name {
+		case "as-of":
+			flags.String(name, "", "judge time limits as of `TIME` (RFC 3339)")
+		case "reader":
+			flags.String("reader-ip", "", "the reader's `ADDRESS`")
+			flags.String("reader-domain", "", "the reader's verified `DOMAIN`")
+			flags.String("reader-country", "", "the reader's country, a `CODE` of two letters")
+		case "refresh":
+			flags.Bool(name, false, "read robots.txt and its references anew first")
+		}
+	}
+	return func() (j judging, err error) {
+		text := func(name string) string {
+			if f := flags.Lookup(name); f != nil && f.Changed {
+				return f.Value.String()
+			}
+			return ""
+		}
+		if j.AsOf, err = timeFlag(flags, "as-of"); err != nil {
+			return j, err
+		}
+		if ip := text("reader-ip"); ip != "" {
+			if j.Reader.IP, err = netip.ParseAddr(ip); err != nil {
+				return j, misuse("--reader-ip 192.0.2.1", "--reader-ip: %q is not an IP address", ip)
+			}
+		}
+		if d := text("reader-domain"); d != "" {
+			if !domain.MatchString(d) {
+				return j, misuse("--reader-domain host.example.com", "--reader-domain: %q is not a domain name", d)
+			}
+			j.Reader.Domain = strings.ToLower(strings.TrimSuffix(d, "."))
+		}
+		if code := text("reader-country"); code != "" {
+			if !country.MatchString(code) {
+				return j, misuse("--reader-country BE", "--reader-country: %q is not a country code of two letters (ISO 3166)", code)
+			}
+			j.Reader.Country = strings.ToUpper(code)
+		}
+		if f := flags.Lookup("refresh"); f != nil {
+			j.Refresh = f.Value.String() == "true"
+		}
+		return j, nil
+	}
+}
+
+var (
+	domain  = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?$`)
+	country = regexp.MustCompile(`^[A-Za-z]{2}$`)
+)
+
+// timeFlag reads the flag name, which need not exist; zero when it was not given.
+func timeFlag(flags *pflag.FlagSet, name string) (time.Time, error) {
+	f := flags.Lookup(name)
+	if f == nil || !f.Changed {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339, f.Value.String())
+	if err != nil {
+		return time.Time{}, misuse("--"+name+" 2026-01-31T12:00:00Z", "--%s: %q is not a time as RFC 3339 writes it", name, f.Value.String())
+	}
+	return t.UTC(), nil
+}
+
+// notBefore refuses a time limit clock that is set back. Now has whole seconds, as a script would write it.
+func notBefore(now, asOf time.Time) error {
+	if !asOf.IsZero() && asOf.Before(now.Truncate(time.Second)) {
+		return misuse("", "--as-of: %s has passed; the clock can only be set forward", asOf.Format(time.RFC3339))
+	}
+	return nil
+}
+
+// flagNames returns the flags that cmd takes.
+func flagNames(cmd *cobra.Command) []string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	return names
+}
+
+// jsonFlag adds --json.
+func jsonFlag(cmd *cobra.Command) *bool {
+	return cmd.Flags().Bool("json", false, "print JSON")
+}

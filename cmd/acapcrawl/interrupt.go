@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// untilInterrupted returns a context that the first interrupt or termination signal ends, so that what runs can stop
+// cleanly. The second ends the process at once, with statusAtOnce.
+func untilInterrupted(parent context.Context, stderr io.Writer) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		select {
+		case <-signals:
+			cancel()
+		case <-ctx.Done():
+			return
+		}
+		fmt.Fprintln(stderr, "Stopping; press Ctrl-C once more to stop at once.")
+		<-signals
+		os.Exit(statusAtOnce)
+	}()
+	return ctx, cancel
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// progress redraws one line on a terminal. On anything else it draws nothing. It is the writer for all that goes to the
+// same terminal meanwhile, so that the line does not mix with it. Its methods may be called concurrently.
+type progress struct {
+	w        io.Writer
+	terminal int // file descriptor, -1 for none
+
+	mu   sync.Mutex
+	line string
+	last time.Time
+}
+
+// redraw is the least time between two lines.
+const redraw = 100 * time.Millisecond
+
+func newProgress(w io.Writer) *progress {
+	p := &progress{w: w, terminal: -1}
+	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		p.terminal = int(f.Fd())
+	}
+	return p
+}
+
+// Set draws the line, unless one was drawn just before.
+func (p *progress) Set(format string, args ...any) {
+	if p.terminal < 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now := time.Now(); now.Sub(p.last) >= redraw {
+		p.last, p.line = now, fmt.Sprintf(format, args...)
+		p.draw()
+	}
+}
+
+// Write writes above the line.
+func (p *progress) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.line == "" {
+		return p.w.Write(b)
+	}
+	io.WriteString(p.w, clearLine)
+	n, err := p.w.Write(b)
+	p.draw()
+	return n, err
+}
+
+// Done takes the line away.
+func (p *progress) Done() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.line != "" {
+		io.WriteString(p.w, clearLine)
+		p.line = ""
+	}
+}
+
+const clearLine = "\r\x1b[K"
+
+func (p *progress) draw() {
+	line := []rune(p.line)
+	if width, _, err := term.GetSize(p.terminal); err == nil && len(line) >= width && width > 1 {
+		line = line[:width-1]
+	}
+	io.WriteString(p.w, clearLine+string(line))
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+const root = "../.."
+
+// Every command that the README shows in a block of sh is run: those of acapcrawl here, in their order, on a site that
+// stands for https://example.com, and those of the go command by .ci/run.
+func TestReadme(t *testing.T) {
+	readme := read(t, "README.md")
+	ci := read(t, ".ci/run")
+	var script strings.Builder
+	script.WriteString("site SITE site\n")
+	for _, line := range strings.Split(strings.Join(blocks(readme, "sh"), ""), "\n") {
+		line = strings.Replace(line, "go run ./cmd/acapcrawl ", "acapcrawl ", 1)
+		switch {
+		case line == "":
+		case strings.HasPrefix(line, "acapcrawl "):
+			script.WriteString("exec " + strings.ReplaceAll(line, "https://example.com", "$SITE") + "\n")
+		case !strings.Contains(ci, "\n"+line):
+			t.Errorf("nothing runs %q", line)
+		}
+	}
+	script.WriteString(`
+grep -count=1 '^GET /news/ferry.html$' SITE.log
+! grep private SITE.log
+
+-- site/robots.txt --
+ACAP-crawler: *
+ACAP-disallow-crawl: /private/
+-- site/index.html --
+<!DOCTYPE html><html lang="en"><title>The Quay</title><p><a href="/news/ferry.html">Ferry</a> <a href="/private/">Members</a></p></html>
+-- site/news/ferry.html --
+<!DOCTYPE html><html lang="en"><title>A new ferry</title><p>The new ferry left the harbour at dawn, to the sound of every horn on the quay.</p></html>
+-- cases.jsonl --
+`)
+	script.WriteString(strings.Join(blocks(readme, "jsonl"), ""))
+
+	file := filepath.Join(t.TempDir(), "readme.txtar")
+	if err := os.WriteFile(file, []byte(script.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{Files: []string{file}, Setup: setup, Cmds: commands})
+}
+
+// The README names every verb that there is, and no other.
+func TestReadmeVerbs(t *testing.T) {
+	readme := read(t, "README.md")
+	_, table, _ := strings.Cut(readme, "\n| verb |")
+	table, _, _ = strings.Cut(table, "\n\n")
+	verbs := (&Command{}).root().Commands()
+	for _, verb := range verbs {
+		if verb.Name() != "help" && !strings.Contains(table, "\n| `"+verb.Name()) {
+			t.Errorf("the table of verbs lacks %s", verb.Name())
+		}
+	}
+	rows := regexp.MustCompile("(?m)^\\| `([a-z]+)").FindAllStringSubmatch(table, -1)
+	for _, row := range rows {
+		if verb, _, err := (&Command{}).root().Find(row[1:]); err != nil || verb.Name() != row[1] {
+			t.Errorf("the table of verbs has %s, which does not exist", row[1])
+		}
+	}
+}
+
+// Links and names of files in the documents lead somewhere.
+func TestDocumentsLead(t *testing.T) {
+	file := regexp.MustCompile("`((?:[a-z.]+/)+[a-z_]+(?:\\.(?:go|md))?|[a-z_]+_test\\.go)`|\\]\\(([A-Za-z./]+)\\)")
+	for _, name := range []string{"README.md", "CONTRIBUTING.md"} {
+		for _, m := range file.FindAllStringSubmatch(read(t, name), -1) {
+			path := m[1] + m[2]
+			if _, err := os.Stat(filepath.Join(root, path)); err != nil {
+				t.Errorf("%s names %s, which does not exist", name, path)
+			}
+		}
+	}
+}
+
+// blocks returns the fenced blocks of a language.
+func blocks(text, language string) []string {
+	var out []string
+	for _, m := range regexp.MustCompile("(?ms)^```"+language+"\n(.*?)^```$").FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

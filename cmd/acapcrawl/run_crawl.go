@@ -1,0 +1,205 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlRequest) error {
+	var seeds []string
+	for _, u := range r.Seeds {
+		seeds = append(seeds, u.String())
+	}
+	line := newProgress(c.Stderr)
+	sum, err := crawl(ctx, cfg, crawlOrder{seeds: seeds, refetch: r.Refetch, log: logger(line, cfg), progress: func(p crawler.Progress) {
+		line.Set("%d done, %d queued on %d hosts, %.0f pages/s, %d refused, %d errors", p.Done, p.Queued, p.Hosts, p.Rate, p.Refused, p.Errors)
+	}})
+	line.Done()
+	if err != nil {
+		return err
+	}
+	if r.JSON {
+		err = c.printJSON(sum)
+	} else {
+		err = c.printSummary(sum)
+	}
+	switch {
+	case err != nil:
+		return err
+	case sum.Interrupted:
+		return nil
+	case sum.SeedsRefused:
+		return refusal(errors.New("every seed was refused by policy; acapcrawl explain says by which line"))
+	case sum.SeedsUnreachable:
+		return failure("", errors.New("no seed could be reached"))
+	}
+	return nil
+}
+
+// crawlOrder is one crawl into the data directory.
+type crawlOrder struct {
+	seeds    []string
+	refetch  bool
+	log      *slog.Logger
+	progress func(crawler.Progress)
+	skipped  func(crawler.Skip)
+	received func(string, holdings.Receipt)
+}
+
+// crawl opens the data directory, crawls, and closes it. It is the one place where all parts of the program meet.
+func crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (sum crawler.Summary, err error) {
+	who := crawlerOf(cfg)
+	anew := policy.Options{}
+	if o.refetch {
+		anew.Anew = time.Now()
+	}
+	s, err := openStore(cfg, who, anew, true)
+	if err != nil {
+		return sum, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := record(cfg.Data, who); err != nil {
+		return sum, err
+	}
+	frontier, err := crawler.Open(filepath.Join(cfg.Data, "frontier.db"), crawler.FrontierOptions{Delay: cfg.Delay, PerHost: cfg.PerHost})
+	if err != nil {
+		return sum, err
+	}
+	defer func() { err = errors.Join(err, frontier.Close()) }()
+	h := &handler{store: s, frontier: frontier, seen: map[string]*policy.Origin{}, log: o.log, told: o.received}
+	if h.holdings, err = holdings.Open(ctx, s.archive, s.index, terms.Sources{Policies: h, Fetcher: parts{s.gate}},
+		holdings.Options{NoArchive: cfg.Policy.NoarchivePreserve, Known: held{s.policy}}); err != nil {
+		return sum, err
+	}
+	defer func() { err = errors.Join(err, h.holdings.Close()) }()
+	s.gate.Use(h)
+	if err := h.name(o.seeds); err != nil {
+		return sum, err
+	}
+	cr := crawler.New(s.gate, h, frontier, crawler.Options{Concurrency: cfg.Concurrency, Scope: crawler.Scope(cfg.Scope), Depth: cfg.Depth,
+		MaxPages: max(cfg.MaxPages, 0), Refetch: o.refetch, Pause: h.pause, Progress: o.progress, Skipped: o.skipped})
+	return cr.Run(ctx, o.seeds)
+}
+
+// handler is the crawl's view of policies and holdings: a policy that has been read anew has its action requests executed before
+// it is used, and pages go to the holdings.
+type handler struct {
+	store    *store
+	frontier *crawler.Frontier
+	holdings *holdings.Holdings
+	log      *slog.Logger
+	told     func(string, holdings.Receipt)
+
+	mu   sync.Mutex
+	seen map[string]*policy.Origin // whose requests have been executed
+}
+
+// name opens the hosts of the seeds of this and earlier runs: a named host is fetched even where its address is private.
+func (h *handler) name(seeds []string) error {
+	earlier, err := h.frontier.Seeds()
+	if err != nil {
+		return err
+	}
+	for _, seed := range append(earlier, seeds...) {
+		if u, err := url.Parse(seed); err == nil {
+			h.store.gate.Name(u)
+		}
+	}
+	return nil
+}
+
+// Policy gives the policy of u's origin for the gate and for terms.
+func (h *handler) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
+	o, err := h.store.policy.Origin(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	known := h.seen[o.Key] == o
+	h.seen[o.Key] = o
+	h.mu.Unlock()
+	if !known && o.Status != policy.Unreachable {
+		if err := h.store.ledger.Run(ctx, o.Key, o.Policy.Actions(), eraser{h.holdings}, h.frontier); err != nil {
+			return nil, fmt.Errorf("action requests of %s: %w", o.Key, err)
+		}
+	}
+	return o.Policy, nil
+}
+
+func (h *handler) pause(ctx context.Context, u *url.URL) (time.Duration, error) {
+	p, err := h.Policy(ctx, u)
+	return p.CrawlDelay(), err
+}
+
+// Receive hands a page to the holdings.
+func (h *handler) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, error) {
+	r, err := h.holdings.Receive(ctx, pg)
+	if err != nil {
+		return crawler.Receipt{}, err
+	}
+	if h.told != nil {
+		h.told(pg.URL().String(), r)
+	}
+	out := crawler.Receipt{Links: r.Links, Stored: r.Stored, Indexed: r.Indexed, RefusedCrawl: r.Discarded}
+	for _, d := range r.Refused {
+		h.log.Debug("refused", "usage", d.Usage, "url", pg.URL().String(), "why", d.Why())
+		switch d.Usage {
+		case acap.Follow:
+			out.RefusedFollow = true
+		case acap.Index:
+			out.RefusedIndex = true
+		case acap.Preserve:
+			out.RefusedPreserve = true
+		}
+	}
+	return out, nil
+}
+
+// eraser erases under the address that the crawler gives a page.
+type eraser struct{ h *holdings.Holdings }
+
+func (e eraser) Erase(ctx context.Context, rawurl, why, line string) (int, error) {
+	address, err := crawler.Normal(rawurl)
+	if err != nil {
+		return 0, err
+	}
+	return e.h.Erase(ctx, address, why, line)
+}
+
+func (c *Command) printSummary(s crawler.Summary) error {
+	_, err := fmt.Fprintf(c.Stdout, `%d pages fetched in %.1f s (%.0f pages/s, %s)
+%8d stored, %d indexed
+%8d not fetched because policy refuses crawl, %d because it could not be read
+%8d fetched pages may not be followed, %d not indexed, %d not preserved
+%8d errors, %d addresses left for another run
+`, s.Fetched, s.Duration, s.Rate, size(s.Bytes), s.Stored, s.Indexed, s.Refused.Crawl, s.Unreachable,
+		s.Refused.Follow, s.Refused.Index, s.Refused.Preserve, s.Errors, s.Queued)
+	return err
+}
+
+// size writes a number of bytes for a reader.
+func size(n int64) string {
+	unit, value := 0, float64(n)
+	for value >= 1000 && unit < 4 {
+		value /= 1000
+		unit++
+	}
+	if unit == 0 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%.1f %cB", value, " kMGT"[unit])
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/acapcrawl/acapcrawl/conformance"
+)
+
+// maxCase is how long a line of cases may be, in bytes.
+const maxCase = 16 << 20
+
+// runDecide answers every line of in on standard output and returns how many were malformed.
+func (c *Command) runDecide(ctx context.Context, in io.Reader) (malformed int, err error) {
+	lines := bufio.NewReaderSize(in, 1<<16)
+	out := bufio.NewWriter(c.Stdout)
+	defer out.Flush()
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	for {
+		line, err := readLine(lines)
+		if len(bytes.TrimSpace(line)) > 0 || errors.Is(err, errLong) {
+			answer, bad := decideLine(ctx, line, err)
+			if bad != nil {
+				malformed++
+				answer = map[string]any{"id": caseID(line), "error": bad.Error()}
+			}
+			if err := enc.Encode(answer); err != nil {
+				return malformed, err
+			}
+			if lines.Buffered() == 0 {
+				out.Flush() // who asks line by line is answered line by line
+			}
+		}
+		switch {
+		case ctx.Err() != nil:
+			return malformed, ctx.Err()
+		case errors.Is(err, io.EOF):
+			return malformed, nil
+		case err != nil && !errors.Is(err, errLong):
+			return malformed, fmt.Errorf("the cases could not be read: %w", err)
+		}
+	}
+}
+
+var errLong = fmt.Errorf("the case is longer than %d bytes", maxCase)
+
+// readLine reads one line; of one that is too long it gives the beginning and reads on to its end.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	long := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line)+len(part) > maxCase+1 {
+			long = true
+		} else {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case long && (err == nil || errors.Is(err, io.EOF)):
+			return line, errLong
+		}
+		return line, err
+	}
+}
+
+func decideLine(ctx context.Context, line []byte, readErr error) (any, error) {
+	if errors.Is(readErr, errLong) {
+		return nil, errLong
+	}
+	cs, err := conformance.ParseCase(line)
+	if err != nil {
+		return nil, err
+	}
+	return conformance.Decide(ctx, cs)
+}
+
+// caseID finds the id of a malformed case as far as it can be read.
+func caseID(line []byte) string {
+	var c struct {
+		ID string `json:"id"`
+	}
+	if json.Unmarshal(line, &c) == nil {
+		return c.ID
+	}
+	dec := json.NewDecoder(bytes.NewReader(line))
+	for depth := 0; ; {
+		t, err := dec.Token()
+		if err != nil {
+			return ""
+		}
+		switch t {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		case "id":
+			if depth == 1 {
+				if id, err := dec.Token(); err == nil {
+					if s, ok := id.(string); ok {
+						return s
+					}
+				}
+				return ""
+			}
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/conformance"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// runExplain reads the policy of the URL's origin now, and the page with --page or from what is held, and says what that permits.
+func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainRequest) error {
+	who, err := recorded(cfg)
+	if err != nil {
+		return err
+	}
+	g := newGate(cfg, who)
+	defer g.Close()
+	g.Name(r.URL)
+	authority := policy.New(policyFiles{g}, who, policy.NewMemory(), policy.Options{Pace: g.Pace})
+	defer authority.Close()
+	g.Use(authority)
+	origin, err := authority.Origin(ctx, r.URL)
+	if err != nil {
+		return err
+	}
+	past, err := heldOf(cfg, r.URL)
+	if err != nil {
+		return err
+	}
+	facts := acap.Facts{Now: r.AsOf, FirstCrawled: past.FirstCrawled, FirstIndexed: past.FirstIndexed, FirstPreserved: past.FirstPreserved,
+		FirstPresented: past.FirstPresented, Target: r.Reader}
+	if facts.Now.IsZero() {
+		facts.Now = time.Now().UTC()
+	}
+	sources := terms.Sources{Policies: authority, Fetcher: parts{g}}
+	var t *terms.Terms
+	switch {
+	case r.Page:
+		pg, err := fetchPage(ctx, g, r.URL)
+		if err != nil {
+			return err
+		}
+		t = terms.Of(ctx, origin.Policy, r.URL, pg, sources, facts)
+	case past.URL != "":
+		t = terms.Held(ctx, origin.Policy, r.URL, past.Own, nil, sources, facts)
+	default:
+		t = terms.Of(ctx, origin.Policy, r.URL, nil, sources, facts)
+	}
+	usages := r.Usages
+	if len(usages) == 0 {
+		usages = acap.Usages()
+	}
+	decisions := map[acap.Usage]conformance.Decision{}
+	refused := false
+	for _, u := range usages {
+		d := t.Decide(u)
+		decisions[u] = conformance.NewDecision(d, facts)
+		refused = refused || !d.Allowed
+	}
+	if r.JSON {
+		err = c.printJSON(map[string]any{"url": r.URL.String(), "policy": origin.Status, "decisions": decisions})
+	} else {
+		err = c.printTerms(r.URL, who, origin, t, usages)
+	}
+	if err == nil && refused && len(r.Usages) > 0 {
+		return &fault{status: statusRefused, err: errors.New("")}
+	}
+	return err
+}
+
+// fetchPage fetches the page through the gate; a refusal is no error here: it is what the decisions will say.
+func fetchPage(ctx context.Context, g *gate.Gate, u *url.URL) (*page.Page, error) {
+	t, err := g.Get(ctx, gate.PageRequest, u.String())
+	var refused *gate.Refusal
+	switch {
+	case errors.As(err, &refused) && refused.Rule == "":
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("%s could not be fetched: %w", u, err)
+	}
+	pg := pageOf(t)
+	if s := pg.Last().Status; s < 200 || s > 299 {
+		return nil, fmt.Errorf("%s answers with status %d: there is no page to read statements from", u, s)
+	}
+	return pg, nil
+}
+
+// heldOf gives what the data directory knows of u; nothing where there is none, or while another process has it.
+func heldOf(cfg *config.Config, u *url.URL) (archive.Resource, error) {
+	if _, err := os.Stat(filepath.Join(cfg.Data, "archive.db")); err != nil {
+		return archive.Resource{}, nil
+	}
+	a, err := archive.Open(cfg.Data, archive.Options{})
+	if errors.Is(err, archive.ErrLocked) {
+		return archive.Resource{}, nil
+	}
+	if err != nil {
+		return archive.Resource{}, err
+	}
+	defer a.Close()
+	address, err := crawler.Normal(u.String())
+	if err != nil {
+		return archive.Resource{}, err
+	}
+	final, err := a.Resolve(address)
+	if err != nil {
+		return archive.Resource{}, err
+	}
+	r, _, err := a.Resource(final)
+	return r, err
+}
+
+// printTerms writes a decision per usage with its line and its limits, and then what is wrong with the policy.
+func (c *Command) printTerms(u *url.URL, who acap.Crawler, origin *policy.Origin, t *terms.Terms, usages []acap.Usage) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s for %s\n", u, strings.Join(who.Names, ", "))
+	switch origin.Status {
+	case policy.None:
+		fmt.Fprintf(&b, "%s/robots.txt: status %d, there are no restrictions\n", origin.Key, origin.HTTP)
+	case policy.Unreachable:
+		fmt.Fprintf(&b, "%s/robots.txt could not be read: %s\n", origin.Key, origin.Why)
+	}
+	b.WriteByte('\n')
+	for _, usage := range usages {
+		d := t.Decide(usage)
+		word := "prohibited"
+		if d.Allowed {
+			word = "permitted"
+		}
+		fmt.Fprintf(&b, "%-21s %-11s %s\n", usage, word, d.Why())
+		if b2 := d.Because; b2 != nil && b2.Source == acap.Robots {
+			if source := origin.Robots.Line(b2.Line); source != "" && strings.TrimSpace(source) != b2.Text {
+				fmt.Fprintf(&b, "%33s %s\n", "", strings.TrimSpace(source))
+			}
+		}
+		for _, s := range limitsInWords(d.Limits(t.Facts())) {
+			fmt.Fprintf(&b, "%33s %s\n", "", s)
+		}
+	}
+	if findings := t.Policy().Findings(); len(findings) > 0 {
+		b.WriteString("\nWhat the publisher should know:\n")
+		for _, f := range findings {
+			fmt.Fprintf(&b, "  %s: %s\n", f.Severity, f)
+		}
+	}
+	_, err := c.Stdout.Write([]byte(b.String()))
+	return err
+}
+
+// limitsInWords writes each limit as one line.
+func limitsInWords(l acap.Limits) []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if !l.Until.IsZero() {
+		add("until %s", l.Until.Format(time.RFC3339))
+	}
+	if l.UntilRecrawled {
+		add("until it is crawled again")
+	}
+	if l.MaxChars != nil {
+		add("at most %d characters", *l.MaxChars)
+	}
+	if l.MaxWords != nil {
+		add("at most %d words", *l.MaxWords)
+	}
+	for _, list := range []struct {
+		words  string
+		values []string
+	}{{"made only from", l.MustUse}, {"only with", l.MustInclude}, {"without modification of", l.ProhibitedModification},
+		{"never", l.ProhibitedContext}, {"only", l.RequiredContext}, {"only for readers who meet", l.Target},
+		{"only at", l.Location}, {"ask at", l.UsageRef}} {
+		if len(list.values) > 0 {
+			add("%s %s", list.words, strings.Join(list.values, ", "))
+		}
+	}
+	return out
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/acapcrawl/acapcrawl/internal/testweb"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"acapcrawl": main, "hang": hang})
+}
+
+// TestScript runs the whole program under the scripts of testdata/script. Beside testscript's own commands they have
+//
+//	site NAME DIR [HOST]      serve DIR on loopback; $NAME is its base URL, NAME.log its requests, a line each (testweb)
+//	await NAME PATTERN [N]    wait until N requests (1) of the site match
+//	release NAME              let the requests that the site holds go on
+//	status N COMMAND…         run a command that must end with exit status N
+//	[!] jsonfield FILE PATH [VALUE]
+//	                          the field at PATH (a.b.0.c) must exist, and be VALUE; of several JSON values the path starts
+//	                          with the number of one
+//	expand FILE…              put the values of environment variables into files
+//
+// FILE may be stdout or stderr.
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:   "testdata/script",
+		Setup: setup,
+		Cmds:  commands,
+	})
+}
+
+type sitesKey struct{}
+
+// setup gives a script homes of its own and a place for its sites.
+func setup(env *testscript.Env) error {
+	env.Values[sitesKey{}] = map[string]*testweb.Site{}
+	for name, dir := range map[string]string{"HOME": "home", "XDG_DATA_HOME": "home/share", "XDG_CONFIG_HOME": "home/config"} {
+		env.Setenv(name, filepath.Join(env.WorkDir, dir))
+	}
+	return nil
+}
+
+var commands = map[string]func(*testscript.TestScript, bool, []string){
+	"site": cmdSite, "await": cmdAwait, "release": cmdRelease,
+	"status": cmdStatus, "jsonfield": cmdJSONField, "expand": cmdExpand,
+}
+
+func cmdSite(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: site NAME DIR [HOST]")
+	}
+	host := "127.0.0.1"
+	if len(args) == 3 {
+		host = args[2]
+	}
+	log, err := os.Create(ts.MkAbs(args[0] + ".log"))
+	ts.Check(err)
+	site, err := testweb.Start(ts.MkAbs(args[1]), host, log)
+	ts.Check(err)
+	ts.Defer(func() {
+		site.Close()
+		log.Close()
+	})
+	ts.Value(sitesKey{}).(map[string]*testweb.Site)[args[0]] = site
+	ts.Setenv(args[0], site.URL)
+}
+
+func siteOf(ts *testscript.TestScript, name string) *testweb.Site {
+	site := ts.Value(sitesKey{}).(map[string]*testweb.Site)[name]
+	if site == nil {
+		ts.Fatalf("there is no site %s", name)
+	}
+	return site
+}
+
+// patience is how long await waits for what must come.
+const patience = 30 * time.Second
+
+func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: await NAME PATTERN [N]")
+	}
+	n := 1
+	if len(args) == 3 {
+		var err error
+		n, err = strconv.Atoi(args[2])
+		ts.Check(err)
+	}
+	pattern, err := regexp.Compile(args[1])
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	ts.Check(siteOf(ts, args[0]).Await(ctx, pattern.MatchString, n))
+}
+
+func cmdRelease(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: release NAME")
+	}
+	siteOf(ts, args[0]).Release()
+}
+
+func cmdStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N COMMAND…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	err = ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got, err = exit.ExitCode(), nil
+	}
+	ts.Check(err)
+	if got != want {
+		ts.Fatalf("exit status %d, want %d", got, want)
+	}
+}
+
+func cmdJSONField(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 || len(args) > 3 {
+		ts.Fatalf("usage: [!] jsonfield FILE PATH [VALUE]")
+	}
+	var values []any
+	for d := json.NewDecoder(strings.NewReader(ts.ReadFile(args[0]))); ; {
+		var v any
+		err := d.Decode(&v)
+		if err == io.EOF {
+			break
+		}
+		ts.Check(err)
+		values = append(values, v)
+	}
+	var root any = values
+	if len(values) == 1 {
+		root = values[0]
+	}
+	got, found := field(root, args[1])
+	if len(args) == 3 {
+		found = found && equal(got, args[2])
+	}
+	if found == neg {
+		text, _ := json.Marshal(got)
+		ts.Fatalf("%s: %s is %s", args[0], args[1], text)
+	}
+}
+
+// field follows a path of names and numbers into v. The empty path is v itself.
+func field(v any, path string) (any, bool) {
+	for path != "" {
+		var step string
+		step, path, _ = strings.Cut(path, ".")
+		switch x := v.(type) {
+		case map[string]any:
+			// A name may have dots of its own.
+			value, ok := x[step]
+			for !ok && path != "" {
+				var more string
+				more, path, _ = strings.Cut(path, ".")
+				step += "." + more
+				value, ok = x[step]
+			}
+			if !ok {
+				return nil, false
+			}
+			v = value
+		case []any:
+			i, err := strconv.Atoi(step)
+			if err != nil || i < 0 || i >= len(x) {
+				return nil, false
+			}
+			v = x[i]
+		default:
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// equal compares got with text, which is JSON or, if it is none, a string as it is.
+func equal(got any, text string) bool {
+	if s, ok := got.(string); ok && s == text {
+		return true
+	}
+	var want any
+	return json.Unmarshal([]byte(text), &want) == nil && reflect.DeepEqual(got, want)
+}
+
+func cmdExpand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: expand FILE…")
+	}
+	for _, name := range args {
+		text := os.Expand(ts.ReadFile(name), func(name string) string {
+			if value := ts.Getenv(name); value != "" {
+				return value
+			}
+			return fmt.Sprintf("$%s", name) // a dollar sign that means no variable
+		})
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o644))
+	}
+}

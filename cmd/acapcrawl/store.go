@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/index"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/policy"
+)
+
+// store is an open data directory.
+type store struct {
+	dir     string
+	who     acap.Crawler
+	archive *archive.Archive
+	index   *index.Index
+	policy  *policy.Authority
+	ledger  *actions.Ledger
+	gate    *gate.Gate
+}
+
+// openStore opens the data directory of cfg, and makes it with create. The archive comes first: who has it owns the directory.
+func openStore(cfg *config.Config, who acap.Crawler, o policy.Options, create bool) (s *store, err error) {
+	s = &store{dir: cfg.Data, who: who, gate: newGate(cfg, who)}
+	if create {
+		err = os.MkdirAll(cfg.Data, 0o700)
+	} else if _, err = os.Stat(filepath.Join(cfg.Data, "archive.db")); errors.Is(err, os.ErrNotExist) {
+		return nil, nothing(fmt.Sprintf("Nothing is held in %s yet: acapcrawl crawl fills it.", cfg.Data))
+	}
+	if err != nil {
+		return nil, s.fault(err)
+	}
+	defer func() {
+		if err != nil {
+			s.Close()
+			s, err = nil, s.fault(err)
+		}
+	}()
+	if s.archive, err = archive.Open(cfg.Data, archive.Options{}); err != nil {
+		return s, err
+	}
+	if s.index, err = index.Open(filepath.Join(cfg.Data, "index")); err != nil {
+		return s, err
+	}
+	if s.ledger, err = actions.Open(filepath.Join(cfg.Data, "actions.db")); err != nil {
+		return s, err
+	}
+	kept, err := policy.Open(filepath.Join(cfg.Data, "policy.db"))
+	if err != nil {
+		return s, err
+	}
+	o.Pace = s.gate.Pace
+	s.policy = policy.New(policyFiles{s.gate}, who, kept, o)
+	return s, nil
+}
+
+// fault says what is wrong with the data directory.
+func (s *store) fault(err error) error {
+	switch {
+	case errors.Is(err, archive.ErrLocked), errors.Is(err, index.ErrLocked), errors.Is(err, actions.ErrLocked):
+		return failure("wait for it to end, or name another directory with --data", fmt.Errorf("the data directory %s is in use by another process", s.dir))
+	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, index.ErrCorrupt):
+		return failure("restore it from a copy, or name another directory with --data; nothing was changed", err)
+	}
+	return err
+}
+
+// Close closes what is open.
+func (s *store) Close() error {
+	var errs []error
+	if s.policy != nil {
+		errs = append(errs, s.policy.Close())
+	}
+	if s.ledger != nil {
+		errs = append(errs, s.ledger.Close())
+	}
+	if s.index != nil {
+		errs = append(errs, s.index.Close())
+	}
+	if s.archive != nil {
+		errs = append(errs, s.archive.Close())
+	}
+	s.gate.Close()
+	return errors.Join(errs...)
+}
+
+// held answers for policies without a request: the last version read (H11). A reader of what is held asks nothing of the network.
+type held struct{ *policy.Authority }
+
+func (h held) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
+	o, known := h.Held(u)
+	if !known {
+		return nil, fmt.Errorf("the policy of %s was never read", u.Host)
+	}
+	return o.Policy, nil
+}
+
+// policyFiles fetches robots.txt and references through the gate.
+type policyFiles struct{ *gate.Gate }
+
+func (p policyFiles) Fetch(ctx context.Context, rawurl string) (policy.Response, error) {
+	h, err := p.Gate.Fetch(ctx, rawurl)
+	return policy.Response{URL: h.URL, Status: h.Status, Header: h.Header, Body: h.Body, Truncated: h.Truncated}, err
+}
+
+// parts fetches substitutes and required resources through the gate.
+type parts struct{ *gate.Gate }
+
+func (p parts) Fetch(ctx context.Context, rawurl string) (*page.Page, error) {
+	t, err := p.Get(ctx, gate.Part, rawurl)
+	if err != nil {
+		return nil, err
+	}
+	return pageOf(t), nil
+}
+
+func pageOf(t *gate.Trace) *page.Page {
+	hops := make([]page.Hop, len(t.Hops))
+	for i, h := range t.Hops {
+		hops[i] = page.Hop(h)
+	}
+	return page.New(hops)
+}
+
+func newGate(cfg *config.Config, who acap.Crawler) *gate.Gate {
+	return gate.New(gate.Options{UserAgent: userAgent(cfg, who), Delay: cfg.Delay, PerHost: cfg.PerHost, Timeout: cfg.Timeout, MaxBody: cfg.MaxBody,
+		AllowPrivate: cfg.AllowPrivate, MaxPages: max(cfg.MaxPages, 0)})
+}
+
+// userAgent is the first token with the version of this program and where to ask (X67).
+func userAgent(cfg *config.Config, who acap.Crawler) string {
+	agent := "acapcrawl"
+	if len(who.Names) > 0 {
+		agent = who.Names[0]
+	}
+	agent += "/" + programVersion
+	if cfg.Contact != "" {
+		agent += " (+" + cfg.Contact + ")"
+	}
+	return agent
+}
+
+// identity is what a crawl records of itself in the data directory: the other verbs judge by it.
+type identity struct {
+	Crawler  []string  `json:"crawler"`
+	Purposes *[]string `json:"purposes"` // null: undeclared
+	Cannot   []string  `json:"cannot,omitempty"`
+	Strict   bool      `json:"strict,omitempty"`
+}
+
+func identityFile(dir string) string { return filepath.Join(dir, "crawler.json") }
+
+func crawlerOf(cfg *config.Config) acap.Crawler {
+	return acap.Crawler{Names: cfg.Crawler, Purposes: cfg.Purposes, Cannot: cfg.Cannot, Strict: cfg.Policy.Strict}
+}
+
+// record keeps who crawled, for the verbs that judge what is held.
+func record(dir string, who acap.Crawler) error {
+	id := identity{Crawler: who.Names, Cannot: who.Cannot, Strict: who.Strict}
+	if who.Purposes != nil {
+		id.Purposes = &who.Purposes
+	}
+	data, err := json.MarshalIndent(id, "", "  ")
+	if err != nil {
+		return err
+	}
+	name := identityFile(dir)
+	if err := os.WriteFile(name+".new", append(data, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
+}
+
+// recorded is who crawled into the data directory, less what flags of this verb say otherwise.
+func recorded(cfg *config.Config) (acap.Crawler, error) {
+	who := crawlerOf(cfg)
+	data, err := os.ReadFile(identityFile(cfg.Data))
+	if errors.Is(err, os.ErrNotExist) {
+		return who, nil
+	}
+	if err != nil {
+		return who, err
+	}
+	var id identity
+	if err := json.Unmarshal(data, &id); err != nil {
+		return who, failure("crawl into the directory again, which writes it anew", fmt.Errorf("%s cannot be read: %w", identityFile(cfg.Data), err))
+	}
+	given := func(key string) bool { return cfg.Origin(key).Kind == config.Flag }
+	if !given("crawler") {
+		who.Names = id.Crawler
+	}
+	if !given("purposes") {
+		who.Purposes = nil
+		if id.Purposes != nil {
+			who.Purposes = append([]string{}, *id.Purposes...)
+		}
+	}
+	if !given("cannot") {
+		who.Cannot = id.Cannot
+	}
+	if !given("policy.strict") {
+		who.Strict = id.Strict
+	}
+	return who, nil
+}

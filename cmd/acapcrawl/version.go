@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// specifications are the documents that this program implements.
+var specifications = []string{"ACAP 1.0", "ACAP 1.1", "RFC 9309"}
+
+// programVersion is the version of this source; it is part of the User-Agent.
+const programVersion = "0.1.0"
+
+// build is what version prints.
+type build struct {
+	Version        string   `json:"version"`
+	Commit         string   `json:"commit"`
+	Modified       bool     `json:"modified"` // built from a work tree with changes that are not in the commit
+	Go             string   `json:"go"`
+	Specifications []string `json:"specifications"`
+}
+
+func (c *Command) versionVerb() *cobra.Command {
+	cmd := &cobra.Command{Use: "version", Short: "Print version, commit and the specifications supported", Args: noArgs}
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(*cobra.Command, []string) error {
+		b := thisBuild()
+		if *asJSON {
+			return c.printJSON(b)
+		}
+		changed := ""
+		if b.Modified {
+			changed = ", changed since"
+		}
+		fmt.Fprintf(c.Stdout, "acapcrawl %s (commit %s%s, %s)\n", b.Version, b.Commit, changed, b.Go)
+		for _, s := range b.Specifications {
+			fmt.Fprintln(c.Stdout, s)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// thisBuild reads what the Go toolchain wrote into the binary; "unknown" where it wrote
+// nothing.
+func thisBuild() build {
+	b := build{Version: programVersion, Commit: "unknown", Go: "unknown", Specifications: specifications}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return b
+	}
+	b.Go = info.GoVersion
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Commit = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+	return b
+}

@@ -1,0 +1,166 @@
+package config
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+)
+
+// undeclared is the default of purposes: nothing was said about them.
+const undeclared = "undeclared"
+
+// key is one row of the table: a setting's name, its default as a file would write it, what the commented file says of
+// it, what to try when its value is wrong, and how it enters and leaves Config.
+type key struct {
+	name     string
+	standard any
+	about    string
+	hint     string
+	set      func(*Config, any) error
+	get      func(*Config) any
+}
+
+// setting makes a row whose value is kept at field, read by read and shown by show.
+func setting[T any](name string, standard any, hint string, field func(*Config) *T, read func(any) (T, error), show func(T) any, about string) key {
+	return key{
+		name: name, standard: standard, about: strings.TrimSpace(about), hint: hint,
+		set: func(c *Config, v any) (err error) {
+			*field(c), err = read(v)
+			return err
+		},
+		get: func(c *Config) any { return show(*field(c)) },
+	}
+}
+
+func plain[T any](v T) any { return v }
+
+// keys is the table of all settings, in the order of the commented file.
+var keys = []key{
+	setting("data", "~/.local/share/acapcrawl", "name a directory with --data", func(c *Config) *string { return &c.Data }, directory, plain, `
+The data directory: what was crawled, the index, the frontier, the policies read. Without this line it is
+$XDG_DATA_HOME/acapcrawl where that variable is set.`),
+
+	setting("crawler", []string{"acapcrawl"}, "a name has letters, digits, - and _, as in acapcrawl", func(c *Config) *[]string { return &c.Crawler }, crawlerNames, plain, `
+The names this crawler answers to in robots.txt and on pages. The first is sent as User-Agent.`),
+
+	setting("purposes", undeclared, "write a list of names or URIs without blanks, or [] for none", func(c *Config) *[]string { return &c.Purposes }, purposes, declared, `
+What the pages are collected for, as publishers name it in ACAP-usage-purpose. A list names all purposes there
+are, [] says that there are none. While they are undeclared, prohibitions for any purpose bind.`),
+
+	setting("cannot", []string{}, "as in max-length, present-thumbnail or element-level", func(c *Config) *[]string { return &c.Cannot }, list(uninterpreted), plain, `
+Usage types, qualifier types or element-level that are to count as not interpretable: permissions that need
+them become prohibitions.`),
+
+	setting("contact", "", "write a URL as in https://example.com/our-crawler", func(c *Config) *string { return &c.Contact }, contact, plain, `
+A page or mailto: address about this crawler, sent along in the User-Agent, so that publishers can ask.`),
+
+	setting("policy.strict", false, "write true or false", func(c *Config) *bool { return &c.Policy.Strict }, boolean, plain, `
+Where a document leaves a choice, take the strict variant.`),
+
+	setting("policy.noarchive_preserve", false, "write true or false", func(c *Config) *bool { return &c.Policy.NoarchivePreserve }, boolean, plain, `
+noarchive and nocache forbid to show a copy; with true they also forbid to keep one.`),
+
+	setting("scope", "host", "", func(c *Config) *string { return &c.Scope }, oneOf(Scopes()...), plain, `
+Which links are followed: those to the host of a seed, to its domain, below its path (prefix), or any.`),
+
+	setting("depth", Unlimited, "0 takes the seeds alone, -1 sets no limit", func(c *Config) *int { return &c.Depth }, integer(0, Unlimited), plain, `
+How many links away from a seed a page may be. 0 takes the seeds alone; -1 sets no limit.`),
+
+	setting("max_pages", Unlimited, "write a number above 0, or -1 for no limit", func(c *Config) *int { return &c.MaxPages }, integer(1, Unlimited), plain, `
+How many page requests a run makes at most, redirects included; -1 sets no limit.`),
+
+	setting("delay", "1s", "write a duration as in 1s or 500ms", func(c *Config) *time.Duration { return &c.Delay }, duration(0), shown, `
+The time between the starts of two requests to a host. A longer Crawl-delay of the host holds instead.
+0 is for hosts that you run yourself.`),
+
+	setting("concurrency", 16, "write a number above 0", func(c *Config) *int { return &c.Concurrency }, integer(1), plain, `
+How many requests are under way at once.`),
+
+	setting("per_host", 0, "write a number above 0, or 0 to let the delay decide", func(c *Config) *int { return &c.PerHost }, integer(0), plain, `
+How many of them go to one host. 0 means 1, and as many as concurrency says where delay is 0.`),
+
+	setting("sitemaps", false, "write true or false", func(c *Config) *bool { return &c.Sitemaps }, boolean, plain, `
+Whether to visit the pages that a host's sitemaps list.`),
+
+	setting("allow_private", false, "write true or false", func(c *Config) *bool { return &c.AllowPrivate }, boolean, plain, `
+Whether links, redirects and references may lead to loopback, private and link-local addresses. An address
+that is named on the command line is open without it.`),
+
+	setting("timeout", "30s", "write a duration as in 30s", func(c *Config) *time.Duration { return &c.Timeout }, duration(time.Millisecond), shown, `
+How long one request may take, its body included.`),
+
+	setting("max_body", "32MiB", "write a size as in 500000 or 32MiB", func(c *Config) *int64 { return &c.MaxBody }, byteSize, writtenSize, `
+How much of one body is taken, after decompression. What is longer is cut and marked.`),
+
+	setting("snippet_length", 250, "write a number above 0", func(c *Config) *int { return &c.SnippetLength }, integer(1), plain, `
+The length of a snippet in characters where its publisher sets none.`),
+
+	setting("listen", "127.0.0.1:8080", "write an address with a port as in 127.0.0.1:8080", func(c *Config) *string { return &c.Listen }, address, plain, `
+Where the web interface listens.`),
+
+	setting("log_level", "warn", "", func(c *Config) *slog.Level { return &c.LogLevel }, logLevel, func(l slog.Level) any { return strings.ToLower(l.String()) }, `
+What is logged on standard error: debug, info, warn or error.`),
+}
+
+// Keys returns the names of all settings.
+func Keys() []string {
+	var names []string
+	for _, k := range keys {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// Scopes returns the values of scope.
+func Scopes() []string { return []string{"host", "domain", "prefix", "any"} }
+
+const prefix = "ACAPCRAWL_"
+
+// Variable is the environment variable of a key: ACAPCRAWL_POLICY_STRICT for policy.strict.
+func Variable(key string) string {
+	return prefix + strings.ToUpper(strings.ReplaceAll(key, ".", "_"))
+}
+
+func (k key) variable() string { return Variable(k.name) }
+
+// flag is the name that the command line gives to the setting.
+func (k key) flag() string {
+	if k.name == "purposes" {
+		return "--purpose"
+	}
+	name := k.name[strings.LastIndexByte(k.name, '.')+1:]
+	return "--" + strings.ReplaceAll(name, "_", "-")
+}
+
+// misshapen reports whether name, an unknown key, uses a part of k as a value or k as a section.
+func (k key) misshapen(name string) bool {
+	return strings.HasPrefix(name, k.name+".") || strings.HasPrefix(k.name, name+".")
+}
+
+// fallback is the default under env.
+func (k key) fallback(env []string) any {
+	if k.name == "data" {
+		return DefaultData(env)
+	}
+	return k.standard
+}
+
+// directory takes a path. The default is empty where the environment names no home.
+func directory(v any) (string, error) {
+	s, err := text(v)
+	if err == nil && s == "" {
+		err = errors.New("no directory is named")
+	}
+	return s, err
+}
+
+func shown(d time.Duration) any { return d.String() }
+
+// declared shows undeclared purposes as null, which no list is.
+func declared(p []string) any {
+	if p == nil {
+		return nil
+	}
+	return p
+}

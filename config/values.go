@@ -1,0 +1,272 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// variable gives the value of an environment variable the form it would have in a file: a JSON array is a list, all else
+// a text.
+func variable(text string) any {
+	if strings.HasPrefix(text, "[") {
+		var list []any
+		if json.Unmarshal([]byte(text), &list) == nil {
+			return list
+		}
+	}
+	return text
+}
+
+// text takes a string, and only a string: a number or a date in the file would not come out as it was written.
+func text(v any) (string, error) {
+	s, ok := v.(string)
+	if !ok {
+		return "", fmt.Errorf("%s is not a text", written(v))
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+		return "", fmt.Errorf("%q holds a control character", s)
+	}
+	return strings.TrimSpace(s), nil
+}
+
+// list takes a list of texts, or one text that is split at commas. An empty text alone is the empty list.
+func list(check func(string) error) func(any) ([]string, error) {
+	return func(v any) ([]string, error) {
+		var items []any
+		switch v := v.(type) {
+		case string:
+			for item := range strings.SplitSeq(v, ",") {
+				items = append(items, item)
+			}
+		case []string:
+			for _, item := range v {
+				items = append(items, item)
+			}
+		case []any:
+			items = v
+		default:
+			return nil, fmt.Errorf("%s is not a list", written(v))
+		}
+		if len(items) == 1 && items[0] == "" {
+			items = nil
+		}
+		out := []string{}
+		for _, item := range items {
+			s, err := text(item)
+			if err != nil {
+				return nil, err
+			}
+			if err := check(s); err != nil {
+				return nil, err
+			}
+			if !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
+		return out, nil
+	}
+}
+
+func boolean(v any) (bool, error) {
+	switch v := v.(type) {
+	case bool:
+		return v, nil
+	case string:
+		switch strings.ToLower(v) {
+		case "true", "1":
+			return true, nil
+		case "false", "0":
+			return false, nil
+		}
+	}
+	return false, fmt.Errorf("%s is neither true nor false", written(v))
+}
+
+// integer takes a whole number of at least lowest, or the exception.
+func integer(lowest int, exception ...int) func(any) (int, error) {
+	return func(v any) (int, error) {
+		n, err := whole(v)
+		if err != nil {
+			return 0, err
+		}
+		if n < int64(lowest) && !slices.Contains(exception, int(n)) || n > 1<<31-1 {
+			return 0, fmt.Errorf("%d is out of range", n)
+		}
+		return int(n), nil
+	}
+}
+
+func whole(v any) (int64, error) {
+	switch v := v.(type) {
+	case int:
+		return int64(v), nil
+	case int64:
+		return v, nil
+	case float64: // JSON knows no other number
+		if n := int64(v); float64(n) == v {
+			return n, nil
+		}
+	case string:
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("%s is not a whole number", written(v))
+}
+
+// duration takes a Go duration ("1s", "500ms"), or 0 where lowest allows it. Another number without a unit is refused.
+func duration(lowest time.Duration) func(any) (time.Duration, error) {
+	return func(v any) (time.Duration, error) {
+		s, ok := v.(string)
+		if n, err := whole(v); err == nil && n == 0 {
+			s, ok = "0", true
+		}
+		d, err := time.ParseDuration(s)
+		if !ok || err != nil {
+			return 0, fmt.Errorf("%s is not a duration", written(v))
+		}
+		if d < lowest {
+			return 0, fmt.Errorf("%s is out of range", s)
+		}
+		return d, nil
+	}
+}
+
+var size = regexp.MustCompile(`^([0-9]{1,12})\s*(B|KB|KiB|MB|MiB|GB|GiB)?$`)
+
+// byteSize takes a number of bytes, plain or with a unit: 1000000, 32MiB.
+func byteSize(v any) (int64, error) {
+	if n, err := whole(v); err == nil && n > 0 {
+		return n, nil
+	}
+	s, _ := v.(string)
+	m := size.FindStringSubmatch(s)
+	if m == nil {
+		return 0, fmt.Errorf("%s is not a size", written(v))
+	}
+	n, err := strconv.ParseInt(m[1], 10, 64)
+	unit := map[string]int64{"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[m[2]]
+	if err != nil || n == 0 || n > 1<<50/unit {
+		return 0, fmt.Errorf("%s is out of range", s)
+	}
+	return n * unit, nil
+}
+
+func writtenSize(n int64) any {
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n%u.size == 0 {
+			return fmt.Sprintf("%d%s", n/u.size, u.name)
+		}
+	}
+	return n
+}
+
+func oneOf(words ...string) func(any) (string, error) {
+	return func(v any) (string, error) {
+		s, err := text(v)
+		if err == nil && !slices.Contains(words, s) {
+			err = fmt.Errorf("%q is not one of %s", s, strings.Join(words, ", "))
+		}
+		return s, err
+	}
+}
+
+var token = regexp.MustCompile("^[A-Za-z0-9!$%&'+.^_`|~-]+$")
+
+// crawlerName takes a token as a User-Agent can carry it (RFC 9110 5.6.2), without the * that means every crawler.
+func crawlerName(s string) error {
+	if !token.MatchString(s) {
+		return fmt.Errorf("%q is not a crawler's name", s)
+	}
+	return nil
+}
+
+func crawlerNames(v any) ([]string, error) {
+	names, err := list(crawlerName)(v)
+	if err == nil && len(names) == 0 {
+		err = errors.New("a crawler needs a name")
+	}
+	return names, err
+}
+
+// purpose takes a name or a URI, neither of which has blanks (P1 2.3.3).
+func purpose(s string) error {
+	if s == "" || strings.ContainsAny(s, " \u00a0") {
+		return fmt.Errorf("%q is not a purpose", s)
+	}
+	return nil
+}
+
+// purposes tells apart what was never said, which is nil, and an empty list, which says that there are none (C15).
+func purposes(v any) ([]string, error) {
+	if v == nil || v == undeclared {
+		return nil, nil
+	}
+	return list(purpose)(v)
+}
+
+var typeName = regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
+
+func uninterpreted(s string) error {
+	if !typeName.MatchString(s) {
+		return fmt.Errorf("%q is neither a usage type nor a qualifier type nor element-level", s)
+	}
+	return nil
+}
+
+// contact takes an http, https or mailto URL that can stand in a User-Agent's comment, or nothing.
+func contact(v any) (string, error) {
+	s, err := text(v)
+	if err != nil || s == "" {
+		return s, err
+	}
+	u, err := url.Parse(s)
+	if err != nil || strings.ContainsAny(s, " ()\\") || !(u.Scheme == "mailto" && u.Opaque != "" || (u.Scheme == "http" || u.Scheme == "https") && u.Host != "") {
+		return "", fmt.Errorf("%q is not an http, https or mailto URL", s)
+	}
+	return s, nil
+}
+
+func address(v any) (string, error) {
+	s, err := text(v)
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(s)
+	if n, e := strconv.ParseUint(port, 10, 16); err != nil || e != nil || n > 65535 {
+		return "", fmt.Errorf("%q is not an address with a port", s)
+	}
+	return s, nil
+}
+
+func logLevel(v any) (slog.Level, error) {
+	s, err := oneOf("debug", "info", "warn", "error")(v)
+	if err != nil {
+		return 0, err
+	}
+	var l slog.Level
+	return l, l.UnmarshalText([]byte(s))
+}
+
+// written shows a value about as it stands in the file.
+func written(v any) string {
+	if v == nil {
+		return "an empty value"
+	}
+	if text, err := json.Marshal(v); err == nil {
+		return string(text)
+	}
+	return fmt.Sprint(v)
+}

@@ -1,0 +1,131 @@
+package gate
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+)
+
+func TestClosedAddresses(t *testing.T) {
+	for _, a := range []string{
+		"127.0.0.1", "127.255.0.3", "::1", "::ffff:127.0.0.1", "0.0.0.0", "0.1.2.3", "::", "10.0.0.1", "172.16.0.1",
+		"172.31.255.255", "192.168.1.1", "::ffff:10.0.0.1", "fc00::1", "fd12::1", "169.254.169.254", "fe80::1", "fe80::1%eth0",
+		"100.64.0.1", "100.127.255.255", "224.0.0.1", "ff02::1", "255.255.255.255", "240.0.0.1", "192.0.0.8", "192.0.2.1",
+		"198.18.0.1", "198.51.100.1", "203.0.113.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::1", "2002:7f00:1::",
+		"2002:a00:1::1", "2001::1", "::7f00:1", "2001:db8::1", "fec0::1",
+	} {
+		if closed(netip.MustParseAddr(a)) == "" {
+			t.Errorf("%s is open", a)
+		}
+	}
+	for _, a := range []string{"8.8.8.8", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "64:ff9b::808:808", "2001:200::1", "2002:808:808::1"} {
+		if what := closed(netip.MustParseAddr(a)); what != "" {
+			t.Errorf("%s is %s address", a, what)
+		}
+	}
+}
+
+func TestOddNumbers(t *testing.T) {
+	for host, odd := range map[string]bool{
+		"2130706433": true, "0x7f000001": true, "0x7f.1": true, "127.1": true, "0177.0.0.1": true, "127.0.0.1.": true, "1.2.3.4.5": true,
+		"127.0.0.1": false, "::1": false, "example.com": false, "example.com.": false, "123.example": false, "0x.example": false, "a.0x": true,
+	} {
+		if oddNumber(host) != odd {
+			t.Errorf("oddNumber(%q) = %v", host, !odd)
+		}
+	}
+}
+
+func TestLoopbackOnlyWhenNamed(t *testing.T) {
+	other := newSite(t, hello)
+	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL+"/", http.StatusFound)
+	})
+	g := newGate(t, Options{}, rule(open), s)
+	trace, err := g.Get(t.Context(), PageRequest, s.URL+"/")
+	if r := refusal(t, err); r.Rule != RuleAddress || r.URL != other.URL+"/" || trace.Refused != r || len(trace.Hops) != 1 {
+		t.Errorf("%+v, %d hops", r, len(trace.Hops))
+	}
+	for _, kind := range []Kind{PageRequest, Part, Sitemap, PolicyFile} {
+		if _, err := g.Get(t.Context(), kind, other.URL); refusal(t, err).Rule != RuleAddress {
+			t.Errorf("kind %d: %v", kind, err)
+		}
+	}
+	if n := len(other.requests()); n != 0 {
+		t.Errorf("%d requests to a host that was not named", n)
+	}
+	g.Name(other.url(t))
+	if _, err := g.Get(t.Context(), PageRequest, s.URL+"/"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A name is judged by the address that is dialled, and naming an address does not open its other spellings.
+func TestOtherSpellings(t *testing.T) {
+	s := newSite(t, hello)
+	g := newGate(t, Options{}, rule(open), s)
+	_, port, _ := strings.Cut(s.url(t).Host, ":")
+	for _, host := range []string{"localhost", "2130706433", "0x7f000001", "0177.0.0.1", "127.1", "127.0.0.1.", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::1]", "0.0.0.0"} {
+		_, err := g.Get(t.Context(), PolicyFile, "http://"+host+":"+port+"/")
+		if r := refusal(t, err); r.Rule != RuleAddress {
+			t.Errorf("%s: %+v", host, r)
+		}
+	}
+	if n := len(s.requests()); n != 0 {
+		t.Errorf("%d requests", n)
+	}
+	g.Name(parse(t, "http://localhost:"+port))
+	if _, err := g.Get(t.Context(), PageRequest, "http://LOCALHOST:"+port+"/"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAllowPrivate(t *testing.T) {
+	s := newSite(t, hello)
+	g := newGate(t, Options{AllowPrivate: true}, rule(open))
+	if _, err := g.Get(t.Context(), PageRequest, s.URL); err != nil {
+		t.Error(err)
+	}
+}
+
+// DNS cannot turn a named public host inwards.
+func TestNamedHostSeenPublic(t *testing.T) {
+	g := newGate(t, Options{}, rule(open))
+	g.Name(parse(t, "http://news.example/"))
+	inside, outside := netip.MustParseAddr("10.1.1.1"), netip.MustParseAddr("8.8.8.8")
+	if err := g.address("news.example:80", inside); err != nil {
+		t.Errorf("named: %v", err)
+	}
+	if err := g.address("news.example:80", outside); err != nil {
+		t.Error(err)
+	}
+	if refusal(t, g.address("news.example:80", inside)).Rule != RuleAddress {
+		t.Error("rebound inwards")
+	}
+	if g.address("news.example:8080", inside) == nil {
+		t.Error("another port is open")
+	}
+}
+
+func FuzzTarget(f *testing.F) {
+	for _, s := range []string{"http://h/a?b#c", "HTTP://[::1]:80/", "https://bücher.example/ü", "http://u:p@h:99/%2e", "http:x", "//h", "http://h:0x1/"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		req, err := http.NewRequest("GET", raw, nil)
+		if err != nil {
+			return
+		}
+		u, key, err := target(req)
+		if err != nil {
+			return
+		}
+		if u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RequestURI() != req.URL.RequestURI() {
+			t.Errorf("%q became %q", raw, u)
+		}
+		if key != strings.ToLower(key) || !ascii(key) {
+			t.Errorf("%q has key %q", raw, key)
+		}
+	})
+}

@@ -1,0 +1,97 @@
+package gate
+
+import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// maxCodings is the number of content codings laid over each other that are undone.
+const maxCodings = 2
+
+// capture is a body as it was sent and as it is meant.
+type capture struct {
+	wire      []byte
+	body      []byte
+	truncated bool // something of it is missing: capped, cut off, or a broken stream
+}
+
+// take reads the body of resp, at most raw bytes as sent and most bytes decoded. A body that breaks off is truncated, not an
+// error; a coding that cannot be undone is one.
+func take(resp *http.Response, raw, most int64) (capture, error) {
+	codings := codingsOf(resp.Header)
+	for _, c := range codings {
+		if c != "gzip" && c != "deflate" {
+			return capture{}, fmt.Errorf("the body is encoded as %q, which was not asked for and cannot be decoded", c)
+		}
+	}
+	if len(codings) > maxCodings {
+		return capture{}, fmt.Errorf("the body is encoded %d times", len(codings))
+	}
+	if len(codings) == 0 {
+		raw = min(raw, most)
+	}
+	wire, short := read(resp.Body, raw, resp.ContentLength)
+	c := capture{wire: wire, body: wire, truncated: short}
+	for i := len(codings) - 1; i >= 0 && len(c.body) > 0; i-- {
+		decoded, broken := decode(c.body, codings[i], most)
+		c.body, c.truncated = decoded, c.truncated || broken
+	}
+	return c, nil
+}
+
+// codingsOf gives the content codings in the order in which they were applied.
+func codingsOf(h http.Header) []string {
+	var codings []string
+	for _, c := range strings.Split(strings.Join(h.Values("Content-Encoding"), ","), ",") {
+		switch c = strings.ToLower(strings.TrimSpace(c)); c {
+		case "", "identity":
+		case "x-gzip":
+			codings = append(codings, "gzip")
+		default:
+			codings = append(codings, c)
+		}
+	}
+	return codings
+}
+
+// decode undoes one coding. It returns what could be decoded within most bytes, and whether that is not all.
+func decode(src []byte, coding string, most int64) ([]byte, bool) {
+	var r io.Reader
+	var err error
+	in := bytes.NewReader(src)
+	switch {
+	case coding == "gzip":
+		r, err = gzip.NewReader(in)
+	case zlibHeader(src):
+		r, err = zlib.NewReader(in)
+	default: // deflate without the wrapper, as some servers send it
+		r = flate.NewReader(in)
+	}
+	if err != nil {
+		return nil, true
+	}
+	return read(r, most, 4*int64(len(src)))
+}
+
+// zlibHeader reports whether src starts as RFC 1950 says.
+func zlibHeader(src []byte) bool {
+	return len(src) >= 2 && src[0]&0x0f == 8 && (uint(src[0])<<8|uint(src[1]))%31 == 0
+}
+
+// read takes at most most bytes from r; expect is a guess of their number. It reports whether that is not all.
+func read(r io.Reader, most, expect int64) ([]byte, bool) {
+	var buf bytes.Buffer
+	buf.Grow(int(min(max(expect, 0), most, 1<<20)) + bytes.MinRead)
+	_, err := buf.ReadFrom(io.LimitReader(r, most+1))
+	b := buf.Bytes()
+	if int64(len(b)) > most {
+		return b[:most:most], true
+	}
+	return b, err != nil
+}

@@ -1,0 +1,240 @@
+package gate
+
+import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+const sentence = "The river rose in the night and fell by noon.\n"
+
+func squeeze(t *testing.T, kind string, src []byte) []byte {
+	t.Helper()
+	var buf bytes.Buffer
+	var w io.WriteCloser
+	switch kind {
+	case "gzip":
+		w = gzip.NewWriter(&buf)
+	case "zlib":
+		w = zlib.NewWriter(&buf)
+	case "raw":
+		w, _ = flate.NewWriter(&buf, flate.BestSpeed)
+	}
+	if _, err := w.Write(src); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buf.Bytes()
+}
+
+func TestCapture(t *testing.T) {
+	plain := []byte(strings.Repeat(sentence, 50))
+	zipped := squeeze(t, "gzip", plain)
+	cases := []struct {
+		name, coding string
+		wire, body   []byte
+		truncated    bool
+	}{
+		{"identity", "", plain, plain, false},
+		{"named identity", "identity", plain, plain, false},
+		{"gzip", "gzip", zipped, plain, false},
+		{"x-gzip", "X-GZip", zipped, plain, false},
+		{"deflate", "deflate", squeeze(t, "zlib", plain), plain, false},
+		{"raw deflate", "deflate", squeeze(t, "raw", plain), plain, false},
+		{"twice", "deflate, gzip", squeeze(t, "gzip", squeeze(t, "zlib", plain)), plain, false},
+		{"empty gzip", "gzip", nil, nil, false},
+		{"not gzip", "gzip", plain, nil, true},
+		{"broken checksum", "gzip", append(bytes.Clone(zipped[:len(zipped)-8]), 0, 0, 0, 0, 0, 0, 0, 0), plain, true},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t, func(w http.ResponseWriter, _ *http.Request) {
+				if c.coding != "" {
+					w.Header().Set("Content-Encoding", c.coding)
+				}
+				w.Header().Set("X-Robots-Tag", "noindex")
+				_, _ = w.Write(c.wire)
+			})
+			g := newGate(t, Options{}, rule(open), s)
+			var trace Trace
+			resp, err := do(t, g, With(t.Context(), PageRequest, &trace), "GET", s.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			hop := trace.Hops[0]
+			got, err := io.ReadAll(resp.Body)
+			if err != nil || !bytes.Equal(got, c.body) || !bytes.Equal(hop.Body, c.body) || !bytes.Equal(hop.Wire, c.wire) {
+				t.Errorf("body %d bytes, hop %d of %d, err %v", len(got), len(hop.Body), len(hop.Wire), err)
+			}
+			if hop.Truncated != c.truncated {
+				t.Errorf("truncated: %v", hop.Truncated)
+			}
+			if hop.Header.Get("Content-Encoding") != c.coding || hop.Header.Get("X-Robots-Tag") != "noindex" {
+				t.Errorf("header of the hop: %v", hop.Header)
+			}
+			if resp.Header.Get("Content-Encoding") != "" || resp.ContentLength != int64(len(c.body)) {
+				t.Errorf("response: %v, %d bytes", resp.Header, resp.ContentLength)
+			}
+		})
+	}
+}
+
+func TestUnknownCodingIsAnError(t *testing.T) {
+	for _, coding := range []string{"br", "gzip, zstd", "gzip, gzip, gzip"} {
+		s := newSite(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", coding)
+			hello(w, nil)
+		})
+		g := newGate(t, Options{}, rule(open), s)
+		if trace, err := g.Get(t.Context(), PageRequest, s.URL); err == nil || len(trace.Hops) != 0 {
+			t.Errorf("%s: %v", coding, err)
+		}
+	}
+}
+
+func TestHead(t *testing.T) {
+	s := newSite(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.Header().Set("Content-Length", "1234")
+	})
+	g := newGate(t, Options{}, rule(open), s)
+	var trace Trace
+	resp, err := do(t, g, With(t.Context(), PageRequest, &trace), "HEAD", s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Header.Get("Content-Length") != "1234" || len(trace.Hops[0].Body) != 0 || trace.Hops[0].Truncated {
+		t.Errorf("%v, %+v", resp.Header, trace.Hops[0])
+	}
+}
+
+func TestCaps(t *testing.T) {
+	long := bytes.Repeat([]byte{'x'}, 300_000)
+	bomb := squeeze(t, "gzip", make([]byte, 20<<20))
+	endless := func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			if _, err := w.Write(long); err != nil {
+				return
+			}
+		}
+	}
+	cases := []struct {
+		name       string
+		o          Options
+		serve      http.HandlerFunc
+		wire, body int
+	}{
+		{"body", Options{MaxBody: 1000}, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(long) }, 1000, 1000},
+		{"raw", Options{MaxBody: 1 << 20, MaxRaw: 500}, endless, 500, 500},
+		{"endless", Options{MaxBody: 1 << 20}, endless, 1 << 20, 1 << 20},
+		{"bomb", Options{MaxBody: 1 << 20}, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			_, _ = w.Write(bomb)
+		}, len(bomb), 1 << 20},
+		{"exact", Options{MaxBody: 300_000}, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(long) }, 300_000, 300_000},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t, c.serve)
+			g := newGate(t, c.o, rule(open), s)
+			trace, err := g.Get(t.Context(), PageRequest, s.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := trace.Hops[0]
+			if len(h.Wire) != c.wire || len(h.Body) != c.body || h.Truncated != (c.name != "exact") {
+				t.Errorf("wire %d, body %d, truncated %v", len(h.Wire), len(h.Body), h.Truncated)
+			}
+		})
+	}
+	s := newSite(t, endless)
+	g := newGate(t, Options{MaxBody: 10}, nil, s)
+	if h, err := g.Fetch(t.Context(), s.URL); err != nil || len(h.Body) != policyCap || !h.Truncated {
+		t.Errorf("policy file: %d bytes, %v", len(h.Body), err)
+	}
+}
+
+func TestCutOff(t *testing.T) {
+	answer := func(head string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			c, _, err := w.(http.Hijacker).Hijack()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n"+head)
+		}
+	}
+	half := string(squeeze(t, "gzip", []byte(strings.Repeat(sentence, 50)))[:40])
+	for name, head := range map[string]string{
+		"length": "Content-Length: 100\r\n\r\nonly this",
+		"chunks": "Transfer-Encoding: chunked\r\n\r\n9\r\nonly this\r\n",
+		"gzip":   "Content-Encoding: gzip\r\nConnection: close\r\n\r\n" + half,
+	} {
+		s := newSite(t, answer(head))
+		g := newGate(t, Options{}, rule(open), s)
+		trace, err := g.Get(t.Context(), PageRequest, s.URL)
+		if err != nil || !trace.Hops[0].Truncated || len(trace.Hops[0].Wire) == 0 {
+			t.Errorf("%s: %v, %+v", name, err, trace.Hops)
+		}
+	}
+}
+
+func TestSlowAnswersEnd(t *testing.T) {
+	slow := func(before string) *site {
+		return newSite(t, func(w http.ResponseWriter, r *http.Request) {
+			if before != "" {
+				_, _ = io.WriteString(w, before)
+				_ = http.NewResponseController(w).Flush()
+			}
+			<-r.Context().Done()
+		})
+	}
+	o := Options{Timeout: 100 * time.Millisecond}
+	s := slow("")
+	if _, err := newGate(t, o, rule(open), s).Get(t.Context(), PageRequest, s.URL); err == nil {
+		t.Error("no header, no error")
+	}
+	s = slow("a beginning")
+	trace, err := newGate(t, o, rule(open), s).Get(t.Context(), PageRequest, s.URL)
+	if err != nil || !trace.Hops[0].Truncated || string(trace.Hops[0].Body) != "a beginning" {
+		t.Errorf("slow body: %v, %+v", err, trace.Hops)
+	}
+}
+
+func TestHugeHeader(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for range 40 {
+			w.Header().Add("X-Filler", strings.Repeat("x", 10_000))
+		}
+	}))
+	defer s.Close()
+	g := newGate(t, Options{}, rule(open))
+	g.Name(parse(t, s.URL))
+	if _, err := g.Get(t.Context(), PageRequest, s.URL); err == nil {
+		t.Error("a header of 400 kB was taken")
+	}
+}
+
+func FuzzTake(f *testing.F) {
+	f.Add("gzip", []byte("\x1f\x8b\x08"), int64(10))
+	f.Add("deflate, gzip", []byte("x\x9c"), int64(1))
+	f.Add("deflate", []byte("\x00\x00"), int64(100))
+	f.Fuzz(func(t *testing.T, coding string, wire []byte, most int64) {
+		most &= 0xffff
+		resp := &http.Response{Header: http.Header{"Content-Encoding": {coding}}, Body: io.NopCloser(bytes.NewReader(wire)), ContentLength: -1}
+		c, err := take(resp, most, most)
+		if err == nil && (int64(len(c.body)) > most || int64(len(c.wire)) > most || int64(len(wire)) > most && !c.truncated) {
+			t.Errorf("wire %d, body %d of at most %d", len(c.wire), len(c.body), most)
+		}
+	})
+}

@@ -1,0 +1,15 @@
+// Package gate is the one way to the network. A Gate is an http.RoundTripper that owns the only real transport; pages,
+// robots.txt, references, sitemaps and required resources all pass it, and nothing is sent that it has not admitted.
+//
+// Each hop goes through the same steps, in this order:
+//
+//	method and scheme   GET and HEAD, http and https                               rules.go
+//	address             not loopback, private, link-local … unless it was named    address.go
+//	policy              the origin's policy permits crawl (not for policy files)   gate.go
+//	budget              page requests, redirect hops included                      gate.go
+//	politeness          slots and pauses per host, for requests of all kinds       hosts.go
+//	send and capture    wire bytes, header as sent, decoded body, caps, time-out   body.go
+//
+// Redirects are never followed inside RoundTrip, so each hop of a chain is judged. A refusal is a *Refusal and can be
+// found with errors.As through http.Client and url.Error. Proxies named in the environment are not used.
+package gate

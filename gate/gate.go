@@ -1,0 +1,288 @@
+package gate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// policyCap bounds a policy file in bytes, as sent and decoded: more than the 500 KiB that are read of it (A19), so that
+// its reader sees that there was more.
+const policyCap = 1 << 20
+
+// attempts is how often a request is begun at most where a kept connection turns out to be closed.
+const attempts = 3
+
+// Policies tells the policy in force for the origin of a URL.
+type Policies interface {
+	Policy(ctx context.Context, u *url.URL) (*acap.Policy, error)
+}
+
+// Options configure a Gate. Zero values take the default named.
+type Options struct {
+	UserAgent    string        // sent with every request; "acapcrawl"
+	Delay        time.Duration // between the starts of two requests to a host; 0: only what the host asks for
+	PerHost      int           // requests to a host under way at once; 1
+	Timeout      time.Duration // one exchange, from dialling to the end of the body; 60 s
+	MaxBody      int64         // bytes of a decoded body; 32 MiB
+	MaxRaw       int64         // bytes of a body as sent; as MaxBody
+	AllowPrivate bool          // open every address
+	MaxPages     int           // page requests in all; 0: no limit
+}
+
+// Gate is safe for concurrent use. Close it when done.
+type Gate struct {
+	o         Options
+	policies  Policies
+	transport *http.Transport
+	named     named
+	hosts     *hosts
+
+	mu    sync.Mutex
+	pages int // page requests begun
+}
+
+// New makes a gate that admits policy files alone until Use is called.
+func New(o Options) *Gate {
+	if o.UserAgent == "" {
+		o.UserAgent = "acapcrawl"
+	}
+	if o.PerHost <= 0 {
+		o.PerHost = 1
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = time.Minute
+	}
+	if o.MaxBody <= 0 {
+		o.MaxBody = 32 << 20
+	}
+	if o.MaxRaw <= 0 {
+		o.MaxRaw = o.MaxBody
+	}
+	g := &Gate{o: o, hosts: newHosts(o.PerHost, max(o.Delay, 0))}
+	g.transport = &http.Transport{ // HTTP/1.1, no proxy, no decoding of its own
+		DialContext:            g.dial,
+		DisableCompression:     true,
+		TLSHandshakeTimeout:    15 * time.Second,
+		ResponseHeaderTimeout:  min(o.Timeout, 30*time.Second),
+		MaxResponseHeaderBytes: 256 << 10,
+		MaxIdleConns:           256,
+		MaxIdleConnsPerHost:    o.PerHost,
+		IdleConnTimeout:        30 * time.Second,
+	}
+	return g
+}
+
+// Use sets who tells the policies. It is called once, before the first page is requested.
+func (g *Gate) Use(p Policies) { g.policies = p }
+
+// Pace tells the Crawl-delay of u's host, for requests made before its policy is asked for. At most MaxCrawlDelay counts.
+func (g *Gate) Pace(u *url.URL, d time.Duration) {
+	if key, err := hostKey(u); err == nil {
+		g.hosts.pace(key, d)
+	}
+}
+
+// Close closes the connections kept.
+func (g *Gate) Close() { g.transport.CloseIdleConnections() }
+
+// RoundTrip judges and sends one hop, as the Kind of its context (With), and adds it to the Trace there. The body of the
+// response is decoded and complete within the caps; its header is as sent but for the content coding. A request that is
+// not sent gives a *Refusal.
+func (g *Gate) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Body != nil {
+		_ = req.Body.Close() // GET and HEAD carry none
+	}
+	p := purposeOf(req.Context())
+	hop, resp, err := g.visit(req, p.kind)
+	if err != nil {
+		p.refused(err)
+		return nil, err
+	}
+	p.add(hop)
+	return resp, nil
+}
+
+// visit admits and sends one hop.
+func (g *Gate) visit(req *http.Request, kind Kind) (Hop, *http.Response, error) {
+	u, key, err := target(req)
+	if err != nil {
+		return Hop{}, nil, err
+	}
+	if err := g.admit(req.Context(), u, key, kind); err != nil {
+		return Hop{}, nil, about(u, err)
+	}
+	for n := 1; ; n++ {
+		hop, resp, stale, err := g.send(req, u, key, kind)
+		if err != nil && stale && n < attempts && req.Context().Err() == nil {
+			continue
+		}
+		return hop, resp, about(u, err)
+	}
+}
+
+// about names the URL in a refusal made where only the host was known.
+func about(u *url.URL, err error) error {
+	var r *Refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	named := *r
+	named.URL = u.String()
+	return &named
+}
+
+// admit applies address rule and policy.
+func (g *Gate) admit(ctx context.Context, u *url.URL, key string, kind Kind) error {
+	if err := g.literal(key); err != nil {
+		return err
+	}
+	if kind == PolicyFile { // may always be fetched (F23), and would wait for itself
+		return nil
+	}
+	if kind == PageRequest && g.spent() {
+		return g.overspent() // before policy is fetched in vain
+	}
+	if g.policies == nil {
+		return &Refusal{Decision: acap.Decision{Usage: acap.Crawl, Reason: acap.Unavailable}}
+	}
+	p, err := g.policies.Policy(ctx, u)
+	if err != nil {
+		return fmt.Errorf("the policy for %s could not be had: %w", u, err)
+	}
+	d := p.Decide(acap.Crawl, acap.NewResource(u)).At(acap.Facts{Now: time.Now()})
+	if !d.Allowed {
+		return &Refusal{Decision: d}
+	}
+	g.hosts.pace(key, p.CrawlDelay())
+	return nil
+}
+
+// send spends budget, waits for the host, sends and captures. stale: a kept connection was closed before any answer.
+func (g *Gate) send(req *http.Request, u *url.URL, key string, kind Kind) (_ Hop, _ *http.Response, stale bool, _ error) {
+	parent := req.Context()
+	if kind == PageRequest && !g.spend() {
+		return Hop{}, nil, false, g.overspent()
+	}
+	v, err := g.hosts.enter(parent, key)
+	if err != nil {
+		g.refund(kind)
+		return Hop{}, nil, false, fmt.Errorf("waiting for %s: %w", key, err)
+	}
+	defer v.leave()
+
+	ctx, cancel := context.WithTimeoutCause(parent, g.o.Timeout, fmt.Errorf("no full answer within %s", g.o.Timeout))
+	defer cancel()
+	reused := false
+	out := g.outgoing(req, u, httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn:      func(i httptrace.GotConnInfo) { reused = i.Reused },
+		WroteRequest: func(httptrace.WroteRequestInfo) { v.start() },
+	}))
+	start := time.Now()
+	resp, err := g.transport.RoundTrip(out)
+	if err != nil {
+		var r *Refusal
+		if errors.As(err, &r) { // at dialling: nothing was sent
+			g.refund(kind)
+			return Hop{}, nil, false, r
+		}
+		if ctx.Err() != nil {
+			return Hop{}, nil, false, fmt.Errorf("%s %s: %w", out.Method, u, context.Cause(ctx))
+		}
+		return Hop{}, nil, reused, fmt.Errorf("%s %s: %w", out.Method, u, err)
+	}
+	defer resp.Body.Close()
+	raw, most := g.o.MaxRaw, g.o.MaxBody
+	if kind == PolicyFile {
+		raw, most = policyCap, policyCap
+	}
+	var c capture
+	if out.Method != http.MethodHead {
+		c, err = take(resp, raw, most)
+	}
+	if parent.Err() != nil {
+		err = context.Cause(parent)
+	}
+	if err != nil {
+		return Hop{}, nil, false, fmt.Errorf("%s %s: %w", out.Method, u, err)
+	}
+	hop := Hop{URL: u.String(), Method: out.Method, Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header,
+		Wire: c.wire, Body: c.body, Truncated: c.truncated, Start: start, Took: time.Since(start)}
+	return hop, decoded(resp, req, c.body), false, nil
+}
+
+// outgoing is the request as it is sent: to the host of the URL that was judged, under our name, and without a body.
+func (g *Gate) outgoing(req *http.Request, u *url.URL, ctx context.Context) *http.Request {
+	out := req.Clone(ctx)
+	out.URL, out.Host = u, ""
+	if out.Method == "" {
+		out.Method = http.MethodGet
+	}
+	if out.Header == nil {
+		out.Header = http.Header{}
+	}
+	out.Header.Del("Host")
+	out.Header.Del("Connection")
+	out.Header.Del("Upgrade")
+	out.Header.Set("User-Agent", g.o.UserAgent)
+	out.Header.Set("Accept-Encoding", "gzip")
+	// An empty body that is not NoBody keeps the transport from sending the request again by itself, past budget and pause.
+	out.Body, out.GetBody, out.ContentLength = io.NopCloser(bytes.NewReader(nil)), nil, 0
+	return out
+}
+
+// decoded turns resp into what the caller gets: the body without content coding.
+func decoded(resp *http.Response, req *http.Request, body []byte) *http.Response {
+	resp.Request = req
+	resp.Header = resp.Header.Clone()
+	if req.Method == http.MethodHead {
+		resp.Body = http.NoBody
+		return resp
+	}
+	resp.Uncompressed = resp.Header.Get("Content-Encoding") != ""
+	resp.Header.Del("Content-Encoding")
+	if int64(len(body)) != resp.ContentLength {
+		resp.Header.Del("Content-Length")
+	}
+	resp.ContentLength, resp.TransferEncoding = int64(len(body)), nil
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp
+}
+
+func (g *Gate) spend() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.o.MaxPages > 0 && g.pages >= g.o.MaxPages {
+		return false
+	}
+	g.pages++
+	return true
+}
+
+func (g *Gate) spent() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.o.MaxPages > 0 && g.pages >= g.o.MaxPages
+}
+
+func (g *Gate) refund(kind Kind) {
+	if kind != PageRequest {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pages--
+}
+
+func (g *Gate) overspent() error {
+	return &Refusal{Rule: RuleBudget, Why: fmt.Sprintf("the budget of %d page requests is spent", g.o.MaxPages)}
+}

@@ -1,0 +1,373 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// site is a server on loopback that keeps the requests it got.
+type site struct {
+	*httptest.Server
+	mu   sync.Mutex
+	log  []string // method and request URI
+	when []time.Time
+}
+
+func newSite(t *testing.T, h http.HandlerFunc) *site {
+	t.Helper()
+	s := &site{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		s.log, s.when = append(s.log, r.Method+" "+r.RequestURI), append(s.when, time.Now())
+		s.mu.Unlock()
+		h(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *site) requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.log)
+}
+
+func (s *site) url(t *testing.T) *url.URL { return parse(t, s.URL) }
+
+func parse(t *testing.T, raw string) *url.URL {
+	t.Helper()
+	u, err := url.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u
+}
+
+func hello(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("hello")) }
+
+// rule is a policy by function: nil policies refuse everything.
+type rule func(u *url.URL) bool
+
+func (r rule) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
+	if !r(u) {
+		return nil, nil
+	}
+	return acap.Parse("http://example.com/robots.txt", nil).Policy(acap.Crawler{Names: []string{"testbot"}}), nil
+}
+
+func open(*url.URL) bool { return true }
+
+// robots is a policy by the text of a robots.txt.
+type robots string
+
+func (r robots) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
+	name := u.Scheme + "://" + u.Host + "/robots.txt"
+	return acap.Parse(name, []byte(r)).Policy(acap.Crawler{Names: []string{"testbot"}}), nil
+}
+
+func newGate(t *testing.T, o Options, p Policies, sites ...*site) *Gate {
+	t.Helper()
+	if o.Timeout == 0 {
+		o.Timeout = 5 * time.Second
+	}
+	g := New(o)
+	t.Cleanup(g.Close)
+	g.Use(p)
+	for _, s := range sites {
+		g.Name(s.url(t))
+	}
+	return g
+}
+
+func refusal(t *testing.T, err error) *Refusal {
+	t.Helper()
+	var r *Refusal
+	if !errors.As(err, &r) {
+		t.Fatalf("got %v, want a refusal", err)
+	}
+	return r
+}
+
+func do(t *testing.T, g *Gate, ctx context.Context, method, rawurl string) (*http.Response, error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, method, rawurl, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g.RoundTrip(req)
+}
+
+func TestMethodAndScheme(t *testing.T) {
+	g := newGate(t, Options{AllowPrivate: true}, rule(open))
+	for _, c := range []struct{ method, url, rule string }{
+		{"POST", "http://example.com/", RuleMethod},
+		{"GET", "ftp://example.com/", RuleScheme},
+		{"GET", "file:///etc/passwd", RuleScheme},
+		{"GET", "javascript:alert(1)", RuleScheme},
+		{"GET", "http:/path", RuleScheme},
+		{"GET", "http:example", RuleScheme},
+	} {
+		_, err := do(t, g, t.Context(), c.method, c.url)
+		if r := refusal(t, err); r.Rule != c.rule || r.URL != c.url {
+			t.Errorf("%s %s: %+v", c.method, c.url, r)
+		}
+	}
+}
+
+func TestRefusalThroughClient(t *testing.T) {
+	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/old" {
+			http.Redirect(w, r, "/closed/new", http.StatusFound)
+		}
+	})
+	closed := rule(func(u *url.URL) bool { return !strings.HasPrefix(u.Path, "/closed") })
+	g := newGate(t, Options{}, closed, s)
+	var trace Trace
+	ctx := With(t.Context(), PageRequest, &trace)
+	for _, method := range []string{"GET", "HEAD"} {
+		req, _ := http.NewRequestWithContext(ctx, method, s.URL+"/old", nil)
+		resp, err := (&http.Client{Transport: g}).Do(req)
+		if err == nil {
+			resp.Body.Close()
+		}
+		if r := refusal(t, err); r.URL != s.URL+"/closed/new" || r.Rule != "" || r.Decision.Usage != acap.Crawl {
+			t.Errorf("%s: %+v", method, r)
+		}
+		var refused *acap.Refused
+		if !errors.As(err, &refused) {
+			t.Errorf("%s: no *acap.Refused in %v", method, err)
+		}
+	}
+	if got := s.requests(); !slices.Equal(got, []string{"GET /old", "HEAD /old"}) {
+		t.Errorf("requests: %q", got)
+	}
+	if len(trace.Hops) != 2 || trace.Hops[0].Status != 302 || trace.Refused == nil {
+		t.Errorf("trace: %+v", trace)
+	}
+}
+
+func TestPolicyByKind(t *testing.T) {
+	s := newSite(t, hello)
+	g := newGate(t, Options{}, rule(func(*url.URL) bool { return false }), s)
+	for _, kind := range []Kind{PageRequest, Part, Sitemap} {
+		if _, err := g.Get(t.Context(), kind, s.URL+"/x"); refusal(t, err).Rule != "" {
+			t.Errorf("kind %d: %v", kind, err)
+		}
+	}
+	if _, err := do(t, g, t.Context(), "GET", s.URL+"/x"); err == nil {
+		t.Error("a request without a kind passed")
+	}
+	if _, err := g.Fetch(t.Context(), s.URL+"/robots.txt"); err != nil { // F23
+		t.Error(err)
+	}
+	if got := s.requests(); !slices.Equal(got, []string{"GET /robots.txt"}) {
+		t.Errorf("requests: %q", got)
+	}
+}
+
+func TestNoPoliciesRefuses(t *testing.T) {
+	s := newSite(t, hello)
+	g := New(Options{})
+	defer g.Close()
+	g.Name(s.url(t))
+	_, err := g.Get(t.Context(), PageRequest, s.URL)
+	if refusal(t, err); len(s.requests()) != 0 {
+		t.Error("a request passed a gate without policies")
+	}
+}
+
+type failing struct{}
+
+func (failing) Policy(context.Context, *url.URL) (*acap.Policy, error) {
+	return nil, errors.New("disk full")
+}
+
+func TestPolicyFailureSendsNothing(t *testing.T) {
+	s := newSite(t, hello)
+	g := newGate(t, Options{}, failing{}, s)
+	if _, err := g.Get(t.Context(), PageRequest, s.URL); err == nil || len(s.requests()) != 0 {
+		t.Errorf("err %v, requests %q", err, s.requests())
+	}
+}
+
+func TestQueryAndPathAsDecided(t *testing.T) {
+	s := newSite(t, hello)
+	var asked []string
+	g := newGate(t, Options{}, rule(func(u *url.URL) bool { asked = append(asked, u.RequestURI()); return true }), s)
+	const path = "/a%2Fb;x/%7Ec?z=1&a=2&a=1;q&%41"
+	if _, err := g.Get(t.Context(), PageRequest, s.URL+path+"#frag"); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.requests(); !slices.Equal(got, []string{"GET " + path}) || !slices.Equal(asked, []string{path}) {
+		t.Errorf("sent %q, asked %q", got, asked)
+	}
+}
+
+func TestRobotsTextDecides(t *testing.T) {
+	s := newSite(t, hello)
+	g := newGate(t, Options{}, robots("User-agent: *\nDisallow: /*?b=1&a=2\nACAP-crawler: *\nACAP-disallow-crawl: /closed/\n"), s)
+	for _, c := range []struct {
+		path string
+		ok   bool
+	}{{"/open", true}, {"/closed/x", false}, {"/p?b=1&a=2", false}, {"/p?a=2&b=1", true}} {
+		if _, err := g.Get(t.Context(), PageRequest, s.URL+c.path); (err == nil) != c.ok {
+			t.Errorf("%s: %v", c.path, err)
+		}
+	}
+	if got := s.requests(); !slices.Equal(got, []string{"GET /open", "GET /p?a=2&b=1"}) {
+		t.Errorf("requests: %q", got)
+	}
+}
+
+func TestRequestIsOurs(t *testing.T) {
+	var header http.Header
+	var host string
+	s := newSite(t, func(_ http.ResponseWriter, r *http.Request) { header, host = r.Header, r.Host })
+	g := newGate(t, Options{UserAgent: "testbot/1.0"}, rule(open), s)
+	req, _ := http.NewRequest("GET", strings.Replace(s.URL, "//", "//user:secret@", 1), strings.NewReader("body"))
+	req.Host = "elsewhere.example"
+	req.Header.Set("User-Agent", "other")
+	req.Header.Set("If-None-Match", `"v1"`)
+	if _, err := g.RoundTrip(req); err != nil {
+		t.Fatal(err)
+	}
+	if header.Get("User-Agent") != "testbot/1.0" || header.Get("Accept-Encoding") != "gzip" ||
+		header.Get("If-None-Match") != `"v1"` || header.Get("Authorization") != "" || header.Get("Transfer-Encoding") != "" {
+		t.Errorf("header: %v", header)
+	}
+	if host != s.url(t).Host {
+		t.Errorf("sent to host %q", host)
+	}
+	if g.transport.Proxy != nil {
+		t.Error("a proxy may be used")
+	}
+}
+
+func TestGetFollowsFive(t *testing.T) {
+	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/" {
+			http.Redirect(w, r, r.URL.Path[:len(r.URL.Path)-1], http.StatusMovedPermanently)
+		}
+	})
+	g := newGate(t, Options{}, rule(open), s)
+	trace, err := g.Get(t.Context(), PageRequest, s.URL+"/xxxxx")
+	if err != nil || len(trace.Hops) != 6 || trace.Hops[5].URL != s.URL+"/" {
+		t.Errorf("five redirects: %v, %d hops", err, len(trace.Hops))
+	}
+	trace, err = g.Get(t.Context(), PageRequest, s.URL+"/xxxxxx")
+	if err == nil || len(trace.Hops) != 6 {
+		t.Errorf("six redirects: %v, %d hops", err, len(trace.Hops))
+	}
+}
+
+func TestBudgetUnderConcurrency(t *testing.T) {
+	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/old" {
+			http.Redirect(w, r, "/new", http.StatusFound)
+		}
+	})
+	g := newGate(t, Options{MaxPages: 7, PerHost: 8}, rule(open), s)
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			_, err := g.Get(t.Context(), PageRequest, s.URL+"/old")
+			var r *Refusal
+			if err != nil && (!errors.As(err, &r) || r.Rule != RuleBudget) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(s.requests()); n != 7 {
+		t.Errorf("%d page requests, want 7", n)
+	}
+	for _, kind := range []Kind{Part, Sitemap, PolicyFile} {
+		if _, err := g.Get(t.Context(), kind, s.URL+"/free"); err != nil {
+			t.Errorf("kind %d: %v", kind, err)
+		}
+	}
+}
+
+func TestBudgetIsGivenBack(t *testing.T) {
+	s := newSite(t, hello)
+	g := newGate(t, Options{MaxPages: 2, Delay: time.Hour}, rule(open), s)
+	if _, err := g.Get(t.Context(), PageRequest, s.URL); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := g.Get(ctx, PageRequest, s.URL); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatalf("waiting ended with %v", err)
+	}
+	if g.spent() {
+		t.Error("a request that was never sent was counted")
+	}
+}
+
+// A server that drops kept connections must not make the transport send again behind the gate's back.
+func TestNoHiddenRepeats(t *testing.T) {
+	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/drop" {
+			c, _, err := w.(http.Hijacker).Hijack()
+			if err == nil {
+				c.Close()
+			}
+		}
+	})
+	g := newGate(t, Options{MaxPages: 2}, rule(open), s)
+	if _, err := g.Get(t.Context(), PageRequest, s.URL+"/"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Get(t.Context(), PageRequest, s.URL+"/drop"); err == nil {
+		t.Error("no error")
+	}
+	if n := len(s.requests()); n != 2 {
+		t.Errorf("%d requests under a budget of 2", n)
+	}
+}
+
+func TestClosedIdleConnectionIsReplaced(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() { // every connection answers one request and dies at the second
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				buf := make([]byte, 4096)
+				_, _ = c.Read(buf)
+				_, _ = c.Write([]byte("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"))
+				_, _ = c.Read(buf)
+			}()
+		}
+	}()
+	g := newGate(t, Options{}, rule(open))
+	g.Name(parse(t, "http://"+l.Addr().String()))
+	for range 3 {
+		trace, err := g.Get(t.Context(), PageRequest, "http://"+l.Addr().String()+"/")
+		if err != nil || string(trace.Hops[0].Body) != "ok" {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// MaxRedirects is how many redirects Get follows.
+const MaxRedirects = 5
+
+// Kind is what a request is for.
+type Kind int
+
+// The kinds of request. The zero value is the strictest.
+const (
+	PageRequest Kind = iota // a page: counts against the page budget
+	Part                    // a substitute or required resource of a page
+	Sitemap                 // a sitemap
+	PolicyFile              // robots.txt or a reference: policy is not asked (F23)
+)
+
+// Hop is one exchange.
+type Hop struct {
+	URL       string // as sent, without fragment
+	Method    string
+	Status    int
+	Proto     string
+	Header    http.Header // as sent, Content-Encoding included
+	Wire      []byte      // the body as sent, within the cap
+	Body      []byte      // the body after Content-Encoding is undone; the same slice where there is none
+	Truncated bool        // something of the body is missing: capped, cut off, broken stream
+	Start     time.Time
+	Took      time.Duration // from Start to the end of the body
+}
+
+// Trace collects what the requests made under one context led to. It belongs to one sequence of requests and is not safe
+// for concurrent use.
+type Trace struct {
+	Hops    []Hop
+	Refused *Refusal // the hop that was not sent, if any
+}
+
+type purpose struct {
+	kind  Kind
+	trace *Trace
+}
+
+type purposeKey struct{}
+
+// With says what the requests made under the context are for; t, which may be nil, collects them.
+func With(ctx context.Context, kind Kind, t *Trace) context.Context {
+	return context.WithValue(ctx, purposeKey{}, purpose{kind, t})
+}
+
+func purposeOf(ctx context.Context) purpose {
+	p, _ := ctx.Value(purposeKey{}).(purpose)
+	return p
+}
+
+func (p purpose) add(h Hop) {
+	if p.trace != nil {
+		p.trace.Hops = append(p.trace.Hops, h)
+	}
+}
+
+func (p purpose) refused(err error) {
+	var r *Refusal
+	if p.trace != nil && errors.As(err, &r) {
+		p.trace.Refused = r
+	}
+}
+
+// Get fetches rawurl and follows up to MaxRedirects redirects, each hop through the gate. The trace holds what was
+// fetched also where there is an error; a redirect without Location ends it.
+func (g *Gate) Get(ctx context.Context, kind Kind, rawurl string) (*Trace, error) {
+	t := &Trace{}
+	ctx = With(ctx, kind, t)
+	for next, n := rawurl, 0; ; n++ {
+		if n > MaxRedirects {
+			return t, fmt.Errorf("%s: more than %d redirects", rawurl, MaxRedirects)
+		}
+		hop, err := g.get(ctx, next)
+		if err != nil {
+			return t, err
+		}
+		if next, err = location(hop); err != nil || next == "" {
+			return t, err
+		}
+	}
+}
+
+// Fetch fetches one hop of a policy file. Redirects are left to the caller.
+func (g *Gate) Fetch(ctx context.Context, rawurl string) (Hop, error) {
+	return g.get(With(ctx, PolicyFile, nil), rawurl)
+}
+
+func (g *Gate) get(ctx context.Context, rawurl string) (Hop, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, rawurl, nil)
+	if err != nil {
+		return Hop{}, fmt.Errorf("%q is not a URL: %w", rawurl, err)
+	}
+	p := purposeOf(ctx)
+	hop, _, err := g.visit(req, p.kind)
+	if err != nil {
+		p.refused(err)
+		return Hop{}, err
+	}
+	p.add(hop)
+	return hop, nil
+}
+
+// location is where a redirect leads, "" for other answers.
+func location(h Hop) (string, error) {
+	switch h.Status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	default:
+		return "", nil
+	}
+	to := h.Header.Get("Location")
+	if to == "" {
+		return "", nil
+	}
+	base, err := url.Parse(h.URL)
+	if err != nil {
+		return "", fmt.Errorf("%q is not a URL: %w", h.URL, err)
+	}
+	u, err := base.Parse(to)
+	if err != nil {
+		return "", fmt.Errorf("%s redirects to %q, which is not a URL", h.URL, to)
+	}
+	return u.String(), nil
+}

@@ -1,0 +1,172 @@
+// Package acapcrawl holds no code: it guards the shape of the module.
+package acapcrawl
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/acapcrawl/acapcrawl"
+
+// siblings is the whole of what a package may import of this module. The command may import all; bench and internal stand
+// aside, and nothing but tests may import internal.
+var siblings = map[string][]string{
+	"acap":        {},
+	"page":        {"acap"},
+	"policy":      {"acap"},
+	"gate":        {"acap"},
+	"terms":       {"acap", "page", "snippet"},
+	"crawler":     {"acap", "gate", "page"},
+	"archive":     {"acap", "page"},
+	"warc":        {},
+	"index":       {"acap", "page"},
+	"snippet":     {"acap", "page"},
+	"holdings":    {"acap", "page", "terms", "archive", "index", "warc"},
+	"present":     {"acap", "page", "terms", "archive", "index", "snippet"},
+	"actions":     {"acap"},
+	"check":       {"acap", "page"},
+	"conformance": {"acap", "page", "policy", "snippet", "terms", "check"},
+	"web":         {"acap", "page", "terms", "present", "actions", "policy", "check"},
+	"config":      {},
+}
+
+// owners are the packages that alone may import a library, so that it can be replaced in one place.
+var owners = map[string][]string{
+	"github.com/gocolly/colly/":        {"crawler", "bench"},
+	"github.com/PuerkitoBio/goquery":   {"page"},
+	"github.com/blevesearch/":          {"index"},
+	"github.com/temoto/robotstxt":      {"check"},
+	"go.etcd.io/bbolt":                 {"archive", "policy", "crawler", "actions"},
+	"github.com/spf13/viper":           {"config"},
+	"github.com/spf13/cobra":           {"cmd/acapcrawl"},
+	"github.com/spf13/pflag":           {"cmd/acapcrawl"},
+	"github.com/abadojack/whatlanggo":  {"page"},
+	"github.com/dunglas/httpsfv":       {"acap", "page"},
+	"github.com/rogpeppe/go-internal/": {"cmd/acapcrawl", "conformance"},
+}
+
+// listed is what the test wants of go list's answer.
+type listed struct {
+	ImportPath, Dir                    string
+	GoFiles, CgoFiles                  []string
+	Imports, TestImports, XTestImports []string
+}
+
+func TestImports(t *testing.T) {
+	for _, p := range packages(t) {
+		name := p.name()
+		for _, path := range p.Imports {
+			if s := mayImport(name, path); s != "" {
+				t.Errorf("%s imports %s: %s", name, path, s)
+			}
+			if strings.HasPrefix(path, module+"/internal/") && !strings.HasPrefix(name, "internal/") {
+				t.Errorf("%s imports %s: internal is for tests", name, path)
+			}
+		}
+		for _, path := range slices.Concat(p.TestImports, p.XTestImports) {
+			if s := mayImport(name, path); s != "" {
+				t.Errorf("a test of %s imports %s: %s", name, path, s)
+			}
+		}
+		if len(p.CgoFiles) > 0 {
+			t.Errorf("%s needs cgo", name)
+		}
+	}
+}
+
+// mayImport says why the package name may not import path, "" if it may.
+func mayImport(name, path string) string {
+	for library, who := range owners {
+		if (path == strings.TrimSuffix(library, "/") || strings.HasPrefix(path, library)) && !slices.Contains(who, name) {
+			return "only " + strings.Join(who, ", ") + " may"
+		}
+	}
+	sibling, ours := strings.CutPrefix(path, module+"/")
+	if !ours || sibling == name {
+		return ""
+	}
+	top, _, _ := strings.Cut(name, "/")
+	switch {
+	case top == "bench" || top == "internal" || strings.HasPrefix(sibling, "internal/"):
+		return ""
+	case top == "cmd" && !strings.HasPrefix(sibling, "cmd/"):
+		return ""
+	}
+	allowed, known := siblings[top]
+	if !known {
+		return "the table of siblings does not know " + top
+	}
+	// A package may be split into folders of its own.
+	if to, _, _ := strings.Cut(sibling, "/"); to != top && !slices.Contains(allowed, to) {
+		return "the table of siblings does not allow it"
+	}
+	return ""
+}
+
+// No package does anything before main begins.
+func TestNoInit(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, file := range p.GoFiles {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range f.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+					t.Errorf("%s: %s has an init function", p.name(), file)
+				}
+			}
+		}
+	}
+}
+
+// Every package says what it owns before anything else.
+func TestPackageDoc(t *testing.T) {
+	for _, p := range packages(t) {
+		if len(p.GoFiles) == 0 {
+			continue
+		}
+		said := slices.ContainsFunc(p.GoFiles, func(file string) bool {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, parser.ParseComments|parser.PackageClauseOnly)
+			return err == nil && f.Doc != nil
+		})
+		if !said {
+			t.Errorf("%s has no package comment", p.name())
+		}
+	}
+}
+
+func (p listed) name() string {
+	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+}
+
+func packages(t *testing.T) []listed {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Dir,GoFiles,CgoFiles,Imports,TestImports,XTestImports", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var ps []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		ps = append(ps, p)
+	}
+	if len(ps) == 0 {
+		t.Fatal("go list named no package")
+	}
+	return ps
+}

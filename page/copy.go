@@ -1,0 +1,207 @@
+package page
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// Copy is what of the page's body may be kept: the body itself, unchanged, where nothing has to be cut (cut is false),
+// else the body without the elements that c cuts, in the encoding of the original (N28). It is nil where nothing may be
+// kept, or where a prohibited part cannot be told from the rest. Where only some elements of a prohibited page may be
+// kept, the elements around them keep their names and classes alone.
+func (p *Page) Copy(c Cut) (body []byte, cut bool) {
+	t := p.tree()
+	if len(t.marks) == 0 && len(t.lost) == 0 && !(c.Snippet && t.nosnippet) {
+		if !c.keeps(nil) {
+			return nil, true
+		}
+		return p.Last().Body, false
+	}
+	for _, m := range t.lost {
+		if !c.keeps([]acap.Mark{m}) {
+			return nil, true
+		}
+	}
+	pr := t.prune(c)
+	switch {
+	case !pr.changed:
+		return p.Last().Body, false
+	case !pr.kept:
+		return nil, true
+	}
+	want, err := render(pr.root)
+	if err != nil {
+		return nil, true
+	}
+	source := p.source()
+	text, ok := "", false
+	if !pr.shells {
+		text, ok = cutSource(source.text, pr.removed, p.xhtml())
+	}
+	if ok {
+		// The bytes around the cut are kept only if they are read as the very tree that may be kept.
+		got, err := render(parse(text, p.xhtml()).root)
+		ok = err == nil && got == want
+	}
+	if !ok {
+		text = want
+	}
+	body, err = source.encode(text)
+	if err != nil {
+		return nil, true
+	}
+	return body, true
+}
+
+// pruned is a copy of a tree without what must be cut.
+type pruned struct {
+	root    *html.Node
+	changed bool
+	kept    bool     // something of the page is left
+	shells  bool     // some element is left only because it holds others that are
+	removed []string // classes of the outermost removed elements, in order
+}
+
+// prune copies the tree without the nodes that c cuts. An element that may not be kept stays as a shell where it holds one
+// that may, and so do the elements every page has.
+func (t *tree) prune(c Cut) pruned {
+	s := t.scope(c)
+	p := pruned{}
+	kept := s.page
+	var at *html.Node // copy of the element being walked
+	gone := 0         // elements deep inside one that is cut for certain
+	walk(t.root, func(n *html.Node) bool {
+		if t.marks[n] != nil {
+			kept = s.at(n)
+		}
+		if n.Type == html.ElementNode && s.hides(n) || gone > 0 {
+			gone++
+			p.changed = true
+			return true
+		}
+		clone := &html.Node{Type: n.Type, DataAtom: n.DataAtom, Data: n.Data, Namespace: n.Namespace, Attr: n.Attr, Parent: at}
+		at = clone
+		return true
+	}, func(n *html.Node) {
+		inside := kept
+		if t.marks[n] != nil {
+			kept = s.at(n.Parent)
+		}
+		if gone > 0 {
+			gone--
+			return
+		}
+		clone := at
+		at = clone.Parent
+		clone.Parent = nil
+		p.settle(n, clone, at, inside, kept)
+	})
+	return p
+}
+
+// settle hangs the copy of n where it belongs, if it may stay: inside and around tell whether what stands directly in n,
+// and in its parent, may be used.
+func (p *pruned) settle(n, clone, parent *html.Node, inside, around bool) {
+	switch {
+	case n.Type == html.DocumentNode:
+		p.root = clone
+		return
+	case inside || n.Type == html.DoctypeNode:
+		p.kept = p.kept || n.Type != html.DoctypeNode
+	case n.Type == html.ElementNode && metaCharset(html.Token{Data: n.Data, Attr: n.Attr}) != "":
+	case n.Type == html.ElementNode && (clone.FirstChild != nil || skeleton(n)):
+		p.changed, p.shells = true, true
+		clone.Attr = nil
+		if class := attr(n.Attr, "class"); class != "" {
+			clone.Attr = []html.Attribute{{Key: "class", Val: class}}
+		}
+	default:
+		p.changed = true
+		if around {
+			p.removed = append(p.removed, attr(n.Attr, "class"))
+		}
+		return
+	}
+	parent.AppendChild(clone)
+}
+
+func skeleton(n *html.Node) bool {
+	return n.DataAtom == atom.Html || n.DataAtom == atom.Head || n.DataAtom == atom.Body
+}
+
+// cutSource cuts the elements with these classes, in order, out of the markup: each from its start tag to the end tag that
+// closes it by counting. It fails where that cannot be told.
+func cutSource(src string, classes []string, xhtml bool) (string, bool) {
+	z := html.NewTokenizer(strings.NewReader(src))
+	z.AllowCDATA(xhtml)
+	var out strings.Builder
+	name, open := "", 0 // the element being cut, and how many of its name are open
+	offset := 0
+	for {
+		kind := z.Next()
+		raw := src[offset : offset+len(z.Raw())]
+		offset += len(raw)
+		switch kind {
+		case html.ErrorToken:
+			out.WriteString(raw)
+			return out.String(), open == 0 && len(classes) == 0
+		case html.StartTagToken, html.SelfClosingTagToken:
+			t := z.Token()
+			empty := xhtml && kind == html.SelfClosingTagToken
+			if empty {
+				z.NextIsNotRawText()
+			}
+			empty = empty || void(t.Data)
+			switch {
+			case open > 0:
+				if t.Data == name && !empty {
+					open++
+				}
+				continue
+			case len(classes) > 0 && attr(t.Attr, "class") == classes[0]:
+				classes = classes[1:]
+				if !empty {
+					name, open = t.Data, 1
+				}
+				continue
+			}
+		case html.EndTagToken:
+			if tag, _ := z.TagName(); open > 0 && string(tag) == name {
+				open--
+				continue
+			}
+		}
+		if open == 0 {
+			out.WriteString(raw)
+		}
+	}
+}
+
+// render writes a tree as markup, and spends it.
+func render(root *html.Node) (string, error) {
+	var failure error
+	walk(root, func(n *html.Node) bool { return true }, func(n *html.Node) {
+		if n.DataAtom != atom.Noscript || n.Namespace != "" || n.FirstChild == nil {
+			return
+		}
+		// The content of noscript is markup in the tree, but text to who renders it.
+		var b strings.Builder
+		for n.FirstChild != nil {
+			if err := html.Render(&b, n.FirstChild); err != nil {
+				failure = err
+			}
+			n.RemoveChild(n.FirstChild)
+		}
+		n.AppendChild(&html.Node{Type: html.RawNode, Data: b.String()})
+	})
+	if failure != nil {
+		return "", failure
+	}
+	var b strings.Builder
+	err := html.Render(&b, root)
+	return b.String(), err
+}

@@ -1,0 +1,21 @@
+// Package page holds one fetched page as a value: the hops that led to it, its bytes and their decoded text, one HTML
+// parse shared by all that ask, what the page says of itself, and the text, links and copy that a usage may see.
+//
+// It asks nobody for permission. Who knows the policy hands in a Cut, whose Keep answers for a part of the page under the
+// class statements (marks) of that part (P2 2.2.5); text, titles, extracts, links and copies then leave out the rest.
+//
+//	page.go      Hop, Page: the value and what is read from its response
+//	charset.go   bytes to text and back
+//	tree.go      the one parse, and what a single walk over it finds
+//	tame.go      bounds on hostile markup, and XHTML made readable
+//	own.go       META, class tokens and robots headers, with line and column
+//	keep.go      Cut, Keep and the marks in force for a node
+//	text.go      Text and Title
+//	extract.go   Extract and Link: the locators of P1 2.5.3.2 and 2.5.5.6
+//	links.go     Links
+//	copy.go      Copy: the bytes that may be kept
+//	language.go  Language
+//
+// The tree is that of the HTML parser (N29), with the content of noscript read as markup inside it. Work and memory are
+// linear in the size of the body.
+package page

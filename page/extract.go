@@ -1,0 +1,144 @@
+package page
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/PuerkitoBio/goquery"
+	"golang.org/x/net/html"
+)
+
+// Extract is the text of the elements that locator names, document order, joined by blanks; elements inside others that
+// were found count once (I06). found tells whether at least one of them may be used and is part of the page's text;
+// where nothing is found, nothing of the page may take its place (I01), nor where the page is not HTML (I08).
+//
+// A locator is what follows "the-acap:extract:" (P1 2.5.3.2): "id:a", "idlist:a,b", "class:a", "classlist:a,b", "meta:a" or
+// "taglist:p,h1". Ids and class tokens are case-sensitive, META and tag names are not (I05, X21). META is found in the
+// head only; its text is its content.
+func (p *Page) Extract(locator string, c Cut) (text string, found bool) {
+	t := p.tree()
+	s := t.scope(c)
+	w := newWriter(0)
+	var outer *html.Node
+	for _, n := range t.find(locator) {
+		if outer != nil && inside(n, outer) {
+			continue
+		}
+		outer = n
+		if content, ok := metaContent(n); ok && isMeta(locator) {
+			if s.at(n) {
+				w.gap()
+				w.text(content)
+				found = true
+			}
+			continue
+		}
+		if !s.visible(n) {
+			continue
+		}
+		size := w.Len()
+		w.gap()
+		t.write(w, s, n, nil)
+		w.gap()
+		found = found || s.at(n) || w.Len() > size
+	}
+	return w.String(), found
+}
+
+// Link finds the element that a link role names by "id:", "class:" or "meta:", the first in document order (X08): its
+// absolute http or https address, else that of its first A descendant, and its text. href is empty where there is none:
+// then the text stands for the link.
+func (p *Page) Link(locator string) (href, text string, found bool) {
+	t := p.tree()
+	nodes := t.find(locator)
+	if len(nodes) == 0 {
+		return "", "", false
+	}
+	n := nodes[0]
+	w := newWriter(0)
+	if content, ok := metaContent(n); ok && isMeta(locator) {
+		w.text(content)
+		return "", w.String(), true
+	}
+	t.write(w, t.scope(Cut{}), n, nil)
+	address, ok := hrefOf(n)
+	if !ok {
+		address, ok = goquery.NewDocumentFromNode(n).Find("a[href]").First().Attr("href")
+	}
+	if ok {
+		href, _ = newBase(p.url, t).resolve(address)
+	}
+	return href, w.String(), true
+}
+
+func isMeta(locator string) bool { return strings.HasPrefix(locator, "meta:") }
+
+func metaContent(n *html.Node) (string, bool) {
+	return unquote(attr(n.Attr, "content")), n.Data == "meta"
+}
+
+// find lists the elements that locator names in document order.
+func (t *tree) find(locator string) []*html.Node {
+	kind, value, ok := strings.Cut(locator, ":")
+	if !ok || value == "" || t.root == nil {
+		return nil
+	}
+	names := []string{value}
+	if strings.HasSuffix(kind, "list") {
+		names = strings.Split(value, ",")
+	}
+	names = slices.DeleteFunc(names, func(s string) bool { return s == "" })
+	switch kind {
+	case "id", "idlist":
+		seen := map[string]bool{} // an id names one element: the first
+		return t.collect(func(n *html.Node) bool {
+			id := attr(n.Attr, "id")
+			if id == "" || seen[id] || !slices.Contains(names, id) {
+				return false
+			}
+			seen[id] = true
+			return true
+		})
+	case "class", "classlist":
+		return t.collect(func(n *html.Node) bool {
+			class := attr(n.Attr, "class")
+			return class != "" && slices.ContainsFunc(strings.FieldsFunc(class, isBlank), oneOf(names))
+		})
+	case "taglist":
+		return t.collect(func(n *html.Node) bool { return slices.ContainsFunc(names, equalFold(n.Data)) })
+	case "meta":
+		return slices.DeleteFunc(slices.Clone(t.metas), func(n *html.Node) bool {
+			return !strings.EqualFold(unquote(attr(n.Attr, "name")), value)
+		})
+	}
+	return nil
+}
+
+// collect lists the elements that match, in document order.
+func (t *tree) collect(match func(*html.Node) bool) []*html.Node {
+	var nodes []*html.Node
+	walk(t.root, func(n *html.Node) bool {
+		if n.Type == html.ElementNode && match(n) {
+			nodes = append(nodes, n)
+		}
+		return true
+	}, func(*html.Node) {})
+	return nodes
+}
+
+func oneOf(names []string) func(string) bool {
+	return func(s string) bool { return slices.Contains(names, s) }
+}
+
+func equalFold(a string) func(string) bool {
+	return func(b string) bool { return strings.EqualFold(a, b) }
+}
+
+func inside(n, outer *html.Node) bool {
+	for ; n != nil; n = n.Parent {
+		if n == outer {
+			return true
+		}
+	}
+	return false
+}

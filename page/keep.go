@@ -1,0 +1,113 @@
+package page
+
+import (
+	"slices"
+
+	"golang.org/x/net/html"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// Keep answers whether the part of a page under these marks, outermost first, may be used. A nil chain asks for the page
+// itself. Marks on HTML and BODY are in the chain of every part of the body, with their Place.
+// Keep is asked once for each marked element, never for others, and may be called from several goroutines.
+type Keep func(chain []acap.Mark) bool
+
+// Cut is what a usage may not see of a page. The zero Cut keeps all.
+type Cut struct {
+	Keep    Keep // nil: everything may be used
+	Snippet bool // also leave out elements with data-nosnippet
+}
+
+// scope answers for the nodes of one tree under one Cut. It belongs to one call and is not shared.
+type scope struct {
+	tree *tree
+	cut  Cut
+	page bool                // what Keep says of the page itself
+	memo map[*html.Node]bool // what it says under a marked element
+}
+
+func (t *tree) scope(c Cut) *scope {
+	return &scope{tree: t, cut: c, page: c.keeps(nil), memo: map[*html.Node]bool{}}
+}
+
+func (c Cut) keeps(chain []acap.Mark) bool { return c.Keep == nil || c.Keep(chain) }
+
+// at reports whether what stands directly in n may be used.
+func (s *scope) at(n *html.Node) bool {
+	if len(s.tree.marks) == 0 || s.cut.Keep == nil {
+		return s.page
+	}
+	for ; n != nil; n = n.Parent {
+		if s.tree.marks[n] == nil {
+			continue
+		}
+		kept, known := s.memo[n]
+		if !known {
+			kept = s.cut.Keep(s.tree.chain(n))
+			s.memo[n] = kept
+		}
+		return kept
+	}
+	return s.page
+}
+
+// none reports whether nothing of the page can be used.
+func (s *scope) none() bool { return !s.page && len(s.tree.marks) == 0 }
+
+// hides reports whether n itself is left out with all it holds, whatever its marks say.
+func (s *scope) hides(n *html.Node) bool {
+	return s.cut.Snippet && has(n.Attr, "data-nosnippet")
+}
+
+// chain is the marks in force at n, outermost first.
+func (t *tree) chain(n *html.Node) []acap.Mark {
+	var chain []acap.Mark
+	for ; n != nil; n = n.Parent {
+		for _, m := range slices.Backward(t.marks[n]) {
+			chain = append(chain, m)
+		}
+	}
+	slices.Reverse(chain)
+	return chain
+}
+
+// walk visits root and what it holds in document order. Where enter says no, the children are skipped; leave is called
+// for every node that was entered.
+func walk(root *html.Node, enter func(*html.Node) bool, leave func(*html.Node)) {
+	if root == nil {
+		return
+	}
+	n := root
+	for {
+		if enter(n) && n.FirstChild != nil {
+			n = n.FirstChild
+			continue
+		}
+		for {
+			leave(n)
+			if n == root {
+				return
+			}
+			if n.NextSibling != nil {
+				n = n.NextSibling
+				break
+			}
+			n = n.Parent
+		}
+	}
+}
+
+func has(attrs []html.Attribute, key string) bool {
+	return slices.ContainsFunc(attrs, func(a html.Attribute) bool { return a.Key == key && a.Namespace == "" })
+}
+
+// attr is the value of an attribute, empty when there is none.
+func attr(attrs []html.Attribute, key string) string {
+	for _, a := range attrs {
+		if a.Key == key && a.Namespace == "" {
+			return a.Val
+		}
+	}
+	return ""
+}

@@ -1,0 +1,109 @@
+package page
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// Hop is one request and its response on the way to a page.
+type Hop struct {
+	URL       string
+	Method    string
+	Status    int
+	Proto     string
+	Header    http.Header
+	Wire      []byte // body as sent, still content-encoded
+	Body      []byte // body after Content-Encoding is undone; the same slice as Wire if there was none
+	Truncated bool   // the body was longer than what was read
+	Start     time.Time
+	Took      time.Duration
+}
+
+// Page is what the last of its hops delivered. Decoding and parsing happen when first asked for, once. A Page is safe for
+// concurrent use; its hops and their bytes must not be changed.
+type Page struct {
+	hops   []Hop
+	url    *url.URL
+	mime   string
+	source func() decoded
+	tree   func() *tree
+	own    func() acap.Own
+}
+
+// New makes the page that the last hop delivered. Without hops it is an empty page without address.
+func New(hops []Hop) *Page {
+	p := &Page{hops: hops}
+	last := p.Last()
+	p.url, _ = url.Parse(last.URL)
+	if p.url == nil {
+		p.url = &url.URL{}
+	}
+	p.mime = mediaType(last)
+	p.source = sync.OnceValue(p.decode)
+	p.tree = sync.OnceValue(p.parse)
+	p.own = sync.OnceValue(p.readOwn)
+	return p
+}
+
+// URL is where the page was found, after redirects (M05). The caller must not change it.
+func (p *Page) URL() *url.URL { return p.url }
+
+// Hops are all hops, the page's own last.
+func (p *Page) Hops() []Hop { return p.hops }
+
+// Last is the page's own hop.
+func (p *Page) Last() Hop {
+	if len(p.hops) == 0 {
+		return Hop{}
+	}
+	return p.hops[len(p.hops)-1]
+}
+
+// MIME is the media type in lower case without parameters: as declared, else sniffed from the body.
+func (p *Page) MIME() string { return p.mime }
+
+// HTML reports whether the page is HTML or XHTML.
+func (p *Page) HTML() bool { return p.mime == "text/html" || p.xhtml() }
+
+func (p *Page) xhtml() bool { return p.mime == "application/xhtml+xml" }
+
+// textual reports whether the body is text at all.
+func (p *Page) textual() bool { return strings.HasPrefix(p.mime, "text/") || p.xhtml() }
+
+// Source is the decoded text of the body without byte order mark, empty for what is not text.
+func (p *Page) Source() string { return p.source().text }
+
+// Own is what the page says of itself: META of the head, class tokens, X-Robots-Tag and Robots-Tag (P2 2.2, RTAG).
+// The caller must not change it.
+func (p *Page) Own() acap.Own { return p.own() }
+
+func (p *Page) decode() decoded {
+	if !p.textual() {
+		return decoded{}
+	}
+	last := p.Last()
+	return decode(last.Body, charsetOf(contentType(last)), p.HTML())
+}
+
+func (p *Page) parse() *tree {
+	if !p.HTML() {
+		return &tree{}
+	}
+	return parse(p.Source(), p.xhtml())
+}
+
+func contentType(h Hop) string { return h.Header.Get("Content-Type") }
+
+func mediaType(h Hop) string {
+	t, _, _ := strings.Cut(contentType(h), ";")
+	t = strings.ToLower(strings.TrimSpace(t))
+	if t == "" && len(h.Body) > 0 {
+		t, _, _ = strings.Cut(http.DetectContentType(h.Body), ";")
+	}
+	return t
+}

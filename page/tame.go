@@ -1,0 +1,236 @@
+package page
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// Bounds on the tree of one page. A parser opens formatting elements that were never closed again in every block, so that
+// nodes can be many times the tags: a page of which that is to be feared keeps only a few kinds of them. The parser gives
+// up at 512 open elements: such a page is read again with its deepest plain elements left out.
+const (
+	maxTags  = 1_000_000 // later ones are not read
+	maxNodes = 2_000_000
+	maxOpen  = 512 // of the parser
+	maxDepth = 256 // kept when a page is deeper than the parser reads
+)
+
+// build parses a page. It never fails: of a page that cannot be parsed within the bounds only the head is read, so that
+// none of its text, but all of its statements count.
+func build(src string, xhtml bool, tags int) *html.Node {
+	if tags > maxTags {
+		src, tags = cutTags(src, maxTags), maxTags
+	}
+	for _, depth := range []int{0, maxDepth} {
+		tamed, ok := tame(src, xhtml, tags, depth)
+		if !ok {
+			break
+		}
+		if root, err := html.Parse(strings.NewReader(tamed)); err == nil {
+			return root
+		}
+	}
+	if root, err := html.Parse(strings.NewReader(headOf(src))); err == nil {
+		return root
+	}
+	return &html.Node{Type: html.DocumentNode}
+}
+
+// buildFragment parses the content of a noscript element of a page with that many tags.
+func buildFragment(src string, tags int) ([]*html.Node, error) {
+	context := &html.Node{Type: html.ElementNode, DataAtom: atom.Div, Data: "div"}
+	tamed, ok := tame(src, false, tags, 0)
+	if !ok {
+		return nil, nil
+	}
+	return html.ParseFragmentWithOptions(strings.NewReader(tamed), context, html.ParseOptionEnableScripting(false))
+}
+
+// tame rewrites src where it must be rewritten to be parsed within the bounds. It fails for markup that has too many
+// formatting elements that may not be left out.
+func tame(src string, xhtml bool, tags, depth int) (string, bool) {
+	r := rewriter{xhtml: xhtml, kinds: -1, depth: depth}
+	if tags*maxOpen > maxNodes && tags*min(maxOpen, countFormatting(src)) > maxNodes {
+		r.kinds = maxNodes / (3 * tags) // an element of one kind is opened again three times at most
+	}
+	if !xhtml && r.kinds < 0 && depth == 0 {
+		return src, true
+	}
+	return r.rewrite(src)
+}
+
+// cutTags ends src before its n-th tag.
+func cutTags(src string, n int) string {
+	end := 0
+	for range n {
+		i := strings.IndexByte(src[end:], '<')
+		if i < 0 {
+			return src
+		}
+		end += i + 1
+	}
+	return src[:end-1]
+}
+
+// countFormatting counts what may be start tags of formatting elements.
+func countFormatting(src string) int {
+	count := 0
+	for {
+		i := strings.IndexByte(src, '<')
+		if i < 0 {
+			return count
+		}
+		src = src[i+1:]
+		end := strings.IndexAny(src[:min(len(src), 7)], " \t\n\r\f/>")
+		if end > 0 && formatting(strings.ToLower(src[:end])) {
+			count++
+		}
+	}
+}
+
+// formatting elements are those the parser opens again. A and NOBR close their like.
+func formatting(name string) bool {
+	switch name {
+	case "b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u":
+		return true
+	}
+	return false
+}
+
+// plain elements mean nothing but blanks between words.
+func plain(name string) bool {
+	switch name {
+	case "address", "article", "aside", "blockquote", "center", "dd", "div", "dl", "dt", "footer", "header", "li", "main",
+		"nav", "ol", "p", "section", "ul", "span":
+		return true
+	}
+	return formatting(name)
+}
+
+func void(name string) bool {
+	switch name {
+	case "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track", "wbr":
+		return true
+	}
+	return false
+}
+
+// rewriter copies markup token by token and leaves out what makes trees grow.
+type rewriter struct {
+	xhtml bool
+	kinds int // kinds of formatting elements to keep; -1: all
+	depth int // open elements to keep; 0: all
+
+	out     strings.Builder
+	seen    map[string]bool
+	open    []string
+	dropped map[string]int
+}
+
+func (r *rewriter) rewrite(src string) (string, bool) {
+	r.out.Grow(len(src))
+	r.seen, r.dropped = map[string]bool{}, map[string]int{}
+	z := html.NewTokenizer(strings.NewReader(src))
+	z.AllowCDATA(r.xhtml)
+	for {
+		kind := z.Next()
+		raw := string(z.Raw())
+		switch kind {
+		case html.ErrorToken:
+			r.out.WriteString(raw)
+			return r.out.String(), true
+		case html.StartTagToken, html.SelfClosingTagToken:
+			t := z.Token()
+			empty := r.xhtml && kind == html.SelfClosingTagToken && !void(t.Data)
+			if empty {
+				z.NextIsNotRawText()
+			}
+			if !r.start(raw, t, empty) {
+				return "", false
+			}
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			r.end(raw, string(name))
+		default:
+			if cdata, ok := strings.CutPrefix(raw, "<![CDATA["); ok && r.xhtml {
+				raw = html.EscapeString(strings.TrimSuffix(cdata, "]]>"))
+			}
+			r.out.WriteString(raw)
+		}
+	}
+}
+
+// start copies a start tag or leaves it out. It fails when the tag can be neither.
+func (r *rewriter) start(raw string, t html.Token, empty bool) bool {
+	if r.kinds >= 0 && formatting(t.Data) && !r.seen[raw] {
+		if len(r.seen) >= r.kinds {
+			return !restricts(t.Attr)
+		}
+		r.seen[raw] = true
+	}
+	if empty {
+		r.out.WriteString(strings.TrimSuffix(raw, "/>") + "></" + t.Data + ">")
+		return true
+	}
+	if r.depth > 0 && !void(t.Data) {
+		if len(r.open) >= r.depth && plain(t.Data) && !restricts(t.Attr) {
+			r.dropped[t.Data]++
+			r.gap(t.Data)
+			return true
+		}
+		r.open = append(r.open, t.Data)
+	}
+	r.out.WriteString(raw)
+	return true
+}
+
+func (r *rewriter) end(raw, name string) {
+	if r.dropped[name] > 0 {
+		r.dropped[name]--
+		r.gap(name)
+		return
+	}
+	for i := len(r.open) - 1; i >= 0; i-- {
+		if r.open[i] == name {
+			r.open = r.open[:i]
+			break
+		}
+	}
+	r.out.WriteString(raw)
+}
+
+// gap keeps words apart that the element left out kept apart.
+func (r *rewriter) gap(name string) {
+	if name != "span" && !formatting(name) {
+		r.out.WriteString("<br>")
+	}
+}
+
+// restricts reports whether an element with these attributes may hold what must not be used.
+func restricts(attrs []html.Attribute) bool {
+	return has(attrs, "hidden") || has(attrs, "style") || has(attrs, "data-nosnippet") || mentions(attr(attrs, "class"))
+}
+
+// headOf is the part of src before the first tag that ends the head.
+func headOf(src string) string {
+	z := html.NewTokenizer(strings.NewReader(src))
+	offset := 0
+	for {
+		kind := z.Next()
+		size := len(z.Raw())
+		switch kind {
+		case html.ErrorToken:
+			return src[:offset]
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, _ := z.TagName()
+			switch string(name) {
+			case "html", "head", "title", "meta", "link", "base", "script", "style", "noscript":
+			default:
+				return src[:offset]
+			}
+		}
+		offset += size
+	}
+}

@@ -1,0 +1,186 @@
+package page
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/PuerkitoBio/goquery"
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// tree is a parsed page and what one walk over it found. The zero tree is that of a page without markup.
+type tree struct {
+	doc   *goquery.Document
+	root  *html.Node
+	html  *html.Node
+	title *html.Node
+	body  *html.Node // BODY or FRAMESET
+	base  *html.Node // the first BASE with an href
+
+	metas     []*html.Node // META elements of the head with a name and content (N11)
+	tags      []acap.Tag   // those of them that may carry rules
+	marked    []*html.Node // elements with marks, document order
+	marks     map[*html.Node][]acap.Mark
+	listed    []acap.Mark // every mark of the page, document order
+	lost      []acap.Mark // those of them that the parser left without an element
+	nosnippet bool        // some element has data-nosnippet
+}
+
+func parse(src string, xhtml bool) *tree {
+	tags := strings.Count(src, "<")
+	t := &tree{root: build(src, xhtml, tags), marks: map[*html.Node][]acap.Mark{}}
+	t.doc = goquery.NewDocumentFromNode(t.root)
+	walk(t.root, func(n *html.Node) bool {
+		if n.Type == html.ElementNode {
+			t.note(n, tags)
+		}
+		return true
+	}, func(*html.Node) {})
+	t.locate(src, xhtml)
+	return t
+}
+
+// note keeps what n means for the page. The content of noscript, which the parser leaves as text, becomes its children.
+func (t *tree) note(n *html.Node, tags int) {
+	switch n.DataAtom {
+	case atom.Html:
+		t.html = first(t.html, n)
+	case atom.Body, atom.Frameset:
+		t.body = first(t.body, n)
+	case atom.Title:
+		if n.Namespace == "" {
+			t.title = first(t.title, n)
+		}
+	case atom.Base:
+		if has(n.Attr, "href") {
+			t.base = first(t.base, n)
+		}
+	case atom.Meta:
+		if has(n.Attr, "name") && has(n.Attr, "content") && inHead(n) {
+			t.metas = append(t.metas, n)
+		}
+	case atom.Noscript:
+		readNoscript(n, tags)
+	}
+	for _, a := range n.Attr {
+		switch {
+		case a.Key == "data-nosnippet":
+			t.nosnippet = true
+		case a.Key == "class" && a.Namespace == "":
+			if marks := marksOf(n, a.Val); marks != nil {
+				t.marked = append(t.marked, n)
+				number(marks, len(t.marked))
+				t.marks[n] = marks
+			}
+		}
+	}
+}
+
+func first(old, n *html.Node) *html.Node {
+	if old != nil {
+		return old
+	}
+	return n
+}
+
+func inHead(n *html.Node) bool {
+	for ; n != nil; n = n.Parent {
+		if n.DataAtom == atom.Head && n.Namespace == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// readNoscript gives n the elements that a reader without scripts sees. The parser reads pages as with scripts, so that
+// an image in a noscript of the head does not end the head.
+func readNoscript(n *html.Node, tags int) {
+	text := n.FirstChild
+	if text == nil || text.Type != html.TextNode || !strings.ContainsAny(text.Data, "<&") {
+		return
+	}
+	children, err := buildFragment(text.Data, tags)
+	if err != nil {
+		return
+	}
+	n.RemoveChild(text)
+	for _, c := range children {
+		n.AppendChild(c)
+	}
+}
+
+// marksOf lists the marks among the tokens of a class attribute, without position (P2 2.2.5, N10).
+func marksOf(n *html.Node, class string) []acap.Mark {
+	if !mentions(class) {
+		return nil
+	}
+	var marks []acap.Mark
+	for _, token := range strings.FieldsFunc(class, isBlank) {
+		token = unquote(token)
+		if foldPrefix(token, "the-acap:") || foldPrefix(token, "acap:") {
+			marks = append(marks, acap.Mark{Token: token, Place: placeOf(n)})
+		}
+	}
+	return marks
+}
+
+// number tells the marks of one element from those of others (X13).
+func number(marks []acap.Mark, element int) {
+	for i := range marks {
+		marks[i].Element = element
+	}
+}
+
+// placeOf says whether a mark on n speaks for the page, the body or its element (N27). A nil node has none.
+func placeOf(n *html.Node) acap.Place {
+	switch {
+	case n == nil:
+		return acap.OnElement
+	case n.DataAtom == atom.Html && n.Namespace == "", inHead(n):
+		return acap.OnHead
+	case (n.DataAtom == atom.Body || n.DataAtom == atom.Frameset) && n.Namespace == "":
+		return acap.OnBody
+	}
+	return acap.OnElement
+}
+
+// mentions reports whether s holds "acap:" in any case.
+func mentions(s string) bool {
+	for i := 0; ; i++ {
+		colon := strings.IndexByte(s[i:], ':')
+		if colon < 0 {
+			return false
+		}
+		i += colon
+		if i >= 4 && strings.EqualFold(s[i-4:i], "acap") {
+			return true
+		}
+	}
+}
+
+// isBlank holds for the white space of HTML.
+func isBlank(r rune) bool { return r < 0x80 && strings.IndexByte(" \t\n\r\f", byte(r)) >= 0 }
+
+func foldPrefix(s, prefix string) bool {
+	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+}
+
+const curly = "“”„‟‘’‚‛"
+
+// unquote strips the curly quotes that a word processor left around an attribute value, when no blank is inside (N14).
+func unquote(v string) string {
+	r := []rune(v)
+	if len(r) < 2 || !strings.ContainsRune(curly, r[0]) || slices.ContainsFunc(r, isBlank) {
+		return v
+	}
+	if r[len(r)-1] == '/' { // <meta content=”noindex”/>: the slash belongs to the unquoted value
+		r = r[:len(r)-1]
+	}
+	if len(r) < 2 || !strings.ContainsRune(curly, r[len(r)-1]) {
+		return v
+	}
+	return string(r[1 : len(r)-1])
+}

@@ -1,0 +1,251 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+// The buckets of the file. Keys start with the origin and a zero byte where there are several of an origin.
+var (
+	lastBucket     = []byte("last")     // origin → Document of the last attempt, JSON
+	versionsBucket = []byte("versions") // origin 0 time → Version, JSON
+	textsBucket    = []byte("texts")    // origin 0 digest → text
+)
+
+// disk is the store in a bbolt file.
+type disk struct {
+	db   *bolt.DB
+	path string
+}
+
+// Open opens or makes the store in the file at path. A file in use by another process or damaged is an error.
+func Open(path string) (Store, error) {
+	d := &disk{path: path}
+	err := d.guard(func() (err error) {
+		d.db, err = bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Second, FreelistType: bolt.FreelistMapType})
+		if errors.Is(err, berrors.ErrTimeout) {
+			return fmt.Errorf("the policy store %s is in use by another process", path)
+		}
+		if err != nil {
+			return fmt.Errorf("the policy store %s cannot be opened (delete it and it is read anew from the sites): %w", path, err)
+		}
+		return d.db.Update(func(tx *bolt.Tx) error {
+			for _, b := range [][]byte{lastBucket, versionsBucket, textsBucket} {
+				if _, err := tx.CreateBucketIfNotExists(b); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		if d.db != nil {
+			_ = d.guard(d.db.Close)
+		}
+		return nil, err
+	}
+	return d, nil
+}
+
+// guard turns the panics and faults that a damaged file leads to into an error.
+func (d *disk) guard(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the policy store %s is damaged (delete it and it is read anew from the sites): %v", d.path, r)
+		}
+	}()
+	return f()
+}
+
+func (d *disk) view(f func(tx *bolt.Tx) error) error {
+	return d.guard(func() error { return d.db.View(f) })
+}
+
+func (d *disk) Close() error { return d.guard(d.db.Close) }
+
+func (d *disk) Load(origin string) (r Record, ok bool, err error) {
+	err = d.view(func(tx *bolt.Tx) error {
+		src := tx.Bucket(lastBucket).Get([]byte(origin))
+		if src == nil {
+			return nil
+		}
+		ok = true
+		if err := json.Unmarshal(src, &r.Last); err != nil {
+			return d.unreadable(origin, err)
+		}
+		_, src = newest(tx, origin)
+		if src == nil {
+			return nil
+		}
+		r.Held, err = d.version(tx, origin, src)
+		return err
+	})
+	return r, ok, err
+}
+
+func (d *disk) unreadable(origin string, err error) error {
+	return fmt.Errorf("the policy store %s holds an unreadable record of %s (delete the file and it is read anew): %w", d.path, origin, err)
+}
+
+// newest gives the last version of an origin.
+func newest(tx *bolt.Tx, origin string) (key, value []byte) {
+	c := tx.Bucket(versionsBucket).Cursor()
+	prefix := prefixOf(origin)
+	if k, _ := c.Seek(append(bytes.Clone(prefix), bytes.Repeat([]byte{0xff}, 9)...)); k == nil {
+		key, value = c.Last()
+	} else {
+		key, value = c.Prev()
+	}
+	if !bytes.HasPrefix(key, prefix) {
+		return nil, nil
+	}
+	return key, value
+}
+
+func prefixOf(origin string) []byte { return append([]byte(origin), 0) }
+
+func versionKey(origin string, since time.Time) []byte {
+	return binary.BigEndian.AppendUint64(prefixOf(origin), uint64(since.UnixNano()))
+}
+
+func textKey(origin, digest string) []byte { return append(prefixOf(origin), digest...) }
+
+// version reads a Version and the texts it names.
+func (d *disk) version(tx *bolt.Tx, origin string, src []byte) (*Version, error) {
+	v := &Version{}
+	if err := json.Unmarshal(src, v); err != nil {
+		return nil, d.unreadable(origin, err)
+	}
+	for _, doc := range v.documents() {
+		if doc.Digest == "" {
+			continue
+		}
+		doc.Text = bytes.Clone(tx.Bucket(textsBucket).Get(textKey(origin, doc.Digest)))
+		if digest(doc.Text) != doc.Digest {
+			return nil, d.unreadable(origin, fmt.Errorf("the text of %s is not what was read", doc.URL))
+		}
+	}
+	return v, nil
+}
+
+func (v *Version) documents() []*Document {
+	docs := []*Document{&v.Robots}
+	for i := range v.References {
+		docs = append(docs, &v.References[i])
+	}
+	return docs
+}
+
+func (d *disk) Save(origin string, r Record) error {
+	return d.guard(func() error {
+		err := d.db.Update(func(tx *bolt.Tx) error { return save(tx, origin, r) })
+		if err != nil {
+			return fmt.Errorf("the policy of %s could not be written to %s: %w", origin, d.path, err)
+		}
+		return nil
+	})
+}
+
+func save(tx *bolt.Tx, origin string, r Record) error {
+	last, err := json.Marshal(r.Last)
+	if err != nil {
+		return err
+	}
+	if err := tx.Bucket(lastBucket).Put([]byte(origin), last); err != nil || r.Held == nil {
+		return err
+	}
+	texts := tx.Bucket(textsBucket)
+	for _, doc := range r.Held.documents() {
+		key := textKey(origin, doc.Digest)
+		if doc.Digest == "" || texts.Get(key) != nil {
+			continue
+		}
+		if err := texts.Put(key, doc.Text); err != nil {
+			return err
+		}
+	}
+	v, err := json.Marshal(r.Held)
+	if err != nil {
+		return err
+	}
+	if err := tx.Bucket(versionsBucket).Put(versionKey(origin, r.Held.Since), v); err != nil {
+		return err
+	}
+	return prune(tx, origin)
+}
+
+// prune cuts the history of an origin to maxVersions, and the texts to those that a version names.
+func prune(tx *bolt.Tx, origin string) error {
+	prefix := prefixOf(origin)
+	versions := tx.Bucket(versionsBucket)
+	var keys [][]byte
+	used := map[string]bool{}
+	c := versions.Cursor()
+	for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {
+		keys = append(keys, bytes.Clone(k))
+	}
+	for i, k := range keys {
+		if i < len(keys)-maxVersions {
+			if err := versions.Delete(k); err != nil {
+				return err
+			}
+			continue
+		}
+		var v Version
+		if err := json.Unmarshal(versions.Get(k), &v); err != nil {
+			return err
+		}
+		for _, doc := range v.documents() {
+			used[doc.Digest] = true
+		}
+	}
+	texts := tx.Bucket(textsBucket)
+	var unused [][]byte
+	c = texts.Cursor()
+	for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {
+		if !used[string(k[len(prefix):])] {
+			unused = append(unused, bytes.Clone(k))
+		}
+	}
+	for _, k := range unused {
+		if err := texts.Delete(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *disk) History(origin string) (vs []Version, err error) {
+	err = d.view(func(tx *bolt.Tx) error {
+		prefix := prefixOf(origin)
+		c := tx.Bucket(versionsBucket).Cursor()
+		for k, src := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, src = c.Next() {
+			v, err := d.version(tx, origin, src)
+			if err != nil {
+				return err
+			}
+			vs = append(vs, *v)
+		}
+		return nil
+	})
+	return vs, err
+}
+
+func (d *disk) Origins() (keys []string, err error) {
+	err = d.view(func(tx *bolt.Tx) error {
+		return tx.Bucket(lastBucket).ForEach(func(k, _ []byte) error {
+			keys = append(keys, string(k))
+			return nil
+		})
+	})
+	return keys, err
+}

@@ -1,0 +1,264 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+func drop(w http.ResponseWriter, _ *http.Request) {
+	if c, _, err := w.(http.Hijacker).Hijack(); err == nil {
+		c.Close()
+	}
+}
+
+func short(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Length", "1000")
+	_, _ = io.WriteString(w, "User-agent: *\nAllow: /\n")
+}
+
+func TestStatusTable(t *testing.T) { // O11, RFC 9309 2.3.1
+	cases := []struct {
+		name  string
+		serve func(s *site)
+		want  Status
+		http  int
+	}{
+		{"200", func(s *site) { s.text("/robots.txt", "User-agent: *", "Disallow:") }, Read, 200},
+		{"204", func(s *site) { s.status("/robots.txt", 204) }, Read, 204},
+		{"304 with nothing held", func(s *site) { s.status("/robots.txt", 304) }, Unreachable, 304}, // X51
+		{"302 without Location", func(s *site) { s.status("/robots.txt", 302) }, Unreachable, 302},  // X51
+		{"400", func(s *site) { s.status("/robots.txt", 400) }, None, 400},
+		{"401", func(s *site) { s.status("/robots.txt", 401) }, None, 401},
+		{"403", func(s *site) { s.status("/robots.txt", 403) }, None, 403},
+		{"404", func(s *site) {}, None, 404},
+		{"410", func(s *site) { s.status("/robots.txt", 410) }, None, 410},
+		{"429", func(s *site) { s.status("/robots.txt", 429) }, Unreachable, 429},
+		{"500", func(s *site) { s.status("/robots.txt", 500) }, Unreachable, 500},
+		{"503", func(s *site) { s.status("/robots.txt", 503) }, Unreachable, 503},
+		{"no status of HTTP", func(s *site) { s.status("/robots.txt", 999) }, Unreachable, 999},
+		{"no answer", func(s *site) { s.handle("/robots.txt", drop) }, Unreachable, 0},
+		{"short", func(s *site) { s.handle("/robots.txt", short) }, Unreachable, 200},
+		{"redirect", func(s *site) {
+			s.redirect("/robots.txt", "/r2#x")
+			s.text("/r2", "User-agent: *", "Disallow:")
+		}, Read, 200},
+		{"redirect to nothing", func(s *site) { s.redirect("/robots.txt", "/none") }, None, 404},
+		{"redirect to failure", func(s *site) {
+			s.redirect("/robots.txt", "/r2")
+			s.status("/r2", 502)
+		}, Unreachable, 502},
+		{"redirect to no answer", func(s *site) {
+			s.redirect("/robots.txt", "/r2")
+			s.handle("/r2", drop)
+		}, Unreachable, 0},
+		{"redirect to itself", func(s *site) { s.redirect("/robots.txt", "/robots.txt") }, Unreachable, 302},
+		{"redirect to another scheme", func(s *site) { s.redirect("/robots.txt", "ftp://example.com/robots.txt") }, Unreachable, 302},
+		{"redirect to no URL", func(s *site) { s.redirect("/robots.txt", "http://%zz/") }, Unreachable, 302},
+		{"five redirects", func(s *site) { chain(s, 5) }, Read, 200},
+		{"six redirects", func(s *site) { chain(s, 6) }, Unreachable, 302}, // X51
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t)
+			c.serve(s)
+			a := authority(t, NewMemory(), Options{})
+			o := origin(t, a, s.at("/page"))
+			if o.Status != c.want || o.HTTP != c.http || (o.Why != "") != (c.want == Unreachable) {
+				t.Errorf("%s, HTTP %d, %q", o.Status, o.HTTP, o.Why)
+			}
+			for _, usage := range []acap.Usage{acap.Crawl, acap.Follow, acap.Index, acap.Preserve, acap.PresentLink} {
+				expect(t, o, usage, s.at("/page"), c.want != Unreachable)
+			}
+			if d := o.Policy.Decide(acap.Crawl, acap.NewResource(s.at("/page"))); !d.Allowed && d.Reason != acap.Unavailable {
+				t.Errorf("reason %s", d.Reason)
+			}
+			if o.Key != s.URL || o.Policy == nil {
+				t.Errorf("%+v", o)
+			}
+		})
+	}
+}
+
+// chain makes n redirects from robots.txt to a text.
+func chain(s *site, n int) {
+	at := "/robots.txt"
+	for range n {
+		s.redirect(at, at+"x")
+		at += "x"
+	}
+	s.text(at, "User-agent: *", "Disallow:")
+}
+
+// The rules of a redirected robots.txt are those of the origin that was asked, and of it alone.
+func TestRedirectToAnotherHost(t *testing.T) {
+	one, two := newSite(t), newSite(t)
+	one.redirect("/robots.txt", two.URL+"/shared.txt")
+	two.text("/shared.txt", "ACAP-crawler: *", "ACAP-disallow-crawl: /closed/", "ACAP-permissions-reference: /more.txt")
+	one.text("/more.txt", "ACAP-crawler: *", "ACAP-disallow-index: /")
+	two.text("/robots.txt", "ACAP-crawler: *", "ACAP-disallow-crawl: /elsewhere/")
+	a := authority(t, NewMemory(), Options{})
+	o := origin(t, a, one.at("/"))
+	expect(t, o, acap.Crawl, one.at("/closed/x"), false)
+	expect(t, o, acap.Index, one.at("/x"), false)
+	d := o.Policy.Decide(acap.Crawl, acap.NewResource(one.at("/closed/x")))
+	if d.Because == nil || d.Because.URL != one.URL+"/robots.txt" || d.Because.Line != 2 {
+		t.Errorf("because %v", d.Because)
+	}
+	vs, err := a.History(one.at("/"))
+	if err != nil || len(vs) != 1 || vs[0].Robots.Final != two.URL+"/shared.txt" {
+		t.Errorf("%+v, %v", vs, err)
+	}
+	o = origin(t, a, two.at("/"))
+	expect(t, o, acap.Crawl, two.at("/closed/x"), true)
+	expect(t, o, acap.Crawl, two.at("/elsewhere/x"), false)
+}
+
+func TestServesFor(t *testing.T) {
+	for control, want := range map[string]time.Duration{
+		"":                        MaxAge,
+		"public":                  MaxAge,
+		"max-age=3600":            time.Hour,
+		`Max-Age="3600", private`: time.Hour,
+		"max-age=0":               MinAge,
+		"max-age=60":              MinAge,
+		"no-store":                MinAge,
+		"no-cache, max-age=3600":  MinAge,
+		"max-age=864000":          MaxAge,
+		"max-age=-5":              MaxAge,
+		"max-age=999999999999999": MaxAge,
+	} {
+		for _, status := range []int{200, 404} {
+			s := newSite(t)
+			s.handle("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Cache-Control", control)
+				w.WriteHeader(status)
+			})
+			c := newClock()
+			a := authority(t, NewMemory(), Options{Now: c.now})
+			o := origin(t, a, s.at("/"))
+			if got := o.Expires.Sub(c.now()); got != want {
+				t.Errorf("%q, %d: %s, want %s", control, status, got, want)
+			}
+			c.pass(want - time.Second)
+			origin(t, a, s.at("/"))
+			s.asked("/robots.txt", 1)
+			c.pass(time.Second)
+			origin(t, a, s.at("/"))
+			s.asked("/robots.txt", 2)
+		}
+	}
+}
+
+func TestTriedAgain(t *testing.T) {
+	c := newClock()
+	for after, want := range map[string]time.Duration{
+		"":     MinAge,
+		"10":   MinAge,
+		"7200": 2 * time.Hour,
+		c.now().Add(time.Hour).Format(http.TimeFormat): time.Hour,
+		"99999999": MaxAge,
+		"soon":     MinAge,
+	} {
+		s := newSite(t)
+		s.handle("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Retry-After", after)
+			w.WriteHeader(503)
+		})
+		a := authority(t, NewMemory(), Options{Now: c.now})
+		if got := origin(t, a, s.at("/")).Expires.Sub(c.now()); got != want {
+			t.Errorf("Retry-After %q: %s, want %s", after, got, want)
+		}
+		origin(t, a, s.at("/"))
+		s.asked("/robots.txt", 1)
+	}
+}
+
+func TestNotModifiedRenews(t *testing.T) { // X51
+	s := newSite(t)
+	s.text("/robots.txt", "User-agent: *", "Disallow: /closed")
+	c := newClock()
+	a := authority(t, NewMemory(), Options{Now: c.now})
+	origin(t, a, s.at("/"))
+	s.status("/robots.txt", 304)
+	c.pass(MaxAge)
+	o := origin(t, a, s.at("/"))
+	if o.Status != Read || !o.Fetched.Equal(c.now()) {
+		t.Errorf("%+v", o)
+	}
+	expect(t, o, acap.Crawl, s.at("/closed"), false)
+	expect(t, o, acap.Crawl, s.at("/open"), true)
+}
+
+// one answers every request alike.
+type one struct {
+	resp Response
+	err  error
+}
+
+func (o one) Fetch(context.Context, string) (Response, error) { return o.resp, o.err }
+
+func TestLongFile(t *testing.T) { // A19
+	u := &url.URL{Scheme: "http", Host: "example.com", Path: "/x"}
+	text := "ACAP-crawler: *\nACAP-disallow-crawl: /\nACAP-crawler: testbot\nACAP-allow-crawl: /\n"
+	long := []byte(text + strings.Repeat("# filler\n", acap.MaxSize/9))
+	for _, c := range []struct {
+		resp    Response
+		status  Status
+		allowed bool
+	}{
+		{Response{Status: 200, Body: []byte(text)}, Read, true},
+		{Response{Status: 200, Body: long}, Read, false},
+		{Response{Status: 200, Body: long, Truncated: true}, Read, false},
+		{Response{Status: 200, Body: []byte(text), Truncated: true}, Unreachable, false},
+	} {
+		a := New(one{resp: c.resp}, tester, NewMemory(), Options{})
+		o := origin(t, a, u)
+		if o.Status != c.status || allows(o, acap.Crawl, u) != c.allowed {
+			t.Errorf("%d bytes, truncated %v: %s, %v", len(c.resp.Body), c.resp.Truncated, o.Status, !c.allowed)
+		}
+		if vs, _ := a.History(u); len(vs) > 0 && len(vs[0].Robots.Text) > acap.MaxSize+1 {
+			t.Errorf("%d bytes kept", len(vs[0].Robots.Text))
+		}
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestNoAnswerSaysWhy(t *testing.T) {
+	u := &url.URL{Scheme: "http", Host: "example.com", Path: "/x"}
+	a := New(one{err: errors.New("connection refused")}, tester, NewMemory(), Options{})
+	defer a.Close()
+	o := origin(t, a, u)
+	if o.Why != "connection refused" || !strings.Contains(o.Policy.Decide(acap.Crawl, acap.NewResource(u)).Why(), "connection refused") {
+		t.Errorf("%q", o.Why)
+	}
+}
+
+func FuzzJudge(f *testing.F) {
+	f.Add(200, "", []byte("User-agent: *"), true)
+	f.Add(301, "//elsewhere.example/r", []byte(nil), false)
+	f.Add(307, "\x00", []byte(nil), false)
+	f.Fuzz(func(t *testing.T, status int, to string, body []byte, truncated bool) {
+		next, text, why := judge(Response{Status: status, Header: http.Header{"Location": {to}}, Body: body, Truncated: truncated}, "http://example.com/robots.txt")
+		switch {
+		case why != "" && (next != "" || text != nil):
+			t.Errorf("failed (%s) and yet %q, %q", why, next, text)
+		case next != "":
+			u, err := url.Parse(next)
+			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Fragment != "" {
+				t.Errorf("leads to %q", next)
+			}
+		case why == "" && status/100 != 2:
+			t.Errorf("status %d was read", status)
+		}
+	})
+}

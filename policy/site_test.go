@@ -1,0 +1,163 @@
+package policy
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// site is a server on loopback with one answer per path, which counts requests.
+type site struct {
+	*httptest.Server
+	t  *testing.T
+	mu sync.Mutex
+	on map[string]http.HandlerFunc
+	n  map[string]int
+}
+
+func newSite(t *testing.T) *site {
+	t.Helper()
+	s := &site{t: t, on: map[string]http.HandlerFunc{}, n: map[string]int{}}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		h := s.on[r.URL.Path]
+		s.n[r.URL.Path]++
+		s.mu.Unlock()
+		if h == nil {
+			http.NotFound(w, r)
+			return
+		}
+		h(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *site) handle(path string, h http.HandlerFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.on[path] = h
+}
+
+// text serves lines under path.
+func (s *site) text(path string, lines ...string) {
+	s.handle(path, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Join(lines, "\n")+"\n") })
+}
+
+func (s *site) status(path string, code int) {
+	s.handle(path, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
+}
+
+func (s *site) redirect(path, to string) {
+	s.handle(path, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", to)
+		w.WriteHeader(http.StatusFound)
+	})
+}
+
+// asked fails unless path was requested want times.
+func (s *site) asked(path string, want int) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.n[path] != want {
+		s.t.Errorf("%s was requested %d times, want %d", path, s.n[path], want)
+	}
+}
+
+func (s *site) at(path string) *url.URL {
+	u, err := url.Parse(s.URL + path)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return u
+}
+
+// plain fetches one hop.
+type plain struct{ transport *http.Transport }
+
+func (p plain) Fetch(ctx context.Context, rawurl string) (Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, rawurl, nil)
+	if err != nil {
+		return Response{}, err
+	}
+	resp, err := p.transport.RoundTrip(req)
+	if err != nil {
+		return Response{}, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return Response{URL: rawurl, Status: resp.StatusCode, Header: resp.Header, Body: body, Truncated: err != nil}, nil
+}
+
+func fetcher(t *testing.T) Fetcher {
+	tr := &http.Transport{}
+	t.Cleanup(tr.CloseIdleConnections)
+	return plain{tr}
+}
+
+// clock is a time that tests set.
+type clock struct {
+	mu sync.Mutex
+	t  time.Time
+}
+
+func newClock() *clock { return &clock{t: time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)} }
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.t
+}
+
+func (c *clock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.t = c.t.Add(d)
+}
+
+var tester = acap.Crawler{Names: []string{"testbot"}}
+
+func authority(t *testing.T, s Store, o Options) *Authority {
+	t.Helper()
+	a := New(fetcher(t), tester, s, o)
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return a
+}
+
+func origin(t *testing.T, a *Authority, u *url.URL) *Origin {
+	t.Helper()
+	o, err := a.Origin(t.Context(), u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func allows(o *Origin, usage acap.Usage, u *url.URL) bool {
+	return o.Policy.Decide(usage, acap.NewResource(u)).Allowed
+}
+
+// expect fails unless the origin's verdict on usage of u is want.
+func expect(t *testing.T, o *Origin, usage acap.Usage, u *url.URL, want bool) {
+	t.Helper()
+	if d := o.Policy.Decide(usage, acap.NewResource(u)); d.Allowed != want {
+		t.Errorf("%s of %s: %v (%s), want %v", usage, u, d.Allowed, d.Why(), want)
+	}
+}

@@ -1,0 +1,97 @@
+package present
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/index"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// Presenter shows what is held. It is safe for concurrent use.
+type Presenter struct {
+	archive  *archive.Archive
+	index    *index.Index
+	policies terms.Policies
+	now      func() time.Time
+}
+
+// New makes a presenter. policies must answer without a request; an error of theirs means that nothing may be shown.
+func New(a *archive.Archive, ix *index.Index, policies terms.Policies) *Presenter {
+	return &Presenter{archive: a, index: ix, policies: policies, now: time.Now}
+}
+
+// Reader is who is shown something, and when.
+type Reader struct {
+	Target acap.Target
+	AsOf   time.Time // moves the clock for time limits; zero: now
+}
+
+// ErrNotHeld means that nothing is held of a URL.
+var ErrNotHeld = errors.New("nothing is held of it")
+
+// facts are what a reader is shown r under; old says that it is not the current version.
+func (p *Presenter) facts(r archive.Resource, who Reader, old bool) acap.Facts {
+	now := who.AsOf
+	if now.IsZero() {
+		now = p.now()
+	}
+	return acap.Facts{Now: now.UTC(), FirstCrawled: r.FirstCrawled, FirstIndexed: r.FirstIndexed, FirstPreserved: r.FirstPreserved,
+		FirstPresented: r.FirstPresented, Recrawled: old, Target: who.Target}
+}
+
+// terms gives the terms of what is held of r now; pg may be nil.
+func (p *Presenter) terms(ctx context.Context, r archive.Resource, pg *page.Page, f acap.Facts) (*terms.Terms, error) {
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return nil, err
+	}
+	origin, err := p.policies.Policy(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	return terms.Held(ctx, origin, u, r.Own, pg, terms.Sources{Policies: p.policies, Fetcher: held{p}}, f), nil
+}
+
+// held serves required resources from what is held; nothing is fetched to show something.
+type held struct{ p *Presenter }
+
+func (h held) Fetch(_ context.Context, rawurl string) (*page.Page, error) {
+	final, err := h.p.archive.Resolve(rawurl)
+	if err != nil {
+		return nil, err
+	}
+	r, known, err := h.p.archive.Resource(final)
+	if err != nil {
+		return nil, err
+	}
+	if !known || r.Current == 0 {
+		return nil, ErrNotHeld
+	}
+	return h.p.page(r.Current)
+}
+
+func (p *Presenter) page(id uint64) (*page.Page, error) {
+	c, err := p.archive.Capture(id)
+	if err != nil {
+		return nil, err
+	}
+	body, err := p.archive.Body(id)
+	if err != nil {
+		return nil, err
+	}
+	return c.Page(body), nil
+}
+
+// shown notes the first presentation: time limits of present count from it at the latest (H04).
+func (p *Presenter) shown(ctx context.Context, r archive.Resource) error {
+	if !r.FirstPresented.IsZero() {
+		return nil
+	}
+	return p.archive.Update(ctx, r.URL, func(r *archive.Resource) { r.FirstPresented = p.now().UTC() })
+}
