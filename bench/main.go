@@ -78,7 +78,7 @@ func compare(ctx context.Context, out io.Writer, pages, runs, connections int) e
 	if err != nil {
 		return err
 	}
-	binary := filepath.Join(dir, "acapcrawl")
+	binary := filepath.Join(dir, "crawl-under-test")
 	fmt.Fprintln(out, "building acapcrawl")
 	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/acapcrawl/acapcrawl/cmd/acapcrawl")
 	build.Stderr = os.Stderr

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	groupSize = 512                    // documents written to the index at once
-	groupWait = 500 * time.Millisecond // how long a document waits for company when nobody waits for it
+	groupSize = 512             // documents written to the index at once
+	groupWait = 2 * time.Second // how long a document waits for company when nobody waits for it
 )
 
 // change is one document for the index, or a URL to forget.

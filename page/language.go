@@ -7,12 +7,14 @@ import (
 	"golang.org/x/text/language"
 )
 
-// guessText is how much text a language is guessed from, in bytes.
-const guessText = 1000
+// guessText is how much text a language is guessed from, in bytes. A guess costs as much as reading the page.
+const guessText = 600
 
-// Language is the language of the page as ISO 639-1 code: what HTML lang declares, else a guess from the beginning of its
-// text, "" where neither tells.
-func (p *Page) Language() string {
+// Language is the language of the page as ISO 639-1 code: what HTML lang declares, else a guess from its text, "" where neither
+// tells.
+func (p *Page) Language() string { return p.language() }
+
+func (p *Page) guessLanguage() string {
 	if t := p.tree(); t.html != nil {
 		for _, a := range t.html.Attr {
 			if a.Key == "lang" || a.Key == "xml:lang" {
@@ -23,8 +25,8 @@ func (p *Page) Language() string {
 		}
 	}
 	text := p.Text(Cut{})
-	if len(text) > guessText {
-		text = strings.ToValidUTF8(text[:guessText], "")
+	if over := len(text) - guessText; over > 0 { // navigation stands first, and often in another language
+		text = strings.ToValidUTF8(text[over/3:over/3+guessText], "")
 	}
 	info := whatlanggo.Detect(text)
 	if !info.IsReliable() {

@@ -27,12 +27,13 @@ type Hop struct {
 // Page is what the last of its hops delivered. Decoding and parsing happen when first asked for, once. A Page is safe for
 // concurrent use; its hops and their bytes must not be changed.
 type Page struct {
-	hops   []Hop
-	url    *url.URL
-	mime   string
-	source func() decoded
-	tree   func() *tree
-	own    func() acap.Own
+	hops     []Hop
+	url      *url.URL
+	mime     string
+	source   func() decoded
+	tree     func() *tree
+	own      func() acap.Own
+	language func() string
 }
 
 // New makes the page that the last hop delivered. Without hops it is an empty page without address.
@@ -47,6 +48,7 @@ func New(hops []Hop) *Page {
 	p.source = sync.OnceValue(p.decode)
 	p.tree = sync.OnceValue(p.parse)
 	p.own = sync.OnceValue(p.readOwn)
+	p.language = sync.OnceValue(p.guessLanguage)
 	return p
 }
 
