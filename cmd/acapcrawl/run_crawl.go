@@ -54,6 +54,7 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 type crawlOrder struct {
 	seeds    []string
 	refetch  bool
+	backoff  time.Duration // first pause of a host that does not answer; 0: the frontier's own
 	log      *slog.Logger
 	progress func(crawler.Progress)
 	skipped  func(crawler.Skip)
@@ -75,12 +76,13 @@ func crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (sum crawler.S
 	if err := record(cfg.Data, who); err != nil {
 		return sum, err
 	}
-	frontier, err := crawler.Open(filepath.Join(cfg.Data, "frontier.db"), crawler.FrontierOptions{Delay: cfg.Delay, PerHost: cfg.PerHost})
+	frontier, err := crawler.Open(filepath.Join(cfg.Data, "frontier.db"), crawler.FrontierOptions{Delay: cfg.Delay, PerHost: cfg.PerHost, Backoff: o.backoff})
 	if err != nil {
 		return sum, err
 	}
 	defer func() { err = errors.Join(err, frontier.Close()) }()
-	h := &handler{store: s, frontier: frontier, seen: map[string]*policy.Origin{}, log: o.log, told: o.received}
+	h := &handler{store: s, frontier: frontier, seen: map[string]*policy.Origin{}, listed: map[string]bool{}, log: o.log, told: o.received,
+		sitemaps: cfg.Sitemaps}
 	if h.holdings, err = holdings.Open(ctx, s.archive, s.index, terms.Sources{Policies: h, Fetcher: parts{s.gate}},
 		holdings.Options{NoArchive: cfg.Policy.NoarchivePreserve, Known: held{s.policy}}); err != nil {
 		return sum, err
@@ -103,9 +105,11 @@ type handler struct {
 	holdings *holdings.Holdings
 	log      *slog.Logger
 	told     func(string, holdings.Receipt)
+	sitemaps bool // read those that robots.txt names
 
-	mu   sync.Mutex
-	seen map[string]*policy.Origin // whose requests have been executed
+	mu     sync.Mutex
+	seen   map[string]*policy.Origin // whose requests have been executed
+	listed map[string]bool           // whose sitemaps have been read
 }
 
 // name opens the hosts of the seeds of this and earlier runs: a named host is fetched even where its address is private.
@@ -140,9 +144,25 @@ func (h *handler) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) 
 	return o.Policy, nil
 }
 
+// pause tells the Crawl-delay of u's host. It comes before the first page of an origin, and so do its sitemaps.
 func (h *handler) pause(ctx context.Context, u *url.URL) (time.Duration, error) {
 	p, err := h.Policy(ctx, u)
-	return p.CrawlDelay(), err
+	if err != nil || !h.sitemaps || !h.first(u) {
+		return p.CrawlDelay(), err
+	}
+	return p.CrawlDelay(), h.readSitemaps(ctx, p.Sitemaps())
+}
+
+// first reports whether it is asked for the origin of u for the first time in this run.
+func (h *handler) first(u *url.URL) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	key := u.Scheme + "://" + u.Host
+	if h.listed[key] {
+		return false
+	}
+	h.listed[key] = true
+	return true
 }
 
 // Receive hands a page to the holdings.

@@ -1,0 +1,348 @@
+package archive
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+// What can be wrong with an archive as a whole, to be found with errors.Is.
+var (
+	ErrLocked  = errors.New("in use by another process")
+	ErrCorrupt = errors.New("damaged or not an archive")
+	ErrFormat  = errors.New("written by a newer version of this program")
+	ErrClosed  = errors.New("the archive is closed")
+	ErrNotHeld = errors.New("not held") // no such capture, or it has been erased
+)
+
+const (
+	format   = 1
+	lockWait = 150 * time.Millisecond // a process that is just ending has let go by then
+	mapSize  = 1 << 30                // mapped ahead, so that growing does not wait for readers
+	allocate = 16 << 20
+)
+
+// Step names a point at which a write can fail.
+type Step string
+
+// The steps of a write, in order. An error at Commit or before changes nothing; at Destroy the records are gone already and
+// the keys follow with the next write or the next opening.
+const (
+	ReserveKeys Step = "reserve keys"
+	Commit      Step = "commit"
+	Destroy     Step = "destroy keys"
+)
+
+// Options are for tests; the zero value is right for everybody else.
+type Options struct {
+	Now   func() time.Time // the clock of tombstones; nil: time.Now
+	Fault func(Step) error // called before each step; its error is taken for the step's own
+}
+
+// Archive is an open archive.
+type Archive struct {
+	dir   string
+	db    *bolt.DB
+	file  *os.File // the file under db, for reading pages as they are
+	keys  *keys
+	pack  *packer
+	now   func() time.Time
+	fault func(Step) error
+	stale bool // one of the two root records was damaged when the file was opened
+
+	jobs    chan *job
+	callers atomic.Int32 // callers that wait for the writer
+	quit    chan struct{}
+	stopped chan struct{}
+	closing sync.Once
+	closed  error
+
+	mu          sync.Mutex
+	broken      error          // set once; nothing is written after it
+	outstanding map[string]int // intents logged since opening and not done, by URL
+	done        []string       // intents to be cleared with the next transaction
+
+	// The writer's own.
+	crowd     int      // callers that waited when the last transaction ended
+	condemned []uint64 // keys whose records are gone, to be destroyed
+	destroyed []uint64 // keys destroyed, still listed in the file
+}
+
+// Open opens the archive in dir and creates what is missing. Keys whose destruction was interrupted are destroyed first.
+// Errors: ErrLocked, ErrCorrupt, ErrFormat, or what the operating system says.
+func Open(dir string, o Options) (*Archive, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("the archive's directory cannot be made: %w", err)
+	}
+	a := &Archive{dir: dir, now: o.Now, fault: o.Fault,
+		jobs: make(chan *job), quit: make(chan struct{}), stopped: make(chan struct{}), outstanding: map[string]int{}}
+	if a.now == nil {
+		a.now = time.Now
+	}
+	if a.fault == nil {
+		a.fault = func(Step) error { return nil }
+	}
+	var err error
+	if a.pack, err = newPacker(); err != nil {
+		return nil, err
+	}
+	if err := a.openFiles(); err != nil {
+		a.closeFiles(false)
+		return nil, err
+	}
+	go a.write()
+	return a, nil
+}
+
+// Close writes what is pending and closes the files. Calls that wait are answered first; later ones get ErrClosed.
+func (a *Archive) Close() error {
+	a.closing.Do(func() {
+		close(a.quit)
+		<-a.stopped
+		a.closed = a.closeFiles(a.failure() != nil)
+	})
+	return a.closed
+}
+
+func (a *Archive) openFiles() error {
+	path := filepath.Join(a.dir, "archive.db")
+	err := a.guard(func() error {
+		var err error
+		a.db, err = bolt.Open(path, 0o600, &bolt.Options{
+			Timeout: lockWait, FreelistType: bolt.FreelistMapType, InitialMmapSize: mapSize, NoStatistics: true,
+			OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+				f, err := os.OpenFile(name, flag, mode)
+				a.file = f
+				return f, err
+			}})
+		return err
+	})
+	switch {
+	case errors.Is(err, berrors.ErrTimeout):
+		return fmt.Errorf("the archive in %s is %w: end that process, or name another directory", a.dir, ErrLocked)
+	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch),
+		errors.Is(err, berrors.ErrInvalidMapping):
+		return a.corrupt(err.Error())
+	case err != nil && !errors.Is(err, ErrCorrupt):
+		return fmt.Errorf("the archive cannot be opened: %w", err)
+	case err != nil:
+		return err
+	}
+	a.db.AllocSize = allocate
+	if err := a.guard(a.checkSize); err != nil {
+		return err
+	}
+	return a.guard(a.load)
+}
+
+// checkSize refuses a file that was cut: reading on would run past its end.
+func (a *Archive) checkSize() error {
+	info, err := a.file.Stat()
+	if err != nil {
+		return err
+	}
+	return a.db.View(func(tx *bolt.Tx) error {
+		if tx.Size() > info.Size() {
+			return a.corrupt(fmt.Sprintf("it has %d bytes and should have %d", info.Size(), tx.Size()))
+		}
+		a.stale = !rootsValid(a.file, a.db.Info().PageSize)
+		return nil
+	})
+}
+
+// load reads the header of the archive, or writes it into a new one, and opens the keys that belong to it.
+func (a *Archive) load() error {
+	var h header
+	var used uint64
+	var condemned []uint64
+	fresh := false
+	err := a.db.View(func(tx *bolt.Tx) error {
+		if name, _ := tx.Cursor().First(); name == nil {
+			fresh = true
+			return nil
+		}
+		if err := a.readHeader(tx, &h); err != nil {
+			return err
+		}
+		c, err := readCounts(tx)
+		used = c.Keys
+		if err != nil {
+			return err
+		}
+		return tx.Bucket(bDoomed).ForEach(func(k, _ []byte) error {
+			condemned = append(condemned, number(k))
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	if fresh {
+		h = header{Format: format, ID: make([]byte, 16)}
+		if _, err := rand.Read(h.ID); err != nil {
+			return err
+		}
+	}
+	if a.keys, err = openKeys(filepath.Join(a.dir, "keys.db"), h.ID, fresh); err != nil {
+		return err
+	}
+	if fresh {
+		return a.create(h)
+	}
+	if err := a.keys.reset(used); err != nil {
+		return err
+	}
+	a.condemned = condemned
+	return a.destroy()
+}
+
+func (a *Archive) readHeader(tx *bolt.Tx, h *header) error {
+	meta := tx.Bucket(bMeta)
+	if meta == nil {
+		return a.corrupt("it is a database of something else")
+	}
+	if err := unpack(kHeader, meta.Get(kHeader), h); err != nil {
+		return a.damaged("its header", err)
+	}
+	if h.Format > format {
+		return fmt.Errorf("the archive in %s is %w: its format is %d, this program knows %d", a.dir, ErrFormat, h.Format, format)
+	}
+	for _, name := range buckets {
+		if tx.Bucket(name) == nil {
+			return a.corrupt(fmt.Sprintf("its part %q is missing", name))
+		}
+	}
+	return nil
+}
+
+func (a *Archive) create(h header) error {
+	err := a.db.Update(func(tx *bolt.Tx) error {
+		for _, name := range buckets {
+			if _, err := tx.CreateBucket(name); err != nil {
+				return err
+			}
+		}
+		meta := tx.Bucket(bMeta)
+		return errors.Join(meta.Put(kHeader, mustPack(kHeader, h)), meta.Put(kCounts, mustPack(kCounts, counts{})))
+	})
+	if err != nil {
+		return fmt.Errorf("the archive in %s cannot be made: %w", a.dir, err)
+	}
+	return syncDir(a.dir)
+}
+
+// closeFiles closes both files. With abandon, the database is let go without waiting for transactions that will never end.
+func (a *Archive) closeFiles(abandon bool) error {
+	var errs []error
+	if a.pack != nil {
+		a.pack.close()
+	}
+	switch {
+	case a.db != nil && !abandon:
+		errs = append(errs, a.guard(a.db.Close))
+	case a.file != nil:
+		unlock(a.file)
+		if err := a.file.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if a.keys != nil {
+		errs = append(errs, a.keys.close())
+	}
+	return errors.Join(errs...)
+}
+
+// guard turns a panic of the database, or a fault in its mapped file, into ErrCorrupt. bbolt asserts instead of
+// returning errors when a page is not what it should be.
+func (a *Archive) guard(fn func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			err = a.corrupt(fmt.Sprint(r))
+		}
+	}()
+	return fn()
+}
+
+func (a *Archive) corrupt(what string) error {
+	return fmt.Errorf("%s is %w: %s", filepath.Join(a.dir, "archive.db"), ErrCorrupt, what)
+}
+
+// damaged says which record is not what it should be; err is a clause that goes on from what.
+func (a *Archive) damaged(what string, err error) error {
+	if errors.Is(err, ErrClosed) {
+		return err
+	}
+	return fmt.Errorf("%s is %w: %s %w", filepath.Join(a.dir, "archive.db"), ErrCorrupt, what, err)
+}
+
+// view runs fn in a read transaction, and again in a newer one if a key was destroyed between the reading of a record and
+// the reading of its key.
+func (a *Archive) view(fn func(*bolt.Tx) error) error {
+	var err error
+	for range 3 {
+		if err = a.viewOnce(fn); !errors.Is(err, errDestroyed) {
+			break
+		}
+	}
+	return err
+}
+
+func (a *Archive) viewOnce(fn func(*bolt.Tx) error) error {
+	if err := a.failure(); err != nil {
+		return err
+	}
+	entered := false
+	err := a.guard(func() error {
+		return a.db.View(func(tx *bolt.Tx) error {
+			entered = true
+			return fn(tx)
+		})
+	})
+	switch {
+	case errors.Is(err, berrors.ErrDatabaseNotOpen):
+		return ErrClosed
+	case !entered && errors.Is(err, ErrCorrupt):
+		a.fail(err) // the database may hold a lock that it will never give back
+	}
+	return err
+}
+
+func (a *Archive) failure() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.broken
+}
+
+func (a *Archive) fail(err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.broken == nil {
+		a.broken = err
+	}
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// header identifies an archive; keys.db carries the same ID.
+type header struct {
+	Format int
+	ID     []byte
+}

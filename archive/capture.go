@@ -1,0 +1,122 @@
+package archive
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// Capture is one preserved version of one URL.
+type Capture struct {
+	ID        uint64 // never given twice
+	URL       string
+	Version   int // from 1 for each URL, in the order of arrival; never given twice
+	Fetched   time.Time
+	Status    int
+	MIME      string
+	Digest    string // "sha256:" and hexadecimal digits, of the body as kept
+	Bytes     int64  // length of the body as kept
+	Truncated bool   // the body was longer
+	Current   bool   // it is what the last crawl of the URL obtained
+	Encoding  string // the Content-Encoding that the body still has; "" for none
+	Header    http.Header
+	Hops      []Hop                 // earlier hops that led here, the first request first
+	Decided   map[acap.Usage]string // the line that decided, by usage
+}
+
+// Hop is one exchange before the one that gave the body.
+type Hop struct {
+	URL    string
+	Method string
+	Proto  string
+	Status int
+	Start  time.Time
+	Took   time.Duration
+	Header http.Header `json:"-"`
+}
+
+// Resource is what is known of a URL, whether or not a copy of it is held. The first dates are given once: they outlive
+// expiry and erasure, and neither Receive nor Update moves them.
+type Resource struct {
+	URL            string
+	FirstCrawled   time.Time
+	FirstIndexed   time.Time
+	FirstPreserved time.Time
+	FirstPresented time.Time
+	LastCrawled    time.Time
+	Status         int
+	Indexed        bool   // the index should hold it
+	Versions       int    // captures ever made; set by the archive
+	Current        uint64 // capture of the last crawl, 0 if none is held; set by the archive
+
+	// What derives from the page; sealed, and gone after Erase.
+	Own                acap.Own
+	Title, Excerpt     string
+	Language, MIME     string
+	ETag, LastModified string
+}
+
+// Tombstone says that something was erased. It holds no content.
+type Tombstone struct {
+	URL      string
+	Version  int `json:",omitempty"` // the one version that was erased; 0: everything
+	Captures int // how many
+	When     time.Time
+	Why      string
+	Line     string `json:",omitempty"` // the line that decided, if one did
+}
+
+func (r Resource) record(key uint64) resourceRecord {
+	return resourceRecord{FirstCrawled: utc(r.FirstCrawled), FirstIndexed: utc(r.FirstIndexed), FirstPreserved: utc(r.FirstPreserved),
+		FirstPresented: utc(r.FirstPresented), LastCrawled: utc(r.LastCrawled), Status: r.Status, Indexed: r.Indexed,
+		Versions: r.Versions, Current: r.Current, Key: key}
+}
+
+func (r Resource) text() resourceText {
+	return resourceText{Own: r.Own, Title: r.Title, Excerpt: r.Excerpt, Language: r.Language, MIME: r.MIME, ETag: r.ETag,
+		LastModified: r.LastModified}
+}
+
+// keep lets the first dates, and what the archive counts, stand as they were in old.
+func (r *Resource) keep(old Resource) {
+	first := func(was, is time.Time) time.Time {
+		if was.IsZero() {
+			return is
+		}
+		return was
+	}
+	r.FirstCrawled = first(old.FirstCrawled, r.FirstCrawled)
+	r.FirstIndexed = first(old.FirstIndexed, r.FirstIndexed)
+	r.FirstPreserved = first(old.FirstPreserved, r.FirstPreserved)
+	r.FirstPresented = first(old.FirstPresented, r.FirstPresented)
+	r.URL, r.Versions, r.Current = old.URL, old.Versions, old.Current
+}
+
+func resourceOf(url string, rec resourceRecord, text resourceText) Resource {
+	return Resource{URL: url, FirstCrawled: rec.FirstCrawled, FirstIndexed: rec.FirstIndexed, FirstPreserved: rec.FirstPreserved,
+		FirstPresented: rec.FirstPresented, LastCrawled: rec.LastCrawled, Status: rec.Status, Indexed: rec.Indexed,
+		Versions: rec.Versions, Current: rec.Current, Own: text.Own, Title: text.Title, Excerpt: text.Excerpt,
+		Language: text.Language, MIME: text.MIME, ETag: text.ETag, LastModified: text.LastModified}
+}
+
+func captureOf(id uint64, rec captureRecord, text captureText, current uint64) (Capture, error) {
+	c := Capture{ID: id, URL: rec.URL, Version: rec.Version, Fetched: rec.Fetched, Status: rec.Status, MIME: text.MIME,
+		Digest: rec.Digest, Bytes: rec.Bytes, Truncated: rec.Truncated, Current: id == current, Encoding: text.Encoding,
+		Hops: text.Hops, Decided: text.Decided}
+	for i, b := range text.Headers {
+		h, err := unpackHeader(b)
+		switch {
+		case err != nil:
+			return Capture{}, err
+		case i < len(c.Hops):
+			c.Hops[i].Header = h
+		default:
+			c.Header = h
+		}
+	}
+	return c, nil
+}
+
+// utc drops the zone and the monotonic reading: what is read back equals what was written.
+func utc(t time.Time) time.Time { return t.UTC().Round(0) }

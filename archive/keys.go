@@ -1,0 +1,175 @@
+package archive
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// keys is the file of keys: slots of 32 bytes, the first of them a header, each later one the key of one sealed text. A slot
+// of zeros is a key destroyed. Slots are used once, in order; keys are reserved on disk ahead of use, so that sealing costs
+// no write of its own. take, reset and destroy belong to the writer; read is safe for concurrent use.
+type keys struct {
+	path  string
+	f     *os.File
+	next  uint64 // the slot to be used next
+	spare []byte // keys reserved in the file, from next on
+
+	closing sync.Once
+}
+
+const (
+	slot     = 32
+	reserve  = 4096 // keys reserved at a time
+	keyMagic = "acapcrawl keys 1"
+)
+
+type key [slot]byte
+
+func (k key) zero() bool { return k == key{} }
+
+// openKeys opens the key file that belongs to the archive with the given id, or makes one for a fresh archive.
+func openKeys(path string, id []byte, fresh bool) (*keys, error) {
+	want := append([]byte(keyMagic), id...)
+	flag := os.O_RDWR
+	if fresh {
+		flag |= os.O_CREATE
+	}
+	f, err := os.OpenFile(path, flag, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is missing: the archive beside it cannot be read without it (%w)", path, ErrCorrupt)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the keys of the archive cannot be opened: %w", err)
+	}
+	k := &keys{path: path, f: f, next: 1}
+	if fresh {
+		err = k.create(want)
+	} else {
+		err = k.check(want)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return k, nil
+}
+
+func (k *keys) create(head []byte) error {
+	info, err := k.f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Size() > slot {
+		return fmt.Errorf("%s belongs to an archive that is no longer beside it: move it away to start anew (%w)", k.path, ErrCorrupt)
+	}
+	if _, err := k.f.WriteAt(head, 0); err != nil {
+		return fmt.Errorf("%s cannot be written: %w", k.path, err)
+	}
+	if err := k.f.Sync(); err != nil {
+		return fmt.Errorf("%s cannot be written: %w", k.path, err)
+	}
+	return syncDir(filepath.Dir(k.path))
+}
+
+func (k *keys) check(want []byte) error {
+	got := make([]byte, slot)
+	_, err := k.f.ReadAt(got, 0)
+	switch {
+	case err != nil && !errors.Is(err, io.EOF):
+		return fmt.Errorf("%s cannot be read: %w", k.path, err)
+	case err != nil || !bytes.Equal(got[:len(keyMagic)], want[:len(keyMagic)]):
+		return fmt.Errorf("%s is %w: it is not a file of keys", k.path, ErrCorrupt)
+	case !bytes.Equal(got, want):
+		return fmt.Errorf("%s is %w: it belongs to another archive", k.path, ErrCorrupt)
+	}
+	return nil
+}
+
+// reset makes the slot after used the next one and forgets the keys beyond: one of them may have sealed something that was
+// never committed.
+func (k *keys) reset(used uint64) error {
+	k.next, k.spare = used+1, nil
+	info, err := k.f.Stat()
+	if err == nil && info.Size() > int64(k.next*slot) {
+		err = k.f.Truncate(int64(k.next * slot))
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w", k.path, err)
+	}
+	return nil
+}
+
+// take gives a key that is on disk and was never used.
+func (k *keys) take(fault func(Step) error) (id uint64, out key, err error) {
+	if len(k.spare) == 0 {
+		if err := k.refill(fault); err != nil {
+			return 0, key{}, fmt.Errorf("%s cannot be written: %w", k.path, err)
+		}
+	}
+	id = k.next
+	copy(out[:], k.spare)
+	k.next++
+	k.spare = k.spare[slot:]
+	return id, out, nil
+}
+
+func (k *keys) refill(fault func(Step) error) error {
+	if err := fault(ReserveKeys); err != nil {
+		return err
+	}
+	fresh := make([]byte, reserve*slot)
+	if _, err := rand.Read(fresh); err != nil {
+		return err
+	}
+	if _, err := k.f.WriteAt(fresh, int64(k.next*slot)); err != nil {
+		return err
+	}
+	if err := k.f.Sync(); err != nil {
+		return err
+	}
+	k.spare = fresh
+	return nil
+}
+
+// read gives the key in a slot. A key that was destroyed, or never made, is zero.
+func (k *keys) read(id uint64) (out key, err error) {
+	if id == 0 || id > 1<<56 {
+		return key{}, nil
+	}
+	_, err = k.f.ReadAt(out[:], int64(id*slot))
+	switch {
+	case errors.Is(err, io.EOF):
+		return key{}, nil
+	case errors.Is(err, fs.ErrClosed):
+		return key{}, ErrClosed
+	case err != nil:
+		return key{}, fmt.Errorf("%s cannot be read: %w", k.path, err)
+	}
+	return out, nil
+}
+
+// destroy overwrites keys in place; on return they are gone from the disk.
+func (k *keys) destroy(ids []uint64) error {
+	var none key
+	for _, id := range ids {
+		if _, err := k.f.WriteAt(none[:], int64(id*slot)); err != nil {
+			return fmt.Errorf("%s cannot be written: %w", k.path, err)
+		}
+	}
+	if err := k.f.Sync(); err != nil {
+		return fmt.Errorf("%s cannot be written: %w", k.path, err)
+	}
+	return nil
+}
+
+func (k *keys) close() (err error) {
+	k.closing.Do(func() { err = k.f.Close() })
+	return err
+}

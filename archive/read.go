@@ -1,0 +1,309 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// batch is how many records an iteration reads at a time; no transaction stays open while a caller works.
+const batch = 256
+
+// Stats counts what is held.
+type Stats struct {
+	Captures   int   `json:"captures"`
+	Resources  int   `json:"resources"`
+	Bodies     int   `json:"bodies"`
+	Aliases    int   `json:"aliases"`
+	Tombstones int   `json:"tombstones"`
+	Bytes      int64 `json:"bytes"`  // of all captures, each with its whole body
+	Raw        int64 `json:"raw"`    // of the bodies, identical ones once
+	Stored     int64 `json:"stored"` // of the bodies as they stand in the file
+}
+
+// Resource gives what is known of url; false if nothing is.
+func (a *Archive) Resource(url string) (r Resource, known bool, err error) {
+	err = a.view(func(tx *bolt.Tx) error {
+		value := tx.Bucket(bResources).Get([]byte(url))
+		if known = value != nil; known {
+			r, err = a.readResource([]byte(url), value)
+		}
+		return err
+	})
+	return r, known, err
+}
+
+// Resolve follows aliases from url to the URL under which its content is held (X66); a URL that is no alias is its own.
+func (a *Archive) Resolve(url string) (string, error) {
+	err := a.view(func(tx *bolt.Tx) error {
+		for range 64 {
+			value := tx.Bucket(bAliases).Get([]byte(url))
+			if value == nil {
+				return nil
+			}
+			to, err := unframe([]byte(url), value)
+			if err != nil {
+				return a.damaged("the alias "+url, err)
+			}
+			url = string(to)
+		}
+		return a.corrupt("the alias " + url + " leads in a circle")
+	})
+	return url, err
+}
+
+// Captures lists the versions of url, the oldest first.
+func (a *Archive) Captures(url string) (list []Capture, err error) {
+	err = a.view(func(tx *bolt.Tx) error {
+		list = nil
+		current, err := a.current(tx, url)
+		if err != nil {
+			return err
+		}
+		for _, id := range versionsOf(tx, url, current) {
+			c, err := a.readCapture(tx, id)
+			if err != nil {
+				return err
+			}
+			list = append(list, c)
+		}
+		return nil
+	})
+	return list, err
+}
+
+// Capture gives one capture; ErrNotHeld if there is none.
+func (a *Archive) Capture(id uint64) (c Capture, err error) {
+	err = a.view(func(tx *bolt.Tx) error {
+		c, err = a.readCapture(tx, id)
+		return err
+	})
+	return c, err
+}
+
+// CaptureVersion gives version n of url; false if it is not held.
+func (a *Archive) CaptureVersion(url string, n int) (c Capture, found bool, err error) {
+	err = a.view(func(tx *bolt.Tx) error {
+		id := number(tx.Bucket(bEarlier).Get(versionKey(url, n)))
+		if id == 0 {
+			if id, err = a.current(tx, url); err != nil || id == 0 {
+				return err
+			}
+		}
+		if c, err = a.readCapture(tx, id); c.Version != n {
+			c = Capture{}
+		}
+		found = c.ID != 0
+		return err
+	})
+	return c, found, err
+}
+
+// CaptureAt gives the version of url that was the latest at time t; false if none held is as old.
+func (a *Archive) CaptureAt(url string, t time.Time) (c Capture, found bool, err error) {
+	list, err := a.Captures(url)
+	for _, each := range list {
+		if !each.Fetched.After(t) && (!found || !each.Fetched.Before(c.Fetched)) {
+			c, found = each, true
+		}
+	}
+	return c, found, err
+}
+
+// Body gives the body of a capture as it was deposited; ErrNotHeld if there is no such capture.
+func (a *Archive) Body(id uint64) (body []byte, err error) {
+	err = a.view(func(tx *bolt.Tx) error {
+		rec, _, err := a.captureRecord(tx, id)
+		if err != nil {
+			return err
+		}
+		sum, err := digestBytes(rec.Digest)
+		if err != nil {
+			return a.damaged(fmt.Sprintf("the digest of capture %d", id), err)
+		}
+		b, err := unpackBody(sum, tx.Bucket(bDigests).Get(sum))
+		if err == nil {
+			body, err = a.readBody(tx, sum, b)
+		}
+		if err != nil {
+			return a.damaged(fmt.Sprintf("the body of capture %d (%s)", id, rec.URL), err)
+		}
+		return nil
+	})
+	return body, err
+}
+
+// Each calls fn for every resource, in the order of URLs, until fn returns an error. fn may call the archive; what is
+// written meanwhile may be seen or not.
+func (a *Archive) Each(fn func(Resource) error) error { return a.EachUnder("", fn) }
+
+// EachUnder is Each for the URLs that begin with prefix.
+func (a *Archive) EachUnder(prefix string, fn func(Resource) error) error {
+	return each(a, bResources, []byte(prefix), func(_ *bolt.Tx, k, v []byte) (Resource, error) {
+		return a.readResource(k, v)
+	}, fn)
+}
+
+// EachCapture calls fn for every capture, in the order of arrival, as Each does.
+func (a *Archive) EachCapture(fn func(Capture) error) error {
+	return each(a, bCaptures, nil, func(tx *bolt.Tx, k, _ []byte) (Capture, error) {
+		return a.readCapture(tx, number(k))
+	}, fn)
+}
+
+// EachTombstone calls fn for every tombstone, in the order of URLs, as Each does.
+func (a *Archive) EachTombstone(fn func(Tombstone) error) error {
+	return each(a, bTombstones, nil, a.readTombstone, fn)
+}
+
+// Tombstones lists what was erased of url, the oldest first.
+func (a *Archive) Tombstones(url string) (list []Tombstone, err error) {
+	err = each(a, bTombstones, under(url), a.readTombstone, func(s Tombstone) error {
+		list = append(list, s)
+		return nil
+	})
+	return list, err
+}
+
+// Stats counts what is held.
+func (a *Archive) Stats() (s Stats, err error) {
+	err = a.view(func(tx *bolt.Tx) error {
+		c, err := readCounts(tx)
+		s = Stats{Captures: int(c.Captures), Resources: int(c.Resources), Bodies: int(c.Bodies), Aliases: int(c.Aliases),
+			Tombstones: int(c.Tombstones), Bytes: int64(c.Bytes), Raw: int64(c.Raw), Stored: int64(c.Stored)}
+		return err
+	})
+	return s, err
+}
+
+// each reads the records under prefix in batches and hands them on outside of any transaction.
+func each[T any](a *Archive, bucket, prefix []byte, read func(tx *bolt.Tx, k, v []byte) (T, error), fn func(T) error) error {
+	for from := append([]byte{}, prefix...); from != nil; {
+		var list []T
+		err := a.view(func(tx *bolt.Tx) error {
+			list = nil
+			c := tx.Bucket(bucket).Cursor()
+			k, v := c.Seek(from)
+			for ; k != nil && bytes.HasPrefix(k, prefix) && len(list) < batch; k, v = c.Next() {
+				item, err := read(tx, k, v)
+				if err != nil {
+					return err
+				}
+				list = append(list, item)
+			}
+			from = nil
+			if k != nil && bytes.HasPrefix(k, prefix) {
+				from = bytes.Clone(k)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, item := range list {
+			if err := fn(item); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (a *Archive) readResource(url, value []byte) (Resource, error) {
+	var rec resourceRecord
+	var text resourceText
+	sealed, err := unpackSealed(url, value, &rec)
+	if err == nil {
+		_, err = a.text(ofResource(url), rec.Key, sealed, &text)
+	}
+	if err != nil {
+		return Resource{}, a.damaged("the record of "+string(url), err)
+	}
+	return resourceOf(string(url), rec, text), nil
+}
+
+func (a *Archive) readCapture(tx *bolt.Tx, id uint64) (Capture, error) {
+	rec, sealed, err := a.captureRecord(tx, id)
+	if err != nil {
+		return Capture{}, err
+	}
+	var text captureText
+	if _, err := a.text(ofCapture(idKey(id)), rec.Key, sealed, &text); err != nil {
+		return Capture{}, a.damaged(fmt.Sprintf("the record of capture %d (%s)", id, rec.URL), err)
+	}
+	current, err := a.current(tx, rec.URL)
+	if err != nil {
+		return Capture{}, err
+	}
+	c, err := captureOf(id, rec, text, current)
+	if err != nil {
+		return Capture{}, a.damaged(fmt.Sprintf("the header of capture %d (%s)", id, rec.URL), err)
+	}
+	return c, nil
+}
+
+// current gives the current capture of url, 0 if there is none.
+func (a *Archive) current(tx *bolt.Tx, url string) (uint64, error) {
+	var rec resourceRecord
+	value := tx.Bucket(bResources).Get([]byte(url))
+	if value == nil {
+		return 0, nil
+	}
+	if _, err := unpackSealed([]byte(url), value, &rec); err != nil {
+		return 0, a.damaged("the record of "+url, err)
+	}
+	return rec.Current, nil
+}
+
+func (a *Archive) captureRecord(tx *bolt.Tx, id uint64) (rec captureRecord, sealed []byte, err error) {
+	value := tx.Bucket(bCaptures).Get(idKey(id))
+	if value == nil {
+		return rec, nil, fmt.Errorf("capture %d is %w", id, ErrNotHeld)
+	}
+	if sealed, err = unpackSealed(idKey(id), value, &rec); err != nil {
+		return rec, nil, a.damaged(fmt.Sprintf("the record of capture %d", id), err)
+	}
+	return rec, sealed, nil
+}
+
+func (a *Archive) readTombstone(_ *bolt.Tx, k, v []byte) (s Tombstone, err error) {
+	if err := unpack(k, v, &s); err != nil {
+		return s, a.damaged(fmt.Sprintf("the tombstone %q", k), err)
+	}
+	return s, nil
+}
+
+// readBody opens and unpacks a body.
+func (a *Archive) readBody(tx *bolt.Tx, sum []byte, b bodyRecord) ([]byte, error) {
+	packed, err := a.open(ofBody(sum), b.Key, tx.Bucket(bBodies).Get(idKey(b.ID)))
+	if err != nil {
+		return nil, err
+	}
+	return a.pack.unpack(packed, b.Codec, b.Raw)
+}
+
+// text opens a sealed text and decodes it; it returns the text as it was sealed. Without a key there is none.
+func (a *Archive) text(belongs string, slot uint64, sealed []byte, v any) ([]byte, error) {
+	if slot == 0 && len(sealed) == 0 {
+		return nil, nil
+	}
+	plain, err := a.open(belongs, slot, sealed)
+	if err != nil {
+		return nil, err
+	}
+	if json.Unmarshal(plain, v) != nil {
+		return nil, errRecord
+	}
+	return plain, nil
+}
+
+func (a *Archive) open(belongs string, slot uint64, sealed []byte) ([]byte, error) {
+	k, err := a.keys.read(slot)
+	if err != nil {
+		return nil, err
+	}
+	return unseal(k, belongs, sealed)
+}

@@ -1,0 +1,380 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// longestURL is set by what bbolt takes as a key, less the longest ending of ours.
+const longestURL = 16 << 10
+
+// Deposit is what one fetch hands over.
+type Deposit struct {
+	Resource  Resource  // URL, Status and what the page says; of its dates only the first ones count, and only while none is held
+	Fetched   time.Time // must be set
+	Body      []byte    // what is kept of the body; nil: nothing, and no capture is made
+	Encoding  string    // the Content-Encoding that Body still has
+	Truncated bool
+	Header    http.Header
+	Hops      []Hop                 // earlier hops that led here
+	Decided   map[acap.Usage]string // the line that decided, by usage
+	Aliases   []string              // URLs that lead to this one from now on (X66)
+	Index     bool                  // the index is to hold it: an intent is logged
+	Replace   bool                  // earlier versions are erased in the same transaction, without a tombstone (until-recrawled, P1 2.5.3.1)
+}
+
+// Receive keeps a deposit. When it returns without error, everything is on disk; otherwise nothing is kept. First dates that
+// are neither known nor given are set to Fetched: crawled always, preserved with a body, indexed with Index. The Capture is
+// zero if there was no body. An intent is logged if the index is to hold the page, or held it. Body and maps must not
+// be changed before Receive returns.
+func (a *Archive) Receive(ctx context.Context, d Deposit) (Capture, error) {
+	if err := checkURL(d.Resource.URL); err != nil {
+		return Capture{}, err
+	}
+	if d.Fetched.IsZero() {
+		return Capture{}, fmt.Errorf("the deposit of %s does not say when it was fetched", d.Resource.URL)
+	}
+	for _, alias := range d.Aliases {
+		if err := checkURL(alias); err != nil {
+			return Capture{}, err
+		}
+	}
+	b, err := a.prepare(&d)
+	if err != nil {
+		return Capture{}, err
+	}
+	defer a.pack.reuse(b.packed)
+	var c Capture
+	err = a.do(ctx, len(b.packed), func(t *txn) (err error) {
+		c, err = t.receive(&d, b)
+		return err
+	})
+	if err != nil {
+		return Capture{}, err
+	}
+	return c, nil
+}
+
+// Update changes what is known of url, which need not be known before. fn may run more than once, must not panic and must
+// not call the archive. First dates once set, and what the archive itself counts, stay as they are. Whoever changes Indexed
+// has logged an intent.
+func (a *Archive) Update(ctx context.Context, url string, fn func(*Resource)) error {
+	if err := checkURL(url); err != nil {
+		return err
+	}
+	return a.do(ctx, 0, func(t *txn) error {
+		h, err := t.resource(url)
+		if err != nil {
+			return err
+		}
+		r := h.Resource
+		fn(&r)
+		r.keep(h.Resource)
+		if r.Indexed != h.Indexed {
+			if err := t.intend(url); err != nil {
+				return err
+			}
+		}
+		text, err := r.text().encode()
+		if err != nil {
+			return err
+		}
+		return t.putResource(h, r, text)
+	})
+}
+
+func checkURL(url string) error {
+	switch {
+	case url == "" || strings.IndexByte(url, 0) >= 0 || !utf8.ValidString(url):
+		return fmt.Errorf("%q is not a URL", url)
+	case len(url) > longestURL:
+		return fmt.Errorf("the URL %.60s… has %d bytes; the archive takes %d", url, len(url), longestURL)
+	}
+	return nil
+}
+
+// body is a body on its way to the file, and the texts that go with it.
+type body struct {
+	raw      []byte
+	digest   []byte
+	packed   []byte // while codec is not noCodec
+	codec    codec
+	capture  []byte // captureText, encoded
+	resource []byte // resourceText, encoded; nil if there is none
+}
+
+// prepare does in the caller's goroutine what needs no transaction. A body that the archive has already is not packed.
+func (a *Archive) prepare(d *Deposit) (*body, error) {
+	b := &body{raw: d.Body, codec: noCodec}
+	var err error
+	if b.resource, err = d.Resource.text().encode(); err != nil {
+		return nil, fmt.Errorf("the deposit of %s cannot be encoded: %w", d.Resource.URL, err)
+	}
+	if d.Body == nil {
+		return b, nil
+	}
+	sum := sha256.Sum256(d.Body)
+	b.digest = sum[:]
+	text := captureText{MIME: d.Resource.MIME, Encoding: d.Encoding, Hops: d.Hops, Decided: d.Decided}
+	for _, h := range d.Hops {
+		text.Headers = append(text.Headers, packHeader(h.Header))
+	}
+	text.Headers = append(text.Headers, packHeader(d.Header))
+	if b.capture, err = json.Marshal(text); err != nil {
+		return nil, fmt.Errorf("the deposit of %s cannot be encoded: %w", d.Resource.URL, err)
+	}
+	held := false
+	err = a.view(func(tx *bolt.Tx) error {
+		held = tx.Bucket(bDigests).Get(b.digest) != nil
+		return nil
+	})
+	if err == nil && !held {
+		b.packed, b.codec = a.pack.pack(b.raw)
+	}
+	return b, err
+}
+
+func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
+	url := d.Resource.URL
+	h, err := t.resource(url)
+	if err != nil {
+		return Capture{}, err
+	}
+	if d.Replace {
+		if _, err := t.eraseVersions(url, h.Current); err != nil {
+			return Capture{}, err
+		}
+		h.Current = 0
+	}
+	r := d.Resource
+	r.LastCrawled, r.Indexed = d.Fetched, d.Index
+	r.keep(h.Resource)
+	if err := t.supersede(&r); err != nil {
+		return Capture{}, err
+	}
+	setOnce(&r.FirstCrawled, d.Fetched, true)
+	setOnce(&r.FirstIndexed, d.Fetched, d.Index)
+	setOnce(&r.FirstPreserved, d.Fetched, d.Body != nil)
+
+	var c Capture
+	if d.Body != nil {
+		r.Versions++
+		if c, err = t.putCapture(d, b, r.Versions); err != nil {
+			return Capture{}, err
+		}
+		r.Current = c.ID
+	}
+	if d.Index || h.Indexed {
+		if err := t.intend(url); err != nil {
+			return Capture{}, err
+		}
+	}
+	if err := t.putAliases(url, d.Aliases); err != nil {
+		return Capture{}, err
+	}
+	return c, t.putResource(h, r, b.resource)
+}
+
+func setOnce(date *time.Time, at time.Time, now bool) {
+	if now && date.IsZero() {
+		*date = at
+	}
+}
+
+func (t *txn) putCapture(d *Deposit, b *body, version int) (Capture, error) {
+	bucket := t.tx.Bucket(bCaptures)
+	id, err := bucket.NextSequence()
+	if err != nil {
+		return Capture{}, err
+	}
+	if err := t.refer(b); err != nil {
+		return Capture{}, err
+	}
+	rec := captureRecord{URL: d.Resource.URL, Version: version, Fetched: utc(d.Fetched), Status: d.Resource.Status,
+		Digest: digestText(b.digest), Bytes: int64(len(b.raw)), Truncated: d.Truncated}
+	k := idKey(id)
+	sealed, slot, err := t.seal(ofCapture(k), b.capture, nil)
+	if err != nil {
+		return Capture{}, err
+	}
+	rec.Key = slot
+	value, err := packSealed(k, rec, sealed)
+	if err != nil {
+		return Capture{}, err
+	}
+	if err := bucket.Put(k, value); err != nil {
+		return Capture{}, err
+	}
+	t.counts.Captures++
+	t.counts.Bytes += uint64(rec.Bytes)
+	c := Capture{ID: id, URL: rec.URL, Version: version, Fetched: rec.Fetched, Status: rec.Status, MIME: d.Resource.MIME,
+		Digest: rec.Digest, Bytes: rec.Bytes, Truncated: rec.Truncated, Current: true, Encoding: d.Encoding,
+		Header: d.Header, Hops: d.Hops, Decided: d.Decided}
+	return c, nil
+}
+
+// supersede lists the current capture of r among the earlier ones.
+func (t *txn) supersede(r *Resource) error {
+	if r.Current == 0 {
+		return nil
+	}
+	rec, _, err := t.a.captureRecord(t.tx, r.Current)
+	if err != nil {
+		return err
+	}
+	k := idKey(r.Current)
+	r.Current = 0
+	return t.tx.Bucket(bEarlier).Put(versionKey(rec.URL, rec.Version), k)
+}
+
+// refer counts one more reference to a body, and stores it if it is the first.
+func (t *txn) refer(b *body) error {
+	digests := t.tx.Bucket(bDigests)
+	if value := digests.Get(b.digest); value != nil {
+		rec, err := unpackBody(b.digest, value)
+		if err != nil {
+			return t.a.damaged("the record of body "+digestText(b.digest), err)
+		}
+		rec.Refs++
+		return digests.Put(b.digest, rec.pack(b.digest))
+	}
+	if b.codec == noCodec { // it was held when the caller looked and has been erased since, or this is done again
+		b.packed, b.codec = t.a.pack.pack(b.raw)
+	}
+	how := b.codec
+	b.codec = noCodec
+	sealed, slot, err := t.seal(ofBody(b.digest), b.packed, b.packed[:0])
+	if err != nil {
+		return err
+	}
+	bodies := t.tx.Bucket(bBodies)
+	id, err := bodies.NextSequence()
+	if err != nil {
+		return err
+	}
+	if err := bodies.Put(idKey(id), sealed); err != nil {
+		return err
+	}
+	rec := bodyRecord{ID: id, Key: slot, Refs: 1, Raw: uint64(len(b.raw)), Stored: uint64(len(sealed)), Codec: how}
+	t.counts.Bodies++
+	t.counts.Raw += rec.Raw
+	t.counts.Stored += rec.Stored
+	return digests.Put(b.digest, rec.pack(b.digest))
+}
+
+// seal seals plain with a fresh key and says in which slot that is. What it makes is appended to out, which may be the place
+// of plain itself.
+func (t *txn) seal(belongs string, plain, out []byte) ([]byte, uint64, error) {
+	slot, k, err := t.take()
+	if err != nil {
+		return nil, 0, err
+	}
+	sealed, err := seal(k, belongs, plain, out)
+	return sealed, slot, err
+}
+
+// putAliases makes each alias lead to url. What has answered itself leads nowhere, so there are no circles.
+func (t *txn) putAliases(url string, aliases []string) error {
+	if err := t.dropAlias(url); err != nil {
+		return err
+	}
+	for _, alias := range aliases {
+		if alias == url {
+			continue
+		}
+		if err := t.dropAlias(alias); err != nil {
+			return err
+		}
+		if err := t.tx.Bucket(bAliases).Put([]byte(alias), frame([]byte(alias), []byte(url))); err != nil {
+			return err
+		}
+		if err := t.tx.Bucket(bAliased).Put(pair(url, alias), nil); err != nil {
+			return err
+		}
+		t.counts.Aliases++
+	}
+	return nil
+}
+
+func (t *txn) dropAlias(alias string) error {
+	aliases := t.tx.Bucket(bAliases)
+	value := aliases.Get([]byte(alias))
+	if value == nil {
+		return nil
+	}
+	url, err := unframe([]byte(alias), value)
+	if err != nil {
+		return t.a.damaged("the alias "+alias, err)
+	}
+	if err := t.tx.Bucket(bAliased).Delete(pair(string(url), alias)); err != nil {
+		return err
+	}
+	t.counts.Aliases--
+	return aliases.Delete([]byte(alias))
+}
+
+// held is a resource as the transaction found it.
+type held struct {
+	Resource
+	known  bool
+	rec    resourceRecord
+	plain  []byte // its text, as it was sealed
+	sealed []byte
+}
+
+func (t *txn) resource(url string) (held, error) {
+	h := held{Resource: Resource{URL: url}}
+	value := t.tx.Bucket(bResources).Get([]byte(url))
+	if value == nil {
+		return h, nil
+	}
+	h.known = true
+	sealed, err := unpackSealed([]byte(url), value, &h.rec)
+	if err != nil {
+		return h, t.a.damaged("the record of "+url, err)
+	}
+	h.sealed = bytes.Clone(sealed)
+	var text resourceText
+	if h.plain, err = t.a.text(ofResource([]byte(url)), h.rec.Key, sealed, &text); err != nil {
+		return h, t.a.damaged("the record of "+url, err)
+	}
+	h.Resource = resourceOf(url, h.rec, text)
+	return h, nil
+}
+
+// putResource writes r over h, with plain as its encoded text. A text that changed gets a new key, and the old one is
+// destroyed with the old text.
+func (t *txn) putResource(h held, r Resource, plain []byte) error {
+	slot, sealed := h.rec.Key, h.sealed
+	if !bytes.Equal(plain, h.plain) {
+		if err := t.doom(slot); err != nil {
+			return err
+		}
+		slot, sealed = 0, nil
+		if plain != nil {
+			var err error
+			if sealed, slot, err = t.seal(ofResource([]byte(h.URL)), plain, nil); err != nil {
+				return err
+			}
+		}
+	}
+	if !h.known {
+		t.counts.Resources++
+	}
+	value, err := packSealed([]byte(h.URL), r.record(slot), sealed)
+	if err != nil {
+		return err
+	}
+	return t.tx.Bucket(bResources).Put([]byte(h.URL), value)
+}

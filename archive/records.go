@@ -1,0 +1,231 @@
+package archive
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// The parts of archive.db. Numbers in keys are big-endian, so that they sort.
+var (
+	bMeta       = []byte("meta")       // header, counts
+	bCaptures   = []byte("captures")   // capture id → captureRecord, sealed captureText
+	bBodies     = []byte("bodies")     // body id → sealed packed body
+	bDigests    = []byte("digests")    // SHA-256 → bodyRecord
+	bResources  = []byte("resources")  // URL → resourceRecord, sealed resourceText
+	bEarlier    = []byte("earlier")    // URL, 0, version → capture id, of all captures but the current one
+	bAliases    = []byte("aliases")    // URL → URL that it leads to (X66)
+	bAliased    = []byte("aliased")    // URL, 0, URL that leads to it → nothing
+	bTombstones = []byte("tombstones") // URL, 0, number → Tombstone
+	bIntents    = []byte("intents")    // URL → nothing: the index may disagree with the resource
+	bDoomed     = []byte("doomed")     // key id → nothing: to be destroyed
+
+	buckets = [][]byte{bMeta, bCaptures, bBodies, bDigests, bResources, bEarlier, bAliases, bAliased, bTombstones, bIntents, bDoomed}
+
+	kHeader = []byte("header")
+	kCounts = []byte("counts")
+)
+
+// counts are kept in every transaction; Keys is the last key slot in use.
+type counts struct {
+	Captures, Resources, Bodies, Aliases, Tombstones uint64
+	Bytes, Raw, Stored                               uint64
+	Keys                                             uint64
+}
+
+type captureRecord struct {
+	URL       string
+	Version   int
+	Fetched   time.Time
+	Status    int
+	Digest    string
+	Bytes     int64
+	Truncated bool `json:",omitempty"`
+	Key       uint64
+}
+
+// captureText is the part of a capture that derives from the page.
+type captureText struct {
+	MIME     string                `json:",omitempty"`
+	Encoding string                `json:",omitempty"`
+	Hops     []Hop                 `json:",omitempty"`
+	Headers  [][]byte              `json:",omitempty"` // of the hops, then of the capture itself, as packHeader makes them
+	Decided  map[acap.Usage]string `json:",omitempty"`
+}
+
+type resourceRecord struct {
+	FirstCrawled   time.Time `json:",omitzero"`
+	FirstIndexed   time.Time `json:",omitzero"`
+	FirstPreserved time.Time `json:",omitzero"`
+	FirstPresented time.Time `json:",omitzero"`
+	LastCrawled    time.Time `json:",omitzero"`
+	Status         int       `json:",omitempty"`
+	Indexed        bool      `json:",omitempty"`
+	Versions       int       `json:",omitempty"` // the highest version ever given
+	Current        uint64    `json:",omitempty"` // the capture of the last crawl, if one is held
+	Key            uint64    `json:",omitempty"` // 0: no text
+}
+
+// resourceText is the part of a resource that derives from the page.
+type resourceText struct {
+	Own          acap.Own
+	Title        string `json:",omitempty"`
+	Excerpt      string `json:",omitempty"`
+	Language     string `json:",omitempty"`
+	MIME         string `json:",omitempty"`
+	ETag         string `json:",omitempty"`
+	LastModified string `json:",omitempty"`
+}
+
+func (t resourceText) empty() bool {
+	return t.Own.URL == "" && len(t.Own.Tags) == 0 && len(t.Own.Marks) == 0 && t.Title == "" && t.Excerpt == "" &&
+		t.Language == "" && t.MIME == "" && t.ETag == "" && t.LastModified == ""
+}
+
+// encode gives nil for a text that says nothing.
+func (t resourceText) encode() ([]byte, error) {
+	if t.empty() {
+		return nil, nil
+	}
+	return json.Marshal(t)
+}
+
+// bodyRecord tells where a body is, how it is packed and how many captures refer to it.
+type bodyRecord struct {
+	ID, Key, Refs uint64
+	Raw, Stored   uint64 // bytes before packing; bytes in the file
+	Codec         codec
+}
+
+var errRecord = errors.New("is not readable")
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// frame puts a checksum over key and payload in front of the payload.
+func frame(key, payload []byte) []byte {
+	out := binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(payload)), checksum(key, payload))
+	return append(out, payload...)
+}
+
+func unframe(key, value []byte) ([]byte, error) {
+	if len(value) < 4 || binary.BigEndian.Uint32(value) != checksum(key, value[4:]) {
+		return nil, errRecord
+	}
+	return value[4:], nil
+}
+
+func checksum(key, payload []byte) uint32 {
+	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, payload)
+}
+
+// mustPack encodes plain records of this package; they always can be.
+func mustPack(key []byte, v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return frame(key, text)
+}
+
+func unpack(key, value []byte, v any) error {
+	payload, err := unframe(key, value)
+	if err != nil {
+		return err
+	}
+	if json.Unmarshal(payload, v) != nil {
+		return errRecord
+	}
+	return nil
+}
+
+// packSealed encodes a plain record followed by a sealed text.
+func packSealed(key []byte, plain any, sealed []byte) ([]byte, error) {
+	text, err := json.Marshal(plain)
+	if err != nil {
+		return nil, err
+	}
+	payload := binary.AppendUvarint(make([]byte, 0, len(text)+len(sealed)+8), uint64(len(text)))
+	return frame(key, append(append(payload, text...), sealed...)), nil
+}
+
+// unpackSealed decodes the plain record and returns the sealed text as it stands in value.
+func unpackSealed(key, value []byte, plain any) (sealed []byte, err error) {
+	payload, err := unframe(key, value)
+	if err != nil {
+		return nil, err
+	}
+	n, w := binary.Uvarint(payload)
+	if w <= 0 || n > uint64(len(payload)-w) || json.Unmarshal(payload[w:w+int(n)], plain) != nil {
+		return nil, errRecord
+	}
+	return payload[w+int(n):], nil
+}
+
+func (b bodyRecord) pack(key []byte) []byte {
+	payload := []byte{byte(b.Codec)}
+	for _, n := range []uint64{b.ID, b.Key, b.Refs, b.Raw, b.Stored} {
+		payload = binary.AppendUvarint(payload, n)
+	}
+	return frame(key, payload)
+}
+
+func unpackBody(key, value []byte) (bodyRecord, error) {
+	payload, err := unframe(key, value)
+	if err != nil || len(payload) == 0 {
+		return bodyRecord{}, errRecord
+	}
+	b := bodyRecord{Codec: codec(payload[0])}
+	payload = payload[1:]
+	for _, n := range []*uint64{&b.ID, &b.Key, &b.Refs, &b.Raw, &b.Stored} {
+		v, w := binary.Uvarint(payload)
+		if w <= 0 {
+			return bodyRecord{}, errRecord
+		}
+		*n, payload = v, payload[w:]
+	}
+	return b, nil
+}
+
+func readCounts(tx *bolt.Tx) (c counts, err error) {
+	if err := unpack(kCounts, tx.Bucket(bMeta).Get(kCounts), &c); err != nil {
+		return c, fmt.Errorf("archive.db is %w: its count %w", ErrCorrupt, err)
+	}
+	return c, nil
+}
+
+// What a sealed text belongs to; it cannot be opened under another name.
+func ofBody(digest []byte) string   { return "body " + string(digest) }
+func ofCapture(key []byte) string   { return "capture " + string(key) }
+func ofResource(url []byte) string  { return "resource " + string(url) }
+func digestText(sum []byte) string  { return "sha256:" + hex.EncodeToString(sum) }
+func idKey(n uint64) []byte         { return binary.BigEndian.AppendUint64(nil, n) }
+func under(url string) []byte       { return append([]byte(url), 0) }
+func pair(url, other string) []byte { return append(under(url), other...) }
+
+func versionKey(url string, n int) []byte {
+	return binary.BigEndian.AppendUint32(under(url), uint32(n))
+}
+
+// number reads a key made by idKey; anything else is 0, which is nobody's number.
+func number(k []byte) uint64 {
+	if len(k) != 8 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(k)
+}
+
+func digestBytes(text string) ([]byte, error) {
+	const prefix = "sha256:"
+	if len(text) != len(prefix)+64 || text[:len(prefix)] != prefix {
+		return nil, errRecord
+	}
+	return hex.DecodeString(text[len(prefix):])
+}

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"context"
+
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/gate"
+)
+
+// maxSitemaps is how many sitemaps of one origin are read in a run, those that an index lists included.
+const maxSitemaps = 50
+
+// readSitemaps queues what the sitemaps of an origin list, as if a seed linked to it. One that cannot be had is told, and nothing
+// depends on it.
+func (h *handler) readSitemaps(ctx context.Context, named []string) error {
+	queue := append([]string(nil), named...)
+	seen := map[string]bool{}
+	for len(queue) > 0 && len(seen) < maxSitemaps {
+		address := queue[0]
+		queue = queue[1:]
+		if seen[address] {
+			continue
+		}
+		seen[address] = true
+		t, err := h.store.gate.Get(ctx, gate.Sitemap, address)
+		if err != nil {
+			h.log.Warn("a sitemap was not read", "url", address, "why", err)
+			continue
+		}
+		last := t.Hops[len(t.Hops)-1]
+		if last.Status != 200 {
+			h.log.Warn("a sitemap was not read", "url", address, "status", last.Status)
+			continue
+		}
+		pages, more, err := crawler.Sitemap(last.Body)
+		if err != nil {
+			h.log.Warn("a sitemap was read in part", "url", address, "why", err)
+		}
+		if _, err := h.frontier.AddLinks(1, pages...); err != nil {
+			return err
+		}
+		queue = append(queue, more...)
+	}
+	return nil
+}

@@ -1,0 +1,239 @@
+package conformance
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// SiteBase stands in the site's files, and in Expectation.Because, for the site's address: "http://" and the host asked for.
+const SiteBase = "{{BASE}}"
+
+//go:embed site
+var siteFiles embed.FS
+
+// siteTypes are the media types of the site's files by extension.
+var siteTypes = map[string]string{
+	".css": "text/css; charset=utf-8", ".gif": "image/gif", ".html": "text/html; charset=utf-8", ".png": "image/png",
+	".txt": "text/plain; charset=utf-8", ".xml": "application/xml; charset=utf-8",
+}
+
+// siteRedirects are the paths of the site that lead to others.
+var siteRedirects = map[string]string{
+	"/news/latest": "/news/ferry.html",
+	"/weekend":     "/members/weekend.html",
+}
+
+// siteHeaders are robots headers by path.
+var siteHeaders = map[string][2]string{
+	"/special/x-robots-tag.html": {"X-Robots-Tag", "noindex"},
+	"/special/robots-tag.html":   {"Robots-Tag", "*;nosnippet, rivalbot;noindex"},
+}
+
+// siteDown is the page that answers with 503.
+const siteDown = "/news/weather.html"
+
+// Site is the reference publisher site: a small newspaper with a robots.txt, a file that it refers to, and pages under many
+// terms. It answers the same request always with the same bytes, notes every visit, and is safe for concurrent use.
+type Site struct {
+	files map[string][]byte // by path
+
+	mu     sync.Mutex
+	visits []Visit
+}
+
+// Visit is one request that reached the site.
+type Visit struct {
+	Method    string
+	Path      string // with its query
+	Time      time.Time
+	UserAgent string
+}
+
+// NewSite gives the site, not yet visited.
+func NewSite() *Site {
+	s := &Site{files: map[string][]byte{}}
+	fs.WalkDir(siteFiles, "site", func(name string, d fs.DirEntry, err error) error { // never fails: the files are embedded
+		if err != nil || d.IsDir() {
+			return err
+		}
+		body, err := siteFiles.ReadFile(name)
+		p := strings.TrimPrefix(name, "site")
+		if dir, file := path.Split(p); file == "index.html" {
+			p = dir
+		}
+		s.files[p] = body
+		return err
+	})
+	return s
+}
+
+// ServeHTTP answers GET and HEAD.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.note(r)
+	p := r.URL.Path
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		w.Header().Set("Allow", "GET, HEAD")
+		http.Error(w, "only GET and HEAD are answered", http.StatusMethodNotAllowed)
+		return
+	}
+	if to, ok := siteRedirects[p]; ok {
+		http.Redirect(w, r, to, http.StatusFound)
+		return
+	}
+	file, ok := s.files[p]
+	if !ok {
+		http.NotFound(w, r)
+		return
+	}
+	body := bytes.ReplaceAll(file, []byte(SiteBase), []byte("http://"+r.Host))
+	w.Header().Set("Content-Type", siteType(p))
+	if h, ok := siteHeaders[p]; ok {
+		w.Header().Set(h[0], h[1])
+	}
+	if p == siteDown {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		w.Write(body)
+		return
+	}
+	sum := sha256.Sum256(body)
+	w.Header().Set("ETag", fmt.Sprintf(`"%x"`, sum[:8]))
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
+}
+
+func siteType(p string) string {
+	if strings.HasSuffix(p, "/") {
+		return siteTypes[".html"]
+	}
+	return siteTypes[path.Ext(p)]
+}
+
+func (s *Site) note(r *http.Request) {
+	v := Visit{Method: r.Method, Path: r.URL.RequestURI(), Time: time.Now(), UserAgent: r.UserAgent()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.visits = append(s.visits, v)
+}
+
+// Visits lists the requests so far, in the order of arrival.
+func (s *Site) Visits() []Visit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.visits)
+}
+
+// Files lists the paths that have a body of their own, robots.txt and the like among them, in alphabetical order.
+func (s *Site) Files() []string { return slices.Sorted(maps.Keys(s.files)) }
+
+// Expectation says what a crawler that answers to acapcrawl, declares no purposes and starts at "/" does with one path of the
+// site, on any day of this century from 2013 on. It was written by hand from robots.txt, the file it refers to, and the pages.
+type Expectation struct {
+	Path   string // with its query
+	Status int    // what the site answers
+
+	// What is done. Where nothing comes of a path (it is not crawled, or its Status is not 200) all but Crawl are false.
+	Crawl    bool // it is requested, and does not itself say that it should not have been (M06)
+	Follow   bool // links in it are followed, but for elements that say otherwise
+	Index    bool // some of its text may be found
+	Preserve bool // a copy is kept
+
+	// What may be shown of it to a reader of whom nothing is known, once there is something to show.
+	PresentSnippet     bool
+	PresentLink        bool
+	PresentCurrentCopy bool
+
+	Because string // the line that decides the first refusal, as it is written; empty where no line refuses
+	Why     string // in plain words
+}
+
+// Truth lists what is to be done with every path of the site that a link leads to.
+func (s *Site) Truth() []Expectation { return slices.Clone(siteTruth) }
+
+// Forbidden lists the paths that must never be requested: those that robots.txt refuses, and those that only links lead to which
+// must not be followed.
+func (s *Site) Forbidden() []string {
+	var out []string
+	for _, e := range siteTruth {
+		if !e.Crawl && !strings.HasPrefix(e.Because, "ACAP allow-crawl") { // a page's own statement is read after the request
+			out = append(out, e.Path)
+		}
+	}
+	return out
+}
+
+const (
+	yes = true
+	no  = false
+)
+
+// siteTruth has the columns crawl, follow, index, preserve; snippet, link, copy.
+var siteTruth = []Expectation{
+	// The front page and the news.
+	{"/", 200, yes, yes, yes, yes, yes, yes, yes, "", "the general terms hold: read, show forty words and a link, keep until re-crawled"},
+	{"/news/", 200, yes, yes, yes, yes, yes, yes, yes, "", "news is kept for a month and shown as a copy for a week"},
+	{"/news/harbour-bridge.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "the page stands where its own permission says"},
+	{"/news/ferry.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "but the link in its advertisement is not followed"},
+	{"/news/ferry.html?session=7f3a", 200, no, no, no, no, no, no, no, "ACAP-disallow-crawl: the-acap:resource-set:backstage", "links with a session are not crawled"},
+	{"/news/regatta.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "but the paragraph with the children's names is not indexed"},
+	{"/news/flood-warning.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "of a page not to be indexed, the box that may be is"},
+	{"/news/cup-final.html", 200, yes, yes, yes, yes, no, no, no, "ACAP-allow-present: /news/cup-final.html target-condition=permittedcountrylist:GB,IE", "it may be shown in two countries only, and the reader's is not known"},
+	{"/news/retracted.html", 200, yes, yes, no, no, no, no, no, "ACAP-request-take-down: /news/retracted.html", "it is to be taken down, although it is still there"},
+	{"/news/tide-table.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "and it is to be crawled again soon"},
+	{"/news/election-2012.html", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-allow-index: /news/election-2012.html time-limit=until-2012-12-31", "the time limit of its index entry has passed"},
+	{"/news/live/council.html", 200, yes, yes, yes, no, yes, yes, no, "ACAP-disallow-preserve: /news/live/", "live pages are not kept; that libraries may keep them does not reach a crawler without purposes"},
+	{"/news/twin-towns/warnemoor.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "news, in German"},
+	{"/news/twin-towns/port-clairet.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "news, in French"},
+	{"/news/twin-towns/tomoshihama.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "news, in Japanese"},
+	{"/news/twin-towns/marsa-an-nur.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "news, in Arabic"},
+	{"/mirror/news/harbour-bridge.html", 200, no, no, no, no, no, no, no, "ACAP allow-crawl location={{BASE}}/news/harbour-bridge.html", "the page is not where its own permission says: it is discarded"},
+	{"/print/harbour-bridge.html", 200, no, no, no, no, no, no, no, "Disallow: /print/", "a conventional record refuses it, and no ACAP field lifts that"},
+
+	// Answers that are no pages.
+	{"/news/latest", 302, yes, no, no, no, no, no, no, "", "it leads to the ferry story, which is held under its own address"},
+	{"/weekend", 302, yes, no, no, no, no, no, no, "ACAP-disallow-crawl: the-acap:resource-set:backstage", "it leads to a page for members, where the crawl stops"},
+	{"/news/yesterday.html", 404, yes, no, no, no, no, no, no, "", "there is no such page"},
+	{"/news/weather.html", 503, yes, no, no, no, no, no, no, "", "the page cannot be had now"},
+
+	// The archive, by the terms of the file that robots.txt refers to.
+	{"/archive/", 200, yes, yes, yes, yes, yes, yes, yes, "", "the archive is kept for this century"},
+	{"/archive/1911-flood.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "it is found, and quoted, by its transcript"},
+	{"/archive/1911-flood.txt", 200, yes, yes, yes, yes, yes, yes, yes, "", "the transcript is a page like any other"},
+	{"/archive/essays/lighthouse.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "it is found by its abstract"},
+	{"/archive/essays/salt-road.html", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-allow-index: /archive/essays/ must-use-resource=the-acap:extract:class:abstract", "it has no abstract to be found by"},
+	{"/archive/court/inquest-1974.html", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-disallow-index: /archive/court/", "people named in court reports are not to be found"},
+
+	// Opinion, pictures, members, notices, puzzles.
+	{"/opinion/", 200, yes, yes, yes, yes, yes, yes, yes, "", "snippets have twenty-five words for acapcrawl"},
+	{"/opinion/leader.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "copies are shown without translation and annotation"},
+	{"/opinion/letters.html", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-disallow-index: /opinion/letters.html", "who declares no purposes obeys the prohibitions for all of them"},
+	{"/pictures/", 200, yes, yes, yes, yes, yes, yes, yes, "", "the general terms"},
+	{"/pictures/harbour.png", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-disallow-index: the-acap:resource-set:images", "pictures are shown with their credit, and not indexed"},
+	{"/pictures/gull.gif", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-disallow-index: the-acap:resource-set:images", "pictures are shown with their credit, and not indexed"},
+	{"/pictures/regatta.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "it is quoted with the credit that stands in it"},
+	{"/members/", 200, no, no, no, no, no, no, no, "ACAP-disallow-crawl: the-acap:resource-set:backstage", "for members"},
+	{"/members/weekend.html", 200, no, no, no, no, no, no, no, "ACAP-disallow-crawl: the-acap:resource-set:backstage", "for members, and a redirect is no way in"},
+	{"/members/welcome.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "acapcrawl, by name, may crawl this one"},
+	{"/notices/classified.html", 200, yes, yes, yes, yes, yes, no, no, "ACAP-disallow-present: /notices/classified.html", "fifteen words may be shown and nothing else"},
+	{"/notices/directory.html", 200, yes, no, yes, yes, yes, yes, yes, "ACAP-disallow-follow: /notices/directory.html", "its links are not followed"},
+	{"/notices/for-hire.html", 200, no, no, no, no, no, no, no, "ACAP-disallow-follow: /notices/directory.html", "four links lead here, and none may be followed"},
+	{"/puzzles/crossword.html", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-disallow-index: /puzzles/", "an ACAP field with the same pattern lifts the conventional rule; the solution is not to be found"},
+
+	// Pages with terms of their own.
+	{"/special/", 200, yes, yes, yes, yes, yes, yes, yes, "", "the general terms"},
+	{"/special/by-name.html", 200, yes, yes, yes, no, yes, yes, no, "ACAP disallow-preserve", "the page speaks to acapcrawl by name"},
+	{"/special/noindex.html", 200, yes, yes, no, yes, yes, yes, yes, "noindex", "a robots tag restricts, whatever ACAP permits"},
+	{"/special/nofollow.html", 200, yes, no, yes, yes, yes, yes, yes, "nofollow", "a robots tag restricts, whatever ACAP permits"},
+	{"/special/noarchive.html", 200, yes, yes, yes, yes, yes, yes, no, "noarchive", "a copy may be kept, but not shown"},
+	{"/special/nosnippet.html", 200, yes, yes, yes, yes, no, yes, yes, "nosnippet", "a link may be shown, but no words"},
+	{"/special/x-robots-tag.html", 200, yes, yes, no, yes, yes, yes, yes, "X-Robots-Tag: noindex", "a header restricts as a robots tag does"},
+	{"/special/robots-tag.html", 200, yes, yes, yes, yes, no, yes, yes, "Robots-Tag: *;nosnippet, rivalbot;noindex", "the rule for all reaches us, the one for rivalbot does not"},
+}

@@ -1,0 +1,114 @@
+package crawler
+
+import (
+	"errors"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+)
+
+// Check verifies the file: that queue, index of due hosts and counts agree with what is known of each address, and that
+// the pages of the store are sound. It reads everything, and returns all contradictions found, joined.
+func (f *Frontier) Check() error {
+	if err := f.Flush(); err != nil {
+		return err
+	}
+	return f.view(func(tx *bbolt.Tx) error {
+		var found []error
+		for err := range tx.Check() { // to the end, or its goroutine stays
+			found = append(found, err)
+		}
+		c := checker{tx: tx, queued: map[string]int{}}
+		err := errors.Join(c.known(), c.queue(), c.hosts(), c.ready(), c.numbers())
+		return errors.Join(append(found, err)...)
+	})
+}
+
+type checker struct {
+	tx     *bbolt.Tx
+	queued map[string]int // host → addresses queued
+	counts counts
+}
+
+func (c *checker) known() error {
+	queue := c.tx.Bucket(bQueue)
+	return each(c.tx.Bucket(bKnown), "", "", func(r Record) error {
+		n, err := r.State.number()
+		if err != nil {
+			return err
+		}
+		c.counts[n]++
+		if r.State != Queued {
+			return nil
+		}
+		host, err := hostName(r.URL)
+		if err != nil {
+			return err
+		}
+		v := queue.Get(queueKey(host, r.place))
+		if v == nil {
+			return fmt.Errorf("%s is said to be queued and is in no queue", r.URL)
+		}
+		it, err := decodeItem(v)
+		if err == nil && it.url != r.URL {
+			err = fmt.Errorf("the place of %s in the queue is taken by %s", r.URL, it.url)
+		}
+		return err
+	})
+}
+
+func (c *checker) queue() error {
+	entries := 0
+	err := c.tx.Bucket(bQueue).ForEach(func(k, _ []byte) error {
+		host, ok := hostOf(k)
+		if !ok {
+			return errRecord
+		}
+		c.queued[host]++
+		entries++
+		return nil
+	})
+	if err == nil && entries != c.counts[0] {
+		err = fmt.Errorf("%d addresses are known as queued, the queues hold %d", c.counts[0], entries)
+	}
+	return err
+}
+
+func (c *checker) hosts() error {
+	return c.tx.Bucket(bHosts).ForEach(func(k, v []byte) error {
+		h, err := decodeHost(v)
+		if err != nil {
+			return err
+		}
+		if h.queued != c.queued[string(k)] {
+			return fmt.Errorf("host %s counts %d addresses in its queue of %d", k, h.queued, c.queued[string(k)])
+		}
+		indexed := h.ready != 0 && c.tx.Bucket(bReady).Get(readyKey(h.ready, string(k))) != nil
+		if indexed != (h.queued > 0) {
+			return fmt.Errorf("host %s with %d addresses queued: it stands in the index of due hosts: %t", k, h.queued, indexed)
+		}
+		return nil
+	})
+}
+
+func (c *checker) ready() error {
+	err := c.tx.Bucket(bReady).ForEach(func(k, _ []byte) error {
+		c.counts[hostCount]++
+		if _, host := splitReady(k); c.queued[host] == 0 {
+			return fmt.Errorf("host %s stands in the index of due hosts with nothing queued", host)
+		}
+		return nil
+	})
+	if err == nil && c.counts[hostCount] != len(c.queued) {
+		err = fmt.Errorf("%d hosts have something queued, the index of due hosts holds %d", len(c.queued), c.counts[hostCount])
+	}
+	return err
+}
+
+func (c *checker) numbers() error {
+	kept, err := decodeCounts(c.tx.Bucket(bMeta).Get([]byte("counts")))
+	if err == nil && kept != c.counts {
+		err = fmt.Errorf("the counts kept are %v, counted were %v", kept, c.counts)
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/gocolly/colly/v2"
+
+	"github.com/acapcrawl/acapcrawl/gate"
+)
+
+// maxRedirects is how many redirects a visit follows.
+const maxRedirects = 10
+
+// errRedirects is the end of a visit that redirects lead nowhere; it is not tried again.
+var errRedirects = errors.New("the redirects lead nowhere")
+
+// visitor visits one address at a time with a Colly collector of its own.
+type visitor struct {
+	collector *colly.Collector
+	area      *area
+	want      *url.URL // the address of this visit
+	aside     string   // where a redirect out of scope led; not requested
+}
+
+// newVisitor makes a visitor whose every request, redirect hops included, passes the transport. Colly's own ideas of
+// robots.txt, repetition, limits, cookies and time-outs are off: policy, politeness and memory are ours. The collector
+// is not made by NewCollector, which lets COLLY_* variables of the environment undo what is set here.
+func newVisitor(transport http.RoundTripper, a *area) *visitor {
+	v := &visitor{collector: &colly.Collector{}, area: a}
+	c := v.collector
+	c.Init()
+	c.AllowURLRevisit = true
+	c.IgnoreRobotsTxt = true
+	c.ParseHTTPErrorResponse = true
+	c.MaxBodySize = 0 // the gate caps and says so
+	c.UserAgent = ""  // the gate sends ours
+	c.DisableCookies()
+	c.SetRequestTimeout(0)
+	c.WithTransport(captured{transport})
+	c.SetRedirectHandler(v.redirect)
+	c.OnRequest(func(r *colly.Request) { *r.URL = *v.want }) // Colly respells addresses: http://0x7f.1/ is another host
+	return v
+}
+
+// visit requests u, which is in normal form, and follows its redirects as long as they stay in scope. It returns the
+// hops made, also with an error.
+func (v *visitor) visit(ctx context.Context, u *url.URL) ([]gate.Hop, error) {
+	trace := &gate.Trace{}
+	v.want, v.aside = u, ""
+	v.collector.Context = gate.With(ctx, gate.PageRequest, trace)
+	err := v.collector.Visit(u.String())
+	return trace.Hops, err
+}
+
+// redirect decides on the next hop before it is requested; the gate judges it when it is.
+func (v *visitor) redirect(req *http.Request, via []*http.Request) error {
+	u, err := normal(req.URL.String())
+	if err != nil {
+		return http.ErrUseLastResponse
+	}
+	if !v.area.holds(u) {
+		v.aside = u.String()
+		return http.ErrUseLastResponse
+	}
+	if len(via) > maxRedirects {
+		return fmt.Errorf("%w: %s redirects more than %d times", errRedirects, v.want, maxRedirects)
+	}
+	for _, before := range via {
+		if before.URL.String() == u.String() {
+			return fmt.Errorf("%w: %s redirects in a circle by %s", errRedirects, v.want, u)
+		}
+	}
+	*req.URL = *u
+	return nil
+}
+
+// captured hands Colly a response without its body: the page is made of what the gate captured, and Colly would copy,
+// decompress (.xml.gz) and transcode a body again.
+type captured struct{ http.RoundTripper }
+
+func (t captured) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := t.RoundTripper.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	_, err = io.Copy(io.Discard, resp.Body)
+	if err := errors.Join(err, resp.Body.Close()); err != nil {
+		return nil, err
+	}
+	resp.Body, resp.Uncompressed = http.NoBody, true
+	return resp, nil
+}

@@ -1,0 +1,551 @@
+package crawler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/page"
+)
+
+func TestCrawlTakesTheSiteAndStops(t *testing.T) {
+	s := newSite(t)
+	s.page("/", "/a", "b?x=2&a=1", "/a#part", "/private/x", "mailto:a@b", "http://elsewhere.example/")
+	s.page("/a", "/", "/c")
+	s.page("/b", "/c", "./missing")
+	s.page("/c")
+	c := newCrawl(t)
+	c.rules.text = "User-agent: *\nDisallow: /private/\n"
+	sum := c.run(t, context.Background(), s.URL)
+
+	for path, want := range map[string]int{"/": 1, "/a": 1, "/b?x=2&a=1": 1, "/c": 1, "/missing": 1, "/private/x": 0} {
+		if n := s.asked(path); n != want {
+			t.Errorf("%s was requested %d times, want %d", path, n, want)
+		}
+	}
+	if sum.Fetched != 5 || sum.Stored != 5 || sum.Indexed != 4 || sum.Refused.Crawl != 1 || sum.Errors != 0 || sum.Queued != 0 ||
+		sum.Interrupted || sum.SeedsRefused || sum.Bytes == 0 || sum.Rate <= 0 {
+		t.Errorf("summary %+v", sum)
+	}
+	refused := c.skips[s.URL+"/private/x"]
+	if refused.State != Refused || !strings.Contains(refused.Why, "/robots.txt:2") || !strings.Contains(refused.Why, "Disallow: /private/") {
+		t.Errorf("the refusal does not name its line: %+v", refused)
+	}
+	if r, _, _ := c.frontier.Get(s.URL + "/private/x"); r.Why != refused.Why || r.State != Refused || r.Depth != 1 {
+		t.Errorf("the refusal was not recorded: %+v", r)
+	}
+	if out := c.skips["http://elsewhere.example/"]; out.State != Outside || out.Why == "" {
+		t.Errorf("the link out of scope was not reported: %+v", out)
+	}
+
+	before := len(s.requests())
+	if sum := c.run(t, context.Background(), s.URL); sum.Fetched != 0 || len(s.requests()) != before {
+		t.Errorf("a second run requested %v", s.requests()[before:])
+	}
+	c.o.Refetch = true
+	if sum := c.run(t, context.Background()); sum.Fetched != 5 || sum.Refused.Crawl != 1 || s.asked("/c") != 2 {
+		t.Errorf("with refetch: %+v", sum)
+	}
+}
+
+func TestSummaryJSON(t *testing.T) {
+	b, err := json.Marshal(Summary{Fetched: 1, Refused: Refusal{Crawl: 2}})
+	must(t, err)
+	want := `{"fetched":1,"stored":0,"indexed":0,"refused":{"crawl":2,"follow":0,"index":0,"preserve":0},"unreachable":0,"errors":0,"bytes":0,"duration_s":0,"pages_per_s":0,`
+	if !strings.HasPrefix(string(b), want) {
+		t.Errorf("%s", b)
+	}
+}
+
+func TestRedirects(t *testing.T) {
+	s, other := newSite(t), newSite(t)
+	s.page("/", "/old", "/to-forbidden", "/circle", "/long/0", "/away", "/ftp", "/dots")
+	s.redirect("/old", "/new#part")
+	s.page("/new", "/")
+	s.redirect("/to-forbidden", "/private/x")
+	s.redirect("/circle", "/circle2")
+	s.redirect("/circle2", "/circle")
+	for i := range 20 {
+		s.redirect(fmt.Sprintf("/long/%d", i), fmt.Sprintf("/long/%d", i+1))
+	}
+	away := strings.Replace(other.URL, "127.0.0.1", "localhost", 1)
+	s.redirect("/away", away+"/x")
+	s.redirect("/ftp", "ftp://h/x")
+	s.redirect("/dots", s.URL+"/a/../%6eew")
+	c := newCrawl(t)
+	c.rules.text = "ACAP-crawler: *\nACAP-disallow-crawl: /private/\n"
+	sum := c.run(t, context.Background(), s.URL)
+
+	if n := s.asked("/private/x"); n != 0 {
+		t.Errorf("the redirect to a forbidden path was followed %d times", n)
+	}
+	if r := c.skips[s.URL+"/to-forbidden"]; r.State != Refused || !strings.Contains(r.Why, "/private/x") || !strings.Contains(r.Why, ":2") {
+		t.Errorf("the refused redirect: %+v", r)
+	}
+	if len(other.requests()) != 0 {
+		t.Errorf("the redirect out of scope was requested: %v", other.requests())
+	}
+	if r := c.skips[away+"/x"]; r.State != Outside {
+		t.Errorf("the target out of scope: %+v", r)
+	}
+	p := c.handler.pages[s.URL+"/new"]
+	if p == nil || len(p.Hops()) != 2 || p.Last().Status != 200 {
+		t.Fatalf("the page behind the redirect: %+v", p)
+	}
+	for _, u := range []string{"/old", "/new", "/dots", "/away", "/ftp"} {
+		if st := c.state(t, s.URL+u); st != Fetched {
+			t.Errorf("%s is %s", u, st)
+		}
+	}
+	for _, u := range []string{"/circle", "/long/0"} {
+		if st := c.skips[s.URL+u]; st.State != Failed || st.Why == "" {
+			t.Errorf("%s is %+v", u, st)
+		}
+	}
+	if n := s.asked("/circle"); n != 1 {
+		t.Errorf("the circle was gone round %d times", n)
+	}
+	if s.asked("/long/10") != 1 || s.asked("/long/11") != 0 {
+		t.Errorf("redirects followed: %v", s.requests())
+	}
+	if sum.Errors != 2 || sum.Refused.Crawl != 1 {
+		t.Errorf("summary %+v", sum)
+	}
+}
+
+func TestRetries(t *testing.T) {
+	s := newSite(t)
+	s.page("/", "/soon", "/never", "/cut")
+	var mu sync.Mutex
+	n := map[string]int{}
+	s.handle("/soon", func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if n["soon"]++; n["soon"] < 3 {
+			w.Header().Set("Retry-After", "0")
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		fmt.Fprint(w, "here")
+	})
+	s.handle("/never", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
+	s.handle("/cut", func(w http.ResponseWriter, _ *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if n["cut"]++; n["cut"] == 1 {
+			panic(http.ErrAbortHandler)
+		}
+		fmt.Fprint(w, "here")
+	})
+	c := newCrawl(t)
+	sum := c.run(t, context.Background(), s.URL)
+	if c.state(t, s.URL+"/soon") != Fetched || s.asked("/soon") != 3 {
+		t.Errorf("/soon is %s after %d requests", c.state(t, s.URL+"/soon"), s.asked("/soon"))
+	}
+	if c.state(t, s.URL+"/cut") != Fetched {
+		t.Errorf("/cut is %s", c.state(t, s.URL+"/cut"))
+	}
+	r, _, _ := c.frontier.Get(s.URL + "/never")
+	if r.State != Failed || r.Status != 500 || s.asked("/never") != maxTries || r.Why != c.skips[s.URL+"/never"].Why || r.Why == "" {
+		t.Errorf("/never: %+v after %d requests", r, s.asked("/never"))
+	}
+	if c.handler.times[s.URL+"/never"] != 0 || c.handler.times[s.URL+"/soon"] != 1 {
+		t.Errorf("pages received: %v", c.handler.times)
+	}
+	if sum.Fetched != 3 || sum.Errors != 1 {
+		t.Errorf("summary %+v", sum)
+	}
+	c.run(t, context.Background(), s.URL) // names the origin: what failed is tried again
+	if s.asked("/never") != 2*maxTries || s.asked("/soon") != 3 {
+		t.Errorf("after a second run: %v", s.requests())
+	}
+}
+
+func TestRetryAfterIsKept(t *testing.T) {
+	s := newSite(t)
+	s.handle("/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "3600")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	c := newCrawl(t)
+	sum := c.run(t, context.Background(), s.URL)
+	if s.asked("/") != 1 || sum.Queued != 1 || sum.Fetched != 0 || sum.Errors != 0 {
+		t.Errorf("%d requests, summary %+v", s.asked("/"), sum)
+	}
+	if due := c.frontier.Counts().NextDue; time.Until(due) < 59*time.Minute {
+		t.Errorf("next due %s", due)
+	}
+}
+
+func TestMaxPagesIsNeverExceeded(t *testing.T) {
+	s := newSite(t)
+	var links []string
+	for i := range 100 {
+		path := fmt.Sprintf("/p%d", i)
+		links = append(links, path)
+		if i%3 == 0 {
+			s.redirect(path, path+"x")
+			s.page(path + "x")
+		} else {
+			s.page(path)
+		}
+	}
+	s.page("/", links...)
+	c := newCrawl(t)
+	c.o.Concurrency, c.gate.MaxPages = 16, 20
+	sum := c.run(t, context.Background(), s.URL)
+	if n := len(s.requests()); n != 20 || !sum.Interrupted {
+		t.Errorf("%d requests, summary %+v", n, sum)
+	}
+	c.gate.MaxPages = 0
+	c.run(t, context.Background())
+	for _, l := range links {
+		if st := c.state(t, s.URL+l); st != Fetched {
+			t.Errorf("%s is %s", l, st)
+		}
+	}
+}
+
+func TestDepth(t *testing.T) {
+	s := newSite(t)
+	s.page("/", "/1")
+	s.page("/1", "/2", "/1b")
+	s.page("/1b", "/2")
+	s.page("/2", "/3")
+	s.page("/3", "/4")
+	c := newCrawl(t)
+	c.o.Depth = 0
+	c.run(t, context.Background(), s.URL)
+	if got := s.requests(); !slices.Equal(got, []string{"/"}) {
+		t.Errorf("depth 0 took %v", got)
+	}
+	c.o.Depth = 1
+	if sum := c.run(t, context.Background(), s.URL); sum.Fetched != 1 || s.asked("/1") != 1 {
+		t.Errorf("depth 1 took %v", s.requests())
+	}
+	if r := c.skips[s.URL+"/2"]; r.State != Deep || !strings.Contains(r.Why, "more than 1 link") {
+		t.Errorf("below the depth: %+v", r)
+	}
+	c.o.Depth = 3
+	c.run(t, context.Background(), s.URL)
+	if s.asked("/3") != 1 || s.asked("/4") != 0 || s.asked("/") != 1 {
+		t.Errorf("depth 3 took %v", s.requests())
+	}
+}
+
+func TestWiderScopeTakesUpWhatWasLeft(t *testing.T) {
+	s, other := newSite(t), newSite(t)
+	away := strings.Replace(other.URL, "127.0.0.1", "localhost", 1)
+	s.page("/docs/", "/docs/a", "/b", away+"/x")
+	s.page("/docs/a")
+	s.page("/b")
+	other.page("/x", "/y")
+	other.page("/y")
+	c := newCrawl(t)
+	c.o.Scope = ScopePrefix
+	c.run(t, context.Background(), s.URL+"/docs/")
+	if s.asked("/b") != 0 || s.asked("/docs/a") != 1 || len(other.requests()) != 0 {
+		t.Errorf("scope prefix took %v and %v", s.requests(), other.requests())
+	}
+	c.o.Scope = ScopeHost
+	c.run(t, context.Background())
+	if s.asked("/b") != 1 || len(other.requests()) != 0 {
+		t.Errorf("scope host took %v and %v", s.requests(), other.requests())
+	}
+	c.o.Scope = ScopeAny
+	c.run(t, context.Background())
+	if other.asked("/x") != 1 || other.asked("/y") != 1 || s.asked("/docs/") != 1 {
+		t.Errorf("scope any took %v and %v", s.requests(), other.requests())
+	}
+}
+
+func TestSeedsRefusedOrUnreachable(t *testing.T) {
+	s := newSite(t)
+	s.page("/", "/a")
+	c := newCrawl(t)
+	c.rules.text = "User-agent: *\nDisallow: /\n"
+	if sum := c.run(t, context.Background(), s.URL, s.URL+"/a"); !sum.SeedsRefused || sum.SeedsUnreachable || sum.Refused.Crawl != 2 {
+		t.Errorf("refused: %+v", sum)
+	}
+	c.rules = rules{down: "127.0.0.1"}
+	sum := c.run(t, context.Background(), s.URL, s.URL+"/a")
+	if sum.SeedsRefused || !sum.SeedsUnreachable || sum.Unreachable != 2 || sum.Refused.Crawl != 0 {
+		t.Errorf("unreachable: %+v", sum)
+	}
+	if r := c.skips[s.URL+"/a"]; r.State != Unreachable || !strings.Contains(r.Why, "503") {
+		t.Errorf("unreachable: %+v", r)
+	}
+	if len(s.requests()) != 0 {
+		t.Errorf("requested: %v", s.requests())
+	}
+	c.rules = rules{}
+	if sum := c.run(t, context.Background(), s.URL); sum.Fetched != 2 || sum.SeedsRefused || sum.SeedsUnreachable {
+		t.Errorf("allowed: %+v", sum)
+	}
+	s.Close()
+	if sum := c.run(t, context.Background(), s.URL+"/gone"); !sum.SeedsUnreachable || sum.Errors != 1 {
+		t.Errorf("nobody there: %+v", sum)
+	}
+}
+
+func TestReceipt(t *testing.T) {
+	s := newSite(t)
+	s.page("/", "/gone")
+	s.page("/self-refused", "/x")
+	s.redirect("/away", "http://elsewhere.example/")
+	c := newCrawl(t)
+	c.handler.receive = func(p *page.Page) (Receipt, error) {
+		if p.URL().Path == "/self-refused" {
+			return Receipt{RefusedCrawl: true}, nil
+		}
+		return Receipt{RefusedFollow: true, RefusedIndex: true, RefusedPreserve: true}, nil
+	}
+	sum := c.run(t, context.Background(), s.URL, s.URL+"/self-refused", s.URL+"/away")
+	if sum.Fetched != 2 || sum.Stored != 0 || sum.Refused != (Refusal{Crawl: 1, Follow: 2, Index: 2, Preserve: 2}) {
+		t.Errorf("summary %+v", sum)
+	}
+	if len(s.requests()) != 3 {
+		t.Errorf("links that may not be followed were: %v", s.requests())
+	}
+	if st := c.state(t, "http://elsewhere.example/"); st != "" {
+		t.Errorf("the redirect of a page that may not be followed was recorded as %s", st)
+	}
+}
+
+func TestHandlerFailureLosesNothing(t *testing.T) {
+	s := newSite(t)
+	s.page("/", "/a", "/b")
+	s.page("/a")
+	s.page("/b")
+	f := newFrontier(t, FrontierOptions{})
+	g := gate.New(gate.Options{AllowPrivate: true})
+	defer g.Close()
+	g.Use(rules{})
+	full := errors.New("disk full")
+	h := &shelf{receive: func(p *page.Page) (Receipt, error) {
+		if p.URL().Path == "/a" {
+			return Receipt{}, full
+		}
+		return Receipt{Links: p.Links(page.Cut{})}, nil
+	}}
+	if _, err := New(g, h, f, Options{Depth: -1}).Run(context.Background(), []string{s.URL}); !errors.Is(err, full) {
+		t.Fatalf("the failure was not reported: %v", err)
+	}
+	h.receive = nil
+	sum, err := New(g, h, f, Options{Depth: -1}).Run(context.Background(), nil)
+	if err != nil || sum.Queued != 0 || s.asked("/b") != 1 || s.asked("/a") != 2 {
+		t.Errorf("after the failure: %+v, %v, %v", sum, err, s.requests())
+	}
+}
+
+func TestFullDiskLosesNothing(t *testing.T) {
+	s := newSite(t)
+	for i := range 60 {
+		s.page(fmt.Sprintf("/%d", i), fmt.Sprintf("/%d", 2*i+1), fmt.Sprintf("/%d", 2*i+2))
+	}
+	name := filepath.Join(t.TempDir(), "frontier.db")
+	f, err := Open(name, FrontierOptions{PerHost: 4})
+	must(t, err)
+	g := gate.New(gate.Options{PerHost: 4, AllowPrivate: true})
+	defer g.Close()
+	g.Use(rules{})
+	full, n := errors.New("no space left on device"), 0
+	f.inject = func() error {
+		if n++; n > 9 {
+			return full
+		}
+		return nil
+	}
+	h := &shelf{}
+	o := Options{Depth: -1, Concurrency: 4}
+	if _, err := New(g, h, f, o).Run(context.Background(), []string{s.URL + "/0"}); !errors.Is(err, full) {
+		t.Fatalf("the full disk was not reported: %v", err)
+	}
+	if err := f.Close(); !errors.Is(err, full) {
+		t.Errorf("Close after the failure: %v", err)
+	}
+	f = openFrontier(t, name, FrontierOptions{PerHost: 4})
+	must(t, f.Check())
+	sum, err := New(g, h, f, o).Run(context.Background(), nil)
+	if err != nil || sum.Queued != 0 {
+		t.Fatalf("after the failure: %+v, %v", sum, err)
+	}
+	for i := range 60 {
+		if h.times[fmt.Sprintf("%s/%d", s.URL, i)] == 0 {
+			t.Errorf("/%d was lost", i)
+		}
+	}
+}
+
+func TestInterruptAndGoOn(t *testing.T) {
+	s := newSite(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var links []string
+	for i := range 50 {
+		path := fmt.Sprintf("/p%d", i)
+		links = append(links, path)
+		s.handle(path, func(w http.ResponseWriter, _ *http.Request) {
+			if len(s.requests()) >= 20 {
+				cancel()
+			}
+			fmt.Fprint(w, "text")
+		})
+	}
+	s.page("/", links...)
+	c := newCrawl(t)
+	sum := c.run(t, ctx, s.URL)
+	if !sum.Interrupted || sum.Fetched != len(s.requests()) || sum.Fetched+sum.Queued != 51 {
+		t.Errorf("%d requests, summary %+v", len(s.requests()), sum)
+	}
+	sum = c.run(t, context.Background())
+	if sum.Queued != 0 || len(s.requests()) != 51 {
+		t.Errorf("%d requests, summary %+v", len(s.requests()), sum)
+	}
+}
+
+func TestGraceEnds(t *testing.T) {
+	s := newSite(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s.handle("/", func(_ http.ResponseWriter, r *http.Request) {
+		cancel()
+		<-r.Context().Done()
+	})
+	c := newCrawl(t)
+	c.o.Grace = 20 * time.Millisecond
+	if sum := c.run(t, ctx, s.URL); sum.Queued != 1 || !sum.Interrupted || sum.Errors != 0 {
+		t.Errorf("summary %+v", sum)
+	}
+}
+
+func TestPauseBetweenRequests(t *testing.T) {
+	s := newSite(t)
+	s.page("/", "/a", "/r")
+	s.page("/a")
+	s.redirect("/r", "/b")
+	s.page("/b")
+	const pause = 60 * time.Millisecond
+	c := newCrawl(t)
+	c.frontier.o.Delay, c.gate.Delay = pause, pause
+	c.run(t, context.Background(), s.URL)
+	if len(s.times) != 4 {
+		t.Fatalf("requests: %v", s.requests())
+	}
+	for i := 1; i < len(s.times); i++ {
+		if d := s.times[i].Sub(s.times[i-1]); d < pause-5*time.Millisecond {
+			t.Errorf("%s came %s after %s", s.log[i], d, s.log[i-1])
+		}
+	}
+}
+
+func TestEnvironmentChangesNothing(t *testing.T) {
+	t.Setenv("COLLY_FOLLOW_REDIRECTS", "no")
+	t.Setenv("COLLY_MAX_REQUESTS", "1")
+	t.Setenv("COLLY_CACHE_DIR", t.TempDir())
+	t.Setenv("COLLY_USER_AGENT", "someone else")
+	s := newSite(t)
+	s.redirect("/", "/a")
+	s.page("/a", "/b")
+	agent := ""
+	s.handle("/b", func(_ http.ResponseWriter, r *http.Request) { agent = r.UserAgent() })
+	c := newCrawl(t)
+	c.gate.UserAgent = "acapcrawl/1"
+	c.run(t, context.Background(), s.URL)
+	if s.asked("/b") != 1 || agent != "acapcrawl/1" {
+		t.Errorf("requested: %v by %q", s.requests(), agent)
+	}
+	dir, err := os.ReadDir(os.Getenv("COLLY_CACHE_DIR"))
+	if err != nil || len(dir) != 0 {
+		t.Errorf("pages were cached: %v, %v", dir, err)
+	}
+}
+
+// What looks packed to Colly arrives as it was sent.
+func TestBodyAsSent(t *testing.T) {
+	s := newSite(t)
+	s.page("/", "/map.xml.gz", "/x.tgz", "/latin")
+	s.handle("/map.xml.gz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "not packed at all") })
+	s.handle("/x.tgz", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/gzip")
+		fmt.Fprint(w, "nor this")
+	})
+	s.handle("/latin", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=iso-8859-1")
+		w.Write([]byte("caf\xe9"))
+	})
+	c := newCrawl(t)
+	c.run(t, context.Background(), s.URL)
+	for path, want := range map[string]string{"/map.xml.gz": "not packed at all", "/x.tgz": "nor this", "/latin": "caf\xe9"} {
+		p := c.handler.pages[s.URL+path]
+		if p == nil || string(p.Last().Body) != want {
+			t.Errorf("%s: %+v", path, p)
+		}
+	}
+}
+
+// Another spelling of a loopback address is another host and reaches nobody.
+func TestOtherSpellings(t *testing.T) {
+	s := newSite(t)
+	port := s.URL[strings.LastIndexByte(s.URL, ':'):]
+	s.page("/", "http://2130706433"+port+"/x", "http://0x7f.1"+port+"/x", "http://[::ffff:127.0.0.1]"+port+"/x", "http://127.1"+port+"/x")
+	s.page("/x")
+	c := newCrawl(t)
+	c.o.Scope = ScopeAny
+	c.gate.AllowPrivate = false
+	g := gate.New(c.gate)
+	defer g.Close()
+	g.Use(rules{})
+	u, err := normal(s.URL)
+	must(t, err)
+	g.Name(u)
+	sum, err := New(g, &c.handler, c.frontier, Options{Scope: ScopeAny, Depth: -1}).Run(context.Background(), []string{s.URL})
+	must(t, err)
+	if s.asked("/x") != 0 || sum.Fetched != 1 || sum.Refused.Crawl != 4 {
+		t.Errorf("requested: %v, summary %+v", s.requests(), sum)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	s := newSite(t)
+	shown := make(chan Progress, 1)
+	s.page("/", "/a")
+	s.handle("/a", func(http.ResponseWriter, *http.Request) { <-shown })
+	c := newCrawl(t)
+	c.o.Every = time.Millisecond
+	c.o.Progress = func(p Progress) {
+		if p.Fetched == 1 && p.Queued == 1 {
+			select {
+			case shown <- p:
+			default:
+			}
+		}
+	}
+	if sum := c.run(t, context.Background(), s.URL); sum.Fetched != 2 {
+		t.Errorf("summary %+v", sum)
+	}
+}
+
+func TestWrongUse(t *testing.T) {
+	f := newFrontier(t, FrontierOptions{})
+	g := gate.New(gate.Options{})
+	defer g.Close()
+	for _, c := range []struct {
+		o     Options
+		seeds []string
+	}{{Options{}, nil}, {Options{}, []string{"example"}}, {Options{Scope: "web"}, []string{"http://h/"}}} {
+		if _, err := New(g, &shelf{}, f, c.o).Run(context.Background(), c.seeds); err == nil {
+			t.Errorf("%+v was accepted", c)
+		}
+	}
+}

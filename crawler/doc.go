@@ -1,0 +1,21 @@
+// Package crawler visits pages: it owns the frontier, politeness between visits, and scope, and it alone knows Colly.
+//
+//	crawler.go   Crawler, Handler; visit is a page's life, top to bottom
+//	run.go       the beginning and the end of a run
+//	colly.go     one visit by a Colly collector, redirects included
+//	judge.go     from the hops of a visit to its outcome; retries
+//	scope.go     how far from its seeds a crawl goes
+//	normal.go    the normal form of an address
+//	report.go    Summary, Progress, Skip
+//	frontier.go  Frontier: what is queued and what became of the rest
+//	lease.go     Lease, Next, Done: taking an address and giving it back
+//	schedule.go  which host is due
+//	writer.go    the one writer, which groups changes into transactions
+//	disk.go      frontier.db: buckets and the bookkeeping of a transaction
+//	record.go    the form of its records
+//	check.go     whether they agree
+//
+// Everything is requested through the Gate, which decides; this package asks for no permission itself. An address is
+// leased, visited, received durably by the Handler and then acknowledged together with the links it led to. Until then it
+// stands in its queue on disk, so that a crash repeats a page and never loses one.
+package crawler

@@ -1,0 +1,361 @@
+package crawler
+
+import (
+	"errors"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// FrontierOptions configure a Frontier. Zero values take the default named.
+type FrontierOptions struct {
+	Delay    time.Duration    // between two requests to a host that asks for less
+	PerHost  int              // addresses of a host leased at once; 1
+	Backoff  time.Duration    // first pause of a host that does not answer, doubled each time; 1 s
+	Patience time.Duration    // how long Next waits for a host that is not due; 5 min
+	Working  int              // hosts held in memory; 1024
+	Now      func() time.Time // time.Now
+}
+
+// queueLength is how many changes may wait for the writer.
+const queueLength = 256
+
+// errClosed is what calls get after Close.
+var errClosed = errors.New("the frontier is closed")
+
+// Frontier is the list of addresses to be visited and of what became of those that were, in one file. It is keyed by
+// host: Next leases the first address of a host that is due, so that a slow host holds nobody up. A leased address stays
+// in its queue on disk until Done has been committed; a process that dies gives its leases back thereby. Done groups
+// its writes with those of others and does not wait for the disk. Memory is bounded: a working set of hosts with a few
+// addresses each. Safe for concurrent use.
+type Frontier struct {
+	name    string
+	o       FrontierOptions
+	now     func() time.Time
+	db      *bbolt.DB
+	changes chan *change
+	stopped chan struct{} // the writer has ended
+	wake    chan struct{} // one who waits in Next should look again
+
+	mu       sync.Mutex
+	err      error // the first failure of the disk; nothing works after it
+	closed   bool
+	senders  sync.WaitGroup
+	disk     counts           // as committed
+	pending  int              // changes handed to the writer and not committed
+	leases   int              // given and not given back
+	hosts    map[string]*host // the working set
+	due      dueHeap          // those of the working set that may have something to lease
+	inject   func() error     // tests: fails a transaction
+	unloaded bool             // there may be hosts on disk that are due and not in the working set
+	exact    bool             // hold back addresses whose depth may still turn out smaller
+}
+
+// Open opens or makes the frontier in the file name. One process owns it.
+func Open(name string, o FrontierOptions) (*Frontier, error) {
+	if o.PerHost <= 0 {
+		o.PerHost = 1
+	}
+	if o.Backoff <= 0 {
+		o.Backoff = time.Second
+	}
+	if o.Patience <= 0 {
+		o.Patience = 5 * time.Minute
+	}
+	if o.Working <= 0 {
+		o.Working = 1024
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	db, c, err := openDisk(name)
+	if err != nil {
+		return nil, err
+	}
+	f := &Frontier{
+		name: name, o: o, now: o.Now, db: db, disk: c,
+		changes: make(chan *change, queueLength), stopped: make(chan struct{}), wake: make(chan struct{}, 1),
+		hosts: map[string]*host{}, unloaded: true,
+	}
+	go f.write()
+	return f, nil
+}
+
+// Close commits what was handed in and closes the file. Leases not given back stay queued.
+func (f *Frontier) Close() error {
+	f.mu.Lock()
+	if f.closed {
+		f.mu.Unlock()
+		return nil
+	}
+	f.closed = true
+	f.mu.Unlock()
+	f.signal()
+	f.senders.Wait()
+	close(f.changes)
+	<-f.stopped
+	return errors.Join(f.fault(), f.db.Close())
+}
+
+// AddSeeds queues addresses named by the operator at depth 0, ahead of all links, and returns when that is durable.
+// Those already fetched stay so; refused, unreachable and failed ones are tried again. It returns the normal forms.
+func (f *Frontier) AddSeeds(seeds ...string) ([]string, error) {
+	c := &change{}
+	var urls []string
+	for _, s := range seeds {
+		u, err := Normal(s)
+		if err != nil {
+			return nil, err
+		}
+		urls = append(urls, u)
+		c.offers = append(c.offers, offer{url: u, seed: true, state: Queued})
+	}
+	if err := f.arouse(urls); err != nil {
+		return nil, err
+	}
+	return urls, f.wait(c)
+}
+
+// arouse makes hosts of the working set that did not answer due at once; the writer does so on disk.
+func (f *Frontier) arouse(seeds []string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range seeds {
+		name, err := hostName(s)
+		if err != nil {
+			return err
+		}
+		if h := f.hosts[name]; h != nil && h.failures > 0 {
+			h.failures, h.due = 0, time.Time{}
+			f.offerHost(h)
+		}
+	}
+	return nil
+}
+
+// AddLinks queues addresses that were found otherwise than as links of a page (a sitemap), at a depth. Those known
+// already are left as they are; it returns how many were not.
+func (f *Frontier) AddLinks(depth int, links ...string) (int, error) {
+	c := &change{}
+	for _, s := range links {
+		u, err := Normal(s)
+		if err != nil {
+			return 0, err
+		}
+		c.offers = append(c.offers, offer{url: u, depth: depth, state: Queued})
+	}
+	c.offers = f.fresh(c.offers)
+	err := f.wait(c)
+	return c.added, err
+}
+
+// Promote queues an address ahead of everything else of its host, whatever became of it before (P1 2.6.2: re-crawl).
+// Policy is asked when its turn comes (P08).
+func (f *Frontier) Promote(address string) error {
+	u, err := Normal(address)
+	if err != nil {
+		return err
+	}
+	return f.wait(&change{offers: []offer{{url: u, force: true, state: Queued}}})
+}
+
+// Revisit queues again, at their depth, the addresses beginning with prefix ("" for all) that are not queued and that
+// pick wants. It returns their number. pick is called by one goroutine and must not use the frontier.
+func (f *Frontier) Revisit(prefix string, pick func(Record) bool) (int, error) {
+	n := 0
+	for from := ""; ; {
+		c := &change{again: pick, prefix: prefix, from: from}
+		if err := f.wait(c); err != nil {
+			return n, err
+		}
+		n += c.added
+		if from = c.next; from == "" {
+			return n, nil
+		}
+	}
+}
+
+// Get tells what is known of an address in normal form.
+func (f *Frontier) Get(address string) (r Record, found bool, err error) {
+	err = f.view(func(tx *bbolt.Tx) error {
+		v := tx.Bucket(bKnown).Get([]byte(address))
+		if v == nil {
+			return nil
+		}
+		found = true
+		r, err = decodeRecord(address, v)
+		return err
+	})
+	return r, found, err
+}
+
+// Each calls fn for what is known of the addresses that begin with prefix, in order of address, until fn fails. The
+// frontier must not be closed meanwhile, and fn should be quick.
+func (f *Frontier) Each(prefix string, fn func(Record) error) error {
+	return f.view(func(tx *bbolt.Tx) error { return each(tx.Bucket(bKnown), prefix, "", fn) })
+}
+
+// Seeds returns the addresses named by the operator in this and earlier runs, in normal form.
+func (f *Frontier) Seeds() ([]string, error) {
+	var seeds []string
+	err := f.view(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bSeeds).ForEach(func(k, _ []byte) error {
+			seeds = append(seeds, string(k))
+			return nil
+		})
+	})
+	return seeds, err
+}
+
+// Counts is what the frontier holds, over all runs.
+type Counts struct {
+	Queued, Fetched, Refused, Unreachable, Failed, Outside, Deep int
+	Hosts                                                        int       // with something queued
+	Leased                                                       int       // of those queued
+	NextDue                                                      time.Time // when the next host of the working set is due; zero: none
+}
+
+// Counts is cheap: it reads no disk.
+func (f *Frontier) Counts() Counts {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c := Counts{Queued: f.disk[0], Fetched: f.disk[1], Refused: f.disk[2], Unreachable: f.disk[3], Failed: f.disk[4],
+		Outside: f.disk[5], Deep: f.disk[6], Hosts: f.disk[hostCount], Leased: f.leases}
+	if len(f.due) > 0 {
+		c.NextDue = f.due[0].due
+	}
+	return c
+}
+
+// Flush returns when everything handed in before is durable.
+func (f *Frontier) Flush() error { return f.wait(&change{}) }
+
+// wait hands c to the writer and waits for its commit.
+func (f *Frontier) wait(c *change) error {
+	c.done = make(chan error, 1)
+	if err := f.send(c); err != nil {
+		return err
+	}
+	return <-c.done
+}
+
+// send hands c to the writer. It waits while the writer is far behind.
+func (f *Frontier) send(c *change) error {
+	f.mu.Lock()
+	err := f.err
+	if f.closed {
+		err = errClosed
+	}
+	if err == nil {
+		f.pending++
+		f.senders.Add(1)
+	}
+	f.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	f.changes <- c
+	f.senders.Done()
+	return nil
+}
+
+// fresh drops the links that say nothing new, so that the writer need not look at them.
+func (f *Frontier) fresh(offers []offer) []offer {
+	kept := offers[:0]
+	err := f.view(func(tx *bbolt.Tx) error {
+		known := tx.Bucket(bKnown)
+		for _, o := range offers {
+			v := known.Get([]byte(o.url))
+			if v != nil {
+				state, depth, err := glance(v)
+				if err != nil {
+					return err
+				}
+				if !news(state, depth, &o) {
+					continue
+				}
+			}
+			kept = append(kept, o)
+		}
+		return nil
+	})
+	if err != nil {
+		return offers // the writer meets the same error and reports it
+	}
+	return kept
+}
+
+func (f *Frontier) fault() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// committed tells the schedule what the writer has made durable.
+func (f *Frontier) committed(group []*change, b *batch, err error) {
+	f.mu.Lock()
+	defer f.signal()
+	defer f.mu.Unlock()
+	f.pending -= len(group)
+	if err != nil {
+		f.err = err // once set, every later commit meets it
+		return
+	}
+	f.disk = b.counts
+	for _, c := range group {
+		if c.lease != nil {
+			delete(c.lease.host.taken, c.lease.URL)
+		}
+	}
+	for name, rec := range b.dirty {
+		h := f.hosts[name]
+		if h == nil {
+			f.unloaded = f.unloaded || rec.queued > 0
+			continue
+		}
+		least, moved := b.moved[name]
+		if n := len(h.items); rec.queued == 0 || moved && n > 0 && least < h.items[n-1].depth {
+			h.items = nil // gone, or something of a smaller depth has come: read again
+		}
+		h.dry = rec.queued == 0 || h.dry && !moved
+		f.offerHost(h)
+	}
+}
+
+// leased reports whether an address is leased, or given back and not yet committed.
+func (f *Frontier) leased(address string) bool {
+	name, err := hostName(address)
+	if err != nil {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	h := f.hosts[name]
+	if h == nil {
+		return false
+	}
+	_, ok := h.taken[address]
+	return ok
+}
+
+// hold makes the depth of an address exact within its host, at the price of waiting for pages under way: an address is
+// leased only when no page under way could still lead to it on a shorter path.
+func (f *Frontier) hold(exact bool) {
+	f.mu.Lock()
+	f.exact = exact
+	f.mu.Unlock()
+}
+
+// remember keeps a note on the crawl as a whole; recall gives it back, "" if there is none.
+func (f *Frontier) remember(key, value string) error {
+	return f.wait(&change{key: key, value: value})
+}
+
+func (f *Frontier) recall(key string) (value string, err error) {
+	err = f.view(func(tx *bbolt.Tx) error {
+		value = string(tx.Bucket(bMeta).Get([]byte(key)))
+		return nil
+	})
+	return value, err
+}

@@ -1,0 +1,106 @@
+package crawler
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/gate"
+)
+
+// maxTries is how often an address is visited that gives no answer, or one of 429 or 5xx, before it counts as failed.
+const maxTries = 4
+
+// maxRetryAfter bounds what a Retry-After can ask for.
+const maxRetryAfter = 24 * time.Hour
+
+// judge says how a visit ended, from its hops and its error. A visit that ended for lack of budget is not judged.
+func judge(l *Lease, hops []gate.Hop, err error, now time.Time, backoff time.Duration) End {
+	e := End{Asked: asked(l, hops)}
+	if len(hops) > 0 {
+		last := hops[len(hops)-1]
+		e.Status = last.Status
+		if last.URL != l.URL {
+			e.Final = last.URL
+		}
+	}
+	var refusal *gate.Refusal
+	switch {
+	case errors.As(err, &refusal) && refusal.Rule == "" && refusal.Decision.Reason == acap.Unavailable:
+		e.State, e.Why = Unreachable, refusal.Error()
+	case errors.As(err, &refusal):
+		e.State, e.Why = Refused, refusal.Error()
+	case errors.Is(err, errRedirects):
+		e.State, e.Why = Failed, plain(err).Error()
+	case err != nil:
+		e.Asked, e.Trouble = now, true // the time of the request is not known; this is later
+		var wrapped *url.Error         // says once more what the gate says
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err
+		}
+		e.State, e.Why = Failed, fmt.Sprintf("no answer: %v", err)
+	case again(e.Status):
+		last := hops[len(hops)-1]
+		e.Trouble = e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable
+		e.Rest = retryAfter(last.Header, now)
+		e.State, e.Why = Failed, fmt.Sprintf("%s answered with status %d", last.URL, e.Status)
+	default:
+		e.State = Fetched
+	}
+	if e.State == Failed && !errors.Is(err, errRedirects) {
+		if l.Tries+1 < maxTries {
+			e.State, e.Retry = Queued, later(e.Rest, now.Add(backoff<<l.Tries))
+		} else {
+			e.Why += fmt.Sprintf(" (%d times)", l.Tries+1)
+		}
+	}
+	return e
+}
+
+// plain takes off what http.Client puts around an error, which says the address once more.
+func plain(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// asked is the start of the last request to the host of the lease.
+func asked(l *Lease, hops []gate.Hop) (t time.Time) {
+	for _, h := range hops {
+		if host, err := hostName(h.URL); err == nil && l.host != nil && host == l.host.name {
+			t = later(t, h.Start)
+		}
+	}
+	return t
+}
+
+// again reports whether an answer says "not now".
+func again(status int) bool {
+	return status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
+}
+
+// retryAfter is the time that a Retry-After names (RFC 9110 10.2.3), zero if none.
+func retryAfter(h http.Header, now time.Time) time.Time {
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if v == "" {
+		return time.Time{}
+	}
+	t, err := http.ParseTime(v)
+	if seconds, serr := strconv.ParseUint(v, 10, 31); serr == nil {
+		t, err = now.Add(time.Duration(seconds)*time.Second), nil
+	}
+	if err != nil || t.Before(now) {
+		return time.Time{}
+	}
+	if most := now.Add(maxRetryAfter); t.After(most) {
+		return most
+	}
+	return t
+}

@@ -1,0 +1,131 @@
+package crawler
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/page"
+)
+
+// ledger is a Handler that writes the addresses received to a file, durably.
+type ledger struct {
+	mu sync.Mutex
+	f  *os.File
+}
+
+func (l *ledger) Receive(_ context.Context, p *page.Page) (Receipt, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, err := fmt.Fprintln(l.f, p.URL()); err != nil {
+		return Receipt{}, err
+	}
+	return Receipt{Links: p.Links(page.Cut{})}, l.f.Sync()
+}
+
+// crawlInto crawls site with frontier and ledger in dir.
+func crawlInto(dir, site string) (Summary, error) {
+	out, err := os.OpenFile(filepath.Join(dir, "received"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return Summary{}, err
+	}
+	defer out.Close()
+	f, err := Open(filepath.Join(dir, "frontier.db"), FrontierOptions{PerHost: 8})
+	if err != nil {
+		return Summary{}, err
+	}
+	defer f.Close()
+	if f.Counts().Queued > 0 {
+		if err := f.Check(); err != nil {
+			return Summary{}, err
+		}
+	}
+	g := gate.New(gate.Options{PerHost: 8, AllowPrivate: true})
+	defer g.Close()
+	g.Use(rules{})
+	return New(g, &ledger{f: out}, f, Options{Concurrency: 8, Depth: -1}).Run(context.Background(), []string{site})
+}
+
+// crawlUntilKilled is the program of the process that TestKill kills.
+func crawlUntilKilled(dir string) {
+	if _, err := crawlInto(dir, os.Getenv("CRAWL_SITE")); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func TestKill(t *testing.T) {
+	const pages, kills = 400, 3
+	s := newSite(t)
+	var mu sync.Mutex
+	served, killAt := 0, 0
+	var victim *os.Process
+	for i := range pages {
+		s.handle(fmt.Sprintf("/%d", i), func(w http.ResponseWriter, _ *http.Request) {
+			mu.Lock()
+			if served++; served == killAt {
+				_ = victim.Kill() // ended already: the test sees it
+			}
+			mu.Unlock()
+			w.Header().Set("Content-Type", "text/html")
+			for _, n := range []int{2*i + 1, 2*i + 2, i + 1, i * i % pages} {
+				if n < pages {
+					fmt.Fprintf(w, "<a href='/%d'>on</a>", n)
+				}
+			}
+		})
+	}
+	dir := t.TempDir()
+	for k := range kills {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "CRAWL_UNTIL_KILLED="+dir, "CRAWL_SITE="+s.URL+"/0")
+		cmd.Stderr = os.Stderr
+		mu.Lock()
+		must(t, cmd.Start())
+		victim, killAt = cmd.Process, served+60+17*k
+		mu.Unlock()
+		if err := cmd.Wait(); err == nil {
+			t.Fatal("the crawl ended before it was killed")
+		}
+		if cmd.ProcessState.Exited() {
+			t.Fatalf("the crawl failed: %s", cmd.ProcessState)
+		}
+	}
+	mu.Lock()
+	killAt = 0
+	mu.Unlock()
+	start := time.Now()
+	sum, err := crawlInto(dir, s.URL+"/0")
+	if err != nil || sum.Queued != 0 {
+		t.Fatalf("the last run: %+v, %v", sum, err)
+	}
+	times := map[string]int{}
+	f, err := os.Open(filepath.Join(dir, "received"))
+	must(t, err)
+	defer f.Close()
+	total := 0
+	for lines := bufio.NewScanner(f); lines.Scan(); total++ {
+		times[lines.Text()]++
+	}
+	for i := range pages {
+		if u := fmt.Sprintf("%s/%d", s.URL, i); times[u] == 0 {
+			t.Errorf("%s was lost", u)
+		}
+	}
+	if total > 2*pages {
+		t.Errorf("%d pages received of %d", total, pages)
+	}
+	fr := openFrontier(t, filepath.Join(dir, "frontier.db"), FrontierOptions{})
+	if c := fr.Counts(); c.Fetched != pages || c.Queued != 0 {
+		t.Errorf("counts %+v", c)
+	}
+	t.Logf("%d pages received for %d, the last run took %s", total, pages, time.Since(start))
+}

@@ -1,0 +1,159 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// What is asked of a host that does not answer.
+const (
+	maxBackoff = 5 * time.Minute
+	downAfter  = 8         // failures in a row after which it is left alone
+	downFor    = time.Hour // how long
+)
+
+// ErrIdle is returned by Next when nothing is left that is due within the patience of the frontier.
+var ErrIdle = errors.New("nothing is due")
+
+// Lease is the right to visit one address. It is given back with Done or Release, once.
+type Lease struct {
+	URL   string // in normal form
+	Depth int
+	Tries int           // visits that failed before
+	Met   bool          // the pause that the host asks for is known
+	Pause time.Duration // that pause, as far as it is known
+
+	host          *host
+	failures      int
+	before, after time.Time // when the host was due before and after this lease was given
+}
+
+// Next leases the first address of the next host that is due. It waits for one, and returns ErrIdle when there is none
+// left, or none that is due within the patience of the frontier and none leased that could lead to more.
+func (f *Frontier) Next(ctx context.Context) (*Lease, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			f.signal()
+			return nil, err
+		}
+		f.mu.Lock()
+		l, pause, err := f.pick(f.now())
+		f.mu.Unlock()
+		if l != nil || err != nil {
+			f.signal() // there may be more for another
+			return l, err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-f.wake:
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+		timer.Stop()
+	}
+}
+
+// signal makes one who waits in Next look again.
+func (f *Frontier) signal() {
+	select {
+	case f.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Release gives a lease back as if it had not been taken.
+func (f *Frontier) Release(l *Lease) {
+	f.mu.Lock()
+	f.giveBack(l)
+	delete(l.host.taken, l.URL)
+	l.host.dry = false
+	f.offerHost(l.host)
+	f.mu.Unlock()
+	f.signal()
+}
+
+// Postpone gives a lease back as if it had not been taken, after something else was asked of its host (robots.txt):
+// the host asks for pauses of delay, and the next begins at asked.
+func (f *Frontier) Postpone(l *Lease, asked time.Time, delay time.Duration) error {
+	h := l.host
+	f.mu.Lock()
+	f.giveBack(l)
+	delete(h.taken, l.URL)
+	h.dry = false
+	h.asks, h.met = delay, true
+	h.due = later(h.due, asked.Add(f.gap(h)))
+	c := &change{touches: []touch{h.touch()}}
+	f.offerHost(h)
+	f.mu.Unlock()
+	err := f.send(c)
+	f.signal()
+	return err
+}
+
+// End is how a visit ended.
+type End struct {
+	State  State     // Queued: to be tried again, not before Retry
+	Status int       // HTTP status of the last answer, 0 without one
+	Why    string    // the sentence that decided, for all but Fetched
+	Final  string    // where redirects led, in normal form; "" for the address itself
+	Retry  time.Time // for Queued
+
+	Asked   time.Time     // start of the last request to the host of the lease, zero: none was made
+	Delay   time.Duration // the pause that the host asks for
+	Trouble bool          // the host does not answer, or asks to be left alone
+	Rest    time.Time     // until when, if it says so
+
+	offers []offer
+	report func(Record)
+}
+
+// Done gives a lease back with the outcome of its visit and the links found. It does not wait for the disk: a crash
+// before the commit repeats the visit. An error means that the frontier cannot be used any more.
+func (f *Frontier) Done(l *Lease, e End) error {
+	h := l.host
+	f.mu.Lock()
+	f.giveBack(l)
+	h.asks, h.met = e.Delay, true
+	if !e.Asked.IsZero() {
+		h.due = later(h.due, e.Asked.Add(f.gap(h)))
+		h.failures = 0
+	}
+	if e.Trouble {
+		h.failures = l.failures + 1
+		h.due = later(h.due, later(e.Rest, f.now().Add(f.backoff(h.failures))))
+	}
+	c := &change{lease: l, end: e, offers: e.offers, report: e.report, touches: []touch{h.touch()}}
+	f.offerHost(h)
+	f.mu.Unlock()
+	err := f.send(c)
+	f.signal()
+	return err
+}
+
+// gap is the pause between the starts of two requests to h.
+func (f *Frontier) gap(h *host) time.Duration { return max(h.asks, f.o.Delay) }
+
+// backoff is the pause of a host after failures in a row.
+func (f *Frontier) backoff(failures int) time.Duration {
+	if failures >= downAfter {
+		return downFor
+	}
+	return min(f.o.Backoff<<(failures-1), maxBackoff)
+}
+
+// giveBack ends a lease in the schedule; if nothing was asked of the host since, it is due as it was before.
+func (f *Frontier) giveBack(l *Lease) {
+	l.host.busy--
+	f.leases--
+	if l.host.due.Equal(l.after) {
+		l.host.due = l.before
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,112 @@
+package crawler
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestNormal(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"HTTP://Example.COM:80", "http://example.com/"},
+		{"https://example.com:443/a#frag", "https://example.com/a"},
+		{"https://example.com:80/", "https://example.com:80/"},
+		{"http://h:0080/x", "http://h/x"},
+		{"http://h:/x", "http://h/x"},
+		{"http://h?b=2&a=1", "http://h/?b=2&a=1"},
+		{"http://h/?", "http://h/?"},
+		{"http://h/a/./b/../c", "http://h/a/c"},
+		{"http://h/a/..", "http://h/"},
+		{"http://h/a/.", "http://h/a/"},
+		{"http://h/../../x", "http://h/x"},
+		{"http://h/%2e%2E/x", "http://h/x"},
+		{"http://h//a//b", "http://h//a//b"},
+		{"http://h/.well-known/x", "http://h/.well-known/x"},
+		{"http://h/%7Ejoe/%41", "http://h/~joe/A"},
+		{"http://h/a%2fb%3fc", "http://h/a%2Fb%3Fc"},
+		{"http://h/a%2Fb?x=%2f%7e", "http://h/a%2Fb?x=%2F~"},
+		{"http://h/?a+b&c=%2b", "http://h/?a+b&c=%2B"},
+		{"http://h/ä?ö", "http://h/%C3%A4?%C3%B6"},
+		{"http://h/100%", "http://h/100%25"},
+		{"http://h/%zz", "http://h/%25zz"},
+		{"http://h/a b\"<>", "http://h/a%20b%22%3C%3E"},
+		{"http://h/a[1]*$;=,'()", "http://h/a[1]*$;=,'()"},
+		{"http://Bücher.example/", "http://xn--bcher-kva.example/"},
+		{"http://a_b.example/", "http://a_b.example/"},
+		{"http://user:secret@h/x", "http://h/x"},
+		{"http://[::1]:8080/x", "http://[::1]:8080/x"},
+		{"http://2130706433/", "http://2130706433/"},
+		{"http://0x7f.1/", "http://0x7f.1/"},
+		{" http://h/x\n", "http://h/x"},
+	} {
+		got, err := Normal(c.in)
+		if err != nil || got != c.want {
+			t.Errorf("Normal(%q) = %q, %v; want %q", c.in, got, err, c.want)
+		}
+	}
+	for _, in := range []string{"", "/x", "example.com", "ftp://h/x", "mailto:a@b", "javascript:void(0)", "http:///x",
+		"http:x", "http://h:99999/", "http://h:x/", "http://" + strings.Repeat("a", maxURL), "//h/x", "http://a\x00b/"} {
+		if got, err := Normal(in); err == nil {
+			t.Errorf("Normal(%q) = %q; want an error", in, got)
+		}
+	}
+}
+
+func FuzzNormal(f *testing.F) {
+	for _, s := range []string{"http://h/a/../%2e/b?c%zz#d", "HTTPS://Ü:443//./..", "http://[::1%25eth0]/", "http://h/%"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, in string) {
+		once, err := Normal(in)
+		if err != nil {
+			return
+		}
+		twice, err := Normal(once)
+		if err != nil && len(once) <= maxURL || err == nil && twice != once {
+			t.Fatalf("Normal(%q) = %q, of which the normal form is %q, %v", in, once, twice, err)
+		}
+		u, err := url.Parse(once)
+		if err != nil || u.String() != once || u.Hostname() == "" || u.User != nil || strings.Contains(once, "#") {
+			t.Fatalf("Normal(%q) = %q: %v", in, once, err)
+		}
+		if _, err := hostName(once); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestScope(t *testing.T) {
+	seeds := []string{"http://www.example.co.uk:8080/docs/index.html", "http://127.0.0.1:99/x"}
+	for _, c := range []struct {
+		address string
+		in      string // scopes that hold it
+	}{
+		{"https://www.example.co.uk/docs/a", "host domain prefix any"},
+		{"http://www.example.co.uk/other", "host domain any"},
+		{"http://www.example.co.uk/docsother", "host domain any"},
+		{"http://example.co.uk/docs/", "domain any"},
+		{"http://other.co.uk/docs/", "any"},
+		{"http://127.0.0.1/y", "host domain prefix any"},
+		{"http://128.0.0.1/", "any"},
+		{"http://2130706433/", "any"},
+		{"http://[::ffff:127.0.0.1]/", "any"},
+		{"http://x.127.0.0.1/", "any"},
+	} {
+		u, err := normal(c.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []Scope{ScopeHost, ScopeDomain, ScopePrefix, ScopeAny} {
+			a, err := newArea(s, seeds)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := strings.Contains(c.in, string(s)); a.holds(u) != want {
+				t.Errorf("scope %s holds %s: %t", s, c.address, !want)
+			}
+		}
+	}
+	if _, err := newArea("web", nil); err == nil {
+		t.Error("an unknown scope was accepted")
+	}
+}

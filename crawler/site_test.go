@@ -1,0 +1,176 @@
+package crawler
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/page"
+)
+
+// site is a web site on loopback that notes every request.
+type site struct {
+	*httptest.Server
+	mu    sync.Mutex
+	pages map[string]http.HandlerFunc // by path
+	log   []string                    // addresses without scheme and host, as sent
+	times []time.Time
+}
+
+func newSite(t testing.TB) *site {
+	s := &site{pages: map[string]http.HandlerFunc{}}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.log = append(s.log, r.RequestURI)
+	s.times = append(s.times, time.Now())
+	h := s.pages[r.URL.Path]
+	s.mu.Unlock()
+	if h == nil {
+		http.NotFound(w, r)
+		return
+	}
+	h(w, r)
+}
+
+// page answers path with a page that links to others.
+func (s *site) page(path string, links ...string) {
+	var b strings.Builder
+	for _, l := range links {
+		fmt.Fprintf(&b, "<p><a href=%q>on</a>", l)
+	}
+	s.handle(path, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, "<html><body>", b.String())
+	})
+}
+
+func (s *site) redirect(path, to string) {
+	s.handle(path, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Location", to)
+		w.WriteHeader(http.StatusFound)
+	})
+}
+
+func (s *site) handle(path string, h http.HandlerFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pages[path] = h
+}
+
+func (s *site) requests() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.log...)
+}
+
+// asked tells how often an address was requested.
+func (s *site) asked(path string) (n int) {
+	for _, r := range s.requests() {
+		if r == path {
+			n++
+		}
+	}
+	return n
+}
+
+// rules are the policies of the test's sites: one robots.txt for all, and hosts whose robots.txt cannot be read.
+type rules struct {
+	text string
+	down string
+}
+
+func (r rules) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
+	robots := u.Scheme + "://" + u.Host + "/robots.txt"
+	if r.down != "" && strings.Contains(u.Host, r.down) {
+		return acap.Unreachable(robots, "HTTP status 503"), nil
+	}
+	return acap.Parse(robots, []byte(r.text)).Policy(acap.Crawler{Names: []string{"acapcrawl"}}), nil
+}
+
+func (r rules) pause(ctx context.Context, u *url.URL) (time.Duration, error) {
+	p, err := r.Policy(ctx, u)
+	return p.CrawlDelay(), err
+}
+
+// shelf is a Handler that keeps what it receives.
+type shelf struct {
+	mu      sync.Mutex
+	pages   map[string]*page.Page
+	times   map[string]int
+	receive func(*page.Page) (Receipt, error) // nil: store, and follow all links
+}
+
+func (s *shelf) Receive(_ context.Context, p *page.Page) (Receipt, error) {
+	s.mu.Lock()
+	if s.pages == nil {
+		s.pages, s.times = map[string]*page.Page{}, map[string]int{}
+	}
+	s.pages[p.URL().String()] = p
+	s.times[p.URL().String()]++
+	s.mu.Unlock()
+	if s.receive != nil {
+		return s.receive(p)
+	}
+	return Receipt{Links: p.Links(page.Cut{}), Stored: true, Indexed: p.HTML()}, nil
+}
+
+// crawl is a run as the test wants it.
+type crawl struct {
+	frontier *Frontier
+	rules    rules
+	gate     gate.Options
+	handler  shelf
+	o        Options
+	skips    map[string]Skip
+}
+
+func newCrawl(t testing.TB) *crawl {
+	f := newFrontier(t, FrontierOptions{PerHost: 4, Backoff: 10 * time.Millisecond})
+	return &crawl{frontier: f, gate: gate.Options{PerHost: 8, AllowPrivate: true}, o: Options{Concurrency: 4, Depth: -1}}
+}
+
+func (c *crawl) run(t testing.TB, ctx context.Context, seeds ...string) Summary {
+	t.Helper()
+	g := gate.New(c.gate)
+	defer g.Close()
+	g.Use(c.rules)
+	c.skips = map[string]Skip{}
+	c.o.Pause = c.rules.pause
+	c.o.MaxPages = c.gate.MaxPages
+	c.o.Skipped = func(s Skip) {
+		if _, ok := c.skips[s.URL]; ok {
+			t.Errorf("%s was reported twice", s.URL)
+		}
+		c.skips[s.URL] = s
+	}
+	s, err := New(g, &c.handler, c.frontier, c.o).Run(ctx, seeds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.frontier.Check(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (c *crawl) state(t testing.TB, address string) State {
+	t.Helper()
+	r, _, err := c.frontier.Get(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.State
+}

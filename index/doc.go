@@ -1,0 +1,21 @@
+// Package index makes the permitted text of pages searchable and forgets it again.
+//
+// Only a few words: a Document is what may be found of one page; a Hit names one by its URL. The index holds terms and
+// no text, and no title: what a reader sees of a hit is cut elsewhere, from what may be presented. Where a page may not be
+// preserved its terms are kept without their positions, so that the text cannot be put together again from them.
+//
+// Every language has a title field and a body field of its own, filled by its own analyser; pages of other languages, or of
+// none, go to the fields of the plain analyser. A query is tried in all fields in use. Scripts that are written without
+// blanks (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) are cut into pairs of characters in every field, and a run
+// of a query must be found as it stands, character beside character.
+//
+//   - index.go: opening, closing, putting and deleting
+//   - document.go: documents as fields
+//   - language.go: the analysers
+//   - token.go: how text is cut into tokens, and folding
+//   - query.go: the language of queries
+//   - search.go: queries against fields
+//   - upkeep.go: compaction and verification
+//
+// An Index is safe for concurrent use; one process at a time may have it open.
+package index

@@ -1,0 +1,97 @@
+package index
+
+import (
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/blevesearch/bleve/v2/document"
+	bleveindex "github.com/blevesearch/bleve_index_api"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Document is what may be found of one page. Title and Text hold what may be indexed and nothing else.
+type Document struct {
+	URL      string // names the document
+	Title    string // its words count more; Text need not repeat it
+	Text     string
+	Language string // a language tag; "" if unknown
+	Host     string // host[:port], as site: asks for it; taken from URL if empty
+	Fetched  time.Time
+
+	// Positions keeps the order of the words, so that phrases can be found. Without it a document is found by single
+	// words, and by a run of dense script if it holds all its pairs.
+	Positions bool
+}
+
+// document maps d to fields. Nothing is stored but the URL.
+func (ix *Index) document(d Document) *document.Document {
+	doc := document.NewDocument(d.URL)
+	words := bleveindex.IndexField
+	if d.Positions {
+		words |= bleveindex.IncludeTermVectors
+	}
+	code := analyserFor(d.Language)
+	for _, f := range []struct {
+		field
+		text string
+	}{{field{title: true, language: code, bare: !d.Positions}, d.Title}, {field{language: code, bare: !d.Positions}, d.Text}} {
+		if f.text != "" {
+			text := norm.NFKC.Bytes([]byte(f.text))
+			doc.AddField(document.NewTextFieldCustom(f.name(), nil, text, words, ix.analysers[code]))
+		}
+	}
+	host := d.Host
+	if host == "" {
+		if u, err := url.Parse(d.URL); err == nil {
+			host = u.Host
+		}
+	}
+	labels := func(name string, values ...string) {
+		for i, v := range values {
+			doc.AddField(document.NewTextFieldCustom(name, []uint64{uint64(i)}, []byte(v), bleveindex.IndexField|bleveindex.SkipFreqNorm, nil))
+		}
+	}
+	labels(hostField, hostsAbove(host)...)
+	if tag := primary(d.Language); tag != "" {
+		labels(languageField, tag)
+	}
+	if !d.Fetched.IsZero() {
+		labels(dayField, d.Fetched.UTC().Format(time.DateOnly))
+	}
+	return doc
+}
+
+// field names one of the fields that hold words.
+type field struct {
+	title    bool
+	language string // of its analyser
+	bare     bool   // without positions
+}
+
+// The fields that hold one label each, or a few.
+const (
+	hostField     = "host"
+	languageField = "language"
+	dayField      = "day"
+)
+
+func (f field) name() string {
+	name := "body/" + f.language
+	if f.title {
+		name = "title/" + f.language
+	}
+	if f.bare {
+		name += "/bare"
+	}
+	return name
+}
+
+// fieldNamed reads what name has written.
+func fieldNamed(name string) (f field, ok bool) {
+	parts := strings.Split(name, "/")
+	if len(parts) < 2 {
+		return field{}, false
+	}
+	return field{title: parts[0] == "title", language: parts[1], bare: len(parts) == 3}, true
+}

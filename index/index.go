@@ -1,0 +1,340 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"syscall"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/analysis"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	"github.com/blevesearch/bleve/v2/mapping"
+	bleveindex "github.com/blevesearch/bleve_index_api"
+)
+
+// What can be wrong with an index as a whole, to be found with errors.Is.
+var (
+	ErrLocked  = errors.New("in use by another process")
+	ErrCorrupt = errors.New("damaged or not an index")
+	ErrClosed  = errors.New("the index is closed")
+)
+
+const (
+	lockWait   = "1s"     // a process that is just ending has let go by then
+	batchDocs  = 500      // documents that go into one batch at most
+	batchBytes = 16 << 20 // bytes of text that go into one batch at most, unless a single document has more
+	metaFile   = "index_meta.json"
+)
+
+// Index is an open index directory.
+type Index struct {
+	dir       string
+	analysers map[string]analysis.Analyzer
+
+	mu   sync.RWMutex // held for reading by whoever uses held
+	held bleve.Index  // nil when closed
+}
+
+// Open opens the index in dir and makes a new one if dir is missing or empty. It waits for a second at most for another
+// process to let go. The errors wrap ErrLocked and ErrCorrupt; others speak of the file system. A damaged index is left
+// as it is.
+func Open(dir string) (ix *Index, err error) {
+	defer guard(dir, &err)()
+	all, err := analysers()
+	if err != nil {
+		return nil, err
+	}
+	ix = &Index{dir: dir, analysers: all}
+	entries, err := os.ReadDir(dir)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("index %s cannot be opened: %w", dir, err)
+	case len(entries) == 0:
+		if err := create(dir); err != nil {
+			return nil, fmt.Errorf("index %s cannot be created: %w", dir, err)
+		}
+	default:
+		if err := probe(dir); err != nil {
+			return nil, failure(dir, err)
+		}
+	}
+	ix.held, err = open(dir, false)
+	if err != nil {
+		return nil, failure(dir, err)
+	}
+	if left, err := ix.Has(filler); err != nil || left { // by a compaction that was broken off
+		if err := errors.Join(err, ix.Delete(filler)); err != nil {
+			return nil, errors.Join(err, ix.Close())
+		}
+	}
+	return ix, nil
+}
+
+// create makes the index beside dir and moves it there whole: a crash leaves no half of one.
+func create(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return err
+	}
+	beside := filepath.Clean(dir) + ".new"
+	if err := os.RemoveAll(beside); err != nil {
+		return err
+	}
+	// Documents bring their own analysers: the mapping maps nothing.
+	static := mapping.NewIndexMapping()
+	static.DefaultMapping = mapping.NewDocumentDisabledMapping()
+	static.IndexDynamic, static.StoreDynamic, static.DocValuesDynamic = false, false, false
+	made, err := bleve.NewUsing(beside, static, scorch.Name, scorch.Name, map[string]any{"bolt_timeout": lockWait})
+	if err != nil {
+		return err
+	}
+	if err := made.Close(); err != nil {
+		return err
+	}
+	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Rename(beside, dir)
+}
+
+// probe reads the index without writing. It sees what opening for writing would hide: that falls back to an older state
+// where a segment cannot be read, and removes the files of the newer one.
+func probe(dir string) (err error) {
+	for _, name := range []string{metaFile, filepath.Join("store", "root.bolt")} {
+		switch info, err := os.Stat(filepath.Join(dir, name)); {
+		case errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("%w: %s is missing", ErrCorrupt, name)
+		case err == nil && info.Size() == 0:
+			return fmt.Errorf("%w: %s is empty", ErrCorrupt, name)
+		}
+	}
+	held, err := open(dir, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, held.Close()) }()
+	inner, err := held.Advanced()
+	if err != nil {
+		return err
+	}
+	store, ok := inner.(*scorch.Scorch)
+	if !ok {
+		return fmt.Errorf("an index of another kind, %T", inner)
+	}
+	epochs, err := store.RootBoltSnapshotEpochs()
+	if err != nil || len(epochs) == 0 {
+		return errors.Join(errors.New("no state of the index can be read"), err)
+	}
+	newest, err := store.LoadSnapshot(epochs[0])
+	if err != nil {
+		return err
+	}
+	return newest.Close()
+}
+
+func open(dir string, readOnly bool) (bleve.Index, error) {
+	return bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockWait, "read_only": readOnly})
+}
+
+// failure types what bleve says about a directory that it cannot open.
+func failure(dir string, err error) error {
+	var system syscall.Errno
+	switch {
+	case err.Error() == "timeout": // of bolt, waiting for its lock
+		return fmt.Errorf("index %s: %w; stop it, or use another data directory", dir, ErrLocked)
+	case errors.As(err, &system):
+		return fmt.Errorf("index %s cannot be opened: %w", dir, err)
+	case errors.Is(err, ErrCorrupt):
+		return fmt.Errorf("index %s: %w; move it away and build it again", dir, err)
+	}
+	return fmt.Errorf("index %s: %w (%v); move it away and build it again", dir, ErrCorrupt, err)
+}
+
+// guard turns a panic over damaged files into an error: defer guard(dir, &err)(). A file that is shorter than what refers
+// to it shows as a fault of memory.
+func guard(dir string, err *error) func() {
+	faults := debug.SetPanicOnFault(true)
+	return func() {
+		debug.SetPanicOnFault(faults)
+		if r := recover(); r != nil {
+			*err = failure(dir, fmt.Errorf("%v", r))
+		}
+	}
+}
+
+// use holds the index open until release is called.
+func (ix *Index) use() (held bleve.Index, release func(), err error) {
+	ix.mu.RLock()
+	if ix.held == nil {
+		ix.mu.RUnlock()
+		return nil, nil, ErrClosed
+	}
+	return ix.held, ix.mu.RUnlock, nil
+}
+
+// reader gives a view of the index as it is now, to be closed after use.
+func reader(held bleve.Index) (bleveindex.IndexReader, error) {
+	inner, err := held.Advanced()
+	if err != nil {
+		return nil, err
+	}
+	return inner.Reader()
+}
+
+// Close closes the index; a second Close does nothing. It waits for calls under way.
+func (ix *Index) Close() error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if ix.held == nil {
+		return nil
+	}
+	held := ix.held
+	ix.held = nil
+	return held.Close()
+}
+
+// Put writes docs, each in place of what was held under its URL; of several with one URL the last counts. When it returns
+// nil they are on disk. On an error some of docs may be written: put them all again.
+func (ix *Index) Put(docs ...Document) (err error) {
+	defer guard(ix.dir, &err)()
+	held, release, err := ix.use()
+	if err != nil {
+		return err
+	}
+	defer release()
+	for len(docs) > 0 {
+		batch, bytes, n := held.NewBatch(), 0, 0
+		for ; n < len(docs) && n < batchDocs && (n == 0 || bytes+len(docs[n].Text) <= batchBytes); n++ {
+			if docs[n].URL == "" {
+				return errors.New("index: a document without URL cannot be kept")
+			}
+			if err := batch.IndexAdvanced(ix.document(docs[n])); err != nil {
+				return fmt.Errorf("index: %s cannot be analysed: %w", docs[n].URL, err)
+			}
+			bytes += len(docs[n].Text)
+		}
+		if err := held.Batch(batch); err != nil {
+			return fmt.Errorf("index %s cannot be written: %w", ix.dir, err)
+		}
+		docs = docs[n:]
+	}
+	return nil
+}
+
+// Delete forgets documents; URLs that are not held are no error. What they held cannot be found when it returns, and is gone
+// from the files after Compact.
+func (ix *Index) Delete(urls ...string) (err error) {
+	defer guard(ix.dir, &err)()
+	held, release, err := ix.use()
+	if err != nil {
+		return err
+	}
+	defer release()
+	for len(urls) > 0 {
+		n := min(len(urls), batchDocs)
+		batch := held.NewBatch()
+		for _, u := range urls[:n] {
+			batch.Delete(u)
+		}
+		if err := held.Batch(batch); err != nil {
+			return fmt.Errorf("index %s cannot be written: %w", ix.dir, err)
+		}
+		urls = urls[n:]
+	}
+	return nil
+}
+
+// Has tells whether a document is held under url.
+func (ix *Index) Has(url string) (found bool, err error) {
+	defer guard(ix.dir, &err)()
+	held, release, err := ix.use()
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	view, err := reader(held)
+	if err != nil {
+		return false, err
+	}
+	defer view.Close()
+	ids, err := view.DocIDReaderOnly([]string{url})
+	if err != nil {
+		return false, err
+	}
+	defer ids.Close()
+	id, err := ids.Next()
+	return id != nil, err
+}
+
+// Count is the number of documents held.
+func (ix *Index) Count() (n uint64, err error) {
+	defer guard(ix.dir, &err)()
+	held, release, err := ix.use()
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	return held.DocCount()
+}
+
+// URLs goes through the documents held when it is called, in no order that means anything. An error ends it. The index may
+// be written meanwhile.
+func (ix *Index) URLs() iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		view, ids, err := ix.all()
+		if err != nil {
+			yield("", err)
+			return
+		}
+		defer view.Close()
+		defer ids.Close()
+		for {
+			u, err := nextURL(ix.dir, view, ids)
+			if err != nil {
+				yield("", err)
+				return
+			}
+			if u == filler {
+				continue
+			}
+			if u == "" || !yield(u, nil) {
+				return
+			}
+		}
+	}
+}
+
+// all opens a view of every document. The view stays good when the index is closed.
+func (ix *Index) all() (view bleveindex.IndexReader, ids bleveindex.DocIDReader, err error) {
+	defer guard(ix.dir, &err)()
+	held, release, err := ix.use()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer release()
+	view, err = reader(held)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids, err = view.DocIDReaderAll()
+	if err != nil {
+		view.Close()
+		return nil, nil, err
+	}
+	return view, ids, nil
+}
+
+// nextURL is empty at the end.
+func nextURL(dir string, view bleveindex.IndexReader, ids bleveindex.DocIDReader) (u string, err error) {
+	defer guard(dir, &err)()
+	id, err := ids.Next()
+	if err != nil || id == nil {
+		return "", err
+	}
+	return view.ExternalID(id)
+}

@@ -1,0 +1,591 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // the library starts workers of its own when it is loaded
+}
+
+// fresh opens a new index and closes it, and what it leads to, after the test.
+func fresh(t testing.TB) *Index {
+	t.Helper()
+	ix, err := Open(filepath.Join(t.TempDir(), "index"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { ix.Close() })
+	return ix
+}
+
+func put(t testing.TB, ix *Index, docs ...Document) {
+	t.Helper()
+	if err := ix.Put(docs...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// search gives the URLs found, in order.
+func search(t testing.TB, ix *Index, query string) []string {
+	t.Helper()
+	hits, total, err := ix.Search(context.Background(), query, 0, 100)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	if int(total) != len(hits) {
+		t.Errorf("%s: %d hits of %d", query, len(hits), total)
+	}
+	urls := []string{}
+	for _, h := range hits {
+		urls = append(urls, h.URL)
+	}
+	return urls
+}
+
+// expect compares what is found, in any order, with names, which are joined to URLs.
+func expect(t testing.TB, ix *Index, query string, names ...string) {
+	t.Helper()
+	got := search(t, ix, query)
+	slices.Sort(got)
+	want := []string{}
+	for _, n := range names {
+		want = append(want, at(n))
+	}
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: found %v, want %v", query, got, want)
+	}
+}
+
+func at(name string) string { return "http://news.example/" + name }
+
+// shelf holds one page in each of several languages, with and without positions.
+func shelf() []Document {
+	doc := func(name, language, title, text string) Document {
+		return Document{URL: at(name), Title: title, Text: text, Language: language, Positions: true,
+			Fetched: time.Date(2026, 3, 14, 12, 0, 0, 0, time.UTC)}
+	}
+	docs := []Document{
+		doc("en", "en-GB", "Harbour report", "The fishermen's boats were running before the wind, and who knows what they caught. Naïve visitors took selfies near example.com's billboard."),
+		doc("de", "de", "Alte Häuser", "Die Straßen der Altstadt wurden gesperrt, weil die Dächer der Häuser nach dem Sturm geprüft werden mußten."),
+		doc("fr", "fr", "Le marché", "L’épicerie du quartier vend des fromages régionaux ; les élèves du lycée y achètent leurs goûters."),
+		doc("ja", "ja", "図書館のお知らせ", "市立図書館は来月から開館時間を延長します。東京タワーまでバスで行けます。猫が窓辺で眠っている。"),
+		doc("zh", "zh-Hans", "博物馆", "市博物馆展出了一幅古老的地图。参观者可以免费进入，但是必须提前预约。"),
+		doc("ar", "ar", "ميناء المدينة", "وصلت السفينة الكبيرة إلى الميناء القديم، واستقبلها أهالي المدينة بالزهور."),
+		doc("ru", "ru", "Старая библиотека", "В городской библиотеке открылась выставка редких книг. Посетители рассматривали рукописи учёных."),
+		doc("ko", "ko", "도서관", "시립 도서관에서 새로운 책을 빌릴 수 있습니다."),
+		doc("th", "th", "ห้องสมุด", "ห้องสมุดประชาชนเปิดทุกวันยกเว้นวันจันทร์"),
+		doc("none", "", "Codex", "quidam homines libros antiquos colligunt"),
+	}
+	for _, d := range docs[:7] {
+		d.URL, d.Positions = d.URL+"-bare", false
+		docs = append(docs, d)
+	}
+	return docs
+}
+
+func TestLanguages(t *testing.T) {
+	ix := fresh(t)
+	put(t, ix, shelf()...)
+	for _, c := range []struct {
+		query string
+		names []string
+	}{
+		// whole sentences, as they stand
+		{"The fishermen's boats were running before the wind, and who knows what they caught.", []string{"en", "en-bare"}},
+		{"Die Straßen der Altstadt wurden gesperrt, weil die Dächer der Häuser nach dem Sturm geprüft werden mußten.", []string{"de", "de-bare"}},
+		{"L’épicerie du quartier vend des fromages régionaux", []string{"fr", "fr-bare"}},
+		{"市立図書館は来月から開館時間を延長します。", []string{"ja", "ja-bare"}},
+		{"市博物馆展出了一幅古老的地图。", []string{"zh", "zh-bare"}},
+		{"وصلت السفينة الكبيرة إلى الميناء القديم، واستقبلها أهالي المدينة بالزهور.", []string{"ar", "ar-bare"}},
+		{"В городской библиотеке открылась выставка редких книг.", []string{"ru", "ru-bare"}},
+		// words, in other forms
+		{"fisherman boat", []string{}}, // an irregular plural
+		{"boat run caught", []string{"en", "en-bare"}},
+		{"Haus Dach", []string{"de", "de-bare"}},
+		{"strasse", []string{"de", "de-bare"}},
+		{"HÄUSER", []string{"de", "de-bare"}},
+		{"hauser", []string{"de", "de-bare"}},
+		{"epicerie regional fromage", []string{"fr", "fr-bare"}},
+		{"eleve", []string{"fr", "fr-bare"}},
+		{"naive", []string{"en", "en-bare"}},
+		{"السفن", []string{}},
+		{"سفينة", []string{"ar", "ar-bare"}},
+		{"مدينة ميناء", []string{"ar", "ar-bare"}},
+		{"библиотека", []string{"ru", "ru-bare"}},
+		{"книга выставки", []string{"ru", "ru-bare"}},
+		{"ученых", []string{"ru", "ru-bare"}},
+		// pieces of unspaced text
+		{"図書館", []string{"ja", "ja-bare"}},
+		{"開館時間", []string{"ja", "ja-bare"}},
+		{"東京タワー", []string{"ja", "ja-bare"}},
+		{"ﾀﾜｰ", []string{"ja", "ja-bare"}}, // half width
+		{"猫", []string{"ja", "ja-bare"}},   // one character within a run
+		{"館", []string{"ja", "ja-bare"}},
+		{"地图", []string{"zh", "zh-bare"}},
+		{"图", []string{"zh", "zh-bare"}},
+		{"도서관", []string{"ko"}},
+		{"ประชาชน", []string{"th"}},
+		// no language
+		{"homines antiquos", []string{"none"}},
+		{"example", []string{"en", "en-bare"}},
+		{"example.com", []string{"en", "en-bare"}},
+	} {
+		expect(t, ix, c.query, c.names...)
+	}
+}
+
+func TestARunMatchesAsItStands(t *testing.T) {
+	ix := fresh(t)
+	put(t, ix,
+		Document{URL: at("apart"), Text: "京都へ行く。東の京は遠い。館と図書", Language: "ja", Positions: true},
+		Document{URL: at("together"), Text: "東京都の図書館", Language: "ja", Positions: true},
+		Document{URL: at("broken"), Text: "東京、京都", Language: "ja", Positions: true},
+		Document{URL: at("mixed"), Text: "第3章 2020東京大会", Language: "ja", Positions: true},
+	)
+	expect(t, ix, "東京都", "together") // not 東京 and 京都
+	expect(t, ix, "図書館", "together")
+	expect(t, ix, "東京", "together", "broken", "mixed")
+	expect(t, ix, "京都", "apart", "together", "broken")
+	expect(t, ix, "2020東京", "mixed")
+	expect(t, ix, "第3章", "mixed")
+	expect(t, ix, "第4章")
+	expect(t, ix, `"東京都の図書"`, "together")
+}
+
+func TestPhrases(t *testing.T) {
+	ix := fresh(t)
+	put(t, ix,
+		Document{URL: at("hamlet"), Text: "To be, or not to be: that is the question.", Language: "en", Positions: true},
+		Document{URL: at("other"), Text: "The question is not whether to be that or to be this.", Language: "en", Positions: true},
+		Document{URL: at("bare"), Text: "To be, or not to be: that is the question.", Language: "en"},
+		Document{URL: at("hyphen"), Text: "A well-known wi-fi network", Language: "en", Positions: true},
+	)
+	expect(t, ix, `"to be or not to be"`, "hamlet")
+	expect(t, ix, `“that is the question”`, "hamlet")
+	expect(t, ix, "to be or not", "hamlet", "other", "bare")
+	expect(t, ix, `question -"the question is"`, "hamlet", "bare")
+	expect(t, ix, `"question"`, "hamlet", "other", "bare")
+	expect(t, ix, "wi-fi", "hyphen")
+	expect(t, ix, "fi-wi")
+	expect(t, ix, "known", "hyphen")
+}
+
+func TestNarrowing(t *testing.T) {
+	ix := fresh(t)
+	day := func(s string) time.Time {
+		d, err := time.Parse(time.DateOnly, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	put(t, ix,
+		Document{URL: "http://www.news.example/a", Host: "www.news.example", Text: "lantern", Language: "en", Fetched: day("2026-01-31")},
+		Document{URL: "http://fakenews.example/b", Host: "fakenews.example", Text: "lantern", Language: "de", Fetched: day("2026-02-01")},
+		Document{URL: "http://127.0.0.1:8080/c", Text: "lantern", Language: "nb"},
+		Document{URL: "http://xn--mller-kva.example/d", Text: "lantern oil"},
+	)
+	for query, want := range map[string][]string{
+		"lantern site:news.example":          {"http://www.news.example/a"},
+		"lantern site:WWW.News.Example.":     {"http://www.news.example/a"},
+		"site:https://www.news.example/":     {"http://www.news.example/a"},
+		"lantern site:127.0.0.1":             {"http://127.0.0.1:8080/c"},
+		"lantern site:127.0.0.1:8080":        {"http://127.0.0.1:8080/c"},
+		"lantern site:0.0.1":                 {},
+		"site:müller.example":                {"http://xn--mller-kva.example/d"},
+		"lantern -site:example":              {"http://127.0.0.1:8080/c"},
+		"lang:de":                            {"http://fakenews.example/b"},
+		"lantern lang:no":                    {"http://127.0.0.1:8080/c"},
+		"lantern -lang:en -lang:de -lang:nn": {"http://xn--mller-kva.example/d"},
+		"lantern before:2026-02":             {"http://www.news.example/a"},
+		"lantern after:2026-02-01":           {"http://fakenews.example/b"},
+		"lantern after:2026":                 {"http://www.news.example/a", "http://fakenews.example/b"},
+		"lantern -oil after:2027":            {},
+	} {
+		got := search(t, ix, query)
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: found %v, want %v", query, got, want)
+		}
+	}
+}
+
+func TestTitlesComeFirst(t *testing.T) {
+	ix := fresh(t)
+	put(t, ix,
+		Document{URL: at("body"), Title: "Weather", Text: "The lighthouse was dark, and nobody at the lighthouse knew why.", Language: "en", Positions: true},
+		Document{URL: at("title"), Title: "The lighthouse", Text: "It stands on a rock and can be seen from the ferry when the weather is fine.", Language: "en", Positions: true},
+	)
+	if got := search(t, ix, "lighthouse"); len(got) != 2 || got[0] != at("title") {
+		t.Errorf("found %v", got)
+	}
+	expect(t, ix, "lighthouse rock", "title") // one word in the title, one in the text
+}
+
+func TestMalformedQueries(t *testing.T) {
+	ix := fresh(t)
+	for _, query := range []string{"", "  ", `"open`, "lantern \"open", "-lantern", "-site:news.example", "?!", `""`,
+		"site:", "lang:", "lang:english", "before:yesterday", "after:2026-13", strings.Repeat("word ", 300)} {
+		if _, _, err := ix.Search(context.Background(), query, 0, 10); !errors.Is(err, ErrQuery) {
+			t.Errorf("%.20q: %v", query, err)
+		}
+	}
+	for _, query := range []string{"12:30", "http://news.example/", "a:b", `5" pipe`, "C++", "- dash", "--x y", "foo_bar", "AND OR NOT", `a"b`} {
+		if _, _, err := ix.Search(context.Background(), query, 0, 10); err != nil {
+			t.Errorf("%q: %v", query, err)
+		}
+	}
+	if _, _, err := ix.Search(context.Background(), "lantern", -1, 10); err == nil {
+		t.Error("hits from -1 on")
+	}
+}
+
+func TestPaging(t *testing.T) {
+	ix := fresh(t)
+	var docs []Document
+	for i := range 25 {
+		docs = append(docs, Document{URL: at(fmt.Sprintf("%02d", i)), Text: "the same words", Language: "en"})
+	}
+	put(t, ix, docs...)
+	var all []string
+	for from := 0; from < 30; from += 7 {
+		hits, total, err := ix.Search(context.Background(), "same", from, 7)
+		if err != nil || total != 25 {
+			t.Fatal(total, err)
+		}
+		for _, h := range hits {
+			all = append(all, h.URL)
+		}
+	}
+	if len(all) != 25 || !slices.IsSorted(all) {
+		t.Errorf("pages give %d hits: %v", len(all), all)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, _, err := ix.Search(ctx, "same", 0, 7); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestDeleteReplaceReopen(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data", "index")
+	ix, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, ix, shelf()...)
+	put(t, ix, Document{URL: at("en"), Text: "An entirely new text", Language: "fr", Positions: true})
+	if err := ix.Delete(at("de"), at("de-bare"), at("never-held")); err != nil {
+		t.Fatal(err)
+	}
+	check := func() {
+		t.Helper()
+		expect(t, ix, "strasse")
+		expect(t, ix, "boats", "en-bare")
+		expect(t, ix, "entirely", "en")
+		for name, want := range map[string]bool{"en": true, "de": false, "never-held": false} {
+			if got, err := ix.Has(at(name)); got != want || err != nil {
+				t.Errorf("has %s: %v, %v", name, got, err)
+			}
+		}
+		n, err := ix.Count()
+		urls := map[string]bool{}
+		for u, err := range ix.URLs() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			urls[u] = true
+		}
+		if n != 15 || err != nil || len(urls) != 15 || urls[at("de")] || !urls[at("ja")] {
+			t.Errorf("%d documents, %v; URLs %v", n, err, urls)
+		}
+	}
+	check()
+	for u, err := range ix.URLs() { // deleting while going through them
+		if err != nil {
+			t.Fatal(err)
+		}
+		if u == at("none") {
+			if err := ix.Delete(u); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put(t, ix, Document{URL: at("none"), Text: "back again"})
+	for range 2 {
+		if err := ix.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ix.Put(Document{URL: at("x")}); !errors.Is(err, ErrClosed) {
+		t.Errorf("put after close: %v", err)
+	}
+	if _, _, err := ix.Search(context.Background(), "x", 0, 1); !errors.Is(err, ErrClosed) {
+		t.Errorf("search after close: %v", err)
+	}
+	for _, err := range ix.URLs() {
+		if !errors.Is(err, ErrClosed) {
+			t.Errorf("URLs after close: %v", err)
+		}
+	}
+	if ix, err = Open(dir); err != nil {
+		t.Fatal(err)
+	}
+	defer ix.Close()
+	check()
+}
+
+func TestConcurrentUse(t *testing.T) {
+	ix := fresh(t)
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for i := range 5 {
+				d := Document{URL: at(fmt.Sprint(w, "-", i)), Text: "shared words of a writer", Language: []string{"en", "de", "fr", "ja"}[w], Positions: true}
+				if err := ix.Put(d); err != nil {
+					t.Error(err)
+				}
+				if _, _, err := ix.Search(context.Background(), "words", 0, 10); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n, err := ix.Count(); n != 20 || err != nil {
+		t.Error(n, err)
+	}
+	if got := search(t, ix, "words"); len(got) != 20 {
+		t.Errorf("found %d", len(got))
+	}
+}
+
+func TestLockedElsewhere(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "index")
+	ix, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ix.Close()
+	start := time.Now()
+	if other, err := Open(dir); !errors.Is(err, ErrLocked) {
+		t.Errorf("second opening: %v, %v", other, err)
+	}
+	if took := time.Since(start); took > 4*time.Second {
+		t.Errorf("told after %v", took)
+	}
+	put(t, ix, Document{URL: at("a"), Text: "still at work"})
+}
+
+func TestDamage(t *testing.T) {
+	for reason, damage := range map[string]func(t *testing.T, dir string){
+		"another file": func(t *testing.T, dir string) {
+			os.RemoveAll(dir)
+			os.MkdirAll(dir, 0o700)
+			write(t, filepath.Join(dir, "notes.txt"), "hello")
+		},
+		"meta gone":    func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, metaFile)) },
+		"meta garbage": func(t *testing.T, dir string) { write(t, filepath.Join(dir, metaFile), "{{{") },
+		"root gone":    func(t *testing.T, dir string) { os.Remove(filepath.Join(dir, "store", "root.bolt")) },
+		"root empty":   func(t *testing.T, dir string) { write(t, filepath.Join(dir, "store", "root.bolt"), "") },
+		"root garbage": func(t *testing.T, dir string) {
+			write(t, filepath.Join(dir, "store", "root.bolt"), strings.Repeat("x", 70000))
+		},
+		"root cut":      func(t *testing.T, dir string) { cut(t, filepath.Join(dir, "store", "root.bolt"), 9000) },
+		"segment gone":  func(t *testing.T, dir string) { os.Remove(segmentFiles(t, dir)[0]) },
+		"segment empty": func(t *testing.T, dir string) { write(t, segmentFiles(t, dir)[0], "") },
+		"segment cut":   func(t *testing.T, dir string) { cut(t, segmentFiles(t, dir)[0], 100) },
+	} {
+		t.Run(reason, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "index")
+			ix, err := Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			put(t, ix, shelf()...)
+			if err := ix.Close(); err != nil {
+				t.Fatal(err)
+			}
+			damage(t, dir)
+			before := len(segmentFiles(t, dir))
+			ix, err = Open(dir)
+			if err == nil {
+				ix.Close()
+			}
+			if !errors.Is(err, ErrCorrupt) {
+				t.Fatalf("opened: %v", err)
+			}
+			if !strings.Contains(err.Error(), dir) {
+				t.Errorf("does not say where: %v", err)
+			}
+			if after := len(segmentFiles(t, dir)); after != before {
+				t.Errorf("%d segments, %d before opening", after, before)
+			}
+		})
+	}
+}
+
+func TestUnreadableDirectoryIsNotDamage(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	write(t, file, "x")
+	if _, err := Open(filepath.Join(file, "index")); err == nil || errors.Is(err, ErrCorrupt) || errors.Is(err, ErrLocked) {
+		t.Errorf("below a file: %v", err)
+	}
+}
+
+func TestHalfMadeIndexIsMadeAgain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "index")
+	if err := os.MkdirAll(filepath.Join(dir+".new", "store"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir+".new", metaFile), "{")
+	if err := os.Mkdir(dir, 0o700); err != nil { // an empty directory is as good as none
+		t.Fatal(err)
+	}
+	ix, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ix.Close()
+	put(t, ix, Document{URL: at("a"), Text: "word"})
+	expect(t, ix, "word", "a")
+}
+
+func TestNoTextIsKept(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "index")
+	ix, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, ix, Document{URL: at("a"), Title: "Quicksilver Xylophone", Text: "Bumblebees photograph Zanzibar quietly", Language: "en", Positions: true})
+	ix.Close()
+	for _, secret := range []string{"Quicksilver", "Bumblebees", "photograph Zanzibar"} {
+		if where := holding(t, dir, secret); where != "" {
+			t.Errorf("%q stands in %s", secret, where)
+		}
+	}
+}
+
+func TestCompactAndVerify(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "index")
+	ix, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ix.Close()
+	ctx := context.Background()
+	put(t, ix, Document{URL: at("erased"), Text: "zanzibarquux and other words", Positions: true}, Document{URL: at("kept"), Text: "other words", Positions: true})
+	if err := ix.Verify(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := ix.Delete(at("erased")); err != nil {
+		t.Fatal(err)
+	}
+	if holding(t, dir, at("erased")) == "" {
+		t.Fatal("the test looks in the wrong place: the URL is gone before compaction")
+	}
+	for range 2 { // the second time there is one segment
+		if err := ix.Compact(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if where := holding(t, dir, at("erased")) + holding(t, dir, "zanzibarquux"); where != "" {
+			t.Errorf("still in %s", where)
+		}
+		expect(t, ix, "other words", "kept")
+		if n, err := ix.Count(); n != 1 || err != nil {
+			t.Errorf("%d documents, %v", n, err)
+		}
+		if err := ix.Verify(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := ix.Delete(at("kept")); err != nil {
+		t.Fatal(err)
+	}
+	if err := ix.Compact(ctx); err != nil { // to nothing
+		t.Fatal(err)
+	}
+	if where := holding(t, dir, at("kept")); where != "" {
+		t.Errorf("still in %s", where)
+	}
+	put(t, ix, shelf()...)
+	expect(t, ix, "猫", "ja", "ja-bare")
+	ix.Close()
+	flip(t, segmentFiles(t, dir)[0], 64)
+	if ix, err = Open(dir); err != nil {
+		if !errors.Is(err, ErrCorrupt) {
+			t.Fatal(err)
+		}
+		return
+	}
+	defer ix.Close()
+	if err := ix.Verify(ctx); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("a flipped bit is not seen: %v", err)
+	}
+}
+
+func segmentFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, "store", "*.zap"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// holding names a file below dir that holds s.
+func holding(t *testing.T, dir, s string) (where string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if strings.Contains(string(data), s) {
+			where = path
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return where
+}
+
+func write(t *testing.T, path, s string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(s), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func cut(t *testing.T, path string, size int64) {
+	t.Helper()
+	if err := os.Truncate(path, size); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func flip(t *testing.T, path string, offset int) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[offset] ^= 4
+	write(t, path, string(data))
+}

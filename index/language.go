@@ -1,0 +1,113 @@
+package index
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+	"github.com/blevesearch/bleve/v2/analysis/lang/ar"
+	"github.com/blevesearch/bleve/v2/analysis/lang/ckb"
+	"github.com/blevesearch/bleve/v2/analysis/lang/da"
+	"github.com/blevesearch/bleve/v2/analysis/lang/de"
+	"github.com/blevesearch/bleve/v2/analysis/lang/en"
+	"github.com/blevesearch/bleve/v2/analysis/lang/es"
+	"github.com/blevesearch/bleve/v2/analysis/lang/fa"
+	"github.com/blevesearch/bleve/v2/analysis/lang/fi"
+	"github.com/blevesearch/bleve/v2/analysis/lang/fr"
+	"github.com/blevesearch/bleve/v2/analysis/lang/hi"
+	"github.com/blevesearch/bleve/v2/analysis/lang/hr"
+	"github.com/blevesearch/bleve/v2/analysis/lang/hu"
+	"github.com/blevesearch/bleve/v2/analysis/lang/it"
+	"github.com/blevesearch/bleve/v2/analysis/lang/nl"
+	"github.com/blevesearch/bleve/v2/analysis/lang/no"
+	"github.com/blevesearch/bleve/v2/analysis/lang/pt"
+	"github.com/blevesearch/bleve/v2/analysis/lang/ro"
+	"github.com/blevesearch/bleve/v2/analysis/lang/ru"
+	"github.com/blevesearch/bleve/v2/analysis/lang/sv"
+	"github.com/blevesearch/bleve/v2/analysis/lang/tr"
+	"github.com/blevesearch/bleve/v2/analysis/token/lowercase"
+	"github.com/blevesearch/bleve/v2/analysis/token/stop"
+	"github.com/blevesearch/bleve/v2/registry"
+)
+
+// plain names the analyser of all languages that have none of their own: Chinese, Japanese and Korean need no more.
+const plain = "any"
+
+// languages holds the analysers that bleve ships, by ISO 639-1 code (Sorani: ISO 639-3). The Polish one is left out: it
+// needs one more module.
+var languages = map[string]registry.AnalyzerConstructor{
+	"ar": ar.AnalyzerConstructor, "ckb": ckb.AnalyzerConstructor, "da": da.AnalyzerConstructor, "de": de.AnalyzerConstructor,
+	"en": en.AnalyzerConstructor, "es": es.AnalyzerConstructor, "fa": fa.AnalyzerConstructor, "fi": fi.AnalyzerConstructor,
+	"fr": fr.AnalyzerConstructor, "hi": hi.AnalyzerConstructor, "hr": hr.AnalyzerConstructor, "hu": hu.AnalyzerConstructor,
+	"it": it.AnalyzerConstructor, "nl": nl.AnalyzerConstructor, "no": no.AnalyzerConstructor,
+	"pt": pt.AnalyzerConstructor, "ro": ro.AnalyzerConstructor, "ru": ru.AnalyzerConstructor, "sv": sv.AnalyzerConstructor,
+	"tr": tr.AnalyzerConstructor,
+}
+
+// analysers builds one analyser per language, and the plain one. They keep no state and are safe for concurrent use.
+func analysers() (map[string]analysis.Analyzer, error) {
+	all := map[string]analysis.Analyzer{
+		plain: &analysis.DefaultAnalyzer{Tokenizer: tokenizer{}, TokenFilters: []analysis.TokenFilter{lowercase.NewLowerCaseFilter(), fold{}}},
+	}
+	cache := registry.NewCache()
+	for code, construct := range languages {
+		built, err := construct(nil, cache)
+		if err != nil {
+			return nil, fmt.Errorf("index: the analyser for language %s cannot be built: %w", code, err)
+		}
+		shipped, ok := built.(*analysis.DefaultAnalyzer)
+		if !ok {
+			return nil, fmt.Errorf("index: the analyser for language %s is a %T, not a chain of filters", code, built)
+		}
+		all[code] = careful{adapted(shipped), all[plain]}
+	}
+	return all, nil
+}
+
+// adapted is a shipped analyser with our tokenizer and folding. Stop words stay: a phrase is exact, and "The Who" can be
+// found. The Croatian suffix filter goes: it walks a map and answers differently from one call to the next.
+func adapted(shipped *analysis.DefaultAnalyzer) *analysis.DefaultAnalyzer {
+	a := &analysis.DefaultAnalyzer{CharFilters: shipped.CharFilters, Tokenizer: tokenizer{}}
+	for _, f := range shipped.TokenFilters {
+		switch f.(type) {
+		case *stop.StopTokensFilter, *hr.SuffixTransformationFilter:
+		default:
+			a.TokenFilters = append(a.TokenFilters, f)
+		}
+	}
+	a.TokenFilters = append(a.TokenFilters, fold{})
+	return a
+}
+
+// primary is the primary subtag of a language tag, in lower case; both Norwegian ones count as no.
+func primary(tag string) string {
+	tag, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(tag)), "-")
+	tag, _, _ = strings.Cut(tag, "_")
+	switch tag {
+	case "nb", "nn":
+		return "no"
+	}
+	return tag
+}
+
+// analyserFor names the analyser of a language tag.
+func analyserFor(tag string) string {
+	if code := primary(tag); languages[code] != nil {
+		return code
+	}
+	return plain
+}
+
+// careful reads a text with a second analyser where the first panics: it runs on workers of the library, where a panic over
+// a hostile text would end the process.
+type careful struct{ first, second analysis.Analyzer }
+
+// Analyze implements analysis.Analyzer.
+func (c careful) Analyze(text []byte) (tokens analysis.TokenStream) {
+	defer func() {
+		if recover() != nil {
+			tokens = c.second.Analyze(text)
+		}
+	}()
+	return c.first.Analyze(text)
+}

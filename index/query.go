@@ -1,0 +1,167 @@
+package index
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// ErrQuery is wrapped by the errors of queries that cannot be understood.
+var ErrQuery = errors.New("the query cannot be understood")
+
+// maxQuery bounds a query, in characters, and with it the work that one can ask for.
+const maxQuery = 1000
+
+type kind int
+
+const (
+	word   kind = iota // found in any form that the language's analyser takes for the same
+	phrase             // its words side by side
+	site               // host or a host below it
+	lang               // primary language subtag
+	before             // fetched before that day
+	after              // fetched on that day or later
+)
+
+var prefixes = map[string]kind{"site": site, "lang": lang, "before": before, "after": after}
+
+// clause is one condition of a query. All must be met.
+type clause struct {
+	kind kind
+	not  bool
+	text string
+}
+
+// parse reads a query: words and "phrases", all of which must be found; a minus before a clause excludes it; site:host,
+// lang:xx, before:2026-01-31 and after:2026-01 narrow it down.
+func parse(query string) ([]clause, error) {
+	if n := utf8.RuneCountInString(query); n > maxQuery {
+		return nil, fmt.Errorf("%w: it has %d characters, at most %d are read", ErrQuery, n, maxQuery)
+	}
+	var out []clause
+	only := true
+	for rest := strings.TrimSpace(query); rest != ""; rest = strings.TrimSpace(rest) {
+		at := utf8.RuneCountInString(query) - utf8.RuneCountInString(rest) + 1
+		var c clause
+		if len(rest) > 1 && rest[0] == '-' {
+			c.not, rest = true, rest[1:]
+		}
+		if opening, n := utf8.DecodeRuneInString(rest); quote(opening) {
+			end := strings.IndexFunc(rest[n:], quote)
+			if end < 0 {
+				return nil, fmt.Errorf("%w: the quotation mark at character %d is not closed", ErrQuery, at)
+			}
+			c.kind, c.text = phrase, rest[n:n+end]
+			_, closing := utf8.DecodeRuneInString(rest[n+end:])
+			rest = rest[n+end+closing:]
+		} else {
+			end := strings.IndexFunc(rest, unicode.IsSpace)
+			if end < 0 {
+				end = len(rest)
+			}
+			c.text, rest = rest[:end], rest[end:]
+			if err := c.narrow(); err != nil {
+				return nil, err
+			}
+		}
+		if !searchable(c.text) {
+			continue // punctuation alone
+		}
+		only = only && c.not
+		out = append(out, c)
+	}
+	switch {
+	case len(out) == 0:
+		return nil, fmt.Errorf("%w: it holds no word to look for", ErrQuery)
+	case only:
+		return nil, fmt.Errorf("%w: it only excludes; add a word, site: or lang:", ErrQuery)
+	}
+	return out, nil
+}
+
+// narrow turns a word like site:example.com into what it asks for.
+func (c *clause) narrow() error {
+	name, value, _ := strings.Cut(c.text, ":")
+	k, ok := prefixes[strings.ToLower(name)]
+	if !ok || len(name) == len(c.text) {
+		return nil
+	}
+	c.kind = k
+	switch k {
+	case site:
+		value = strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(value, "http://"), "https://"), "/")
+		c.text = canonicalHost(value)
+		if c.text == "" || strings.ContainsAny(c.text, "/ ") {
+			return fmt.Errorf("%w: site: takes a host, as in site:example.com, not %q", ErrQuery, value)
+		}
+	case lang:
+		c.text = primary(value)
+		if len(c.text) < 2 || len(c.text) > 3 || strings.Trim(c.text, "abcdefghijklmnopqrstuvwxyz") != "" {
+			return fmt.Errorf("%w: lang: takes a language code, as in lang:de, not %q", ErrQuery, value)
+		}
+	case before, after:
+		if !isDay(value) {
+			return fmt.Errorf("%w: %s: takes a day, as in %s:2026-01-31, not %q", ErrQuery, name, name, value)
+		}
+		c.text = value
+	}
+	return nil
+}
+
+// isDay accepts a day, a month and a year: each is compared as the text that it is.
+func isDay(s string) bool {
+	for _, layout := range []string{time.DateOnly, "2006-01", "2006"} {
+		if _, err := time.Parse(layout, s); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+func quote(r rune) bool { return r == '"' || r == '“' || r == '”' || r == '„' }
+
+func searchable(s string) bool { return strings.IndexFunc(s, inWord) >= 0 }
+
+// canonicalHost writes host[:port] as the index keeps it: lower case, ASCII.
+func canonicalHost(host string) string {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	name, port := host, ""
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
+		name, port = host[:i], host[i:]
+	}
+	if ascii, err := idna.Lookup.ToASCII(name); err == nil {
+		name = ascii
+	}
+	return name + port
+}
+
+// hostsAbove lists what a site: clause may name to find a page of host: the host and those above it, with and without
+// port; for an address the address alone.
+func hostsAbove(host string) []string {
+	host = canonicalHost(host)
+	name, port := host, ""
+	if i := strings.LastIndexByte(host, ':'); i >= 0 && !strings.HasSuffix(host, "]") {
+		name, port = host[:i], host[i:]
+	}
+	if name == "" {
+		return nil
+	}
+	var out []string
+	_, err := netip.ParseAddr(strings.Trim(name, "[]"))
+	for above := name; above != ""; _, above, _ = strings.Cut(above, ".") {
+		out = append(out, above)
+		if port != "" {
+			out = append(out, above+port)
+		}
+		if err == nil {
+			break
+		}
+	}
+	return out
+}

@@ -1,0 +1,183 @@
+package index
+
+import (
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxTerm is the length in bytes from which a token is no word any more (encoded data, hostile text): it is left out of
+// texts and queries alike.
+const maxTerm = 256
+
+// tokenizer cuts text at everything that is neither letter nor digit. A word keeps its marks and an apostrophe between
+// two letters; invisible format characters are dropped from it. A run of a dense script ABC becomes the pairs AB and BC
+// and the single C, so that each character begins exactly one token: a run of a query matches as a phrase of pairs and is
+// never found across the end of a run of the text, and one character alone matches as a prefix.
+type tokenizer struct{}
+
+// Tokenize implements analysis.Tokenizer. Offsets are not kept: nothing reads them, and they would fill a third of the
+// index.
+func (tokenizer) Tokenize(text []byte) analysis.TokenStream {
+	t := tokens{out: make(analysis.TokenStream, 0, len(text)/6+1)}
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRune(text[i:])
+		switch {
+		case !inWord(r):
+			i += n
+		case dense(r):
+			i = t.run(text, i)
+		default:
+			i = t.word(text, i)
+		}
+	}
+	return t.out
+}
+
+type tokens struct {
+	out      analysis.TokenStream
+	position int
+}
+
+func (t *tokens) add(term []byte, kind analysis.TokenType) {
+	t.position++
+	if len(term) > maxTerm {
+		return
+	}
+	t.out = append(t.out, &analysis.Token{Term: term, Position: t.position, Type: kind, KeyWord: kind != analysis.AlphaNumeric})
+}
+
+// word adds the word that begins at i and returns where it ends.
+func (t *tokens) word(text []byte, i int) int {
+	start, clean := i, true
+	for i < len(text) {
+		r, n := utf8.DecodeRune(text[i:])
+		switch {
+		case inWord(r) && !dense(r), unicode.IsMark(r):
+		case unicode.Is(unicode.Cf, r):
+			clean = false
+		case apostrophe(r) && letterAt(text, i+n):
+		default:
+			n = 0
+		}
+		if n == 0 {
+			break
+		}
+		i += n
+	}
+	term := text[start:i:i]
+	if !clean {
+		term = visible(term)
+	}
+	t.add(term, analysis.AlphaNumeric)
+	return i
+}
+
+// run adds the pairs of the run of dense script that begins at i and returns where it ends.
+func (t *tokens) run(text []byte, i int) int {
+	var last []byte
+	for i < len(text) {
+		r, n := utf8.DecodeRune(text[i:])
+		if !inWord(r) || !dense(r) {
+			break
+		}
+		start := i
+		i += n
+		for i < len(text) {
+			r, n := utf8.DecodeRune(text[i:])
+			if !unicode.IsMark(r) && !unicode.Is(unicode.Cf, r) {
+				break
+			}
+			i += n
+		}
+		unit := visible(text[start:i])
+		if last != nil {
+			t.add(append(last[:len(last):len(last)], unit...), analysis.Double)
+		}
+		last = unit
+	}
+	t.add(last, analysis.Single)
+	return i
+}
+
+// visible drops format characters and variation selectors.
+func visible(term []byte) []byte {
+	out := make([]byte, 0, len(term))
+	for i := 0; i < len(term); {
+		r, n := utf8.DecodeRune(term[i:])
+		if !unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Variation_Selector, r) {
+			out = append(out, term[i:i+n]...)
+		}
+		i += n
+	}
+	return out
+}
+
+func inWord(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+	}
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r))
+}
+
+// dense tells of the scripts that do not part words by blanks, and of Hangul, whose words carry their particles.
+func dense(r rune) bool {
+	return r >= 0x0E00 && (r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
+		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar))
+}
+
+func apostrophe(r rune) bool { return r == '\'' || r == '’' }
+
+func letterAt(text []byte, i int) bool {
+	r, _ := utf8.DecodeRune(text[i:])
+	return unicode.IsLetter(r) && !dense(r)
+}
+
+// fold is the last filter of every analyser: Latin and Greek letters lose their marks, so that a reader need not know
+// how a word is accented, and the typographic apostrophe becomes the plain one.
+type fold struct{}
+
+// Filter implements analysis.TokenFilter.
+func (fold) Filter(in analysis.TokenStream) analysis.TokenStream {
+	out := in[:0]
+	for _, t := range in {
+		t.Term = foldTerm(t.Term)
+		if len(t.Term) > 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func foldTerm(term []byte) []byte {
+	plain := true
+	for _, b := range term {
+		plain = plain && b < utf8.RuneSelf
+	}
+	if plain {
+		return term
+	}
+	var out []byte
+	base := rune(0)
+	for _, r := range string(norm.NFD.Bytes(term)) {
+		switch {
+		case unicode.Is(unicode.Mn, r) && (unicode.In(base, unicode.Latin, unicode.Greek) || base == 'е' && r == 0x0308):
+			continue
+		case apostrophe(r):
+			r = '\''
+		case !unicode.IsMark(r):
+			base = r
+		}
+		if s, ok := spelled[r]; ok {
+			out = append(out, s...)
+		} else {
+			out = utf8.AppendRune(out, r)
+		}
+	}
+	return norm.NFC.Bytes(out)
+}
+
+// spelled holds the Latin letters that no decomposition takes apart.
+var spelled = map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'ł': "l", 'þ': "th", 'ı': "i", 'ħ': "h"}

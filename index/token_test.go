@@ -1,0 +1,133 @@
+package index
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+	"golang.org/x/text/unicode/norm"
+)
+
+func shown(ts analysis.TokenStream) string {
+	var out []string
+	for _, t := range ts {
+		out = append(out, fmt.Sprintf("%s@%d", t.Term, t.Position))
+	}
+	return strings.Join(out, " ")
+}
+
+func TestTokens(t *testing.T) {
+	all, err := analysers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ reason, language, text, want string }{
+		{"words, lower case", plain, "The QUICK fox", "the@1 quick@2 fox@3"},
+		{"punctuation parts words", plain, "wi-fi foo_bar a.b", "wi@1 fi@2 foo@3 bar@4 a@5 b@6"},
+		{"an apostrophe does not", plain, "don’t 'quoted'", "don't@1 quoted@2"},
+		{"accents fold", plain, "Ærøskøbing Café Ελλάδα ёж", "aeroskobing@1 cafe@2 ελλαδα@3 еж@4"},
+		{"й is a letter of its own", plain, "йод", "йод@1"},
+		{"pairs and the last one", plain, "東京都。京", "東京@1 京都@2 都@3 京@4"},
+		{"a run ends at other scripts", plain, "第3章abc", "第@1 3@2 章@3 abc@4"},
+		{"Thai marks stay with their letter", plain, "กินน้ำ", ""},
+		{"soft hyphens and joiners vanish", plain, "Donau\u00addampf\u200bschiff", "donaudampfschiff@1"},
+		{"stop words stay", "en", "to be or not", "to@1 be@2 or@3 not@4"},
+		{"German", "de", "Häuser Haus Maße", "haus@1 haus@2 mass@3"},
+		{"French elision", "fr", "l’épicerie", "epic@1"},
+		{"pairs in a language's field", "de", "Reise nach 東京都", "reis@1 nach@2 東京@3 京都@4 都@5"},
+		{"encoded data is no word", plain, strings.Repeat("x", 300) + " end", "end@2"},
+		{"invalid bytes part words", plain, "one\xfftwo", "one@1 two@2"},
+	} {
+		got := shown(all[c.language].Analyze(norm.NFKC.Bytes([]byte(c.text))))
+		if c.want != "" && got != c.want {
+			t.Errorf("%s: %s", c.reason, got)
+		}
+		if got == "" {
+			t.Errorf("%s: nothing", c.reason)
+		}
+	}
+}
+
+func TestEveryLanguageAnswersTheSame(t *testing.T) {
+	const text = "Jučer su djevojčice čitale knjige; yesterday they read. Gestern. وصلت السفينة पुस्तकालय 東京"
+	var first map[string]string
+	for range 30 {
+		all, err := analysers()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for code, a := range all {
+			got[code] = shown(a.Analyze([]byte(text)))
+		}
+		for code := range first {
+			if first[code] != got[code] {
+				t.Fatalf("%s: %s, then %s", code, first[code], got[code])
+			}
+		}
+		first = got
+	}
+}
+
+type broken struct{}
+
+func (broken) Analyze([]byte) analysis.TokenStream { panic("index out of range") }
+
+func TestAStemmerThatPanicsStopsNothing(t *testing.T) {
+	all, err := analysers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := shown(careful{broken{}, all[plain]}.Analyze([]byte("two words"))); got != "two@1 words@2" {
+		t.Error(got)
+	}
+}
+
+func FuzzAnalyse(f *testing.F) {
+	all, err := analysers()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, d := range shelf() {
+		f.Add(d.Text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for code, a := range all {
+			last := 0
+			for _, k := range a.Analyze(norm.NFKC.Bytes([]byte(text))) {
+				if len(k.Term) == 0 || k.Position < last {
+					t.Fatalf("%s: token %q at %d after %d", code, k.Term, k.Position, last)
+				}
+				last = k.Position
+			}
+		}
+	})
+}
+
+func FuzzParse(f *testing.F) {
+	for _, q := range []string{`one "two three" -four`, "site:news.example lang:de", `“a” -"b c`, "before:2026", "-", `"`, "第3章 東京"} {
+		f.Add(q)
+	}
+	all, err := analysers()
+	if err != nil {
+		f.Fatal(err)
+	}
+	ix := &Index{analysers: all}
+	f.Fuzz(func(t *testing.T, q string) {
+		clauses, err := parse(q)
+		if err != nil {
+			return
+		}
+		asks := false
+		for _, c := range clauses {
+			asks = asks || !c.not
+		}
+		if !asks {
+			t.Fatalf("%q only excludes", q)
+		}
+		if ix.query(clauses, []field{{language: "de"}, {language: plain, title: true, bare: true}}) == nil {
+			t.Fatalf("%q gives no query", q)
+		}
+	})
+}

@@ -1,0 +1,157 @@
+package index
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/document"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+)
+
+// filler is the document that Compact adds for a while. No query finds it.
+const filler = "compact:"
+
+// What Compact waits for the files of old segments to go: they stay while a search or an iteration under way reads them.
+const (
+	goneWithin = time.Minute
+	goneCheck  = 10 * time.Millisecond
+)
+
+// Compact rewrites the index without what has been deleted: after it no term and no URL of a deleted document is left in any
+// file. The index may be used meanwhile; Count may be one too many for that time.
+func (ix *Index) Compact(ctx context.Context) (err error) {
+	defer guard(ix.dir, &err)()
+	held, release, err := ix.use()
+	if err != nil {
+		return err
+	}
+	defer release()
+	inner, err := held.Advanced()
+	if err != nil {
+		return err
+	}
+	store, ok := inner.(*scorch.Scorch)
+	if !ok {
+		return fmt.Errorf("index %s cannot be compacted: it is of another kind, %T", ix.dir, inner)
+	}
+	// A single segment would be left alone, deletions and all: a second one forces the merge.
+	batch := held.NewBatch()
+	if err := batch.IndexAdvanced(document.NewDocument(filler)); err != nil {
+		return err
+	}
+	if err := held.Batch(batch); err != nil {
+		return fmt.Errorf("index %s cannot be compacted: %w", ix.dir, err)
+	}
+	merging := store.ForceMerge(ctx, nil)
+	if err := held.Delete(filler); err != nil {
+		return fmt.Errorf("index %s cannot be compacted: %w", ix.dir, err)
+	}
+	if err := errors.Join(merging, ctx.Err()); err != nil {
+		return fmt.Errorf("index %s is not compacted: %w", ix.dir, err)
+	}
+	return ix.settle(ctx, held)
+}
+
+// settle waits until the files hold what is live and nothing else. Files are removed after a write, so it writes.
+func (ix *Index) settle(ctx context.Context, held bleve.Index) error {
+	ctx, cancel := context.WithTimeout(ctx, goneWithin)
+	defer cancel()
+	tick := time.NewTicker(goneCheck)
+	defer tick.Stop()
+	for {
+		if err := held.SetInternal([]byte("compacted"), nil); err != nil {
+			return fmt.Errorf("index %s cannot be compacted: %w", ix.dir, err)
+		}
+		files, err := filepath.Glob(filepath.Join(ix.dir, "store", "*.zap"))
+		if err != nil {
+			return err
+		}
+		live, release, err := segments(held)
+		if err != nil {
+			return err
+		}
+		release()
+		if !slices.ContainsFunc(files, func(f string) bool { return !slices.Contains(live, filepath.Base(f)) }) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("index %s: old files are still in use, compact again: %w", ix.dir, ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
+// segments names the files of the index as it is now. They stay until release is called.
+func segments(held bleve.Index) (names []string, release func() error, err error) {
+	view, err := reader(held)
+	if err != nil {
+		return nil, nil, err
+	}
+	snapshot, ok := view.(*scorch.IndexSnapshot)
+	if !ok {
+		return nil, nil, errors.Join(fmt.Errorf("index of another kind, %T", view), view.Close())
+	}
+	for _, s := range snapshot.Segments() {
+		if file, ok := s.Segment().(interface{ Path() string }); ok { // else it is not on disk yet
+			names = append(names, filepath.Base(file.Path()))
+		}
+	}
+	return names, view.Close, nil
+}
+
+// Verify reads every segment file and compares its checksum. The error of a damaged one wraps ErrCorrupt.
+func (ix *Index) Verify(ctx context.Context) error {
+	held, release, err := ix.use()
+	if err != nil {
+		return err
+	}
+	defer release()
+	names, keep, err := segments(held)
+	if err != nil {
+		return err
+	}
+	defer keep()
+	var wrong []error
+	for _, name := range names {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := checksum(filepath.Join(ix.dir, "store", name)); err != nil {
+			wrong = append(wrong, err)
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// checksum compares the CRC-32 that ends a segment file with its content.
+func checksum(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	sum := crc32.NewIEEE()
+	var want [crc32.Size]byte
+	_, err = io.CopyN(sum, f, max(info.Size()-crc32.Size, 0))
+	if err == nil {
+		_, err = io.ReadFull(f, want[:])
+	}
+	if err != nil || binary.BigEndian.Uint32(want[:]) != sum.Sum32() {
+		return fmt.Errorf("index segment %s: %w; build the index again", filepath.Base(path), ErrCorrupt)
+	}
+	return nil
+}

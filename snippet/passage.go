@@ -1,0 +1,214 @@
+package snippet
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// span is a byte range of the text.
+type span struct{ start, end int }
+
+// searched is a text with the places of the query's words.
+type searched struct {
+	text   string
+	places []found
+	counts []int
+}
+
+// best is the stretch of places no longer than size bytes that says most: each term counts once, the rarer in the text
+// the more, terms in skip not at all; then more places are better, then the earlier ones.
+func (s searched) best(size int, skip uint64, avoid span) (stretch span, terms uint64) {
+	var here [maxTerms]int
+	score, top, mask := 0, 0, uint64(0)
+	worth := func(t int) int {
+		if skip&(1<<t) != 0 {
+			return 0
+		}
+		return 100 + 10000/s.counts[t]
+	}
+	places := s.places
+	if avoid.end > 0 {
+		places = nil
+		for _, p := range s.places {
+			if p.end <= avoid.start || p.start >= avoid.end {
+				places = append(places, p)
+			}
+		}
+	}
+	for i, j := 0, 0; i < len(places); i++ {
+		for j < len(places) && (j == i || places[j].end-places[i].start <= size && !between(avoid, places[i], places[j])) {
+			t := places[j].term
+			if here[t]++; here[t] == 1 {
+				score += worth(t)
+				mask |= 1 << t
+			}
+			j++
+		}
+		if got := score + min(j-i, 20); mask&^skip != 0 && got > top {
+			top, terms = got, mask
+			stretch = span{places[i].start, places[i].end}
+			for _, p := range places[i:j] {
+				stretch.end = max(stretch.end, p.end)
+			}
+		}
+		t := places[i].term
+		if here[t]--; here[t] == 0 {
+			score -= worth(t)
+			mask &^= 1 << t
+		}
+	}
+	return stretch, terms
+}
+
+func between(avoid span, a, b found) bool {
+	return avoid.end > 0 && a.end <= avoid.start && b.start >= avoid.end
+}
+
+// around is a passage within the limits that holds stretch, or as much of it as there is room for: from the beginning of
+// its sentence if the stretch is then within reach, else from a few words before it. It does not go back beyond floor, which
+// is a word's beginning.
+func around(text string, stretch span, floor, chars, words int) span {
+	from := snap(text, stretch.start)
+	back := max(chars/4, 1)
+	for _, start := range []int{sentenceBefore(text, from, chars), wordBefore(text, from, back), wordBefore(text, from, 0)} {
+		if start < floor {
+			start = floor
+		}
+		if start > from {
+			continue
+		}
+		if end := start + fit(text[start:], chars, words); end >= stretch.end {
+			return span{widen(text, start, end, floor, chars, words), end}
+		}
+	}
+	return span{from, from + fit(text[from:], chars, words)}
+}
+
+// widen moves the start of a passage that reaches the end of the text back to where it still fits, to a sentence if
+// one begins there.
+func widen(text string, start, end, floor, chars, words int) int {
+	if end < len(text) {
+		return start
+	}
+	n, w := utf8.RuneCountInString(text[start:]), Words(text[start:])
+	wide, sentence := start, start
+	for i := start; i > floor; {
+		_, size := utf8.DecodeLastRuneInString(text[:i])
+		i -= size
+		if n++; n > chars {
+			break
+		}
+		if !beginsWord(text, i) {
+			continue
+		}
+		if w += Words(text[i:wide]); w > words {
+			break
+		}
+		wide = i
+		if beginsSentence(text, i) {
+			sentence = i
+		}
+	}
+	if sentence < start || beginsSentence(text, start) && utf8.RuneCountInString(text[start:]) > chars/2 {
+		return sentence
+	}
+	return wide
+}
+
+// snap is the last boundary of a grapheme cluster at or before i.
+func snap(text string, i int) int {
+	pos := i
+	for pos > 0 && !beginsWord(text, pos) {
+		_, n := utf8.DecodeLastRuneInString(text[:pos])
+		pos -= n
+	}
+	for pos < i {
+		n := cluster(text[pos:])
+		if pos+n > i {
+			break
+		}
+		pos += n
+	}
+	return pos
+}
+
+// beginsWord tells whether a word begins at i, at a boundary of grapheme clusters too.
+func beginsWord(text string, i int) bool {
+	if i == 0 {
+		return true
+	}
+	before, n := utf8.DecodeLastRuneInString(text[:i])
+	after, _ := utf8.DecodeRuneInString(text[i:])
+	if after == ' ' || before != ' ' && !parts(before, after) && !ideographicStop(before) {
+		return false
+	}
+	return cluster(text[i-n:]) == n
+}
+
+// wordBefore is the first beginning of a word at most chars characters before i; i itself if there is none.
+func wordBefore(text string, i, chars int) int {
+	first := i
+	for pos, n := i, 0; ; n++ {
+		if beginsWord(text, pos) {
+			first = pos
+			if n >= chars {
+				return first
+			}
+		}
+		if pos == 0 || n >= chars && first < i || n > chars+maxRunes {
+			return first
+		}
+		_, size := utf8.DecodeLastRuneInString(text[:pos])
+		pos -= size
+	}
+}
+
+// sentenceBefore is the beginning of the sentence that i stands in, -1 if that is more than chars characters before.
+func sentenceBefore(text string, i, chars int) int {
+	for pos, n := i, 0; n <= chars; n++ {
+		if beginsSentence(text, pos) {
+			return pos
+		}
+		_, size := utf8.DecodeLastRuneInString(text[:pos])
+		pos -= size
+	}
+	return -1
+}
+
+// beginsSentence tells whether a sentence begins at i, as far as that can be seen: after a full stop that does not follow
+// an abbreviation, and not with a small letter.
+func beginsSentence(text string, i int) bool {
+	if i == 0 {
+		return true
+	}
+	if !beginsWord(text, i) {
+		return false
+	}
+	before := strings.TrimRightFunc(strings.TrimSuffix(text[:i], " "), closing)
+	stop, n := utf8.DecodeLastRuneInString(before)
+	if ideographicStop(stop) {
+		return true
+	}
+	after, _ := utf8.DecodeRuneInString(text[i:])
+	if text[i-1] != ' ' || !strings.ContainsRune(".!?…؟۔।", stop) || unicode.IsLower(after) {
+		return false
+	}
+	if stop != '.' {
+		return true
+	}
+	before = before[:len(before)-n]
+	last := before[strings.LastIndexByte(before, ' ')+1:]
+	first, _ := utf8.DecodeRuneInString(last)
+	return !(unicode.IsUpper(first) && utf8.RuneCountInString(last) <= 3) // Dr. Wu, J. S. Bach
+}
+
+// endsSentence tells whether s ends where a sentence does.
+func endsSentence(s string) bool {
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(s, closing))
+	return strings.ContainsRune(".!?…؟۔।", last) || ideographicStop(last)
+}
+
+func ideographicStop(r rune) bool { return r == '。' || r == '！' || r == '？' || r == '｡' }
+
+func closing(r rune) bool { return strings.ContainsRune("\"')]”’»」』）】", r) }

@@ -1,0 +1,251 @@
+package snippet
+
+import (
+	"math"
+	"math/bits"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	usual    = 250 // characters of a snippet where the publisher allows as many
+	ellipsis = "…"
+	roomy    = 40 // characters from which room is kept for an ellipsis
+	forTwo   = 90 // characters from which two passages may stand in a snippet
+)
+
+// Include is a part that must be shown with a snippet (P1 2.5.5.6). Text is plain, not markup (J10).
+type Include struct {
+	Role string `json:"role"`
+	Text string `json:"text,omitempty"`
+	Href string `json:"href,omitempty"`
+}
+
+// Snippet is what a reader sees.
+type Snippet struct {
+	Text    string    `json:"text"`
+	Include []Include `json:"include,omitempty"`
+	Marks   [][2]int  `json:"-"` // byte ranges of words searched for in Text, in order, apart
+}
+
+// Rules are what a snippet must keep to and should look for.
+type Rules struct {
+	MaxChars *int     // code points of Text (J01); nil: no limit
+	MaxWords *int     // (J02); nil: no limit
+	Query    string   // its words are looked for, wherever they stand
+	Extracts []string // must stand in Text unmodified but for white space (X06)
+}
+
+// Build makes a snippet of text. It is false where none can be made: a limit of 0 (J05), an extract that is longer than the
+// limits (J04) or has no text (J12), nothing that fits, no text. It depends on its arguments alone and leaves Include to the caller.
+func Build(text string, r Rules) (Snippet, bool) {
+	limit := measure{math.MaxInt, math.MaxInt}
+	if r.MaxChars != nil {
+		limit.chars = *r.MaxChars
+	}
+	if r.MaxWords != nil {
+		limit.words = *r.MaxWords
+	}
+	if limit.chars <= 0 || limit.words <= 0 {
+		return Snippet{}, false
+	}
+	required, ok := require(r.Extracts)
+	if !ok || !limit.holds(required) {
+		return Snippet{}, false
+	}
+	words := terms(r.Query)
+	s := searched{text: collapse(text)}
+	s.places, s.counts = find(s.text, words)
+
+	room := measure{min(limit.chars, usual), limit.words}
+	var out string
+	if required != "" {
+		out = s.with(required, room)
+	} else {
+		out = s.compose(room)
+	}
+	if out == "" || !limit.holds(out) {
+		return Snippet{}, false
+	}
+	return Snippet{Text: out, Marks: marks(out, words)}, true
+}
+
+// measure is a length in both units.
+type measure struct{ chars, words int }
+
+func (m measure) holds(s string) bool {
+	return utf8.RuneCountInString(s) <= m.chars && Words(s) <= m.words
+}
+
+// require joins the extracts that do not stand in one before.
+func require(extracts []string) (string, bool) {
+	out := ""
+	for _, e := range extracts {
+		e = collapse(e)
+		if e == "" {
+			return "", false
+		}
+		if out != "" && !strings.Contains(out, e) {
+			out += " "
+			out += e
+		} else if out == "" {
+			out = e
+		}
+	}
+	return out, true
+}
+
+// compose chooses one passage, or two where words of the query stand too far apart for one.
+func (s searched) compose(room measure) string {
+	if s.text == "" {
+		return ""
+	}
+	size := s.bytes(room) * 3 / 4
+	stretch, seen := s.best(size, 0, span{})
+	if seen == 0 {
+		return s.cut(room, func(m measure) span { return span{0, fit(s.text, m.chars, m.words)} })
+	}
+	if room.chars >= forTwo && room.words >= forTwo/6 {
+		half := measure{room.chars/2 - 2, room.words/2 - 1}
+		one, in := s.best(size/2, 0, span{})
+		two, more := s.best(size/2, in, one)
+		if bits.OnesCount64(in|more) > bits.OnesCount64(seen) {
+			if two.start < one.start {
+				one, two = two, one
+			}
+			if out := s.two(one, two, half, room); out != "" {
+				return out
+			}
+		}
+	}
+	return s.cut(room, func(m measure) span { return around(s.text, stretch, 0, m.chars, m.words) })
+}
+
+// bytes guesses how many bytes of the text room has place for.
+func (s searched) bytes(room measure) int {
+	perChar := float64(len(s.text)) / float64(max(utf8.RuneCountInString(s.text), 1))
+	size := float64(room.chars) * perChar
+	if room.words < room.chars {
+		size = min(size, float64(room.words)*float64(len(s.text))/float64(max(Words(s.text), 1)))
+	}
+	return int(size)
+}
+
+// cut dresses the passage that choose finds with ellipses, as far as they fit (J05). Where there is room for more than a
+// few words, room is kept for them.
+func (s searched) cut(room measure, choose func(measure) span) string {
+	p := choose(room)
+	if out := s.dress(p); room.holds(out) {
+		return out
+	}
+	if room.chars >= roomy {
+		if q := choose(measure{room.chars - 2*utf8.RuneCountInString(ellipsis), room.words}); q.end > q.start {
+			if out := s.dress(q); room.holds(out) {
+				return out
+			}
+		}
+	}
+	plain := s.text[p.start:p.end]
+	if out := plain + ellipsis; p.end < len(s.text) && room.holds(out) {
+		return out
+	}
+	return plain
+}
+
+// dress adds an ellipsis where the passage begins or ends within a sentence.
+func (s searched) dress(p span) string {
+	out := s.tail(p)
+	if out != "" && !beginsSentence(s.text, p.start) {
+		out = ellipsis + out
+	}
+	return out
+}
+
+// tail is the passage with the ellipsis behind it, if it needs one.
+func (s searched) tail(p span) string {
+	out := s.text[p.start:p.end]
+	if out != "" && p.end < len(s.text) && !endsSentence(out) {
+		out += ellipsis
+	}
+	return out
+}
+
+// two sets two passages side by side; it is empty if they meet or do not fit.
+func (s searched) two(one, two span, half, room measure) string {
+	a := around(s.text, one, 0, half.chars, half.words)
+	b := around(s.text, two, 0, half.chars, half.words)
+	if a.end >= b.start || a.start == a.end || b.start == b.end {
+		return ""
+	}
+	if out := strings.TrimSuffix(s.dress(a), ellipsis) + ellipsis + " " + s.tail(b); room.holds(out) {
+		return out
+	}
+	return ""
+}
+
+// with begins with what is required and goes on with a passage elsewhere that the query asks for, else with the text that
+// follows, as far as there is room.
+func (s searched) with(required string, room measure) string {
+	rest := measure{room.chars - utf8.RuneCountInString(required) - 3, room.words - Words(required) - 1}
+	if rest.chars < roomy || rest.words < roomy/6 {
+		return required
+	}
+	at, held := s.locate(required)
+	var avoid span
+	if held {
+		avoid = span{at, at + len(required)}
+	}
+	if stretch, seen := s.best(s.bytes(rest)*3/4, 0, avoid); seen != 0 {
+		text, floor := s.text, 0
+		switch {
+		case stretch.end <= avoid.start:
+			text = strings.TrimSuffix(text[:avoid.start], " ")
+		case held:
+			floor = len(text) - len(strings.TrimPrefix(text[avoid.end:], " "))
+		}
+		p := around(text, stretch, floor, rest.chars, rest.words)
+		if out := required + ellipsis + " " + s.tail(p); p.end > p.start && room.holds(out) {
+			return out
+		}
+	}
+	if held {
+		p := span{at, at + fit(s.text[at:], room.chars-1, room.words)}
+		if out := s.dress(p); p.end >= avoid.end && room.holds(out) {
+			return out
+		}
+	}
+	return required
+}
+
+// locate finds an extract in the text where it begins and ends with words.
+func (s searched) locate(extract string) (at int, found bool) {
+	for from := 0; from <= len(s.text); {
+		i := strings.Index(s.text[from:], extract)
+		if i < 0 {
+			return 0, false
+		}
+		at, end := from+i, from+i+len(extract)
+		last, _ := utf8.DecodeLastRuneInString(extract)
+		next, _ := utf8.DecodeRuneInString(s.text[end:])
+		if beginsWord(s.text, at) && (!letter(last) || !letter(next) || parts(last, next)) && snap(s.text, end) == end {
+			return at, true
+		}
+		_, n := utf8.DecodeRuneInString(s.text[at:])
+		from = at + n
+	}
+	return 0, false
+}
+
+// marks lists the words searched for in a snippet, those that meet joined.
+func marks(text string, words []term) [][2]int {
+	places, _ := find(text, words)
+	var out [][2]int
+	for _, p := range places {
+		if n := len(out); n > 0 && p.start <= out[n-1][1] {
+			out[n-1][1] = max(out[n-1][1], p.end)
+		} else {
+			out = append(out, [2]int{p.start, p.end})
+		}
+	}
+	return out
+}
