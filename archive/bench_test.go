@@ -10,23 +10,31 @@ import (
 	"testing"
 )
 
-// sample makes a page of about 20 KB that compresses like one: markup, and words of which common ones are common.
+// sample makes a page of about 20 KB that packs like one: a third of it is markup, and its words are as uneven as a
+// language's (Zipf).
 func sample(rnd *rand.Rand) []byte {
-	var b strings.Builder
-	b.WriteString("<!DOCTYPE html><html><head><title>Sample</title></head><body>")
-	for b.Len() < 20<<10 {
-		b.WriteString(`<div class="text"><p>`)
-		for range 40 {
-			fmt.Fprintf(&b, "%s ", vocabulary[int(rnd.ExpFloat64()*300)%len(vocabulary)])
+	zipf := rand.NewZipf(rnd, 1.1, 8, uint64(len(vocabulary)-1))
+	words := func(n int) string {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = vocabulary[zipf.Uint64()]
 		}
-		b.WriteString("</p></div>\n")
+		return strings.Join(list, " ")
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s</title></head><body>\n<ul class=\"menu\">\n", words(6))
+	for range 40 {
+		fmt.Fprintf(&b, "<li class=\"menu-item\"><a class=\"menu-link\" href=\"/section/%s/%d.html\">%s</a></li>\n", words(1), rnd.IntN(9999), words(2))
+	}
+	for b.Len() < 20<<10 {
+		fmt.Fprintf(&b, "<p class=\"paragraph\">%s <a href=\"/articles/%d.html\">%s</a> %s.</p>\n", words(40), rnd.IntN(99999), words(3), words(20))
 	}
 	return []byte(b.String())
 }
 
 var vocabulary = func() (list []string) {
 	rnd := rand.New(rand.NewPCG(3, 4))
-	for range 5000 {
+	for range 8000 {
 		word := make([]byte, 2+rnd.IntN(9))
 		for i := range word {
 			word[i] = "eeetaoinsrhldcumfpgwybvk"[rnd.IntN(24)]

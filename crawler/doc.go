@@ -6,6 +6,7 @@
 //	judge.go     from the hops of a visit to its outcome; retries
 //	scope.go     how far from its seeds a crawl goes
 //	normal.go    the normal form of an address
+//	sitemap.go   what a sitemap lists
 //	report.go    Summary, Progress, Skip
 //	frontier.go  Frontier: what is queued and what became of the rest
 //	lease.go     Lease, Next, Done: taking an address and giving it back

@@ -134,16 +134,15 @@ func (f *Frontier) arouse(seeds []string) error {
 	return nil
 }
 
-// AddLinks queues addresses that were found otherwise than as links of a page (a sitemap), at a depth. Those known
-// already are left as they are; it returns how many were not.
+// AddLinks queues addresses that were found otherwise than as links of a page (a sitemap), at a depth, and returns how
+// many were new. What is known already, or is no http or https address, is passed over; scope is asked when their turn
+// comes.
 func (f *Frontier) AddLinks(depth int, links ...string) (int, error) {
 	c := &change{}
 	for _, s := range links {
-		u, err := Normal(s)
-		if err != nil {
-			return 0, err
+		if u, err := Normal(s); err == nil {
+			c.offers = append(c.offers, offer{url: u, depth: depth, state: Queued})
 		}
-		c.offers = append(c.offers, offer{url: u, depth: depth, state: Queued})
 	}
 	c.offers = f.fresh(c.offers)
 	err := f.wait(c)

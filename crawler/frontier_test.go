@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/bbolt"
 	"go.uber.org/goleak"
 )
 
@@ -288,6 +289,80 @@ func TestRedirectTargetIsNotFetchedTwice(t *testing.T) {
 	}
 }
 
+// A visit that fails after its address was settled as the target of a redirect changes nothing.
+func TestSettledMeanwhile(t *testing.T) {
+	f := newFrontier(t, FrontierOptions{PerHost: 3})
+	_, err := f.AddSeeds("http://h/new")
+	must(t, err)
+	late := take(t, f, "http://h/new")
+	must(t, f.update(func(tx *bbolt.Tx) error { // as by another worker's redirect
+		b := f.newBatch(tx)
+		r, found, err := b.get(late.URL)
+		must(t, errors.Join(err, b.settle(&r, Queued, found, Fetched), b.flush()))
+		f.disk = b.counts
+		return nil
+	}))
+	finish(t, f, late, End{State: Queued, Retry: f.now(), Why: "503"})
+	if r, _, _ := f.Get("http://h/new"); r.State != Fetched || r.Why != "" {
+		t.Errorf("record %+v", r)
+	}
+	if l := next(t, f); l != nil {
+		t.Errorf("%s came again", l.URL)
+	}
+}
+
+func TestRelease(t *testing.T) {
+	f := newFrontier(t, FrontierOptions{PerHost: 2})
+	_, err := f.AddSeeds("http://h/1", "http://h/2")
+	must(t, err)
+	finish(t, f, take(t, f, "http://h/1"), End{State: Fetched})
+	l := take(t, f, "http://h/2")
+	if l := next(t, f); l != nil {
+		t.Fatalf("%s leased twice", l.URL)
+	}
+	f.Release(l)
+	l = take(t, f, "http://h/2")
+	if l := next(t, f); l != nil {
+		t.Fatalf("%s leased twice", l.URL)
+	}
+	must(t, f.Postpone(l, f.now(), 0))
+	finish(t, f, take(t, f, "http://h/2"), End{State: Fetched})
+}
+
+// A host with nothing but retries does not crowd out those that are due when memory is short.
+func TestRestingHostsMakeRoom(t *testing.T) {
+	c := newClock()
+	f := newFrontier(t, FrontierOptions{Now: c.now, Working: 2})
+	_, err := f.AddSeeds("http://a/", "http://b/", "http://c/", "http://d/")
+	must(t, err)
+	for range 4 {
+		l := next(t, f)
+		if l == nil {
+			t.Fatal("hosts at rest crowd out one that is due")
+		}
+		finish(t, f, l, End{State: Queued, Retry: c.now().Add(time.Minute)})
+	}
+	must(t, f.view(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bReady).ForEach(func(k, _ []byte) error {
+			if at, host := splitReady(k); at != c.now().Add(time.Minute).UnixNano() {
+				t.Errorf("%s stands in the index of due hosts for %s", host, instant(at))
+			}
+			return nil
+		})
+	}))
+	if l := next(t, f); l != nil {
+		t.Fatalf("%s leased before its time", l.URL)
+	}
+	c.add(time.Minute)
+	for range 4 {
+		l := next(t, f)
+		if l == nil || l.Tries != 1 {
+			t.Fatalf("leased %+v", l)
+		}
+		finish(t, f, l, End{State: Fetched})
+	}
+}
+
 func TestShorterPath(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{PerHost: 4})
 	f.hold(true)
@@ -316,7 +391,7 @@ func TestRevisitAndLinks(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{})
 	_, err := f.AddSeeds("http://h/1")
 	must(t, err)
-	n, err := f.AddLinks(3, "http://h/1", "http://h/2#x", "http://g/3")
+	n, err := f.AddLinks(3, "http://h/1", "no address", "http://h/2#x", "http://g/3")
 	if err != nil || n != 2 {
 		t.Fatalf("%d links added, %v", n, err)
 	}

@@ -2,7 +2,9 @@ package holdings
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -177,30 +179,76 @@ func (w *indexer) write(group []change) error {
 	return nil
 }
 
-// recover makes the index agree with the archive for every URL whose change a crash cut short. What can be read again is indexed
-// again under the policy last known; what cannot is forgotten, and its page, never acknowledged, is fetched again.
+// recover makes the index agree with the archive for every URL whose change a crash cut short, and for all of them where the index
+// is new. What can be read again is indexed again under the policy last known; what cannot is forgotten, and its page, never
+// acknowledged, is fetched again.
 func (h *Holdings) recover(ctx context.Context, ix *index.Index) error {
-	urls, err := h.archive.Intents()
+	urls, err := h.unsettled(ix)
 	if err != nil {
 		return err
 	}
+	for group := range slices.Chunk(urls, groupSize/2) {
+		if err := h.settle(ctx, ix, group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *Holdings) unsettled(ix *index.Index) ([]string, error) {
+	n, err := ix.Count()
+	if err != nil || n > 0 {
+		urls, err2 := h.archive.Intents()
+		return urls, errors.Join(err, err2)
+	}
+	urls, err := h.archive.Intents()
+	if err != nil {
+		return nil, err
+	}
+	err = h.archive.Each(func(r archive.Resource) error {
+		if r.Indexed {
+			urls = append(urls, r.URL)
+		}
+		return nil
+	})
+	slices.Sort(urls)
+	return slices.Compact(urls), err
+}
+
+// settle brings the index up to date for a group of URLs.
+func (h *Holdings) settle(ctx context.Context, ix *index.Index, urls []string) error {
+	var docs []index.Document
+	var gone []string
 	for _, address := range urls {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		doc, err := h.rebuild(ctx, address)
 		if err != nil {
 			return err
 		}
 		if doc != nil {
-			err = ix.Put(*doc)
+			docs = append(docs, *doc)
 		} else {
-			if err = ix.Delete(address); err == nil {
-				err = h.archive.Update(ctx, address, func(r *archive.Resource) { r.Indexed = false })
-			}
+			gone = append(gone, address)
 		}
-		if err != nil {
+	}
+	if len(docs) > 0 {
+		if err := ix.Put(docs...); err != nil {
 			return err
 		}
-		h.archive.Done(address)
 	}
+	if len(gone) > 0 {
+		if err := ix.Delete(gone...); err != nil {
+			return err
+		}
+	}
+	for _, address := range gone {
+		if err := h.archive.Update(ctx, address, func(r *archive.Resource) { r.Indexed = false }); err != nil {
+			return err
+		}
+	}
+	h.archive.Done(urls...)
 	return nil
 }
 

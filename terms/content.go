@@ -12,7 +12,12 @@ import (
 type Content struct {
 	Title string // "" where it may not be used
 	Text  string // without the title
+	From  string // what it was made from: "" the page, Parts, or the value of the must-use-resource
+	Other bool   // it is of another resource: a copy of the page is not enough to make it again
 }
+
+// Parts is the From of a Content made from elements of a page that may not be used as a whole (N05).
+const Parts = "parts"
 
 // String is title and text as one.
 func (c Content) String() string { return strings.TrimSpace(c.Title + " " + c.Text) }
@@ -20,50 +25,61 @@ func (c Content) String() string { return strings.TrimSpace(c.Title + " " + c.Te
 // Text gives the text that may be indexed; ok is false when nothing may be. A part with a permission of its own may be indexed on
 // a page that may not (N05).
 func (t *Terms) Text() (c Content, ok bool) {
-	return t.content(acap.Index, false)
+	c, _, ok = t.content(acap.Index, false)
+	return c, ok
 }
 
-// content gives what u may be made from: the page less its prohibited parts, or the substitute it must use.
-func (t *Terms) content(u acap.Usage, forSnippet bool) (c Content, ok bool) {
+// content gives what u may be made from, the page less its prohibited parts or the substitute it must use, and the limits of both.
+func (t *Terms) content(u acap.Usage, forSnippet bool) (c Content, l acap.Limits, ok bool) {
 	if t.page == nil {
-		return Content{}, false
+		return c, l, false
 	}
 	d := t.Decide(u)
+	l = d.Limits(t.facts)
 	if d.Allowed {
 		if uses := d.MustUse(); len(uses) > 0 {
-			return t.substitute(uses[0], u, forSnippet), true
+			return t.substitute(uses[0], d, forSnippet), l, true
 		}
-	} else if d.Reason == acap.Unfulfillable || !t.policy.Marked() {
-		return Content{}, false
+	} else {
+		if d.Reason == acap.Unfulfillable || !t.policy.Marked() {
+			return c, l, false
+		}
+		c.From = Parts
 	}
-	cut := t.cut(u, d.Allowed)
+	cut := t.cut(d, &l)
 	cut.Snippet = forSnippet
 	c.Title = t.page.Title(cut)
 	c.Text = strings.TrimSpace(strings.TrimPrefix(t.page.Text(cut), c.Title))
-	return c, d.Allowed || c.Title != "" || c.Text != ""
+	return c, l, d.Allowed || c.Title != "" || c.Text != ""
 }
 
 // substitute gives the text of what must be used instead of the page (P1 2.5.3.2). Prohibited elements stay out of an extract.
-func (t *Terms) substitute(r *acap.Required, u acap.Usage, forSnippet bool) Content {
+func (t *Terms) substitute(r *acap.Required, d acap.Decision, forSnippet bool) Content {
+	c := Content{From: r.Value}
+	var l acap.Limits
+	cut := t.cut(d, &l)
+	cut.Snippet = forSnippet
 	switch {
 	case r.IsText:
-		return Content{Text: strings.Join(strings.Fields(r.Text), " ")}
+		c.Text = strings.Join(strings.Fields(r.Text), " ")
 	case r.Locator != "":
-		cut := t.cut(u, true)
-		cut.Snippet = forSnippet
-		text, _ := t.page.Extract(r.Locator, cut)
-		return Content{Text: text}
+		c.Text, _ = t.page.Extract(r.Locator, cut)
+	case t.kept != nil:
+		if c.Other = true; r.Value == t.kept.Use {
+			c.Text = t.kept.Text
+		}
+	default:
+		pg, err := t.other(r.URL)
+		if err != nil {
+			return c
+		}
+		if pg == t.page {
+			c.Text = pg.Text(cut)
+		} else {
+			c.Text, c.Other = pg.Text(page.Cut{}), true
+		}
 	}
-	pg, err := t.other(r.URL)
-	if err != nil {
-		return Content{}
-	}
-	if pg == t.page {
-		cut := t.cut(u, true)
-		cut.Snippet = forSnippet
-		return Content{Text: pg.Text(cut)}
-	}
-	return Content{Text: pg.Text(page.Cut{})}
+	return c
 }
 
 // Links gives the absolute URLs that may be followed from the page; ok is false when none may be.
@@ -76,7 +92,7 @@ func (t *Terms) Links() (links []string, ok bool) {
 		return nil, false
 	}
 	asking := t.asking()
-	for _, link := range t.page.Links(t.cut(acap.Follow, d.Allowed)) {
+	for _, link := range t.page.Links(t.cut(d, &acap.Limits{})) {
 		if !asking[link] {
 			links = append(links, link)
 		}
@@ -105,40 +121,42 @@ func (t *Terms) asking() map[string]bool {
 	return out
 }
 
-// CopyText gives the text of the copy that may be preserved; ok is false when none may be (N28).
+// CopyText gives the text of the copy that may be preserved; ok is false when none may (N28).
 func (t *Terms) CopyText() (text string, ok bool) {
-	if t.page == nil || !t.Decide(acap.Preserve).Allowed {
+	if _, _, ok = t.Copy(acap.Preserve); !ok {
 		return "", false
 	}
-	return t.page.Text(t.cut(acap.Preserve, true)), true
+	return t.page.Text(t.cut(t.Decide(acap.Preserve), &acap.Limits{})), true
 }
 
-// Copy gives the bytes that u may keep or show; cut says that they are not the original body (N28). ok is false when none may be.
+// Copy gives the bytes that u may keep or show; cut says that they are not the original body. ok is false when none may be, also
+// where a part that may not be kept cannot be cut out (N28).
 func (t *Terms) Copy(u acap.Usage) (body []byte, cut, ok bool) {
-	if t.page == nil || !t.Decide(u).Allowed {
+	if t.page == nil {
+		return nil, false, false
+	}
+	d := t.Decide(u)
+	if !d.Allowed {
 		return nil, false, false
 	}
 	if !t.policy.Marked() {
 		return t.page.Last().Body, false, true
 	}
-	body, cut = t.page.Copy(t.cut(u, true))
-	return body, cut, true
+	body, cut = t.page.Copy(t.cut(d, &acap.Limits{}))
+	return body, cut, !cut || body != nil
 }
 
 // Snippet builds what u (present-snippet or present-oldsnippet) may show, with words of query preferred; ok is false when nothing
-// may be shown (J04, J12).
+// may be shown (J04, J12). Where no copy is held it is made from the excerpt kept.
 func (t *Terms) Snippet(u acap.Usage, query string) (s snippet.Snippet, ok bool) {
-	d := t.Decide(u)
-	if !d.Allowed {
-		if !t.policy.Marked() {
-			return s, false
-		}
+	if t.page == nil {
+		return t.excerpt(u, query)
 	}
-	c, ok := t.content(u, true)
+	c, limits, ok := t.content(u, true)
 	if !ok {
 		return s, false
 	}
-	limits := d.Limits(t.facts)
+	d := t.Decide(u)
 	rules := snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Query: query, Extracts: t.extracts(d)}
 	text := c.Text
 	if text == "" {
@@ -157,11 +175,37 @@ func (t *Terms) Snippet(u acap.Usage, query string) (s snippet.Snippet, ok bool)
 	return s, true
 }
 
+// Title gives the title that may be shown, and the usage that permits it: present-snippet or present. A title is of the page itself,
+// so it is none where a substitute must be used.
+func (t *Terms) Title() (title string, by acap.Usage) {
+	for _, u := range []acap.Usage{acap.PresentSnippet, acap.Present} {
+		d := t.Decide(u)
+		if !d.Allowed || len(d.MustUse()) > 0 {
+			continue
+		}
+		switch {
+		case t.page != nil:
+			cut := t.cut(d, &acap.Limits{})
+			cut.Snippet = u == acap.PresentSnippet
+			title = t.page.Title(cut)
+		case t.kept != nil:
+			title = t.kept.Title
+		}
+		if title != "" {
+			return title, u
+		}
+	}
+	return "", ""
+}
+
 // included gives the parts that must be shown with a permitted presentation.
 func (t *Terms) included(d acap.Decision) []snippet.Include {
 	var out []snippet.Include
+	if !d.Allowed {
+		return nil
+	}
 	for _, r := range d.MustInclude() {
-		if in, err := t.include(r); err == nil {
+		if in, err := t.include(r, d); err == nil {
 			out = append(out, in)
 		}
 	}
@@ -170,7 +214,7 @@ func (t *Terms) included(d acap.Decision) []snippet.Include {
 
 // Included gives the parts that must be shown with u, for presentations other than snippets.
 func (t *Terms) Included(u acap.Usage) []snippet.Include {
-	if t.page == nil {
+	if t.page == nil && t.kept == nil {
 		return nil
 	}
 	return t.included(t.Decide(u))

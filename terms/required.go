@@ -16,12 +16,15 @@ type obtained struct {
 	err  error
 }
 
-var errNotFound = errors.New("the page has no such part")
+var (
+	errNotFound = errors.New("the page has no such part")
+	errNotKept  = errors.New("it is not at hand until the page is crawled again")
+)
 
 // fulfil turns an allowed decision into a refusal where what it requires cannot be had.
 func (t *Terms) fulfil(d acap.Decision) acap.Decision {
 	limits := d.Limits(t.facts)
-	if limits.MaxChars != nil && *limits.MaxChars == 0 || limits.MaxWords != nil && *limits.MaxWords == 0 { // X05
+	if nothing(limits) { // X05
 		return d.Refuse(acap.Unfulfillable, "its length is limited to nothing")
 	}
 	uses := d.MustUse()
@@ -33,18 +36,18 @@ func (t *Terms) fulfil(d acap.Decision) acap.Decision {
 		if i > 0 {
 			continue
 		}
-		if err := t.usable(r, d.Usage); err != nil {
+		if err := t.usable(r); err != nil {
 			d.Because = r.Field
 			return d.Refuse(acap.Unfulfillable, r.Value+": "+err.Error())
 		}
 	}
 	for _, r := range d.MustInclude() {
-		if _, err := t.include(r); err != nil { // J12
+		if _, err := t.include(r, d); err != nil { // J12
 			d.Because = r.Field
 			return d.Refuse(acap.Unfulfillable, r.Value+": "+err.Error())
 		}
 	}
-	if (d.Usage == acap.PresentSnippet || d.Usage == acap.PresentOldSnippet) && t.page.MIME() != "" {
+	if (d.Usage == acap.PresentSnippet || d.Usage == acap.PresentOldSnippet) && (t.page == nil || t.page.MIME() != "") {
 		if ex := t.extracts(d); len(ex) > 0 { // J04
 			if _, ok := snippet.Build("", snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: ex}); !ok {
 				return d.Refuse(acap.Unfulfillable, "the required extract is longer than the limit")
@@ -55,11 +58,11 @@ func (t *Terms) fulfil(d acap.Decision) acap.Decision {
 }
 
 // usable says why a substitute cannot be used; nil if it can.
-func (t *Terms) usable(r *acap.Required, u acap.Usage) error {
+func (t *Terms) usable(r *acap.Required) error {
 	switch {
 	case r.IsText:
 		return nil
-	case r.Locator != "":
+	case r.Locator != "" && t.page != nil:
 		if !t.page.HTML() { // I08
 			return errors.New("the resource is not an HTML page")
 		}
@@ -67,9 +70,15 @@ func (t *Terms) usable(r *acap.Required, u acap.Usage) error {
 			return errNotFound
 		}
 		return nil
+	case t.kept == nil:
+		_, err := t.other(r.URL)
+		return err
+	case r.Value != t.kept.Use && r.Value != t.kept.Index:
+		return errNotKept
+	case r.URL != "":
+		return t.standing(r.URL)
 	}
-	_, err := t.other(r.URL)
-	return err
+	return nil
 }
 
 // other obtains another resource: crawl must be permitted for it at every hop (I02, I03), by itself too (X30). Its own
@@ -111,13 +120,24 @@ func (t *Terms) obtain(rawurl string) obtained {
 	return obtained{page: pg}
 }
 
-// include gives a part that must be shown beside or within a presentation.
-func (t *Terms) include(r *acap.Required) (snippet.Include, error) {
+// include gives a part that must be shown beside or within a presentation, which d permits.
+func (t *Terms) include(r *acap.Required, d acap.Decision) (snippet.Include, error) {
 	in := snippet.Include{Role: r.Role}
 	switch {
 	case r.IsText: // X08: a text is shown as text, also where a link is asked for
 		in.Text = r.Text
-	case r.Locator != "" && r.Link():
+	case r.Link() && r.Locator == "":
+		in.Href = r.URL
+	case t.kept != nil && (t.page == nil || r.Locator == ""):
+		kept, ok := t.kept.Parts[r.Value]
+		if !ok {
+			return in, errNotKept
+		}
+		if r.URL != "" {
+			return kept, t.standing(r.URL)
+		}
+		in = kept
+	case r.Link():
 		href, text, found := t.page.Link(r.Locator)
 		if !found || href == "" && text == "" {
 			return in, errNotFound
@@ -128,9 +148,12 @@ func (t *Terms) include(r *acap.Required) (snippet.Include, error) {
 		if !found || text == "" {
 			return in, errNotFound
 		}
+		cut := t.cut(d, &acap.Limits{})
+		cut.Snippet = d.Usage == acap.PresentSnippet || d.Usage == acap.PresentOldSnippet
+		if shown, _ := t.page.Extract(r.Locator, cut); shown != text { // J12: it is shown whole or not at all
+			return in, errors.New("a part of it may not be shown")
+		}
 		in.Text = text
-	case r.Link():
-		in.Href = r.URL
 	default:
 		pg, err := t.other(r.URL)
 		if err != nil {
@@ -163,12 +186,29 @@ func (t *Terms) crawlable(rawurl string) error {
 	return p.Decide(acap.Crawl, acap.NewResource(u)).Err(rawurl)
 }
 
+// standing says why what was kept of another resource may not be used now: it may no longer be crawled (I02), or its publisher has it
+// taken down.
+func (t *Terms) standing(rawurl string) error {
+	if err := t.crawlable(rawurl); err != nil {
+		return err
+	}
+	u, err := url.Parse(rawurl)
+	if err != nil {
+		return err
+	}
+	p, err := t.sources.Policies.Policy(t.ctx, u)
+	if err == nil && TakeDown(p, u) != nil {
+		err = errors.New("its publisher has it taken down")
+	}
+	return err
+}
+
 // extracts are the texts that must stand in a snippet unmodified (X06).
 func (t *Terms) extracts(d acap.Decision) []string {
 	var out []string
 	for _, r := range d.MustInclude() {
 		if r.Role == "extract" {
-			if in, err := t.include(r); err == nil {
+			if in, err := t.include(r, d); err == nil {
 				out = append(out, in.Text)
 			}
 		}

@@ -28,7 +28,9 @@ type Sources struct {
 type Terms struct {
 	policy   *acap.Policy // the origin's, met by the page's statements
 	resource acap.Resource
-	page     *page.Page // nil: not known
+	page     *page.Page  // nil: not known
+	kept     *Kept       // of what is held; nil where the page was fetched just now
+	marks    []acap.Mark // on elements of the page
 	sources  Sources
 	facts    acap.Facts
 	ctx      context.Context // of the call that made it: one Terms serves one request
@@ -53,9 +55,27 @@ func Held(ctx context.Context, origin *acap.Policy, u *url.URL, own acap.Own, pg
 }
 
 func (t *Terms) with(pg *page.Page, own acap.Own) *Terms {
-	t.page = pg
+	t.page, t.marks = pg, own.Marks
 	t.policy = t.policy.Narrow(own)
 	return t
+}
+
+// TakeDown gives the request for u that stands in its origin's robots.txt; nil where none does. While it stands nothing is kept,
+// indexed or shown of u (P04, P05); it changes no decision (X64).
+func TakeDown(origin *acap.Policy, u *url.URL) *acap.Field {
+	address := ""
+	for _, a := range origin.Actions() {
+		if a.Action != acap.TakeDown || !a.Execute {
+			continue
+		}
+		if address == "" {
+			address = acap.NewResource(u).URL
+		}
+		if a.URL == address {
+			return a.Field
+		}
+	}
+	return nil
 }
 
 // Policy is the origin's policy as the page's statements have narrowed it.
@@ -77,26 +97,53 @@ func (t *Terms) For(p *acap.Policy) *Terms {
 // Decide answers for one usage under the facts. Once the page is known, a permission whose required resources cannot be had is a
 // refusal too (X05).
 func (t *Terms) Decide(u acap.Usage) acap.Decision {
-	d := t.policy.Decide(u, t.resource).At(t.facts)
-	if !d.Allowed || t.page == nil {
+	d := t.decide(u)
+	if !d.Allowed || t.page == nil && t.kept == nil {
 		return d
 	}
 	return t.fulfil(d)
 }
 
-// cut leaves out the parts of the page that u may not see; a part under no mark is as the page.
-func (t *Terms) cut(u acap.Usage, whole bool) page.Cut {
+// decide leaves out whether required resources can be had.
+func (t *Terms) decide(u acap.Usage) acap.Decision {
+	return t.policy.Decide(u, t.resource).At(t.facts)
+}
+
+// cut leaves out the parts of the page that may not be seen where d is the decision for the page. A part under no mark is as the
+// page; one that demands what the page does not is left out. The limits of the parts that stay are added to l.
+func (t *Terms) cut(d acap.Decision, l *acap.Limits) page.Cut {
 	if !t.policy.Marked() {
-		if whole {
+		if d.Allowed {
 			return page.Cut{}
 		}
 		return page.Cut{Keep: func([]acap.Mark) bool { return false }}
 	}
+	uses, includes := 0, 0
+	if d.Allowed {
+		uses, includes = len(d.MustUse()), len(d.MustInclude())
+	}
 	return page.Cut{Keep: func(chain []acap.Mark) bool {
 		if len(chain) == 0 {
-			return whole
+			return d.Allowed
 		}
-		d := t.policy.Part(u, t.resource, chain).At(t.facts)
-		return d.Allowed && (whole || len(d.MustUse()) == 0 && len(d.MustInclude()) == 0)
+		part := t.policy.Part(d.Usage, t.resource, chain).At(t.facts)
+		limits := part.Limits(t.facts)
+		if !part.Allowed || len(part.MustUse()) > uses || len(part.MustInclude()) > includes || nothing(limits) {
+			return false
+		}
+		l.MaxChars, l.MaxWords = smaller(l.MaxChars, limits.MaxChars), smaller(l.MaxWords, limits.MaxWords)
+		return true
 	}}
+}
+
+// nothing reports whether a length is limited to nothing (J05).
+func nothing(l acap.Limits) bool {
+	return l.MaxChars != nil && *l.MaxChars == 0 || l.MaxWords != nil && *l.MaxWords == 0
+}
+
+func smaller(a, b *int) *int {
+	if a == nil || b != nil && *b < *a {
+		return b
+	}
+	return a
 }

@@ -85,6 +85,9 @@ func crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (sum crawler.S
 		sitemaps: cfg.Sitemaps}
 	if h.holdings, err = holdings.Open(ctx, s.archive, s.index, terms.Sources{Policies: h, Fetcher: parts{s.gate}},
 		holdings.Options{NoArchive: cfg.Policy.NoarchivePreserve, Known: held{s.policy}}); err != nil {
+		if ctx.Err() != nil { // while it was finishing what a crash left
+			return crawler.Summary{Interrupted: true, Queued: frontier.Counts().Queued}, nil
+		}
 		return sum, err
 	}
 	defer func() { err = errors.Join(err, h.holdings.Close()) }()
