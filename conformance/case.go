@@ -67,7 +67,7 @@ type Answer struct {
 	Links     *[]string                          `json:"links,omitempty"`
 	Policy    *Policy                            `json:"policy,omitempty"`
 	Actions   *[]Action                          `json:"actions,omitempty"`
-	Findings  []acap.Finding                     `json:"findings"`
+	Findings  []Finding                          `json:"findings"`
 }
 
 // Decision is one decision in an answer.
@@ -75,7 +75,7 @@ type Decision struct {
 	Allowed bool         `json:"allowed"`
 	Reason  acap.Reason  `json:"reason"`
 	Because *Because     `json:"because,omitempty"`
-	Note    string       `json:"note,omitempty"`
+	Note    string       `json:"note,omitempty"` // of explain alone
 	Limits  *acap.Limits `json:"limits,omitempty"`
 }
 
@@ -98,6 +98,16 @@ type Policy struct {
 	Version            string `json:"version,omitempty"`
 	IgnoreConventional bool   `json:"ignore_conventional"`
 	Status             string `json:"status"`
+}
+
+// Finding is one finding in an answer.
+type Finding struct {
+	Code     string        `json:"code"`
+	Severity acap.Severity `json:"severity"`
+	Source   acap.Source   `json:"source"`
+	Line     int           `json:"line"`
+	Column   int           `json:"column"`
+	Message  string        `json:"message"`
 }
 
 // Action is one action request in an answer.

@@ -29,9 +29,9 @@ func Decide(ctx context.Context, c *Case) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &Answer{ID: c.ID, Findings: t.Policy().Findings()}
-	if a.Findings == nil {
-		a.Findings = []acap.Finding{}
+	a := &Answer{ID: c.ID, Findings: []Finding{}}
+	for _, f := range t.Policy().Findings() {
+		a.Findings = append(a.Findings, Finding{Code: f.Code, Severity: f.Severity, Source: f.Source, Line: f.Line, Column: f.Column, Message: f.Message})
 	}
 	usages := c.Usages
 	if usages == nil {
@@ -119,7 +119,7 @@ func decisions(t *terms.Terms, usages []acap.Usage) map[acap.Usage]Decision {
 
 // NewDecision gives a decision the form of an answer.
 func NewDecision(d acap.Decision, f acap.Facts) Decision {
-	out := Decision{Allowed: d.Allowed, Reason: d.Reason, Note: d.Note}
+	out := Decision{Allowed: d.Allowed, Reason: d.Reason}
 	if b := d.Because; b != nil {
 		out.Because = &Because{Source: b.Source, URL: b.URL, Line: b.Line, Field: b.Text}
 	}

@@ -41,12 +41,12 @@ func atSite(path string) acap.Resource {
 func sitePolicy(t *testing.T, s *Site) *acap.Policy {
 	t.Helper()
 	who := acap.Crawler{Names: []string{"acapcrawl"}}
-	f := acap.Parse(siteAt+"/robots.txt", []byte(ask(s, "GET", "/robots.txt").Body.String()))
+	f := acap.Parse(siteAt+"/robots.txt", ask(s, "GET", "/robots.txt").Body.Bytes())
 	refs := f.References(who)
 	if len(refs) != 1 || refs[0].URL != siteAt+"/acap-archive.txt" {
 		t.Fatalf("robots.txt refers to %v", refs)
 	}
-	refs[0].File = acap.ParseReferred(refs[0].URL, []byte(ask(s, "GET", "/acap-archive.txt").Body.String()))
+	refs[0].File = acap.ParseReferred(refs[0].URL, ask(s, "GET", "/acap-archive.txt").Body.Bytes())
 	return f.Policy(who, refs...)
 }
 
@@ -85,7 +85,7 @@ func TestSiteServesWhatItSays(t *testing.T) {
 		}
 	}
 	for path, magic := range map[string]string{"/pictures/harbour.png": "image/png", "/pictures/gull.gif": "image/gif"} {
-		if got := http.DetectContentType([]byte(ask(s, "GET", path).Body.String())); got != magic {
+		if got := http.DetectContentType(ask(s, "GET", path).Body.Bytes()); got != magic {
 			t.Errorf("%s holds %s", path, got)
 		}
 	}
@@ -364,7 +364,7 @@ func TestSiteLimits(t *testing.T) {
 // gets the general terms.
 func TestSiteForOthers(t *testing.T) {
 	s := NewSite()
-	f := acap.Parse(siteAt+"/robots.txt", []byte(ask(s, "GET", "/robots.txt").Body.String()))
+	f := acap.Parse(siteAt+"/robots.txt", ask(s, "GET", "/robots.txt").Body.Bytes())
 	rival := f.Policy(acap.Crawler{Names: []string{"rivalbot"}})
 	library := f.Policy(acap.Crawler{Names: []string{"shelfbot"}, Purposes: []string{"preservation"}})
 	for _, c := range []struct {

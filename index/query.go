@@ -80,7 +80,7 @@ func parse(query string) ([]clause, error) {
 	case len(out) == 0:
 		return nil, fmt.Errorf("%w: it holds no word to look for", ErrQuery)
 	case only:
-		return nil, fmt.Errorf("%w: it only excludes; add a word, site: or lang:", ErrQuery)
+		return nil, fmt.Errorf("%w: it only excludes; add a word, site:HOST or lang:XX", ErrQuery)
 	}
 	return out, nil
 }

@@ -68,7 +68,9 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 	refused := false
 	for _, u := range usages {
 		d := t.Decide(u)
-		decisions[u] = conformance.NewDecision(d, facts)
+		answer := conformance.NewDecision(d, facts)
+		answer.Note = d.Note
+		decisions[u] = answer
 		refused = refused || !d.Allowed
 	}
 	if r.JSON {
