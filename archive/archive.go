@@ -67,6 +67,8 @@ type Archive struct {
 	closing sync.Once
 	closed  error
 
+	readers sync.RWMutex // locked while keys are overwritten
+
 	mu          sync.Mutex
 	broken      error          // set once; nothing is written after it
 	outstanding map[string]int // intents logged since opening and not done, by URL
@@ -286,19 +288,15 @@ func (a *Archive) damaged(what string, err error) error {
 	return fmt.Errorf("%s is %w: %s %w", filepath.Join(a.dir, "archive.db"), ErrCorrupt, what, err)
 }
 
-// view runs fn in a read transaction, and again in a newer one if a key was destroyed between the reading of a record and
-// the reading of its key.
+// view runs fn in a read transaction. While it runs, no key is overwritten that a record of the transaction names.
 func (a *Archive) view(fn func(*bolt.Tx) error) error {
-	var err error
-	for range 3 {
-		if err = a.viewOnce(fn); !errors.Is(err, errDestroyed) {
-			break
-		}
-	}
-	return err
+	a.readers.RLock()
+	defer a.readers.RUnlock()
+	return a.snapshot(fn)
 }
 
-func (a *Archive) viewOnce(fn func(*bolt.Tx) error) error {
+// snapshot is view for long work: keys may be destroyed meanwhile, and erasing does not wait.
+func (a *Archive) snapshot(fn func(*bolt.Tx) error) error {
 	if err := a.failure(); err != nil {
 		return err
 	}

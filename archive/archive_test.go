@@ -434,9 +434,11 @@ func TestWrongDeposits(t *testing.T) {
 	put(t, a, deposit("http://example.com/"+strings.Repeat("a", 16000), "x"))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	a.jobs = nil // nobody takes jobs: only the context can end the wait
-	if _, err := a.Receive(ctx, deposit("http://example.com/", "x")); !errors.Is(err, context.Canceled) {
+	if _, err := a.Receive(ctx, deposit("http://example.com/late", "x")); !errors.Is(err, context.Canceled) {
 		t.Error(err)
+	}
+	if _, known, _ := a.Resource("http://example.com/late"); known {
+		t.Error("a cancelled deposit was kept")
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // keys is the file of keys: slots of 32 bytes, the first of them a header, each later one the key of one sealed text. A slot
 // of zeros is a key destroyed. Slots are used once, in order; keys are reserved on disk ahead of use, so that sealing costs
-// no write of its own. take, reset and destroy belong to the writer; read is safe for concurrent use.
+// no write of its own. take, reset and overwrite belong to the writer; read is safe for concurrent use.
 type keys struct {
 	path  string
 	f     *os.File
@@ -72,8 +72,8 @@ func (k *keys) create(head []byte) error {
 	if _, err := k.f.WriteAt(head, 0); err != nil {
 		return fmt.Errorf("%s cannot be written: %w", k.path, err)
 	}
-	if err := k.f.Sync(); err != nil {
-		return fmt.Errorf("%s cannot be written: %w", k.path, err)
+	if err := k.sync(); err != nil {
+		return err
 	}
 	return syncDir(filepath.Dir(k.path))
 }
@@ -155,14 +155,18 @@ func (k *keys) read(id uint64) (out key, err error) {
 	return out, nil
 }
 
-// destroy overwrites keys in place; on return they are gone from the disk.
-func (k *keys) destroy(ids []uint64) error {
+// overwrite overwrites keys in place; after sync they are gone from the disk.
+func (k *keys) overwrite(ids []uint64) error {
 	var none key
 	for _, id := range ids {
 		if _, err := k.f.WriteAt(none[:], int64(id*slot)); err != nil {
 			return fmt.Errorf("%s cannot be written: %w", k.path, err)
 		}
 	}
+	return nil
+}
+
+func (k *keys) sync() error {
 	if err := k.f.Sync(); err != nil {
 		return fmt.Errorf("%s cannot be written: %w", k.path, err)
 	}

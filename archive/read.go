@@ -58,7 +58,6 @@ func (a *Archive) Resolve(url string) (string, error) {
 // Captures lists the versions of url, the oldest first.
 func (a *Archive) Captures(url string) (list []Capture, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
-		list = nil
 		current, err := a.current(tx, url)
 		if err != nil {
 			return err
@@ -184,7 +183,6 @@ func each[T any](a *Archive, bucket, prefix []byte, read func(tx *bolt.Tx, k, v 
 	for from := append([]byte{}, prefix...); from != nil; {
 		var list []T
 		err := a.view(func(tx *bolt.Tx) error {
-			list = nil
 			c := tx.Bucket(bucket).Cursor()
 			k, v := c.Seek(from)
 			for ; k != nil && bytes.HasPrefix(k, prefix) && len(list) < batch; k, v = c.Next() {

@@ -27,9 +27,9 @@ func (a *Archive) Verify(ctx context.Context) ([]Problem, error) {
 	if a.stale {
 		v.report("archive.db", "had a damaged root record when it was opened: the last transaction before may be lost")
 	}
-	err := a.viewOnce(v.all)
+	err := a.snapshot(v.all)
 	if err == nil && len(v.suspects) > 0 {
-		err = a.viewOnce(v.again)
+		err = a.snapshot(v.again)
 	}
 	if errors.Is(err, ErrCorrupt) {
 		v.report("archive.db", "cannot be read on: "+err.Error())

@@ -42,6 +42,9 @@ type txn struct {
 func (a *Archive) do(ctx context.Context, size int, fn func(*txn) error) error {
 	a.callers.Add(1)
 	defer a.callers.Add(-1)
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	j := &job{fn: fn, size: size, answer: make(chan struct{})}
 	select {
 	case a.jobs <- j:
@@ -231,7 +234,12 @@ func (a *Archive) destroy() error {
 	}
 	err := a.fault(Destroy)
 	if err == nil {
-		err = a.keys.destroy(a.condemned)
+		a.readers.Lock() // whoever reads now began before the records went, and may need the keys
+		err = a.keys.overwrite(a.condemned)
+		a.readers.Unlock()
+	}
+	if err == nil {
+		err = a.keys.sync()
 	}
 	if err != nil {
 		return fmt.Errorf("erased, but %w: %w", errUndestroyed, err)
