@@ -17,24 +17,33 @@ const (
 	ReCrawl  = "re-crawl"
 )
 
+// maxReCrawls bounds the re-crawls that one policy may ask for; take-downs are not limited (P09).
+const maxReCrawls = 1000
+
 // requests lists the action requests of a file and of the files it refers to that reach c. Take-downs come first, so that a
 // re-crawl of the same resource confirms its absence (P11, X31). A repeated request is listed once.
 func (f *File) requests(c *Crawler, refs []Reference) []Action {
 	var out []Action
 	seen := map[string]bool{}
+	root, recrawls := rootOf(f.base), 0
+	var last *record
+	reached := false
 	list := func(g *File, foreign bool) {
 		for _, r := range g.actions {
-			if r.record != nil {
-				if reaches, _ := r.record.reaches(c); !reaches || r.record.nobody {
-					continue
-				}
+			if r.record != nil && r.record != last {
+				last = r.record
+				reached, _ = last.reaches(c)
+				reached = reached && !last.nobody
+			}
+			if r.record != nil && !reached {
+				continue
 			}
 			a := Action{Action: r.action, Field: r.field, Why: r.why, Execute: r.why == ""}
 			if foreign && a.Execute { // P13
 				a.Execute, a.Why = false, "it stands in a file of another host"
 			}
 			u, err := f.resolve(r.path)
-			if err != nil || rootOf(u).String() != rootOf(f.base).String() || u.User != nil { // P03
+			if err != nil || *rootOf(u) != *root || u.User != nil { // P03
 				continue
 			}
 			a.URL = NewResource(u).URL
@@ -43,13 +52,18 @@ func (f *File) requests(c *Crawler, refs []Reference) []Action {
 				continue
 			}
 			seen[key] = seen[key] || a.Execute
+			if a.Action == ReCrawl && a.Execute {
+				if recrawls++; recrawls > maxReCrawls { // P09
+					a.Execute, a.Why = false, "more re-crawls are requested than are executed"
+				}
+			}
 			out = append(out, a)
 		}
 	}
 	list(f, false)
 	for _, ref := range refs {
 		if ref.File != nil && ref.File != f {
-			list(ref.File, ref.File.base == nil || f.base == nil || rootOf(ref.File.base).String() != rootOf(f.base).String())
+			list(ref.File, ref.File.base == nil || root == nil || *rootOf(ref.File.base) != *root)
 		}
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Action == TakeDown && out[j].Action != TakeDown })

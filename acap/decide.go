@@ -1,69 +1,5 @@
 package acap
 
-// verdict is a small set of statements: those that decide a usage of a resource. Up to four stand in place, so that deciding
-// does not allocate.
-type verdict struct {
-	n    int
-	few  [4]*statement
-	more []*statement
-	caps *restraint // conventional caps that bind beside them
-}
-
-func (v *verdict) add(s *statement) {
-	if v.n < len(v.few) {
-		v.few[v.n] = s
-	} else {
-		v.more = append(v.more, s)
-	}
-	v.n++
-}
-
-func (v *verdict) at(i int) *statement {
-	if i < len(v.few) {
-		return v.few[i]
-	}
-	return v.more[i-len(v.few)]
-}
-
-func (v *verdict) has(s *statement) bool {
-	for i := range v.n {
-		if v.at(i) == s {
-			return true
-		}
-	}
-	return false
-}
-
-// keep drops the statements for which ok is false.
-func (v *verdict) keep(ok func(*statement) bool) {
-	old := *v
-	v.n, v.more = 0, nil
-	for i := range old.n {
-		if s := old.at(i); ok(s) {
-			v.add(s)
-		}
-	}
-}
-
-// prohibition gives the first prohibition in the order of appearance, nil if there is none.
-func (v *verdict) prohibition() *statement {
-	for i := range v.n {
-		if s := v.at(i); !s.allow {
-			return s
-		}
-	}
-	return nil
-}
-
-func (v *verdict) permission() *statement {
-	for i := range v.n {
-		if s := v.at(i); s.allow {
-			return s
-		}
-	}
-	return nil
-}
-
 // Decide answers for one usage of one resource (the order of evaluation is in the package comment). Facts and target are not
 // looked at: a limit that they do not meet is found by Decision.At. A nil Policy refuses.
 func (p *Policy) Decide(u Usage, r Resource) Decision {
@@ -109,11 +45,7 @@ func (p *Policy) common(decide func(*Policy) Decision, k kind) Decision {
 			if out.Because == nil {
 				out.Reason, out.Because = d.Reason, d.Because
 			}
-			for j := range d.fields.n {
-				if s := d.fields.at(j); !out.fields.has(s) {
-					out.fields.add(s)
-				}
-			}
+			out.fields.merge(&d.fields)
 			out.fields.caps = out.fields.caps.with(d.fields.caps)
 		}
 	}
@@ -131,12 +63,8 @@ func (p *Policy) settle(k kind, r Resource) Decision {
 		rooted.Reason = ByConflict
 		return rooted
 	}
-	for i := range rooted.fields.n {
-		if s := rooted.fields.at(i); !d.fields.has(s) {
-			d.fields.add(s)
-		}
-	}
-	return d
+	d.fields.merge(&rooted.fields)
+	return formed(d, k)
 }
 
 // settleBy decides with patterns compared as written, or rooted; starred says whether that can make a difference.
@@ -161,27 +89,18 @@ func (p *Policy) settleBy(k kind, r Resource, rooted bool) (d Decision, starred 
 	return formed(d, k), starred
 }
 
+// maxCompared bounds the comparisons of a hostile file; beyond it the narrowest scope counts as undetermined (P1 2.4.6).
+const maxCompared = 250_000
+
 // meet lets a specific permission meet what is said about present (F17, F18). A general prohibition stands where its pattern is
 // narrower than, or incomparable with, that of every specific permission (X43), or where it covers everything (X35).
 func (p *Policy) meet(k kind, specific, general verdict, rooted bool) Decision {
 	for i := range general.n {
 		g := general.at(i)
-		if g.allow {
+		if g.allow || specific.n*general.n <= maxCompared && p.beaten(g, &specific, rooted) {
 			continue
 		}
-		beaten := false
-		for j := range specific.n {
-			s := specific.at(j)
-			switch rel := p.compare(s, g, rooted); {
-			case g.all:
-			case s.page && !g.page && s.rank()|g.rank() != s.rank(): // N02: a generic page permission never reverses a named prohibition
-			case rel == narrower || rel == identical:
-				beaten = true
-			}
-		}
-		if !beaten {
-			return refusal(k, g)
-		}
+		return refusal(k, g)
 	}
 	for i := range general.n {
 		if g := general.at(i); g.allow { // F18
@@ -189,6 +108,23 @@ func (p *Policy) meet(k kind, specific, general verdict, rooted bool) Decision {
 		}
 	}
 	return conclude(k, specific)
+}
+
+// beaten reports whether a specific permission beats the prohibition g of present.
+func (p *Policy) beaten(g *statement, specific *verdict, rooted bool) bool {
+	if g.all {
+		return false
+	}
+	for i := range specific.n {
+		s := specific.at(i)
+		if s.page && !g.page && s.rank()|g.rank() != s.rank() { // N02: a generic page permission never reverses a named prohibition
+			continue
+		}
+		if rel := p.compare(s, g, rooted); rel == narrower || rel == identical {
+			return true
+		}
+	}
+	return false
 }
 
 // compare says how the scope of a relates to that of b; a page speaks of itself alone, the narrowest scope there is (P2 2.2.8 note).
@@ -209,70 +145,56 @@ func (p *Policy) compare(a, b *statement, rooted bool) scope {
 }
 
 // prevailing gives the statements of one exact usage type that are left after overriding (C02-C04), narrowest scope (F07) and,
-// on a page, its own statements (N02, N03).
+// on a page, its own statements (N02, N03). starred says whether a pattern without a root is among those that cover the resource.
 func (p *Policy) prevailing(k kind, r Resource, rooted bool) (v verdict, starred bool) {
-	var ranks [4]bool
-	for _, s := range p.by[k] {
-		if !s.beyond && s.covers(r.path) {
-			ranks[s.rank()] = true
-		}
+	list := p.by[k]
+	if rooted {
+		list = p.rooted[k]
 	}
-	for _, s := range p.by[k] {
-		if s.beyond || overridden(s.rank(), ranks) || !s.covers(r.path) {
+	var m matched
+	for _, s := range list {
+		if s.pattern != nil && !s.pattern.matches(r.path) {
 			continue
 		}
 		starred = starred || s.pattern != nil && s.pattern.raw[0] == '*'
-		dominated := false
-		for i := 0; i < v.n && !dominated; i++ {
-			dominated = !s.all && p.compare(v.at(i), s, rooted) == narrower
-		}
-		if dominated {
-			continue
-		}
-		if v.n > 0 {
-			v.keep(func(t *statement) bool { return t.all || p.compare(s, t, rooted) != narrower })
-		}
-		v.add(s)
+		m.take(s, p, rooted)
 	}
 	if p.own != nil && len(p.own.by[k]) > 0 {
-		v = p.own.meet(k, v)
+		return p.own.meet(k, m.verdict), starred
 	}
-	return v, starred
-}
-
-// overridden says whether a statement of that rank yields to one at least as specific in addressee and in purpose, and more so
-// in one (C03).
-func overridden(rank uint8, present [4]bool) bool {
-	for other := range uint8(4) {
-		if present[other] && other != rank && other&rank == rank {
-			return true
-		}
-	}
-	return false
+	return m.verdict, starred
 }
 
 // unsaid answers where nothing speaks of the usage: disallow-other (F19), else permitted (F21). allow-other never lifts it (X38).
 func (p *Policy) unsaid(k kind, r Resource) Decision {
 	d := Decision{Usage: k.usage(), Allowed: true, Reason: ByDefault}
 	if k == kOther {
-		for _, s := range p.by[kOther] {
-			if s.beyond && s.covers(r.path) { // L05
+		for _, s := range p.beyond { // L05
+			if s.covers(r.path) {
 				return refusal(k, s)
 			}
 		}
+		if p.own != nil && len(p.own.beyond) > 0 {
+			return refusal(k, p.own.beyond[0])
+		}
 		return d
 	}
+	var other *statement
 	for _, s := range p.by[kOther] {
-		if !s.allow && !s.beyond && s.covers(r.path) {
-			return Decision{Usage: d.Usage, Reason: ByOther, Because: s.field}
+		if !s.allow && (other == nil || s.seq < other.seq) && s.covers(r.path) {
+			other = s
 		}
 	}
-	if p.own != nil && k != kCrawl { // X68
+	if other == nil && p.own != nil && k != kCrawl { // X68
 		for _, s := range p.own.by[kOther] {
-			if !s.allow && !s.beyond {
-				return Decision{Usage: d.Usage, Reason: ByOther, Because: s.field}
+			if !s.allow {
+				other = s
+				break
 			}
 		}
+	}
+	if other != nil {
+		return Decision{Usage: d.Usage, Reason: ByOther, Because: other.field}
 	}
 	return d
 }
@@ -282,7 +204,7 @@ func (p *Policy) unsaid(k kind, r Resource) Decision {
 func conclude(k kind, v verdict) Decision {
 	no := v.prohibition()
 	if no == nil {
-		return Decision{Usage: k.usage(), Allowed: true, Reason: ByPermission, Because: v.at(0).field, fields: v}
+		return Decision{Usage: k.usage(), Allowed: true, Reason: ByPermission, Because: v.permission().field, fields: v}
 	}
 	d := refusal(k, no)
 	if v.permission() != nil {

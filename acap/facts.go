@@ -92,14 +92,7 @@ func (d Decision) bound() []*statement {
 			out = append(out, s)
 		}
 	}
-	order := map[Source]int{Robots: 0, Referred: 1, Meta: 2, Class: 3, Header: 4}
-	sort.SliceStable(out, func(i, j int) bool {
-		a, b := out[i].field, out[j].field
-		if a.Source != b.Source {
-			return order[a.Source] < order[b.Source]
-		}
-		return a.URL == b.URL && a.Line < b.Line
-	})
+	sort.Slice(out, func(i, j int) bool { return out[i].seq < out[j].seq })
 	return out
 }
 
@@ -174,13 +167,13 @@ func (d Decision) At(f Facts) Decision {
 		}
 		until, ok := s.until(k, f)
 		switch {
-		case ok && !f.Now.Before(until):
+		case ok && (f.Now.IsZero() || !f.Now.Before(until)): // without a clock no limit is met
 			return Decision{Usage: d.Usage, Reason: ByExpiry, Because: s.field, Note: "since " + until.UTC().Format(time.RFC3339)}
 		case s.limits.recrawled && f.Recrawled:
 			return Decision{Usage: d.Usage, Reason: ByExpiry, Because: s.field, Note: "the resource has been re-crawled"}
 		}
 	}
-	if c := d.fields.caps; c != nil && c.untilField != nil && endsByTag(k) && !f.Now.Before(c.until) {
+	if c := d.fields.caps; c != nil && c.untilField != nil && endsByTag(k) && (f.Now.IsZero() || !f.Now.Before(c.until)) {
 		return Decision{Usage: d.Usage, Reason: ByExpiry, Because: c.untilField, Note: "since " + c.until.Format(time.RFC3339)}
 	}
 	for i := range d.fields.n {
@@ -208,7 +201,7 @@ func (d Decision) MustUse() []*Required {
 	k := d.Usage.kind()
 	for _, s := range d.bound() {
 		if s.limits.mustUse != nil && s.binds("must-use-resource", k) {
-			out = append(out, s.limits.mustUse)
+			out = appendRequired(out, s.limits.mustUse)
 		}
 	}
 	return out
@@ -221,11 +214,21 @@ func (d Decision) MustInclude() []*Required {
 	for _, s := range d.bound() {
 		for _, m := range s.limits.mustInclude {
 			if m.demandedOf(k) {
-				out = append(out, m)
+				out = appendRequired(out, m)
 			}
 		}
 	}
 	return out
+}
+
+// appendRequired leaves out what the same field demands for another purpose too (X78).
+func appendRequired(list []*Required, r *Required) []*Required {
+	for _, have := range list {
+		if have.Field == r.Field && have.Value == r.Value {
+			return list
+		}
+	}
+	return append(list, r)
 }
 
 // UsageRefs are what permissions of other usages refer to (P1 2.5.6.1). None of them is ever fetched by itself (L02).

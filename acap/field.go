@@ -1,6 +1,10 @@
 package acap
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
 
 // Source says in which kind of text a field stands.
 type Source string
@@ -33,6 +37,30 @@ func (f *Field) String() string {
 		return fmt.Sprintf("%s: header %s", f.URL, f.Text)
 	}
 	return fmt.Sprintf("%s:%d: %s", f.URL, f.Line, f.Text)
+}
+
+// at gives the place of one token of a field of a file; the field's own where the token does not stand there as it was read.
+func (f *Field) at(token string) *Field {
+	if f.Source != Robots && f.Source != Referred || token == "" {
+		return f
+	}
+	for from := 0; ; {
+		i := strings.Index(f.Text[from:], token)
+		if i < 0 {
+			break
+		}
+		i += from
+		from = i + len(token)
+		if (i == 0 || strings.IndexByte(": \t", f.Text[i-1]) >= 0) && (from == len(f.Text) || strings.IndexByte("= \t", f.Text[from]) >= 0) {
+			place := *f
+			place.Column += utf8.RuneCountInString(f.Text[:i])
+			return &place
+		}
+	}
+	if name, _, ok := strings.Cut(token, "="); ok { // "a = b" was read as "a=b" (A06)
+		return f.at(name)
+	}
+	return f
 }
 
 // Severity ranks findings.

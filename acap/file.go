@@ -1,7 +1,6 @@
 package acap
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 	"time"
@@ -28,10 +27,14 @@ type File struct {
 	cut     bool    // longer than MaxSize: no permission counts (A19)
 	entries []*entry
 	records []*record
+	subs    []*subRecord
 	groups  []*group
 	actions []*request
 	usages  map[string]*definition
 	sets    map[string]*resourceSet
+
+	definitions    []*definition    // all that are written, in file order
+	setDefinitions []*setDefinition // likewise
 }
 
 // entry is one permission or prohibition field as it was written, before any crawler's view of it.
@@ -49,6 +52,8 @@ type entry struct {
 
 // record is an ACAP record (P1 2.3).
 type record struct {
+	field      *Field // its last crawler field
+	used       bool   // it has fields
 	names      []string
 	any        bool // "*" is among the names
 	nobody     bool // only empty names (A15)
@@ -57,7 +62,11 @@ type record struct {
 }
 
 // subRecord is the head of a sub-record (P1 2.3.3).
-type subRecord struct{ purposes []*purpose }
+type subRecord struct {
+	field    *Field // its first purpose field; nil in a page
+	used     bool   // it has fields
+	purposes []*purpose
+}
 
 // request is an action request field (P1 2.6).
 type request struct {
@@ -75,10 +84,9 @@ type group struct {
 	delay  time.Duration
 }
 
-// resourceSet is a resource set definition (P1 2.7.3): all of its definitions for prohibitions, the first for permissions (E03).
-type resourceSet struct {
-	first, all []string
-}
+// resourceSet is what a resource set stands for (P1 2.7.3): the patterns of all of its definitions in prohibitions, those of the
+// first in permissions (E03).
+type resourceSet = specification
 
 // definition is a qualified or composite usage (P1 2.7.1, 2.7.2).
 type definition struct {
@@ -86,11 +94,10 @@ type definition struct {
 	file      *File
 	composite bool
 	name      string
-	base      string   // standard usage of a qualified usage
-	tokens    []string // its qualifiers, or the parts of a composite
-	void      []*definition
+	base      string        // standard usage of a qualified usage
+	tokens    []string      // its qualifiers, or the parts of a composite
+	void      []*definition // further definitions of the name that say otherwise (E03)
 	late      bool
-	broken    string // why it is invalid in itself
 }
 
 // decode gives the text of a file: UTF-16 with a mark is converted, a UTF-8 mark dropped, other bytes are kept.
@@ -112,29 +119,22 @@ func decode(src []byte) string {
 
 // splitLines ends a line at CRLF, LF or CR, and at the end of the text (A01).
 func splitLines(s string) []string {
-	var lines []string
-	for s != "" {
-		i := strings.IndexAny(s, "\r\n")
-		if i < 0 {
-			return append(lines, s)
+	lines := make([]string, 0, strings.Count(s, "\n")+strings.Count(s, "\r")+1)
+	start := 0
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\n' && s[i] != '\r' {
+			continue
 		}
-		lines = append(lines, s[:i])
+		lines = append(lines, s[start:i])
 		if s[i] == '\r' && i+1 < len(s) && s[i+1] == '\n' {
 			i++
 		}
-		s = s[i+1:]
+		start = i + 1
+	}
+	if start < len(s) {
+		lines = append(lines, s[start:])
 	}
 	return lines
-}
-
-// finding notes what is wrong with a field.
-func finding(f *Field, code string, sev Severity, hint, format string, args ...any) Finding {
-	return Finding{Code: code, Severity: sev, Source: f.Source, URL: f.URL, Line: f.Line, Column: f.Column,
-		Message: fmt.Sprintf(format, args...), Hint: hint}
-}
-
-func (f *File) report(field *Field, code string, sev Severity, hint, format string, args ...any) {
-	f.Findings = append(f.Findings, finding(field, code, sev, hint, format, args...))
 }
 
 // column counts characters, from 1.
@@ -152,6 +152,15 @@ func (f *File) Line(n int) string {
 
 // Version is the ACAP version in effect, "" when none is declared (P1 2.8).
 func (f *File) Version() string { return f.version.String() }
+
+// gating is the version that decides which fields count. In the strict variant a comment that says otherwise makes it unclear (B09).
+func (f *File) gating(c *Crawler) version {
+	v := f.version
+	if c.Strict && f.claimed.String() != v.String() {
+		v.state = unclear
+	}
+	return v
+}
 
 // IgnoreConventional reports whether ACAP-ignore-conventional-records is in effect (P1 2.10.1).
 func (f *File) IgnoreConventional() bool { return f.ignore }

@@ -2,12 +2,15 @@ package acap
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 )
 
 // own is what a page says of itself to the crawler.
 type own struct {
 	by         [kinds][]*statement
+	beyond     []*statement  // replaced permissions of other (L05)
+	statements int           // in all
 	prohibited [kinds]*Field // conventional prohibitions by usage: nothing lifts them (N12, N19)
 	caps       *restraint
 	bars       [kinds]*bar // from elements, for the page as a whole (N27, N28, N07)
@@ -37,16 +40,16 @@ func (p *Policy) Narrow(page Own) *Policy {
 		return &q
 	}
 	q := *p
-	q.findings = append([]Finding(nil), p.findings...)
-	n := &narrowing{policy: &q, own: &own{marks: map[string][]*statement{}}}
-	n.expander = expander{crawler: &q.crawler, file: p.file, findings: &q.findings, page: &Field{}}
+	n := &narrowing{own: &own{marks: map[string][]*statement{}}, url: page.URL}
+	n.expander = expander{crawler: &q.crawler, file: p.file, page: true, seq: pageSeq}
 	u, err := url.Parse(page.URL)
 	if err == nil {
-		n.expander.base, n.expander.located = u, NewResource(u).URL
+		n.base, n.located = u, NewResource(u).URL
 	}
 	n.read(page)
 	q.own = n.own
-	if d := q.settle(kCrawl, NewResource(u)); !d.Allowed && d.Because != nil && d.Because.Source == Meta { // M06, N26, X01
+	q.findings = append(slices.Clone(p.findings), n.findings...)
+	if d := q.settle(kCrawl, NewResource(u)); n.own.discard == nil && !d.Allowed && d.Because != nil && d.Because.Source == Meta { // M06, N26, X01
 		n.own.discard = &d
 	}
 	if b := n.own.bars[kCrawl]; b != nil && n.own.discard == nil {
@@ -55,33 +58,34 @@ func (p *Policy) Narrow(page Own) *Policy {
 	return &q
 }
 
+// pageSeq is where the statements of a page begin in the order of appearance: behind all others.
+const pageSeq = 1 << 30
+
+// maxOwn bounds the work on a hostile page: with more statements it is treated as one that may not be crawled.
+const maxOwn = 10_000
+
 // narrowing reads the raw statements of one page.
 type narrowing struct {
-	policy   *Policy
-	own      *own
-	expander expander
-	url      string
+	expander
+	own *own
+	url string
+	// what of the parsing limit of each robots header has been used (X25)
+	spent map[string]int
 }
 
 func (n *narrowing) read(page Own) {
-	n.url = page.URL
-	var v version
 	for i := range page.Tags { // B12: in two passes, the order of tags says nothing
 		t := &page.Tags[i]
 		if t.Source != Meta {
 			continue
 		}
-		addressed, _, _ := n.addressee(t.Name)
-		if tokens := strings.Fields(uncurl(t.Content)); addressed && isVersionTag(tokens) {
-			field := n.field(t)
-			w := readVersion(tokens[2])
-			if w.state == unclear {
-				n.expander.report(field, "malformed-version", Error, "write ACAP version 1.1", "%q is not a version number n.m", tokens[2])
-			}
-			v = v.with(w)
+		if addressed, _, _ := n.addressee(t.Name); !addressed {
+			continue
+		}
+		if value, _, ok := versionTag(words(t.Content)); ok {
+			n.version = n.version.read(&n.reporter, n.field(t), value)
 		}
 	}
-	n.expander.version = v
 	for i := range page.Tags {
 		t := &page.Tags[i]
 		if t.Source == Header {
@@ -112,7 +116,7 @@ func (n *narrowing) addressee(name string) (addressed, named, list bool) {
 		switch {
 		case strings.EqualFold(it, "robots"):
 			addressed = true
-		case n.expander.crawler.addresses(it):
+		case n.crawler.addresses(it):
 			addressed, named = true, true
 		}
 	}
@@ -128,9 +132,29 @@ func uncurl(s string) string {
 	return t
 }
 
-// isVersionTag: ACAP version needs a number; before a statement "version" is a purpose (B13).
-func isVersionTag(tokens []string) bool {
-	return len(tokens) >= 3 && strings.EqualFold(tokens[0], "ACAP") && strings.EqualFold(tokens[1], "version") && !isStatement(tokens[2])
+func words(content string) []string { return strings.Fields(uncurl(content)) }
+
+// ours reports whether content is an ACAP statement, also behind a stray mark: "ACAP: disallow-index".
+func ours(tokens []string) bool {
+	return len(tokens) > 0 && strings.EqualFold(strings.TrimRight(tokens[0], ",:;"), "ACAP")
+}
+
+// versionTag reads "ACAP version n.m" and gives what stands behind. Before a statement "version" is a purpose (B13); any other
+// attempt at a declaration is one, though malformed (B07).
+func versionTag(tokens []string) (value string, rest []string, ok bool) {
+	if !ours(tokens) || len(tokens) < 2 {
+		return "", nil, false
+	}
+	attempt, ok := cutFold(tokens[1], "version")
+	switch {
+	case !ok:
+		return "", nil, false
+	case attempt == "" && len(tokens) > 2 && !isStatement(tokens[2]):
+		return tokens[2], tokens[3:], true
+	case attempt != "" && (attempt[0] == ':' || attempt[0] == '='):
+		return attempt, tokens[2:], true
+	}
+	return "", nil, false
 }
 
 func isStatement(token string) bool {
@@ -147,48 +171,65 @@ func (n *narrowing) meta(t *Tag) {
 	field := n.field(t)
 	content := uncurl(t.Content)
 	if content == t.Content && strings.ContainsAny(t.Content, "\u201c\u201d") {
-		n.expander.report(field, "typographic-quotes", Error, "use straight quotation marks", "typographic quotation marks are part of the value")
+		n.report(field, "typographic-quotes", Error, "use straight quotation marks", "typographic quotation marks are part of the value")
 	}
 	tokens := strings.Fields(content)
-	if len(tokens) > 0 && strings.EqualFold(tokens[0], "ACAP") {
-		if !isVersionTag(tokens) {
+	if ours(tokens) {
+		if _, rest, ok := versionTag(tokens); !ok {
 			n.statement(field, tokens[1:], named, list)
+		} else if len(rest) > 0 { // N15
+			n.report(field, "mixed-dialects", Error, "write a META tag for each", "something stands behind the version: only prohibitions in it count")
+			n.statement(field, rest, named, true)
 		}
 		return
 	}
-	if i := indexFold(content, "ACAP "); i >= 0 { // X19: both dialects in one value; prohibitions of both are honoured
-		n.expander.report(field, "mixed-dialects", Error, "write a META tag for each", "ACAP statements and conventional rules stand in one tag: only their prohibitions count")
-		n.statement(field, strings.Fields(strings.ReplaceAll(content[i+5:], ",", " ")), named, true)
+	if i := acapWord(content); i >= 0 { // X19: both dialects in one value; prohibitions of both are honoured
+		n.report(field, "mixed-dialects", Error, "write a META tag for each", "ACAP statements and conventional rules stand in one tag: only their prohibitions count")
+		n.statement(field, strings.FieldsFunc(content[i+len("ACAP"):], separates), named, true)
 		content = content[:i]
 	}
-	n.rules(field, content, ByMeta)
+	n.rules(field, content, false)
 }
 
-func indexFold(s, what string) int { return strings.Index(strings.ToUpper(s), what) }
+func separates(r rune) bool { return r == ',' || r == ';' || blank(r) }
+
+// acapWord finds the word ACAP, -1 if there is none.
+func acapWord(s string) int {
+	for i := 1; i+len("ACAP") < len(s); i++ {
+		if strings.EqualFold(s[i:i+len("ACAP")], "ACAP") && separates(rune(s[i-1])) && separates(rune(s[i+len("ACAP")])) {
+			return i
+		}
+	}
+	return -1
+}
 
 // statement reads the tokens behind "ACAP" (P2 3). Every allow- or disallow- token is a statement of its own where it
 // prohibits; a permission followed by anything but qualifiers is not understood (N15, X17).
 func (n *narrowing) statement(field *Field, tokens []string, named, prohibitionsOnly bool) {
-	x := &n.expander
 	first := 0
 	for first < len(tokens) && !isStatement(tokens[first]) {
 		first++
 	}
 	if first == len(tokens) {
-		x.report(field, "unknown-statement", Error, "write ACAP allow-… or ACAP disallow-…", "the tag makes no ACAP statement")
-		n.conventionalTokens(field, tokens)
+		n.report(field, "unknown-statement", Error, "write ACAP allow-… or ACAP disallow-…", "the tag makes no ACAP statement")
+		n.strayRules(field, tokens)
 		return
 	}
 	sub := (*subRecord)(nil)
 	if first > 0 { // P2 2.2.2
 		sub = &subRecord{}
 		for _, t := range tokens[:first] {
-			sub.purposes = append(sub.purposes, newPurpose(strings.TrimSuffix(t, ",")))
+			t = strings.TrimSuffix(t, ",")
+			sub.purposes = append(sub.purposes, newPurpose(t))
+			if conventionalRules[strings.ToLower(t)] != 0 { // X19
+				n.rules(field, t, false)
+			}
 		}
 		if first > 1 {
-			x.report(field, "several-purposes", Warning, "write a META tag for each purpose", "the statement names more than one purpose")
+			n.report(field, "several-purposes", Warning, "write a META tag for each purpose", "the statement names more than one purpose")
 		}
 	}
+	to := audience{sub: sub, allow: sub.reaches(true, n.crawler), deny: sub.reaches(false, n.crawler)}
 	for i := first; i < len(tokens); i++ {
 		token := strings.ToLower(strings.TrimSuffix(tokens[i], ","))
 		if !isStatement(token) {
@@ -198,25 +239,24 @@ func (n *narrowing) statement(field *Field, tokens []string, named, prohibitions
 		e.usage, e.allow = strings.CutPrefix(token, "allow-")
 		if !e.allow {
 			e.usage = strings.TrimPrefix(token, "disallow-")
-			n.conventionalTokens(field, tokens[i+1:])
 		}
 		e.usage, e.local = localName(e.usage)
 		if e.allow {
 			if i > first || prohibitionsOnly { // N15, X20: a further permission is dropped
-				x.report(field, "stray-permission", Error, "write a META tag for each statement", "the permission %q does not count", token)
+				n.report(field, "stray-permission", Error, "write a META tag for each statement", "the permission %q does not count", token)
 				continue
 			}
-			e.tokens = joinQualifiers(tokens[i+1:], 0)
+			e.tokens = joinQualifiers(tokens[i+1:])
 			if strings.HasSuffix(tokens[i], ",") {
 				e.suspect = true
 			}
 			if Usage(e.usage).kind() == noKind && !e.local && hasStatement(e.tokens) { // N16
 				e.tokens = nil
 			}
-			n.conventionalTokens(field, tokens[i+1:])
 		}
-		n.take(e, named)
+		n.take(e, named, &to)
 	}
+	n.strayRules(field, tokens[first+1:])
 }
 
 func hasStatement(tokens []string) bool {
@@ -228,57 +268,67 @@ func hasStatement(tokens []string) bool {
 	return false
 }
 
-// conventionalTokens honours conventional prohibitions that stray into an ACAP statement (N15, X19).
-func (n *narrowing) conventionalTokens(field *Field, tokens []string) {
+// strayRules honours conventional prohibitions that stray into an ACAP statement (N15, X19).
+func (n *narrowing) strayRules(field *Field, tokens []string) {
+	var stray []string
 	for _, t := range tokens {
-		if !strings.Contains(t, "=") {
-			n.rules(field, strings.Trim(t, ","), ByMeta)
+		if !strings.Contains(t, "=") && !isStatement(t) {
+			stray = append(stray, t)
 		}
 	}
+	n.rules(field, strings.Join(stray, " "), false)
 }
 
 // take adds a page statement that reaches the crawler and its purposes.
-func (n *narrowing) take(e *entry, named bool) {
-	for _, s := range n.expander.expand(e) {
-		if !e.sub.reaches(s.allow, n.expander.crawler) {
+func (n *narrowing) take(e *entry, named bool, to *audience) {
+	for _, s := range n.expand(e) {
+		if !to.serves(s.allow) {
 			continue
 		}
 		s.named, s.purpose = named, e.sub != nil
-		n.own.by[s.kind] = append(n.own.by[s.kind], s)
+		n.add(s)
 	}
+}
+
+// add keeps a statement about the page as a whole.
+func (n *narrowing) add(s *statement) {
+	if n.own.statements++; n.own.statements > maxOwn {
+		if n.own.discard == nil {
+			n.report(s.field, "too-complex", Error, "make fewer statements", "the page makes more than %d statements: nothing is permitted", maxOwn)
+			n.own.discard = &Decision{Reason: ByConflict, Because: s.field, Note: "the page makes too many statements to be judged"}
+		}
+		return
+	}
+	if s.beyond {
+		n.own.beyond = append(n.own.beyond, s)
+		return
+	}
+	n.own.by[s.kind] = append(n.own.by[s.kind], s)
 }
 
 // meet lets the page's statements of one usage meet the prevailing ones of the origin. A page permission takes the place of an
 // origin's statement only if it is at least as specific in addressee and purpose; beside a more specific one both must permit
-// (N02, N03, X15, X16). A page prohibition stands.
+// (N02, N03, X15, X16). One that covers everything yields to no narrower scope, only to a more specific addressee or purpose (X35).
+// A page prohibition stands.
 func (o *own) meet(k kind, origin verdict) verdict {
-	var ranks [4]bool
+	var present ranks
 	for _, s := range o.by[k] {
-		ranks[s.rank()] = ranks[s.rank()] || !s.beyond
+		present[s.rank()] = true
 	}
 	var out verdict
 	for _, s := range o.by[k] {
-		if !s.beyond && !overridden(s.rank(), ranks) { // N01, N17
+		if !present.override(s.rank()) { // N01, N17
 			out.add(s)
 		}
 	}
-	if out.n == 0 || out.prohibition() != nil {
-		if out.n == 0 {
-			return origin
-		}
+	if out.prohibition() != nil {
 		return out
 	}
-	own := out
 	var standing verdict // prohibitions of the origin that the page may not lift
 	for i := range origin.n {
 		s := origin.at(i)
-		replaced := false
-		for j := range own.n {
-			m := own.at(j)
-			replaced = replaced || m.rank()&s.rank() == s.rank()
-		}
 		switch {
-		case replaced:
+		case !s.all && present[s.rank()] || present.override(s.rank()):
 		case s.allow:
 			out.add(s)
 		default:

@@ -2,9 +2,11 @@ package acap
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Parse reads a robots.txt, or a file in that format, as a whole: ACAP fields and conventional records beside them
@@ -19,13 +21,12 @@ func parse(name string, src []byte, source Source) *File {
 	if u, err := url.Parse(name); err == nil && u.Host != "" {
 		f.base = u
 	}
-	if len(src) > MaxSize {
-		src = src[:MaxSize]
-		end := strings.LastIndexAny(string(src), "\r\n")
-		src = src[:end+1]
-		f.cut = true
+	f.cut = len(src) > MaxSize
+	text := decode(src[:min(len(src), MaxSize+1)])
+	if f.cut { // A19: at a whole line; the byte beyond the limit tells whether the last one ended there
+		text = text[:strings.LastIndexAny(text, "\r\n")+1]
 	}
-	f.lines = splitLines(decode(src))
+	f.lines = splitLines(text)
 	p := &parser{f: f}
 	for i, line := range f.lines {
 		p.line(i+1, line)
@@ -36,6 +37,7 @@ func parse(name string, src []byte, source Source) *File {
 
 // parser walks the lines of a file and knows in which record the next one stands.
 type parser struct {
+	reporter
 	f *File
 
 	record   *record // the open ACAP record
@@ -47,8 +49,9 @@ type parser struct {
 	agentOpen bool   // further User-agent lines still belong to it
 	within    bool   // after a conventional group, before the next ACAP record (C10)
 
-	started    bool   // a definition, record or permission has been seen (O01)
-	seenACAP   bool   // any ACAP field has been seen (B03)
+	started    bool   // a definition or record has been seen (O01)
+	seenACAP   bool   // an ACAP field other than the directive has been seen (B03)
+	directed   bool   // the directive has been seen (O02)
 	permission *entry // the last field, if it was a permission (A07)
 	comment    string // version claimed by a ##ACAP comment (P1 2.10.3)
 }
@@ -64,76 +67,92 @@ var conventionalNames = map[string]string{
 const ignoreDirective = "acap-ignore-conventional-records"
 
 func (p *parser) line(n int, line string) {
-	text, at := line, 0
-	field := &Field{Source: p.f.source, URL: p.f.URL, Line: n}
-	if i := strings.IndexByte(text, '#'); i >= 0 { // A02
-		if p.comment == "" && strings.HasPrefix(strings.ToLower(strings.TrimLeft(text[i:], "#")), "acap version=") {
-			_, p.comment, _ = strings.Cut(strings.TrimSpace(text[i:]), "=")
-		}
-		if strings.TrimSpace(text[:i]) != "" && text[i-1] != ' ' && text[i-1] != '\t' {
-			field.Column = column(line, i)
-			p.f.report(field, "hash-in-value", Warning, "put a blank before a comment, or write %23", "a hash starts a comment even inside a value")
-		}
-		text = text[:i]
+	text := line
+	hash := strings.IndexByte(line, '#')
+	if hash >= 0 { // A02
+		text = line[:hash]
+		p.claim(line[hash:])
 	}
-	trimmed := strings.TrimLeft(text, " \t")
-	at = len(text) - len(trimmed)
-	trimmed = strings.TrimRight(trimmed, " \t\x00")
+	trimmed := strings.TrimLeftFunc(text, blank)
+	at := len(text) - len(trimmed)
+	trimmed = strings.TrimRightFunc(trimmed, blank)
 	if trimmed == "" {
 		return
 	}
-	if rest, ok := cutFold(trimmed, "[V1.1]"); ok { // A08
-		at += len(trimmed) - len(strings.TrimLeft(rest, " \t"))
-		trimmed = strings.TrimLeft(rest, " \t")
-		field.Column = column(line, at)
-		p.f.report(field, "version-marker", Warning, "leave the mark out", "[V1.1] is a mark of the specification's text, not part of a field")
+	place := func(offset int) *Field {
+		return &Field{Source: p.f.source, URL: p.f.URL, Line: n, Column: column(line, offset)}
 	}
-	field.Column, field.Text = column(line, at), trimmed
+	if hash >= 0 && at+len(trimmed) == hash {
+		p.report(place(hash), "hash-in-value", Warning, "put a blank before a comment, or write %23", "a hash starts a comment even inside a value")
+	}
+	if rest, ok := cutFold(trimmed, "[V1.1]"); ok { // A08
+		p.report(place(at), "version-marker", Warning, "leave the mark out", "[V1.1] is a mark of the specification's text, not part of a field")
+		rest = strings.TrimLeftFunc(rest, blank)
+		at += len(trimmed) - len(rest)
+		trimmed = rest
+	}
 	name, value, colon := splitField(trimmed)
+	field := place(at)
+	field.Text = trimmed
 	lower := strings.ToLower(name)
 	last := p.permission
 	p.permission = nil
 	switch {
 	case lower == ignoreDirective:
 		p.directive(field, value)
-	case strings.HasPrefix(lower, "acap-") && (colon || p.known(lower)):
-		if !colon { // A05, X54
-			p.f.report(field, "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
+	case strings.HasPrefix(lower, "acap-") && (colon || known(lower)):
+		switch {
+		case !colon: // A05, X54
+			p.report(field, "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
+		case at > 0 || trimmed[len(name)] != ':': // A17
+			p.report(field, "loose-form", Notice, "write "+name+": at the start of the line", "there are blanks before the name of a field, or before its colon")
 		}
 		p.acap(field, lower, value)
 		p.seenACAP = true
 	case last != nil && startsWithQualifier(trimmed): // A07
 		last.suspect = true
 		p.permission = last
-		p.f.report(field, "broken-line", Error, "write the whole field on one line", "a qualifier stands on a line of its own: the permission before it counts as a prohibition")
+		p.report(field, "broken-line", Error, "write the whole field on one line", "a qualifier stands on a line of its own: the permission before it counts as a prohibition")
 	case conventionalNames[lower] != "" && (colon || len(strings.Fields(value)) == 1):
 		if !colon {
-			p.f.report(field, "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
+			p.report(field, "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
 		}
 		p.conventional(field, conventionalNames[lower], value)
+	case strings.HasPrefix(lower, "acap"):
+		p.unknown(field, lower)
 	case colon && !strings.ContainsAny(name, " <>/"):
-		hint := ""
-		if strings.HasPrefix(lower, "acap") {
-			hint = nearest(lower, fieldNames())
-		}
-		p.f.report(field, "unknown-field", Notice, hint, "%q is not a field of robots.txt", name)
+		p.report(field, "unknown-field", Notice, "", "%q is not a field of robots.txt", name)
 	default:
-		p.f.report(field, "unknown-line", Notice, "", "the line is not a field of robots.txt")
+		p.report(field, "unknown-line", Notice, "", "the line is not a field of robots.txt")
 	}
+}
+
+// claim notes the version that the first ##ACAP comment claims (P1 2.10.3).
+func (p *parser) claim(comment string) {
+	if rest, ok := cutFold(strings.TrimLeft(comment, "#"), "acap version="); ok && p.comment == "" {
+		p.comment = strings.TrimFunc(rest, blank)
+	}
+}
+
+// blank says what stands between words: white space, and the marks that editors leave (A17).
+func blank(r rune) bool {
+	return unicode.IsSpace(r) || r == '\ufeff' || r == '\u200b' || r == 0
 }
 
 // splitField takes a line apart at its colon; without one, at the first blank.
 func splitField(s string) (name, value string, colon bool) {
-	i := strings.IndexAny(s, ": \t")
+	i := strings.IndexFunc(s, func(r rune) bool { return r == ':' || blank(r) })
 	if i < 0 {
 		return s, "", false
 	}
-	rest := strings.TrimLeft(s[i:], " \t")
-	if strings.HasPrefix(rest, ":") {
-		return s[:i], strings.TrimLeft(rest[1:], " \t"), true
+	rest := strings.TrimLeftFunc(s[i:], blank)
+	if after, ok := strings.CutPrefix(rest, ":"); ok {
+		return s[:i], strings.TrimLeftFunc(after, blank), true
 	}
-	if agent, ok := cutFold(s, "user agent"); ok && strings.HasPrefix(strings.TrimLeft(agent, " \t"), ":") {
-		return s[:10], strings.TrimLeft(strings.TrimLeft(agent, " \t")[1:], " \t"), true
+	if agent, ok := cutFold(s, "user agent"); ok {
+		if after, ok := strings.CutPrefix(strings.TrimLeftFunc(agent, blank), ":"); ok {
+			return s[:len("user agent")], strings.TrimLeftFunc(after, blank), true
+		}
 	}
 	return s[:i], rest, false
 }
@@ -161,28 +180,31 @@ func isName(s string) bool {
 	return true
 }
 
+// recordFields are the ACAP fields that do not name a usage.
+var recordFields = []string{"acap-version", "acap-crawler", "acap-permissions-reference", "acap-usage-purpose", "acap-qualified-usage",
+	"acap-composite-usage", "acap-resource-set", "acap-request-take-down", "acap-request-re-crawl", ignoreDirective}
+
 // known reports whether a name without a colon is a complete ACAP field name (A05, X54).
-func (p *parser) known(lower string) bool {
-	for _, n := range fieldNames() {
-		if n == lower {
-			return true
-		}
-	}
+func known(lower string) bool {
 	for _, verb := range []string{"acap-allow-", "acap-disallow-"} {
 		if usage, ok := strings.CutPrefix(lower, verb); ok {
 			return Usage(usage).Standard() || len(usage) > 2 && usage[0] == '(' && usage[len(usage)-1] == ')'
 		}
 	}
-	return false
+	return contains(recordFields, lower)
 }
 
 func fieldNames() []string {
-	names := []string{"acap-version", "acap-crawler", "acap-permissions-reference", "acap-usage-purpose", "acap-qualified-usage",
-		"acap-composite-usage", "acap-resource-set", "acap-request-take-down", "acap-request-re-crawl", ignoreDirective}
+	names := append([]string(nil), recordFields...)
 	for _, u := range usageNames {
 		names = append(names, "acap-allow-"+string(u), "acap-disallow-"+string(u))
 	}
 	return names
+}
+
+// unknown reports a field that looks like ACAP and is not; it never ends a record (A16).
+func (p *parser) unknown(field *Field, lower string) {
+	p.report(field, "unknown-field", Error, p.near(lower, fieldNames), "%q is not an ACAP field", lower)
 }
 
 // directive obeys ACAP-ignore-conventional-records before the first definition, record or permission (O01), with nothing
@@ -190,13 +212,13 @@ func fieldNames() []string {
 func (p *parser) directive(field *Field, value string) {
 	switch {
 	case value != "":
-		p.f.report(field, "directive-value", Error, "write the directive alone on its line", "the directive takes no value and is not obeyed")
+		p.report(field, "directive-value", Error, "write the directive alone on its line", "the directive takes no value and is not obeyed")
 	case p.started:
-		p.f.report(field, "misplaced-directive", Error, "put it before all definitions and records", "the directive stands after a definition or record and is not obeyed")
+		p.report(field, "misplaced-directive", Error, "put it before all definitions and records", "the directive stands after a definition or record and is not obeyed")
 	default:
 		p.f.ignore = true
 	}
-	p.seenACAP = true
+	p.directed = true
 }
 
 func (p *parser) acap(field *Field, lower, value string) {
@@ -219,202 +241,34 @@ func (p *parser) acap(field *Field, lower, value string) {
 		p.entry(field, true, strings.TrimPrefix(lower, "acap-allow-"), value)
 	case strings.HasPrefix(lower, "acap-disallow-") && len(lower) > len("acap-disallow-"):
 		p.entry(field, false, strings.TrimPrefix(lower, "acap-disallow-"), value)
-	default: // A16: never a record boundary
-		p.f.report(field, "unknown-field", Error, nearest(lower, fieldNames()), "%q is not an ACAP field", lower)
+	default:
+		p.unknown(field, lower)
 	}
 }
 
 func (p *parser) versionField(field *Field, value string) {
-	v := readVersion(value)
-	if p.seenACAP { // B03
-		p.f.report(field, "late-version", Error, "make it the first ACAP field of the file", "ACAP-version stands after other ACAP fields")
-	}
 	switch {
-	case v.state == unclear:
-		p.f.report(field, "malformed-version", Error, "write ACAP-version: 1.1", "%q is not a version number n.m", value)
-	case v.state == unsupported:
-		p.f.report(field, "unsupported-major", Error, "", "ACAP version %s is not supported: its permissions do not count", value)
-	case v.String() != value:
-		p.f.report(field, "version-form", Notice, "write ACAP-version: "+v.String(), "%s is read as %s", value, v)
+	case p.seenACAP: // B03
+		p.report(field, "late-version", Error, "make it the first ACAP field of the file", "ACAP-version stands after other ACAP fields")
+	case p.directed: // O02
+		p.report(field, "late-version", Notice, "make it the first ACAP field of the file", "ACAP-version stands after ACAP-ignore-conventional-records")
 	}
-	if p.f.version.state != undeclared && p.f.version.declared != value {
-		p.f.report(field, "contradictory-version", Error, "keep one version field", "the file declares version %s already", p.f.version.declared)
-	}
-	p.f.version = p.f.version.with(v)
-}
-
-func (p *parser) crawler(field *Field, value string) {
-	p.started = true
-	if p.record == nil || !p.headOpen {
-		p.record = &record{nobody: true}
-		p.f.records = append(p.f.records, p.record)
-		p.headOpen, p.sub, p.subOpen = true, nil, false
-		p.group, p.agentOpen, p.within = nil, false, false // C19
-	}
-	r := p.record
-	switch {
-	case value == "": // A15, X55
-		p.f.report(field, "empty-crawler", Error, "name a crawler, or * for any", "the crawler has no name")
-		return
-	case value == "*":
-		r.any = true
-	default:
-		if strings.Contains(value, "*") { // C18
-			p.f.report(field, "wildcard-in-name", Notice, "", "an asterisk inside a crawler name is an ordinary character")
-		}
-		r.names = append(r.names, value)
-	}
-	r.nobody = false
-	if r.any && len(r.names) > 0 { // C06
-		p.f.report(field, "any-and-named", Warning, "use * alone", "the record addresses any crawler: other names in it say nothing more")
-	}
-}
-
-// inside reports whether a record field stands where it belongs: in an ACAP record, or before all records (A13). Within a
-// conventional record it is ignored (P1 2.10.2, C10).
-func (p *parser) inside(field *Field) bool {
-	if p.within {
-		p.f.report(field, "within-conventional", Error, "put ACAP records after the conventional ones, each starting with ACAP-crawler", "an ACAP field within a conventional record is ignored")
-		return false
-	}
-	return true
-}
-
-func (p *parser) reference(field *Field, value string) {
-	if !p.inside(field) {
-		return
-	}
-	p.headOpen = false
-	switch {
-	case p.record == nil: // X55
-		p.f.report(field, "orphan-field", Error, "put it behind an ACAP-crawler field", "the reference stands before any record and has no effect")
-		return
-	case value == "":
-		p.f.report(field, "empty-reference", Error, "name a path or a URI", "the reference names no file")
-	case len(p.record.references) > 0: // D08
-		p.f.report(field, "second-reference", Error, "keep one reference in a record", "only the prohibitions of a second reference count")
-	}
-	p.record.references = append(p.record.references, field)
-	p.record.locators = append(p.record.locators, value)
-}
-
-func (p *parser) purpose(field *Field, value string) {
-	if !p.inside(field) {
-		return
-	}
-	if p.record == nil { // X55
-		p.f.report(field, "orphan-field", Error, "put it behind an ACAP-crawler field", "the purpose stands before any record and has no effect")
-		return
-	}
-	p.headOpen = false
-	if parts := strings.Fields(value); len(parts) > 1 { // C17, X60
-		if strings.Contains(parts[0], "://") {
-			value = strings.Join(parts, "")
-		} else {
-			value = parts[0]
-		}
-		p.f.report(field, "blank-in-purpose", Warning, "", "a purpose cannot hold a blank: read as %q", value)
-	}
-	if value == "" {
-		p.f.report(field, "empty-purpose", Error, "name a purpose", "the purpose has no name: prohibitions under it hold for every purpose")
-	}
-	if p.sub == nil || !p.subOpen {
-		p.sub, p.subOpen = &subRecord{}, true
-	}
-	p.sub.purposes = append(p.sub.purposes, newPurpose(value))
-}
-
-func (p *parser) entry(field *Field, allow bool, usage, value string) {
-	e := &entry{field: field, allow: allow, usage: usage, tokens: joinQualifiers(strings.Fields(value), 1), record: p.record, sub: p.sub}
-	if len(usage) >= 2 && usage[0] == '(' && usage[len(usage)-1] == ')' {
-		e.local, e.usage = true, usage[1:len(usage)-1]
-	}
-	if !p.inside(field) {
-		e.stray, e.record, e.sub = true, nil, nil
-		if allow {
-			return // C10: a permission within a conventional record is ignored in every mode
-		}
-	} else if p.record == nil { // A13
-		what := "the prohibition holds for any crawler"
-		if allow {
-			what = "the permission grants nothing"
-		}
-		p.f.report(field, "orphan-field", Error, "put an ACAP-crawler field before it", "the field stands before any record: %s", what)
-	}
-	if !e.stray {
-		p.headOpen, p.subOpen = false, false
-	}
-	p.f.entries = append(p.f.entries, e)
-	if allow {
-		p.permission = e
-	}
-}
-
-// joinQualifiers joins "a = b" to "a=b" (A06) from the token numbered first on; earlier tokens are a resource specification,
-// unless they look like a qualifier's name.
-func joinQualifiers(tokens []string, first int) []string {
-	out := tokens[:0:0]
-	glue := false
-	for _, t := range tokens {
-		n := len(out)
-		switch {
-		case glue:
-			out[n-1] += t
-			glue = strings.HasSuffix(t, "=") && t != "="
-		case strings.HasPrefix(t, "=") && n > 0 && (n > first || isName(out[n-1])):
-			out[n-1] += t
-			glue = t == "="
-		default:
-			out = append(out, t)
-			glue = strings.HasSuffix(t, "=") && isName(strings.TrimSuffix(t, "="))
-		}
-	}
-	return out
-}
-
-func (p *parser) request(field *Field, action, value string) {
-	if action != "take-down" && action != "re-crawl" { // P12
-		p.f.report(field, "unknown-action", Error, nearest(action, []string{"take-down", "re-crawl"}), "the action %q is not known and not executed", action)
-		return
-	}
-	p.headOpen = false
-	r := &request{field: field, action: action, path: value, record: p.record}
-	switch {
-	case p.within:
-		r.record, r.why = nil, "it stands within a conventional record"
-	case p.record == nil: // P12
-		r.why = "it stands before any record"
-	case p.sub != nil: // C13
-		r.why = "it stands in a sub-record"
-	case value == "":
-		r.why = "it names no resource"
-	case strings.ContainsAny(value, "*$"): // P01
-		r.why = "it holds a wildcard; a request names a single resource"
-	case len(strings.Fields(value)) > 1:
-		r.why = "it names more than one resource"
-	case strings.HasPrefix(value, "//") || hasScheme(value): // P03
-		r.why = "it names a resource by an absolute URI"
-	}
-	if r.why != "" {
-		p.f.report(field, "refused-request", Error, "write the path of one resource, in an ACAP record", "the request is not executed: %s", r.why)
-	} else if strings.Contains(value, "?") { // P02
-		p.f.report(field, "query-in-request", Notice, "", "the request names the URL with exactly this query")
-	}
-	p.f.actions = append(p.f.actions, r)
-}
-
-// hasScheme reports whether s starts like an absolute URI.
-func hasScheme(s string) bool {
-	i := strings.IndexByte(s, ':')
-	return i > 0 && isName(s[:i]) && !strings.Contains(s[:i], "/")
+	p.f.version = p.f.version.read(&p.reporter, field, value)
 }
 
 func (p *parser) conventional(field *Field, name, value string) {
 	switch name {
 	case "sitemap":
+		if value == "" {
+			p.report(field, "empty-value", Warning, "name the URL of a sitemap", "the line names no sitemap")
+			return
+		}
 		p.f.Sitemaps = append(p.f.Sitemaps, value)
 		return
 	case "user-agent":
+		if value == "" {
+			p.report(field, "empty-value", Warning, "name a crawler, or * for any", "the line names no crawler")
+		}
 		if p.group == nil || !p.agentOpen { // X53
 			p.group = &group{}
 			p.f.groups = append(p.f.groups, p.group)
@@ -426,13 +280,13 @@ func (p *parser) conventional(field *Field, name, value string) {
 	}
 	switch {
 	case p.record != nil: // P1 2.10.2, C19
-		p.f.report(field, "within-acap", Error, "put it behind a User-agent line", "a conventional line within an ACAP record is ignored")
+		p.report(field, "within-acap", Error, "put it behind a User-agent line", "a conventional line within an ACAP record is ignored")
 	case p.group == nil:
-		p.f.report(field, "orphan-field", Error, "put it behind a User-agent line", "the line stands before any User-agent line and is ignored")
+		p.report(field, "orphan-field", Error, "put it behind a User-agent line", "the line stands before any User-agent line and is ignored")
 	case name == "crawl-delay":
 		seconds, err := strconv.ParseFloat(value, 64)
-		if err != nil || seconds < 0 || seconds > 1e6 {
-			p.f.report(field, "malformed-delay", Warning, "write a number of seconds", "%q is not a number of seconds", value)
+		if err != nil || !(seconds >= 0 && seconds <= 1e6) { // nor NaN
+			p.report(field, "malformed-delay", Warning, "write a number of seconds", "%q is not a number of seconds", value)
 			return
 		}
 		p.group.delay = max(p.group.delay, time.Duration(seconds*float64(time.Second)))
@@ -440,7 +294,7 @@ func (p *parser) conventional(field *Field, name, value string) {
 		p.agentOpen = false
 		r := newRule(field, name == "allow", value)
 		if r == nil && value != "" { // X52
-			p.f.report(field, "rule-without-slash", Warning, "write /"+value, "a rule that starts with neither / nor * matches nothing")
+			p.report(field, "rule-without-slash", Warning, "write /"+value, "a rule that starts with neither / nor * matches nothing")
 		}
 		if r != nil {
 			p.group.rules = append(p.group.rules, r)
@@ -451,22 +305,34 @@ func (p *parser) conventional(field *Field, name, value string) {
 // finish looks at the file as a whole.
 func (p *parser) finish() {
 	f := p.f
+	p.resolveSets()
+	p.lookAtRecords()
 	top := &Field{Source: f.source, URL: f.URL, Line: 1, Column: 1}
 	if f.cut {
-		f.report(top, "too-long", Error, "shorten the file, with definitions for instance", "only the first %d bytes are read: no permission counts", MaxSize)
+		p.report(top, "too-long", Error, "shorten the file, with definitions for instance", "only the first %d bytes are read: no permission counts", MaxSize)
 	}
-	if len(f.lines) > 0 && strings.HasPrefix(strings.TrimSpace(strings.ToLower(strings.Join(f.lines[:min(3, len(f.lines))], " "))), "<") {
-		f.report(top, "html", Warning, "serve robots.txt as plain text", "the file looks like HTML; it is read line by line all the same")
-	}
-	switch claimed := readVersion(p.comment); {
-	case p.comment == "":
-	case f.version.state == undeclared && claimed.newer(): // B09
-		f.report(top, "version-comment", Warning, "add ACAP-version: 1.1", "a comment declares version %s, but only the field ACAP-version has effect", p.comment)
-	case f.version.state != undeclared && f.version.String() != claimed.String():
-		f.report(top, "version-comment", Warning, "make them agree", "the comment says version %s, the field %s", p.comment, f.version)
+	if p.looksLikeHTML() {
+		p.report(top, "html", Warning, "serve robots.txt as plain text", "the file looks like HTML; it is read line by line all the same")
 	}
 	f.claimed = readVersion(p.comment)
-	if p.comment == "" {
+	switch {
+	case p.comment == "":
 		f.claimed = f.version
+	case f.version.state == undeclared && f.claimed.newer(): // B09
+		p.report(top, "version-comment", Warning, "add ACAP-version: 1.1", "a comment declares version %s, but only the field ACAP-version has effect", p.comment)
+	case f.version.state != undeclared && f.version.String() != f.claimed.String():
+		p.report(top, "version-comment", Warning, "make them agree", "the comment says version %s, the field %s", p.comment, f.version)
 	}
+	f.Findings = p.findings
+	slices.SortStableFunc(f.Findings, func(a, b Finding) int { return a.Line - b.Line })
+}
+
+// looksLikeHTML looks at the first of the first three lines that is not blank.
+func (p *parser) looksLikeHTML() bool {
+	for _, line := range p.f.lines[:min(3, len(p.f.lines))] {
+		if line = strings.TrimLeftFunc(line, blank); line != "" {
+			return line[0] == '<'
+		}
+	}
+	return false
 }

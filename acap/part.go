@@ -30,7 +30,7 @@ func (n *narrowing) mark(m *Mark) {
 	if x.crawler.unable("element-level") { // N07: even a permission prohibits the page; X77
 		for _, s := range statements {
 			if s.kind != kCrawl || !s.allow {
-				n.own.bar(s.kind, field, ByFallback)
+				n.prohibitPage(s, ByFallback)
 			}
 		}
 		return
@@ -48,23 +48,36 @@ func (n *narrowing) pageEffect(s *statement, place Place) {
 	if s.fell {
 		reason = ByFallback
 	}
-	uncuttable := s.kind == kCrawl || s.kind == kOriginal || s.kind == kLink
 	switch {
-	case s.allow && (uncuttable || place == OnHead): // X12, N27
-		n.expander.report(s.field, "element-permission", Notice, "", "a permission of %s has no effect on this element", s.kind.usage())
+	case s.allow && (s.kind.whole() || place == OnHead): // X12, N27
+		n.report(s.field, "element-permission", Notice, "", "a permission of %s has no effect on this element", s.kind.usage())
 	case s.allow:
 	case place == OnHead:
-		n.own.bar(s.kind, s.field, reason)
-		if s.kind == kPresent {
-			for k := kOriginal; k <= kLink; k++ {
-				n.own.bar(k, s.field, reason)
-			}
-		}
-	case uncuttable:
+		n.prohibitPage(s, reason)
+	case s.kind.whole():
 		n.own.bar(s.kind, s.field, reason)
 	case s.kind == kPresent: // X13
 		n.own.bar(kOriginal, s.field, reason)
 		n.own.bar(kLink, s.field, reason)
+	}
+}
+
+// whole reports whether a usage can only concern a page as a whole (N28).
+func (k kind) whole() bool { return k == kCrawl || k == kOriginal || k == kLink }
+
+// prohibitPage says of the whole page what a mark says: present reaches all that is based on it, other all that is not permitted
+// (F19).
+func (n *narrowing) prohibitPage(s *statement, reason Reason) {
+	n.own.bar(s.kind, s.field, reason)
+	switch {
+	case s.kind == kPresent:
+		for k := kOriginal; k <= kLink; k++ {
+			n.own.bar(k, s.field, reason)
+		}
+	case s.kind == kOther && !s.beyond:
+		c := *s
+		c.allow, c.limits, c.fell = false, nil, reason == ByFallback
+		n.add(&c)
 	}
 }
 
@@ -89,82 +102,100 @@ func (p *Policy) Marked() bool {
 
 // Part answers for a part of the page that stands under the given marks, outermost first. Any prohibition on the way down
 // prohibits (N06); else a permission lifts a prohibition of the page by a less specific or equal addressee (N05), but never
-// one of crawl, of a conventional rule (N12) or one that covers everything. Without marks it is Decide.
+// one of crawl, of a conventional rule (N12) or one that covers everything. Without marks, and for usages of the page as a whole
+// (X12), it is Decide.
 func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 	k := u.kind()
 	if p != nil && p.byPurpose != nil {
 		return p.common(func(q *Policy) Decision { return q.Part(u, r, chain) }, k)
 	}
 	d := p.Decide(u, r)
-	if len(chain) == 0 || p == nil || p.own == nil || p.refusal != nil || p.own.discard != nil {
+	if len(chain) == 0 || p == nil || p.own == nil || p.refusal != nil || p.own.discard != nil || k == noKind || k.whole() {
 		return d
 	}
-	var yes, no, other *statement
+	var yes verdict
+	var other *statement
 	for i := 0; i < len(chain); {
 		j := i
 		for j < len(chain) && chain[j].Element == chain[i].Element {
 			j++
 		}
-		y, n, o := p.own.element(k, chain[i:j])
-		if n != nil {
-			no = n
-			break
-		}
-		if y != nil {
-			yes = y
+		no, o := p.own.element(k, chain[i:j], &yes)
+		if no != nil {
+			return refusal(k, no)
 		}
 		if o != nil {
 			other = o
 		}
 		i = j
 	}
-	switch {
-	case no != nil:
-		return refusal(k, no)
-	case yes != nil && d.Allowed:
-		d.fields.add(yes)
+	switch permission := yes.permission(); {
+	case permission != nil && d.Allowed:
+		d.fields.merge(&yes)
 		if d.Because == nil {
-			d.Reason, d.Because = ByPermission, yes.field
+			d.Reason, d.Because = ByPermission, permission.field
 		}
-		return d
-	case yes != nil && p.liftable(k, r, d):
-		lifted := Decision{Usage: u, Allowed: true, Reason: ByPermission, Because: yes.field}
-		lifted.fields.add(yes)
-		return p.own.restrain(lifted, k)
-	case yes == nil && other != nil && d.Allowed && d.Reason != ByPermission: // F19 within the element
+		return formed(d, k)
+	case permission != nil && p.liftable(k, r, d):
+		lifted := Decision{Usage: u, Allowed: true, Reason: ByPermission, Because: permission.field, fields: yes}
+		return p.own.restrain(formed(lifted, k), k)
+	case permission == nil && other != nil && d.Allowed && d.Reason != ByPermission: // F19 within the element
 		return Decision{Usage: u, Reason: ByOther, Because: other.field}
 	}
 	return d
 }
 
-// element reads the marks of one element for a usage: the exact type first, then present (X13, F17).
-func (o *own) element(k kind, marks []Mark) (yes, no, other *statement) {
-	kindsOf := []kind{k, kPresent}
-	if !k.derived() {
-		kindsOf = kindsOf[:1]
-	}
-	for _, want := range kindsOf {
-		for i := range marks {
-			if marks[i].Place == OnHead {
-				continue
-			}
-			for _, s := range o.marks[strings.ToLower(marks[i].Token)] {
-				switch {
-				case s.kind == kOther && !s.allow && !s.beyond:
-					other = s
-				case s.kind != want:
-				case !s.allow:
-					no = s
-				case yes == nil:
-					yes = s
-				}
+// element reads the marks of one element for a usage: the exact type first, then present (X13, F17), whose limits bind the type
+// too (F18). Its permissions are added to yes.
+func (o *own) element(k kind, marks []Mark, yes *verdict) (no, other *statement) {
+	var general, specific *statement
+	var limits, exact verdict
+	for i := range marks {
+		if marks[i].Place == OnHead {
+			continue
+		}
+		for _, s := range o.marked(&marks[i]) {
+			switch {
+			case s.kind == kOther && !s.allow && !s.beyond && k != kOther:
+				other = s
+			case s.kind == k && !s.allow:
+				specific = s
+			case s.kind == k:
+				exact.add(s)
+			case !k.derived() || s.kind != kPresent:
+			case !s.allow:
+				general = s
+			default:
+				limits.add(s)
 			}
 		}
-		if no != nil || yes != nil {
-			break
-		}
 	}
-	return yes, no, other
+	switch {
+	case specific != nil:
+		return specific, other
+	case general != nil && exact.n == 0:
+		return general, other
+	}
+	yes.merge(&exact)
+	yes.merge(&limits)
+	return nil, other
+}
+
+// marked gives the statements of a mark, with its own place.
+func (o *own) marked(m *Mark) []*statement {
+	statements := o.marks[strings.ToLower(m.Token)]
+	if len(statements) == 0 || statements[0].field.Line == m.Line && statements[0].field.Column == m.Column {
+		return statements
+	}
+	field := *statements[0].field
+	field.Line, field.Column, field.Text = m.Line, m.Column, m.Token
+	out := make([]*statement, len(statements))
+	for i, s := range statements {
+		c := *s
+		c.field = &field
+		out[i] = &c
+	}
+	return out
 }
 
 // liftable says whether an element permission, addressed to any crawler, may lift the page's refusal d (N05).
@@ -177,11 +208,13 @@ func (p *Policy) liftable(k kind, r Resource, d Decision) bool {
 	if _, barred := p.own.barred(k); barred {
 		return false
 	}
-	for _, want := range []kind{k, k.basic()} {
-		v, _ := p.prevailing(want, r, false)
-		for i := range v.n {
-			if s := v.at(i); !s.allow && (s.rank() != 0 || s.all) {
-				return false
+	for _, want := range [...]kind{k, k.basic()} {
+		for _, rooted := range [...]bool{false, true} { // F03: either comparison may be what refuses
+			v, _ := p.prevailing(want, r, rooted)
+			for i := range v.n {
+				if s := v.at(i); !s.allow && (s.rank() != 0 || s.all) {
+					return false
+				}
 			}
 		}
 	}

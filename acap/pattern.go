@@ -230,6 +230,28 @@ func matchPieces(pieces []string, anchored bool, path string) bool {
 	return strings.Contains(path, pieces[last])
 }
 
+// compareBreadth orders patterns so that each stands behind all that are broader: where they first differ, an end comes before
+// "$", that before "*", and that before any other character.
+func compareBreadth(a, b string) int {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	return weight(a, i) - weight(b, i)
+}
+
+func weight(s string, i int) int {
+	switch {
+	case i == len(s):
+		return 0
+	case s[i] == '$':
+		return 1
+	case s[i] == '*':
+		return 2
+	}
+	return 3 + int(s[i])
+}
+
 // scope is the outcome of comparing two patterns (P1 2.4.6).
 type scope int8
 

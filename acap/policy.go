@@ -27,11 +27,13 @@ type Reference struct {
 // use. A nil Policy refuses everything.
 type Policy struct {
 	crawler    Crawler
-	file       *File     // definitions for page statements (X18); nil when nothing could be read
-	origin     *url.URL  // of the resources it governs
-	refusal    *Decision // everything is refused: unreadable robots.txt or reference
-	by         [kinds][]*statement
-	rules      []*rule // conventional rules that govern, less those that ACAP fields cancel (O04)
+	file       *File               // definitions for page statements (X18); nil when nothing could be read
+	origin     *url.URL            // of the resources it governs
+	refusal    *Decision           // everything is refused: unreadable robots.txt or reference
+	by         [kinds][]*statement // broader scopes before narrower, as written; those that cover everything last
+	rooted     [kinds][]*statement // the same with rooted patterns (F03)
+	beyond     []*statement        // replaced permissions of other: they reach no listed usage (L05)
+	rules      []*rule             // conventional rules that govern, less those that ACAP fields cancel (O04)
 	delay      time.Duration
 	sitemaps   []string
 	actions    []Action
@@ -39,11 +41,8 @@ type Policy struct {
 	own        *own      // the page's own statements, nil before Narrow
 	byPurpose  []*Policy // one per declared purpose where there are several (C16)
 	purposes   []string
-	statements int
+	statements int // expanded so far, whether they reach the crawler or not
 }
-
-// maxStatements bounds the work on a hostile file: beyond it nothing is permitted.
-const maxStatements = 250_000
 
 // Unreachable is the policy of an origin whose robots.txt could not be read: everything is refused (RFC 9309 2.3.1.4).
 func Unreachable(url, why string) *Policy {
@@ -54,10 +53,17 @@ func Unreachable(url, why string) *Policy {
 // nested ones and not listed (D01, X65). A reference with Err set cannot be fetched.
 func (f *File) References(c Crawler) []Reference {
 	var refs []Reference
+	f.references(&c, func(ref Reference, _ bool) { refs = append(refs, ref) })
+	return refs
+}
+
+// references calls visit for each reference that reaches c; second says that it is not the first of its record (D08).
+func (f *File) references(c *Crawler, visit func(ref Reference, second bool)) {
 	for _, r := range f.records {
-		if reaches, _ := r.reaches(&c); !reaches {
+		if reaches, _ := r.reaches(c); !reaches {
 			continue
 		}
+		second := false
 		for i, field := range r.references {
 			ref := Reference{Field: field}
 			u, err := f.resolve(r.locators[i])
@@ -69,10 +75,10 @@ func (f *File) References(c Crawler) []Reference {
 			default:
 				ref.URL = u.String()
 			}
-			refs = append(refs, ref)
+			visit(ref, second)
+			second = true
 		}
 	}
-	return refs
 }
 
 // resolve reads a locator: a path relative to the document root, or a URI (P1 2.3.2, A12, D08).
@@ -127,29 +133,36 @@ func (f *File) policy(c Crawler, refs []Reference) *Policy {
 	if f.ignore {
 		groups = nil
 	}
-	first := map[*record]bool{}
-	for _, want := range f.References(c) {
-		r := f.recordOf(want.Field)
-		second := first[r]
-		first[r] = true
-		got := match(refs, want)
-		if got.File == nil {
-			p.refuse(got)
-			continue
+	results := make(map[*Field]Reference, len(refs))
+	for _, r := range refs {
+		results[r.Field] = r
+	}
+	f.references(&p.crawler, func(want Reference, second bool) {
+		got := results[want.Field]
+		switch {
+		case got.File != nil:
+		case want.Err != nil:
+			p.refuse(want)
+			return
+		case got.Err != nil:
+			want.Err = got.Err
+			p.refuse(want)
+			return
+		default:
+			want.Err = errors.New("it was not fetched")
+			p.refuse(want)
+			return
 		}
 		p.admit(got.File, f, second)
 		polite = append(polite[:len(polite):len(polite)], got.File.groups...)
 		if !f.ignore && !got.File.ignore { // D06
 			groups = append(groups[:len(groups):len(groups)], got.File.groups...)
 		}
-	}
-	if p.statements > maxStatements {
-		p.refusal = &Decision{Reason: Unavailable, Note: "robots.txt is too complex to be judged"}
-	}
+	})
+	p.arrange()
 	rules, _, named := governing(groups, &p.crawler)
 	p.rules = p.uncancelled(rules, named)
-	_, g, _ := governing(polite, &p.crawler) // O09
-	p.delay = g.delay
+	_, p.delay, _ = governing(polite, &p.crawler) // O09
 	p.actions = f.requests(&p.crawler, refs)
 	for i := range p.actions { // P08
 		a := &p.actions[i]
@@ -167,30 +180,6 @@ func rootOf(u *url.URL) *url.URL {
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}
 }
 
-func (f *File) recordOf(field *Field) *record {
-	for _, r := range f.records {
-		for _, have := range r.references {
-			if have == field {
-				return r
-			}
-		}
-	}
-	return nil
-}
-
-// match finds the result for a wanted reference.
-func match(refs []Reference, want Reference) Reference {
-	for _, r := range refs {
-		if r.Field == want.Field {
-			want.File, want.Err = r.File, r.Err
-		}
-	}
-	if want.File == nil && want.Err == nil {
-		want.Err = errors.New("it was not fetched")
-	}
-	return want
-}
-
 func (p *Policy) refuse(r Reference) {
 	note := "the permissions reference could not be followed"
 	if r.Err != nil {
@@ -200,88 +189,6 @@ func (p *Policy) refuse(r Reference) {
 		p.refusal = &Decision{Reason: Unavailable, Because: r.Field, Note: note}
 	}
 	p.findings = append(p.findings, finding(r.Field, "unavailable-reference", Error, "make the file readable", "%s: everything is prohibited until it can be read", note))
-}
-
-// admit takes the statements of a file that reach the crawler. For a referred file parent is the file that refers to it, and
-// second says that it is not the first of its record (D08).
-func (p *Policy) admit(f, parent *File, second bool) {
-	c := &p.crawler
-	x := &expander{crawler: c, file: f, parent: parent, version: f.version, base: p.origin, findings: &p.findings}
-	if c.Strict && f.claimed.String() != f.version.String() { // B09
-		x.version.state = unclear
-	}
-	if parent != nil {
-		p.findings = append(p.findings, f.Findings...)
-		for _, r := range f.records {
-			for _, field := range r.references { // D01
-				x.report(field, "nested-reference", Error, "name the file in robots.txt", "a reference in a referred file is not followed")
-			}
-		}
-	}
-	for _, e := range f.entries {
-		if p.statements > maxStatements {
-			return
-		}
-		reaches, named, permits := e.reach(c, parent == nil)
-		permits = permits && !f.cut && !second // A19, D08
-		for _, s := range x.expand(e) {
-			if !reaches || s.allow && !permits || !e.sub.reaches(s.allow, c) {
-				continue // X39: a permission that does not count still prohibits when it cannot be interpreted
-			}
-			s.named, s.purpose = named, e.sub != nil
-			p.by[s.kind] = append(p.by[s.kind], s)
-			p.statements++
-		}
-	}
-}
-
-// reach says whether a field addresses c, whether by name, and whether a permission in it counts.
-func (e *entry) reach(c *Crawler, top bool) (reaches, named, permits bool) {
-	switch {
-	case e.stray: // C10
-		return c.Strict, false, false
-	case e.record == nil: // A13
-		return true, false, false
-	}
-	reaches, named = e.record.reaches(c)
-	switch {
-	case e.record.nobody: // A15
-		return true, false, false
-	case top && len(e.record.references) > 0: // D02; X50: not for a nested reference
-		return reaches, named, false
-	}
-	return reaches, named, true
-}
-
-// uncancelled leaves out the conventional rules that a contrary ACAP field with the same pattern cancels (P1 2.10.2, O04). The
-// ACAP field must be at least as specific as the group in its addressee (O07); both polarities cancel nothing (X72).
-func (p *Policy) uncancelled(rules []*rule, named bool) []*rule {
-	type polarity struct{ allow, deny bool }
-	spoken := map[string]*polarity{}
-	for _, s := range p.by[kCrawl] {
-		if s.pattern == nil || named && !s.named {
-			continue
-		}
-		have := spoken[s.pattern.exact]
-		if have == nil {
-			have = &polarity{}
-			spoken[s.pattern.exact] = have
-		}
-		have.allow = have.allow || s.allow
-		have.deny = have.deny || !s.allow
-	}
-	if len(spoken) == 0 {
-		return rules
-	}
-	var kept []*rule
-	for _, r := range rules {
-		s := spoken[r.exact]
-		if s != nil && s.allow != s.deny && s.allow != r.allow {
-			continue
-		}
-		kept = append(kept, r)
-	}
-	return kept
 }
 
 // CrawlDelay is the Crawl-delay of the conventional group that governs the crawler; the ignore directive leaves it standing (O09).

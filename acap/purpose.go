@@ -7,14 +7,17 @@ type purpose struct {
 	pieces   []string
 	anchored bool
 	empty    bool // covers every purpose in a prohibition, none in a permission (A10)
+	cut      bool // at a "$" that is not its last character: permits nothing (F13, by analogy)
 }
 
 func newPurpose(s string) *purpose {
 	s = strings.ToLower(s)
-	if i := strings.IndexByte(s, '$'); i >= 0 && i < len(s)-1 {
-		s = s[:i] // F13, by analogy
+	i := strings.IndexByte(s, '$')
+	cut := i >= 0 && i < len(s)-1
+	if cut {
+		s = s[:i]
 	}
-	p := &purpose{empty: s == ""}
+	p := &purpose{empty: s == "", cut: cut}
 	p.pieces, p.anchored = compile(s)
 	return p
 }
@@ -33,8 +36,11 @@ func (s *subRecord) reaches(allow bool, c *Crawler) bool {
 		return !allow
 	}
 	for _, p := range s.purposes {
+		if p.empty && !allow {
+			return true
+		}
 		for _, name := range c.Purposes {
-			if p.empty && !allow || !p.empty && p.matches(name) {
+			if !p.empty && !(p.cut && allow) && p.matches(name) {
 				return true
 			}
 		}

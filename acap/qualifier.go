@@ -24,6 +24,7 @@ type restrictions struct {
 	targets     []condition
 	locations   []location
 	usageRefs   []*Required
+	notes       []note
 }
 
 // location is one value of the location qualifier, as written and in normal form (M01).
@@ -86,13 +87,27 @@ func qualifierNames() []string {
 	return names
 }
 
+// maxQualifiers bounds the work on a hostile field; one with more cannot be interpreted.
+const maxQualifiers = 64
+
 // qualified is what became of the qualifiers of one permission.
 type qualified struct {
-	restrictions *restrictions // nil without qualifiers
+	any          bool          // there are qualifiers
+	restrictions *restrictions // nil without any
 	newer        bool          // holds a feature of version 1.1 (B02)
 	code, bad    string        // why it cannot be interpreted; bad is empty if it can
 	hint         string
-	warnings     []string
+	token        string // the one that cannot be
+	unknown      string // its name, where that is not known
+	notes        []note
+}
+
+// note is something to tell of qualifiers that are understood.
+type note struct {
+	code     string
+	severity Severity
+	token    string
+	text     string
 }
 
 // readQualifiers reads the tokens behind a resource specification. Every qualifier counts towards gating before any is judged
@@ -101,56 +116,69 @@ func readQualifiers(tokens []string, k kind, src Source, c *Crawler) qualified {
 	if len(tokens) == 0 {
 		return qualified{}
 	}
-	out := qualified{restrictions: &restrictions{}}
-	fail := func(code, hint, format string, args ...any) {
-		if out.bad == "" {
-			out.code, out.hint, out.bad = code, hint, fmt.Sprintf(format, args...)
+	out := qualified{any: true, restrictions: &restrictions{}}
+	fail := func(token, code, hint, format string, args ...any) bool {
+		first := out.bad == ""
+		if first {
+			out.token, out.code, out.hint, out.bad = token, code, hint, fmt.Sprintf(format, args...)
 		}
+		return first
+	}
+	if len(tokens) > maxQualifiers {
+		fail(tokens[maxQualifiers], "too-many-qualifiers", "keep the few that are needed", "the field has more than %d qualifiers", maxQualifiers)
 	}
 	var order []*qualifierType
-	values := map[*qualifierType][]string{}
+	values, written := map[*qualifierType][]string{}, map[*qualifierType]string{}
 	for _, t := range tokens {
 		name, value, ok := strings.Cut(t, "=")
 		name = strings.ToLower(name)
 		row := qualifierRow(name)
 		switch {
 		case !ok || name == "":
-			fail("malformed-qualifier", "write qualifier-type=value without blanks in the value", "%q is not a qualifier", t)
+			fail(t, "malformed-qualifier", "write qualifier-type=value without blanks in the value", "%q is not a qualifier", clip(t))
 		case row == nil:
-			fail("unknown-qualifier", nearest(name, qualifierNames()), "the qualifier %q is not known", name)
+			if fail(t, "unknown-qualifier", "", "the qualifier %q is not known", clip(name)) {
+				out.unknown = name
+			}
 		default:
 			if values[row] == nil {
 				order = append(order, row)
+				written[row] = t
 			}
 			values[row] = append(values[row], value)
 		}
 	}
 	for _, row := range order {
-		vs := counted(row, values[row], c.Strict)
-		out.newer = out.newer || isNewer(row, values[row], vs)
+		t, all := written[row], values[row]
+		vs := counted(row, all, c.Strict)
+		out.newer = out.newer || isNewer(row, all, vs)
 		switch {
 		case row.meta && src != Meta:
-			fail("inapplicable-qualifier", "", "the qualifier %s may stand in META tags only", row.name) // M04
+			fail(t, "inapplicable-qualifier", "", "the qualifier %s may stand in META tags only", row.name) // M04
 			continue
 		case k < kinds && !row.usage.has(k):
-			fail("inapplicable-qualifier", "", "the qualifier %s may not qualify %s", row.name, k.usage()) // G04
+			fail(t, "inapplicable-qualifier", "", "the qualifier %s may not qualify %s", row.name, k.usage()) // G04
 			continue
 		case c.unable(row.name):
-			fail("cannot-interpret", "", "this crawler cannot interpret %s", row.name)
+			fail(t, "cannot-interpret", "", "this crawler cannot interpret %s", row.name)
 			continue
 		}
 		for _, v := range vs {
 			if v == "" || strings.ContainsAny(v, "\"'") { // A04
-				fail("malformed-value", "write quotation marks as %22 and %27", "%s=%s is not a value", row.name, v)
+				fail(row.name+"="+v, "malformed-value", "write quotation marks as %22 and %27", "%s=%s is not a value", row.name, clip(v))
 			}
-			if strings.EqualFold(v, "until-recrawl") {
-				out.warnings = append(out.warnings, "until-recrawl is read as until-recrawled") // H01
+			if strings.EqualFold(v, "until-recrawl") { // H01
+				out.notes = append(out.notes, note{"misspelt-value", Warning, row.name + "=" + v, "until-recrawl is read as until-recrawled"})
 			}
+		}
+		if len(vs) < len(all) { // H07, H08, H12, J08, K01 and the like
+			out.notes = append(out.notes, note{"ignored-qualifier", Notice, t, "of several " + row.name + " only those count that the rules for repeating it leave"})
 		}
 		if why := row.read(out.restrictions, vs, c.Strict); why != "" {
-			fail("malformed-value", "", "%s: %s", row.name, why)
+			fail(t, "malformed-value", "", "%s: %s", row.name, why)
 		}
 	}
+	out.notes = append(out.notes, out.restrictions.notes...)
 	return out
 }
 

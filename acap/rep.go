@@ -1,6 +1,9 @@
 package acap
 
-import "strings"
+import (
+	"strings"
+	"time"
+)
 
 // rule is one Allow or Disallow line of a conventional group (RFC 9309 2.2.2).
 type rule struct {
@@ -46,24 +49,24 @@ func nameChar(b byte) bool {
 }
 
 // governing merges the groups that name the crawler, or else those for "*" (RFC 9309 2.2.1, X67).
-func governing(groups []*group, c *Crawler) (rules []*rule, g group, named bool) {
+func governing(groups []*group, c *Crawler) (rules []*rule, delay time.Duration, named bool) {
 	for _, want := range []bool{true, false} {
 		found := false
 		for _, gr := range groups {
 			for _, a := range gr.agents {
 				if want && c.names(a) || !want && (a == "*" || strings.HasPrefix(a, "* ")) {
 					rules = append(rules, gr.rules...)
-					g.delay = max(g.delay, gr.delay)
+					delay = max(delay, gr.delay)
 					found = true
 					break
 				}
 			}
 		}
 		if found {
-			return rules, g, want
+			return rules, delay, want
 		}
 	}
-	return nil, g, false
+	return nil, 0, false
 }
 
 // judge gives the rule that decides path: the longest match, Allow on a tie (RFC 9309 2.2.2, O10). nil: no rule matches.

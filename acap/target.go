@@ -22,7 +22,9 @@ func readTarget(r *restrictions, values []string, _ bool) string {
 			continue
 		}
 		judged++
-		met, text, why := readCondition(kind, list)
+		met, text, why := readCondition(kind, list, func(format string, args ...any) {
+			r.notes = append(r.notes, note{"pointless-condition", Error, "target-condition=" + v, fmt.Sprintf(format, args...)})
+		})
 		if why != "" {
 			return fmt.Sprintf("%q: %s", v, why)
 		}
@@ -34,7 +36,8 @@ func readTarget(r *restrictions, values []string, _ bool) string {
 	return ""
 }
 
-func readCondition(kind, list string) (met func(Target) bool, text, why string) {
+// readCondition calls notice for what has no effect as it is written.
+func readCondition(kind, list string, notice func(format string, args ...any)) (met func(Target) bool, text, why string) {
 	text = strings.ToLower(list)
 	items := strings.Split(text, ",")
 	for _, it := range items {
@@ -44,7 +47,7 @@ func readCondition(kind, list string) (met func(Target) bool, text, why string) 
 	}
 	switch kind {
 	case "ipaddressrangelist":
-		met, why = readRanges(items)
+		met, why = readRanges(items, notice)
 	case "ipaddressmasklist":
 		met, why = readMasks(items)
 	case "permitteddomainlist":
@@ -52,9 +55,14 @@ func readCondition(kind, list string) (met func(Target) bool, text, why string) 
 	case "prohibiteddomainlist":
 		met, why = readDomains(items, false)
 	case "permittedcountrylist": // K07: only the listed ones
+		for _, it := range items {
+			if !isCountry(it) { // K11, X29
+				notice("%q is not an ISO 3166 alpha-2 country code and matches nothing", it)
+			}
+		}
 		met = func(t Target) bool { return t.Country != "" && contains(items, strings.ToLower(t.Country)) } // X29: UK matches nothing
 	case "prohibitedcountrylist":
-		met, why = readProhibitedCountries(items)
+		met, why = readProhibitedCountries(items, notice)
 	default:
 		why = fmt.Sprintf("the condition type %q is not known", kind)
 	}
@@ -62,7 +70,7 @@ func readCondition(kind, list string) (met func(Target) bool, text, why string) 
 }
 
 // readRanges: a reversed range is empty, the others stay useful (K06).
-func readRanges(items []string) (func(Target) bool, string) {
+func readRanges(items []string, notice func(string, ...any)) (func(Target) bool, string) {
 	type span struct{ from, to netip.Addr }
 	var spans []span
 	for _, it := range items {
@@ -80,6 +88,9 @@ func readRanges(items []string) (func(Target) bool, string) {
 		from, to = from.Unmap(), to.Unmap()
 		if from.BitLen() != to.BitLen() {
 			return nil, fmt.Sprintf("%q mixes IPv4 and IPv6", it)
+		}
+		if to.Less(from) {
+			notice("the range %q is reversed and holds no address", it)
 		}
 		spans = append(spans, span{from, to})
 	}
@@ -144,7 +155,7 @@ func readDomains(items []string, permitted bool) (func(Target) bool, string) {
 			return false
 		}
 		for _, d := range items {
-			if name == d || strings.HasSuffix(name, "."+d) {
+			if rest, ok := strings.CutSuffix(name, d); ok && (rest == "" || strings.HasSuffix(rest, ".")) {
 				return permitted
 			}
 		}
@@ -153,10 +164,11 @@ func readDomains(items []string, permitted bool) (func(Target) bool, string) {
 }
 
 // readProhibitedCountries: UK means GB (X59); a code that is not one makes the list uninterpretable (K11).
-func readProhibitedCountries(items []string) (func(Target) bool, string) {
+func readProhibitedCountries(items []string, notice func(string, ...any)) (func(Target) bool, string) {
 	listed := make([]string, 0, len(items))
 	for _, it := range items {
 		if it == "uk" {
+			notice("%q is read as GB", it)
 			it = "gb"
 		}
 		if !isCountry(it) {

@@ -1,14 +1,9 @@
 package acap
 
-import (
-	"sort"
-	"strings"
-)
+import "strings"
 
 // maxParts bounds the work on a hostile composite usage; a longer one is a prohibition of all it could mean.
 const maxParts = 64
-
-func sortStrings(s []string) { sort.Strings(s) }
 
 // flats gives the usages of one field: standard, local or unknown.
 func (x *expander) flats(e *entry, qualifiers []string) []flat {
@@ -19,19 +14,20 @@ func (x *expander) flats(e *entry, qualifiers []string) []flat {
 		x.report(e.field, "local-usage-in-prohibition", Error, "name a standard usage type", "a prohibition of the local usage (%s) is read as one of the usages behind it", e.usage)
 		return x.prohibitLocal(e, e.usage, false)
 	case e.allow:
-		return x.permit(e, e.usage, qualifiers, x.source(e), x.version)
+		return x.permit(e, e.usage, x.qualifiers(qualifiers, e), x.version)
 	}
 	return x.prohibit(e, e.usage, false)
 }
 
-func (x *expander) source(e *entry) Source { return e.field.Source }
+func (x *expander) qualifiers(tokens []string, e *entry) qualified {
+	return readQualifiers(tokens, Usage(e.usage).kind(), e.field.Source, x.crawler)
+}
 
 // permit reads a permission of one usage: gate, then capability, then meaning.
-func (x *expander) permit(e *entry, usage string, qualifiers []string, src Source, v version) []flat {
+func (x *expander) permit(e *entry, usage string, q qualified, v version) []flat {
 	k := Usage(usage).kind()
-	q := readQualifiers(qualifiers, k, src, x.crawler)
-	for _, w := range q.warnings {
-		x.report(e.field, "misspelt-value", Warning, "", "%s", w)
+	for _, n := range q.notes {
+		x.report(e.field.at(n.token), n.code, n.severity, "", "%s", n.text)
 	}
 	fall := func() []flat {
 		if k == kOther && !x.crawler.Strict { // L05, X70
@@ -51,18 +47,22 @@ func (x *expander) permit(e *entry, usage string, qualifiers []string, src Sourc
 	case e.suspect: // A07
 		return fall()
 	case q.bad != "":
-		x.report(e.field, q.code, Error, q.hint, "%s: the permission counts as a prohibition", q.bad)
+		hint := q.hint
+		if q.unknown != "" {
+			hint = x.near(q.unknown, qualifierNames)
+		}
+		x.report(e.field.at(q.token), q.code, Error, hint, "%s: the permission counts as a prohibition", q.bad)
 		return fall()
-	case v.state == unsupported && len(qualifiers) == 0: // B05
+	case v.state == unsupported && !q.any: // B05
 		return nil
 	case v.state == unsupported:
 		return fall()
-	case k == noKind && len(qualifiers) > 0: // X41
+	case k == noKind && q.any: // X41
 		return fall()
 	case k == noKind: // G02
-		x.report(e.field, "unknown-usage", Error, nearest(usage, usageWords()), "the usage type %q is not known: the permission grants nothing", usage)
+		x.report(e.field, "unknown-usage", Error, x.near(usage, usageWords), "the usage type %q is not known: the permission grants nothing", usage)
 		return nil
-	case x.crawler.unable(usage) && len(qualifiers) > 0: // X71
+	case x.crawler.unable(usage) && q.any: // X71
 		return fall()
 	case x.crawler.unable(usage):
 		return nil
@@ -80,7 +80,7 @@ func (x *expander) prohibit(e *entry, usage string, fell bool) []flat {
 		if k == noKind {
 			k = kCrawl
 		}
-		x.report(e.field, "unknown-usage", Error, nearest(usage, usageWords()), "the usage type %q is not known: %s is prohibited", usage, k.usage())
+		x.report(e.field, "unknown-usage", Error, x.near(usage, usageWords), "the usage type %q is not known: %s is prohibited", usage, k.usage())
 		fell = true
 	}
 	out := []flat{{usage: k, fell: fell}}
@@ -130,13 +130,15 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 	d := x.lookup(e.usage)
 	switch {
 	case d == nil: // E01
-		x.report(e.field, "undefined-usage", Error, nearest(e.usage, x.localNames()), "the usage (%s) is not defined: all it could mean is prohibited", e.usage)
+		x.report(e.field, "undefined-usage", Error, x.near(e.usage, x.localNames), "the usage (%s) is not defined: all it could mean is prohibited", e.usage)
 		return undefinedUsage()
 	case len(qualifiers) > 0: // E05
 		x.report(e.field, "qualified-local-usage", Error, "put the qualifiers into the definition", "a permission of a local usage takes no qualifiers and counts as a prohibition")
 		return x.prohibitLocal(e, e.usage, true)
 	case d.void != nil, e.suspect, x.version.state == unsupported: // E03, A07, B05
 		return x.prohibitLocal(e, e.usage, true)
+	case d.composite && len(d.tokens) == 0: // as E01: a usage of no parts is not defined
+		return undefinedUsage()
 	case !d.composite:
 		return x.permitQualified(e, d)
 	case len(d.tokens) > maxParts:
@@ -152,15 +154,15 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 		inner := d.file.usages[name]
 		switch {
 		case !local && Usage(name).kind() == noKind && inner != nil: // E07: parentheses forgotten
-			x.report(d.field, "missing-parentheses", Error, "write ("+name+")", "%q is a local usage without its parentheses and counts as a prohibition", name)
+			x.report(d.field.at(part), "missing-parentheses", Error, "write ("+name+")", "%q is a local usage without its parentheses and counts as a prohibition", name)
 			out = append(out, x.prohibitLocal(e, name, true)...)
 		case !local:
-			out = append(out, x.permit(e, name, nil, Robots, d.file.version)...)
+			out = append(out, x.permit(e, name, qualified{}, d.file.gating(x.crawler))...)
 		case inner == nil:
-			x.report(d.field, "undefined-usage", Error, nearest(name, x.localNames()), "the usage (%s) is not defined: all it could mean is prohibited", name)
+			x.report(d.field.at(part), "undefined-usage", Error, x.near(name, x.localNames), "the usage (%s) is not defined: all it could mean is prohibited", name)
 			out = append(out, undefinedUsage()...)
 		case inner.void != nil:
-			out = append(out, x.prohibitDefinition(e, inner, true, 0)...)
+			out = append(out, x.usagesBehind(e, inner, true)...)
 		default:
 			out = append(out, x.permitQualified(e, inner)...)
 		}
@@ -173,7 +175,15 @@ func (x *expander) permitQualified(e *entry, d *definition) []flat {
 	if len(d.tokens) == 0 { // E11, X48
 		return x.prohibitLocal(e, d.name, true)
 	}
-	return x.permit(e, d.base, d.tokens, Robots, d.file.version)
+	q, ok := x.read[d]
+	if !ok {
+		q = readQualifiers(d.tokens, Usage(d.base).kind(), Robots, x.crawler)
+		if x.read == nil {
+			x.read = map[*definition]qualified{}
+		}
+		x.read[d] = q
+	}
+	return x.permit(e, d.base, q, d.file.gating(x.crawler))
 }
 
 func (x *expander) nested(d *definition) bool {
@@ -200,51 +210,78 @@ func localName(part string) (name string, local bool) {
 func (x *expander) prohibitLocal(e *entry, name string, fell bool) []flat {
 	d := x.lookup(name)
 	if d == nil {
-		x.report(e.field, "undefined-usage", Error, nearest(name, x.localNames()), "the usage (%s) is not defined: all it could mean is prohibited", name)
+		x.report(e.field, "undefined-usage", Error, x.near(name, x.localNames), "the usage (%s) is not defined: all it could mean is prohibited", name)
 		return undefinedUsage()
 	}
-	return x.prohibitDefinition(e, d, fell, 0)
+	return x.usagesBehind(e, d, fell)
 }
 
-// prohibitDefinition follows definitions three deep: a deeper nesting has no meaning of its own (E07, X48).
-func (x *expander) prohibitDefinition(e *entry, d *definition, fell bool, depth int) []flat {
-	var out []flat
-	for _, v := range d.void {
-		out = append(out, x.prohibitDefinition(e, &definition{field: v.field, file: v.file, composite: v.composite, base: v.base, tokens: v.tokens}, fell, depth)...)
-	}
-	if !d.composite {
-		if d.base == "" || d.base[0] == '(' {
-			return append(out, undefinedUsage()...)
+// reached is a definition met on the way down from a local usage.
+type reached struct {
+	d     *definition
+	depth int
+	fell  bool
+}
+
+// usagesBehind are the usages that a definition involves: those that its prohibition names, and those that stand in for what
+// cannot be interpreted.
+type usagesBehind struct{ named, fell kindSet }
+
+func (b *usagesBehind) add(flats []flat) {
+	for _, fl := range flats {
+		if fl.fell {
+			b.fell |= setOf(fl.usage)
+		} else {
+			b.named |= setOf(fl.usage)
 		}
-		return append(out, x.prohibit(e, d.base, fell)...)
 	}
-	if len(d.tokens) == 0 || len(d.tokens) > maxParts || depth > 2 {
-		return append(out, undefinedUsage()...)
-	}
-	for _, part := range d.tokens {
-		name, local := localName(part)
-		inner := d.file.usages[name]
-		switch {
-		case (local || Usage(name).kind() == noKind) && inner != nil && inner != d:
-			out = append(out, x.prohibitDefinition(e, inner, fell, depth+1)...)
-		case local:
-			out = append(out, undefinedUsage()...)
-		default:
-			out = append(out, x.prohibit(e, name, fell)...)
+}
+
+// usagesBehind prohibits every usage that a definition involves, each once.
+func (x *expander) usagesBehind(e *entry, d *definition, fell bool) []flat {
+	b := x.involved(e, reached{d, 0, fell})
+	var out []flat
+	for k := range kinds {
+		if b.named.has(k) || b.fell.has(k) {
+			out = append(out, flat{usage: k, fell: !b.named.has(k)})
 		}
 	}
 	return out
 }
 
-func (x *expander) localNames() []string {
-	var names []string
-	for _, f := range []*File{x.file, x.parent} {
-		if f != nil {
-			for n := range f.usages {
-				names = append(names, n)
+// involved follows definitions three deep: a deeper nesting has no meaning of its own (E07, X48).
+func (x *expander) involved(e *entry, at reached) (b usagesBehind) {
+	if b, ok := x.behind[at]; ok {
+		return b
+	}
+	d := at.d
+	for _, v := range d.void {
+		inner := x.involved(e, reached{v, at.depth, at.fell})
+		b.named, b.fell = b.named|inner.named, b.fell|inner.fell
+	}
+	switch {
+	case !d.composite && (d.base == "" || d.base[0] == '('), d.composite && (len(d.tokens) == 0 || len(d.tokens) > maxParts || at.depth > 2):
+		b.add(undefinedUsage())
+	case !d.composite:
+		b.add(x.prohibit(e, d.base, at.fell))
+	default:
+		for _, part := range d.tokens {
+			name, local := localName(part)
+			inner := d.file.usages[name]
+			switch {
+			case (local || Usage(name).kind() == noKind) && inner != nil && inner != d:
+				in := x.involved(e, reached{inner, at.depth + 1, at.fell})
+				b.named, b.fell = b.named|in.named, b.fell|in.fell
+			case local:
+				b.add(undefinedUsage())
+			default:
+				b.add(x.prohibit(e, name, at.fell))
 			}
 		}
 	}
-	sortStrings(names)
-	return names
+	if x.behind == nil {
+		x.behind = map[reached]usagesBehind{}
+	}
+	x.behind[at] = b
+	return b
 }

@@ -71,6 +71,23 @@ func (v version) with(w version) version {
 	return v
 }
 
+// read takes a further declaration of the same document into account and tells what is wrong with it.
+func (v version) read(tell *reporter, field *Field, value string) version {
+	w := readVersion(value)
+	switch {
+	case w.state == unclear:
+		tell.report(field, "malformed-version", Error, "declare ACAP version 1.1", "%q is not a version number n.m", value)
+	case w.state == unsupported:
+		tell.report(field, "unsupported-major", Error, "", "ACAP version %s is not supported: its permissions do not count", value)
+	case w.String() != value:
+		tell.report(field, "version-form", Notice, "write "+w.String(), "%s is read as %s", value, w.String())
+	}
+	if v.state != undeclared && v.declared != value {
+		tell.report(field, "contradictory-version", Error, "declare one version", "version %s is declared already", v.declared)
+	}
+	return v.with(w)
+}
+
 // newer reports whether features of 1.1 are declared.
 func (v version) newer() bool { return v.state == understood && v.minor >= 1 }
 

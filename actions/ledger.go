@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -82,13 +83,24 @@ func name(origin, action, url string) []byte { return []byte(origin + "\x00" + a
 // Observe notes what the policy of an origin asks for now, and returns what is due, in the order of execution. Requests whose line
 // has gone stand no longer; a line that comes back asks anew (P04).
 func (l *Ledger) Observe(origin string, asked []acap.Action, now time.Time) (due []Request, err error) {
+	if len(asked) == 0 {
+		if known, err := l.knows(origin); err != nil || !known {
+			return nil, err
+		}
+	}
 	err = l.db.Update(func(tx *bbolt.Tx) error {
 		due = nil
 		standing := map[string]bool{}
 		for _, a := range asked {
 			n := name(origin, a.Action, a.URL)
+			if standing[string(n)] && !a.Execute { // the same is asked for where it may be
+				continue
+			}
 			standing[string(n)] = true
-			r, known := last(tx, n)
+			r, known, err := last(tx, n)
+			if err != nil {
+				return err
+			}
 			if !known || !r.Standing {
 				id, err := tx.Bucket(requests).NextSequence()
 				if err != nil {
@@ -98,9 +110,10 @@ func (l *Ledger) Observe(origin string, asked []acap.Action, now time.Time) (due
 			}
 			r.Source = a.Field.String()
 			switch {
+			case a.Action == acap.ReCrawl && r.State == Done: // P04
 			case !a.Execute:
 				r.State, r.Why = Refused, a.Why
-			case a.Action == acap.TakeDown || r.State != Done:
+			default:
 				r.State, r.Why = Due, ""
 				due = append(due, r)
 			}
@@ -116,12 +129,25 @@ func (l *Ledger) Observe(origin string, asked []acap.Action, now time.Time) (due
 	return due, nil
 }
 
-func last(tx *bbolt.Tx, n []byte) (r Request, known bool) {
+// knows reports whether the origin has ever asked for anything.
+func (l *Ledger) knows(origin string) (known bool, err error) {
+	err = l.db.View(func(tx *bbolt.Tx) error {
+		n, _ := tx.Bucket(byName).Cursor().Seek([]byte(origin + "\x00"))
+		known = strings.HasPrefix(string(n), origin+"\x00")
+		return nil
+	})
+	return known, err
+}
+
+func last(tx *bbolt.Tx, n []byte) (r Request, known bool, err error) {
 	id := tx.Bucket(byName).Get(n)
 	if id == nil {
-		return r, false
+		return r, false, nil
 	}
-	return r, json.Unmarshal(tx.Bucket(requests).Get(id), &r) == nil
+	if err := json.Unmarshal(tx.Bucket(requests).Get(id), &r); err != nil {
+		return r, false, fmt.Errorf("the request for %q is damaged: %w", n, err)
+	}
+	return r, true, nil
 }
 
 func save(tx *bbolt.Tx, n []byte, r Request) error {
@@ -140,13 +166,17 @@ func lapse(tx *bbolt.Tx, origin string, standing map[string]bool) error {
 	prefix := origin + "\x00"
 	var gone [][]byte
 	c := tx.Bucket(byName).Cursor()
-	for n, _ := c.Seek([]byte(prefix)); n != nil && len(n) > len(prefix) && string(n[:len(prefix)]) == prefix; n, _ = c.Next() {
+	for n, _ := c.Seek([]byte(prefix)); strings.HasPrefix(string(n), prefix); n, _ = c.Next() {
 		if !standing[string(n)] {
 			gone = append(gone, append([]byte(nil), n...))
 		}
 	}
 	for _, n := range gone {
-		if r, known := last(tx, n); known && r.Standing {
+		r, known, err := last(tx, n)
+		if err != nil {
+			return err
+		}
+		if known && r.Standing {
 			r.Standing = false
 			if err := save(tx, n, r); err != nil {
 				return err
@@ -156,14 +186,36 @@ func lapse(tx *bbolt.Tx, origin string, standing map[string]bool) error {
 	return nil
 }
 
-// Finish notes what came of a request that was due.
-func (l *Ledger) Finish(r Request, erased int, failure error, now time.Time) error {
-	r.State, r.Why = Done, ""
-	r.Done, r.Erased = now.UTC(), r.Erased+erased
-	if failure != nil {
-		r.State, r.Why, r.Done = Failed, failure.Error(), time.Time{}
+// Result is what came of a request that was due.
+type Result struct {
+	Request Request
+	Erased  int
+	Err     error // it failed, and is due again
+}
+
+// Finish notes what came of requests, all in one transaction.
+func (l *Ledger) Finish(results []Result, now time.Time) error {
+	if len(results) == 0 {
+		return nil
 	}
-	return l.db.Update(func(tx *bbolt.Tx) error { return save(tx, name(r.Origin, r.Action, r.URL), r) })
+	err := l.db.Update(func(tx *bbolt.Tx) error {
+		for _, res := range results {
+			r := res.Request
+			r.State, r.Why = Done, ""
+			r.Done, r.Erased = now.UTC(), r.Erased+res.Erased
+			if res.Err != nil {
+				r.State, r.Why, r.Done = Failed, res.Err.Error(), time.Time{}
+			}
+			if err := save(tx, name(r.Origin, r.Action, r.URL), r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("the ledger of action requests cannot be written: %w", err)
+	}
+	return nil
 }
 
 // List gives all requests, the oldest first.

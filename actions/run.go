@@ -22,33 +22,31 @@ type Recrawler interface {
 // MaxRecrawls is how many re-crawls of one origin are promoted at once; take-downs are not limited (P09).
 const MaxRecrawls = 1000
 
-// Run executes what the policy of an origin asks for now. Every request is noted; the error joins those of the requests that
-// failed, which are due again.
+// Run executes what the policy of an origin asks for now. Every request is noted; one that failed is due again. The error joins those
+// of the take-downs: what was to go may still be held, while a re-crawl that failed harms nobody.
 func (l *Ledger) Run(ctx context.Context, origin string, asked []acap.Action, e Eraser, r Recrawler) error {
 	due, err := l.Observe(origin, asked, time.Now())
 	if err != nil {
 		return err
 	}
+	var results []Result
 	var failed []error
 	recrawls := 0
 	for _, req := range due {
-		erased := 0
-		var err error
+		res := Result{Request: req}
 		switch {
 		case req.Action == acap.TakeDown:
-			erased, err = e.Erase(ctx, req.URL, "taken down at the publisher's request", req.Source)
+			res.Erased, res.Err = e.Erase(ctx, req.URL, "taken down at the publisher's request", req.Source)
 		case recrawls == MaxRecrawls:
 			continue // stays due
 		default:
 			recrawls++
-			err = r.Promote(req.URL)
+			res.Err = r.Promote(req.URL)
 		}
-		if err != nil {
-			failed = append(failed, fmt.Errorf("%s of %s failed: %w", req.Action, req.URL, err))
+		if res.Err != nil && req.Action == acap.TakeDown {
+			failed = append(failed, fmt.Errorf("%s of %s failed: %w", req.Action, req.URL, res.Err))
 		}
-		if err := l.Finish(req, erased, err, time.Now()); err != nil {
-			return err
-		}
+		results = append(results, res)
 	}
-	return errors.Join(failed...)
+	return errors.Join(append(failed, l.Finish(results, time.Now()))...)
 }

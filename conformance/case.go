@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/netip"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -120,6 +121,9 @@ type Action struct {
 
 // ParseCase reads one case. Unknown keys, usages and parts are errors.
 func ParseCase(line []byte) (*Case, error) {
+	if err := exactKeys(line); err != nil {
+		return nil, fmt.Errorf("the case is malformed: %w", err)
+	}
 	var c Case
 	dec := json.NewDecoder(bytes.NewReader(line))
 	dec.DisallowUnknownFields()
@@ -130,6 +134,43 @@ func ParseCase(line []byte) (*Case, error) {
 		return nil, errors.New("the case is malformed: something follows its closing brace")
 	}
 	return &c, c.check()
+}
+
+// exactKeys refuses keys that are known in another letter case only: package json would take them.
+func exactKeys(line []byte) error {
+	var top map[string]json.RawMessage
+	if json.Unmarshal(line, &top) != nil {
+		return nil // the decoder says what is wrong
+	}
+	var web map[string]json.RawMessage
+	json.Unmarshal(top["web"], &web) // likewise
+	if err := lowerKeys(line); err != nil {
+		return err
+	}
+	for _, part := range []json.RawMessage{top["facts"], top["target"]} {
+		if err := lowerKeys(part); err != nil {
+			return err
+		}
+	}
+	for _, response := range web {
+		if err := lowerKeys(response); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func lowerKeys(object []byte) error {
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(object, &keys) != nil {
+		return nil
+	}
+	for k := range keys {
+		if k != strings.ToLower(k) {
+			return fmt.Errorf("unknown key %q", k)
+		}
+	}
+	return nil
 }
 
 func (c *Case) check() error {

@@ -68,7 +68,7 @@ func Decide(ctx context.Context, c *Case) (*Answer, error) {
 
 // terms lives the two steps of a crawler: the policy of the origin before the fetch, and the page's own statements after it. A
 // page that cannot be fetched is not known.
-func (w *web) terms(ctx context.Context, c *Case, u *url.URL, origin *policy.Origin, f acap.Facts) (*terms.Terms, error) {
+func (w *web) terms(ctx context.Context, c *Case, u *url.URL, origin *policy.Origin, f acap.Facts) (*terms.Reached, error) {
 	sources := terms.Sources{Policies: w.authority, Fetcher: w}
 	key, err := normal(c.URL)
 	if err != nil {
@@ -81,35 +81,35 @@ func (w *web) terms(ctx context.Context, c *Case, u *url.URL, origin *policy.Ori
 			pg = got
 		}
 	}
-	return terms.Of(ctx, origin.Policy, u, pg, sources, f), nil
+	return terms.Reach(ctx, origin.Policy, u, pg, sources, f)
 }
 
-func (a *Answer) content(c *Case, t *terms.Terms) {
-	if c.Wants("text") {
+func (a *Answer) content(c *Case, t *terms.Reached) {
+	if c.Wants("text") && t.Open(acap.Index) {
 		if content, ok := t.Text(); ok {
 			s := content.String()
 			a.Text = &s
 		}
 	}
-	if c.Wants("copy") {
+	if c.Wants("copy") && t.Open(acap.Preserve) {
 		if text, ok := t.CopyText(); ok {
 			a.CopyText = &text
 		}
 	}
-	if c.Wants("links") {
+	if c.Wants("links") && t.Open(acap.Follow) {
 		if links, ok := t.Links(); ok {
 			list := append([]string{}, links...)
 			a.Links = &list
 		}
 	}
-	if c.Wants("snippet") {
+	if c.Wants("snippet") && t.Open(acap.PresentSnippet) {
 		if s, ok := t.Snippet(acap.PresentSnippet, strings.TrimSpace(c.Query)); ok {
 			a.Snippet = &Snippet{Text: s.Text, Include: s.Include}
 		}
 	}
 }
 
-func decisions(t *terms.Terms, usages []acap.Usage) map[acap.Usage]Decision {
+func decisions(t *terms.Reached, usages []acap.Usage) map[acap.Usage]Decision {
 	out := make(map[acap.Usage]Decision, len(usages))
 	for _, u := range usages {
 		out[u] = NewDecision(t.Decide(u), t.Facts())

@@ -2,9 +2,11 @@
 //
 // Receive takes a page with its terms: it is preserved if it may be, indexed if it may be, and what may no longer be held of it
 // goes. The archive is written first, with an intent for the index in the same transaction; the index follows in groups; Open
-// finishes what a crash left. Where a page may be indexed but not preserved its text is nowhere to be read again, so Receive
-// returns only when the index has it.
+// finishes what a crash left. Where the text that may be indexed cannot be read again from a copy, Receive returns only when the
+// index has it.
 //
-//	holdings.go  Holdings: receive, erase
-//	indexer.go   grouped writes to the index, and what a crash left of them
+//	holdings.go  Holdings: receive, erase, and what ends a page
+//	judge.go     what is to become of a page, by its terms
+//	indexer.go   grouped writes to the index
+//	recover.go   what a crash left to do between archive and index
 package holdings

@@ -4,8 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -28,6 +32,8 @@ type Holdings struct {
 	indexer *indexer
 	sources terms.Sources
 	o       Options
+	seed    maphash.Seed
+	locks   [256]sync.Mutex // by URL: archive and index see the changes of one in the same order
 }
 
 // Open puts archive and index together and finishes what a crash left between them. It does not own them: close Holdings first.
@@ -38,7 +44,7 @@ func Open(ctx context.Context, a *archive.Archive, ix *index.Index, s terms.Sour
 	if o.Known == nil {
 		o.Known = s.Policies
 	}
-	h := &Holdings{archive: a, sources: s, o: o}
+	h := &Holdings{archive: a, sources: s, o: o, seed: maphash.MakeSeed()}
 	if err := h.recover(ctx, ix); err != nil {
 		return nil, fmt.Errorf("archive and index could not be brought together: %w", err)
 	}
@@ -48,6 +54,12 @@ func Open(ctx context.Context, a *archive.Archive, ix *index.Index, s terms.Sour
 
 // Close writes what the index has not got yet.
 func (h *Holdings) Close() error { return h.indexer.close() }
+
+// lock is held while archive and index are told of a change of a URL. Policies must not be asked meanwhile: a request found in one
+// erases.
+func (h *Holdings) lock(address string) *sync.Mutex {
+	return &h.locks[maphash.String(h.seed, address)%uint64(len(h.locks))]
+}
 
 // Receipt says what became of a page.
 type Receipt struct {
@@ -61,10 +73,8 @@ type Receipt struct {
 // Receive holds what may be held of a page; when it returns, that is durable. Of an answer that is no page (a status other than
 // 2xx) nothing is held, and only 404 and 410 end anything: failures are no evidence (H05).
 func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) {
-	last := pg.Last()
-	u := pg.URL()
-	address := u.String()
-	known, _, err := h.archive.Resource(address)
+	status, u := pg.Last().Status, pg.URL()
+	known, _, err := h.archive.Resource(u.String())
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -72,154 +82,201 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 	if err != nil {
 		return Receipt{}, err
 	}
+	gone := status == http.StatusNotFound || status == http.StatusGone
+	switch {
+	case gone:
+		return Receipt{}, h.end(ctx, pg.Hops())
+	case status < 200 || status > 299:
+		return Receipt{}, nil
+	case !origin.Decide(acap.Crawl, acap.NewResource(u)).Allowed: // since it was asked for; what may not be crawled is not looked at (X02)
+		return Receipt{Discarded: true}, nil
+	}
 	now := h.o.Now().UTC()
 	facts := acap.Facts{Now: now, FirstCrawled: known.FirstCrawled, FirstIndexed: known.FirstIndexed,
 		FirstPreserved: known.FirstPreserved, FirstPresented: known.FirstPresented}
-	switch {
-	case last.Status == http.StatusNotFound || last.Status == http.StatusGone:
-		return Receipt{}, h.gone(ctx, origin, u, known, facts)
-	case last.Status < 200 || last.Status > 299:
-		return Receipt{}, nil
+	g := h.judge(terms.Of(ctx, origin, u, pg, h.sources, facts), pg, terms.TakeDown(origin, u))
+	earlier := pg.Hops()[:len(pg.Hops())-1]
+	if err := h.end(ctx, earlier); err != nil { // what stood there before a redirect took its place
+		return g.Receipt, err
 	}
-	t := terms.Of(ctx, origin, u, pg, h.sources, facts)
-	var r Receipt
-	r.Discarded = !t.Policy().Decide(acap.Crawl, acap.NewResource(u)).Allowed
-	r.TakenDown = standing(origin, u)
-	links, follow := t.Links()
-	r.Links = links
-	if !follow {
-		r.Refused = append(r.Refused, t.Decide(acap.Follow))
-	}
-	preserve := t.Decide(acap.Preserve)
-	if h.o.NoArchive && preserve.Allowed { // N24
-		if d := t.Decide(acap.PresentCurrentCopy); !d.Allowed && (d.Reason == acap.ByMeta || d.Reason == acap.ByHeader) {
-			preserve = d
+	if g.TakenDown == nil {
+		if g.deposit.Aliases, err = h.aliases(ctx, earlier); err != nil {
+			return g.Receipt, err
 		}
 	}
-	content, mayIndex := t.Text()
-	if !preserve.Allowed {
-		r.Refused = append(r.Refused, preserve)
+	if err := h.hold(ctx, g); err != nil {
+		return g.Receipt, err
 	}
-	if !mayIndex {
-		r.Refused = append(r.Refused, t.Decide(acap.Index))
-	}
-	keep := preserve.Allowed && r.TakenDown == nil
-	mayIndex = mayIndex && r.TakenDown == nil
-	d := h.deposit(t, pg, keep, mayIndex)
-	d.Replace = preserve.Limits(facts).UntilRecrawled
-	if err := h.drop(ctx, address, keep, preserve, r.TakenDown); err != nil {
-		return r, err
-	}
-	if _, err := h.archive.Receive(ctx, d); err != nil {
-		return r, err
-	}
-	r.Stored, r.Indexed = keep, mayIndex
-	if !mayIndex {
-		if known.Indexed {
-			err = h.indexer.remove(ctx, address)
-		}
-		return r, err
-	}
-	return r, h.indexer.put(ctx, index.Document{URL: address, Title: content.Title, Text: content.Text, Language: pg.Language(),
-		Host: u.Host, Fetched: d.Fetched, Positions: keep}, !keep)
+	return h.stillAsked(ctx, origin, u, g.Receipt)
 }
 
-// deposit is what the archive gets of a page.
-func (h *Holdings) deposit(t *terms.Terms, pg *page.Page, keep, mayIndex bool) archive.Deposit {
-	last := pg.Last()
-	d := archive.Deposit{Fetched: last.Start.UTC(), Truncated: last.Truncated, Header: last.Header, Index: mayIndex,
-		Decided: map[acap.Usage]string{}}
-	if d.Fetched.IsZero() {
-		d.Fetched = t.Facts().Now
+// stillAsked erases what was received while a take-down of it was being executed.
+func (h *Holdings) stillAsked(ctx context.Context, judged *acap.Policy, u *url.URL, r Receipt) (Receipt, error) {
+	origin, err := h.sources.Policies.Policy(ctx, u)
+	if err != nil || origin == judged || !r.Stored && !r.Indexed {
+		return r, err
 	}
-	d.Resource = archive.Resource{URL: pg.URL().String(), Status: last.Status, Own: pg.Own(), MIME: pg.MIME(), Language: pg.Language(),
-		ETag: last.Header.Get("ETag"), LastModified: last.Header.Get("Last-Modified")}
-	for _, u := range acap.Usages() {
-		if why := t.Policy().Decide(u, acap.NewResource(pg.URL())); why.Because != nil {
-			d.Decided[u] = why.Because.String()
+	if r.TakenDown = terms.TakeDown(origin, u); r.TakenDown == nil {
+		return r, nil
+	}
+	r.Stored, r.Indexed = false, false
+	_, err = h.Erase(ctx, u.String(), takenDown, r.TakenDown.String())
+	return r, err
+}
+
+const takenDown = "taken down at the publisher's request"
+
+// hold tells archive and index what g says of a page, and returns when that is durable.
+func (h *Holdings) hold(ctx context.Context, g judged) error {
+	address := g.deposit.Resource.URL
+	written, err := h.tell(ctx, address, change{doc: g.document, url: address, wait: g.wait}, func(known archive.Resource) (bool, error) {
+		if g.drop {
+			if err := h.drop(ctx, address, g.why, g.line); err != nil {
+				return false, err
+			}
 		}
+		_, err := h.archive.Receive(ctx, g.deposit)
+		return g.document != nil || known.Indexed, err
+	})
+	if err != nil {
+		return err
 	}
-	for _, hop := range pg.Hops()[:len(pg.Hops())-1] {
-		d.Aliases = append(d.Aliases, hop.URL)
-		d.Hops = append(d.Hops, archive.Hop{URL: hop.URL, Method: hop.Method, Proto: hop.Proto, Status: hop.Status, Start: hop.Start, Took: hop.Took, Header: hop.Header})
+	return written()
+}
+
+// tell makes a change of the archive, and passes c on to the index where fn says that the index must know. The function returned
+// waits for the index where that is needed.
+func (h *Holdings) tell(ctx context.Context, address string, c change, fn func(known archive.Resource) (bool, error)) (func() error, error) {
+	mu := h.lock(address)
+	mu.Lock()
+	defer mu.Unlock()
+	known, _, err := h.archive.Resource(address)
+	if err != nil {
+		return nil, err
 	}
-	if keep {
-		d.Body, _, _ = t.Copy(acap.Preserve)
-		if d.Body == nil {
-			d.Body = []byte{}
-		}
+	if concerns, err := fn(known); err != nil || !concerns {
+		return func() error { return nil }, err
 	}
-	if keep || mayIndex && t.Decide(acap.PresentSnippet).Allowed {
-		d.Resource.Title = pg.Title(page.Cut{})
-	}
-	if !keep && mayIndex { // a bounded excerpt instead of a body to cut snippets from
-		if s, ok := t.Snippet(acap.PresentSnippet, ""); ok {
-			d.Resource.Excerpt = s.Text
-		}
-	}
-	return d
+	return h.indexer.send(c)
 }
 
 // drop erases the versions held of a page that may no longer be preserved.
-func (h *Holdings) drop(ctx context.Context, address string, keep bool, preserve acap.Decision, takenDown *acap.Field) error {
-	if keep {
-		return nil
-	}
-	why, line := preserve.Why(), preserve.Because
-	if takenDown != nil {
-		why, line = "taken down at the publisher's request", takenDown
-	}
+func (h *Holdings) drop(ctx context.Context, address, why, line string) error {
 	captures, err := h.archive.Captures(address)
 	if err != nil {
 		return err
 	}
 	for _, c := range captures {
-		if err := h.archive.EraseCapture(ctx, c.ID, why, line.String()); err != nil && !errors.Is(err, archive.ErrNotHeld) {
+		if err := h.archive.EraseCapture(ctx, c.ID, why, line); err != nil && !errors.Is(err, archive.ErrNotHeld) {
 			return err
 		}
 	}
 	return nil
 }
 
-// gone ends what ends when a resource is no longer there: its index entry, and copies kept until it is re-crawled (H05).
-func (h *Holdings) gone(ctx context.Context, origin *acap.Policy, u *url.URL, known archive.Resource, f acap.Facts) error {
-	if known.URL == "" {
-		return nil
-	}
-	f.Recrawled = true
-	t := terms.Held(ctx, origin, u, known.Own, nil, h.sources, f)
-	if d := t.Decide(acap.Preserve); !d.Allowed {
-		if err := h.drop(ctx, known.URL, false, d, nil); err != nil {
+// end ends what ends when a URL no longer gives a page of its own, because it is gone or leads elsewhere: its index entry, and the
+// copies kept until it is re-crawled (H05). What else is held is no longer the current version.
+func (h *Holdings) end(ctx context.Context, hops []page.Hop) error {
+	now := h.o.Now().UTC()
+	for _, hop := range hops {
+		known, _, err := h.archive.Resource(hop.URL)
+		if err != nil {
 			return err
 		}
-	}
-	if !known.Indexed {
-		return nil
-	}
-	if _, err := h.archive.Receive(ctx, archive.Deposit{Resource: archive.Resource{URL: known.URL, Status: http.StatusGone, Own: known.Own}, Fetched: f.Now}); err != nil {
-		return err
-	}
-	return h.indexer.remove(ctx, known.URL)
-}
-
-// standing gives the take-down request for the page that stands in its origin's robots.txt: while it does, nothing is kept or
-// indexed of the page (P04, P05).
-func standing(origin *acap.Policy, u *url.URL) *acap.Field {
-	address := acap.NewResource(u).URL
-	for _, a := range origin.Actions() {
-		if a.Action == acap.TakeDown && a.Execute && a.URL == address {
-			return a.Field
+		if known.Current == 0 && !known.Indexed {
+			continue
+		}
+		u, err := url.Parse(hop.URL)
+		if err != nil {
+			return err
+		}
+		origin, err := h.sources.Policies.Policy(ctx, u)
+		if err != nil {
+			return err
+		}
+		facts := acap.Facts{Now: now, FirstPreserved: known.FirstPreserved, Recrawled: true}
+		preserve := terms.Held(ctx, origin, u, known.Own, nil, h.sources, facts).Decide(acap.Preserve)
+		g := judged{drop: !preserve.Allowed, why: preserve.Why(), line: preserve.Because.String(), deposit: archive.Deposit{
+			Resource: archive.Resource{URL: hop.URL, Status: hop.Status, Own: known.Own}, Fetched: now}}
+		if err := h.hold(ctx, g); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// Erase removes all that is held of a URL, and of the URLs that lead to it. It returns the number of copies erased, and may be
-// repeated (P04).
-func (h *Holdings) Erase(ctx context.Context, rawurl, why, line string) (int, error) {
-	n, err := h.archive.Erase(ctx, rawurl, why, line)
+// aliases are the URLs that led to a page, less those that are taken down: what is under such a URL is not shown, wherever it is (X66).
+func (h *Holdings) aliases(ctx context.Context, hops []page.Hop) ([]string, error) {
+	var out []string
+	for _, hop := range hops {
+		u, err := url.Parse(hop.URL)
+		if err != nil {
+			return nil, err
+		}
+		origin, err := h.sources.Policies.Policy(ctx, u)
+		if err != nil {
+			return nil, err
+		}
+		if terms.TakeDown(origin, u) == nil {
+			out = append(out, hop.URL)
+		}
+	}
+	return out, nil
+}
+
+// Erase removes all that is held of a URL, however it is spelt, and the URLs that lead to it. It returns the number of copies
+// erased, and may be repeated (P04).
+func (h *Holdings) Erase(ctx context.Context, rawurl, why, line string) (n int, err error) {
+	addresses, err := h.spellings(rawurl)
+	for _, address := range addresses {
+		if err != nil {
+			return n, err
+		}
+		var erased int
+		erased, err = h.erase(ctx, address, why, line)
+		n += erased
+	}
+	return n, err
+}
+
+// spellings are the addresses that a request for rawurl names: a policy writes "*" and "$" of a URL as %2A and %24 (X33).
+func (h *Holdings) spellings(rawurl string) ([]string, error) {
+	first := strings.Index(rawurl, "%2")
+	if first < 0 {
+		return []string{rawurl}, nil
+	}
+	list := []string{rawurl, strings.NewReplacer("%2A", "*", "%24", "$").Replace(rawurl)}
+	want, err := url.Parse(rawurl)
 	if err != nil {
-		return n, err
+		return nil, err
 	}
-	return n, h.indexer.remove(ctx, rawurl)
+	err = h.archive.EachUnder(rawurl[:first], func(r archive.Resource) error {
+		u, err := url.Parse(r.URL)
+		if err == nil && acap.NewResource(u).URL == acap.NewResource(want).URL {
+			list = append(list, r.URL)
+		}
+		return nil
+	})
+	slices.Sort(list)
+	return slices.Compact(list), err
+}
+
+func (h *Holdings) erase(ctx context.Context, address, why, line string) (n int, err error) {
+	final, err := h.archive.Resolve(address)
+	if err != nil {
+		return 0, err
+	}
+	if _, known, err := h.archive.Resource(address); err != nil || !known && final == address {
+		return 0, err
+	}
+	var failure error
+	forgotten, err := h.tell(ctx, address, change{url: address, wait: true}, func(archive.Resource) (bool, error) {
+		n, failure = h.archive.Erase(ctx, address, why, line)
+		after, _, err := h.archive.Resource(address)
+		return !after.Indexed, err // the records may be gone although it failed
+	})
+	if err == nil {
+		err = forgotten()
+	}
+	return n, errors.Join(failure, err)
 }

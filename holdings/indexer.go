@@ -2,16 +2,12 @@ package holdings
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/index"
-	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 const (
@@ -21,9 +17,10 @@ const (
 
 // change is one document for the index, or a URL to forget.
 type change struct {
-	doc  *index.Document
+	doc  *index.Document // nil: forget url
 	url  string
-	done chan error // nil: nobody waits
+	wait bool       // somebody waits until the index has it, or has forgotten it
+	done chan error // set with wait
 }
 
 // indexer writes to the index from one goroutine, in the order of arrival, in groups.
@@ -45,17 +42,9 @@ func startIndexer(ix *index.Index, a *archive.Archive) *indexer {
 	return w
 }
 
-// put writes a document; with wait it returns when the index has it.
-func (w *indexer) put(ctx context.Context, doc index.Document, wait bool) error {
-	return w.send(ctx, change{doc: &doc, url: doc.URL}, wait)
-}
-
-// remove forgets a URL and returns when it can no longer be found.
-func (w *indexer) remove(ctx context.Context, url string) error {
-	return w.send(ctx, change{url: url}, true)
-}
-
-func (w *indexer) send(ctx context.Context, c change, wait bool) error {
+// send hands a change over. The function returned waits for the index where c asks for that. Once the archive has a page, no context
+// cuts this short; the loop always drains.
+func (w *indexer) send(c change) (func() error, error) {
 	w.mu.Lock()
 	if w.failed != nil || w.closed {
 		err := w.failed
@@ -63,19 +52,19 @@ func (w *indexer) send(ctx context.Context, c change, wait bool) error {
 		if err == nil {
 			err = index.ErrClosed
 		}
-		return err
+		return nil, err
 	}
 	w.senders.Add(1)
 	w.mu.Unlock()
-	if wait {
-		c.done = make(chan error, 1)
+	if !c.wait && c.doc != nil {
+		w.changes <- c
+		w.senders.Done()
+		return func() error { return nil }, nil
 	}
-	w.changes <- c // the loop always drains; the archive already has the page, so ctx does not cut this short
+	c.wait, c.done = true, make(chan error, 1)
+	w.changes <- c
 	w.senders.Done()
-	if !wait {
-		return nil
-	}
-	return <-c.done
+	return func() error { return <-c.done }, nil
 }
 
 func (w *indexer) close() error {
@@ -107,7 +96,7 @@ func (w *indexer) run() {
 			w.mu.Unlock()
 		}
 		for _, c := range group {
-			if c.done != nil {
+			if c.wait {
 				c.done <- err
 			}
 		}
@@ -117,7 +106,7 @@ func (w *indexer) run() {
 // gather collects a group: until it is full, or nothing more has come for a while; at once where somebody waits.
 func (w *indexer) gather(first change) []change {
 	group := []change{first}
-	waiting := first.done != nil
+	waiting := first.wait
 	timer := time.NewTimer(groupWait)
 	defer timer.Stop()
 	for len(group) < groupSize {
@@ -139,7 +128,7 @@ func (w *indexer) gather(first change) []change {
 				return group
 			}
 			group = append(group, c)
-			waiting = waiting || c.done != nil
+			waiting = waiting || c.wait
 		case <-timer.C:
 			return group
 		}
@@ -176,107 +165,16 @@ func (w *indexer) write(group []change) error {
 		}
 	}
 	w.archive.Done(all...)
-	return nil
+	return w.flush(group)
 }
 
-// recover makes the index agree with the archive for every URL whose change a crash cut short, and for all of them where the index
-// is new. What can be read again is indexed again under the policy last known; what cannot is forgotten, and its page, never
-// acknowledged, is fetched again.
-func (h *Holdings) recover(ctx context.Context, ix *index.Index) error {
-	urls, err := h.unsettled(ix)
-	if err != nil {
-		return err
-	}
-	for group := range slices.Chunk(urls, groupSize/2) {
-		if err := h.settle(ctx, ix, group); err != nil {
-			return err
+// flush makes it durable that the index has the documents that cannot be made again: else a crash would leave their intents, and
+// Open would forget them.
+func (w *indexer) flush(group []change) error {
+	for _, c := range group {
+		if c.wait && c.doc != nil {
+			return w.archive.Update(context.Background(), c.url, func(*archive.Resource) {})
 		}
 	}
 	return nil
-}
-
-func (h *Holdings) unsettled(ix *index.Index) ([]string, error) {
-	n, err := ix.Count()
-	if err != nil || n > 0 {
-		urls, err2 := h.archive.Intents()
-		return urls, errors.Join(err, err2)
-	}
-	urls, err := h.archive.Intents()
-	if err != nil {
-		return nil, err
-	}
-	err = h.archive.Each(func(r archive.Resource) error {
-		if r.Indexed {
-			urls = append(urls, r.URL)
-		}
-		return nil
-	})
-	slices.Sort(urls)
-	return slices.Compact(urls), err
-}
-
-// settle brings the index up to date for a group of URLs.
-func (h *Holdings) settle(ctx context.Context, ix *index.Index, urls []string) error {
-	var docs []index.Document
-	var gone []string
-	for _, address := range urls {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		doc, err := h.rebuild(ctx, address)
-		if err != nil {
-			return err
-		}
-		if doc != nil {
-			docs = append(docs, *doc)
-		} else {
-			gone = append(gone, address)
-		}
-	}
-	if len(docs) > 0 {
-		if err := ix.Put(docs...); err != nil {
-			return err
-		}
-	}
-	if len(gone) > 0 {
-		if err := ix.Delete(gone...); err != nil {
-			return err
-		}
-	}
-	for _, address := range gone {
-		if err := h.archive.Update(ctx, address, func(r *archive.Resource) { r.Indexed = false }); err != nil {
-			return err
-		}
-	}
-	h.archive.Done(urls...)
-	return nil
-}
-
-// rebuild makes a document from the current copy; nil where there is none or it may not be indexed.
-func (h *Holdings) rebuild(ctx context.Context, address string) (*index.Document, error) {
-	r, known, err := h.archive.Resource(address)
-	if err != nil || !known || !r.Indexed || r.Current == 0 {
-		return nil, err
-	}
-	c, err := h.archive.Capture(r.Current)
-	if err != nil {
-		return nil, err
-	}
-	body, err := h.archive.Body(r.Current)
-	if err != nil {
-		return nil, err
-	}
-	pg := c.Page(body)
-	origin, err := h.o.Known.Policy(ctx, pg.URL())
-	if err != nil {
-		return nil, err
-	}
-	t := terms.Held(ctx, origin, pg.URL(), r.Own, pg, terms.Sources{Policies: h.o.Known, Fetcher: h.sources.Fetcher}, acap.Facts{Now: h.o.Now(), FirstCrawled: r.FirstCrawled,
-		FirstIndexed: r.FirstIndexed, FirstPreserved: r.FirstPreserved, FirstPresented: r.FirstPresented})
-	content, ok := t.Text()
-	if !ok {
-		return nil, nil
-	}
-	return &index.Document{URL: address, Title: content.Title, Text: content.Text, Language: r.Language, Host: pg.URL().Host,
-		Fetched: c.Fetched, Positions: true}, nil
 }

@@ -66,7 +66,9 @@ func (p *Page) Link(locator string) (href, text string, found bool) {
 		address, ok = goquery.NewDocumentFromNode(n).Find("a[href]").First().Attr("href")
 	}
 	if ok {
-		href, _ = newBase(p.url, t).resolve(address)
+		if u, ok := newBase(p.url, t).absolute(address); ok {
+			href = u.String()
+		}
 	}
 	return href, w.String(), true
 }

@@ -71,7 +71,7 @@ func TestLink(t *testing.T) {
 		found               bool
 	}{
 		{"id:a", "http://www.example.org/", "Us", true},
-		{"id:para", "http://other.example/dir/terms.html", "Read the old terms", true},
+		{"id:para", "http://other.example/dir/terms.html#part", "Read the old terms", true},
 		{"id:licence", "http://other.example/licence", "", true},
 		{"id:words", "", "No link", true},
 		{"class:c", "http://other.example/dir/1", "one", true},

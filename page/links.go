@@ -89,20 +89,29 @@ func newBase(page *url.URL, t *tree) base {
 
 // resolve makes ref absolute: scheme and host in lower case, the host in ASCII, no default port, no fragment, a path.
 func (b base) resolve(ref string) (string, bool) {
-	r, err := parseReference(ref)
-	if err != nil {
-		return "", false
-	}
-	u := b.url.ResolveReference(r)
-	if !web(u) || !normaliseHost(u) {
+	u, ok := b.absolute(ref)
+	if !ok {
 		return "", false
 	}
 	u.Fragment, u.RawFragment = "", ""
+	return u.String(), true
+}
+
+// absolute is resolve with the fragment.
+func (b base) absolute(ref string) (*url.URL, bool) {
+	r, err := parseReference(ref)
+	if err != nil {
+		return nil, false
+	}
+	u := b.url.ResolveReference(r)
+	if !web(u) || !normaliseHost(u) {
+		return nil, false
+	}
 	if u.Path == "" {
 		u.Path = "/"
 	}
 	u.RawQuery = escape(u.RawQuery)
-	return u.String(), true
+	return u, true
 }
 
 func web(u *url.URL) bool {

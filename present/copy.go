@@ -2,9 +2,11 @@ package present
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -32,13 +34,14 @@ type Which struct {
 	Version int
 }
 
-// Copy gives a copy held of rawurl. The error is ErrNotHeld where there is none, and an *acap.Refused where it may not be shown.
+// Copy gives a copy held of rawurl: the current one where which names none, else the latest. The error is ErrNotHeld where there is
+// none, and an *acap.Refused where it may not be shown.
 func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Reader) (Copy, error) {
 	final, err := p.archive.Resolve(rawurl)
 	if err != nil {
 		return Copy{}, err
 	}
-	r, known, err := p.archive.Resource(final)
+	r, _, err := p.archive.Resource(final)
 	if err != nil {
 		return Copy{}, err
 	}
@@ -46,32 +49,44 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 	if err != nil {
 		return Copy{}, err
 	}
-	if !known || !found {
+	if !found {
 		return Copy{}, fmt.Errorf("%s: %w", rawurl, ErrNotHeld)
+	}
+	usage := acap.PresentCurrentCopy
+	if !c.Current {
+		usage = acap.PresentOldCopy
 	}
 	body, err := p.archive.Body(c.ID)
 	if err != nil {
 		return Copy{}, err
 	}
 	pg := c.Page(body)
+	if !c.Current {
+		r.Own.Marks = withOld(r.Own.Marks, pg.Own().Marks)
+	}
 	facts := p.facts(r, who, !c.Current)
-	t, err := p.terms(ctx, r, pg, facts)
+	t, down, err := p.terms(ctx, r, pg, facts)
 	if err != nil {
+		if ctx.Err() == nil {
+			err = acap.Decision{Usage: usage, Reason: acap.Unavailable, Note: err.Error()}.Err(rawurl)
+		}
 		return Copy{}, err
+	}
+	if down != nil { // P05: until the request has been executed
+		return Copy{}, acap.Decision{Usage: usage, Reason: acap.ByProhibition, Because: down}.Err(rawurl)
 	}
 	if d := t.Decide(acap.Preserve); !d.Allowed {
 		return Copy{}, d.Err(rawurl)
-	}
-	usage := acap.PresentCurrentCopy
-	if !c.Current {
-		usage = acap.PresentOldCopy
 	}
 	d := t.Decide(usage)
 	if !d.Allowed {
 		return Copy{}, d.Err(rawurl)
 	}
 	out := Copy{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Current: c.Current, Status: c.Status, Header: c.Header, Limits: d.Limits(facts)}
-	if out.Body, out.Cut, _ = t.Copy(usage); out.Cut {
+	if out.Body, out.Cut, found = t.Copy(usage); !found { // N28
+		return Copy{}, d.Refuse(acap.ByProhibition, "a part that may not be shown cannot be cut out").Err(rawurl)
+	}
+	if out.Cut {
 		for _, m := range []string{"any", "content", "structure"} { // cutting changes both
 			if slices.Contains(out.Limits.ProhibitedModification, m) {
 				return Copy{}, d.Refuse(acap.ByProhibition, "parts of the page may not be shown, and it may not be shown without them").Err(rawurl)
@@ -82,20 +97,40 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 		return Copy{}, d.Refuse(acap.Unfulfillable, "it may be shown within a frame of this service only").Err(rawurl)
 	}
 	out.Include = t.Included(usage)
-	return out, p.shown(ctx, r)
+	return out, p.shown(ctx, r.URL)
 }
 
-func (p *Presenter) capture(r archive.Resource, w Which) (archive.Capture, bool, error) {
+// withOld adds to the marks of the last lawful fetch (H11) what an old version prohibits of its own elements: nothing else speaks of a
+// part that is no longer in the page.
+func withOld(now, old []acap.Mark) []acap.Mark {
+	out := slices.Clone(now)
+	for _, m := range old {
+		token := strings.ToLower(m.Token)
+		if m.Place != acap.OnHead && strings.Contains(token, "disallow-") && !strings.HasSuffix(token, "disallow-crawl") {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+func (p *Presenter) capture(r archive.Resource, w Which) (c archive.Capture, found bool, err error) {
 	switch {
 	case r.URL == "":
-		return archive.Capture{}, false, nil
+		return c, false, nil
 	case w.Version != 0:
 		return p.archive.CaptureVersion(r.URL, w.Version)
 	case !w.At.IsZero():
 		return p.archive.CaptureAt(r.URL, w.At)
-	case r.Current == 0:
-		return archive.Capture{}, false, nil
+	case r.Current == 0: // the last crawl obtained none
+		list, err := p.archive.Captures(r.URL)
+		if err != nil || len(list) == 0 {
+			return c, false, err
+		}
+		return list[len(list)-1], true, nil
 	}
-	c, err := p.archive.Capture(r.Current)
+	c, err = p.archive.Capture(r.Current)
+	if errors.Is(err, archive.ErrNotHeld) {
+		return c, false, nil
+	}
 	return c, err == nil, err
 }

@@ -24,7 +24,7 @@ func (p *Presenter) Decide(ctx context.Context, rawurl string, who Reader, usage
 			return nil, err
 		}
 	}
-	t, err := p.terms(ctx, r, pg, p.facts(r, who, false))
+	t, _, err := p.terms(ctx, r, pg, p.facts(r, who, false))
 	if err != nil {
 		return nil, err
 	}

@@ -45,35 +45,19 @@ func (p *Presenter) facts(r archive.Resource, who Reader, old bool) acap.Facts {
 		FirstPresented: r.FirstPresented, Recrawled: old, Target: who.Target}
 }
 
-// terms gives the terms of what is held of r now; pg may be nil.
-func (p *Presenter) terms(ctx context.Context, r archive.Resource, pg *page.Page, f acap.Facts) (*terms.Terms, error) {
+// terms gives the terms of what is held of r now; pg may be nil. Nothing is fetched to show something: what r requires was kept with
+// it. down is the take-down request that stands against it.
+func (p *Presenter) terms(ctx context.Context, r archive.Resource, pg *page.Page, f acap.Facts) (t *terms.Terms, down *acap.Field, err error) {
 	u, err := url.Parse(r.URL)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	origin, err := p.policies.Policy(ctx, u)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return terms.Held(ctx, origin, u, r.Own, pg, terms.Sources{Policies: p.policies, Fetcher: held{p}}, f), nil
-}
-
-// held serves required resources from what is held; nothing is fetched to show something.
-type held struct{ p *Presenter }
-
-func (h held) Fetch(_ context.Context, rawurl string) (*page.Page, error) {
-	final, err := h.p.archive.Resolve(rawurl)
-	if err != nil {
-		return nil, err
-	}
-	r, known, err := h.p.archive.Resource(final)
-	if err != nil {
-		return nil, err
-	}
-	if !known || r.Current == 0 {
-		return nil, ErrNotHeld
-	}
-	return h.p.page(r.Current)
+	t = terms.Held(ctx, origin, u, r.Own, pg, terms.Sources{Policies: p.policies}, f).Keeping(terms.Recall(r.Title, r.Excerpt))
+	return t, terms.TakeDown(origin, u), nil
 }
 
 func (p *Presenter) page(id uint64) (*page.Page, error) {
@@ -89,9 +73,10 @@ func (p *Presenter) page(id uint64) (*page.Page, error) {
 }
 
 // shown notes the first presentation: time limits of present count from it at the latest (H04).
-func (p *Presenter) shown(ctx context.Context, r archive.Resource) error {
-	if !r.FirstPresented.IsZero() {
-		return nil
+func (p *Presenter) shown(ctx context.Context, rawurl string) error {
+	r, _, err := p.archive.Resource(rawurl)
+	if err != nil || !r.FirstPresented.IsZero() {
+		return err
 	}
-	return p.archive.Update(ctx, r.URL, func(r *archive.Resource) { r.FirstPresented = p.now().UTC() })
+	return p.archive.Update(ctx, rawurl, func(r *archive.Resource) { r.FirstPresented = p.now().UTC() })
 }

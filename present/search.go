@@ -3,11 +3,11 @@ package present
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
-	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/snippet"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
@@ -18,7 +18,7 @@ type Result struct {
 	Link    bool              `json:"link"` // the address may be shown as a link; else as plain text (X61)
 	Title   string            `json:"title,omitempty"`
 	Snippet *snippet.Snippet  `json:"snippet,omitempty"`
-	Include []snippet.Include `json:"include,omitempty"` // credits and links that must stand beside it where there is no snippet
+	Include []snippet.Include `json:"include,omitempty"` // credits and links that must stand beside it and are not with the snippet
 	Fetched time.Time         `json:"fetched"`
 }
 
@@ -28,6 +28,19 @@ const hitPage = 50
 // Search gives up to limit results, best first, leaving out the first skip that may be shown. Pages that may no longer be indexed
 // or shown are passed over (F25).
 func (p *Presenter) Search(ctx context.Context, query string, skip, limit int, who Reader) ([]Result, error) {
+	out, err := p.find(ctx, query, skip, limit, who)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range out {
+		if err := p.shown(ctx, r.URL); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func (p *Presenter) find(ctx context.Context, query string, skip, limit int, who Reader) ([]Result, error) {
 	var out []Result
 	for from := 0; len(out) < limit; from += hitPage {
 		hits, _, err := p.index.Search(ctx, query, from, hitPage)
@@ -57,53 +70,65 @@ func (p *Presenter) Search(ctx context.Context, query string, skip, limit int, w
 	return out, nil
 }
 
+// result is how a page found may be shown; false if it may not be. What can be told without the copy is asked first: many pages may
+// have to be passed over.
 func (p *Presenter) result(ctx context.Context, address, query string, who Reader) (Result, bool, error) {
 	r, known, err := p.archive.Resource(address)
-	if err != nil || !known {
+	if err != nil || !known || !r.Indexed { // the index has not heard yet that the page is gone
 		return Result{}, false, err
 	}
-	var pg *page.Page
-	if r.Current != 0 {
-		if pg, err = p.page(r.Current); err != nil && !errors.Is(err, archive.ErrNotHeld) {
-			return Result{}, false, err
-		}
-	}
-	t, err := p.terms(ctx, r, pg, p.facts(r, who, false))
-	if err != nil {
-		return Result{}, false, nil // no policy, no presentation
-	}
-	if pg != nil {
-		if _, ok := t.Text(); !ok {
-			return Result{}, false, nil
-		}
-	} else if !t.Decide(acap.Index).Allowed && !t.Policy().Marked() {
+	facts := p.facts(r, who, false)
+	t, down, err := p.terms(ctx, r, nil, facts)
+	switch {
+	case err != nil:
+		return Result{}, false, ctx.Err() // no policy, no presentation
+	case down != nil || !t.Findable():
 		return Result{}, false, nil
 	}
-	res := Result{URL: r.URL, Fetched: r.LastCrawled, Link: t.Decide(acap.PresentLink).Allowed}
-	if s, ok := p.snippet(t, r, pg, query); ok {
+	if r.Current != 0 {
+		if !t.May(acap.PresentLink) && !t.May(acap.PresentSnippet) {
+			return Result{}, false, nil
+		}
+		pg, err := p.page(r.Current)
+		if errors.Is(err, archive.ErrNotHeld) { // erased meanwhile
+			return Result{}, false, nil
+		}
+		if err != nil {
+			return Result{}, false, err
+		}
+		if t, _, err = p.terms(ctx, r, pg, facts); err != nil {
+			return Result{}, false, ctx.Err()
+		}
+	}
+	res, ok := resultOf(t, query)
+	res.URL, res.Fetched = r.URL, r.LastCrawled
+	return res, ok, nil
+}
+
+// resultOf is what t lets a reader see of a page found.
+func resultOf(t *terms.Terms, query string) (res Result, ok bool) {
+	res.Link = t.Decide(acap.PresentLink).Allowed
+	if s, ok := t.Snippet(acap.PresentSnippet, query); ok {
 		res.Snippet = &s
 	}
 	if !res.Link && res.Snippet == nil { // F25
-		return Result{}, false, nil
+		return res, false
 	}
-	if t.Decide(acap.Present).Allowed || t.Decide(acap.PresentSnippet).Allowed {
-		res.Title = r.Title
+	var by acap.Usage
+	res.Title, by = t.Title()
+	var beside []snippet.Include // of the snippet: they are shown with it
+	if res.Snippet != nil {
+		beside = res.Snippet.Include
 	}
-	if res.Snippet == nil {
-		res.Include = t.Included(acap.PresentLink)
+	for _, u := range []acap.Usage{acap.PresentLink, by} {
+		if u == "" {
+			continue
+		}
+		for _, in := range t.Included(u) {
+			if !slices.Contains(beside, in) && !slices.Contains(res.Include, in) {
+				res.Include = append(res.Include, in)
+			}
+		}
 	}
-	return res, true, p.shown(ctx, r)
-}
-
-// snippet is cut from the copy held, or from the excerpt kept where none may be.
-func (p *Presenter) snippet(t *terms.Terms, r archive.Resource, pg *page.Page, query string) (snippet.Snippet, bool) {
-	if pg != nil {
-		return t.Snippet(acap.PresentSnippet, query)
-	}
-	d := t.Decide(acap.PresentSnippet)
-	if !d.Allowed || r.Excerpt == "" || len(d.MustUse()) > 0 || len(d.MustInclude()) > 0 { // what it requires is no longer at hand
-		return snippet.Snippet{}, false
-	}
-	limits := d.Limits(t.Facts())
-	return snippet.Build(r.Excerpt, snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Query: query})
+	return res, true
 }

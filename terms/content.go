@@ -116,6 +116,7 @@ func (t *Terms) asking() map[string]bool {
 		if out == nil {
 			out = map[string]bool{}
 		}
+		link, _, _ = strings.Cut(link, "#")
 		out[link] = true
 	}
 	return out

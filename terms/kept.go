@@ -99,6 +99,9 @@ func (t *Terms) Findable() bool {
 	return true
 }
 
+// May reports whether u may be permitted once the copy is at hand; where it is not, no copy changes that.
+func (t *Terms) May(u acap.Usage) bool { return t.decide(u).Allowed || t.Some(u) }
+
 // Some reports whether u is permitted of the page or of some part of it (N05).
 func (t *Terms) Some(u acap.Usage) bool {
 	d := t.Decide(u)

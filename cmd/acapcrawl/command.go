@@ -54,7 +54,7 @@ func (c *Command) root() *cobra.Command {
 	setting(root.PersistentFlags(), "data")
 	setting(root.PersistentFlags(), "log-level")
 	root.AddCommand(
-		c.crawlVerb(), c.searchVerb(), c.showVerb(), c.explainVerb(), c.archiveVerb(),
+		c.crawlVerb(), c.searchVerb(), c.showVerb(), c.explainVerb(), c.archiveVerb(), c.actionsVerb(),
 		c.decideVerb(), c.demoVerb(), c.configVerb(), c.versionVerb(),
 	)
 	return root

@@ -141,6 +141,9 @@ func (h *handler) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) 
 	h.mu.Unlock()
 	if !known && o.Status != policy.Unreachable {
 		if err := h.store.ledger.Run(ctx, o.Key, o.Policy.Actions(), eraser{h.holdings}, h.frontier); err != nil {
+			h.mu.Lock()
+			delete(h.seen, o.Key) // they are due again
+			h.mu.Unlock()
 			return nil, fmt.Errorf("action requests of %s: %w", o.Key, err)
 		}
 	}
@@ -198,7 +201,7 @@ type eraser struct{ h *holdings.Holdings }
 func (e eraser) Erase(ctx context.Context, rawurl, why, line string) (int, error) {
 	address, err := crawler.Normal(rawurl)
 	if err != nil {
-		return 0, err
+		return 0, nil // nothing is held under what is no address
 	}
 	return e.h.Erase(ctx, address, why, line)
 }

@@ -24,11 +24,12 @@ func (c *Command) runDecide(ctx context.Context, in io.Reader) (malformed int, e
 	enc.SetEscapeHTML(false)
 	for {
 		line, err := readLine(lines)
+		line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		if len(bytes.TrimSpace(line)) > 0 || errors.Is(err, errLong) {
 			answer, bad := decideLine(ctx, line, err)
 			if bad != nil {
 				malformed++
-				answer = map[string]any{"id": caseID(line), "error": bad.Error()}
+				answer = malformedCase{ID: caseID(line), Error: bad.Error()}
 			}
 			if err := enc.Encode(answer); err != nil {
 				return malformed, err
@@ -46,6 +47,12 @@ func (c *Command) runDecide(ctx context.Context, in io.Reader) (malformed int, e
 			return malformed, fmt.Errorf("the cases could not be read: %w", err)
 		}
 	}
+}
+
+// malformedCase is the answer to a line that is no case.
+type malformedCase struct {
+	ID    string `json:"id"`
+	Error string `json:"error"`
 }
 
 var errLong = fmt.Errorf("the case is longer than %d bytes", maxCase)

@@ -47,18 +47,20 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 		facts.Now = time.Now().UTC()
 	}
 	sources := terms.Sources{Policies: authority, Fetcher: parts{g}}
-	var t *terms.Terms
+	var t *terms.Reached
 	switch {
 	case r.Page:
 		pg, err := fetchPage(ctx, g, r.URL)
 		if err != nil {
 			return err
 		}
-		t = terms.Of(ctx, origin.Policy, r.URL, pg, sources, facts)
+		if t, err = terms.Reach(ctx, origin.Policy, r.URL, pg, sources, facts); err != nil {
+			return err
+		}
 	case past.URL != "":
-		t = terms.Held(ctx, origin.Policy, r.URL, past.Own, nil, sources, facts)
+		t = &terms.Reached{Terms: terms.Held(ctx, origin.Policy, r.URL, past.Own, nil, sources, facts)}
 	default:
-		t = terms.Of(ctx, origin.Policy, r.URL, nil, sources, facts)
+		t = &terms.Reached{Terms: terms.Of(ctx, origin.Policy, r.URL, nil, sources, facts)}
 	}
 	usages := r.Usages
 	if len(usages) == 0 {
@@ -127,7 +129,7 @@ func heldOf(cfg *config.Config, u *url.URL) (archive.Resource, error) {
 }
 
 // printTerms writes a decision per usage with its line and its limits, and then what is wrong with the policy.
-func (c *Command) printTerms(u *url.URL, who acap.Crawler, origin *policy.Origin, t *terms.Terms, usages []acap.Usage) error {
+func (c *Command) printTerms(u *url.URL, who acap.Crawler, origin *policy.Origin, t *terms.Reached, usages []acap.Usage) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s for %s\n", u, strings.Join(who.Names, ", "))
 	switch origin.Status {

@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/index"
 	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/present"
 	"github.com/acapcrawl/acapcrawl/snippet"
+	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchRequest) (err error) {
@@ -58,6 +60,14 @@ func openPresenter(ctx context.Context, cfg *config.Config, j judging) (*store, 
 			return nil, nil, errors.Join(err, s.Close())
 		}
 	}
+	// What a crash left between archive and index is finished first.
+	h, err := holdings.Open(ctx, s.archive, s.index, terms.Sources{Policies: held{s.policy}}, holdings.Options{})
+	if err == nil {
+		err = h.Close()
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
 	return s, present.New(s.archive, s.index, held{s.policy}), nil
 }
 
@@ -93,7 +103,7 @@ func resultsInWords(found []present.Result) string {
 		include := r.Include
 		if r.Snippet != nil {
 			fmt.Fprintf(&b, "    %s\n", marked(*r.Snippet))
-			include = r.Snippet.Include
+			include = append(include, r.Snippet.Include...)
 		}
 		for _, in := range include {
 			if in.Role != "extract" { // it stands in the snippet

@@ -1,0 +1,173 @@
+package acap
+
+import "slices"
+
+// admit takes the statements of a file that reach the crawler. For a referred file parent is the file that refers to it, and
+// second says that it is not the first of its record (D08).
+func (p *Policy) admit(f, parent *File, second bool) {
+	c := &p.crawler
+	x := &expander{crawler: c, file: f, parent: parent, version: f.gating(c), base: p.origin, seq: p.statements}
+	if parent != nil {
+		p.findings = append(p.findings, f.Findings...)
+		x.lookAtReferred()
+	}
+	var to audience
+	for _, e := range f.entries {
+		if x.full {
+			break
+		}
+		to.turn(e, c)
+		reaches, named, permits := e.reach(c, &to, parent == nil)
+		permits = permits && !f.cut && !second // A19, D08
+		for _, s := range x.expand(e) {
+			if !reaches || s.allow && !permits || !to.serves(s.allow) {
+				continue // X39: a permission that does not count still prohibits when it cannot be interpreted
+			}
+			s.named, s.purpose = named, e.sub != nil
+			if s.beyond {
+				p.beyond = append(p.beyond, s)
+				continue
+			}
+			p.by[s.kind] = append(p.by[s.kind], s)
+		}
+	}
+	p.statements = x.seq
+	if x.full {
+		x.report(&Field{Source: f.source, URL: f.URL, Line: 1, Column: 1}, "too-complex", Error, "use fewer fields, sets and definitions",
+			"the fields make more than %d statements: nothing is permitted", maxStatements)
+		p.refusal = &Decision{Reason: Unavailable, Note: "robots.txt is too complex to be judged"}
+	}
+	p.findings = append(p.findings, x.findings...)
+}
+
+// lookAtReferred reports references in a referred file (D01) and definitions that hide those of the referring file (D03).
+func (x *expander) lookAtReferred() {
+	for _, r := range x.file.records {
+		for _, field := range r.references {
+			x.report(field, "nested-reference", Error, "name the file in robots.txt", "a reference in a referred file is not followed")
+		}
+	}
+	for _, d := range x.file.definitions {
+		if x.parent.usages[d.name] != nil {
+			x.report(d.field, "shadowed-definition", Notice, "", "the usage %q is defined in the referring file too: the definition here holds here", d.name)
+		}
+	}
+	for _, d := range x.file.setDefinitions {
+		if x.parent.sets[d.name] != nil {
+			x.report(d.field, "shadowed-definition", Notice, "", "the resource set %q is defined in the referring file too: the definition here holds here", d.name)
+		}
+	}
+}
+
+// audience remembers whom the record and the sub-record of the last field address: all fields of one stand together.
+type audience struct {
+	record         *record
+	reaches, named bool
+	sub            *subRecord
+	allow, deny    bool
+}
+
+func (a *audience) turn(e *entry, c *Crawler) {
+	if e.record != nil && e.record != a.record {
+		a.record = e.record
+		a.reaches, a.named = e.record.reaches(c)
+	}
+	if e.sub == nil || e.sub != a.sub {
+		a.sub = e.sub
+		a.allow, a.deny = e.sub.reaches(true, c), e.sub.reaches(false, c)
+	}
+}
+
+func (a *audience) serves(allow bool) bool {
+	if allow {
+		return a.allow
+	}
+	return a.deny
+}
+
+// arrange sorts the statements of each usage so that prevailing finds the narrowest in one pass.
+func (p *Policy) arrange() {
+	for k := range p.by {
+		starred := false
+		for _, s := range p.by[k] {
+			starred = starred || s.pattern != nil && s.pattern.raw != s.pattern.rooted
+		}
+		p.rooted[k] = p.by[k]
+		if starred {
+			p.rooted[k] = slices.Clone(p.by[k])
+			slices.SortFunc(p.rooted[k], func(a, b *statement) int { return inOrder(a, b, true) })
+		}
+		slices.SortFunc(p.by[k], func(a, b *statement) int { return inOrder(a, b, false) })
+	}
+}
+
+func inOrder(a, b *statement, rooted bool) int {
+	switch {
+	case a.pattern == nil || b.pattern == nil:
+		if a.pattern != nil {
+			return -1
+		}
+		if b.pattern != nil {
+			return 1
+		}
+	case a.pattern == b.pattern:
+	case rooted:
+		if c := compareBreadth(a.pattern.rooted, b.pattern.rooted); c != 0 {
+			return c
+		}
+	default:
+		if c := compareBreadth(a.pattern.raw, b.pattern.raw); c != 0 {
+			return c
+		}
+	}
+	return a.seq - b.seq
+}
+
+// reach says whether a field addresses c, whether by name, and whether a permission in it counts.
+func (e *entry) reach(c *Crawler, to *audience, top bool) (reaches, named, permits bool) {
+	switch {
+	case e.stray: // C10
+		return c.Strict, false, false
+	case e.record == nil: // A13
+		return true, false, false
+	}
+	reaches, named = to.reaches, to.named
+	switch {
+	case e.record.nobody: // A15
+		return true, false, false
+	case top && len(e.record.references) > 0: // D02; X50: not for a nested reference
+		return reaches, named, false
+	}
+	return reaches, named, true
+}
+
+// uncancelled leaves out the conventional rules that a contrary ACAP field with the same pattern cancels (P1 2.10.2, O04). The
+// ACAP field must be at least as specific as the group in its addressee (O07); both polarities cancel nothing (X72).
+func (p *Policy) uncancelled(rules []*rule, named bool) []*rule {
+	type polarity struct{ allow, deny bool }
+	spoken := map[string]*polarity{}
+	for _, s := range p.by[kCrawl] {
+		if s.pattern == nil || named && !s.named {
+			continue
+		}
+		have := spoken[s.pattern.exact]
+		if have == nil {
+			have = &polarity{}
+			spoken[s.pattern.exact] = have
+		}
+		have.allow = have.allow || s.allow
+		have.deny = have.deny || !s.allow
+	}
+	if len(spoken) == 0 {
+		return rules
+	}
+	var kept []*rule
+	for _, r := range rules {
+		s := spoken[r.exact]
+		if s != nil && s.allow != s.deny && s.allow != r.allow {
+			continue
+		}
+		kept = append(kept, r)
+	}
+	return kept
+}

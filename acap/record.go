@@ -1,0 +1,212 @@
+package acap
+
+import "strings"
+
+func (p *parser) crawler(field *Field, value string) {
+	p.started = true
+	if p.record == nil || !p.headOpen {
+		p.record = &record{nobody: true}
+		p.f.records = append(p.f.records, p.record)
+		p.headOpen, p.sub, p.subOpen = true, nil, false
+		p.group, p.agentOpen, p.within = nil, false, false // C19
+	}
+	r := p.record
+	r.field = field
+	switch {
+	case value == "": // A15, X55
+		p.report(field, "empty-crawler", Error, "name a crawler, or * for any", "the crawler has no name")
+		return
+	case value == "*":
+		r.any = true
+	default:
+		if strings.Contains(value, "*") { // C18
+			p.report(field, "wildcard-in-name", Notice, "", "an asterisk inside a crawler name is an ordinary character")
+		}
+		if strings.Contains(value, ",") { // C05
+			p.report(field, "list-of-names", Warning, "write an ACAP-crawler field for each", "a crawler field names one crawler: the comma is part of the name")
+		}
+		r.names = append(r.names, value)
+	}
+	r.nobody = false
+	if r.any && len(r.names) > 0 { // C06
+		p.report(field, "any-and-named", Warning, "use * alone", "the record addresses any crawler: other names in it say nothing more")
+	}
+}
+
+// inside reports whether a record field stands where it belongs: in an ACAP record, or before all records (A13). Within a
+// conventional record it is ignored (P1 2.10.2, C10).
+func (p *parser) inside(field *Field) bool {
+	if p.within {
+		p.report(field, "within-conventional", Error, "put ACAP records after the conventional ones, each starting with ACAP-crawler", "an ACAP field within a conventional record is ignored")
+		return false
+	}
+	return true
+}
+
+func (p *parser) reference(field *Field, value string) {
+	if !p.inside(field) {
+		return
+	}
+	p.headOpen = false
+	switch {
+	case p.record == nil: // X55
+		p.report(field, "orphan-field", Error, "put it behind an ACAP-crawler field", "the reference stands before any record and has no effect")
+		return
+	case value == "":
+		p.report(field, "empty-reference", Error, "name a path or a URI", "the reference names no file")
+	case len(p.record.references) > 0: // D08
+		p.report(field, "second-reference", Error, "keep one reference in a record", "only the prohibitions of a second reference count")
+	}
+	p.record.used = true
+	p.record.references = append(p.record.references, field)
+	p.record.locators = append(p.record.locators, value)
+}
+
+func (p *parser) purpose(field *Field, value string) {
+	if !p.inside(field) {
+		return
+	}
+	if p.record == nil { // X55
+		p.report(field, "orphan-field", Error, "put it behind an ACAP-crawler field", "the purpose stands before any record and has no effect")
+		return
+	}
+	p.headOpen = false
+	if parts := strings.Fields(value); len(parts) > 1 { // C17, X60
+		if strings.Contains(parts[0], "://") {
+			value = strings.Join(parts, "")
+		} else {
+			value = parts[0]
+		}
+		p.report(field, "blank-in-purpose", Warning, "", "a purpose cannot hold a blank: read as %q", value)
+	}
+	if value == "" {
+		p.report(field, "empty-purpose", Error, "name a purpose", "the purpose has no name: prohibitions under it hold for every purpose")
+	}
+	if p.sub == nil || !p.subOpen {
+		p.sub, p.subOpen = &subRecord{field: field}, true
+		p.f.subs = append(p.f.subs, p.sub)
+	}
+	p.sub.purposes = append(p.sub.purposes, newPurpose(value))
+}
+
+func (p *parser) entry(field *Field, allow bool, usage, value string) {
+	e := &entry{field: field, allow: allow, usage: usage, tokens: strings.Fields(value), record: p.record, sub: p.sub}
+	if allow {
+		e.tokens = joinQualifiers(e.tokens)
+	}
+	if len(usage) >= 2 && usage[0] == '(' && usage[len(usage)-1] == ')' {
+		e.local, e.usage = true, usage[1:len(usage)-1]
+	}
+	if !p.inside(field) {
+		e.stray, e.record, e.sub = true, nil, nil
+		if allow {
+			return // C10: a permission within a conventional record is ignored in every mode
+		}
+	} else if p.record == nil { // A13
+		what := "the prohibition holds for any crawler"
+		if allow {
+			what = "the permission grants nothing"
+		}
+		p.report(field, "orphan-field", Error, "put an ACAP-crawler field before it", "the field stands before any record: %s", what)
+	}
+	if !e.stray {
+		p.headOpen, p.subOpen = false, false
+	}
+	if e.record != nil {
+		e.record.used = true
+	}
+	if e.sub != nil {
+		e.sub.used = true
+	}
+	p.f.entries = append(p.f.entries, e)
+	if allow {
+		p.permission = e
+	}
+}
+
+// joinQualifiers joins "a = b", "a =b" and "a= b" to "a=b" (A06).
+func joinQualifiers(tokens []string) []string {
+	out := make([]string, 0, len(tokens))
+	for i := 0; i < len(tokens); i++ {
+		t := tokens[i]
+		next := func() string {
+			if i+1 == len(tokens) {
+				return ""
+			}
+			return tokens[i+1]
+		}
+		if isName(t) && strings.HasPrefix(next(), "=") {
+			t += next()
+			i++
+		}
+		if name, ok := strings.CutSuffix(t, "="); ok && isName(name) && next() != "" {
+			t += next()
+			i++
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+func (p *parser) request(field *Field, action, value string) {
+	if action != TakeDown && action != ReCrawl { // P12
+		p.report(field, "unknown-action", Error, p.near(action, func() []string { return []string{TakeDown, ReCrawl} }), "the action %q is not known and not executed", action)
+		return
+	}
+	p.headOpen = false
+	r := &request{field: field, action: action, path: value, record: p.record}
+	switch {
+	case p.within:
+		r.record, r.why = nil, "it stands within a conventional record"
+	case p.record == nil: // P12
+		r.why = "it stands before any record"
+	case p.sub != nil: // C13
+		r.why = "it stands in a sub-record"
+	case value == "":
+		r.why = "it names no resource"
+	case strings.ContainsAny(value, "*$"): // P01
+		r.why = "it holds a wildcard; a request names a single resource"
+	case len(strings.Fields(value)) > 1:
+		r.why = "it names more than one resource"
+	case strings.HasPrefix(value, "//") || hasScheme(value): // P03
+		r.why = "it names a resource by an absolute URI"
+	}
+	if r.why != "" {
+		p.report(field, "refused-request", Error, "write the path of one resource, in an ACAP record", "the request is not executed: %s", r.why)
+	} else if strings.Contains(value, "?") { // P02
+		p.report(field, "query-in-request", Notice, "", "the request names the URL with exactly this query")
+	}
+	if r.record != nil {
+		r.record.used = true
+	}
+	p.f.actions = append(p.f.actions, r)
+}
+
+// lookAtRecords reports records and sub-records without fields (C12), and fields beside a reference (D02). A reference in a
+// referred file is a finding of its own (X50).
+func (p *parser) lookAtRecords() {
+	for _, r := range p.f.records {
+		if !r.used && !r.nobody {
+			p.report(r.field, "empty-record", Notice, "", "the record has no fields")
+		}
+	}
+	for _, s := range p.f.subs {
+		if !s.used {
+			p.report(s.field, "empty-record", Notice, "", "the sub-record has no fields")
+		}
+	}
+	if p.f.source == Referred {
+		return
+	}
+	for _, e := range p.f.entries {
+		if e.record != nil && len(e.record.references) > 0 {
+			p.report(e.field, "field-beside-reference", Error, "put it into the file referred to", "a record that refers to another file has no other fields: a permission does not count")
+		}
+	}
+}
+
+// hasScheme reports whether s starts like an absolute URI.
+func hasScheme(s string) bool {
+	i := strings.IndexByte(s, ':')
+	return i > 0 && isName(s[:i]) && !strings.Contains(s[:i], "/")
+}

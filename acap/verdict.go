@@ -1,0 +1,118 @@
+package acap
+
+// verdict is a small set of statements: those that decide a usage of a resource, broader scopes before narrower. Up to four stand
+// in place, so that deciding does not allocate.
+type verdict struct {
+	n    int
+	few  [4]*statement
+	more []*statement
+	caps *restraint // conventional caps that bind beside them
+}
+
+func (v *verdict) add(s *statement) {
+	if v.n < len(v.few) {
+		v.few[v.n] = s
+	} else {
+		v.more = append(v.more, s)
+	}
+	v.n++
+}
+
+func (v *verdict) at(i int) *statement {
+	if i < len(v.few) {
+		return v.few[i]
+	}
+	return v.more[i-len(v.few)]
+}
+
+// drop takes the last statement away.
+func (v *verdict) drop() {
+	v.n--
+	if v.n >= len(v.few) {
+		v.more = v.more[:v.n-len(v.few)]
+	}
+}
+
+// merge adds the statements of w that v does not hold.
+func (v *verdict) merge(w *verdict) {
+	if v.n+w.n > 2*len(v.few) {
+		have := make(map[*statement]bool, v.n+w.n)
+		for i := range v.n {
+			have[v.at(i)] = true
+		}
+		for i := range w.n {
+			if s := w.at(i); !have[s] {
+				have[s] = true
+				v.add(s)
+			}
+		}
+		return
+	}
+	for i := range w.n {
+		s, held := w.at(i), false
+		for j := range v.n {
+			held = held || v.at(j) == s
+		}
+		if !held {
+			v.add(s)
+		}
+	}
+}
+
+// first gives the first statement of a polarity in the order of appearance, nil if there is none.
+func (v *verdict) first(allow bool) *statement {
+	var found *statement
+	for i := range v.n {
+		if s := v.at(i); s.allow == allow && (found == nil || s.seq < found.seq) {
+			found = s
+		}
+	}
+	return found
+}
+
+func (v *verdict) prohibition() *statement { return v.first(false) }
+
+func (v *verdict) permission() *statement { return v.first(true) }
+
+// ranks notes which places among addressees and purposes are taken.
+type ranks [4]bool
+
+// override reports whether a statement of that rank yields to one at least as specific in addressee and in purpose, and more so
+// in one (C03).
+func (present *ranks) override(rank uint8) bool {
+	for other := range uint8(4) {
+		if present[other] && other != rank && other&rank == rank {
+			return true
+		}
+	}
+	return false
+}
+
+// matched builds the verdict of one usage: from statements that cover the resource, broader before narrower, it keeps those that
+// are not overridden (C02-C04) and have nothing narrower beside them (F07). Two that an undetermined or identical scope sets side
+// by side are both kept; whatever is broader than the newcomer stands together at the end, so that the work is linear.
+type matched struct {
+	verdict
+	present ranks
+}
+
+func (m *matched) take(s *statement, p *Policy, rooted bool) {
+	rank := s.rank()
+	if m.present.override(rank) {
+		return
+	}
+	if !m.present[rank] {
+		m.present[rank] = true
+		old := m.verdict
+		m.verdict = verdict{}
+		for i := range old.n {
+			if t := old.at(i); !m.present.override(t.rank()) {
+				m.add(t)
+			}
+		}
+	}
+	for !s.all && m.n > 0 && p.compare(s, m.at(m.n-1), rooted) == narrower {
+		m.drop()
+	}
+	m.add(s)
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/config"
+)
+
+func (c *Command) runActionsList(_ context.Context, cfg *config.Config, r actionsRequest) (err error) {
+	name := filepath.Join(cfg.Data, "actions.db")
+	if _, err := os.Stat(name); errors.Is(err, os.ErrNotExist) {
+		return nothing(fmt.Sprintf("Nothing is held in %s yet: acapcrawl crawl fills it.", cfg.Data))
+	}
+	ledger, err := actions.Open(name)
+	if err != nil {
+		return (&store{dir: cfg.Data}).fault(err)
+	}
+	defer func() { err = errors.Join(err, ledger.Close()) }()
+	list, err := ledger.List()
+	switch {
+	case err != nil:
+		return err
+	case r.JSON && list == nil:
+		return c.printJSON([]actions.Request{})
+	case r.JSON:
+		return c.printJSON(list)
+	}
+	w := tabwriter.NewWriter(c.Stdout, 0, 8, 2, ' ', 0)
+	for _, a := range list {
+		state := string(a.State)
+		switch {
+		case a.Why != "":
+			state += ": " + a.Why
+		case !a.Done.IsZero():
+			state += " " + a.Done.Format(time.RFC3339)
+		}
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", a.ID, a.Asked.Format(time.RFC3339), a.Action, a.URL, state, a.Source)
+	}
+	return w.Flush()
+}

@@ -1,0 +1,169 @@
+package holdings
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/index"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// The test binary runs itself as a child that is killed in the middle of its work.
+const (
+	childDir  = "HOLDINGS_TEST_DIR"
+	childStep = "HOLDINGS_TEST_STEP"
+)
+
+const crashRobots = "ACAP-disallow-preserve: /bare/\nACAP-disallow-index: /mute/\nACAP-allow-index: /part/ must-use-resource=/s"
+
+func crashWeb() *web {
+	w := newWeb(crashRobots)
+	w.parts[site+"/s"] = "substitute"
+	return w
+}
+
+// child receives pages, acknowledges each by a line, and dies at a step: "archive" after the archive has a page and before the index
+// has it, "idle" when all is acknowledged.
+func child(dir, step string) int {
+	fail := func(err error) int {
+		fmt.Println("error", err)
+		return 1
+	}
+	ar, err := archive.Open(dir, archive.Options{})
+	if err != nil {
+		return fail(err)
+	}
+	ix, err := index.Open(filepath.Join(dir, "index"))
+	if err != nil {
+		return fail(err)
+	}
+	h, err := Open(context.Background(), ar, ix, terms.Sources{Policies: crashWeb(), Fetcher: crashWeb()}, Options{})
+	if err != nil {
+		return fail(err)
+	}
+	receive := func(path, body string) error {
+		_, err := h.Receive(context.Background(), pageOf(body, site+path))
+		if err == nil {
+			fmt.Println("kept", path)
+		}
+		return err
+	}
+	for i := range 5 {
+		for _, folder := range []string{"whole", "bare", "mute", "part"} {
+			path := fmt.Sprintf("/%s/%d", folder, i)
+			if err := receive(path, "<p>pilot "+folder); err != nil {
+				return fail(err)
+			}
+		}
+	}
+	if _, err := h.Erase(context.Background(), site+"/whole/0", "asked", ""); err != nil {
+		return fail(err)
+	}
+	fmt.Println("erased /whole/0")
+	if step == "archive" { // as Receive and Erase do it, less the index
+		for _, folder := range []string{"whole", "bare", "part"} {
+			d := archive.Deposit{Resource: archive.Resource{URL: site + "/" + folder + "/new", Status: 200}, Fetched: pageOf("", a).Last().Start, Index: true}
+			if folder != "bare" {
+				d.Body, d.Header = []byte("<p>pilot "+folder), pageOf("", a).Last().Header
+			}
+			if _, err := ar.Receive(context.Background(), d); err != nil {
+				return fail(err)
+			}
+		}
+		if _, err := ar.Erase(context.Background(), site+"/whole/1", "asked", ""); err != nil {
+			return fail(err)
+		}
+		fmt.Println("erased /whole/1")
+	}
+	if step == "idle" { // nothing comes after them that would clear their intents
+		if err := errors.Join(receive("/bare/last", "<p>pilot"), receive("/part/last", "<p>pilot")); err != nil {
+			return fail(err)
+		}
+	}
+	fmt.Println("ready")
+	io.Copy(io.Discard, os.Stdin) // until killed
+	return 0
+}
+
+func TestKill(t *testing.T) {
+	for _, step := range []string{"archive", "idle"} {
+		t.Run(step, func(t *testing.T) {
+			dir := t.TempDir()
+			kept, erased := runChild(t, dir, step)
+			s := open(t, dir, crashWeb(), Options{})
+			found := " " + s.found("pilot") + " "
+			parts := " " + s.found("substitute") + " "
+			for path := range kept {
+				where := found
+				if strings.HasPrefix(path, "/part/") {
+					where = parts
+				}
+				want := !strings.HasPrefix(path, "/mute/") && !erased[path]
+				if got := strings.Contains(where, " "+path+" "); got != want {
+					t.Errorf("%s: found %v, want %v", path, got, want)
+				}
+			}
+			for _, path := range strings.Fields(found + parts) {
+				if !kept[path] && path != "/whole/new" { // whole again from its copy
+					t.Errorf("%s is found and was never acknowledged", path)
+				}
+			}
+			if len(s.copies(site+"/whole/0")) != 0 {
+				t.Error("erased, and still held")
+			}
+		})
+	}
+}
+
+func runChild(t *testing.T, dir, step string) (kept, erased map[string]bool) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childDir+"="+dir, childStep+"="+step)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	kept, erased = map[string]bool{}, map[string]bool{}
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		verb, what, _ := strings.Cut(lines.Text(), " ")
+		switch verb {
+		case "kept":
+			kept[what] = true
+		case "erased":
+			erased[what] = true
+		case "ready":
+			cmd.Process.Signal(syscall.SIGKILL)
+		default:
+			t.Error(lines.Text())
+		}
+	}
+	cmd.Wait()
+	return kept, erased
+}
+
+func moveArchive(t *testing.T, from, to string) {
+	t.Helper()
+	for _, name := range []string{"archive.db", "keys.db"} {
+		if err := os.Rename(filepath.Join(from, name), filepath.Join(to, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package holdings
+
+import (
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/index"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// judged is what is to become of a page.
+type judged struct {
+	Receipt
+	deposit   archive.Deposit
+	document  *index.Document // nil: nothing of it may be found
+	wait      bool            // the document cannot be made again from what the archive keeps
+	drop      bool            // earlier versions may no longer be preserved either
+	why, line string          // for which reason
+}
+
+// judge decides what may be held of a page by its terms; down is the request that bars it, if one stands.
+func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field) (g judged) {
+	links, follow := t.Links()
+	g.Links, g.TakenDown = links, down
+	g.Discarded = !t.Decide(acap.Crawl).Allowed
+	preserve, body, cut := h.preserve(t)
+	content, mayIndex := t.Text()
+	if !follow {
+		g.Refused = append(g.Refused, t.Decide(acap.Follow))
+	}
+	if !preserve.Allowed {
+		g.Refused = append(g.Refused, preserve)
+	}
+	if !mayIndex {
+		g.Refused = append(g.Refused, t.Decide(acap.Index))
+	}
+	g.Stored, g.Indexed = preserve.Allowed && down == nil, mayIndex && down == nil
+	g.drop, g.why, g.line = !g.Stored, preserve.Why(), preserve.Because.String()
+	g.deposit = archive.Deposit{Resource: archive.Resource{URL: pg.URL().String(), Status: pg.Last().Status}, Fetched: pg.Last().Start.UTC()}
+	if pg.Last().Start.IsZero() {
+		g.deposit.Fetched = t.Facts().Now
+	}
+	if down != nil { // P04
+		g.why, g.line = takenDown, down.String()
+		return g
+	}
+	h.describe(&g.deposit, t, pg)
+	g.deposit.Index = g.Indexed
+	if g.Stored {
+		g.deposit.Body, g.deposit.Replace = body, preserve.Limits(t.Facts()).UntilRecrawled
+	}
+	if !g.Stored && !g.Indexed {
+		return g
+	}
+	kept := t.Keep(g.Stored, content)
+	if !g.Indexed { // nobody looks for it
+		kept.Title, kept.Text = "", ""
+	}
+	g.deposit.Resource.Title, g.deposit.Resource.Excerpt = kept.Title, kept.String()
+	if g.Indexed {
+		whole := g.Stored && !cut && !content.Other
+		g.wait = !whole
+		g.document = &index.Document{URL: g.deposit.Resource.URL, Title: content.Title, Text: content.Text, Language: pg.Language(),
+			Host: pg.URL().Host, Fetched: g.deposit.Fetched, Positions: whole}
+	}
+	return g
+}
+
+// preserve decides whether a copy may be kept, and makes it.
+func (h *Holdings) preserve(t *terms.Terms) (d acap.Decision, body []byte, cut bool) {
+	d = t.Decide(acap.Preserve)
+	if !d.Allowed {
+		return d, nil, false
+	}
+	if h.o.NoArchive { // N24
+		if shown := t.Decide(acap.PresentCurrentCopy); !shown.Allowed && (shown.Reason == acap.ByMeta || shown.Reason == acap.ByHeader) {
+			shown.Usage = acap.Preserve
+			return shown, nil, false
+		}
+	}
+	body, cut, ok := t.Copy(acap.Preserve)
+	if !ok { // N28
+		return d.Refuse(acap.ByProhibition, "a part that may not be kept cannot be cut out"), nil, false
+	}
+	if body == nil {
+		body = []byte{}
+	}
+	return d, body, cut
+}
+
+// describe adds what is known of a page and how it was obtained.
+func (h *Holdings) describe(d *archive.Deposit, t *terms.Terms, pg *page.Page) {
+	last := pg.Last()
+	d.Truncated, d.Header = last.Truncated, last.Header
+	d.Resource = archive.Resource{URL: d.Resource.URL, Status: last.Status, Own: pg.Own(), MIME: pg.MIME(), Language: pg.Language(),
+		ETag: last.Header.Get("ETag"), LastModified: last.Header.Get("Last-Modified")}
+	d.Decided = map[acap.Usage]string{}
+	for _, u := range acap.Usages() {
+		if why := t.Policy().Decide(u, acap.NewResource(pg.URL())); why.Because != nil {
+			d.Decided[u] = why.Because.String()
+		}
+	}
+	for _, hop := range pg.Hops()[:len(pg.Hops())-1] {
+		d.Hops = append(d.Hops, archive.Hop{URL: hop.URL, Method: hop.Method, Proto: hop.Proto, Status: hop.Status, Start: hop.Start,
+			Took: hop.Took, Header: hop.Header})
+	}
+}

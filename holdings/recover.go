@@ -1,0 +1,126 @@
+package holdings
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/index"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// recover makes the index agree with the archive for every URL whose change a crash cut short, and for all of them where the index
+// is new. What can be read again is indexed again under the policy last known; what cannot is forgotten: its page was never
+// acknowledged and is fetched again.
+func (h *Holdings) recover(ctx context.Context, ix *index.Index) error {
+	urls, err := h.unsettled(ix)
+	if err != nil {
+		return err
+	}
+	for group := range slices.Chunk(urls, groupSize/2) {
+		if err := h.settle(ctx, ix, group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *Holdings) unsettled(ix *index.Index) ([]string, error) {
+	urls, err := h.archive.Intents()
+	if err != nil {
+		return nil, err
+	}
+	if n, err := ix.Count(); err != nil || n > 0 {
+		return urls, err
+	}
+	err = h.archive.Each(func(r archive.Resource) error {
+		if r.Indexed {
+			urls = append(urls, r.URL)
+		}
+		return nil
+	})
+	slices.Sort(urls)
+	return slices.Compact(urls), err
+}
+
+// settle brings the index up to date for a group of URLs.
+func (h *Holdings) settle(ctx context.Context, ix *index.Index, urls []string) error {
+	var docs []index.Document
+	var gone []string
+	for _, address := range urls {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		r, _, err := h.archive.Resource(address)
+		if err != nil {
+			return err
+		}
+		before := r.Excerpt
+		doc, err := h.rebuild(ctx, &r)
+		switch {
+		case err != nil:
+			return err
+		case doc == nil:
+			gone = append(gone, address)
+			continue
+		case r.Excerpt != before:
+			if err := h.archive.Update(ctx, address, func(x *archive.Resource) { x.Excerpt = r.Excerpt }); err != nil {
+				return err
+			}
+		}
+		docs = append(docs, *doc)
+	}
+	err := errors.Join(ix.Delete(gone...), ix.Put(docs...))
+	if err != nil {
+		return err
+	}
+	for _, address := range gone {
+		if r, _, err := h.archive.Resource(address); err != nil {
+			return err
+		} else if !r.Indexed {
+			continue
+		}
+		if err := h.archive.Update(ctx, address, func(r *archive.Resource) { r.Indexed = false }); err != nil {
+			return err
+		}
+	}
+	h.archive.Done(urls...)
+	return nil
+}
+
+// rebuild makes a document from the current copy, and notes in r what it is made from; nil where there is no copy, where it does not
+// hold all that was indexed, or where it may not be indexed.
+func (h *Holdings) rebuild(ctx context.Context, r *archive.Resource) (*index.Document, error) {
+	if !r.Indexed || r.Current == 0 {
+		return nil, nil
+	}
+	c, err := h.archive.Capture(r.Current)
+	if err != nil {
+		return nil, err
+	}
+	body, err := h.archive.Body(r.Current)
+	if err != nil {
+		return nil, err
+	}
+	pg := c.Page(body)
+	origin, err := h.o.Known.Policy(ctx, pg.URL())
+	if err != nil {
+		return nil, ctx.Err() // without a policy nothing may be indexed
+	}
+	if terms.TakeDown(origin, pg.URL()) != nil {
+		return nil, nil
+	}
+	t := terms.Held(ctx, origin, pg.URL(), r.Own, pg, terms.Sources{Policies: h.o.Known}, acap.Facts{Now: h.o.Now().UTC(),
+		FirstCrawled: r.FirstCrawled, FirstIndexed: r.FirstIndexed, FirstPreserved: r.FirstPreserved, FirstPresented: r.FirstPresented})
+	content, ok := t.Text()
+	if !ok {
+		return nil, nil
+	}
+	kept := terms.Recall("", r.Excerpt)
+	kept.Index = content.From
+	r.Excerpt = kept.String()
+	return &index.Document{URL: r.URL, Title: content.Title, Text: content.Text, Language: r.Language, Host: pg.URL().Host,
+		Fetched: c.Fetched, Positions: true}, nil
+}

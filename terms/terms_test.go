@@ -1,0 +1,371 @@
+package terms
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/snippet"
+)
+
+var noon = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+
+// world is the policies and pages that terms are made of.
+type world struct {
+	robots  map[string]string // by scheme://host
+	pages   map[string]string // by URL
+	fetched []string
+}
+
+func (w *world) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
+	key := u.Scheme + "://" + u.Host
+	text, ok := w.robots[key]
+	if !ok {
+		return nil, errors.New("no policy was read")
+	}
+	return acap.Parse(key+"/robots.txt", []byte(text)).Policy(acap.Crawler{Names: []string{"gazer"}}), nil
+}
+
+// Fetch follows crawl permission, as a gate does.
+func (w *world) Fetch(ctx context.Context, rawurl string) (*page.Page, error) {
+	u, err := url.Parse(rawurl)
+	if err != nil {
+		return nil, err
+	}
+	p, err := w.Policy(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	if d := p.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
+		return nil, d.Err(rawurl)
+	}
+	w.fetched = append(w.fetched, rawurl)
+	body, ok := w.pages[rawurl]
+	if !ok {
+		return pageOf(rawurl, 404, ""), nil
+	}
+	return pageOf(rawurl, 200, body), nil
+}
+
+func pageOf(rawurl string, status int, body string) *page.Page {
+	kind := "text/html; charset=utf-8"
+	if strings.HasSuffix(rawurl, ".txt") {
+		kind = "text/plain; charset=utf-8"
+	}
+	return page.New([]page.Hop{{URL: rawurl, Method: "GET", Status: status, Header: http.Header{"Content-Type": {kind}}, Body: []byte(body), Start: noon}})
+}
+
+const site = "http://quay.example"
+
+// of gives the terms of a page of site, fetched just now, under a robots.txt for any crawler.
+func of(t *testing.T, w *world, robots, body string) *Terms {
+	t.Helper()
+	if w.robots == nil {
+		w.robots = map[string]string{}
+	}
+	w.robots[site] = "ACAP-version: 1.1\nACAP-crawler: *\n" + robots
+	u, _ := url.Parse(site + "/a.html")
+	origin, err := w.Policy(context.Background(), u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Of(context.Background(), origin, u, pageOf(u.String(), 200, body), Sources{w, w}, acap.Facts{Now: noon})
+}
+
+// held gives the terms of the same page as it is held: with its copy, or from what was kept alone. Nothing is fetched.
+func held(t *testing.T, w *world, fresh *Terms, robots string, copied bool) *Terms {
+	t.Helper()
+	content, _ := fresh.Text()
+	kept := fresh.Keep(copied, content)
+	own, pg := fresh.Page().Own(), fresh.Page()
+	if !copied {
+		pg = nil
+	}
+	w.robots[site] = "ACAP-version: 1.1\nACAP-crawler: *\n" + robots
+	u, _ := url.Parse(site + "/a.html")
+	origin, _ := w.Policy(context.Background(), u)
+	return Held(context.Background(), origin, u, own, pg, Sources{Policies: w}, acap.Facts{Now: noon}).Keeping(Recall(kept.Title, kept.String()))
+}
+
+const article = `<html lang="en"><title>Low water</title><p>The pilot waits for the tide.
+<p class="lead">Ships of deep draught lie in the roads.<p id="by">Words by Ada Quill.`
+
+func TestTextAndLinks(t *testing.T) {
+	for _, c := range []struct {
+		name, robots, body string
+		text               string // "-": none
+		links              []string
+		pages              map[string]string
+	}{
+		{"all", "", article, "Low water The pilot waits for the tide. Ships of deep draught lie in the roads. Words by Ada Quill.", nil, nil},
+		{"index prohibited", "ACAP-disallow-index: /", article, "-", nil, nil},
+		{"a part (P1 2.5.3.2)", "ACAP-allow-index: / must-use-resource=the-acap:extract:class:lead", article, "Ships of deep draught lie in the roads.", nil, nil},
+		{"no such part (I01)", "ACAP-allow-index: / must-use-resource=the-acap:extract:id:nope", article, "-", nil, nil},
+		{"a text", "ACAP-allow-index: / must-use-resource=the-acap:text:Tide%20tables", article, "Tide tables", nil, nil},
+		{"a substitute", "ACAP-allow-index: / must-use-resource=/s.txt", article, "Tables of the tide", nil, map[string]string{site + "/s.txt": "Tables of the tide"}},
+		{"a substitute that is not there", "ACAP-allow-index: / must-use-resource=/s.txt", article, "-", nil, nil},
+		{"a substitute that may not be crawled (I02)", "ACAP-disallow-crawl: /s.txt\nACAP-allow-index: / must-use-resource=/s.txt", article, "-", nil,
+			map[string]string{site + "/s.txt": "Tables of the tide"}},
+		{"a substitute that says itself that it may not (X30)", "ACAP-allow-index: / must-use-resource=/s.html", article, "-", nil,
+			map[string]string{site + "/s.html": `<meta name="robots" content="ACAP disallow-crawl">Tables`}},
+		{"two substitutes (F15)", "ACAP-allow-index: / must-use-resource=/s.txt\nACAP-allow-index: / must-use-resource=/r.txt", article, "-", nil,
+			map[string]string{site + "/s.txt": "one", site + "/r.txt": "other"}},
+		{"a part cut out", "", `<p>Open <b class="the-acap:disallow-index">shut</b> quay.`, "Open quay.", nil, nil},
+		{"a part of a prohibited page (N05)", "ACAP-disallow-index: /", `<p>Shut.<p class="the-acap:allow-index">Open quay.`, "Open quay.", nil, nil},
+		{"links", "", `<a href="/b">b</a> <a class="the-acap:disallow-follow" href="/c">c</a>`, "b c", []string{site + "/b"}, nil},
+		{"follow prohibited", "ACAP-disallow-follow: /", `<a href="/b">b</a>`, "b", nil, nil},
+		{"discarded (M06)", "", `<meta name="robots" content="ACAP disallow-crawl"><a href="/b">b</a>`, "-", nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tm := of(t, &world{pages: c.pages}, c.robots, c.body)
+			content, ok := tm.Text()
+			got := content.String()
+			if !ok {
+				got = "-"
+			}
+			if got != c.text {
+				t.Errorf("text %q, want %q", got, c.text)
+			}
+			if links, _ := tm.Links(); !slices.Equal(links, c.links) {
+				t.Errorf("links %q, want %q", links, c.links)
+			}
+		})
+	}
+}
+
+func TestCopy(t *testing.T) {
+	for _, c := range []struct{ name, robots, body, copy, text string }{ // copy "-": none
+		{"as sent", "", article, article, "Low water The pilot waits for the tide. Ships of deep draught lie in the roads. Words by Ada Quill."},
+		{"nothing in it", "", "", "", ""},
+		{"prohibited", "ACAP-disallow-preserve: /", article, "-", ""},
+		{"a part cut out (N28)", "", `<p>Open <b class="the-acap:disallow-preserve">shut</b> quay.`, `<p>Open  quay.`, "Open quay."},
+		{"a part that cannot be cut out", "", `<p>Open.<table><form class="the-acap:disallow-preserve"></table><p>x`, "?", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tm := of(t, &world{}, c.robots, c.body)
+			body, cut, ok := tm.Copy(acap.Preserve)
+			text, textOK := tm.CopyText()
+			switch {
+			case ok != textOK:
+				t.Errorf("copy %v, its text %v", ok, textOK)
+			case c.copy == "?":
+				if ok && (body == nil || strings.Contains(string(body), "disallow")) {
+					t.Errorf("copy %q", body)
+				}
+			case ok != (c.copy != "-"):
+				t.Errorf("copy %v", ok)
+			case ok && (string(body) != c.copy || cut != (c.copy != c.body) || text != c.text):
+				t.Errorf("copy %q, cut %v, text %q", body, cut, text)
+			}
+		})
+	}
+}
+
+func TestSnippet(t *testing.T) {
+	long := "<title>Low water</title><p>" + strings.Repeat("The pilot waits for the tide at the quay. ", 30)
+	for _, c := range []struct {
+		name, robots, body, query string
+		text                      string // "-": none
+		include                   []snippet.Include
+	}{
+		{"a few words", "ACAP-allow-present-snippet: / max-length=4-words", long, "", "The pilot waits for", nil},
+		{"nothing (X05)", "ACAP-allow-present-snippet: / max-length=0-chars", long, "", "-", nil},
+		{"prohibited", "ACAP-disallow-present-snippet: /", long, "", "-", nil},
+		{"a credit", "ACAP-allow-present-snippet: / max-length=4-words must-include-resource=the-acap:credit:id:by", article, "", "The pilot waits for",
+			[]snippet.Include{{Role: "credit", Text: "Words by Ada Quill."}}},
+		{"a credit that is missing (J12)", "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:nope", article, "", "-", nil},
+		{"a credit that may not be shown", "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:by",
+			`<p>Tide.<p id="by">By <b class="the-acap:disallow-present-snippet">Ada</b>`, "", "-", nil},
+		{"an extract longer than the limit (J04)", "ACAP-allow-present-snippet: / max-length=3-words must-include-resource=the-acap:extract:class:lead", article, "", "-", nil},
+		{"an element with a shorter limit of its own",
+			"ACAP-disallow-present-snippet: /\n", `<meta name="robots" content="max-snippet:9"><p class="the-acap:allow-present-snippet">The pilot waits for the tide.`, "", "The pilot", nil},
+		{"an element of a prohibited page", "ACAP-disallow-present-snippet: /", `<p>Shut.<p class="the-acap:allow-present-snippet">Open quay.`, "", "Open quay.", nil},
+		{"a link whose target may not be crawled (X08)", "ACAP-disallow-crawl: /l\nACAP-allow-present-snippet: / must-include-resource=the-acap:link:id:l", `<p>Tide<a id=l href="/l">L</a>`, "", "-", nil},
+		{"no words of data-nosnippet", "", `<p>Open <b data-nosnippet>shut</b> quay.`, "", "Open quay.", nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, ok := of(t, &world{}, c.robots, c.body).Snippet(acap.PresentSnippet, c.query)
+			if !ok {
+				s.Text = "-"
+			}
+			if strings.TrimSuffix(s.Text, "…") != c.text || !reflect.DeepEqual(s.Include, c.include) {
+				t.Errorf("%q %+v, want %q %+v", s.Text, s.Include, c.text, c.include)
+			}
+		})
+	}
+}
+
+// What a local usage on an element limits binds a snippet that the element has a part in.
+func TestElementLimits(t *testing.T) {
+	for _, robots := range []string{"ACAP-disallow-present-snippet: /", ""} {
+		for define, want := range map[string]string{
+			"present-snippet max-length=2-words": "The pilot", "present-snippet max-length=0-words": "",
+			"present-snippet must-include-resource=the-acap:credit:text:Ada": "",
+		} {
+			w := &world{robots: map[string]string{}}
+			w.robots[site] = "ACAP-version: 1.1\nACAP-qualified-usage: brief " + define + "\nACAP-crawler: *\n" + robots + "\n"
+			u, _ := url.Parse(site + "/a.html")
+			origin, _ := w.Policy(context.Background(), u)
+			pg := pageOf(u.String(), 200, `<p class="the-acap:allow-(brief)">The pilot waits for the tide.`)
+			s, _ := Of(context.Background(), origin, u, pg, Sources{w, w}, acap.Facts{Now: noon}).Snippet(acap.PresentSnippet, "")
+			if strings.TrimSuffix(s.Text, "…") != want {
+				t.Errorf("%s under %q: %q", define, robots, s.Text)
+			}
+		}
+	}
+}
+
+func TestTitle(t *testing.T) {
+	for _, c := range []struct {
+		name, robots, body, title string
+		by                        acap.Usage
+	}{
+		{"by snippet", "", article, "Low water", acap.PresentSnippet},
+		{"by present", "ACAP-disallow-present-snippet: /", article, "Low water", acap.Present},
+		{"by nothing", "ACAP-disallow-present: /\nACAP-allow-present-link: /", article, "", ""},
+		{"not of a page that another stands for", "ACAP-allow-present: / must-use-resource=the-acap:text:Tide", article, "", ""},
+		{"not from a part that is shut", "", `<body><div class="the-acap:disallow-present"><title>Low water</title></div>x`, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fresh := of(t, &world{}, c.robots, c.body)
+			w := &world{robots: map[string]string{}}
+			for _, tm := range []*Terms{fresh, held(t, w, fresh, c.robots, true), held(t, w, fresh, c.robots, false)} {
+				if title, by := tm.Title(); title != c.title || title != "" && by != c.by {
+					t.Errorf("title %q by %q", title, by)
+				}
+			}
+		})
+	}
+}
+
+// What is kept serves to show a page later as its publisher requires, without its copy and without a request.
+func TestKept(t *testing.T) {
+	robots := "ACAP-allow-present-snippet: / max-length=4-words must-include-resource=the-acap:credit:id:by\n"
+	byURL := "ACAP-allow-present: / must-include-resource=the-acap:credit:/by.txt\nACAP-allow-present-snippet: / must-use-resource=/s.txt\nACAP-allow-index: / must-use-resource=/s.txt\n"
+	for _, c := range []struct {
+		name, then, now string
+		copied          bool
+		snippet         string // "-": none
+		findable        bool
+	}{
+		{"a credit from the page", robots, robots, false, "The pilot waits for", true},
+		{"a credit that is asked for only now", "", robots, false, "-", true},
+		{"a credit that is asked for only now, with a copy", "", robots, true, "The pilot waits for", true},
+		{"other resources", byURL, byURL, false, "Tables of the tide", true},
+		{"other resources beside a copy", byURL, byURL, true, "Tables of the tide", true},
+		{"a substitute that may no longer be crawled", byURL, byURL + "ACAP-disallow-crawl: /s.txt\n", true, "-", false},
+		{"a substitute that was taken down", byURL, byURL + "ACAP-request-take-down: /s.txt\n", true, "-", false},
+		{"a credit that was taken down", byURL, byURL + "ACAP-request-take-down: /by.txt\n", true, "-", true},
+		{"a substitute that is asked for only now", "", byURL, true, "-", false},
+		{"a shorter limit", "", "ACAP-allow-present-snippet: / max-length=1-words", false, "The", true},
+		{"a part asked for only now", "", "ACAP-allow-present-snippet: / must-use-resource=the-acap:extract:class:lead", false, "-", true},
+		{"a part that was used then too", "ACAP-allow-present-snippet: / must-use-resource=the-acap:extract:class:lead",
+			"ACAP-allow-present-snippet: / must-use-resource=the-acap:extract:class:lead", false, "Ships of deep draught lie in the roads.", true},
+		{"index prohibited", "", "ACAP-disallow-index: /", false, "?", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := &world{pages: map[string]string{site + "/s.txt": "Tables of the tide", site + "/by.txt": "By the harbour office"}}
+			fresh := of(t, w, c.then, article)
+			tm := held(t, w, fresh, c.now, c.copied)
+			asked := len(w.fetched)
+			s, ok := tm.Snippet(acap.PresentSnippet, "")
+			if !ok {
+				s.Text = "-"
+			}
+			if text := strings.TrimSuffix(s.Text, "…"); c.snippet != "?" && text != c.snippet && (c.snippet == "-" || !strings.HasPrefix(text, c.snippet)) {
+				t.Errorf("snippet %q, want %q", s.Text, c.snippet)
+			}
+			if ok && len(s.Include) != len(tm.Decide(acap.PresentSnippet).MustInclude()) {
+				t.Errorf("beside it %+v", s.Include)
+			}
+			if got := tm.Findable(); got != c.findable {
+				t.Errorf("findable %v", got)
+			}
+			if len(w.fetched) != asked {
+				t.Errorf("requested %q", w.fetched[asked:])
+			}
+		})
+	}
+}
+
+// An entry made of a whole page is not found by its words once only parts of the page may be indexed; one made of parts is.
+func TestFindableParts(t *testing.T) {
+	body := `<p>Shut.<p class="the-acap:allow-index">Open quay.`
+	for then, want := range map[string]bool{"": false, "ACAP-disallow-index: /": true} {
+		w := &world{}
+		fresh := of(t, w, then, body)
+		if got := held(t, w, fresh, "ACAP-disallow-index: /", false).Findable(); got != want {
+			t.Errorf("made under %q: findable %v", then, got)
+		}
+	}
+	w := &world{}
+	fresh := of(t, w, "ACAP-disallow-index: /", `<p>Shut.<p class="the-acap:disallow-index">Shut too.`)
+	if held(t, w, fresh, "ACAP-disallow-index: /", false).Findable() {
+		t.Error("no part may be indexed")
+	}
+}
+
+func TestKeptIsBounded(t *testing.T) {
+	w := &world{pages: map[string]string{site + "/by.txt": strings.Repeat("word ", 1000)}}
+	robots := "ACAP-allow-present: / must-include-resource=the-acap:credit:/by.txt"
+	fresh := of(t, w, robots, "<title>T</title><p>"+strings.Repeat("The tide comes in. ", 1000))
+	content, _ := fresh.Text()
+	if k := fresh.Keep(false, content); len(k.String()) > 2000 || len(k.Parts) != 0 {
+		t.Errorf("%d bytes are kept", len(k.String()))
+	}
+	if k := Recall("", "{broken"); k.Text != "" || len(k.Parts) != 0 {
+		t.Errorf("%+v", k)
+	}
+}
+
+func TestTakeDown(t *testing.T) {
+	u, _ := url.Parse(site + "/a.html")
+	for robots, want := range map[string]bool{
+		"ACAP-request-take-down: /a.html":       true,
+		"ACAP-request-take-down: /%61.html":     true,
+		"ACAP-request-take-down: /b.html":       false,
+		"ACAP-request-take-down: /*":            false, // P01
+		"ACAP-request-re-crawl: /a.html":        false,
+		"ACAP-request-take-down: /A.html":       false, // P10
+		"ACAP-request-take-down: /a.html?page=": false, // P02
+	} {
+		tm := of(t, &world{}, robots, article)
+		if got := TakeDown(tm.Policy(), u) != nil; got != want {
+			t.Errorf("%s: %v", robots, got)
+		}
+		if !tm.Decide(acap.Index).Allowed { // X64
+			t.Errorf("%s changes decisions", robots)
+		}
+	}
+	if TakeDown(nil, u) != nil {
+		t.Error("no policy")
+	}
+}
+
+// Of a page that the origin does not let crawl nothing is read (X02).
+func TestNotLawfullyFetched(t *testing.T) {
+	tm := of(t, &world{}, "ACAP-disallow-crawl: /a.html", `<meta name="robots" content="noindex"><title>T</title><a href="/b">b</a>`)
+	if tm.Page() != nil {
+		t.Error("the page is read")
+	}
+	if _, ok := tm.Text(); ok {
+		t.Error("text")
+	}
+	if _, ok := tm.Links(); ok {
+		t.Error("links")
+	}
+	if _, _, ok := tm.Copy(acap.Preserve); ok {
+		t.Error("copy")
+	}
+	if !tm.Decide(acap.Index).Allowed {
+		t.Error("F22: its own fields say nothing of index")
+	}
+}
