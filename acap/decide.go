@@ -230,7 +230,7 @@ func formed(d Decision, k kind) Decision {
 	for i := range d.fields.n {
 		s := d.fields.at(i)
 		if s.elsewhere { // M03
-			return Decision{Usage: d.Usage, Reason: ByLocation, Because: s.field, Note: "the page is not where the permission says"}
+			return Decision{Usage: d.Usage, Reason: ByLocation, Because: s.field}
 		}
 		if s.limits == nil {
 			continue

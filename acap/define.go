@@ -54,6 +54,19 @@ func (p *parser) resolveSets() {
 	}
 }
 
+// resolveParts finds what the parts of composite usages name.
+func (p *parser) resolveParts() {
+	for _, d := range p.f.definitions {
+		if !d.composite || len(d.tokens) > maxParts {
+			continue
+		}
+		for _, t := range d.tokens {
+			name, local := localName(t)
+			d.parts = append(d.parts, part{t, name, local, p.f.usages[name]})
+		}
+	}
+}
+
 // late notes a definition behind a record; its meaning is plain and it is accepted (E04).
 func (p *parser) late(field *Field) bool {
 	if len(p.f.records) > 0 {

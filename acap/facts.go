@@ -190,9 +190,9 @@ func (d Decision) At(f Facts) Decision {
 	return d
 }
 
-// demandedOf says whether a part must be included in a form: an extract only where text is shown in part (P1 2.5.5.6, J07).
+// demandedOf says whether a part must be included in a form: an extract in those that show text (P1 2.5.5.6, J07).
 func (r *Required) demandedOf(k kind) bool {
-	return presents.has(k) && (r.Role != "extract" || snippets.has(k) || k == kPresent)
+	return presents.has(k) && (r.Role != "extract" || snippets.has(k) || wholes.has(k))
 }
 
 // MustUse are the resources or parts the usage must be made from; with several, each field demands its own (P1 2.5.3.2).
@@ -246,9 +246,12 @@ func (d Decision) Why() string {
 		ByPermission: "permitted by", ByProhibition: "prohibited by", ByDefault: "nothing is said about it", ByOther: "prohibited by",
 		ByConflict: "permissions and prohibitions of undetermined scope meet in", ByFallback: "a field that cannot be interpreted fully prohibits it:",
 		ByExpiry: "its time limit has passed:", ByLocation: "the page is not where its permission says:", ByTarget: "the reader does not meet a condition of",
-		Conventional: "decided by", ByHeader: "restricted by", ByMeta: "restricted by", Unavailable: "its policy could not be read",
+		ByHeader: "restricted by", ByMeta: "restricted by", Unavailable: "its policy could not be read",
 		Unfulfillable: "what it requires cannot be had:",
 	}[d.Reason]
+	if d.Reason == Conventional {
+		what = map[bool]string{true: "permitted by", false: "prohibited by"}[d.Allowed]
+	}
 	var parts []string
 	parts = append(parts, what)
 	if d.Because != nil {

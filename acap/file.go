@@ -96,8 +96,17 @@ type definition struct {
 	name      string
 	base      string        // standard usage of a qualified usage
 	tokens    []string      // its qualifiers, or the parts of a composite
+	parts     []part        // of a composite that is not too long
 	void      []*definition // further definitions of the name that say otherwise (E03)
 	late      bool
+}
+
+// part is one part of a composite usage.
+type part struct {
+	token string
+	name  string      // in lower case, without parentheses
+	local bool        // in parentheses
+	inner *definition // in the same file, nil if there is none (D03)
 }
 
 // decode gives the text of a file: UTF-16 with a mark is converted, a UTF-8 mark dropped, other bytes are kept.

@@ -44,37 +44,50 @@ func (n *narrowing) structured(field *Field, value string) {
 		return
 	}
 	for _, member := range list {
-		item := member.(httpsfv.Item)
-		token := fmt.Sprint(item.Value)
-		if knownRule(token) { // N20: a rule without a product token is a rule for all
-			n.report(field, "bare-rule", Notice, "write *; "+token, "the rule %q names no product token and holds for all", token)
-			n.rule(field, token, "")
-			token = "*"
-		}
-		if token != "*" && !n.crawler.addresses(token) {
-			continue
-		}
-		for _, name := range item.Params.Names() {
-			switch v, _ := item.Params.Get(name); v := v.(type) {
-			case bool: // X23
-				if v {
-					n.rule(field, name, "")
-				}
-			case time.Time:
-				n.rule(field, name, v.Format(time.RFC3339))
-			default:
-				n.rule(field, name, fmt.Sprint(v))
-			}
+		switch m := member.(type) {
+		case httpsfv.Item:
+			n.member(field, m.Params, m)
+		case httpsfv.InnerList:
+			n.report(field, "malformed-header", Warning, "write a member for each crawler", "the header holds an inner list; its rules count for each crawler in it")
+			n.member(field, m.Params, m.Items...)
 		}
 	}
 }
 
-// wellFormed says whether each member is a product token, not an inner list or "token:rule".
+// member takes the rules of one list member for the product tokens it names.
+func (n *narrowing) member(field *Field, rules *httpsfv.Params, tokens ...httpsfv.Item) {
+	reached := false
+	for _, t := range tokens {
+		token := fmt.Sprint(t.Value)
+		if knownRule(token) { // N20: a rule without a product token is a rule for all
+			n.report(field, "bare-rule", Notice, "write *; "+token, "the rule %q names no product token and holds for all", token)
+			n.rule(field, token, "")
+			reached = true
+		}
+		reached = reached || token == "*" || n.crawler.addresses(token)
+	}
+	if !reached {
+		return
+	}
+	for _, name := range rules.Names() {
+		switch v, _ := rules.Get(name); v := v.(type) {
+		case bool: // X23
+			if v {
+				n.rule(field, name, "")
+			}
+		case time.Time:
+			n.rule(field, name, v.Format(time.RFC3339))
+		default:
+			n.rule(field, name, fmt.Sprint(v))
+		}
+	}
+}
+
+// wellFormed says whether no member is "token:rule".
 func wellFormed(list httpsfv.List) error {
 	for _, member := range list {
-		item, ok := member.(httpsfv.Item)
-		if !ok || strings.Contains(fmt.Sprint(item.Value), ":") {
-			return fmt.Errorf("%v is not a product token", member)
+		if item, ok := member.(httpsfv.Item); ok && strings.Contains(fmt.Sprint(item.Value), ":") {
+			return fmt.Errorf("%v is not a product token", item.Value)
 		}
 	}
 	return nil
@@ -179,16 +192,19 @@ func ruleDate(s string, i int) (date string, end int) {
 		return ruleWord(s, i)
 	}
 	end = i
-	for end < len(s) && s[end] != ';' {
-		next := end
+	for at := i; at < len(s) && s[at] != ';'; {
+		next := at
 		for next < len(s) && s[next] != ',' && s[next] != ';' && !isBlank(s[next]) {
 			next++
 		}
-		word, _, addressee := strings.Cut(strings.ToLower(s[end:next]), ":")
-		if knownRule(word) || strings.HasPrefix(word, "max-") || addressee && isName(word) {
+		word, _, addressee := strings.Cut(strings.ToLower(s[at:next]), ":")
+		mark, _ := separator(s, next)
+		member := mark == ';' && strings.HasSuffix(strings.TrimRight(s[i:at], " \t"), ",")
+		if knownRule(word) || strings.HasPrefix(word, "max-") || addressee && isName(word) || member {
 			break
 		}
-		for end = next; end < len(s) && (s[end] == ',' || isBlank(s[end])); end++ {
+		end = next
+		for at = next; at < len(s) && (s[at] == ',' || isBlank(s[at])); at++ {
 		}
 	}
 	return strings.Trim(s[i:end], ", \t\r\n"), end

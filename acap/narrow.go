@@ -150,7 +150,7 @@ func versionTag(tokens []string) (value string, rest []string, ok bool) {
 	case !ok:
 		return "", nil, false
 	case attempt == "" && len(tokens) > 2 && !isStatement(tokens[2]):
-		return tokens[2], tokens[3:], true
+		return strings.TrimRight(tokens[2], ",;"), tokens[3:], true
 	case attempt != "" && (attempt[0] == ':' || attempt[0] == '='):
 		return attempt, tokens[2:], true
 	}

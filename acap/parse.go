@@ -306,6 +306,7 @@ func (p *parser) conventional(field *Field, name, value string) {
 func (p *parser) finish() {
 	f := p.f
 	p.resolveSets()
+	p.resolveParts()
 	p.lookAtRecords()
 	top := &Field{Source: f.source, URL: f.URL, Line: 1, Column: 1}
 	if f.cut {

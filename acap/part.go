@@ -129,14 +129,15 @@ func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 		}
 		i = j
 	}
-	switch permission := yes.permission(); {
+	permission := yes.permission()
+	switch {
 	case permission != nil && d.Allowed:
 		d.fields.merge(&yes)
 		if d.Because == nil {
 			d.Reason, d.Because = ByPermission, permission.field
 		}
 		return formed(d, k)
-	case permission != nil && p.liftable(k, r, d):
+	case permission != nil && p.liftable(k, r, d, &yes):
 		lifted := Decision{Usage: u, Allowed: true, Reason: ByPermission, Because: permission.field, fields: yes}
 		return p.own.restrain(formed(lifted, k), k)
 	case permission == nil && other != nil && d.Allowed && d.Reason != ByPermission: // F19 within the element
@@ -198,8 +199,10 @@ func (o *own) marked(m *Mark) []*statement {
 	return out
 }
 
-// liftable says whether an element permission, addressed to any crawler, may lift the page's refusal d (N05).
-func (p *Policy) liftable(k kind, r Resource, d Decision) bool {
+// liftable says whether an element permission, addressed to any crawler, may lift the page's refusal d (N05). It does not where the
+// limits of a permission refuse. What the page permits of present binds its forms beside the element's permissions, and is added to
+// yes (F18).
+func (p *Policy) liftable(k kind, r Resource, d Decision, yes *verdict) bool {
 	switch d.Reason {
 	case ByProhibition, ByConflict, ByFallback, ByOther:
 	default:
@@ -208,15 +211,22 @@ func (p *Policy) liftable(k kind, r Resource, d Decision) bool {
 	if _, barred := p.own.barred(k); barred {
 		return false
 	}
+	prohibited := d.Reason == ByOther
 	for _, want := range [...]kind{k, k.basic()} {
 		for _, rooted := range [...]bool{false, true} { // F03: either comparison may be what refuses
 			v, _ := p.prevailing(want, r, rooted)
 			for i := range v.n {
-				if s := v.at(i); !s.allow && (s.rank() != 0 || s.all) {
+				switch s := v.at(i); {
+				case s.allow && want != k:
+					yes.merge(&verdict{n: 1, few: [4]*statement{s}})
+				case s.allow:
+				case s.rank() != 0 || s.all:
 					return false
+				default:
+					prohibited = true
 				}
 			}
 		}
 	}
-	return true
+	return prohibited
 }

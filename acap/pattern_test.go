@@ -171,28 +171,41 @@ func TestPercentNormal(t *testing.T) {
 	}
 }
 
-func TestRemoveDotsAsTheStandardLibrary(t *testing.T) { // F12
-	base := &url.URL{Scheme: "http", Host: "h", Path: "/"}
+// dotless is RFC 3986 5.2.4, letter by letter.
+func dotless(in string) (out string) {
+	for in != "" {
+		switch {
+		case strings.HasPrefix(in, "/./"):
+			in = in[2:]
+		case in == "/.":
+			in = "/"
+		case strings.HasPrefix(in, "/../"), in == "/..":
+			in = "/" + strings.TrimPrefix(in[3:], "/")
+			out = out[:max(0, strings.LastIndexByte(out, '/'))]
+		default:
+			n := strings.IndexByte(in[1:], '/') + 1
+			if n == 0 {
+				n = len(in)
+			}
+			out, in = out+in[:n], in[n:]
+		}
+	}
+	return out
+}
+
+func TestRemoveDots(t *testing.T) { // F12
 	for _, w := range wordsOver("./a", 6) {
-		path := "/" + w
-		if strings.HasPrefix(path, "//") {
-			continue // a network path
-		}
-		ref, err := url.Parse(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, want := removeDots(path), base.ResolveReference(ref).EscapedPath(); got != want {
-			t.Errorf("%s: %s, want %s", path, got, want)
+		if got, want := removeDots("/"+w), dotless("/"+w); got != want {
+			t.Errorf("/%s: %s, want %s", w, got, want)
 		}
 	}
 }
 
 func TestNewResource(t *testing.T) { // M01
 	for in, want := range map[string]string{
-		"HTTP://Example.com:80/a#f":   "http://example.com/a",
-		"https://example.com:443":     "https://example.com/",
-		"http://example.com:8080/?":   "http://example.com:8080/?",
+		"HTTP://Example.com:80/a#f":    "http://example.com/a",
+		"https://example.com:443":      "https://example.com/",
+		"http://example.com:8080/?":    "http://example.com:8080/?",
 		"http://example.com/%7ea?b%2f": "http://example.com/~a?b%2F",
 	} {
 		u, err := url.Parse(in)
@@ -219,7 +232,7 @@ func TestRuleMatching(t *testing.T) { // RFC 9309 2.2.2, X52, O10
 		{"Disallow: a", "/a", true},
 		{"Disallow:", "/a", true},
 		{"Disallow: /a\nAllow: /a", "/a", true},
-		{"Disallow: /a*bbbb\nAllow: /a/xx", "/a/xxbbbb", true},
+		{"Disallow: /a*bbbb\nAllow: /a/xx", "/a/xxbbbb", false},
 		{"Disallow: /", "/robots.txt", true},
 		{"Disallow: /*.gif$", "/x.gif", false},
 	} {

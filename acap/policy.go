@@ -133,24 +133,21 @@ func (f *File) policy(c Crawler, refs []Reference) *Policy {
 	if f.ignore {
 		groups = nil
 	}
+	var told reporter
 	results := make(map[*Field]Reference, len(refs))
 	for _, r := range refs {
 		results[r.Field] = r
 	}
 	f.references(&p.crawler, func(want Reference, second bool) {
 		got := results[want.Field]
-		switch {
-		case got.File != nil:
-		case want.Err != nil:
-			p.refuse(want)
-			return
-		case got.Err != nil:
+		if want.Err == nil && got.File == nil {
 			want.Err = got.Err
-			p.refuse(want)
-			return
-		default:
-			want.Err = errors.New("it was not fetched")
-			p.refuse(want)
+			if want.Err == nil {
+				want.Err = errors.New("it was not fetched")
+			}
+		}
+		if want.Err != nil {
+			p.refuse(want, &told)
 			return
 		}
 		p.admit(got.File, f, second)
@@ -159,6 +156,7 @@ func (f *File) policy(c Crawler, refs []Reference) *Policy {
 			groups = append(groups[:len(groups):len(groups)], got.File.groups...)
 		}
 	})
+	p.findings = append(p.findings, told.findings...)
 	p.arrange()
 	rules, _, named := governing(groups, &p.crawler)
 	p.rules = p.uncancelled(rules, named)
@@ -180,15 +178,12 @@ func rootOf(u *url.URL) *url.URL {
 	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/"}
 }
 
-func (p *Policy) refuse(r Reference) {
-	note := "the permissions reference could not be followed"
-	if r.Err != nil {
-		note += ": " + r.Err.Error()
-	}
+func (p *Policy) refuse(r Reference, tell *reporter) {
+	note := "the permissions reference could not be followed: " + r.Err.Error()
 	if p.refusal == nil { // D07
 		p.refusal = &Decision{Reason: Unavailable, Because: r.Field, Note: note}
 	}
-	p.findings = append(p.findings, finding(r.Field, "unavailable-reference", Error, "make the file readable", "%s: everything is prohibited until it can be read", note))
+	tell.report(r.Field, "unavailable-reference", Error, "make the file readable", "%s: everything is prohibited until it can be read", note)
 }
 
 // CrawlDelay is the Crawl-delay of the conventional group that governs the crawler; the ignore directive leaves it standing (O09).

@@ -91,32 +91,40 @@ func readMustUse(r *restrictions, values []string, _ bool) string {
 	if !ok || why != "" { // I07
 		return fmt.Sprintf("%q is not a form of the-acap:extract or the-acap:text", v)
 	}
-	r.mustUse = &Required{Value: scheme + "extract:" + locator, Locator: locator}
+	r.mustUse = &Required{Value: scheme + "extract:" + lowerKeyword(form), Locator: locator}
 	return ""
 }
 
-// readLocator reads "kind:name" or "kind:name,name"; the keyword comes out in lower case.
+// readLocator reads "kind:name" or "kind:name,name"; the keyword comes out in lower case, and names without their percent notation
+// (P1 3): a value can hold no quotation mark and no blank otherwise.
 func readLocator(s string, kinds ...string) (locator, why string) {
 	keyword, name, _ := strings.Cut(s, ":")
 	keyword = strings.ToLower(keyword)
-	for _, k := range kinds {
-		if k != keyword {
-			continue
-		}
-		if !strings.HasSuffix(keyword, "list") {
-			if name == "" {
-				return "", "no name"
-			}
-			return keyword + ":" + name, ""
-		}
-		for _, n := range strings.Split(name, ",") {
-			if n == "" { // I06
-				return "", "an empty name in a list"
-			}
-		}
-		return keyword + ":" + name, ""
+	if !contains(kinds, keyword) {
+		return "", "unknown form"
 	}
-	return "", "unknown form"
+	names := []string{name}
+	list := strings.HasSuffix(keyword, "list")
+	if list {
+		names = strings.Split(name, ",")
+	}
+	for i, n := range names {
+		decoded, err := url.PathUnescape(n)
+		switch {
+		case decoded == "": // I06
+			return "", "an empty name"
+		case err != nil, list && strings.Contains(decoded, ","):
+			return "", "a name that cannot be read"
+		}
+		names[i] = decoded
+	}
+	return keyword + ":" + strings.Join(names, ","), ""
+}
+
+// lowerKeyword is a value as it is shown: the keyword in lower case, the rest as written.
+func lowerKeyword(s string) string {
+	keyword, name, _ := strings.Cut(s, ":")
+	return strings.ToLower(keyword) + ":" + name
 }
 
 // includeRoles are the roles of must-include-resource; true marks those new in 1.1 (P1 2.5.5.6).
@@ -166,7 +174,7 @@ func readIncluded(s string) (*Required, string) {
 	for _, keyword := range []string{"id:", "class:", "meta:"} {
 		if _, ok := cutFold(s, keyword); ok {
 			locator, why := readLocator(s, "id", "class", "meta")
-			return &Required{Value: locator, Locator: locator}, why
+			return &Required{Value: lowerKeyword(s), Locator: locator}, why
 		}
 	}
 	if !fetchable(s) {

@@ -103,7 +103,7 @@ func (r *reporter) path(field *Field, token string) specification {
 	if strings.Contains(token, "?") { // A11
 		r.report(field.at(token), "query-in-pattern", Notice, "", "the pattern %q is compared with path and query", token)
 	}
-	if token[0] != '/' && token[0] != '*' && token != "$" { // F04
+	if token[0] != '/' && token[0] != '*' && token[0] != '$' { // F04
 		r.report(field.at(token), "relative-pattern", Notice, "write /"+token, "the pattern %q is relative to the root", token)
 	}
 	i := strings.IndexByte(token, '$')

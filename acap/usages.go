@@ -144,36 +144,47 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 	case len(d.tokens) > maxParts:
 		x.report(d.field, "too-many-parts", Error, "define several usages", "the composite usage (%s) has more than %d parts and counts as a prohibition", e.usage, maxParts)
 		return undefinedUsage()
-	case x.nested(d): // E07
+	case nested(d): // E07
 		x.report(e.field, "nested-composite", Error, "name the parts of the inner usage", "the composite usage (%s) names another composite usage and counts as a prohibition", e.usage)
 		return x.prohibitLocal(e, e.usage, true)
 	}
 	var out []flat
-	for _, part := range d.tokens { // E08: each part as its own field
-		name, local := localName(part)
-		inner := d.file.usages[name]
-		switch {
-		case !local && Usage(name).kind() == noKind && inner != nil: // E07: parentheses forgotten
-			x.report(d.field.at(part), "missing-parentheses", Error, "write ("+name+")", "%q is a local usage without its parentheses and counts as a prohibition", name)
-			out = append(out, x.prohibitLocal(e, name, true)...)
-		case !local:
-			out = append(out, x.permit(e, name, qualified{}, d.file.gating(x.crawler))...)
-		case inner == nil:
-			x.report(d.field.at(part), "undefined-usage", Error, x.near(name, x.localNames), "the usage (%s) is not defined: all it could mean is prohibited", name)
+	for i := range d.parts { // E08: each part as its own field
+		switch p := &d.parts[i]; {
+		case !p.local && Usage(p.name).kind() == noKind && p.inner != nil: // E07: parentheses forgotten
+			x.report(x.place(d, p), "missing-parentheses", Error, "write ("+clip(p.name)+")", "%q is a local usage without its parentheses and counts as a prohibition", p.name)
+			out = append(out, x.usagesBehind(e, p.inner, true)...)
+		case !p.local:
+			out = append(out, x.permit(e, p.name, qualified{}, d.file.gating(x.crawler))...)
+		case p.inner == nil:
+			x.report(x.place(d, p), "undefined-usage", Error, x.near(p.name, x.localNames), "the usage (%s) is not defined: all it could mean is prohibited", p.name)
 			out = append(out, undefinedUsage()...)
-		case inner.void != nil:
-			out = append(out, x.usagesBehind(e, inner, true)...)
+		case p.inner.void != nil:
+			out = append(out, x.usagesBehind(e, p.inner, true)...)
 		default:
-			out = append(out, x.permitQualified(e, inner)...)
+			out = append(out, x.permitQualified(e, p.inner)...)
 		}
 	}
 	return out
 }
 
+// place is where a part stands, looked for once.
+func (x *expander) place(d *definition, p *part) *Field {
+	at, ok := x.places[p]
+	if !ok {
+		at = d.field.at(p.token)
+		if x.places == nil {
+			x.places = map[*part]*Field{}
+		}
+		x.places[p] = at
+	}
+	return at
+}
+
 // permitQualified reads a use of a qualified usage as if it were spelt out, gated by the file that defines it (B15, X76).
 func (x *expander) permitQualified(e *entry, d *definition) []flat {
 	if len(d.tokens) == 0 { // E11, X48
-		return x.prohibitLocal(e, d.name, true)
+		return x.usagesBehind(e, d, true)
 	}
 	q, ok := x.read[d]
 	if !ok {
@@ -186,12 +197,10 @@ func (x *expander) permitQualified(e *entry, d *definition) []flat {
 	return x.permit(e, d.base, q, d.file.gating(x.crawler))
 }
 
-func (x *expander) nested(d *definition) bool {
-	for _, part := range d.tokens {
-		if name, local := localName(part); local {
-			if inner := d.file.usages[name]; inner != nil && inner.composite {
-				return true
-			}
+func nested(d *definition) bool {
+	for i := range d.parts {
+		if p := &d.parts[i]; p.local && p.inner != nil && p.inner.composite {
+			return true
 		}
 	}
 	return false
@@ -265,17 +274,15 @@ func (x *expander) involved(e *entry, at reached) (b usagesBehind) {
 	case !d.composite:
 		b.add(x.prohibit(e, d.base, at.fell))
 	default:
-		for _, part := range d.tokens {
-			name, local := localName(part)
-			inner := d.file.usages[name]
-			switch {
-			case (local || Usage(name).kind() == noKind) && inner != nil && inner != d:
-				in := x.involved(e, reached{inner, at.depth + 1, at.fell})
+		for i := range d.parts {
+			switch p := &d.parts[i]; {
+			case (p.local || Usage(p.name).kind() == noKind) && p.inner != nil && p.inner != d:
+				in := x.involved(e, reached{p.inner, at.depth + 1, at.fell})
 				b.named, b.fell = b.named|in.named, b.fell|in.fell
-			case local:
+			case p.local:
 				b.add(undefinedUsage())
 			default:
-				b.add(x.prohibit(e, name, at.fell))
+				b.add(x.prohibit(e, p.name, at.fell))
 			}
 		}
 	}

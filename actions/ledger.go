@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -54,27 +55,53 @@ var ErrLocked = errors.New("in use by another process")
 
 // Open opens or makes the ledger in the file at path.
 func Open(path string) (*Ledger, error) {
-	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second})
-	if errors.Is(err, bolterrors.ErrTimeout) {
-		err = ErrLocked
-	}
-	if err == nil {
-		err = db.Update(func(tx *bbolt.Tx) error {
+	l := &Ledger{}
+	err := l.guard(func() (err error) {
+		l.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second, FreelistType: bbolt.FreelistMapType})
+		if errors.Is(err, bolterrors.ErrTimeout) {
+			return ErrLocked
+		}
+		if err != nil {
+			return err
+		}
+		return l.db.Update(func(tx *bbolt.Tx) error {
 			if _, err := tx.CreateBucketIfNotExists(requests); err != nil {
 				return err
 			}
 			_, err := tx.CreateBucketIfNotExists(byName)
 			return err
 		})
-	}
+	})
 	if err != nil {
-		return nil, fmt.Errorf("the ledger of action requests %s cannot be opened: %w", path, err)
+		if l.db != nil {
+			err = errors.Join(err, l.guard(l.db.Close))
+		}
+		return nil, fmt.Errorf("the ledger of action requests %s cannot be opened (if it is damaged, move it away: a new one is begun): %w", path, err)
 	}
-	return &Ledger{db}, nil
+	return l, nil
+}
+
+// guard turns the panics and faults that a damaged file leads to into an error.
+func (l *Ledger) guard(fn func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("the ledger of action requests is damaged: %v", r)
+		}
+	}()
+	return fn()
+}
+
+func (l *Ledger) update(fn func(*bbolt.Tx) error) error {
+	return l.guard(func() error { return l.db.Update(fn) })
+}
+
+func (l *Ledger) view(fn func(*bbolt.Tx) error) error {
+	return l.guard(func() error { return l.db.View(fn) })
 }
 
 // Close closes the file.
-func (l *Ledger) Close() error { return l.db.Close() }
+func (l *Ledger) Close() error { return l.guard(l.db.Close) }
 
 func key(id uint64) []byte { return binary.BigEndian.AppendUint64(nil, id) }
 
@@ -88,7 +115,7 @@ func (l *Ledger) Observe(origin string, asked []acap.Action, now time.Time) (due
 			return nil, err
 		}
 	}
-	err = l.db.Update(func(tx *bbolt.Tx) error {
+	err = l.update(func(tx *bbolt.Tx) error {
 		due = nil
 		standing := map[string]bool{}
 		for _, a := range asked {
@@ -131,7 +158,7 @@ func (l *Ledger) Observe(origin string, asked []acap.Action, now time.Time) (due
 
 // knows reports whether the origin has ever asked for anything.
 func (l *Ledger) knows(origin string) (known bool, err error) {
-	err = l.db.View(func(tx *bbolt.Tx) error {
+	err = l.view(func(tx *bbolt.Tx) error {
 		n, _ := tx.Bucket(byName).Cursor().Seek([]byte(origin + "\x00"))
 		known = strings.HasPrefix(string(n), origin+"\x00")
 		return nil
@@ -198,7 +225,7 @@ func (l *Ledger) Finish(results []Result, now time.Time) error {
 	if len(results) == 0 {
 		return nil
 	}
-	err := l.db.Update(func(tx *bbolt.Tx) error {
+	err := l.update(func(tx *bbolt.Tx) error {
 		for _, res := range results {
 			r := res.Request
 			r.State, r.Why = Done, ""
@@ -221,7 +248,7 @@ func (l *Ledger) Finish(results []Result, now time.Time) error {
 // List gives all requests, the oldest first.
 func (l *Ledger) List() ([]Request, error) {
 	var out []Request
-	err := l.db.View(func(tx *bbolt.Tx) error {
+	err := l.view(func(tx *bbolt.Tx) error {
 		return tx.Bucket(requests).ForEach(func(_, data []byte) error {
 			var r Request
 			if err := json.Unmarshal(data, &r); err != nil {

@@ -480,3 +480,28 @@ func TestConcurrent(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// A redirect to what was received before is noted without a further version (X66).
+func TestLead(t *testing.T) {
+	a := open(t, t.TempDir(), Options{})
+	ctx := context.Background()
+	d := Deposit{Resource: Resource{URL: "http://example.com/new", Status: 200}, Fetched: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), Body: []byte("the mill")}
+	if _, err := a.Receive(ctx, d); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Lead(ctx, []string{"http://example.com/old"}, "http://example.com/new"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := a.Resolve("http://example.com/old"); got != "http://example.com/new" || err != nil {
+		t.Errorf("it leads to %s, %v", got, err)
+	}
+	if err := a.Lead(ctx, []string{"http://example.com/lost"}, "http://example.com/unknown"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := a.Resolve("http://example.com/lost"); got != "http://example.com/lost" || err != nil {
+		t.Errorf("it leads to %s, %v", got, err)
+	}
+	if list, err := a.Captures("http://example.com/new"); len(list) != 1 || err != nil {
+		t.Errorf("%d captures, %v", len(list), err)
+	}
+}

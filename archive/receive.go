@@ -94,6 +94,21 @@ func (a *Archive) Update(ctx context.Context, url string, fn func(*Resource)) er
 	})
 }
 
+// Lead notes that requests for from lead to url, whose page is held already (X66). Where nothing is known of url it does nothing.
+func (a *Archive) Lead(ctx context.Context, from []string, url string) error {
+	for _, alias := range append([]string{url}, from...) {
+		if err := checkURL(alias); err != nil {
+			return err
+		}
+	}
+	return a.do(ctx, 0, func(t *txn) error {
+		if h, err := t.resource(url); err != nil || h.LastCrawled.IsZero() {
+			return err
+		}
+		return t.putAliases(url, from)
+	})
+}
+
 func checkURL(url string) error {
 	switch {
 	case url == "" || strings.IndexByte(url, 0) >= 0 || !utf8.ValidString(url):

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -202,9 +203,16 @@ func readCounts(tx *bolt.Tx) (c counts, err error) {
 }
 
 // What a sealed text belongs to; it cannot be opened under another name.
-func ofBody(digest []byte) string   { return "body " + string(digest) }
-func ofCapture(key []byte) string   { return "capture " + string(key) }
-func ofResource(url []byte) string  { return "resource " + string(url) }
+func ofBody(digest []byte) string  { return "body " + string(digest) }
+func ofCapture(key []byte) string  { return "capture " + string(key) }
+func ofResource(url []byte) string { return "resource " + string(url) }
+
+// Digest is how a Capture names the bytes of its body.
+func Digest(body []byte) string {
+	sum := sha256.Sum256(body)
+	return digestText(sum[:])
+}
+
 func digestText(sum []byte) string  { return "sha256:" + hex.EncodeToString(sum) }
 func idKey(n uint64) []byte         { return binary.BigEndian.AppendUint64(nil, n) }
 func under(url string) []byte       { return append([]byte(url), 0) }

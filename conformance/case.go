@@ -91,7 +91,7 @@ type Because struct {
 // Snippet is a snippet in an answer.
 type Snippet struct {
 	Text    string            `json:"text"`
-	Include []snippet.Include `json:"include,omitempty"`
+	Include []snippet.Include `json:"include"`
 }
 
 // Policy is what is known of the origin's policy.

@@ -8,6 +8,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/snippet"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
@@ -104,7 +105,7 @@ func (a *Answer) content(c *Case, t *terms.Reached) {
 	}
 	if c.Wants("snippet") && t.Open(acap.PresentSnippet) {
 		if s, ok := t.Snippet(acap.PresentSnippet, strings.TrimSpace(c.Query)); ok {
-			a.Snippet = &Snippet{Text: s.Text, Include: s.Include}
+			a.Snippet = &Snippet{Text: s.Text, Include: append([]snippet.Include{}, s.Include...)}
 		}
 	}
 }

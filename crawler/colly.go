@@ -25,13 +25,15 @@ type visitor struct {
 	area      *area
 	want      *url.URL // the address of this visit
 	aside     string   // where a redirect out of scope led; not requested
+	led       string   // where a redirect led that was received before; not requested
+	received  func(address string) bool
 }
 
 // newVisitor makes a visitor whose every request, redirect hops included, passes the transport. Colly's own ideas of
 // robots.txt, repetition, limits, cookies and time-outs are off: policy, politeness and memory are ours. The collector
 // is not made by NewCollector, which lets COLLY_* variables of the environment undo what is set here.
-func newVisitor(transport http.RoundTripper, a *area) *visitor {
-	v := &visitor{collector: &colly.Collector{}, area: a}
+func newVisitor(transport http.RoundTripper, a *area, received func(string) bool) *visitor {
+	v := &visitor{collector: &colly.Collector{}, area: a, received: received}
 	c := v.collector
 	c.Init()
 	c.AllowURLRevisit = true
@@ -51,7 +53,7 @@ func newVisitor(transport http.RoundTripper, a *area) *visitor {
 // hops made, also with an error.
 func (v *visitor) visit(ctx context.Context, u *url.URL) ([]gate.Hop, error) {
 	trace := &gate.Trace{}
-	v.want, v.aside = u, ""
+	v.want, v.aside, v.led = u, "", ""
 	v.collector.Context = gate.With(ctx, gate.PageRequest, trace)
 	err := v.collector.Visit(u.String())
 	return trace.Hops, err
@@ -74,6 +76,10 @@ func (v *visitor) redirect(req *http.Request, via []*http.Request) error {
 		if before.URL.String() == u.String() {
 			return fmt.Errorf("%w: %s redirects in a circle by %s", errRedirects, v.want, u)
 		}
+	}
+	if v.received(u.String()) {
+		v.led = u.String()
+		return http.ErrUseLastResponse
 	}
 	*req.URL = *u
 	return nil

@@ -24,6 +24,11 @@ type Handler interface {
 	Receive(context.Context, *page.Page) (Receipt, error)
 }
 
+// Leader is a Handler that wants to know of redirects to pages received before in the same run, which are not requested again.
+type Leader interface {
+	Lead(ctx context.Context, from []string, to string) error
+}
+
 // Receipt is what became of a page.
 type Receipt struct {
 	Links           []string // absolute addresses that may be followed
@@ -47,7 +52,7 @@ type Options struct {
 	// requests. It is called before a visit, so that the pause after robots.txt holds no worker. nil: hosts ask for none.
 	Pause func(ctx context.Context, u *url.URL) (time.Duration, error)
 
-	Grace    time.Duration  // how long visits under way may go on after the context of Run has ended; 10 s
+	Grace    time.Duration  // how long visits under way may go on after the context of Run has ended; 3 s
 	Skipped  func(Skip)     // told once of each address not fetched; may be nil; one call at a time; must not use the frontier
 	Progress func(Progress) // told at intervals; may be nil
 	Every    time.Duration  // the interval; 1 s
@@ -68,7 +73,7 @@ func New(g Gate, h Handler, f *Frontier, o Options) *Crawler {
 		o.Scope = ScopeHost
 	}
 	if o.Grace <= 0 {
-		o.Grace = 10 * time.Second
+		o.Grace = 3 * time.Second
 	}
 	if o.Every <= 0 {
 		o.Every = time.Second
@@ -120,7 +125,7 @@ type run struct {
 
 // work is a worker: it visits one address after the other.
 func (r *run) work(leasing, work context.Context) {
-	v := newVisitor(r.gate, r.area)
+	v := newVisitor(r.gate, r.area, r.received)
 	for {
 		lease, err := r.frontier.Next(leasing)
 		if err == nil {
@@ -175,6 +180,9 @@ func (r *run) visit(ctx context.Context, v *visitor, l *Lease) error {
 	if end.State != Fetched {
 		return r.done(l, end, hops, Receipt{})
 	}
+	if v.led != "" {
+		return r.lead(ctx, l, v.led, end, hops)
+	}
 	// The page goes to those who keep it, on its own terms; they tell which of its links may be followed.
 	receipt, err := r.handler.Receive(context.WithoutCancel(ctx), newPage(hops))
 	if err != nil {
@@ -191,6 +199,28 @@ func (r *run) visit(ctx context.Context, v *visitor, l *Lease) error {
 	}
 	end.offers = r.offers(links, l.Depth+1)
 	return r.done(l, end, hops, receipt)
+}
+
+// lead ends the visit of an address that led to a page which this run has received already.
+func (r *run) lead(ctx context.Context, l *Lease, to string, e End, hops []gate.Hop) error {
+	e.Final = to
+	if leader, ok := r.handler.(Leader); ok {
+		var from []string
+		for _, h := range hops {
+			from = append(from, h.URL)
+		}
+		if err := leader.Lead(context.WithoutCancel(ctx), from, to); err != nil {
+			r.frontier.Release(l)
+			return fmt.Errorf("%s could not be taken in: %w", l.URL, err)
+		}
+	}
+	return r.done(l, e, hops, Receipt{})
+}
+
+// received reports whether the page at address, in normal form, was received in this run.
+func (r *run) received(address string) bool {
+	rec, found, err := r.frontier.Get(address)
+	return err == nil && found && rec.State == Fetched && !rec.When.Before(r.start)
 }
 
 // release leaves an address for the next run, because this one is over.

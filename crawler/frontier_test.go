@@ -597,10 +597,10 @@ func TestHostThatIsDown(t *testing.T) {
 	if due := f.Counts().NextDue; due.Before(c.now().Add(59 * time.Minute)) {
 		t.Errorf("next due %s", due)
 	}
-	_, err = f.AddSeeds("http://h/9") // named again
+	_, err = f.AddSeeds(seeds[downAfter+1]) // named again
 	must(t, err)
-	finish(t, f, take(t, f, "http://h/8"), End{State: Fetched})
-	finish(t, f, take(t, f, "http://h/9"), End{State: Fetched})
+	finish(t, f, take(t, f, seeds[downAfter]), End{State: Fetched})
+	finish(t, f, take(t, f, seeds[downAfter+1]), End{State: Fetched})
 }
 
 // Pages of 50 links, 80 % of them known: the rate at which workers can offer links.

@@ -1,12 +1,16 @@
 package crawler
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -35,15 +39,18 @@ func judge(l *Lease, hops []gate.Hop, err error, now time.Time, backoff time.Dur
 		e.State, e.Why = Unreachable, refusal.Error()
 	case errors.As(err, &refusal):
 		e.State, e.Why = Refused, refusal.Error()
+		if at, nerr := Normal(refusal.URL); nerr == nil && at != l.URL {
+			e.Led = at
+		}
 	case errors.Is(err, errRedirects):
 		e.State, e.Why = Failed, plain(err).Error()
 	case err != nil:
-		e.Asked, e.Trouble = now, true // the time of the request is not known; this is later
-		var wrapped *url.Error         // says once more what the gate says
-		if errors.As(err, &wrapped) {
-			err = wrapped.Err
+		e.Asked = now // the time of the request is not known; this is later
+		e.Trouble = trouble(plain(err))
+		e.State, e.Why = Failed, fmt.Sprintf("no answer that can be read: %v", plain(err))
+		if e.Trouble {
+			e.Why = fmt.Sprintf("no answer: %v", plain(err))
 		}
-		e.State, e.Why = Failed, fmt.Sprintf("no answer: %v", err)
 	case again(e.Status):
 		last := hops[len(hops)-1]
 		e.Trouble = e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable
@@ -52,7 +59,7 @@ func judge(l *Lease, hops []gate.Hop, err error, now time.Time, backoff time.Dur
 	default:
 		e.State = Fetched
 	}
-	if e.State == Failed && !errors.Is(err, errRedirects) {
+	if e.State == Failed && (err == nil || e.Trouble) { // what can never succeed is not tried again
 		if l.Tries+1 < maxTries {
 			e.State, e.Retry = Queued, later(e.Rest, now.Add(backoff<<l.Tries))
 		} else {
@@ -60,6 +67,14 @@ func judge(l *Lease, hops []gate.Hop, err error, now time.Time, backoff time.Dur
 		}
 	}
 	return e
+}
+
+// trouble reports whether an error is of the network, which may be better another time.
+func trouble(err error) bool {
+	var network net.Error
+	var system syscall.Errno
+	return errors.As(err, &network) || errors.As(err, &system) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, context.DeadlineExceeded)
 }
 
 // plain takes off what http.Client puts around an error, which says the address once more.

@@ -9,7 +9,7 @@ import (
 // What is asked of a host that does not answer.
 const (
 	maxBackoff = 5 * time.Minute
-	downAfter  = 8         // failures in a row after which it is left alone
+	downAfter  = 5         // failures in a row after which it is left alone
 	downFor    = time.Hour // how long
 )
 
@@ -97,6 +97,7 @@ type End struct {
 	Status int       // HTTP status of the last answer, 0 without one
 	Why    string    // the sentence that decided, for all but Fetched
 	Final  string    // where redirects led, in normal form; "" for the address itself
+	Led    string    // the redirect hop that was refused, in normal form; "" for the address itself
 	Retry  time.Time // for Queued
 
 	Asked   time.Time     // start of the last request to the host of the lease, zero: none was made

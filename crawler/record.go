@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -44,6 +45,7 @@ type Record struct {
 	Status int  // HTTP status of the last answer, 0 without one
 	When   time.Time
 	Why    string // the sentence that decided, empty for fetched and queued
+	Led    string // the redirect hop that was refused, in normal form, where that is not the address itself
 
 	place place // its queue entry while queued
 }
@@ -101,13 +103,18 @@ func (r *Record) encode() ([]byte, error) {
 	b = binary.BigEndian.AppendUint16(b, uint16(r.Status))
 	b = binary.BigEndian.AppendUint64(b, uint64(nanos(r.When)))
 	b = r.place.append(b)
-	return append(b, r.Why...), nil
+	b = append(b, r.Why...)
+	if r.Led != "" { // neither holds NUL
+		b = append(append(b, 0), r.Led...)
+	}
+	return b, nil
 }
 
 func decodeRecord(url string, b []byte) (Record, error) {
 	if len(b) < recordHead || int(b[0]) >= len(states) {
 		return Record{}, errRecord
 	}
+	why, led, _ := strings.Cut(string(b[recordHead:]), "\x00")
 	return Record{
 		URL:    url,
 		State:  states[b[0]],
@@ -117,7 +124,8 @@ func decodeRecord(url string, b []byte) (Record, error) {
 		Status: int(binary.BigEndian.Uint16(b[5:])),
 		When:   instant(int64(binary.BigEndian.Uint64(b[7:]))),
 		place:  readPlace(b[15:]),
-		Why:    string(b[recordHead:]),
+		Why:    why,
+		Led:    led,
 	}, nil
 }
 

@@ -21,8 +21,9 @@ type Summary struct {
 	Queued      int  `json:"queued"`      // addresses left for another run
 	Interrupted bool `json:"interrupted"` // stopped by its context or by the budget
 
-	SeedsRefused     bool `json:"-"` // there were seeds, and policy refused every one
-	SeedsUnreachable bool `json:"-"` // there were seeds, and none could be reached
+	SeedsRefused     bool   `json:"-"` // there were seeds, and policy refused every one
+	RefusedWhy       string `json:"-"` // the sentence that refused the first of them
+	SeedsUnreachable bool   `json:"-"` // there were seeds, and none could be reached
 }
 
 // Refusal counts pages refused per usage.

@@ -106,8 +106,11 @@ func (r *run) finish(leasing context.Context) (Summary, error) {
 		if err != nil {
 			return s, err
 		}
+		if rec.State == Refused && s.RefusedWhy == "" {
+			s.RefusedWhy = rec.Why
+		}
 		s.SeedsRefused = s.SeedsRefused && rec.State == Refused
-		s.SeedsUnreachable = s.SeedsUnreachable && (rec.State == Unreachable || rec.State == Failed)
+		s.SeedsUnreachable = s.SeedsUnreachable && (rec.State == Unreachable || rec.State == Failed && rec.Status == 0)
 	}
 	return s, nil
 }

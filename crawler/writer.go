@@ -167,7 +167,7 @@ func (b *batch) end(l *Lease, e End) error {
 	if old != Queued && e.State != Fetched {
 		return nil
 	}
-	r.Status, r.Why, r.When = e.Status, e.Why, b.f.now().UTC()
+	r.Status, r.Why, r.Led, r.When = e.Status, e.Why, e.Led, b.f.now().UTC()
 	if e.State == Queued {
 		r.Tries++
 		return b.enqueue(&r, old, true, retried, uint64(nanos(e.Retry)))
@@ -244,7 +244,7 @@ func (b *batch) offer(o *offer) (r Record, effect int, err error) {
 		}
 		return r, effect, b.put(&r, old, found)
 	}
-	r.Why, r.Tries, r.Status = "", 0, 0
+	r.Why, r.Led, r.Tries, r.Status = "", "", 0, 0
 	c, rank := ordinary, uint64(r.Depth)
 	if o.force {
 		c, rank = promoted, 0
@@ -299,7 +299,7 @@ func (b *batch) requeue(c *change) error {
 	for i := range picked {
 		r := &picked[i]
 		old := r.State
-		r.Tries, r.Status, r.Why = 0, 0, ""
+		r.Tries, r.Status, r.Why, r.Led = 0, 0, "", ""
 		if err := b.enqueue(r, old, true, ordinary, uint64(r.Depth)); err != nil {
 			return err
 		}

@@ -32,6 +32,7 @@ type Holdings struct {
 	indexer *indexer
 	sources terms.Sources
 	o       Options
+	opened  time.Time
 	seed    maphash.Seed
 	locks   [256]sync.Mutex // by URL: archive and index see the changes of one in the same order
 }
@@ -44,7 +45,7 @@ func Open(ctx context.Context, a *archive.Archive, ix *index.Index, s terms.Sour
 	if o.Known == nil {
 		o.Known = s.Policies
 	}
-	h := &Holdings{archive: a, sources: s, o: o, seed: maphash.MakeSeed()}
+	h := &Holdings{archive: a, sources: s, o: o, opened: o.Now().UTC(), seed: maphash.MakeSeed()}
 	if err := h.recover(ctx, ix); err != nil {
 		return nil, fmt.Errorf("archive and index could not be brought together: %w", err)
 	}
@@ -135,6 +136,9 @@ func (h *Holdings) hold(ctx context.Context, g judged) error {
 				return false, err
 			}
 		}
+		if again, err := h.again(known, g); err != nil || again {
+			return false, errors.Join(err, h.archive.Lead(ctx, g.deposit.Aliases, address))
+		}
 		_, err := h.archive.Receive(ctx, g.deposit)
 		return g.document != nil || known.Indexed, err
 	})
@@ -142,6 +146,15 @@ func (h *Holdings) hold(ctx context.Context, g judged) error {
 		return err
 	}
 	return written()
+}
+
+// again reports whether g is what this run has received of the page already: several redirects can lead to it at the same time.
+func (h *Holdings) again(known archive.Resource, g judged) (bool, error) {
+	if !g.Stored || known.Current == 0 || known.LastCrawled.Before(h.opened) || known.Indexed != g.Indexed {
+		return false, nil
+	}
+	c, err := h.archive.Capture(known.Current)
+	return err == nil && c.Digest == archive.Digest(g.deposit.Body), err
 }
 
 // tell makes a change of the archive, and passes c on to the index where fn says that the index must know. The function returned
@@ -222,6 +235,31 @@ func (h *Holdings) aliases(ctx context.Context, hops []page.Hop) ([]string, erro
 		}
 	}
 	return out, nil
+}
+
+// Lead notes that requests for from lead to a URL that was received before: what stood there ends, and the record of the redirect
+// is kept (X66).
+func (h *Holdings) Lead(ctx context.Context, from []string, to string) error {
+	hops := make([]page.Hop, len(from))
+	for i, address := range from {
+		hops[i] = page.Hop{URL: address, Status: http.StatusFound}
+	}
+	if err := h.end(ctx, hops); err != nil {
+		return err
+	}
+	aliases, err := h.aliases(ctx, hops)
+	if err != nil {
+		return err
+	}
+	u, err := url.Parse(to)
+	if err != nil {
+		return err
+	}
+	origin, err := h.sources.Policies.Policy(ctx, u)
+	if err != nil || terms.TakeDown(origin, u) != nil {
+		return err
+	}
+	return h.archive.Lead(ctx, aliases, to)
 }
 
 // Erase removes all that is held of a URL, however it is spelt, and the URLs that lead to it. It returns the number of copies

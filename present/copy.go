@@ -82,7 +82,7 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 	if !d.Allowed {
 		return Copy{}, d.Err(rawurl)
 	}
-	out := Copy{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Current: c.Current, Status: c.Status, Header: c.Header, Limits: d.Limits(facts)}
+	out := Copy{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Current: c.Current, Status: c.Status, Header: decoded(c.Header), Limits: d.Limits(facts)}
 	if out.Body, out.Cut, found = t.Copy(usage); !found { // N28
 		return Copy{}, d.Refuse(acap.ByProhibition, "a part that may not be shown cannot be cut out").Err(rawurl)
 	}
@@ -111,6 +111,17 @@ func withOld(now, old []acap.Mark) []acap.Mark {
 		}
 	}
 	return out
+}
+
+// decoded is the header for a body whose coding is undone.
+func decoded(h http.Header) http.Header {
+	if h.Get("Content-Encoding") == "" {
+		return h
+	}
+	h = h.Clone()
+	h.Del("Content-Encoding")
+	h.Del("Content-Length")
+	return h
 }
 
 func (p *Presenter) capture(r archive.Resource, w Which) (c archive.Capture, found bool, err error) {

@@ -109,6 +109,7 @@ func (p *Presenter) result(ctx context.Context, address, query string, who Reade
 func resultOf(t *terms.Terms, query string) (res Result, ok bool) {
 	res.Link = t.Decide(acap.PresentLink).Allowed
 	if s, ok := t.Snippet(acap.PresentSnippet, query); ok {
+		s.Include = append([]snippet.Include{}, s.Include...) // an empty list, not null
 		res.Snippet = &s
 	}
 	if !res.Link && res.Snippet == nil { // F25

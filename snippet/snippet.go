@@ -24,7 +24,7 @@ type Include struct {
 // Snippet is what a reader sees.
 type Snippet struct {
 	Text    string    `json:"text"`
-	Include []Include `json:"include,omitempty"`
+	Include []Include `json:"include"`
 	Marks   [][2]int  `json:"-"` // byte ranges of words searched for in Text, in order, apart
 }
 

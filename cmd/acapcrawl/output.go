@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -36,6 +37,15 @@ func (c *Command) printJSON(v any) error {
 	e := json.NewEncoder(c.Stdout)
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
+}
+
+// orNothing prints an empty list where err says that there is nothing to list, for who reads JSON; err stays what it is.
+func (c *Command) orNothing(asJSON bool, err error) error {
+	var f *fault
+	if asJSON && errors.As(err, &f) && f.status == statusNothing {
+		return errors.Join(c.printJSON([]struct{}{}), err)
+	}
+	return err
 }
 
 // logger writes to w, from the configured level up.

@@ -16,7 +16,7 @@ import (
 func (c *Command) runActionsList(_ context.Context, cfg *config.Config, r actionsRequest) (err error) {
 	name := filepath.Join(cfg.Data, "actions.db")
 	if _, err := os.Stat(name); errors.Is(err, os.ErrNotExist) {
-		return nothing(fmt.Sprintf("Nothing is held in %s yet: acapcrawl crawl fills it.", cfg.Data))
+		return c.orNothing(r.JSON, errEmpty(cfg.Data))
 	}
 	ledger, err := actions.Open(name)
 	if err != nil {

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
-	"path/filepath"
 	"text/tabwriter"
 	"time"
 
@@ -26,7 +24,7 @@ type listed struct {
 	MIME      string     `json:"mime"`
 	Digest    string     `json:"digest"`
 	Bytes     int64      `json:"bytes"`
-	Until     *time.Time `json:"until,omitempty"` // the first instant at which it may no longer be kept
+	Until     *time.Time `json:"until"` // the first instant at which it may no longer be kept; null: no limit
 	Recrawled bool       `json:"until_recrawled,omitempty"`
 	Permitted bool       `json:"permitted"` // it may be kept today
 }
@@ -38,7 +36,7 @@ func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r arch
 	}
 	s, err := openStore(cfg, who, policy.Options{}, false)
 	if err != nil {
-		return err
+		return c.orNothing(r.JSON, err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if r.Refresh {
@@ -122,6 +120,9 @@ func (c *Command) runArchiveStats(_ context.Context, cfg *config.Config, r archi
 }
 
 func (c *Command) runArchiveVerify(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {
+	if empty(cfg.Data) {
+		return failure("name the directory of a crawl with --data", fmt.Errorf("there is no archive in %s", cfg.Data))
+	}
 	a, err := openArchive(cfg)
 	if err != nil {
 		return err
@@ -154,8 +155,8 @@ func (c *Command) runArchiveVerify(ctx context.Context, cfg *config.Config, r ar
 
 // openArchive opens the archive alone.
 func openArchive(cfg *config.Config) (*archive.Archive, error) {
-	if _, err := os.Stat(filepath.Join(cfg.Data, "archive.db")); errors.Is(err, os.ErrNotExist) {
-		return nil, nothing(fmt.Sprintf("Nothing is held in %s yet: acapcrawl crawl fills it.", cfg.Data))
+	if empty(cfg.Data) {
+		return nil, errEmpty(cfg.Data)
 	}
 	a, err := archive.Open(cfg.Data, archive.Options{})
 	if err != nil {

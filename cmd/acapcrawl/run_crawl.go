@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
@@ -43,7 +45,7 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 	case sum.Interrupted:
 		return nil
 	case sum.SeedsRefused:
-		return refusal(errors.New("every seed was refused by policy; acapcrawl explain says by which line"))
+		return refusal(fmt.Errorf("every seed was refused by policy: %s", sum.RefusedWhy))
 	case sum.SeedsUnreachable:
 		return failure("", errors.New("no seed could be reached"))
 	}
@@ -63,7 +65,10 @@ type crawlOrder struct {
 
 // crawl opens the data directory, crawls, and closes it. It is the one place where all parts of the program meet.
 func crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (sum crawler.Summary, err error) {
-	who := crawlerOf(cfg)
+	who, err := recorded(cfg, config.Environment, config.File)
+	if err != nil {
+		return sum, err
+	}
 	anew := policy.Options{}
 	if o.refetch {
 		anew.Anew = time.Now()
@@ -92,9 +97,11 @@ func crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (sum crawler.S
 	}
 	defer func() { err = errors.Join(err, h.holdings.Close()) }()
 	s.gate.Use(h)
-	if err := h.name(o.seeds); err != nil {
+	earlier, err := frontier.Seeds()
+	if err != nil {
 		return sum, err
 	}
+	name(s.gate, append(earlier, o.seeds...))
 	cr := crawler.New(s.gate, h, frontier, crawler.Options{Concurrency: cfg.Concurrency, Scope: crawler.Scope(cfg.Scope), Depth: cfg.Depth,
 		MaxPages: max(cfg.MaxPages, 0), Refetch: o.refetch, Pause: h.pause, Progress: o.progress, Skipped: o.skipped})
 	return cr.Run(ctx, o.seeds)
@@ -116,17 +123,35 @@ type handler struct {
 }
 
 // name opens the hosts of the seeds of this and earlier runs: a named host is fetched even where its address is private.
-func (h *handler) name(seeds []string) error {
-	earlier, err := h.frontier.Seeds()
+func name(g *gate.Gate, seeds []string) {
+	for _, seed := range seeds {
+		if u, err := url.Parse(seed); err == nil {
+			g.Name(u)
+		}
+	}
+}
+
+// nameSeeds opens the hosts of the seeds of a data directory.
+func nameSeeds(dir string, g *gate.Gate) error {
+	return withFrontier(dir, func(f *crawler.Frontier) error {
+		seeds, err := f.Seeds()
+		name(g, seeds)
+		return err
+	})
+}
+
+// withFrontier calls fn with the frontier of a data directory, if there is one.
+func withFrontier(dir string, fn func(*crawler.Frontier) error) (err error) {
+	file := filepath.Join(dir, "frontier.db")
+	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	f, err := crawler.Open(file, crawler.FrontierOptions{})
 	if err != nil {
 		return err
 	}
-	for _, seed := range append(earlier, seeds...) {
-		if u, err := url.Parse(seed); err == nil {
-			h.store.gate.Name(u)
-		}
-	}
-	return nil
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return fn(f)
 }
 
 // Policy gives the policy of u's origin for the gate and for terms.
@@ -152,11 +177,14 @@ func (h *handler) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) 
 
 // pause tells the Crawl-delay of u's host. It comes before the first page of an origin, and so do its sitemaps.
 func (h *handler) pause(ctx context.Context, u *url.URL) (time.Duration, error) {
+	if _, err := policy.Key(u); err != nil {
+		return 0, nil // an address without an origin: the gate refuses it
+	}
 	p, err := h.Policy(ctx, u)
 	if err != nil || !h.sitemaps || !h.first(u) {
 		return p.CrawlDelay(), err
 	}
-	return p.CrawlDelay(), h.readSitemaps(ctx, p.Sitemaps())
+	return p.CrawlDelay(), h.readSitemaps(ctx, u, p.Sitemaps())
 }
 
 // first reports whether it is asked for the origin of u for the first time in this run.
@@ -193,6 +221,11 @@ func (h *handler) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, 
 		}
 	}
 	return out, nil
+}
+
+// Lead notes a redirect to a page that this run has received already.
+func (h *handler) Lead(ctx context.Context, from []string, to string) error {
+	return h.holdings.Lead(ctx, from, to)
 }
 
 // eraser erases under the address that the crawler gives a page.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -29,38 +27,20 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 	}
 	g := newGate(cfg, who)
 	defer g.Close()
+	past, err := pastOf(cfg, r.URL, g)
+	if err != nil {
+		return err
+	}
 	g.Name(r.URL)
-	authority := policy.New(policyFiles{g}, who, policy.NewMemory(), policy.Options{Pace: g.Pace})
-	defer authority.Close()
-	g.Use(authority)
-	origin, err := authority.Origin(ctx, r.URL)
+	e := explainer{gate: g, policies: policy.New(policyFiles{g}, who, policy.NewMemory(), policy.Options{Pace: g.Pace})}
+	defer e.policies.Close()
+	g.Use(e.policies)
+	origin, err := e.policies.Origin(ctx, r.URL)
 	if err != nil {
 		return err
 	}
-	past, err := heldOf(cfg, r.URL)
-	if err != nil {
+	if err := e.explain(ctx, origin, r, past); err != nil {
 		return err
-	}
-	facts := acap.Facts{Now: r.AsOf, FirstCrawled: past.FirstCrawled, FirstIndexed: past.FirstIndexed, FirstPreserved: past.FirstPreserved,
-		FirstPresented: past.FirstPresented, Target: r.Reader}
-	if facts.Now.IsZero() {
-		facts.Now = time.Now().UTC()
-	}
-	sources := terms.Sources{Policies: authority, Fetcher: parts{g}}
-	var t *terms.Reached
-	switch {
-	case r.Page:
-		pg, err := fetchPage(ctx, g, r.URL)
-		if err != nil {
-			return err
-		}
-		if t, err = terms.Reach(ctx, origin.Policy, r.URL, pg, sources, facts); err != nil {
-			return err
-		}
-	case past.URL != "":
-		t = &terms.Reached{Terms: terms.Held(ctx, origin.Policy, r.URL, past.Own, nil, sources, facts)}
-	default:
-		t = &terms.Reached{Terms: terms.Of(ctx, origin.Policy, r.URL, nil, sources, facts)}
 	}
 	usages := r.Usages
 	if len(usages) == 0 {
@@ -69,8 +49,8 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 	decisions := map[acap.Usage]conformance.Decision{}
 	refused := false
 	for _, u := range usages {
-		d := t.Decide(u)
-		answer := conformance.NewDecision(d, facts)
+		d := e.Decide(u)
+		answer := conformance.NewDecision(d, e.Facts())
 		answer.Note = d.Note
 		decisions[u] = answer
 		refused = refused || !d.Allowed
@@ -78,7 +58,7 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 	if r.JSON {
 		err = c.printJSON(map[string]any{"url": r.URL.String(), "policy": origin.Status, "decisions": decisions})
 	} else {
-		err = c.printTerms(r.URL, who, origin, t, usages)
+		err = c.printTerms(r.URL, who, origin, &e, usages)
 	}
 	if err == nil && refused && len(r.Usages) > 0 {
 		return &fault{status: statusRefused, err: errors.New("")}
@@ -86,13 +66,74 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 	return err
 }
 
-// fetchPage fetches the page through the gate; a refusal is no error here: it is what the decisions will say.
-func fetchPage(ctx context.Context, g *gate.Gate, u *url.URL) (*page.Page, error) {
-	t, err := g.Get(ctx, gate.PageRequest, u.String())
+// explainer answers for one URL.
+type explainer struct {
+	*terms.Reached
+	gate     *gate.Gate
+	policies *policy.Authority
+	led      *acap.Decision // a redirect leads to where crawl is refused
+}
+
+// Decide refuses crawl also where a redirect leads to what may not be crawled.
+func (e *explainer) Decide(u acap.Usage) acap.Decision {
+	if d := e.Reached.Decide(u); u != acap.Crawl || !d.Allowed || e.led == nil {
+		return d
+	}
+	return *e.led
+}
+
+// explain finds the terms: of the page fetched now, of what is held, or of the address alone.
+func (e *explainer) explain(ctx context.Context, origin *policy.Origin, r explainRequest, past past) error {
+	facts := acap.Facts{Now: r.AsOf, FirstCrawled: past.FirstCrawled, FirstIndexed: past.FirstIndexed, FirstPreserved: past.FirstPreserved,
+		FirstPresented: past.FirstPresented, Target: r.Reader}
+	if facts.Now.IsZero() {
+		facts.Now = time.Now().UTC()
+	}
+	sources := terms.Sources{Policies: e.policies, Fetcher: parts{e.gate}}
+	var pg *page.Page
+	switch {
+	case r.Page:
+		var err error
+		if pg, err = e.fetch(ctx, r.URL); err != nil {
+			return err
+		}
+	case past.URL != "":
+		e.Reached = &terms.Reached{Terms: terms.Held(ctx, origin.Policy, r.URL, past.Own, nil, sources, facts)}
+		return nil
+	case past.led != "":
+		if err := e.hop(ctx, past.led); err != nil {
+			return err
+		}
+	}
+	var err error
+	e.Reached, err = terms.Reach(ctx, origin.Policy, r.URL, pg, sources, facts)
+	return err
+}
+
+// hop notes that a redirect leads to address, if crawl is refused there now.
+func (e *explainer) hop(ctx context.Context, address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	p, err := e.policies.Policy(ctx, u)
+	if err != nil {
+		return err
+	}
+	if d := p.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
+		d.Note = "it leads to " + address
+		e.led = &d
+	}
+	return nil
+}
+
+// fetch fetches the page through the gate; a refusal by policy is no error here: it is what the decisions will say.
+func (e *explainer) fetch(ctx context.Context, u *url.URL) (*page.Page, error) {
+	t, err := e.gate.Get(ctx, gate.PageRequest, u.String())
 	var refused *gate.Refusal
 	switch {
 	case errors.As(err, &refused) && refused.Rule == "":
-		return nil, nil
+		return nil, e.hop(ctx, refused.URL)
 	case err != nil:
 		return nil, fmt.Errorf("%s could not be fetched: %w", u, err)
 	}
@@ -103,33 +144,53 @@ func fetchPage(ctx context.Context, g *gate.Gate, u *url.URL) (*page.Page, error
 	return pg, nil
 }
 
-// heldOf gives what the data directory knows of u; nothing where there is none, or while another process has it.
-func heldOf(cfg *config.Config, u *url.URL) (archive.Resource, error) {
-	if _, err := os.Stat(filepath.Join(cfg.Data, "archive.db")); err != nil {
-		return archive.Resource{}, nil
+// past is what earlier crawls know of a URL.
+type past struct {
+	archive.Resource
+	led string // where a redirect led that was refused
+}
+
+// pastOf gives what the data directory knows of u, and opens the hosts that its seeds named; nothing where there is none, or while
+// another process has it.
+func pastOf(cfg *config.Config, u *url.URL, g *gate.Gate) (p past, err error) {
+	if empty(cfg.Data) {
+		return p, nil
 	}
 	a, err := archive.Open(cfg.Data, archive.Options{})
 	if errors.Is(err, archive.ErrLocked) {
-		return archive.Resource{}, nil
+		return p, nil
 	}
 	if err != nil {
-		return archive.Resource{}, err
+		return p, err
 	}
-	defer a.Close()
+	defer func() { err = errors.Join(err, a.Close()) }()
 	address, err := crawler.Normal(u.String())
 	if err != nil {
-		return archive.Resource{}, err
+		return p, err
+	}
+	err = withFrontier(cfg.Data, func(f *crawler.Frontier) error {
+		seeds, err := f.Seeds()
+		if err != nil {
+			return err
+		}
+		name(g, seeds)
+		rec, _, err := f.Get(address)
+		p.led = rec.Led
+		return err
+	})
+	if err != nil {
+		return p, err
 	}
 	final, err := a.Resolve(address)
 	if err != nil {
-		return archive.Resource{}, err
+		return p, err
 	}
-	r, _, err := a.Resource(final)
-	return r, err
+	p.Resource, _, err = a.Resource(final)
+	return p, err
 }
 
 // printTerms writes a decision per usage with its line and its limits, and then what is wrong with the policy.
-func (c *Command) printTerms(u *url.URL, who acap.Crawler, origin *policy.Origin, t *terms.Reached, usages []acap.Usage) error {
+func (c *Command) printTerms(u *url.URL, who acap.Crawler, origin *policy.Origin, t *explainer, usages []acap.Usage) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s for %s\n", u, strings.Join(who.Names, ", "))
 	switch origin.Status {

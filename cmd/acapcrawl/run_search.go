@@ -19,7 +19,7 @@ import (
 func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchRequest) (err error) {
 	s, p, err := openPresenter(ctx, cfg, r.judging)
 	if err != nil {
-		return err
+		return c.orNothing(r.JSON, err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	found, err := p.Search(ctx, r.Query, 0, r.Limit, present.Reader{Target: r.Reader, AsOf: r.AsOf})
@@ -71,8 +71,11 @@ func openPresenter(ctx context.Context, cfg *config.Config, j judging) (*store, 
 	return s, present.New(s.archive, s.index, held{s.policy}), nil
 }
 
-// refresh reads the policy of every origin anew.
+// refresh reads the policy of every origin anew. Only the hosts that seeds named are open where their address is private.
 func (s *store) refresh(ctx context.Context) error {
+	if err := nameSeeds(s.dir, s.gate); err != nil {
+		return err
+	}
 	origins, err := s.policy.Origins()
 	if err != nil {
 		return err
@@ -82,7 +85,6 @@ func (s *store) refresh(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.gate.Name(u)
 		if _, err := s.policy.Refresh(ctx, u); err != nil {
 			return err
 		}

@@ -24,7 +24,11 @@ func (c *Command) runShow(ctx context.Context, cfg *config.Config, r showRequest
 	cp, err := p.Copy(ctx, address, present.Which{At: r.At, Version: r.Version}, present.Reader{Target: r.Reader, AsOf: r.AsOf})
 	switch {
 	case errors.Is(err, present.ErrNotHeld):
-		return nothing(fmt.Sprintf("No copy of %s is held.", address))
+		which := "No copy of"
+		if r.Version != 0 || !r.At.IsZero() {
+			which = "No such version of"
+		}
+		return nothing(fmt.Sprintf("%s %s is held.", which, address))
 	case err != nil:
 		return err
 	case r.JSON:

@@ -10,12 +10,11 @@ import (
 // showRequest is what show was asked for, beside the configuration.
 type showRequest struct {
 	judging
-	URL       *url.URL
-	At        time.Time // the version held at that time; zero for the current one
-	Version   int       // from 1; 0 for the current one
-	Headers   bool
-	Thumbnail bool
-	JSON      bool
+	URL     *url.URL
+	At      time.Time // the version held at that time; zero for the current one
+	Version int       // from 1; 0 for the current one
+	Headers bool
+	JSON    bool
 }
 
 func (c *Command) showVerb() *cobra.Command {
@@ -25,13 +24,12 @@ func (c *Command) showVerb() *cobra.Command {
 	flags.String("at", "", "the version that was held at `TIME` (RFC 3339)")
 	version := flags.Int("version", 0, "version `N`, counted from 1")
 	headers := flags.Bool("headers", false, "print the response header too")
-	thumbnail := flags.Bool("thumbnail", false, "show a thumbnail of the page")
 	setting(flags, "crawler")
 	setting(flags, "purpose")
 	judge := judgingFlags(cmd, "as-of", "reader", "refresh")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r := showRequest{Version: *version, Headers: *headers, Thumbnail: *thumbnail, JSON: *asJSON}
+		r := showRequest{Version: *version, Headers: *headers, JSON: *asJSON}
 		var err error
 		if r.URL, err = oneURL(cmd, args); err != nil {
 			return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/url"
 
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/gate"
@@ -12,8 +13,13 @@ const maxSitemaps = 50
 
 // readSitemaps queues what the sitemaps of an origin list, as if a seed linked to it. One that cannot be had is told, and nothing
 // depends on it.
-func (h *handler) readSitemaps(ctx context.Context, named []string) error {
-	queue := append([]string(nil), named...)
+func (h *handler) readSitemaps(ctx context.Context, origin *url.URL, named []string) error {
+	var queue []string
+	for _, ref := range named {
+		if u, err := origin.Parse(ref); err == nil { // some are written relative to the site
+			queue = append(queue, u.String())
+		}
+	}
 	seen := map[string]bool{}
 	for len(queue) > 0 && len(seen) < maxSitemaps {
 		address := queue[0]

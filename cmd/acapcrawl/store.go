@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
@@ -35,8 +36,8 @@ func openStore(cfg *config.Config, who acap.Crawler, o policy.Options, create bo
 	s = &store{dir: cfg.Data, who: who, gate: newGate(cfg, who)}
 	if create {
 		err = os.MkdirAll(cfg.Data, 0o700)
-	} else if _, err = os.Stat(filepath.Join(cfg.Data, "archive.db")); errors.Is(err, os.ErrNotExist) {
-		return nil, nothing(fmt.Sprintf("Nothing is held in %s yet: acapcrawl crawl fills it.", cfg.Data))
+	} else if empty(cfg.Data) {
+		return nil, errEmpty(cfg.Data)
 	}
 	if err != nil {
 		return nil, s.fault(err)
@@ -63,6 +64,21 @@ func openStore(cfg *config.Config, who acap.Crawler, o policy.Options, create bo
 	o.Pace = s.gate.Pace
 	s.policy = policy.New(policyFiles{s.gate}, who, kept, o)
 	return s, nil
+}
+
+// empty reports whether nothing was ever crawled into dir. A directory that has keys but no archive is damaged, not empty.
+func empty(dir string) bool {
+	for _, name := range []string{"archive.db", "keys.db"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
+			return false
+		}
+	}
+	return true
+}
+
+// errEmpty is the answer of verbs that have nothing to look at.
+func errEmpty(dir string) error {
+	return nothing(fmt.Sprintf("Nothing is held in %s yet: acapcrawl crawl fills it.", dir))
 }
 
 // fault says what is wrong with the data directory.
@@ -182,8 +198,9 @@ func record(dir string, who acap.Crawler) error {
 	return os.Rename(name+".new", name)
 }
 
-// recorded is who crawled into the data directory, less what flags of this verb say otherwise.
-func recorded(cfg *config.Config) (acap.Crawler, error) {
+// recorded is who crawled into the data directory, as far as nothing of the given kinds says otherwise: flags for the verbs that
+// judge what is held; for crawl, which goes on as who it was, environment and file too.
+func recorded(cfg *config.Config, kinds ...config.Kind) (acap.Crawler, error) {
 	who := crawlerOf(cfg)
 	data, err := os.ReadFile(identityFile(cfg.Data))
 	if errors.Is(err, os.ErrNotExist) {
@@ -196,7 +213,7 @@ func recorded(cfg *config.Config) (acap.Crawler, error) {
 	if err := json.Unmarshal(data, &id); err != nil {
 		return who, failure("crawl into the directory again, which writes it anew", fmt.Errorf("%s cannot be read: %w", identityFile(cfg.Data), err))
 	}
-	given := func(key string) bool { return cfg.Origin(key).Kind == config.Flag }
+	given := func(key string) bool { return slices.Contains(append(kinds, config.Flag), cfg.Origin(key).Kind) }
 	if !given("crawler") {
 		who.Names = id.Crawler
 	}

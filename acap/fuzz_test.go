@@ -1,0 +1,167 @@
+package acap
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// checkFindings: every finding stands somewhere and is short enough to be shown.
+func checkFindings(t *testing.T, findings []Finding) {
+	t.Helper()
+	for _, f := range findings {
+		if f.Line < 1 || f.Column < 1 || f.Code == "" || f.Severity == "" || f.Source == "" || f.Message == "" || len(f.Message) > 2000 || len(f.Hint) > 1000 {
+			t.Fatalf("%+v", f)
+		}
+	}
+}
+
+// checkPolicy asks for everything and looks for contradictions in the answers.
+func checkPolicy(t *testing.T, p *Policy, r Resource) {
+	t.Helper()
+	for _, u := range Usages() {
+		d := p.Decide(u, r)
+		now := d.At(Facts{Now: noon})
+		switch {
+		case d.Usage != u, d.Reason == "", d.Why() == "":
+			t.Fatalf("%s: %+v", u, d)
+		case now.Allowed && !d.Allowed:
+			t.Fatalf("%s: permitted in time only: %s", u, d.Why())
+		case d.Reason == ByDefault && !d.Allowed, d.Reason == ByProhibition && d.Allowed:
+			t.Fatalf("%s: %v by %s", u, d.Allowed, d.Reason)
+		}
+		if l := d.Limits(Facts{Now: noon}); !l.Until.IsZero() && now.Allowed && !l.Until.After(noon) {
+			t.Fatalf("%s: permitted until %v", u, l.Until)
+		}
+		d.MustUse()
+		d.MustInclude()
+		d.UsageRefs()
+	}
+	if d := p.Decide(Other, r); d.Allowed && d.Reason != ByDefault {
+		t.Fatalf("other is permitted by %s", d.Why())
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(typical))
+	for _, e := range examples {
+		if len(e.robots) < 1000 {
+			f.Add([]byte(e.robots))
+		}
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		file := Parse(home, src)
+		who := Crawler{Names: []string{"searchbot"}, Purposes: []string{"news"}}
+		refs := file.References(who)
+		for i := range refs {
+			refs[i].File = ParseReferred(refs[i].URL, src)
+		}
+		p := file.Policy(who, refs...)
+		checkFindings(t, p.Findings())
+		checkPolicy(t, p, NewResource(&url.URL{Scheme: "http", Host: "example.com", Path: "/news/a.html"}))
+		for _, a := range p.Actions() {
+			if u, err := url.Parse(a.URL); err != nil || u.Host != "example.com" {
+				t.Fatalf("%+v", a)
+			}
+		}
+		for _, fi := range file.Findings {
+			if fi.Column > utf8.RuneCountInString(file.Line(fi.Line))+1 {
+				t.Fatalf("%+v is outside of its line %q", fi, file.Line(fi.Line))
+			}
+		}
+	})
+}
+
+func FuzzPattern(f *testing.F) {
+	f.Add("/a*b$", "/axb")
+	f.Add("*.gif", "/a/b.gif?v=1")
+	f.Add("/%7Ecaf\u00e9/**", "/~caf%c3%a9/x")
+	f.Fuzz(func(t *testing.T, text, path string) {
+		if len(text) > 60 || len(path) > 60 || strings.Contains(strings.TrimSuffix(text, "$"), "$") || strings.Count(text, "*") > 6 {
+			return
+		}
+		u := &url.URL{Scheme: "http", Host: "h", Path: "/" + path}
+		r, p := NewResource(u), newPattern(text)
+		if again := newPattern(p.exact); again.raw != p.raw {
+			t.Fatalf("%q is not normal: %q, %q", text, p.raw, again.raw)
+		}
+		if got, want := p.matches(r.path), naive(p.raw, r.path); got != want {
+			t.Fatalf("%q on %q: %v, want %v", p.raw, r.path, got, want)
+		}
+		if compareScope(p.raw, p.raw, false) != identical {
+			t.Fatalf("%q is not itself", p.raw)
+		}
+		if v, err := url.Parse(r.URL); err != nil || NewResource(v).URL != r.URL {
+			t.Fatalf("%q is not normal: %v", r.URL, err)
+		}
+	})
+}
+
+func FuzzMeta(f *testing.F) {
+	f.Add("robots", "noindex, ACAP disallow-follow", "the-acap:disallow-index")
+	f.Add("searchbot", "ACAP news allow-index time-limit = 3-days", "the-acap:allow-(q)")
+	f.Add("robots, searchbot", "ACAP version=1.1", "acap:x")
+	f.Add("\u201drobots\u201d", "\u0250\u0250\u0250\u0250\u0250\u0250\u0250\u0250\u0250\u0250 ACAP x", "the-acap:disallow-present")
+	f.Fuzz(func(t *testing.T, name, content, token string) {
+		m := Mark{Token: token, Line: 5, Column: 1}
+		own := page(Tag{Source: Meta, Name: name, Content: content, Line: 2, Column: 3}, tag("robots", "ACAP disallow-index"))
+		own.Marks = []Mark{m}
+		p := policyOf(searchbot, typical).Narrow(own)
+		r := NewResource(&url.URL{Scheme: "http", Host: "example.com", Path: "/a.html"})
+		checkFindings(t, p.Findings())
+		checkPolicy(t, p, r)
+		for _, u := range Usages() {
+			p.Part(u, r, own.Marks).Limits(Facts{Now: noon})
+		}
+	})
+}
+
+func FuzzHeader(f *testing.F) {
+	f.Add("noindex, otherbot: nofollow", "*; nosnippet;max-snippet=20")
+	f.Add("unavailable_after: 25 Jun 2010 15:00:00 PST, noarchive", "searchbot;unavailable_after=@1659578233, (a b);noindex")
+	f.Add("searchbot noindex; nosnippet", "*;foo=\"a,b\";noindex=?0")
+	f.Fuzz(func(t *testing.T, x, r string) {
+		alone := page(tag("X-Robots-Tag", x), tag("Robots-Tag", r))
+		p := policyOf(searchbot, "").Narrow(alone)
+		res := NewResource(&url.URL{Scheme: "http", Host: "example.com", Path: "/a.html"})
+		checkFindings(t, p.Findings())
+		checkPolicy(t, p, res)
+		more := policyOf(searchbot, "").Narrow(page(append(alone.Tags, tag("robots", "noarchive"))...)) // restrictions only add up
+		for _, u := range Usages() {
+			if !p.Decide(u, res).Allowed && more.Decide(u, res).Allowed {
+				t.Fatalf("%s", u)
+			}
+		}
+		if p.Decide(PresentCurrentCopy, res).Allowed && more.Decide(PresentCurrentCopy, res).Allowed {
+			t.Fatal("noarchive is lost")
+		}
+	})
+}
+
+func FuzzDecide(f *testing.F) {
+	f.Add(typical, "ACAP-crawler: *\nACAP-disallow-index: /a", "/a?b", "index")
+	f.Add("ACAP-crawler: *\nACAP-allow-index: /*a\nACAP-allow-index: /", "ACAP-disallow-index: *", "/xa", "index")
+	f.Fuzz(func(t *testing.T, robots, more, path, usage string) {
+		if len(robots)+len(more) > 4000 {
+			return
+		}
+		u := &url.URL{Scheme: "http", Host: "example.com", Path: path}
+		r := NewResource(u)
+		p := policyOf(searchbot, robots)
+		checkPolicy(t, p, r)
+		for k := range kinds {
+			for _, rooted := range []bool{false, true} {
+				v, _ := p.prevailing(k, r, rooted)
+				if want := maximal(p, k, r.path, rooted); v.n != len(want) {
+					t.Fatalf("%s: %d statements prevail, want %d", k.usage(), v.n, len(want))
+				}
+			}
+		}
+		before := p.Decide(Usage(usage), r)
+		after := policyOf(searchbot, robots+"\nACAP-crawler:\nACAP-disallow-"+usage+": /").Decide(Usage(usage), r)
+		if Usage(usage).Standard() && !before.Allowed && after.Allowed {
+			t.Fatalf("a further prohibition permits %s: %s, %s", usage, before.Why(), after.Why())
+		}
+	})
+}

@@ -1,0 +1,215 @@
+package acap
+
+import (
+	"strings"
+	"testing"
+)
+
+func mark(token string, element int) Mark {
+	return Mark{Token: token, Line: 10 + element, Column: 5, Element: element}
+}
+
+func TestPageStatements(t *testing.T) {
+	const star, named = "ACAP-crawler: *\n", "ACAP-crawler: searchbot\n"
+	for _, c := range []struct {
+		reading, robots string
+		own             Own
+		u               Usage
+		want            bool
+	}{
+		{"N02", named + "ACAP-disallow-index: /", page(tag("robots", "ACAP allow-index")), Index, false},
+		{"N02", named + "ACAP-disallow-index: /", page(tag("searchbot", "ACAP allow-index")), Index, true},
+		{"N02", star + "ACAP-disallow-index: /", page(tag("robots", "ACAP allow-index")), Index, true},
+		{"N02", star + "ACAP-allow-index: /a.html", page(tag("robots", "ACAP disallow-index")), Index, false},
+		{"X35", star + "ACAP-disallow-index:", page(tag("robots", "ACAP allow-index")), Index, false},
+		{"X35", star + "ACAP-disallow-index:", page(tag("searchbot", "ACAP allow-index")), Index, true},
+		{"N04", "", page(tag("robots", "ACAP disallow-present"), tag("robots", "ACAP allow-present-snippet")), PresentSnippet, true},
+		{"N12", "", page(tag("robots", "noindex"), tag("robots", "ACAP allow-index")), Index, false},
+		{"N15", "", page(tag("robots", "ACAP allow-index disallow-follow")), Follow, false},
+		{"N15", "", page(tag("robots", "ACAP allow-index disallow-follow")), Index, false},
+		{"N15", "", page(tag("robots", "ACAP version 1.1 disallow-follow")), Follow, false},
+		{"X19", "", page(tag("robots", "noindex, ACAP disallow-follow")), Follow, false},
+		{"X19", "", page(tag("robots", "nofollow,noindex,ACAP\n\tdisallow-preserve")), Preserve, false},
+		{"X19", "", page(tag("robots", "noindex ACAP allow-follow")), Index, false},
+		{"X19", "", page(tag("robots", "ACAP noindex disallow-follow")), Index, false},
+		{"rule 4", "", page(tag("robots", "ACAP: disallow-follow")), Follow, false},
+		{"B07", "", page(tag("robots", "ACAP version=1.1"), tag("robots", "ACAP allow-index time-limit=plus-terms")), Index, false},
+		{"B12", "", page(tag("robots", "ACAP allow-index time-limit=plus-terms")), Index, true},
+		{"B12", "", page(tag("robots", "ACAP allow-index time-limit=plus-terms"), tag("searchbot", "ACAP VERSION 1.1")), Index, false},
+		{"B05", "", page(tag("robots", "ACAP version 2.0"), tag("robots", "ACAP allow-index time-limit=1-days")), Index, false},
+		{"B13", "", page(tag("robots", "ACAP version disallow-index")), Index, false},
+		{"M02", "", page(tag("robots", "ACAP allow-index location=http://h/ location=HTTP://EXAMPLE.com:80/%61.html#x")), Index, true},
+		{"M03", "", page(tag("robots", "ACAP allow-index location=http://example.com/b.html")), Index, false},
+		{"M06", "", page(tag("robots", "ACAP allow-crawl location=http://example.com/b.html")), PresentLink, false},
+		{"N26", "", page(tag("robots", "ACAP disallow-crawl")), Preserve, false},
+		{"X20", star + "ACAP-disallow-index: /", page(tag("robots, searchbot", "ACAP allow-index")), Index, false},
+		{"X20", "", page(tag("robots, searchbot", "ACAP disallow-index")), Index, false},
+		{"X14", star + "ACAP-allow-index: /", page(tag("robots", "ACAP disallow-other")), Index, true},
+		{"X14", star + "ACAP-allow-index: /", page(tag("robots", "ACAP disallow-other")), Preserve, false},
+		{"X68", "", page(tag("robots", "ACAP disallow-other")), Crawl, true},
+		{"L05", "", page(tag("robots", "ACAP version 1.1"), tag("robots", "ACAP allow-other usage-ref=the-acap:credit:/x")), Other, false},
+		{"N01", "", page(tag("robots", "ACAP disallow-index"), tag("searchbot", "ACAP allow-index")), Index, true},
+		{"N18", "", page(tag("robots", "ACAP allow-index id-list= a")), Index, false},
+		{"E01", "", page(tag("robots", "ACAP allow-(nope)")), Index, false},
+		{"X18", "ACAP-qualified-usage: q index time-limit=plus-terms\nACAP-version: 1.1", page(tag("robots", "ACAP allow-(q)")), Index, false},
+	} {
+		d := policyOf(searchbot, c.robots).Narrow(c.own).Decide(c.u, resource(t, "/a.html"))
+		if d.Allowed != c.want {
+			t.Errorf("%s: %q %v %s: %v (%s)", c.reading, c.robots, c.own.Tags, c.u, d.Allowed, d.Why())
+		}
+	}
+}
+
+// TestForeignLetters: some letters change their length with their case.
+func TestForeignLetters(t *testing.T) {
+	for _, letter := range []string{"\u0250", "\u0131", "\u017f", "\u212a", "\xff"} {
+		own := page(tag("robots", strings.Repeat(letter, 9)+" ACAP disallow-index"), tag("X-Robots-Tag", strings.Repeat(letter, 9)+", nofollow"))
+		if got := refused(t, own); got != "index follow" {
+			t.Errorf("%q: refuses %q", letter, got)
+		}
+	}
+}
+
+func TestParts(t *testing.T) {
+	const star, named = "ACAP-crawler: *\n", "ACAP-crawler: searchbot\n"
+	allow, deny := mark("the-acap:allow-index", 1), mark("the-acap:Disallow-Index", 2)
+	for _, c := range []struct {
+		reading, robots string
+		tags            []Tag
+		chain           []Mark
+		u               Usage
+		want            bool
+	}{
+		{"N05", star + "ACAP-disallow-index: /", nil, []Mark{allow}, Index, true},
+		{"N05", "", nil, []Mark{deny}, Index, false},
+		{"N05", named + "ACAP-disallow-index: /", nil, []Mark{allow}, Index, false},
+		{"N05", "", []Tag{tag("searchbot", "ACAP disallow-index")}, []Mark{allow}, Index, false},
+		{"N05", "", []Tag{tag("robots", "ACAP disallow-index")}, []Mark{allow}, Index, true},
+		{"N05, F03", named + "ACAP-allow-index: /\nACAP-disallow-index: *.html", nil, []Mark{allow}, Index, false},
+		{"N06", "", nil, []Mark{allow, deny}, Index, false},
+		{"N06", "", nil, []Mark{deny, allow}, Index, false},
+		{"N12", "", []Tag{tag("robots", "noindex")}, []Mark{allow}, Index, false},
+		{"X35", star + "ACAP-disallow-index:", nil, []Mark{allow}, Index, false},
+		{"X12", star + "ACAP-disallow-crawl: /", nil, []Mark{mark("the-acap:allow-crawl", 1)}, Crawl, false},
+		{"X12", star + "ACAP-disallow-present-link: /", nil, []Mark{mark("the-acap:allow-present-link", 1)}, PresentLink, false},
+		{"X12", star + "ACAP-disallow-present: /", nil, []Mark{mark("the-acap:allow-present", 1)}, PresentOriginal, false},
+		{"X13", "", nil, []Mark{mark("the-acap:disallow-present", 1), mark("the-acap:allow-present-snippet", 1)}, PresentSnippet, true},
+		{"X13", "", nil, []Mark{mark("the-acap:disallow-present", 1), mark("the-acap:allow-present-snippet", 2)}, PresentSnippet, false},
+		{"X38", star + "ACAP-disallow-other: /", nil, []Mark{mark("the-acap:allow-other", 1)}, Other, false},
+		{"F19", "", nil, []Mark{mark("the-acap:disallow-other", 1)}, Preserve, false},
+		{"F19", star + "ACAP-allow-index: /", nil, []Mark{mark("the-acap:disallow-other", 1)}, Index, true},
+		{"N27", star + "ACAP-disallow-index: /", nil, []Mark{{Token: "the-acap:allow-index", Place: OnHead}}, Index, false},
+		{"F18, K02", star + "ACAP-allow-present: / prohibited-modification=content", nil, []Mark{mark("the-acap:allow-present-snippet", 1)}, PresentSnippet, false},
+		{"F18, K02", star + "ACAP-allow-present: / prohibited-modification=content\nACAP-disallow-present-snippet: /", nil,
+			[]Mark{mark("the-acap:allow-present-snippet", 1)}, PresentSnippet, false},
+		{"F18, K02", star + "ACAP-allow-present: / prohibited-modification=format\nACAP-disallow-present-snippet: /", nil,
+			[]Mark{mark("the-acap:allow-present-snippet", 1)}, PresentSnippet, true},
+		{"I09", "ACAP-qualified-usage: q present must-use-resource=/i\n" + star, nil, []Mark{mark("the-acap:allow-(q)", 1)}, PresentCurrentCopy, false},
+	} {
+		own := Own{URL: "http://example.com/a.html", Tags: c.tags, Marks: c.chain}
+		d := policyOf(searchbot, "ACAP-version: 1.1\n"+c.robots).Narrow(own).Part(c.u, resource(t, "/a.html"), c.chain)
+		if d.Allowed != c.want {
+			t.Errorf("%s: %q %v %s: %v (%s)", c.reading, c.robots, c.chain, c.u, d.Allowed, d.Why())
+		}
+	}
+}
+
+func TestLimitsOfParts(t *testing.T) { // F15, N06: all permissions on the way down bind
+	chain := []Mark{mark("the-acap:allow-(a)", 1), mark("the-acap:allow-(b)", 2), mark("the-acap:allow-(c)", 2)}
+	p := policyOf(searchbot, lines("ACAP-qualified-usage: a index time-limit=1-days", "ACAP-qualified-usage: b index time-limit=until-recrawled",
+		"ACAP-qualified-usage: c index must-use-resource=the-acap:extract:id:x")).Narrow(Own{URL: "http://example.com/a.html", Marks: chain})
+	l := p.Part(Index, resource(t, "/a.html"), chain).Limits(Facts{Now: noon})
+	if !l.Until.Equal(noon.AddDate(0, 0, 1)) || !l.UntilRecrawled || len(l.MustUse) != 1 {
+		t.Errorf("%+v", l)
+	}
+}
+
+func TestPlaceOfMarks(t *testing.T) {
+	chain := []Mark{mark("the-acap:disallow-index", 1), mark("the-acap:disallow-index", 2)}
+	p := policyOf(searchbot, "").Narrow(Own{URL: "http://example.com/a.html", Marks: chain})
+	for _, m := range chain {
+		if d := p.Part(Index, resource(t, "/a.html"), []Mark{m}); d.Because.Line != m.Line || d.Because.Source != Class {
+			t.Errorf("%+v decides for the mark of line %d", d.Because, m.Line)
+		}
+	}
+	if !p.Marked() || policyOf(searchbot, "").Marked() {
+		t.Error("Marked")
+	}
+}
+
+func TestMarksForTheWholePage(t *testing.T) { // N07, N27, N28, X12, X13
+	var forms []string
+	for _, u := range Usages() {
+		if u.Presents() {
+			forms = append(forms, string(u))
+		}
+	}
+	everyForm := strings.Join(forms, " ")
+	unable := Crawler{Names: []string{"searchbot"}, Cannot: []string{"element-level"}}
+	for _, c := range []struct {
+		reading string
+		who     Crawler
+		m       Mark
+		want    string // usages that are refused for the page
+	}{
+		{"N07", unable, mark("the-acap:allow-index", 1), "index"},
+		{"N07", unable, mark("the-acap:disallow-present-snippet", 1), "present-snippet"},
+		{"N07", unable, mark("the-acap:disallow-present", 1), "present*"},
+		{"N07", unable, mark("the-acap:allow-present", 1), "present*"},
+		{"N07, F19", unable, mark("the-acap:disallow-other", 1), "follow index preserve present* other"},
+		{"N27, F19", searchbot, Mark{Token: "the-acap:disallow-other", Place: OnHead}, "follow index preserve present* other"},
+		{"N27", searchbot, Mark{Token: "the-acap:disallow-present", Place: OnHead}, "present*"},
+		{"N27", searchbot, Mark{Token: "the-acap:disallow-index", Place: OnBody}, ""},
+		{"N28", searchbot, mark("the-acap:disallow-crawl", 1), "crawl follow index preserve present* other"},
+		{"X77", unable, mark("the-acap:allow-crawl", 1), ""},
+		{"X13", searchbot, mark("the-acap:disallow-present", 1), "present-original present-link"},
+	} {
+		p := policyOf(c.who, "").Narrow(Own{URL: "http://example.com/a.html", Marks: []Mark{c.m}})
+		var out []string
+		for _, u := range Usages() {
+			if p.Decide(u, resource(t, "/a.html")).Allowed {
+				continue
+			}
+			out = append(out, string(u))
+		}
+		got := strings.Join(out, " ")
+		got = strings.Replace(got, everyForm, "present*", 1)
+		if got != c.want {
+			t.Errorf("%s: %s refuses %q, want %q", c.reading, c.m.Token, got, c.want)
+		}
+	}
+}
+
+func TestActions(t *testing.T) { // P01-P13, X31
+	robots := Parse(home, []byte(lines("ACAP-request-take-down: /orphan", "User-agent: *", "ACAP-request-take-down: /within", "ACAP-crawler: *",
+		"ACAP-disallow-crawl: /closed", "ACAP-request-re-crawl: /a", "ACAP-request-re-crawl: /closed/x", "ACAP-request-take-down: /b?id=%7e3",
+		"ACAP-request-take-down: /a", "ACAP-request-take-down: /a", "ACAP-request-take-down: //other.example/x", "ACAP-request-take-down: http://other.example/x",
+		"ACAP-request-take-down: /n/*", "ACAP-request-take-down: /x /y", "ACAP-usage-purpose: n", "ACAP-disallow-index: /", "ACAP-request-take-down: /sub",
+		"ACAP-crawler: otherbot", "ACAP-request-take-down: /theirs", "ACAP-crawler:", "ACAP-request-take-down: /nobody",
+		"ACAP-crawler: searchbot", "ACAP-permissions-reference: /same.txt", "ACAP-crawler: searchbot", "ACAP-permissions-reference: http://h2/s.txt")))
+	refs := robots.References(searchbot)
+	for i := range refs {
+		refs[i].File = ParseReferred(refs[i].URL, []byte("ACAP-crawler: *\nACAP-request-take-down: /from"+host(refs[i].URL)))
+	}
+	var got []string
+	for _, a := range robots.Policy(searchbot, refs...).Actions() {
+		mark := ""
+		if !a.Execute {
+			mark = "refused "
+			if a.Why == "" {
+				t.Errorf("%+v", a)
+			}
+		}
+		got = append(got, mark+a.Action+" "+strings.TrimPrefix(a.URL, "http://example.com"))
+	}
+	want := lines("refused take-down /orphan", "refused take-down /within", "take-down /b?id=~3", "take-down /a", "refused take-down /n/%2A", "refused take-down /x%20/y",
+		"refused take-down /sub", "take-down /fromexample.com", "refused take-down /fromh2", "re-crawl /a", "refused re-crawl /closed/x")
+	if strings.Join(got, "\n") != want {
+		t.Errorf("%s", strings.Join(got, "\n"))
+	}
+}
+
+func host(u string) string {
+	h, _, _ := strings.Cut(strings.TrimPrefix(u, "http://"), "/")
+	return h
+}

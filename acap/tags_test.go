@@ -1,0 +1,158 @@
+package acap
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+var tagged = []struct {
+	u    Usage
+	name string
+}{{Index, "index"}, {Follow, "follow"}, {PresentSnippet, "snippet"}, {PresentCurrentCopy, "copy"}}
+
+// refused names what the tags of a page prohibit to searchbot.
+func refused(t *testing.T, own Own) string {
+	t.Helper()
+	p := policyOf(searchbot, "").Narrow(own)
+	var out []string
+	for _, u := range tagged {
+		if !p.Decide(u.u, resource(t, "/a.html")).Allowed {
+			out = append(out, u.name)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func TestHeaders(t *testing.T) { // N19-N22, X22, X23
+	for _, c := range []struct{ name, value, want string }{
+		{"X-Robots-Tag", "noindex", "index"},
+		{"X-Robots-Tag", "NoIndex, nofollow", "index follow"},
+		{"X-Robots-Tag", "noindex nofollow", "index follow"},
+		{"X-Robots-Tag", "none", "index follow"},
+		{"X-Robots-Tag", "otherbot: noindex, nofollow", ""},
+		{"X-Robots-Tag", "otherbot: noindex, searchbot: nofollow, noarchive", "follow copy"},
+		{"X-Robots-Tag", "noarchive, otherbot: noindex, SearchBot/2.0: nofollow", "follow copy"},
+		{"X-Robots-Tag", "searchbot: noindex, otherbot: nofollow", "index"},
+		{"X-Robots-Tag", "*: noindex", "index"},
+		{"X-Robots-Tag", "searchbot : noindex", "index"},
+		{"X-Robots-Tag", "\"searchbot\": noindex", "index"},
+		{"X-Robots-Tag", "searchbot; noindex", "index"},
+		{"X-Robots-Tag", "noindex; nofollow", "index follow"},
+		{"X-Robots-Tag", "searchbot: noindex; nofollow", "index follow"},
+		{"X-Robots-Tag", "max-snippet: 2 noindex, max-snippet:2", "index"},
+		{"X-Robots-Tag", "max-snippet: 0", "snippet"},
+		{"X-Robots-Tag", "max-image-preview: large, noindex", "index"},
+		{"X-Robots-Tag", "unavailable_after: 25 Jun 2099 15:00:00 PST, noindex", "index"},
+		{"X-Robots-Tag", "unavailable_after: Thu, 25 Jun 2099 15:00:00 GMT, otherbot: noindex", ""},
+		{"X-Robots-Tag", "unavailable_after: 25 Jun 2099 15:00:00 PST otherbot: noindex, searchbot: nofollow", "follow"},
+		{"X-Robots-Tag", "foo bar noindex", "index"},
+		{"X-Robots-Tag", ": = noindex", "index"},
+		{"X-Robots-Tag", "", ""},
+		{"Robots-Tag", "*; noindex", "index"},
+		{"Robots-Tag", "*;NoIndex", "index"},
+		{"Robots-Tag", "*;noindex=?0", ""},
+		{"Robots-Tag", "*;noindex=?0;nofollow", "follow"},
+		{"Robots-Tag", "*; nosnippet, SearchBot; noindex, OtherBot; nofollow", "index snippet"},
+		{"Robots-Tag", "\"searchbot\"; noindex", "index"},
+		{"Robots-Tag", "otherbot; noindex", ""},
+		{"Robots-Tag", "noindex, nofollow", "index follow"},
+		{"Robots-Tag", "noindex;nofollow", "index follow"},
+		{"Robots-Tag", "searchbot:noindex", "index"},
+		{"Robots-Tag", "otherbot:noindex", ""},
+		{"Robots-Tag", "*:noindex", "index"},
+		{"Robots-Tag", "max-snippet:0", "snippet"},
+		{"Robots-Tag", "searchbot: noindex, nofollow", "index follow"},
+		{"Robots-Tag", "*; noindex; , otherbot; nofollow", "index"},
+		{"Robots-Tag", "* ; noindex nosnippet, otherbot; nofollow;", "index snippet"},
+		{"Robots-Tag", "searchbot noindex; nosnippet, otherbot nofollow; noarchive;", "index snippet"},
+		{"Robots-Tag", "otherbot;noindex;, *;nofollow", "follow"},
+		{"Robots-Tag", "otherbot;max-snippet=,*;noindex", "index"},
+		{"Robots-Tag", "(searchbot otherbot);noindex", "index"},
+		{"Robots-Tag", "9bot;nofollow, searchbot;noindex", "index"},
+		{"Robots-Tag", "*;max-snippet=0", "snippet"},
+		{"Robots-Tag", "*;max-snippet=20", ""},
+		{"Robots-Tag", "*;max-snippet=\"0\"", "snippet"},
+		{"Robots-Tag", "*;max-snippet", "snippet"},
+		{"Robots-Tag", "*;max-snippet=1.5", "snippet"},
+		{"Robots-Tag", "*;max-snippet=-1", ""},
+		{"Robots-Tag", "*;foo=\"a;b, noindex\"", ""},
+	} {
+		if got := refused(t, page(tag(c.name, c.value))); got != c.want {
+			t.Errorf("%s: %s: refuses %q, want %q", c.name, c.value, got, c.want)
+		}
+	}
+}
+
+func TestMetaRules(t *testing.T) { // N12, N13, X20
+	for _, c := range []struct{ name, content, want string }{
+		{"robots", "index nofollow", "follow"},
+		{"ROBOTS", "NOINDEX", "index"},
+		{"searchbot", "noindex", "index"},
+		{"otherbot", "noindex", ""},
+		{"otherbot, searchbot", "noindex", "index"},
+		{"\u201drobots\u201d", "\u201cnoindex\u201d", "index"},
+		{"robots", "otherbot: noindex", "index"},
+		{"robots", "max-snippet=0", "snippet"},
+		{"robots", "max-snippet: 20 noindex", "index"},
+		{"robots", "max-snippet:99999999999999999999", ""},
+		{"robots", "unavailable_after 25-Aug-2007 15:00:00 EST", "index snippet copy"},
+		{"robots", "unavailable_after: 25-Aug-2099 15:00:00 EST, noarchive", "copy"},
+		{"robots", "unavailable_after: soon", "index snippet copy"},
+	} {
+		p := policyOf(searchbot, "").Narrow(page(tag(c.name, c.content)))
+		var out []string
+		for _, u := range tagged {
+			if !p.Decide(u.u, resource(t, "/a.html")).At(Facts{Now: noon}).Allowed {
+				out = append(out, u.name)
+			}
+		}
+		if got := strings.Join(out, " "); got != c.want {
+			t.Errorf("%s: %s: refuses %q, want %q", c.name, c.content, got, c.want)
+		}
+	}
+}
+
+func TestDates(t *testing.T) { // X24
+	want := time.Date(2027, 1, 31, 15, 0, 0, 0, time.UTC)
+	for _, in := range []string{"2027-01-31T15:00:00Z", "2027-01-31t15:00:00z", "2027-01-31T16:00:00+01:00", "Sun, 31 Jan 2027 15:00:00 GMT",
+		"sunday, 31-jan-27 15:00:00 utc", "31 Jan 2027 10:00:00 EST", "31  Jan\n2027 07:00:00 PST", "2027-01-31 15:00", "2027-01-31 15:00:00 UTC",
+		"@1801407600", "Sun Jan 31 15:00:00 2027"} {
+		if got, err := readDate(in); err != nil || !got.Equal(want) {
+			t.Errorf("%q: %v %v", in, got, err)
+		}
+	}
+	for _, in := range []string{"", "soon", "31/01/2027", "@", "@99999999999999999999", "@9999999999999999"} {
+		if got, err := readDate(in); err == nil {
+			t.Errorf("%q is read as %v", in, got)
+		}
+	}
+	for _, value := range []string{"*; unavailable_after=@1801407600", "*; unavailable_after=\"2027-01-31T15:00:00Z\"",
+		"*; unavailable_after=\"Sun, 31 Jan 2027 15:00:00 GMT\"", "*; unavailable_after=2027-01-31T15:00:00Z, otherbot; noindex",
+		"*; unavailable_after=Sun, 31 Jan 2027 15:00:00 GMT; max-snippet=7"} {
+		d := policyOf(searchbot, "").Narrow(page(tag("Robots-Tag", value))).Decide(Index, resource(t, "/a.html"))
+		if l := d.Limits(Facts{Now: noon}); !l.Until.Equal(want) {
+			t.Errorf("%s: until %v (%s)", value, l.Until, d.Why())
+		}
+	}
+}
+
+func TestHeaderLimitIsJoined(t *testing.T) { // X25
+	long := strings.Repeat("x, ", maxHeader/3-10)
+	if got := refused(t, page(tag("X-Robots-Tag", long), tag("X-Robots-Tag", "noarchive, "+strings.Repeat("nofollow", 10)), tag("X-Robots-Tag", "noindex"),
+		tag("Robots-Tag", "*;nosnippet"))); got != "snippet copy" {
+		t.Errorf("refuses %q", got)
+	}
+}
+
+func TestCaps(t *testing.T) { // max-snippet of several tags: the least
+	p := policyOf(searchbot, "ACAP-crawler: *\nACAP-allow-present-snippet: / max-length=30-chars").Narrow(
+		page(tag("robots", "max-snippet:50"), tag("X-Robots-Tag", "max-snippet: 20"), tag("Robots-Tag", "*;max-snippet=40")))
+	l := p.Decide(PresentSnippet, resource(t, "/a.html")).Limits(Facts{Now: noon})
+	if l.MaxChars == nil || *l.MaxChars != 20 {
+		t.Errorf("%+v", l)
+	}
+	if l := p.Decide(Index, resource(t, "/a.html")).Limits(Facts{Now: noon}); !l.Empty() {
+		t.Errorf("%+v", l)
+	}
+}
