@@ -217,8 +217,13 @@ func (r *run) lead(ctx context.Context, l *Lease, to string, e End, hops []gate.
 	return r.done(l, e, hops, Receipt{})
 }
 
-// received reports whether the page at address, in normal form, was received in this run.
+// received reports whether the page at address, in normal form, was received in this run. What was handed to the frontier just now
+// is waited for: a redirect is rare, and a page more to fetch costs more.
 func (r *run) received(address string) bool {
+	err := r.frontier.Flush()
+	if err != nil {
+		return false // the visit will meet the error
+	}
 	rec, found, err := r.frontier.Get(address)
 	return err == nil && found && rec.State == Fetched && !rec.When.Before(r.start)
 }
