@@ -77,12 +77,16 @@ func unspaced(r rune) bool {
 	return r >= 0x0E00 && unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// cluster is the length in bytes of the grapheme cluster that begins s. s must not be empty and begin at a boundary.
+// cluster is the length in bytes of the grapheme cluster that begins s; a blank behind a character is never part of it, as it would be
+// behind U+0600. s must not be empty and begin at a boundary.
 func cluster(s string) int {
 	if s[0] < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf) {
 		return 1 // collapsed text holds no CR LF
 	}
 	first, _, _, _ := uniseg.FirstGraphemeClusterInString(s, -1)
+	if i := strings.IndexByte(first, ' '); i > 0 {
+		return i
+	}
 	return len(first)
 }
 

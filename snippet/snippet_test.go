@@ -262,8 +262,11 @@ func FuzzBuild(f *testing.F) {
 		if extract == "" && !strings.Contains(whole, ellipsis) {
 			boundaries := map[int]bool{0: true}
 			for g := uniseg.NewGraphemes(whole); g.Next(); {
-				_, to := g.Positions()
+				from, to := g.Positions()
 				boundaries[to] = true
+				if i := strings.IndexByte(g.Str(), ' '); i > 0 { // a blank is never part of a character
+					boundaries[from+i] = true
+				}
 			}
 			for _, piece := range strings.Split(s.Text, ellipsis) {
 				if piece = strings.TrimSpace(piece); !standsWhole(whole, piece, boundaries) {
