@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -69,12 +70,19 @@ func judge(l *Lease, hops []gate.Hop, err error, now time.Time, backoff time.Dur
 	return e
 }
 
-// trouble reports whether an error is of the network, which may be better another time.
+// trouble reports whether an error is of the network, which may be better another time. A name that does not exist will not.
 func trouble(err error) bool {
+	var name *net.DNSError
+	if errors.As(err, &name) && name.IsNotFound {
+		return false
+	}
 	var network net.Error
 	var system syscall.Errno
-	return errors.As(err, &network) || errors.As(err, &system) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, context.DeadlineExceeded)
+	var plaintext tls.RecordHeaderError
+	var alert tls.AlertError
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &network) || errors.As(err, &system) || errors.As(err, &plaintext) || errors.As(err, &alert) ||
+		errors.As(err, &certificate) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // plain takes off what http.Client puts around an error, which says the address once more.

@@ -103,8 +103,8 @@ func (r *Record) encode() ([]byte, error) {
 	b = binary.BigEndian.AppendUint16(b, uint16(r.Status))
 	b = binary.BigEndian.AppendUint64(b, uint64(nanos(r.When)))
 	b = r.place.append(b)
-	b = append(b, r.Why...)
-	if r.Led != "" { // neither holds NUL
+	b = append(b, strings.ReplaceAll(r.Why, "\x00", "\ufffd")...) // it quotes what others wrote
+	if r.Led != "" {                                              // a URL in normal form holds no NUL
 		b = append(append(b, 0), r.Led...)
 	}
 	return b, nil

@@ -180,7 +180,7 @@ func (g *Gate) send(req *http.Request, u *url.URL, key string, kind Kind) (_ Hop
 	}
 	defer v.leave()
 
-	ctx, cancel := context.WithTimeoutCause(parent, g.o.Timeout, fmt.Errorf("no full answer within %s", g.o.Timeout))
+	ctx, cancel := context.WithTimeoutCause(parent, g.o.Timeout, tooSlow(g.o.Timeout))
 	defer cancel()
 	reused := false
 	out := g.outgoing(req, u, httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -219,6 +219,15 @@ func (g *Gate) send(req *http.Request, u *url.URL, key string, kind Kind) (_ Hop
 		Wire: c.wire, Body: c.body, Truncated: c.truncated, Start: start, Took: time.Since(start)}
 	return hop, decoded(resp, req, c.body), false, nil
 }
+
+// tooSlow is the net.Error of an exchange that took longer than it may.
+type tooSlow time.Duration
+
+func (d tooSlow) Error() string { return fmt.Sprintf("no full answer within %s", time.Duration(d)) }
+func (d tooSlow) Timeout() bool { return true }
+
+// Temporary is what net.Error still asks for.
+func (d tooSlow) Temporary() bool { return true }
 
 // outgoing is the request as it is sent: to the host of the URL that was judged, under our name, and without a body.
 func (g *Gate) outgoing(req *http.Request, u *url.URL, ctx context.Context) *http.Request {

@@ -1,0 +1,69 @@
+package crawler
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/gate"
+)
+
+// TestTrouble: what the network does may be better another time, what the address is will not.
+func TestTrouble(t *testing.T) {
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer slow.Close()
+	tlsFault := func(address string) error {
+		g := gate.New(gate.Options{AllowPrivate: true, Timeout: 200 * time.Millisecond})
+		defer g.Close()
+		_, err := g.Fetch(t.Context(), address)
+		if err == nil {
+			t.Fatalf("%s answered", address)
+		}
+		return err
+	}
+	own := httptest.NewTLSServer(nil)
+	own.Config.ErrorLog = log.New(io.Discard, "", 0) // it would tell of the refused handshake
+	defer own.Close()
+	closed := httptest.NewServer(nil)
+	closed.Close()
+	for _, c := range []struct {
+		name string
+		err  error
+		want bool
+	}{
+		{"an exchange that takes too long", tlsFault(slow.URL), true},
+		{"a server that speaks no TLS", tlsFault(strings.Replace(slow.URL, "http:", "https:", 1)), true},
+		{"a certificate that nobody vouches for", tlsFault(own.URL), true},
+		{"a TLS alert", fmt.Errorf("reading: %w", tls.AlertError(40)), true},
+		{"nobody listens", tlsFault(closed.URL), true},
+		{"the name server is away", &net.DNSError{Err: "server misbehaving", Name: "h.example", IsTemporary: true}, true},
+		{"the name does not exist", &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "h.example", IsNotFound: true}}, false},
+		{"an answer that cannot be read", errors.New("malformed HTTP response"), false},
+	} {
+		if got := trouble(plain(&url.Error{Op: "Get", URL: "http://h.example/", Err: c.err})); got != c.want {
+			t.Errorf("%s (%v): trouble is %v", c.name, c.err, got)
+		}
+	}
+}
+
+// TestWhyCannotForgeLed: a refusal quotes a line of robots.txt, whatever stands in it.
+func TestWhyCannotForgeLed(t *testing.T) {
+	r := Record{URL: "http://h.example/", State: Refused, Why: "prohibited by Disallow: /\x00http://other.example/"}
+	b, err := r.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := decodeRecord(r.URL, b)
+	if err != nil || got.Led != "" || !strings.HasSuffix(got.Why, "http://other.example/") {
+		t.Errorf("read back as %+v, %v", got, err)
+	}
+}
