@@ -44,7 +44,7 @@ var owners = map[string][]string{
 	"github.com/gocolly/colly/":        {"crawler", "bench"},
 	"github.com/PuerkitoBio/goquery":   {"page"},
 	"github.com/blevesearch/":          {"index"},
-	"github.com/temoto/robotstxt":      {"check"},
+	"github.com/temoto/robotstxt":      {"check", "bench"},
 	"go.etcd.io/bbolt":                 {"archive", "policy", "crawler", "actions"},
 	"github.com/spf13/viper":           {"config"},
 	"github.com/spf13/cobra":           {"cmd/acapcrawl"},

@@ -22,6 +22,7 @@ type Case struct {
 	Purposes *[]string           `json:"purposes"` // nil: undeclared
 	Cannot   []string            `json:"cannot"`
 	Strict   bool                `json:"strict"`
+	Dialect  string              `json:"dialect"` // 1.1, or pilot; nothing is 1.1
 	Web      map[string]Response `json:"web"`
 	URL      string              `json:"url"`
 	Usages   []acap.Usage        `json:"usages"`
@@ -181,6 +182,9 @@ func (c *Case) check() error {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return fmt.Errorf("the case is malformed: url %q is not an absolute http or https URL", c.URL)
 	}
+	if !dialects[c.Dialect] {
+		return fmt.Errorf("the case is malformed: there is no dialect %q; write 1.1 or pilot", c.Dialect)
+	}
 	for _, usage := range c.Usages {
 		if !usage.Standard() {
 			return fmt.Errorf("the case is malformed: %q is not a standard usage type", usage)
@@ -213,6 +217,7 @@ func (c *Case) check() error {
 
 var (
 	wanted     = map[string]bool{"decision": true, "text": true, "snippet": true, "links": true, "policy": true, "actions": true, "copy": true, "by_purpose": true}
+	dialects   = map[string]bool{"": true, "1.1": true, "pilot": true}
 	wireErrors = map[string]bool{"timeout": true, "refused": true, "dns": true}
 )
 
@@ -230,7 +235,7 @@ func (c *Case) Wants(part string) bool {
 }
 
 func (c *Case) crawler() acap.Crawler {
-	who := acap.Crawler{Names: c.Crawler, Cannot: c.Cannot, Strict: c.Strict}
+	who := acap.Crawler{Names: c.Crawler, Cannot: c.Cannot, Strict: c.Strict, Pilot: c.Dialect == "pilot"}
 	if c.Crawler == nil {
 		who.Names = []string{"acapcrawl"}
 	}

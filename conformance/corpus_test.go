@@ -1,142 +1,101 @@
 package conformance
 
 import (
-	"context"
-	"encoding/json"
-	"fmt"
 	"os"
-	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/rogpeppe/go-internal/txtar"
+	"testing/fstest"
 )
 
-// TestCorpus asks every case of corpus/ and compares the answer with what is wanted. A file is named by the paragraph or reading
-// it shows; a case NAME is made of NAME/case.json, files under NAME/web/, NAME/web.json, and NAME/want.json with its reason.
+func corpus(t *testing.T) []Sample {
+	t.Helper()
+	samples, err := ReadCorpus(os.DirFS("corpus"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return samples
+}
+
+// TestCorpus asks every case of corpus/ and compares the answer with what is wanted.
 func TestCorpus(t *testing.T) {
-	files, err := filepath.Glob("corpus/*.txtar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cases := 0
-	for _, file := range files {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		names, byName := splitCases(txtar.Parse(src))
-		for _, name := range names {
-			cases++
-			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+name, func(t *testing.T) { runCase(t, byName[name]) })
-		}
-	}
-	if cases < 150 {
-		t.Errorf("the corpus has %d cases, at least 150 are required", cases)
-	}
-}
-
-func splitCases(a *txtar.Archive) (names []string, byName map[string]map[string][]byte) {
-	byName = map[string]map[string][]byte{}
-	for _, f := range a.Files {
-		name, rest, _ := strings.Cut(f.Name, "/")
-		if byName[name] == nil {
-			byName[name] = map[string][]byte{}
-			names = append(names, name)
-		}
-		byName[name][rest] = f.Data
-	}
-	return names, byName
-}
-
-func runCase(t *testing.T, files map[string][]byte) {
-	var raw, want map[string]any
-	if err := json.Unmarshal(files["case.json"], &raw); err != nil {
-		t.Fatalf("case.json: %v", err)
-	}
-	if err := json.Unmarshal(files["want.json"], &want); err != nil {
-		t.Fatalf("want.json: %v", err)
-	}
-	reason, _ := want["#reason"].(string)
-	if reason == "" {
-		t.Error("the case gives no reason")
-	}
-	delete(want, "#reason")
-	web := map[string]any{}
-	for name, data := range files {
-		if path, ok := strings.CutPrefix(name, "web/"); ok {
-			scheme, rest, _ := strings.Cut(path, "/")
-			web[scheme+"://"+rest] = map[string]any{"body": string(data)}
-		}
-	}
-	if extra, ok := files["web.json"]; ok {
-		var more map[string]map[string]any
-		if err := json.Unmarshal(extra, &more); err != nil {
-			t.Fatalf("web.json: %v", err)
-		}
-		for u, r := range more {
-			have, _ := web[u].(map[string]any)
-			if have == nil {
-				have = map[string]any{}
-				web[u] = have
+	samples := corpus(t)
+	for _, s := range samples {
+		t.Run(s.File+"/"+s.Name, func(t *testing.T) {
+			differences, answer, err := s.Check(t.Context())
+			if err != nil {
+				t.Fatal(err)
 			}
-			for k, v := range r {
-				have[k] = v
+			for _, d := range differences {
+				t.Errorf("%s\n\treason: %s", d, s.Reason)
 			}
-		}
+			if t.Failed() {
+				t.Logf("answer: %s", answer)
+			}
+		})
 	}
-	raw["web"] = web
-	line, err := json.Marshal(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := ParseCase(line)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := Decide(context.Background(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := json.Marshal(answer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got any
-	if err := json.Unmarshal(out, &got); err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range compare("", want, got) {
-		t.Errorf("%s\n\treason: %s", d, reason)
-	}
-	if t.Failed() {
-		t.Logf("answer: %s", out)
+	if len(samples) < 1200 {
+		t.Errorf("the corpus has %d cases, there were 1200", len(samples))
 	}
 }
 
-// compare gives the differences between a partial expectation and an answer.
-func compare(at string, want, got any) []string {
-	if want == "<absent>" {
-		if got != nil {
-			return []string{fmt.Sprintf("%s is %v, wanted absent", at, got)}
+// A name alone says which case is meant.
+func TestCorpusNames(t *testing.T) {
+	files := map[string]string{}
+	for _, s := range corpus(t) {
+		if other, twice := files[s.Name]; twice {
+			t.Errorf("%s stands in %s and in %s", s.Name, other, s.File)
 		}
-		return nil
-	}
-	w, ok := want.(map[string]any)
-	if !ok {
-		if !reflect.DeepEqual(want, got) {
-			return []string{fmt.Sprintf("%s is %v, wanted %v", at, got, want)}
+		if s.Case.ID != s.Name {
+			t.Errorf("%s/%s has the id %q", s.File, s.Name, s.Case.ID)
 		}
-		return nil
+		if s.Case.Facts.Now == nil {
+			t.Errorf("%s/%s does not give the time", s.File, s.Name)
+		}
+		files[s.Name] = s.File
 	}
-	g, _ := got.(map[string]any)
-	if g == nil {
-		return []string{fmt.Sprintf("%s is %v, wanted an object", at, got)}
+}
+
+func TestReadCorpus(t *testing.T) {
+	const (
+		kase = "-- a/case.json --\n{\"id\": \"a\", \"url\": \"http://example.com/x?q\", \"usages\": [\"index\"], \"facts\": {\"now\": \"2026-01-05T12:00:00Z\"}}\n"
+		web  = "-- a/web/http/example.com/robots.txt --\nACAP-crawler: *\nACAP-disallow-index: /x\n"
+		more = "-- a/web.json --\n{\"http://example.com/robots.txt\": {\"status\": 404}}\n"
+		want = "-- a/want.json --\n{\"#reason\": \"it is prohibited\", \"decisions\": {\"index\": {\"allowed\": false, \"limits\": \"<absent>\"}}}\n"
+	)
+	read := func(src string) ([]Sample, error) {
+		return ReadCorpus(fstest.MapFS{"deep/er/A01.txtar": {Data: []byte(src)}, "deep/README.md": {Data: []byte("not a case")}})
 	}
-	var out []string
-	for k, v := range w {
-		out = append(out, compare(at+"."+k, v, g[k])...)
+	samples, err := read("a comment\n" + kase + web + want)
+	if err != nil || len(samples) != 1 {
+		t.Fatalf("%d cases, %v", len(samples), err)
 	}
-	return out
+	s := samples[0]
+	if s.File != "deep/er/A01" || s.Name != "a" || s.Reason != "it is prohibited" || s.Want["#reason"] != nil {
+		t.Errorf("the case is %+v", s)
+	}
+	if d, answer, err := s.Check(t.Context()); len(d) != 0 || err != nil || !strings.Contains(string(answer), `"prohibition"`) {
+		t.Errorf("differences %v, answer %s, %v", d, answer, err)
+	}
+
+	samples, err = read(kase + web + more + want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, _, err := samples[0].Check(t.Context()); len(d) != 2 || !strings.HasPrefix(d[0], ".decisions.index.allowed is true") || err != nil {
+		t.Errorf("with status 404 the differences are %q, %v", d, err)
+	}
+
+	for name, src := range map[string]string{
+		"no case":        web + want,
+		"no expectation": kase + web,
+		"no reason":      kase + web + "-- a/want.json --\n{\"decisions\": {}}\n",
+		"nothing wanted": kase + web + "-- a/want.json --\n{\"#reason\": \"because\"}\n",
+		"twice":          kase + web + web + want,
+		"a bad web":      kase + web + want + "-- a/web.json --\n[]\n",
+		"an unknown key": strings.Replace(kase, "\"url\"", "\"uri\"", 1) + web + want,
+	} {
+		if _, err := read(src); err == nil || !strings.Contains(err.Error(), "A01") {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
 }

@@ -8,5 +8,7 @@
 //	web.go     the case's web as a fetcher
 //	engine.go  Engine: from case to answer
 //	corpus.go  the corpus: cases as files named by paragraph or reading, each with its reason
+//	requirements.go, coverage.go
+//	           what the documents demand, by which cases it is shown, and the page that says so
 //	site.go    the reference publisher site that demo crawls
 package conformance

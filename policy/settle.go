@@ -201,7 +201,7 @@ func (a *Authority) build(key string, file *acap.File, v *Version) *Origin {
 		if known && d.Expires.Before(o.Expires) {
 			o.Expires = d.Expires
 		}
-		r.File = files[r.URL]
+		r.File, r.Final = files[r.URL], d.Final
 		o.References = append(o.References, r)
 	}
 	o.Policy = file.Policy(a.crawler, o.References...)

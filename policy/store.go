@@ -44,7 +44,7 @@ func (d Document) Status() Status {
 
 // same reports whether two documents say the same, whenever they were read.
 func (d Document) same(e Document) bool {
-	return d.URL == e.URL && d.Err == e.Err && d.Digest == e.Digest && d.Status() == e.Status()
+	return d.URL == e.URL && d.Final == e.Final && d.Err == e.Err && d.Digest == e.Digest && d.Status() == e.Status()
 }
 
 func digest(text []byte) string {
