@@ -10,13 +10,16 @@ type statement struct {
 	fell      bool     // it replaces a field that cannot be interpreted (P1 2.4.3, F24)
 	beyond    bool     // a replaced allow-other: reaches no listed usage (L05, X70)
 	page      bool     // speaks about one resource from within it
+	pilot     bool     // about a fragment, in a form of the pilot
 	all       bool     // a prohibition that covers everything: no permission beats it by scope (X35)
 	named     bool     // addressed to us by name
 	purpose   bool     // from a sub-record that reaches us
 	elsewhere bool     // a permission whose location is not where the page is (M03)
+	counts    bool     // the permissions in embedded would count, were they to take its place
 	seq       int      // its place in the order of appearance, the same for every purpose
 	pattern   *pattern // nil for all and page
 	limits    *restrictions
+	embedded  []*statement // the permissions that it stands in for until an image at hand tells their limits (X32)
 }
 
 // rank is the place of a statement among addressees and purposes: bit 1 named, bit 0 purpose (C02-C04).
@@ -42,6 +45,8 @@ type flat struct {
 	fell   bool
 	beyond bool
 	limits *restrictions
+
+	embedded *restrictions // of the permission that it stands in for, where they wait for plus-terms (X32)
 }
 
 // expander turns fields into statements for one crawler: gating (B), fallback (G), local usages and resource sets (E).
@@ -81,20 +86,31 @@ func (x *expander) expand(e *entry) []*statement {
 	n := 0
 	for _, fl := range flats {
 		n += len(spec.patterns(fl.allow))
+		if fl.embedded != nil {
+			n += len(spec.permit)
+		}
 	}
 	if !x.page && x.seq+n > maxStatements { // a page is bounded by maxOwn
 		x.full = true
 		return nil
 	}
 	statements, out := make([]statement, 0, n), make([]*statement, 0, n)
-	for _, fl := range flats {
+	state := func(fl flat, embedded, out []*statement) []*statement {
 		limits, elsewhere := x.settle(e.field, fl.limits)
 		for _, p := range spec.patterns(fl.allow) {
 			x.seq++
 			statements = append(statements, statement{field: e.field, kind: fl.usage, allow: fl.allow, fell: fl.fell, beyond: fl.beyond, seq: x.seq,
-				pattern: p, limits: limits, elsewhere: elsewhere, page: x.page, all: !x.page && p == nil})
+				pattern: p, limits: limits, elsewhere: elsewhere, page: x.page, all: !x.page && p == nil, embedded: embedded})
 			out = append(out, &statements[len(statements)-1])
 		}
+		return out
+	}
+	for _, fl := range flats {
+		var embedded []*statement
+		if fl.embedded != nil {
+			embedded = state(flat{usage: fl.usage, allow: true, limits: fl.embedded}, nil, nil)
+		}
+		out = state(fl, embedded, out)
 	}
 	return out
 }

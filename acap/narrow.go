@@ -27,7 +27,8 @@ type bar struct {
 // Narrow lets a page's own statements meet the policy of its origin. Without any, p itself is returned. Reading them is pointless
 // where the origin prohibits crawl: such a page was not lawfully fetched (X02).
 func (p *Policy) Narrow(page Own) *Policy {
-	if p == nil || p.refusal != nil || len(page.Tags) == 0 && len(page.Marks) == 0 {
+	silent := len(page.Tags) == 0 && len(page.Marks) == 0
+	if p == nil || p.refusal != nil || silent && page.Plus == nil {
 		return p
 	}
 	if p.byPurpose != nil {
@@ -39,6 +40,10 @@ func (p *Policy) Narrow(page Own) *Policy {
 		q.findings = q.byPurpose[0].findings
 		return &q
 	}
+	p = p.licensed(page.Plus)
+	if silent {
+		return p
+	}
 	q := *p
 	n := &narrowing{own: &own{marks: map[string][]*statement{}}, url: page.URL}
 	n.expander = expander{crawler: &q.crawler, file: p.file, page: true, seq: pageSeq}
@@ -49,7 +54,9 @@ func (p *Policy) Narrow(page Own) *Policy {
 	n.read(page)
 	q.own = n.own
 	q.findings = append(slices.Clone(p.findings), n.findings...)
-	if d := q.settle(kCrawl, NewResource(u)); n.own.discard == nil && !d.Allowed && d.Because != nil && d.Because.Source == Meta { // M06, N26, X01
+	r, d := NewResource(u), Decision{}
+	q.settle(kCrawl, &r, &d)
+	if n.own.discard == nil && !d.Allowed && d.Because != nil && d.Because.Source == Meta { // M06, N26, X01
 		n.own.discard = &d
 	}
 	if b := n.own.bars[kCrawl]; b != nil && n.own.discard == nil {
@@ -71,6 +78,7 @@ type narrowing struct {
 	url string
 	// what of the parsing limit of each robots header has been used (X25)
 	spent map[string]int
+	said  map[string][]*statement // of the fragment with an id (PILOT 1.3.1)
 }
 
 func (n *narrowing) read(page Own) {
@@ -86,6 +94,7 @@ func (n *narrowing) read(page Own) {
 			n.version = n.version.read(&n.reporter, n.field(t), value)
 		}
 	}
+	n.define(page.Tags)
 	for i := range page.Tags {
 		t := &page.Tags[i]
 		if t.Source == Header {
@@ -94,6 +103,7 @@ func (n *narrowing) read(page Own) {
 			n.meta(t)
 		}
 	}
+	n.mend(page.Marks)
 	for i := range page.Marks {
 		n.mark(&page.Marks[i])
 	}
@@ -206,6 +216,7 @@ func acapWord(s string) int {
 // statement reads the tokens behind "ACAP" (P2 3). Every allow- or disallow- token is a statement of its own where it
 // prohibits; a permission followed by anything but qualifiers is not understood (N15, X17).
 func (n *narrowing) statement(field *Field, tokens []string, named, prohibitionsOnly bool) {
+	tokens, ids, listed := cutFragments(tokens)
 	first := 0
 	for first < len(tokens) && !isStatement(tokens[first]) {
 		first++
@@ -241,6 +252,10 @@ func (n *narrowing) statement(field *Field, tokens []string, named, prohibitions
 			e.usage = strings.TrimPrefix(token, "disallow-")
 		}
 		e.usage, e.local = localName(e.usage)
+		n.local(e)
+		if next := i + 1; !e.allow && next < len(tokens) && strings.Contains(tokens[next], "=") {
+			n.report(field, "qualified-prohibition", Error, "", "a prohibition takes no qualifiers: %q", tokens[next])
+		}
 		if e.allow {
 			if i > first || prohibitionsOnly { // N15, X20: a further permission is dropped
 				n.report(field, "stray-permission", Error, "write a META tag for each statement", "the permission %q does not count", token)
@@ -254,7 +269,11 @@ func (n *narrowing) statement(field *Field, tokens []string, named, prohibitions
 				e.tokens = nil
 			}
 		}
-		n.take(e, named, &to)
+		var of []string
+		if listed {
+			of = n.fragments(e, ids)
+		}
+		n.take(e, named, &to, of)
 	}
 	n.strayRules(field, tokens[first+1:])
 }
@@ -279,24 +298,40 @@ func (n *narrowing) strayRules(field *Field, tokens []string) {
 	n.rules(field, strings.Join(stray, " "), false)
 }
 
-// take adds a page statement that reaches the crawler and its purposes.
-func (n *narrowing) take(e *entry, named bool, to *audience) {
+// take adds a statement that reaches the crawler and its purposes: about the page, or about the elements with the ids of.
+func (n *narrowing) take(e *entry, named bool, to *audience, of []string) {
 	for _, s := range n.expand(e) {
 		if !to.serves(s.allow) {
 			continue
 		}
 		s.named, s.purpose = named, e.sub != nil
-		n.add(s)
+		if of == nil {
+			n.add(s)
+		} else {
+			n.say(of, s)
+		}
+	}
+}
+
+// counted counts a statement; it says no beyond maxOwn.
+func (n *narrowing) counted(field *Field) bool {
+	if n.own.statements++; n.own.statements > maxOwn {
+		n.tooComplex(field)
+		return false
+	}
+	return true
+}
+
+func (n *narrowing) tooComplex(field *Field) {
+	if n.own.discard == nil {
+		n.report(field, "too-complex", Error, "make fewer statements", "the page makes too many statements: nothing is permitted")
+		n.own.discard = &Decision{Reason: ByConflict, Because: field, Note: "the page makes too many statements to be judged"}
 	}
 }
 
 // add keeps a statement about the page as a whole.
 func (n *narrowing) add(s *statement) {
-	if n.own.statements++; n.own.statements > maxOwn {
-		if n.own.discard == nil {
-			n.report(s.field, "too-complex", Error, "make fewer statements", "the page makes more than %d statements: nothing is permitted", maxOwn)
-			n.own.discard = &Decision{Reason: ByConflict, Because: s.field, Note: "the page makes too many statements to be judged"}
-		}
+	if !n.counted(s.field) {
 		return
 	}
 	if s.beyond {
@@ -321,21 +356,23 @@ func (o *own) meet(k kind, origin verdict) verdict {
 			out.add(s)
 		}
 	}
-	if out.prohibition() != nil {
-		return out
-	}
+	denied := out.prohibition() != nil
 	var standing verdict // prohibitions of the origin that the page may not lift
 	for i := range origin.n {
 		s := origin.at(i)
 		switch {
 		case !s.all && present[s.rank()] || present.override(s.rank()):
-		case s.allow:
-			out.add(s)
-		default:
+		case !s.allow:
 			standing.add(s)
+		case !denied:
+			out.add(s)
 		}
 	}
-	if standing.n > 0 {
+	switch {
+	case denied: // those of the origin stand beside it: they may be harder to beat (F17)
+		out.merge(&standing)
+		return out
+	case standing.n > 0:
 		return standing
 	}
 	return out

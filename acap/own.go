@@ -1,11 +1,13 @@
 package acap
 
-// Own is what one resource says of itself, as raw text: META tags of the head, robots headers of the response and
-// class tokens on elements (P2 2.2). It is plain data, so that it can be kept with what is held (H11).
+// Own is what one resource says of itself, as raw text: META tags of the head, robots headers of the response, class tokens on
+// elements (P2 2.2), and the licence that an image embeds (P1 2.5.3.1, plus-terms). It is plain data, so that it can be kept with
+// what is held (H11).
 type Own struct {
 	URL   string // where the resource was found, after redirects (M05)
 	Tags  []Tag  `json:",omitempty"`
 	Marks []Mark `json:",omitempty"`
+	Plus  *Plus  `json:",omitempty"` // of an image, nil where it holds no licence terms
 }
 
 // Tag is one META tag of the head (Source Meta), or one line of an X-Robots-Tag or Robots-Tag header (Source Header).
@@ -17,9 +19,9 @@ type Tag struct {
 	Column  int
 }
 
-// Mark is one class token of an element that starts with "the-acap:" or "acap:" (P2 2.2.5).
+// Mark is one class token of an element that starts with "the-acap:" or "acap:" (P2 2.2.5), or its id, where one of Fragments.
 type Mark struct {
-	Token   string
+	Token   string // the class token, or "#" and the id
 	Line    int
 	Column  int
 	Place   Place

@@ -5,13 +5,17 @@ import "strings"
 // mark reads one class token (P2 2.2.5). What it says of elements is kept for Part; what cannot be said of an element alone is
 // said of the page (N28).
 func (n *narrowing) mark(m *Mark) {
+	if strings.HasPrefix(m.Token, idMark) {
+		n.fragment(m)
+		return
+	}
 	x := &n.expander
 	field := &Field{Source: Class, URL: n.url, Line: m.Line, Column: m.Column, Text: m.Token}
 	lower := strings.ToLower(m.Token)
 	rest, ok := strings.CutPrefix(lower, scheme)
-	if !ok { // N10: the pilot's prefix
-		x.report(field, "pilot-form", Warning, "write "+scheme+strings.TrimPrefix(lower, "acap:"), "the prefix acap: is of the pilot and has no effect")
-		return
+	pilot := !ok
+	if pilot {
+		rest = strings.TrimPrefix(lower, pilotPrefix)
 	}
 	if !isStatement(rest) {
 		x.report(field, "unknown-statement", Error, "", "the class token makes no ACAP statement")
@@ -23,6 +27,17 @@ func (n *narrowing) mark(m *Mark) {
 		e.usage = strings.TrimPrefix(rest, "disallow-")
 	}
 	e.usage, e.local = localName(e.usage)
+	switch {
+	case pilot && !x.crawler.Pilot: // N10
+		x.report(field, "pilot-form", Warning, "write "+e.token(scheme), "the prefix acap: is of the pilot and has no effect")
+		return
+	case pilot && x.crawler.unable("element-level"): // PILOT 1.3.3
+		x.report(field, "pilot-form", Notice, "", "this crawler cannot treat elements on their own, and the pilot lets it ignore the token")
+		return
+	}
+	if pilot {
+		n.local(e)
+	}
 	statements := x.expand(e)
 	if len(statements) == 0 && e.allow && x.crawler.unable(e.usage) {
 		return
@@ -36,6 +51,7 @@ func (n *narrowing) mark(m *Mark) {
 		return
 	}
 	for _, s := range statements {
+		s.pilot = pilot
 		n.pageEffect(s, m.Place)
 	}
 	n.own.marks[lower] = append([]*statement(nil), statements...)
@@ -132,14 +148,18 @@ func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 	permission := yes.permission()
 	switch {
 	case permission != nil && d.Allowed:
+		left, changed := d.fields.yield(&yes)
+		d.fields = left
 		d.fields.merge(&yes)
-		if d.Because == nil {
+		if d.Because == nil || changed {
 			d.Reason, d.Because = ByPermission, permission.field
 		}
-		return formed(d, k)
+		d.form(k)
+		return d
 	case permission != nil && p.liftable(k, r, d, &yes):
 		lifted := Decision{Usage: u, Allowed: true, Reason: ByPermission, Because: permission.field, fields: yes}
-		return p.own.restrain(formed(lifted, k), k)
+		lifted.form(k)
+		return p.own.restrain(lifted, k)
 	case permission == nil && other != nil && d.Allowed && d.Reason != ByPermission: // F19 within the element
 		return Decision{Usage: u, Reason: ByOther, Because: other.field}
 	}
@@ -151,12 +171,14 @@ func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 func (o *own) element(k kind, marks []Mark, yes *verdict) (no, other *statement) {
 	var general, specific *statement
 	var limits, exact verdict
+	settled := yes.settled()
 	for i := range marks {
 		if marks[i].Place == OnHead {
 			continue
 		}
 		for _, s := range o.marked(&marks[i]) {
 			switch {
+			case s.pilot && settled.has(s.kind): // PILOT 1.3.3: the outermost wins
 			case s.kind == kOther && !s.allow && !s.beyond && k != kOther:
 				other = s
 			case s.kind == k && !s.allow:
@@ -184,8 +206,8 @@ func (o *own) element(k kind, marks []Mark, yes *verdict) (no, other *statement)
 
 // marked gives the statements of a mark, with its own place.
 func (o *own) marked(m *Mark) []*statement {
-	statements := o.marks[strings.ToLower(m.Token)]
-	if len(statements) == 0 || statements[0].field.Line == m.Line && statements[0].field.Column == m.Column {
+	statements := o.marks[markKey(m.Token)]
+	if len(statements) == 0 || statements[0].field.Source != Class || statements[0].field.Line == m.Line && statements[0].field.Column == m.Column {
 		return statements
 	}
 	field := *statements[0].field
@@ -199,9 +221,9 @@ func (o *own) marked(m *Mark) []*statement {
 	return out
 }
 
-// liftable says whether an element permission, addressed to any crawler, may lift the page's refusal d (N05). It does not where the
-// limits of a permission refuse. What the page permits of present binds its forms beside the element's permissions, and is added to
-// yes (F18).
+// liftable says whether element permissions may lift the page's refusal d (N05). Class tokens address any crawler; what the pilot says
+// of fragments in META may be as specific as what the page says. It does not where the limits of a permission refuse. What the page
+// permits of present binds its forms beside the element's permissions, and is added to yes (F18).
 func (p *Policy) liftable(k kind, r Resource, d Decision, yes *verdict) bool {
 	switch d.Reason {
 	case ByProhibition, ByConflict, ByFallback, ByOther:
@@ -212,15 +234,30 @@ func (p *Policy) liftable(k kind, r Resource, d Decision, yes *verdict) bool {
 		return false
 	}
 	prohibited := d.Reason == ByOther
+	var exact, wide ranks
+	for i := range yes.n {
+		s := yes.at(i)
+		wide[s.rank()] = true
+		if s.kind == k {
+			exact[s.rank()] = true
+		}
+	}
 	for _, want := range [...]kind{k, k.basic()} {
+		reach := wide
+		if want == k {
+			reach = exact
+		}
 		for _, rooted := range [...]bool{false, true} { // F03: either comparison may be what refuses
-			v, _ := p.prevailing(want, r, rooted)
+			var v verdict
+			p.prevailing(want, &r, rooted, &v)
 			for i := range v.n {
 				switch s := v.at(i); {
 				case s.allow && want != k:
 					yes.merge(&verdict{n: 1, few: [4]*statement{s}})
 				case s.allow:
-				case s.rank() != 0 || s.all:
+				case want == k && k.derived() && exact == (ranks{}): // F17: what is said of present does not lift what is said of its form
+					return false
+				case s.all || s.rank() != 0 && !reach.reach(s.rank()):
 					return false
 				default:
 					prohibited = true

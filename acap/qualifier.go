@@ -24,6 +24,8 @@ type restrictions struct {
 	targets     []condition
 	locations   []location
 	usageRefs   []*Required
+	plus        plusTerms // what is left to terms embedded in the resource
+	creditAt    int       // the place of their credit among mustInclude
 	notes       []note
 }
 
@@ -67,7 +69,7 @@ var qualifierTable = []qualifierType{
 const (
 	withinUser     = "within-user-frame"
 	withinOriginal = "within-original-frame"
-	plusTerms      = "plus-terms"
+	plusValue      = "plus-terms"
 )
 
 func qualifierRow(name string) *qualifierType {
@@ -99,6 +101,7 @@ type qualified struct {
 	hint         string
 	token        string // the one that cannot be
 	unknown      string // its name, where that is not known
+	embedded     string // the last one that leaves its value to embedded terms
 	notes        []note
 }
 
@@ -174,8 +177,12 @@ func readQualifiers(tokens []string, k kind, src Source, c *Crawler) qualified {
 		if len(vs) < len(all) { // H07, H08, H12, J08, K01 and the like
 			out.notes = append(out.notes, note{"ignored-qualifier", Notice, t, "of several " + row.name + " only those count that the rules for repeating it leave"})
 		}
+		before := out.restrictions.plus
 		if why := row.read(out.restrictions, vs, c.Strict); why != "" {
 			fail(t, "malformed-value", "", "%s: %s", row.name, why)
+		}
+		if out.restrictions.plus != before {
+			out.embedded = t
 		}
 	}
 	out.notes = append(out.notes, out.restrictions.notes...)
@@ -212,7 +219,7 @@ func isNewer(row *qualifierType, all, counted []string) bool {
 	return false
 }
 
-func isPlus(v string) bool { return strings.EqualFold(v, plusTerms) }
+func isPlus(v string) bool { return strings.EqualFold(v, plusValue) }
 
 // countedTimeLimits removes plus-terms beside other limits (H08) and then all but the first two (H12).
 func countedTimeLimits(values []string) []string {
@@ -235,8 +242,8 @@ func readTimeLimit(r *restrictions, values []string, _ bool) string {
 	for i, v := range values {
 		v = strings.ToLower(v)
 		switch {
-		case v == plusTerms:
-			return "terms embedded in the resource (plus-terms) cannot be read" // X32
+		case v == plusValue: // X32
+			r.plus |= plusEnd
 		case v == "until-recrawled" || v == "until-recrawl": // H01
 			r.recrawled = true // a repetition says nothing new
 		case strings.HasPrefix(v, "until-"):
@@ -300,7 +307,7 @@ func readMaxLength(r *restrictions, values []string, _ bool) string {
 
 // modifications are the values of prohibited-modification; true marks those new in 1.1 (P1 2.5.5.5).
 var modifications = map[string]bool{"any": false, "format": false, "style": false, "translation": false, "annotation": false,
-	"appearance": true, "content": true, "metadata": true, "structure": true, plusTerms: true}
+	"appearance": true, "content": true, "metadata": true, "structure": true, plusValue: true}
 
 func newModification(v string) bool { return modifications[strings.ToLower(v)] }
 
@@ -321,8 +328,9 @@ func countedModifications(values []string) []string {
 func readModification(r *restrictions, values []string, _ bool) string {
 	for _, v := range values {
 		v = strings.ToLower(v)
-		if v == plusTerms {
-			return "terms embedded in the resource (plus-terms) cannot be read" // X32, K01
+		if v == plusValue { // X32, K01
+			r.plus |= plusAlterations
+			continue
 		}
 		if _, ok := modifications[v]; !ok {
 			return fmt.Sprintf("%q is not a kind of modification", v)

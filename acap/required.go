@@ -134,14 +134,16 @@ func newMustInclude(v string) bool {
 	rest, ours := cutScheme(v)
 	role, locator, _ := strings.Cut(rest, ":")
 	_, text := cutFold(locator, "text:")
-	// plus-terms is a feature of 1.1 too, but falls back to prohibition under every version (B02): it is not gated.
+	// plus-terms is a feature of 1.1 too, but where that is not declared it is a prohibition, not ignored (B02): it is not gated.
 	return ours && (includeRoles[strings.ToLower(role)] || text)
 }
 
 func readMustInclude(r *restrictions, values []string, _ bool) string {
 	for _, v := range values {
-		if isPlus(v) {
-			return "terms embedded in the resource (plus-terms) cannot be read" // B02, X32
+		if isPlus(v) { // X32
+			r.plus |= plusCredit
+			r.creditAt = len(r.mustInclude)
+			continue
 		}
 		rest, ours := cutScheme(v)
 		if !ours { // J11

@@ -66,6 +66,12 @@ func (x *expander) permit(e *entry, usage string, q qualified, v version) []flat
 		return fall()
 	case x.crawler.unable(usage):
 		return nil
+	case q.embedded != "":
+		x.report(e.field.at(q.embedded), "cannot-interpret", Notice, "", "plus-terms is read in images alone: for all else the permission counts as a prohibition")
+		if !v.newer() { // B02
+			return fall()
+		}
+		return []flat{{usage: k, fell: true, embedded: q.restrictions}} // X32
 	}
 	return []flat{{usage: k, allow: true, limits: q.restrictions}}
 }
@@ -139,11 +145,18 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 		return x.prohibitLocal(e, e.usage, true)
 	case d.composite && len(d.tokens) == 0: // as E01: a usage of no parts is not defined
 		return undefinedUsage()
+	case !d.composite && d.base != "" && d.base[0] == '(': // P1 2.7.1, X48
+		x.report(d.field, "nested-composite", Error, "name the standard usage type", "the qualified usage (%s) qualifies another local usage and counts as a prohibition", e.usage)
+		return x.prohibitLocal(e, e.usage, true)
 	case !d.composite:
 		return x.permitQualified(e, d)
 	case len(d.tokens) > maxParts:
 		x.report(d.field, "too-many-parts", Error, "define several usages", "the composite usage (%s) has more than %d parts and counts as a prohibition", e.usage, maxParts)
 		return undefinedUsage()
+	case d.qualifier() != nil: // as E05: a limit was meant
+		part := d.qualifier()
+		x.report(x.place(d, part), "qualified-local-usage", Error, "define a qualified usage and name it here", "a composite usage takes no qualifiers: (%s) counts as a prohibition", e.usage)
+		return x.prohibitLocal(e, e.usage, true)
 	case nested(d): // E07
 		x.report(e.field, "nested-composite", Error, "name the parts of the inner usage", "the composite usage (%s) names another composite usage and counts as a prohibition", e.usage)
 		return x.prohibitLocal(e, e.usage, true)
@@ -188,13 +201,23 @@ func (x *expander) permitQualified(e *entry, d *definition) []flat {
 	}
 	q, ok := x.read[d]
 	if !ok {
-		q = readQualifiers(d.tokens, Usage(d.base).kind(), Robots, x.crawler)
+		q = readQualifiers(d.tokens, Usage(d.base).kind(), d.field.Source, x.crawler)
 		if x.read == nil {
 			x.read = map[*definition]qualified{}
 		}
 		x.read[d] = q
 	}
 	return x.permit(e, d.base, q, d.file.gating(x.crawler))
+}
+
+// qualifier gives the first part of a composite that is a qualifier, nil if there is none.
+func (d *definition) qualifier() *part {
+	for i := range d.parts {
+		if strings.Contains(d.parts[i].token, "=") {
+			return &d.parts[i]
+		}
+	}
+	return nil
 }
 
 func nested(d *definition) bool {
@@ -269,6 +292,15 @@ func (x *expander) involved(e *entry, at reached) (b usagesBehind) {
 		b.named, b.fell = b.named|inner.named, b.fell|inner.fell
 	}
 	switch {
+	case !d.composite && d.base != "" && d.base[0] == '(' && at.depth <= 2:
+		name, _ := localName(d.base)
+		inner := d.file.usages[name]
+		if inner == nil || inner == d {
+			b.add(undefinedUsage())
+			break
+		}
+		in := x.involved(e, reached{inner, at.depth + 1, at.fell})
+		b.named, b.fell = b.named|in.named, b.fell|in.fell
 	case !d.composite && (d.base == "" || d.base[0] == '('), d.composite && (len(d.tokens) == 0 || len(d.tokens) > maxParts || at.depth > 2):
 		b.add(undefinedUsage())
 	case !d.composite:
@@ -276,6 +308,7 @@ func (x *expander) involved(e *entry, at reached) (b usagesBehind) {
 	default:
 		for i := range d.parts {
 			switch p := &d.parts[i]; {
+			case strings.Contains(p.token, "="): // no usage stands behind it
 			case (p.local || Usage(p.name).kind() == noKind) && p.inner != nil && p.inner != d:
 				in := x.involved(e, reached{p.inner, at.depth + 1, at.fell})
 				b.named, b.fell = b.named|in.named, b.fell|in.fell

@@ -45,8 +45,9 @@ type Config struct {
 
 // Policy holds the choices that the readings leave to the operator.
 type Policy struct {
-	Strict            bool // the strict variants of the readings
-	NoarchivePreserve bool // noarchive and nocache prohibit preserve as well (N24)
+	Strict            bool   // the strict variants of the readings
+	Dialect           string // Dialect11 or DialectPilot
+	NoarchivePreserve bool   // noarchive and nocache prohibit preserve as well (N24)
 }
 
 // Unlimited is the value of Depth and MaxPages that sets no limit.

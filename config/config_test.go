@@ -104,6 +104,7 @@ func TestEveryKeyEverywhere(t *testing.T) {
 		"cannot":                    {"[max-length]", "max-length", "[max-length]"},
 		"contact":                   {"'https://example.com/bot'", "https://example.com/bot", "https://example.com/bot"},
 		"policy.strict":             {"true", "true", "true"},
+		"policy.dialect":            {"pilot", "pilot", "pilot"},
 		"policy.noarchive_preserve": {"true", "1", "true"},
 		"scope":                     {"prefix", "prefix", "prefix"},
 		"depth":                     {"0", "0", "0"},

@@ -58,6 +58,9 @@ A page or mailto: address about this crawler, sent along in the User-Agent, so t
 	setting("policy.strict", false, "write true or false", func(c *Config) *bool { return &c.Policy.Strict }, boolean, plain, `
 Where a document leaves a choice, take the strict variant.`),
 
+	setting("policy.dialect", Dialect11, "", func(c *Config) *string { return &c.Policy.Dialect }, dialect, plain, `
+Which forms pages may use: 1.1, or pilot to honour those of ACAP's pilot of 2007 as well.`),
+
 	setting("policy.noarchive_preserve", false, "write true or false", func(c *Config) *bool { return &c.Policy.NoarchivePreserve }, boolean, plain, `
 noarchive and nocache forbid to show a copy; with true they also forbid to keep one.`),
 
@@ -114,6 +117,15 @@ func Keys() []string {
 
 // Scopes returns the values of scope.
 func Scopes() []string { return []string{"host", "domain", "prefix", "any"} }
+
+// The values of policy.dialect.
+const (
+	Dialect11    = "1.1"
+	DialectPilot = "pilot"
+)
+
+// Dialects returns the values of policy.dialect.
+func Dialects() []string { return []string{Dialect11, DialectPilot} }
 
 const prefix = "ACAPCRAWL_"
 

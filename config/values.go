@@ -183,6 +183,14 @@ func oneOf(words ...string) func(any) (string, error) {
 	}
 }
 
+// dialect takes 1.1 also as the number that it is in a file without quotation marks.
+func dialect(v any) (string, error) {
+	if v == 1.1 {
+		v = Dialect11
+	}
+	return oneOf(Dialects()...)(v)
+}
+
 var token = regexp.MustCompile("^[A-Za-z0-9!$%&'+.^_`|~-]+$")
 
 // crawlerName takes a token as a User-Agent can carry it (RFC 9110 5.6.2), without the * that means every crawler.

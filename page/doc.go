@@ -9,6 +9,7 @@
 //	tree.go      the one parse, and what a single walk over it finds
 //	tame.go      bounds on hostile markup, and XHTML made readable
 //	own.go       META, class tokens and robots headers, with line and column
+//	fragment.go  the ids that META tags name, as the pilot wrote it
 //	keep.go      Cut, Keep and the marks in force for a node
 //	text.go      Text and Title
 //	extract.go   Extract and Link: the locators of P1 2.5.3.2 and 2.5.5.6

@@ -11,7 +11,7 @@ import (
 
 func (p *Page) readOwn() acap.Own {
 	t := p.tree()
-	own := acap.Own{URL: p.url.String(), Tags: slices.Clip(t.tags), Marks: slices.Clip(t.listed)}
+	own := acap.Own{URL: p.url.String(), Tags: slices.Clip(t.tags), Marks: slices.Clip(t.listed), Plus: plus(p.Last().Body)}
 	for _, name := range []string{"X-Robots-Tag", "Robots-Tag"} {
 		for i, line := range p.Last().Header.Values(name) {
 			own.Tags = append(own.Tags, acap.Tag{Source: acap.Header, Name: name, Content: line, Line: i + 1, Column: 1})
@@ -30,7 +30,7 @@ func (t *tree) locate(src string, xhtml bool) {
 	var metas []*html.Node
 	wanted := map[string]int{}
 	for _, n := range t.metas {
-		if speaks(unquote(attr(n.Attr, "name")), attr(n.Attr, "content")) {
+		if name, content, _ := metaText(n.Attr); speaks(name, content) {
 			metas = append(metas, n)
 			wanted[metaKey(n.Attr)]++
 		}
@@ -59,8 +59,8 @@ func (t *tree) locate(src string, xhtml bool) {
 	})
 	for _, n := range metas {
 		s, _ := take(found, metaKey(n.Attr))
-		t.tags = append(t.tags, acap.Tag{Source: acap.Meta, Name: unquote(attr(n.Attr, "name")),
-			Content: unquote(attr(n.Attr, "content")), Line: s.line, Column: s.column})
+		name, content, _ := metaText(n.Attr)
+		t.tags = append(t.tags, acap.Tag{Source: acap.Meta, Name: name, Content: unquote(content), Line: s.line, Column: s.column})
 	}
 	t.placeMarks(found, classes)
 }
@@ -82,10 +82,10 @@ func (t *tree) placeMarks(found map[string][]spot, classes []string) {
 			t.listed = append(t.listed, t.marks[n]...)
 		}
 	}
-	for i, class := range classes { // what is left has no element: it counts, wherever it stood
+	for _, class := range classes { // what is left has no element: it counts, wherever it stood
 		if s, ok := take(found, class); ok {
 			marks := marksOf(nil, class)
-			number(marks, len(t.marked)+1+i)
+			t.number(marks)
 			for j := range marks {
 				marks[j].Line, marks[j].Column = s.line, s.column
 			}
@@ -107,7 +107,25 @@ func take(found map[string][]spot, key string) (spot, bool) {
 
 // metaKey tells META tags apart; no class value looks like it.
 func metaKey(attrs []html.Attribute) string {
-	return "\x00" + attr(attrs, "name") + "\x00" + attr(attrs, "content")
+	name, content, _ := metaText(attrs)
+	return "\x00" + name + "\x00" + content
+}
+
+// metaText gives what a META tag says; ok is false where it says nothing. A definition of the pilot may stand in its value
+// (PILOT 1.3.4).
+func metaText(attrs []html.Attribute) (name, content string, ok bool) {
+	name = unquote(attr(attrs, "name"))
+	key := "content"
+	if !has(attrs, key) && defines(name) {
+		key = "value"
+	}
+	return name, attr(attrs, key), has(attrs, "name") && has(attrs, key)
+}
+
+// defines reports whether META tags of that name are definitions of the pilot.
+func defines(name string) bool {
+	name = strings.ToLower(strings.TrimSpace(name))
+	return name == "acap-qualified-usage" || name == "acap-composite-usage"
 }
 
 // scan calls visit for every start tag with attributes that src holds from base on, until it says no. The content of
@@ -142,7 +160,7 @@ func scan(src string, base int, xhtml, inner bool, visit func(offset int, name s
 				var key, value []byte
 				key, value, more = z.TagAttr()
 				switch string(key) {
-				case "class", "name", "content":
+				case "class", "name", "content", "value", "id":
 					attrs = append(attrs, html.Attribute{Key: string(key), Val: string(value)})
 				}
 			}
@@ -178,7 +196,7 @@ func (c *cursor) to(offset int) spot {
 // kept with what is remembered of it.
 func speaks(name, content string) bool {
 	name = strings.ToLower(name)
-	if strings.Contains(name, "robots") {
+	if strings.Contains(name, "robots") || defines(name) {
 		return true
 	}
 	switch name {

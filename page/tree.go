@@ -24,6 +24,7 @@ type tree struct {
 	tags      []acap.Tag   // those of them that may carry rules
 	marked    []*html.Node // elements with marks, document order
 	marks     map[*html.Node][]acap.Mark
+	elements  int         // numbered so far
 	listed    []acap.Mark // every mark of the page, document order
 	lost      []acap.Mark // those of them that the parser left without an element
 	nosnippet bool        // some element has data-nosnippet
@@ -40,6 +41,7 @@ func parse(src string, xhtml bool) *tree {
 		return true
 	}, func(*html.Node) {})
 	t.locate(src, xhtml)
+	t.markFragments(src, xhtml)
 	return t
 }
 
@@ -59,7 +61,7 @@ func (t *tree) note(n *html.Node, tags int) {
 			t.base = first(t.base, n)
 		}
 	case atom.Meta:
-		if has(n.Attr, "name") && has(n.Attr, "content") && inHead(n) {
+		if _, _, ok := metaText(n.Attr); ok && inHead(n) {
 			t.metas = append(t.metas, n)
 		}
 	case atom.Noscript:
@@ -72,7 +74,7 @@ func (t *tree) note(n *html.Node, tags int) {
 		case a.Key == "class" && a.Namespace == "":
 			if marks := marksOf(n, a.Val); marks != nil {
 				t.marked = append(t.marked, n)
-				number(marks, len(t.marked))
+				t.number(marks)
 				t.marks[n] = marks
 			}
 		}
@@ -128,9 +130,10 @@ func marksOf(n *html.Node, class string) []acap.Mark {
 }
 
 // number tells the marks of one element from those of others (X13).
-func number(marks []acap.Mark, element int) {
+func (t *tree) number(marks []acap.Mark) {
+	t.elements++
 	for i := range marks {
-		marks[i].Element = element
+		marks[i].Element = t.elements
 	}
 }
 

@@ -26,7 +26,7 @@ func (c *Command) crawlVerb() *cobra.Command {
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	for _, name := range []string{"crawler", "purpose", "scope", "depth", "max-pages", "delay", "concurrency", "per-host", "timeout",
-		"sitemaps", "allow-private", "strict"} {
+		"sitemaps", "allow-private", "strict", "dialect"} {
 		setting(flags, name)
 	}
 	refetch := flags.Bool("refetch", false, "visit again what is held, and read robots.txt again")

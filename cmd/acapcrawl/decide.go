@@ -3,36 +3,45 @@ package main
 import (
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/acapcrawl/acapcrawl/config"
 )
 
 func (c *Command) decideVerb() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "decide [FILE…]",
 		Short: "Answer cases in JSON Lines: a small web, a crawler and a question each",
 		Long: `Answer cases in JSON Lines, of the files or of standard input: a small web, a crawler and a question each. Every
 line is answered with one line. Nothing is fetched, and neither configuration nor data directory matter.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ins, closeAll, err := c.inputs(args)
+	}
+	dialect := cmd.Flags().String("dialect", config.Dialect11, settingFlags["dialect"].usage+"; for cases that name none")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !slices.Contains(config.Dialects(), *dialect) {
+			return misuse("", "--dialect: %q is not one of %s", *dialect, strings.Join(config.Dialects(), ", "))
+		}
+		ins, closeAll, err := c.inputs(args)
+		if err != nil {
+			return err
+		}
+		defer closeAll()
+		malformed := 0
+		for _, in := range ins {
+			n, err := c.runDecide(cmd.Context(), in, *dialect)
 			if err != nil {
 				return err
 			}
-			defer closeAll()
-			malformed := 0
-			for _, in := range ins {
-				n, err := c.runDecide(cmd.Context(), in)
-				if err != nil {
-					return err
-				}
-				malformed += n
-			}
-			if malformed > 0 {
-				return misuse("", "%d of the cases could not be read; their answers say why", malformed)
-			}
-			return nil
-		},
+			malformed += n
+		}
+		if malformed > 0 {
+			return misuse("", "%d of the cases could not be read; their answers say why", malformed)
+		}
+		return nil
 	}
+	return cmd
 }
 
 // inputs opens the files named, - being standard input, or standard input when none is. All are opened before any is read,

@@ -31,6 +31,7 @@ var settingFlags = map[string]struct{ key, usage string }{
 	"sitemaps":      {"sitemaps", "visit what sitemaps list"},
 	"allow-private": {"allow_private", "go to loopback, private and link-local addresses that were not named"},
 	"strict":        {"policy.strict", "take the strict variants of the readings"},
+	"dialect":       {"policy.dialect", "honour the forms of `DIALECT` in pages: 1.1, or pilot for those of 2007 too"},
 }
 
 const keyOfFlag = "key"

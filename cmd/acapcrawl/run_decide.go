@@ -15,8 +15,9 @@ import (
 // maxCase is how long a line of cases may be, in bytes.
 const maxCase = 16 << 20
 
-// runDecide answers every line of in on standard output and returns how many were malformed.
-func (c *Command) runDecide(ctx context.Context, in io.Reader) (malformed int, err error) {
+// runDecide answers every line of in on standard output and returns how many were malformed. Cases that name no dialect are of the
+// one given.
+func (c *Command) runDecide(ctx context.Context, in io.Reader, dialect string) (malformed int, err error) {
 	lines := bufio.NewReaderSize(in, 1<<16)
 	out := bufio.NewWriter(c.Stdout)
 	defer out.Flush()
@@ -26,7 +27,7 @@ func (c *Command) runDecide(ctx context.Context, in io.Reader) (malformed int, e
 		line, err := readLine(lines)
 		line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		if len(bytes.TrimSpace(line)) > 0 || errors.Is(err, errLong) {
-			answer, bad := decideLine(ctx, line, err)
+			answer, bad := decideLine(ctx, line, dialect, err)
 			if bad != nil {
 				malformed++
 				answer = malformedCase{ID: caseID(line), Error: bad.Error()}
@@ -78,13 +79,16 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-func decideLine(ctx context.Context, line []byte, readErr error) (any, error) {
+func decideLine(ctx context.Context, line []byte, dialect string, readErr error) (any, error) {
 	if errors.Is(readErr, errLong) {
 		return nil, errLong
 	}
 	cs, err := conformance.ParseCase(line)
 	if err != nil {
 		return nil, err
+	}
+	if cs.Dialect == "" {
+		cs.Dialect = dialect
 	}
 	return conformance.Decide(ctx, cs)
 }

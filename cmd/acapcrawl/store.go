@@ -173,12 +173,14 @@ type identity struct {
 	Purposes *[]string `json:"purposes"` // null: undeclared
 	Cannot   []string  `json:"cannot,omitempty"`
 	Strict   bool      `json:"strict,omitempty"`
+	Dialect  string    `json:"dialect,omitempty"` // of the configuration; empty: 1.1
 }
 
 func identityFile(dir string) string { return filepath.Join(dir, "crawler.json") }
 
 func crawlerOf(cfg *config.Config) acap.Crawler {
-	return acap.Crawler{Names: cfg.Crawler, Purposes: cfg.Purposes, Cannot: cfg.Cannot, Strict: cfg.Policy.Strict}
+	return acap.Crawler{Names: cfg.Crawler, Purposes: cfg.Purposes, Cannot: cfg.Cannot, Strict: cfg.Policy.Strict,
+		Pilot: cfg.Policy.Dialect == config.DialectPilot}
 }
 
 // record keeps who crawled, for the verbs that judge what is held.
@@ -186,6 +188,9 @@ func record(dir string, who acap.Crawler) error {
 	id := identity{Crawler: who.Names, Cannot: who.Cannot, Strict: who.Strict}
 	if who.Purposes != nil {
 		id.Purposes = &who.Purposes
+	}
+	if who.Pilot {
+		id.Dialect = config.DialectPilot
 	}
 	data, err := json.MarshalIndent(id, "", "  ")
 	if err != nil {
@@ -228,6 +233,9 @@ func recorded(cfg *config.Config, kinds ...config.Kind) (acap.Crawler, error) {
 	}
 	if !given("policy.strict") {
 		who.Strict = id.Strict
+	}
+	if !given("policy.dialect") {
+		who.Pilot = id.Dialect == config.DialectPilot
 	}
 	return who, nil
 }

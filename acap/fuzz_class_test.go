@@ -1,0 +1,66 @@
+package acap
+
+import (
+	"net/url"
+	"testing"
+)
+
+// FuzzClass: a part of a page under any marks has an answer, and a prohibition on the way down to it prohibits.
+func FuzzClass(f *testing.F) {
+	f.Add("the-acap:disallow-index", "the-acap:allow-index", "ACAP disallow-index", uint8(0))
+	f.Add("the-acap:allow-(brief)", "the-acap:disallow-other", "ACAP allow-present max-length=3-words", uint8(1))
+	f.Add("The-ACAP:Allow-Present", "the-acap:disallow-present-snippet", "noindex", uint8(6))
+	f.Fuzz(func(t *testing.T, outer, inner, content string, shape uint8) {
+		for _, who := range []Crawler{searchbot, {Names: []string{"searchbot"}, Cannot: []string{"element-level"}}} {
+			own := page(tag("robots", content))
+			own.Marks = []Mark{
+				{Token: outer, Line: 5, Column: 1, Element: 1, Place: []Place{OnElement, OnBody, OnHead}[shape%3]},
+				{Token: inner, Line: 6, Column: 1, Element: 1 + int(shape/3%2)},
+			}
+			r := NewResource(&url.URL{Scheme: "http", Host: "example.com", Path: "/a.html"})
+			p := policyOf(who, "ACAP-qualified-usage: brief present-snippet max-length=5-words\n"+typical).Narrow(own)
+			checkFindings(t, p.Findings())
+			checkPolicy(t, p, r)
+			for _, u := range Usages() {
+				no := Mark{Token: "the-acap:disallow-" + string(u), Line: 7, Column: 1, Element: 9}
+				more := own
+				more.Marks = append(own.Marks[:2:2], no)
+				q := policyOf(who, typical).Narrow(more)
+				if d := p.Part(u, r, own.Marks); d.Usage != u || d.Reason == "" {
+					t.Fatalf("%s: %+v", u, d)
+				}
+				if d := q.Part(u, r, more.Marks); d.Allowed {
+					t.Fatalf("%s under %s: %s", u, no.Token, d.Why())
+				}
+			}
+		}
+	})
+}
+
+// FuzzPilot: what the pilot's forms say is understood or refused, never a contradiction.
+func FuzzPilot(f *testing.F) {
+	f.Add("robots", "ACAP allow-index id-list= a b", "acap:allow-index", "q index time-limit=1-days")
+	f.Add("ACAP-composite-usage", "c index (q)", "acap:allow-c", "q present-snippet max-length=3-words")
+	f.Add("searchbot", "ACAP news allow-(q)id-list = a", "the-acap:allow-(q)", "q index location=http://example.com/a.html")
+	f.Fuzz(func(t *testing.T, name, content, token, definition string) {
+		unable := pilotbot
+		unable.Cannot = []string{"element-level"}
+		for _, who := range []Crawler{searchbot, pilotbot, unable} {
+			own := page(Tag{Source: Meta, Name: name, Content: content, Line: 2, Column: 3}, tag("robots", "ACAP disallow-index"), tag("ACAP-qualified-usage", definition))
+			own.Marks = []Mark{{Token: "#a", Line: 4, Column: 1, Element: 1}, {Token: token, Line: 5, Column: 1, Element: 2}, {Token: "acap:" + token, Line: 6, Column: 1, Element: 3}}
+			for _, id := range Fragments(content) {
+				own.Marks = append(own.Marks, Mark{Token: "#" + id, Line: 7, Column: 1, Element: 4})
+			}
+			r := NewResource(&url.URL{Scheme: "http", Host: "example.com", Path: "/a.html"})
+			p := policyOf(who, typical).Narrow(own)
+			checkFindings(t, p.Findings())
+			checkPolicy(t, p, r)
+			for _, u := range Usages() {
+				for i := range own.Marks {
+					p.Part(u, r, own.Marks[:i+1]).Limits(Facts{Now: noon})
+					p.Part(u, r, own.Marks[i:]).Limits(Facts{Now: noon})
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,255 @@
+package acap
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The pilot of October 2007 (PILOT in comments) put statements into pages in forms that version 1.0 gave up: class tokens that start
+// with acap:, permissions of fragments by id-list=, and definitions in META tags. They are reported and have no effect (N10, N18), or
+// with Crawler.Pilot are translated here into statements that the rest of the package reads as any other.
+
+const (
+	pilotPrefix = "acap:" // of class tokens (PILOT 2.1)
+	idList      = "id-list"
+	idMark      = "#" // before the id of an element where a Mark has a class token
+)
+
+// maxOfFragment bounds what may be said of one fragment; with more the page is treated as one that may not be crawled.
+const maxOfFragment = 256
+
+// Fragments gives the ids of the elements that the content of a META tag speaks of, as the pilot wrote it: "ACAP allow-index
+// id-list= a b" (PILOT 1.3.1).
+func Fragments(content string) []string {
+	tokens := words(content)
+	if !ours(tokens) {
+		return nil
+	}
+	_, ids, _ := cutFragments(tokens[1:])
+	return ids
+}
+
+// cutFragments takes every id-list= with its ids out of the tokens of a statement. It may stand close behind the usage, as the
+// formal syntax has it (PILOT 1.3.5). A word that is a conventional rule counts as one, not as an id (X19).
+func cutFragments(tokens []string) (rest, ids []string, listed bool) {
+	within := false
+	for i := 0; i < len(tokens); i++ {
+		t := tokens[i]
+		if strings.EqualFold(t, idList) && i+1 < len(tokens) && tokens[i+1][0] == '=' {
+			i++
+			t += tokens[i]
+		}
+		name, id, _ := strings.Cut(t, "=")
+		at := len(name) - len(idList)
+		switch {
+		case len(name) < len(t) && at >= 0 && strings.EqualFold(name[at:], idList) && (at == 0 || isStatement(name)):
+			within, listed = true, true
+			if at > 0 {
+				rest = append(rest, name[:at])
+			}
+			if id != "" {
+				ids = append(ids, id)
+			}
+			continue
+		case strings.Contains(t, "="), isStatement(t):
+			within = false
+		}
+		if within && !knownRule(strings.ToLower(strings.TrimRight(t, ",;"))) {
+			ids = append(ids, t)
+		} else {
+			rest = append(rest, t)
+		}
+	}
+	return rest, ids, listed
+}
+
+// fragments gives the ids of which a statement with an id-list= speaks; none where it speaks of the page.
+func (n *narrowing) fragments(e *entry, ids []string) []string {
+	switch {
+	case !e.allow: // PILOT 1.3.2
+		n.report(e.field, "pilot-form", Error, "write class="+e.token(scheme)+" on the elements", "a prohibition takes no id-list= and holds for the whole page")
+		return nil
+	case !n.crawler.Pilot: // N18
+		n.report(e.field, "pilot-form", Error, "write class="+e.token(scheme)+" on the elements", "id-list= is of the pilot: the permission counts as a prohibition")
+	case len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return !isID(id) }):
+		return ids
+	default:
+		n.report(e.field, "malformed-fragments", Error, "name ids of elements with blanks between them", "id-list= does not name elements: the permission counts as a prohibition of the page")
+	}
+	e.suspect = true
+	return nil
+}
+
+// isID reports whether s is an id as HTML 4 has it (PILOT 1.3.1).
+func isID(s string) bool { return isName(strings.ReplaceAll(s, ":", "-")) }
+
+// token writes a statement of e as a class token.
+func (e *entry) token(prefix string) string {
+	verb, usage := "disallow-", e.usage
+	if e.allow {
+		verb = "allow-"
+	}
+	if e.local || Usage(usage).kind() == noKind {
+		usage = "(" + usage + ")"
+	}
+	return prefix + verb + usage
+}
+
+// local reads the name of a usage that the page or robots.txt defines: the pilot has no parentheses around it (PILOT 2.1).
+func (n *narrowing) local(e *entry) {
+	if n.crawler.Pilot && Usage(e.usage).kind() == noKind && n.lookup(e.usage) != nil {
+		e.local = true
+	}
+}
+
+// definitionTag says whether a META tag is a definition of the pilot, and of a composite usage (PILOT 1.3.4).
+func definitionTag(t *Tag) (composite, ok bool) {
+	name := strings.TrimSpace(uncurl(t.Name))
+	composite = strings.EqualFold(name, "ACAP-composite-usage")
+	return composite, t.Source == Meta && (composite || strings.EqualFold(name, "ACAP-qualified-usage"))
+}
+
+// define reads the definitions of a page. They hide those of robots.txt (as D03), and speak the version of the page (X18).
+func (n *narrowing) define(tags []Tag) {
+	f := &File{URL: n.url, source: Meta, version: n.version, claimed: n.version, usages: map[string]*definition{}}
+	p := &parser{f: f}
+	for i := range tags {
+		composite, ok := definitionTag(&tags[i])
+		if !ok {
+			continue
+		}
+		field := n.field(&tags[i])
+		value := words(tags[i].Content)
+		if ours(value) { // in the formal syntax, but not where it is explained
+			value = value[1:]
+		}
+		definition := strings.Join(value, " ")
+		switch {
+		case !n.crawler.Pilot: // N18
+			n.report(field, "pilot-form", Error, "write "+strings.TrimSpace(tags[i].Name)+": "+definition+" in robots.txt", "a definition in a META tag is of the pilot and has no effect")
+		case n.counted(field):
+			p.definition(field, composite, definition)
+		}
+	}
+	if len(f.definitions) == 0 {
+		return
+	}
+	p.resolveParts()
+	n.file, n.parent = f, n.file
+	for _, d := range f.definitions {
+		if n.parent != nil && n.parent.usages[d.name] != nil {
+			p.report(d.field, "shadowed-definition", Notice, "", "the usage %q is defined in robots.txt too: the definition here holds here", d.name)
+		}
+	}
+	n.findings = append(n.findings, p.findings...)
+}
+
+// say keeps a statement for the elements with these ids.
+func (n *narrowing) say(ids []string, s *statement) {
+	s.pilot = true
+	for _, id := range ids {
+		if !n.counted(s.field) {
+			return
+		}
+		if len(n.said[id]) == maxOfFragment {
+			n.tooComplex(s.field)
+			return
+		}
+		if n.said == nil {
+			n.said = map[string][]*statement{}
+		}
+		n.said[id] = append(n.said[id], s)
+	}
+}
+
+// mend lets the elements of the page meet what was said of their ids. An id that several elements have identifies none: what was
+// permitted of it is prohibited, for PILOT does not say which is meant. One that no element has is reported.
+func (n *narrowing) mend(marks []Mark) {
+	if len(n.said) == 0 {
+		return
+	}
+	elements := map[string]int{}
+	for i := range marks {
+		if id, ok := strings.CutPrefix(marks[i].Token, idMark); ok {
+			elements[id]++
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(n.said)) {
+		said := n.said[id]
+		switch {
+		case n.crawler.unable("element-level"): // PILOT 1.3.3
+			n.report(said[0].field, "pilot-form", Notice, "", "this crawler cannot treat elements on their own, and the pilot lets it ignore what is said of them")
+			delete(n.said, id)
+		case elements[id] == 0:
+			n.report(said[0].field, "unknown-fragment", Notice, "", "no element of the page has the id %q", id)
+		case elements[id] > 1:
+			n.report(said[0].field, "ambiguous-fragment", Error, "give every element its own id", "several elements have the id %q: the permission counts as a prohibition of each", id)
+			n.said[id] = reversed(said)
+		}
+	}
+}
+
+// reversed gives a prohibition for each usage that statements permit or prohibit.
+func reversed(statements []*statement) []*statement {
+	var out []*statement
+	var have kindSet
+	for _, s := range statements {
+		if have.has(s.kind) {
+			continue
+		}
+		have |= setOf(s.kind)
+		c := *s
+		c.allow, c.fell, c.limits, c.elsewhere = false, true, nil, false
+		out = append(out, &c)
+	}
+	return out
+}
+
+// fragment reads the mark of an element with an id that id-list= named.
+func (n *narrowing) fragment(m *Mark) {
+	said := n.said[strings.TrimPrefix(m.Token, idMark)]
+	for _, s := range said {
+		n.pageEffect(s, m.Place)
+	}
+	if len(said) > 0 {
+		n.own.marks[m.Token] = said
+	}
+}
+
+// markKey is under what the statements of a mark are kept: class tokens in lower case (N10), ids as they are.
+func markKey(token string) string {
+	if strings.HasPrefix(token, idMark) {
+		return token
+	}
+	return strings.ToLower(token)
+}
+
+// settled are the usages that v, what outer elements permit, settles for all that they hold: what is said of those further in is
+// ignored (PILOT 1.3.3).
+func (v *verdict) settled() (set kindSet) {
+	for i := range v.n {
+		if s := v.at(i); s.pilot {
+			set |= setOf(s.kind)
+		}
+	}
+	return set
+}
+
+// yield leaves out of what permits a page the page's own permissions of a usage that those of a fragment, yes, permit too: for the
+// fragment they take their place (PILOT 1.3.3).
+func (v *verdict) yield(yes *verdict) (left verdict, changed bool) {
+	var said [kinds]ranks
+	for i := range yes.n {
+		if s := yes.at(i); s.pilot {
+			said[s.kind][s.rank()] = true
+		}
+	}
+	left.caps = v.caps
+	for i := range v.n {
+		if s := v.at(i); !s.page || !said[s.kind].reach(s.rank()) {
+			left.add(s)
+		}
+	}
+	return left, left.n < v.n
+}

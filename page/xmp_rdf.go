@@ -1,0 +1,154 @@
+package page
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"strings"
+)
+
+const rdfSpace = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+
+var (
+	rdfRoot     = xml.Name{Space: rdfSpace, Local: "RDF"}
+	rdfAbout    = xml.Name{Space: rdfSpace, Local: "about"}
+	rdfResource = xml.Name{Space: rdfSpace, Local: "resource"}
+	rdfValue    = xml.Name{Space: rdfSpace, Local: "value"}
+	extendedXMP = xml.Name{Space: "http://ns.adobe.com/xmp/note/", Local: "HasExtendedXMP"}
+)
+
+// Bounds on a hostile packet.
+const (
+	maxXMPDepth  = 32
+	maxXMPValues = 64
+	maxXMPValue  = 4000 // bytes
+)
+
+var (
+	errXMPBounds   = errors.New("the metadata exceeds what is read of it")
+	errXMPSubjects = errors.New("the metadata speaks of several resources")
+	errXMPElse     = errors.New("the metadata goes on elsewhere in the file")
+	errXMPDoctype  = errors.New("the metadata declares a document type")
+)
+
+// xmpReader reads the RDF of one packet (XMP Specification Part 1, 7).
+type xmpReader struct {
+	decoder *xml.Decoder
+	wanted  map[xml.Name]xml.Name
+	found   map[xml.Name][]string
+	values  int
+	about   *string
+}
+
+// readXMP gives the values of the wanted properties of the resource itself, in order. A property is wanted for all that stands in it,
+// or, where another name stands behind it in wanted, for the fields of that name in its structures. Properties stand as attributes or
+// as elements, their values as text, as rdf:resource, as rdf:value beside qualifiers, or as the items of a Bag, Seq or Alt. A packet
+// that is not well-formed, speaks of several resources or goes on in another segment is an error.
+func readXMP(packet []byte, wanted map[xml.Name]xml.Name) (map[xml.Name][]string, error) {
+	r := &xmpReader{decoder: xml.NewDecoder(bytes.NewReader(bytes.TrimRight(packet, "\x00"))), wanted: wanted, found: map[xml.Name][]string{}}
+	for {
+		token, err := r.decoder.Token()
+		if err != nil { // the end too: a packet without RDF is none
+			return nil, err
+		}
+		switch t := token.(type) {
+		case xml.Directive:
+			return nil, errXMPDoctype
+		case xml.StartElement:
+			if t.Name == rdfRoot {
+				_, err := r.children(r.description)
+				return r.found, err
+			}
+		}
+	}
+}
+
+// children hands the elements within the current one to read, which reads each to its end, and gives the text between them.
+func (r *xmpReader) children(read func(xml.StartElement) error) (text string, err error) {
+	var b strings.Builder
+	for {
+		token, err := r.decoder.Token()
+		if err != nil {
+			return "", err
+		}
+		switch t := token.(type) {
+		case xml.CharData:
+			if b.Len() <= maxXMPValue {
+				b.Write(t)
+			}
+		case xml.StartElement:
+			if err := read(t); err != nil {
+				return "", err
+			}
+		case xml.EndElement:
+			return strings.TrimSpace(b.String()), nil
+		}
+	}
+}
+
+// description reads properties of the resource. Several descriptions speak of the same one.
+func (r *xmpReader) description(e xml.StartElement) error {
+	about := ""
+	for _, a := range e.Attr {
+		switch {
+		case a.Name == rdfAbout:
+			about = a.Value
+		case a.Name == extendedXMP:
+			return errXMPElse
+		case r.wanted[a.Name] == a.Name:
+			if err := r.add(a.Name, a.Value); err != nil {
+				return err
+			}
+		}
+	}
+	if r.about != nil && *r.about != about {
+		return errXMPSubjects
+	}
+	r.about = &about
+	_, err := r.children(r.property)
+	return err
+}
+
+func (r *xmpReader) property(e xml.StartElement) error {
+	_, wanted := r.wanted[e.Name]
+	switch {
+	case e.Name == extendedXMP:
+		return errXMPElse
+	case !wanted:
+		return r.decoder.Skip()
+	}
+	return r.node(e, e.Name, false, 0)
+}
+
+// node reads an element that is a property or stands in one; within says whether its text is a value.
+func (r *xmpReader) node(e xml.StartElement, property xml.Name, within bool, depth int) error {
+	if depth > maxXMPDepth {
+		return errXMPBounds
+	}
+	field := r.wanted[property]
+	within = within || e.Name == field
+	for _, a := range e.Attr {
+		if a.Name == field || within && (a.Name == rdfResource || a.Name == rdfValue) {
+			if err := r.add(property, a.Value); err != nil {
+				return err
+			}
+		}
+	}
+	text, err := r.children(func(child xml.StartElement) error { return r.node(child, property, within, depth+1) })
+	if err != nil || !within {
+		return err
+	}
+	return r.add(property, text)
+}
+
+func (r *xmpReader) add(property xml.Name, value string) error {
+	value = strings.TrimSpace(value)
+	if value == "" {
+		return nil
+	}
+	if r.values++; r.values > maxXMPValues || len(value) > maxXMPValue {
+		return errXMPBounds
+	}
+	r.found[property] = append(r.found[property], value)
+	return nil
+}
