@@ -1,6 +1,9 @@
 package acap
 
-import "sort"
+import (
+	"net/url"
+	"sort"
+)
 
 // Action is an action request that reaches the crawler (P1 2.6).
 type Action struct {
@@ -61,11 +64,23 @@ func (f *File) requests(c *Crawler, refs []Reference) []Action {
 		}
 	}
 	list(f, false)
-	for _, ref := range refs {
-		if ref.File != nil && ref.File != f {
-			list(ref.File, ref.File.base == nil || root == nil || *rootOf(ref.File.base) != *root)
+	for i := range refs {
+		if ref := &refs[i]; ref.File != nil && ref.File != f {
+			list(ref.File, root == nil || !ref.from(root))
 		}
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Action == TakeDown && out[j].Action != TakeDown })
 	return out
+}
+
+// from reports whether the file that a reference led to is of the origin with the given root, also after redirects.
+func (r *Reference) from(root *url.URL) bool {
+	if r.File.base == nil || *rootOf(r.File.base) != *root {
+		return false
+	}
+	if r.Final == "" {
+		return true
+	}
+	final, err := url.Parse(r.Final)
+	return err == nil && *rootOf(final) == *root
 }

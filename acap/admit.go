@@ -24,6 +24,7 @@ func (p *Policy) admit(f, parent *File, second bool) {
 				continue // X39: a permission that does not count still prohibits when it cannot be interpreted
 			}
 			s.named, s.purpose = named, e.sub != nil
+			s.counts = permits && to.serves(true) // X32
 			if s.beyond {
 				p.beyond = append(p.beyond, s)
 				continue
@@ -87,17 +88,57 @@ func (a *audience) serves(allow bool) bool {
 
 // arrange sorts the statements of each usage so that prevailing finds the narrowest in one pass.
 func (p *Policy) arrange() {
-	for k := range p.by {
-		starred := false
-		for _, s := range p.by[k] {
-			starred = starred || s.pattern != nil && s.pattern.raw != s.pattern.rooted
+	for k := range kinds {
+		p.arrangeUsage(k)
+	}
+}
+
+func (p *Policy) arrangeUsage(k kind) {
+	starred := false
+	for _, s := range p.by[k] {
+		starred = starred || s.pattern != nil && s.pattern.raw != s.pattern.rooted
+	}
+	p.rooted[k] = p.by[k]
+	if starred {
+		p.rooted[k] = slices.Clone(p.by[k])
+		slices.SortFunc(p.rooted[k], func(a, b *statement) int { return inOrder(a, b, true) })
+	}
+	slices.SortFunc(p.by[k], func(a, b *statement) int { return inOrder(a, b, false) })
+	p.found[k] = index(p.by[k])
+	p.foundToo[k] = p.found[k]
+	if starred {
+		p.foundToo[k] = index(p.rooted[k])
+	}
+}
+
+// index makes a lookup of the statements that have patterns; in order, they come first.
+func index(list []*statement) *lookup {
+	n := len(list)
+	for n > 0 && list[n-1].pattern == nil {
+		n--
+	}
+	return newLookup(n, func(i int) shape { return list[i].pattern.shape })
+}
+
+// covering calls visit with each statement of a usage type that covers path, in the order of arrange.
+func (p *Policy) covering(k kind, path string, rooted bool, visit func(*statement)) {
+	list, l := p.by[k], p.found[k]
+	if rooted {
+		list, l = p.rooted[k], p.foundToo[k]
+	}
+	if l != nil {
+		var h hits
+		if l.find(path, &h); !h.full() {
+			for _, id := range h.list[:h.n] {
+				visit(list[id])
+			}
+			list = list[len(l.shapes):]
 		}
-		p.rooted[k] = p.by[k]
-		if starred {
-			p.rooted[k] = slices.Clone(p.by[k])
-			slices.SortFunc(p.rooted[k], func(a, b *statement) int { return inOrder(a, b, true) })
+	}
+	for _, s := range list {
+		if s.covers(path) {
+			visit(s)
 		}
-		slices.SortFunc(p.by[k], func(a, b *statement) int { return inOrder(a, b, false) })
 	}
 }
 
@@ -143,7 +184,7 @@ func (e *entry) reach(c *Crawler, to *audience, top bool) (reaches, named, permi
 
 // uncancelled leaves out the conventional rules that a contrary ACAP field with the same pattern cancels (P1 2.10.2, O04). The
 // ACAP field must be at least as specific as the group in its addressee (O07); both polarities cancel nothing (X72).
-func (p *Policy) uncancelled(rules []*rule, named bool) []*rule {
+func (p *Policy) uncancelled(lines []ruleLine, named bool) (kept []*rule) {
 	type polarity struct{ allow, deny bool }
 	spoken := map[string]*polarity{}
 	for _, s := range p.by[kCrawl] {
@@ -158,11 +199,8 @@ func (p *Policy) uncancelled(rules []*rule, named bool) []*rule {
 		have.allow = have.allow || s.allow
 		have.deny = have.deny || !s.allow
 	}
-	if len(spoken) == 0 {
-		return rules
-	}
-	var kept []*rule
-	for _, r := range rules {
+	for _, l := range lines {
+		r := l.read()
 		s := spoken[r.exact]
 		if s != nil && s.allow != s.deny && s.allow != r.allow {
 			continue

@@ -2,7 +2,7 @@ package acap
 
 // Decide answers for one usage of one resource (the order of evaluation is in the package comment). Facts and target are not
 // looked at: a limit that they do not meet is found by Decision.At. A nil Policy refuses.
-func (p *Policy) Decide(u Usage, r Resource) Decision {
+func (p *Policy) Decide(u Usage, r Resource) (d Decision) {
 	k := u.kind()
 	if p == nil || k == noKind {
 		return Decision{Usage: u, Reason: Unavailable, Note: "no policy is known"}
@@ -11,7 +11,7 @@ func (p *Policy) Decide(u Usage, r Resource) Decision {
 		return p.common(func(q *Policy) Decision { return q.Decide(u, r) }, k)
 	}
 	if p.refusal != nil {
-		d := *p.refusal
+		d = *p.refusal
 		d.Usage = u
 		return d
 	}
@@ -21,12 +21,12 @@ func (p *Policy) Decide(u Usage, r Resource) Decision {
 			return d
 		}
 	}
-	d := p.settle(k, r)
+	p.settle(k, &r, &d)
 	if k == kCrawl {
-		d = p.conventional(d, r)
+		p.conventional(&r, &d)
 	}
 	if p.own != nil {
-		d = p.own.restrain(d, k)
+		return p.own.restrain(d, k)
 	}
 	return d
 }
@@ -52,62 +52,74 @@ func (p *Policy) common(decide func(*Policy) Decision, k kind) Decision {
 	return out
 }
 
-// settle decides by the ACAP fields of the origin and of the page.
-func (p *Policy) settle(k kind, r Resource) Decision {
-	d, starred := p.settleBy(k, r, false)
+// settle decides by the ACAP fields of the origin and of the page. d is zero before; here and below it is filled in place, since
+// copying it would be half of the work.
+func (p *Policy) settle(k kind, r *Resource, d *Decision) {
+	starred := p.settleBy(k, r, false, d)
 	if !starred || !d.Allowed {
-		return d
+		return
 	}
-	rooted, _ := p.settleBy(k, r, true) // F03, X34: permit only if both comparisons permit; the limits of both bind
+	var rooted Decision
+	p.settleBy(k, r, true, &rooted) // F03, X34: permit only if both comparisons permit; the limits of both bind
 	if !rooted.Allowed {
 		rooted.Reason = ByConflict
-		return rooted
+		*d = rooted
+		return
 	}
 	d.fields.merge(&rooted.fields)
-	return formed(d, k)
+	d.form(k)
 }
 
 // settleBy decides with patterns compared as written, or rooted; starred says whether that can make a difference.
-func (p *Policy) settleBy(k kind, r Resource, rooted bool) (d Decision, starred bool) {
-	specific, starred := p.prevailing(k, r, rooted)
+func (p *Policy) settleBy(k kind, r *Resource, rooted bool, d *Decision) (starred bool) {
+	starred = p.prevailing(k, r, rooted, &d.fields)
+	if !k.derived() {
+		if d.fields.n == 0 {
+			p.unsaid(k, r, d)
+			return starred
+		}
+		d.conclude(k)
+		d.form(k)
+		return starred
+	}
 	var general verdict
-	if k.derived() {
-		var s bool
-		general, s = p.prevailing(kPresent, r, rooted)
-		starred = starred || s
-	}
+	starred = p.prevailing(kPresent, r, rooted, &general) || starred
 	switch {
-	case specific.n == 0 && general.n == 0:
-		return p.unsaid(k, r), starred
-	case specific.n == 0:
-		d = conclude(k, general)
-	case specific.prohibition() != nil || !k.derived():
-		d = conclude(k, specific) // F17: a specific prohibition always stands
+	case d.fields.n == 0 && general.n == 0:
+		p.unsaid(k, r, d)
+		return starred
+	case d.fields.n == 0:
+		d.fields = general
+		d.conclude(k)
+	case d.fields.prohibition() != nil:
+		d.conclude(k) // F17: a specific prohibition always stands
 	default:
-		d = p.meet(k, specific, general, rooted)
+		p.meet(k, general, rooted, d)
 	}
-	return formed(d, k), starred
+	d.form(k)
+	return starred
 }
 
 // maxCompared bounds the comparisons of a hostile file; beyond it the narrowest scope counts as undetermined (P1 2.4.6).
 const maxCompared = 250_000
 
-// meet lets a specific permission meet what is said about present (F17, F18). A general prohibition stands where its pattern is
-// narrower than, or incomparable with, that of every specific permission (X43), or where it covers everything (X35).
-func (p *Policy) meet(k kind, specific, general verdict, rooted bool) Decision {
+// meet lets the specific permissions of d meet what is said about present (F17, F18). A general prohibition stands where its pattern
+// is narrower than, or incomparable with, that of every specific permission (X43), or where it covers everything (X35).
+func (p *Policy) meet(k kind, general verdict, rooted bool, d *Decision) {
 	for i := range general.n {
 		g := general.at(i)
-		if g.allow || specific.n*general.n <= maxCompared && p.beaten(g, &specific, rooted) {
+		if g.allow || d.fields.n*general.n <= maxCompared && p.beaten(g, &d.fields, rooted) {
 			continue
 		}
-		return refusal(k, g)
+		*d = refusal(k, g)
+		return
 	}
 	for i := range general.n {
 		if g := general.at(i); g.allow { // F18
-			specific.add(g)
+			d.fields.add(g)
 		}
 	}
-	return conclude(k, specific)
+	d.conclude(k)
 }
 
 // beaten reports whether a specific permission beats the prohibition g of present.
@@ -144,47 +156,42 @@ func (p *Policy) compare(a, b *statement, rooted bool) scope {
 	return compareScope(a.pattern.raw, b.pattern.raw, p.crawler.Strict)
 }
 
-// prevailing gives the statements of one exact usage type that are left after overriding (C02-C04), narrowest scope (F07) and,
-// on a page, its own statements (N02, N03). starred says whether a pattern without a root is among those that cover the resource.
-func (p *Policy) prevailing(k kind, r Resource, rooted bool) (v verdict, starred bool) {
-	list := p.by[k]
-	if rooted {
-		list = p.rooted[k]
-	}
-	var m matched
-	for _, s := range list {
-		if s.pattern != nil && !s.pattern.matches(r.path) {
-			continue
-		}
+// prevailing fills the empty v with the statements of one exact usage type that are left after overriding (C02-C04), narrowest scope
+// (F07) and, on a page, its own statements (N02, N03). starred says whether a pattern without a root is among those that cover the
+// resource.
+func (p *Policy) prevailing(k kind, r *Resource, rooted bool, v *verdict) (starred bool) {
+	m := matched{verdict: v}
+	p.covering(k, r.path, rooted, func(s *statement) {
 		starred = starred || s.pattern != nil && s.pattern.raw[0] == '*'
 		m.take(s, p, rooted)
-	}
+	})
 	if p.own != nil && len(p.own.by[k]) > 0 {
-		return p.own.meet(k, m.verdict), starred
+		*v = p.own.meet(k, *v)
 	}
-	return m.verdict, starred
+	return starred
 }
 
 // unsaid answers where nothing speaks of the usage: disallow-other (F19), else permitted (F21). allow-other never lifts it (X38).
-func (p *Policy) unsaid(k kind, r Resource) Decision {
-	d := Decision{Usage: k.usage(), Allowed: true, Reason: ByDefault}
+func (p *Policy) unsaid(k kind, r *Resource, d *Decision) {
+	d.Usage, d.Allowed, d.Reason = k.usage(), true, ByDefault
 	if k == kOther {
 		for _, s := range p.beyond { // L05
 			if s.covers(r.path) {
-				return refusal(k, s)
+				*d = refusal(k, s)
+				return
 			}
 		}
 		if p.own != nil && len(p.own.beyond) > 0 {
-			return refusal(k, p.own.beyond[0])
+			*d = refusal(k, p.own.beyond[0])
 		}
-		return d
+		return
 	}
 	var other *statement
-	for _, s := range p.by[kOther] {
-		if !s.allow && (other == nil || s.seq < other.seq) && s.covers(r.path) {
+	p.covering(kOther, r.path, false, func(s *statement) {
+		if !s.allow && (other == nil || s.seq < other.seq) {
 			other = s
 		}
-	}
+	})
 	if other == nil && p.own != nil && k != kCrawl { // X68
 		for _, s := range p.own.by[kOther] {
 			if !s.allow {
@@ -194,23 +201,22 @@ func (p *Policy) unsaid(k kind, r Resource) Decision {
 		}
 	}
 	if other != nil {
-		return Decision{Usage: d.Usage, Reason: ByOther, Because: other.field}
+		d.Allowed, d.Reason, d.Because = false, ByOther, other.field
 	}
-	return d
 }
 
 // conclude turns the prevailing statements into a decision: all permissions permit, with the limits of all (F15); anything else
 // prohibits (P1 2.4.6).
-func conclude(k kind, v verdict) Decision {
-	no := v.prohibition()
+func (d *Decision) conclude(k kind) {
+	no, yes := d.fields.prohibition(), d.fields.permission()
 	if no == nil {
-		return Decision{Usage: k.usage(), Allowed: true, Reason: ByPermission, Because: v.permission().field, fields: v}
+		d.Usage, d.Allowed, d.Reason, d.Because = k.usage(), true, ByPermission, yes.field
+		return
 	}
-	d := refusal(k, no)
-	if v.permission() != nil {
+	*d = refusal(k, no)
+	if yes != nil {
 		d.Reason = ByConflict
 	}
-	return d
 }
 
 func refusal(k kind, s *statement) Decision {
@@ -221,16 +227,17 @@ func refusal(k kind, s *statement) Decision {
 	return d
 }
 
-// formed looks at limits that no reader and no clock can change.
-func formed(d Decision, k kind) Decision {
+// form looks at limits that no reader and no clock can change.
+func (d *Decision) form(k kind) {
 	if !d.Allowed {
-		return d
+		return
 	}
 	var required, prohibited bool
 	for i := range d.fields.n {
 		s := d.fields.at(i)
 		if s.elsewhere { // M03
-			return Decision{Usage: d.Usage, Reason: ByLocation, Because: s.field}
+			*d = Decision{Usage: d.Usage, Reason: ByLocation, Because: s.field}
+			return
 		}
 		if s.limits == nil {
 			continue
@@ -259,13 +266,13 @@ func formed(d Decision, k kind) Decision {
 			}
 		}
 		if note != "" {
-			return Decision{Usage: d.Usage, Reason: ByProhibition, Because: s.field, Note: note}
+			*d = Decision{Usage: d.Usage, Reason: ByProhibition, Because: s.field, Note: note}
+			return
 		}
 	}
 	if k == kOther { // X38
 		d.Allowed, d.Reason, d.Note = false, Unfulfillable, "no field alone permits other usages; ask where it refers to"
 	}
-	return d
 }
 
 func anyOf(have []string, wanted ...string) bool {
@@ -278,17 +285,16 @@ func anyOf(have []string, wanted ...string) bool {
 }
 
 // conventional adds RFC 9309: both layers must allow (O05).
-func (p *Policy) conventional(d Decision, r Resource) Decision {
-	if len(p.rules) == 0 || !d.Allowed || r.rep == "/robots.txt" { // RFC 9309 2.2.2
-		return d
+func (p *Policy) conventional(r *Resource, d *Decision) {
+	if len(p.rules.list) == 0 || !d.Allowed || r.rep == "/robots.txt" { // RFC 9309 2.2.2
+		return
 	}
-	rule := judge(p.rules, r.rep)
+	rule := p.rules.judge(r.rep)
 	switch {
 	case rule == nil:
 	case !rule.allow:
-		return Decision{Usage: Crawl, Reason: Conventional, Because: rule.field}
+		*d = Decision{Usage: Crawl, Reason: Conventional, Because: rule.field}
 	case d.Reason == ByDefault:
 		d.Reason, d.Because = Conventional, rule.field
 	}
-	return d
 }

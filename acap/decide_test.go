@@ -142,7 +142,8 @@ func TestPrevailingAsTheReference(t *testing.T) { // F07, C02-C04
 			res := resource(t, path)
 			for k := range kinds {
 				for _, rooted := range []bool{false, true} {
-					v, _ := p.prevailing(k, res, rooted)
+					var v verdict
+					p.prevailing(k, &res, rooted, &v)
 					want := maximal(p, k, res.path, rooted)
 					same := v.n == len(want)
 					for i := range v.n {

@@ -35,10 +35,11 @@
 // Work is bounded by the size of what is read: a hostile file or page meets limits (maxStatements, maxQualifiers, maxOwn and the
 // like) beyond which nothing is permitted, never everything.
 //
-// Reading the source: usage.go and field.go (the words), parse.go, record.go, define.go, file.go and version.go (a file),
-// pattern.go, resources.go and purpose.go (matching), qualifier.go, required.go and target.go (annex A as a table), expand.go and
-// usages.go (fields to statements), policy.go, admit.go and rep.go (what reaches us), decide.go and verdict.go (who wins),
-// narrow.go, tags.go, header.go and part.go (pages), facts.go (limits), action.go (requests), report.go (findings). Comments name
-// paragraphs: P1 and P2 are the two parts of the specification, RTAG the Robots-Tag draft; a letter with two digits (F07, X35) is
-// one of the project's own readings where the documents leave a choice.
+// Reading the source: usage.go and field.go (the words), parse.go, words.go, record.go, define.go, file.go and version.go (a file),
+// pattern.go, resources.go, purpose.go and lookup.go (matching), qualifier.go, required.go, target.go and plus.go (annex A as a
+// table), expand.go and usages.go (fields to statements), policy.go, admit.go and rep.go (what reaches us), decide.go and verdict.go
+// (who wins), trace.go and its neighbours (what lost, and why), narrow.go, tags.go, header.go, part.go and pilot.go (pages), facts.go
+// (limits), action.go (requests), report.go and findings.go (findings). Comments name paragraphs: P1 and P2 are the two parts of the
+// specification, PILOT the draft that came before Part 2, REP the Robots Exclusion Protocol, RTAG the Robots-Tag draft; a letter with
+// two digits (F07, X35) is one of the project's own readings where the documents leave a choice.
 package acap

@@ -18,7 +18,9 @@ func (s *statement) binds(name string, k kind) bool {
 		return snippets.has(k)
 	case "must-use-resource":
 		return k == kIndex || k == kPresent || derivable.has(k)
-	case "prohibited-modification", "context":
+	case "prohibited-modification": // X28: a modification of a snippet or a thumbnail is one of what it shows
+		return presents.has(k) && k != kLink
+	case "context":
 		return wholes.has(k)
 	}
 	return true

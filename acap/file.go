@@ -80,8 +80,14 @@ type request struct {
 // group is a conventional group (RFC 9309 2.2.1).
 type group struct {
 	agents []string
-	rules  []*rule
-	delay  time.Duration
+	rules  []ruleLine
+	delays []delay
+}
+
+// delay is a Crawl-delay: it is for the agents that stand above it, even where further ones share the rules below (X53).
+type delay struct {
+	agents int // of the group, how many
+	pause  time.Duration
 }
 
 // resourceSet is what a resource set stands for (P1 2.7.3): the patterns of all of its definitions in prohibitions, those of the
@@ -128,20 +134,26 @@ func decode(src []byte) string {
 
 // splitLines ends a line at CRLF, LF or CR, and at the end of the text (A01).
 func splitLines(s string) []string {
-	lines := make([]string, 0, strings.Count(s, "\n")+strings.Count(s, "\r")+1)
-	start := 0
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\n' && s[i] != '\r' {
-			continue
+	returns := strings.Count(s, "\r")
+	lines := make([]string, 0, strings.Count(s, "\n")+returns+1)
+	for s != "" {
+		end := -1
+		if returns > 0 {
+			end = strings.IndexAny(s, "\r\n")
+		} else {
+			end = strings.IndexByte(s, '\n')
 		}
-		lines = append(lines, s[start:i])
-		if s[i] == '\r' && i+1 < len(s) && s[i+1] == '\n' {
-			i++
+		if end < 0 {
+			return append(lines, s)
 		}
-		start = i + 1
-	}
-	if start < len(s) {
-		lines = append(lines, s[start:])
+		lines = append(lines, s[:end])
+		if s[end] == '\r' {
+			returns--
+			if strings.HasPrefix(s[end:], "\r\n") {
+				end++
+			}
+		}
+		s = s[end+1:]
 	}
 	return lines
 }

@@ -152,7 +152,8 @@ func FuzzDecide(f *testing.F) {
 		checkPolicy(t, p, r)
 		for k := range kinds {
 			for _, rooted := range []bool{false, true} {
-				v, _ := p.prevailing(k, r, rooted)
+				var v verdict
+				p.prevailing(k, &r, rooted, &v)
 				if want := maximal(p, k, r.path, rooted); v.n != len(want) {
 					t.Fatalf("%s: %d statements prevail, want %d", k.usage(), v.n, len(want))
 				}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Parse reads a robots.txt, or a file in that format, as a whole: ACAP fields and conventional records beside them
@@ -54,6 +55,11 @@ type parser struct {
 	directed   bool   // the directive has been seen (O02)
 	permission *entry // the last field, if it was a permission (A07)
 	comment    string // version claimed by a ##ACAP comment (P1 2.10.3)
+
+	fields  slab[Field] // what is kept of every line is allocated in pieces
+	entries slab[entry]
+	tokens  slab[string]
+	rules   []ruleLine
 }
 
 // conventionalNames are the names of conventional lines and the spellings commonly meant for them.
@@ -73,28 +79,31 @@ func (p *parser) line(n int, line string) {
 		text = line[:hash]
 		p.claim(line[hash:])
 	}
-	trimmed := strings.TrimLeftFunc(text, blank)
+	trimmed := trimLeft(text)
 	at := len(text) - len(trimmed)
-	trimmed = strings.TrimRightFunc(trimmed, blank)
+	trimmed = trimRight(trimmed)
 	if trimmed == "" {
 		return
 	}
-	place := func(offset int) *Field {
-		return &Field{Source: p.f.source, URL: p.f.URL, Line: n, Column: column(line, offset)}
+	place := func(offset int) Field {
+		return Field{Source: p.f.source, URL: p.f.URL, Line: n, Column: column(line, offset)}
 	}
 	if hash >= 0 && at+len(trimmed) == hash {
-		p.report(place(hash), "hash-in-value", Warning, "put a blank before a comment, or write %23", "a hash starts a comment even inside a value")
+		f := place(hash)
+		p.report(&f, "hash-in-value", Warning, "put a blank before a comment, or write %23", "a hash starts a comment even inside a value")
 	}
 	if rest, ok := cutFold(trimmed, "[V1.1]"); ok { // A08
-		p.report(place(at), "version-marker", Warning, "leave the mark out", "[V1.1] is a mark of the specification's text, not part of a field")
-		rest = strings.TrimLeftFunc(rest, blank)
+		f := place(at)
+		p.report(&f, "version-marker", Warning, "leave the mark out", "[V1.1] is a mark of the specification's text, not part of a field")
+		rest = trimLeft(rest)
 		at += len(trimmed) - len(rest)
 		trimmed = rest
 	}
 	name, value, colon := splitField(trimmed)
-	field := place(at)
+	field := p.fields.one()
+	*field = place(at)
 	field.Text = trimmed
-	lower := strings.ToLower(name)
+	lower, plain := lowerName(name)
 	last := p.permission
 	p.permission = nil
 	switch {
@@ -113,11 +122,11 @@ func (p *parser) line(n int, line string) {
 		last.suspect = true
 		p.permission = last
 		p.report(field, "broken-line", Error, "write the whole field on one line", "a qualifier stands on a line of its own: the permission before it counts as a prohibition")
-	case conventionalNames[lower] != "" && (colon || len(strings.Fields(value)) == 1):
+	case plain != "" && (colon || len(strings.Fields(value)) == 1):
 		if !colon {
 			p.report(field, "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
 		}
-		p.conventional(field, conventionalNames[lower], value)
+		p.conventional(field, plain, value)
 	case strings.HasPrefix(lower, "acap"):
 		p.unknown(field, lower)
 	case colon && !strings.ContainsAny(name, " <>/"):
@@ -139,19 +148,43 @@ func blank(r rune) bool {
 	return unicode.IsSpace(r) || r == '\ufeff' || r == '\u200b' || r == 0
 }
 
+// trimLeft and trimRight cut blanks off; most lines have none, or ASCII ones.
+func trimLeft(s string) string {
+	for s != "" && (s[0] == ' ' || s[0] == '\t') {
+		s = s[1:]
+	}
+	if s == "" || s[0] > ' ' && s[0] < utf8.RuneSelf {
+		return s
+	}
+	return strings.TrimLeftFunc(s, blank)
+}
+
+func trimRight(s string) string {
+	if s == "" || s[len(s)-1] > ' ' && s[len(s)-1] < utf8.RuneSelf {
+		return s
+	}
+	return strings.TrimRightFunc(s, blank)
+}
+
 // splitField takes a line apart at its colon; without one, at the first blank.
 func splitField(s string) (name, value string, colon bool) {
-	i := strings.IndexFunc(s, func(r rune) bool { return r == ':' || blank(r) })
-	if i < 0 {
+	i := 0
+	for i < len(s) && s[i] != ':' && s[i] > ' ' && s[i] < utf8.RuneSelf {
+		i++
+	}
+	if i < len(s) && s[i] != ':' {
+		i = strings.IndexFunc(s, func(r rune) bool { return r == ':' || blank(r) })
+	}
+	if i < 0 || i == len(s) {
 		return s, "", false
 	}
-	rest := strings.TrimLeftFunc(s[i:], blank)
+	rest := trimLeft(s[i:])
 	if after, ok := strings.CutPrefix(rest, ":"); ok {
-		return s[:i], strings.TrimLeftFunc(after, blank), true
+		return s[:i], trimLeft(after), true
 	}
 	if agent, ok := cutFold(s, "user agent"); ok {
-		if after, ok := strings.CutPrefix(strings.TrimLeftFunc(agent, blank), ":"); ok {
-			return s[:len("user agent")], strings.TrimLeftFunc(after, blank), true
+		if after, ok := strings.CutPrefix(trimLeft(agent), ":"); ok {
+			return s[:len("user agent")], trimLeft(after), true
 		}
 	}
 	return s[:i], rest, false
@@ -274,6 +307,9 @@ func (p *parser) conventional(field *Field, name, value string) {
 			p.f.groups = append(p.f.groups, p.group)
 			p.agentOpen = true
 		}
+		if token := agentToken(value); token != value && value != "" {
+			p.report(field, "agent-name", Warning, "write a User-agent line for each crawler, with its product token alone", "a crawler's name ends before %q: only %q counts", value[len(token):], token)
+		}
 		p.group.agents = append(p.group.agents, value)
 		p.record, p.sub, p.headOpen, p.within = nil, nil, false, true // C09
 		return
@@ -289,17 +325,27 @@ func (p *parser) conventional(field *Field, name, value string) {
 			p.report(field, "malformed-delay", Warning, "write a number of seconds", "%q is not a number of seconds", value)
 			return
 		}
-		p.group.delay = max(p.group.delay, time.Duration(seconds*float64(time.Second)))
+		p.group.delays = append(p.group.delays, delay{len(p.group.agents), time.Duration(seconds * float64(time.Second))})
 	default:
 		p.agentOpen = false
-		r := newRule(field, name == "allow", value)
-		if r == nil && value != "" { // X52
+		switch {
+		case value == "": // no rule
+		case value[0] != '/' && value[0] != '*': // X52
 			p.report(field, "rule-without-slash", Warning, "write /"+value, "a rule that starts with neither / nor * matches nothing")
-		}
-		if r != nil {
-			p.group.rules = append(p.group.rules, r)
+		default:
+			p.addRule(ruleLine{field, name == "allow", value})
 		}
 	}
+}
+
+// addRule adds to the open group. The rules of all groups stand one behind the other, allocated once for all lines to come.
+func (p *parser) addRule(l ruleLine) {
+	if p.rules == nil {
+		p.rules = make([]ruleLine, 0, len(p.f.lines)-l.field.Line+1)
+	}
+	p.rules = append(p.rules, l)
+	n := len(p.group.rules) + 1
+	p.group.rules = p.rules[len(p.rules)-n : len(p.rules) : len(p.rules)]
 }
 
 // finish looks at the file as a whole.

@@ -70,15 +70,13 @@ func percentNormal(s string, literal bool) string {
 
 // plain reports whether c stands for itself in a normalised path.
 func plain(c byte, literal bool) bool {
-	switch {
-	case c == '%' || c <= ' ' || c >= 0x7f:
+	switch c {
+	case '%', '"', '<', '>', '\\', '^', '`', '{', '|', '}':
 		return false
-	case strings.IndexByte("\"<>\\^`{|}", c) >= 0:
-		return false
-	case literal && (c == '*' || c == '$'):
-		return false
+	case '*', '$':
+		return !literal
 	}
-	return true
+	return c > ' ' && c < 0x7f
 }
 
 func unreserved(c byte) bool {
@@ -174,11 +172,10 @@ func fold(s string) string {
 // pattern is a resource path pattern (P1 2.4.4, 2.9): literal pieces between "*", matched from the start of the path, to its
 // end where the pattern ends in "$".
 type pattern struct {
-	raw      string // as compared by scope, lower case, runs of "*" collapsed (F06)
-	rooted   string // raw, or "/"+raw where raw starts with "*" (F03)
-	exact    string // raw in its own case: equality with a conventional rule (O04)
-	pieces   []string
-	anchored bool
+	raw    string // as compared by scope, lower case, runs of "*" collapsed (F06)
+	rooted string // raw, or "/"+raw where raw starts with "*" (F03)
+	exact  string // raw in its own case: equality with a conventional rule (O04)
+	shape
 }
 
 // newPattern reads a pattern whose "$", if any, is its last character.
@@ -195,19 +192,24 @@ func newPattern(s string) *pattern {
 	if p.raw[0] == '*' {
 		p.rooted = "/" + p.raw
 	}
-	p.pieces, p.anchored = compile(p.raw)
+	p.shape = newShape(p.raw)
 	return p
 }
 
-func compile(s string) (pieces []string, anchored bool) {
-	s, anchored = strings.CutSuffix(s, "$")
-	return strings.Split(s, "*"), anchored
+// shape is a pattern as it is matched: literal pieces between "*".
+type shape struct {
+	pieces   []string
+	anchored bool // by a final "$"
 }
 
-func (p *pattern) matches(path string) bool { return matchPieces(p.pieces, p.anchored, path) }
+func newShape(s string) shape {
+	s, anchored := strings.CutSuffix(s, "$")
+	return shape{strings.Split(s, "*"), anchored}
+}
 
-// matchPieces is linear in path: each piece is looked for once, leftmost first.
-func matchPieces(pieces []string, anchored bool, path string) bool {
+// matches is linear in path: each piece is looked for once, leftmost first.
+func (s *shape) matches(path string) bool {
+	pieces, anchored := s.pieces, s.anchored
 	first := pieces[0]
 	if !strings.HasPrefix(path, first) {
 		return false

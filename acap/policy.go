@@ -13,12 +13,14 @@ type Crawler struct {
 	Purposes []string // nil: undeclared; empty: declares that it has none (C15)
 	Cannot   []string // usages, qualifier types or "element-level" that it cannot interpret (P1 2.4.3, P2 2.2.6)
 	Strict   bool     // the strict variants named in the readings
+	Pilot    bool     // honours what pages say in the forms of the pilot of 2007 too (N10, N18)
 }
 
 // Reference is a permissions reference that reaches the crawler (P1 2.3.2) and what it led to.
 type Reference struct {
 	Field *Field
 	URL   string // absolute
+	Final string // where redirects led, if elsewhere
 	File  *File  // nil when it could not be read
 	Err   error  // why not
 }
@@ -32,8 +34,10 @@ type Policy struct {
 	refusal    *Decision           // everything is refused: unreadable robots.txt or reference
 	by         [kinds][]*statement // broader scopes before narrower, as written; those that cover everything last
 	rooted     [kinds][]*statement // the same with rooted patterns (F03)
+	found      [kinds]*lookup      // finds the patterns of by, nil for a few
+	foundToo   [kinds]*lookup      // and of rooted
 	beyond     []*statement        // replaced permissions of other: they reach no listed usage (L05)
-	rules      []*rule             // conventional rules that govern, less those that ACAP fields cancel (O04)
+	rules      rules               // conventional rules that govern, less those that ACAP fields cancel (O04)
 	delay      time.Duration
 	sitemaps   []string
 	actions    []Action
@@ -158,8 +162,8 @@ func (f *File) policy(c Crawler, refs []Reference) *Policy {
 	})
 	p.findings = append(p.findings, told.findings...)
 	p.arrange()
-	rules, _, named := governing(groups, &p.crawler)
-	p.rules = p.uncancelled(rules, named)
+	lines, _, named := governing(groups, &p.crawler)
+	p.rules = newRules(p.uncancelled(lines, named))
 	_, p.delay, _ = governing(polite, &p.crawler) // O09
 	p.actions = f.requests(&p.crawler, refs)
 	for i := range p.actions { // P08

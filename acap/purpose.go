@@ -4,10 +4,9 @@ import "strings"
 
 // purpose is a usage purpose pattern (P1 2.3.3): a prefix unless it ends in "$", with "*" for any text, in any case (C14).
 type purpose struct {
-	pieces   []string
-	anchored bool
-	empty    bool // covers every purpose in a prohibition, none in a permission (A10)
-	cut      bool // at a "$" that is not its last character: permits nothing (F13, by analogy)
+	shape
+	empty bool // covers every purpose in a prohibition, none in a permission (A10)
+	cut   bool // at a "$" that is not its last character: permits nothing (F13, by analogy)
 }
 
 func newPurpose(s string) *purpose {
@@ -17,13 +16,11 @@ func newPurpose(s string) *purpose {
 	if cut {
 		s = s[:i]
 	}
-	p := &purpose{empty: s == "", cut: cut}
-	p.pieces, p.anchored = compile(s)
-	return p
+	return &purpose{shape: newShape(s), empty: s == "", cut: cut}
 }
 
 func (p *purpose) matches(name string) bool {
-	return matchPieces(p.pieces, p.anchored, strings.ToLower(name))
+	return p.shape.matches(strings.ToLower(name))
 }
 
 // reaches says whether a sub-record concerns what is collected for the given purpose. With purposes undeclared its

@@ -1,6 +1,9 @@
 package acap
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 func (p *parser) crawler(field *Field, value string) {
 	p.started = true
@@ -90,7 +93,8 @@ func (p *parser) purpose(field *Field, value string) {
 }
 
 func (p *parser) entry(field *Field, allow bool, usage, value string) {
-	e := &entry{field: field, allow: allow, usage: usage, tokens: strings.Fields(value), record: p.record, sub: p.sub}
+	e := p.entries.one()
+	*e = entry{field: field, allow: allow, usage: usage, tokens: p.words(value), record: p.record, sub: p.sub}
 	if allow {
 		e.tokens = joinQualifiers(e.tokens)
 	}
@@ -118,6 +122,9 @@ func (p *parser) entry(field *Field, allow bool, usage, value string) {
 	if e.sub != nil {
 		e.sub.used = true
 	}
+	if p.f.entries == nil {
+		p.f.entries = make([]*entry, 0, len(p.f.lines)-field.Line+1)
+	}
 	p.f.entries = append(p.f.entries, e)
 	if allow {
 		p.permission = e
@@ -126,6 +133,9 @@ func (p *parser) entry(field *Field, allow bool, usage, value string) {
 
 // joinQualifiers joins "a = b", "a =b" and "a= b" to "a=b" (A06).
 func joinQualifiers(tokens []string) []string {
+	if !slices.ContainsFunc(tokens, func(t string) bool { return t[0] == '=' || t[len(t)-1] == '=' }) {
+		return tokens
+	}
 	out := make([]string, 0, len(tokens))
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]

@@ -1,24 +1,27 @@
 package acap
 
 import (
+	"slices"
 	"strings"
 	"time"
 )
 
-// rule is one Allow or Disallow line of a conventional group (RFC 9309 2.2.2).
-type rule struct {
-	field    *Field
-	allow    bool
-	exact    string // percent-normalised, in its own case; empty: matches nothing
-	pieces   []string
-	anchored bool
+// ruleLine is one Allow or Disallow line of a conventional group (RFC 9309 2.2.2) as it is written; it starts with "/" or "*".
+type ruleLine struct {
+	field *Field
+	allow bool
+	value string
 }
 
-// newRule reads a rule. An empty value is no rule, a value without leading "/" or "*" matches nothing (X52): both give nil.
-func newRule(f *Field, allow bool, value string) *rule {
-	if value == "" || value[0] != '/' && value[0] != '*' {
-		return nil
-	}
+// rule is a line of a group that governs the crawler.
+type rule struct {
+	ruleLine
+	exact string // percent-normalised, in its own case
+	shape
+}
+
+func (l ruleLine) read() *rule {
+	value := l.value
 	if i := strings.IndexByte(value, '$'); i >= 0 && i < len(value)-1 {
 		end := strings.HasSuffix(value, "$")
 		value = strings.TrimSuffix(value, "$")
@@ -27,13 +30,28 @@ func newRule(f *Field, allow bool, value string) *rule {
 			value += "$"
 		}
 	}
-	r := &rule{field: f, allow: allow, exact: percentNormal(value, false)}
-	r.pieces, r.anchored = compile(r.exact)
-	return r
+	exact := percentNormal(value, false)
+	return &rule{ruleLine: l, exact: exact, shape: newShape(exact)}
 }
 
-// names says whether a User-agent value means this crawler: its product token, alone or before a character that no product
-// token holds (RFC 9309 2.2.1, C05).
+// agentToken is what counts of a User-agent value: its product token, or "*", before any character that no token holds (RFC 9309
+// 2.2.1). A value that starts with none is a name as it is.
+func agentToken(value string) string {
+	end := 0
+	if strings.HasPrefix(value, "*") && (len(value) == 1 || !nameChar(value[1])) {
+		end = 1
+	}
+	for end < len(value) && value[0] != '*' && nameChar(value[end]) {
+		end++
+	}
+	if end == 0 {
+		return value
+	}
+	return value[:end]
+}
+
+// names says whether a User-agent value means this crawler (RFC 9309 2.2.1, C05). A token of ours that holds what no product token
+// does is compared as it stands.
 func (c *Crawler) names(agent string) bool {
 	for _, token := range c.Names {
 		rest, ok := cutFold(agent, token)
@@ -49,36 +67,60 @@ func nameChar(b byte) bool {
 }
 
 // governing merges the groups that name the crawler, or else those for "*" (RFC 9309 2.2.1, X67).
-func governing(groups []*group, c *Crawler) (rules []*rule, delay time.Duration, named bool) {
+func governing(groups []*group, c *Crawler) (lines []ruleLine, delay time.Duration, named bool) {
 	for _, want := range []bool{true, false} {
 		found := false
 		for _, gr := range groups {
-			for _, a := range gr.agents {
-				if want && c.names(a) || !want && (a == "*" || strings.HasPrefix(a, "* ")) {
-					rules = append(rules, gr.rules...)
-					delay = max(delay, gr.delay)
-					found = true
-					break
+			first := slices.IndexFunc(gr.agents, func(a string) bool { return want && c.names(a) || !want && agentToken(a) == "*" })
+			if first < 0 {
+				continue
+			}
+			found = true
+			lines = append(lines, gr.rules...)
+			for _, d := range gr.delays {
+				if first < d.agents {
+					delay = max(delay, d.pause)
 				}
 			}
 		}
 		if found {
-			return rules, delay, want
+			return lines, delay, want
 		}
 	}
 	return nil, 0, false
 }
 
+// rules are the conventional rules that govern a crawler.
+type rules struct {
+	list  []*rule
+	found *lookup // nil for a few
+}
+
+func newRules(list []*rule) rules {
+	return rules{list, newLookup(len(list), func(i int) shape { return list[i].shape })}
+}
+
 // judge gives the rule that decides path: the longest match, Allow on a tie (RFC 9309 2.2.2, O10). nil: no rule matches.
-func judge(rules []*rule, path string) *rule {
-	var best *rule
-	for _, r := range rules {
-		if best != nil && (len(r.exact) < len(best.exact) || len(r.exact) == len(best.exact) && !r.allow) {
-			continue
+func (rs *rules) judge(path string) (best *rule) {
+	if rs.found != nil {
+		var h hits
+		if rs.found.find(path, &h); !h.full() {
+			for _, id := range h.list[:h.n] {
+				if r := rs.list[id]; r.beats(best) {
+					best = r
+				}
+			}
+			return best
 		}
-		if matchPieces(r.pieces, r.anchored, path) {
+	}
+	for _, r := range rs.list {
+		if r.beats(best) && r.matches(path) {
 			best = r
 		}
 	}
 	return best
+}
+
+func (r *rule) beats(best *rule) bool {
+	return best == nil || len(r.exact) > len(best.exact) || len(r.exact) == len(best.exact) && r.allow && !best.allow
 }

@@ -59,20 +59,27 @@ func (v *verdict) merge(w *verdict) {
 	}
 }
 
-// first gives the first statement of a polarity in the order of appearance, nil if there is none.
-func (v *verdict) first(allow bool) *statement {
-	var found *statement
+// prohibition gives the first prohibition in the order of appearance, those of the page before those of the origin; nil if there is
+// none.
+func (v *verdict) prohibition() (found *statement) {
 	for i := range v.n {
-		if s := v.at(i); s.allow == allow && (found == nil || s.seq < found.seq) {
+		s := v.at(i)
+		if !s.allow && (found == nil || s.page && !found.page || s.page == found.page && s.seq < found.seq) {
 			found = s
 		}
 	}
 	return found
 }
 
-func (v *verdict) prohibition() *statement { return v.first(false) }
-
-func (v *verdict) permission() *statement { return v.first(true) }
+// permission gives the first permission in the order of appearance, nil if there is none.
+func (v *verdict) permission() (found *statement) {
+	for i := range v.n {
+		if s := v.at(i); s.allow && (found == nil || s.seq < found.seq) {
+			found = s
+		}
+	}
+	return found
+}
 
 // ranks notes which places among addressees and purposes are taken.
 type ranks [4]bool
@@ -88,11 +95,14 @@ func (present *ranks) override(rank uint8) bool {
 	return false
 }
 
+// reach reports whether a statement of that rank meets one at least as specific in addressee and in purpose.
+func (present *ranks) reach(rank uint8) bool { return present[rank] || present.override(rank) }
+
 // matched builds the verdict of one usage: from statements that cover the resource, broader before narrower, it keeps those that
 // are not overridden (C02-C04) and have nothing narrower beside them (F07). Two that an undetermined or identical scope sets side
 // by side are both kept; whatever is broader than the newcomer stands together at the end, so that the work is linear.
 type matched struct {
-	verdict
+	*verdict
 	present ranks
 }
 
@@ -103,11 +113,13 @@ func (m *matched) take(s *statement, p *Policy, rooted bool) {
 	}
 	if !m.present[rank] {
 		m.present[rank] = true
-		old := m.verdict
-		m.verdict = verdict{}
-		for i := range old.n {
-			if t := old.at(i); !m.present.override(t.rank()) {
-				m.add(t)
+		if m.n > 0 {
+			old := *m.verdict
+			*m.verdict = verdict{}
+			for i := range old.n {
+				if t := old.at(i); !m.present.override(t.rank()) {
+					m.add(t)
+				}
 			}
 		}
 	}

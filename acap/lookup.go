@@ -1,0 +1,312 @@
+package acap
+
+import (
+	"bytes"
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// few is how many patterns are compared one by one rather than looked up.
+const few = 12
+
+// maxHits is how many patterns that match one path are held without allocating; where more match, all are compared.
+const maxHits = 64
+
+// hits are the places of the patterns that match a path, ascending. Beyond maxHits nothing is held.
+type hits struct {
+	n    int
+	list [maxHits]int32
+}
+
+func (h *hits) add(id int32) {
+	if h.n < maxHits {
+		h.list[h.n] = id
+	}
+	h.n++
+}
+
+func (h *hits) full() bool { return h.n > maxHits }
+
+// lookup finds among many patterns those that match a path, without comparing all. A pattern is found by what is rarest in it: the
+// literal it starts with, in a tree of such literals, or a few bytes of a piece behind an asterisk, in a table.
+// It is immutable and safe for concurrent use.
+type lookup struct {
+	shapes []shape
+	nodes  []node
+	firsts []byte  // of the labels, beside nodes
+	ids    []int32 // of the nodes, each node's in one run
+	tables []table
+}
+
+// node stands for the literals that start with the labels on the way down to it.
+type node struct {
+	label        string
+	child, after int32 // the children stand together: nodes[child:after]
+	from, to     int32 // its patterns: ids[from:to]
+}
+
+// newLookup reads n patterns; nil for a few.
+func newLookup(n int, shapeOf func(i int) shape) *lookup {
+	if n <= few {
+		return nil
+	}
+	l := &lookup{shapes: make([]shape, n), nodes: make([]node, 1, n), firsts: make([]byte, 1, n), ids: make([]int32, 0, n)}
+	for i := range l.shapes {
+		l.shapes[i] = shapeOf(i)
+	}
+	order := l.tabulate()
+	slices.SortFunc(order, func(a, b int32) int {
+		if c := strings.Compare(l.literal(a), l.literal(b)); c != 0 {
+			return c
+		}
+		return int(a - b)
+	})
+	l.grow(0, order, 0)
+	return l
+}
+
+func (l *lookup) literal(id int32) string { return l.shapes[id].pieces[0] }
+
+// grow makes node at of the literals of order, which share their first depth bytes.
+func (l *lookup) grow(at int32, order []int32, depth int) {
+	if len(order) == 0 {
+		return
+	}
+	first, last := l.literal(order[0]), l.literal(order[len(order)-1])
+	end := depth
+	for end < len(first) && end < len(last) && first[end] == last[end] { // sorted: what both ends share, all share
+		end++
+	}
+	n := node{label: first[depth:end], from: int32(len(l.ids))}
+	for len(order) > 0 && len(l.literal(order[0])) == end {
+		l.ids = append(l.ids, order[0])
+		order = order[1:]
+	}
+	n.to = int32(len(l.ids))
+	n.child = int32(len(l.nodes))
+	for i, id := range order {
+		if c := l.literal(id)[end]; i == 0 || c != l.firsts[len(l.firsts)-1] {
+			l.nodes, l.firsts = append(l.nodes, node{}), append(l.firsts, c)
+		}
+	}
+	n.after = int32(len(l.nodes))
+	l.nodes[at] = n
+	for child := n.child; child < n.after; child++ {
+		k := 1
+		for k < len(order) && l.literal(order[k])[end] == l.firsts[child] {
+			k++
+		}
+		l.grow(child, order[:k], end)
+		order = order[k:]
+	}
+}
+
+// find puts the patterns that match path into h.
+func (l *lookup) find(path string, h *hits) {
+	rest, n := path, &l.nodes[0]
+	for strings.HasPrefix(rest, n.label) {
+		rest = rest[len(n.label):]
+		for _, id := range l.ids[n.from:n.to] {
+			if s := &l.shapes[id]; len(s.pieces) == 1 && !s.anchored || s.matches(path) {
+				h.add(id)
+			}
+		}
+		if rest == "" || h.full() {
+			break
+		}
+		i := bytes.IndexByte(l.firsts[n.child:n.after], rest[0])
+		if i < 0 {
+			break
+		}
+		n = &l.nodes[int(n.child)+i]
+	}
+	if len(l.tables) > 0 {
+		l.scan(path, h)
+	}
+	if !h.full() {
+		h.sort()
+	}
+}
+
+// scan looks each run of bytes of path up in the tables.
+func (l *lookup) scan(path string, h *hits) {
+	for j := range l.tables {
+		t := &l.tables[j]
+		var run uint64
+		for i := range min(t.width-1, len(path)) {
+			run = run<<8 | uint64(path[i])
+		}
+		seen, mask, drop := t.seen, t.mask, t.drop
+		for i := t.width - 1; i < len(path); i++ {
+			run = run<<8 | uint64(path[i])
+			bit := hashOf(run&mask) >> (drop & 63)
+			if seen[bit>>6]>>(bit&63)&1 == 0 {
+				continue
+			}
+			for _, id := range t.find(run & mask) {
+				if l.shapes[id].matches(path) {
+					h.add(id)
+				}
+			}
+			if h.full() {
+				return
+			}
+		}
+	}
+}
+
+// sort puts the hits in order, each once: a path may hold the same bytes twice.
+func (h *hits) sort() {
+	list := h.list[:h.n]
+	for i := 1; i < len(list); i++ {
+		for j := i; j > 0 && list[j] < list[j-1]; j-- {
+			list[j], list[j-1] = list[j-1], list[j]
+		}
+	}
+	h.n = len(slices.Compact(list))
+}
+
+// table finds patterns by a run of bytes that each of them holds.
+type table struct {
+	width int      // bytes of a run, at most 8
+	mask  uint64   // of the low width bytes
+	seen  []uint64 // one bit for the high bits of each run's hash: most runs of a path are in no pattern
+	drop  int      // bits of a hash that seen does without
+	slots []slot   // one for each run, where its hash says or behind
+	ids   []int32
+}
+
+type slot struct {
+	run      uint64
+	from, to int32
+}
+
+func (t *table) find(run uint64) []int32 {
+	for i := t.slot(run); ; i = (i + 1) & (len(t.slots) - 1) {
+		switch s := &t.slots[i]; {
+		case s.to == 0:
+			return nil
+		case s.run == run:
+			return t.ids[s.from:s.to]
+		}
+	}
+}
+
+// slot is where the search for a run starts: middle bits of its hash, which say more than the low ones.
+func (t *table) slot(run uint64) int { return int(hashOf(run)>>24) & (len(t.slots) - 1) }
+
+func hashOf(run uint64) uint64 { return run * 0x9e3779b97f4a7c15 }
+
+// keyed is a pattern with the run it is found by.
+type keyed struct {
+	run uint64
+	id  int32
+}
+
+// newTable makes a table of runs of one width; list holds at least one.
+func newTable(width int, list []keyed) table {
+	slices.SortFunc(list, func(a, b keyed) int {
+		switch {
+		case a.run < b.run:
+			return -1
+		case a.run > b.run:
+			return 1
+		}
+		return int(a.id - b.id)
+	})
+	size := bits.Len(uint(2 * len(list)))
+	seen := max(6, min(size+3, 18))
+	t := table{width: width, mask: maskOf(width), seen: make([]uint64, 1<<(seen-6)), drop: 64 - seen, slots: make([]slot, 1<<size),
+		ids: make([]int32, 0, len(list))}
+	for len(list) > 0 {
+		run := list[0].run
+		s := slot{run: run, from: int32(len(t.ids))}
+		for len(list) > 0 && list[0].run == run {
+			t.ids = append(t.ids, list[0].id)
+			list = list[1:]
+		}
+		s.to = int32(len(t.ids))
+		bit := hashOf(run) >> t.drop
+		t.seen[bit>>6] |= 1 << (bit & 63)
+		i := t.slot(run)
+		for t.slots[i].to != 0 {
+			i = (i + 1) & (len(t.slots) - 1)
+		}
+		t.slots[i] = s
+	}
+	return t
+}
+
+func maskOf(width int) uint64 { return ^uint64(0) >> (64 - 8*width) }
+
+// widths of the runs that tables are made for.
+var widths = [...]int{1, 2, 4, 8}
+
+// Bounds on what is looked at to find the rarest run of a pattern.
+const (
+	maxPieces  = 8
+	maxPiece   = 64
+	countsSize = 1 << 14
+)
+
+// runs calls visit with each run of the pieces behind the first asterisk, of the greatest width for which there is one.
+func (s *shape) runs(visit func(width int, run uint64)) {
+	pieces := s.pieces[1:min(len(s.pieces), 1+maxPieces)]
+	longest := 0
+	for _, p := range pieces {
+		longest = max(longest, len(p))
+	}
+	for i := len(widths) - 1; i >= 0; i-- {
+		width := widths[i]
+		if longest < width {
+			continue
+		}
+		for _, p := range pieces {
+			var run uint64
+			for j := range min(len(p), maxPiece) {
+				run = run<<8 | uint64(p[j])
+				if j+1 >= width {
+					visit(width, run&maskOf(width))
+				}
+			}
+		}
+		return
+	}
+}
+
+// tabulate puts the patterns into tables whose rarest run is rarer than the literal they start with, and gives the others.
+func (l *lookup) tabulate() (others []int32) {
+	var counts [countsSize]int32 // of runs, by hash: an estimate
+	at := func(run uint64) *int32 { return &counts[hashOf(run)>>(64-bits.Len(countsSize-1))] }
+	literals := map[string]int32{}
+	for i := range l.shapes {
+		if s := &l.shapes[i]; len(s.pieces) > 1 {
+			literals[s.pieces[0]]++
+			s.runs(func(_ int, run uint64) { *at(run)++ })
+		}
+	}
+	var lists [9][]keyed
+	for i := range l.shapes {
+		s, id := &l.shapes[i], int32(i)
+		best, width, key := literals[s.pieces[0]], 0, uint64(0)
+		if len(s.pieces) > 1 && best > few {
+			s.runs(func(w int, run uint64) {
+				if n := *at(run); n < best {
+					best, width, key = n, w, run
+				}
+			})
+		}
+		if width == 0 {
+			others = append(others, id)
+			continue
+		}
+		lists[width] = append(lists[width], keyed{key, id})
+	}
+	for width, list := range lists {
+		if len(list) > 0 {
+			l.tables = append(l.tables, newTable(width, list))
+		}
+	}
+	return others
+}

@@ -1,0 +1,97 @@
+package acap
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// slab hands out values that live as long as the file they are of, a piece of memory at a time.
+type slab[T any] struct {
+	free []T
+	size int // of the last piece
+}
+
+const maxSlab = 64
+
+func (s *slab[T]) one() *T { return &s.many(1)[0] }
+
+// many gives n values side by side, with no room behind them.
+func (s *slab[T]) many(n int) []T {
+	if n > len(s.free) {
+		s.size = min(max(4, 2*s.size), maxSlab)
+		if n > s.size {
+			return make([]T, n)
+		}
+		s.free = make([]T, s.size)
+	}
+	out := s.free[:n:n]
+	s.free = s.free[n:]
+	return out
+}
+
+// lineName is the name of a line: in lower case, and for a conventional line as it is meant.
+type lineName struct{ lower, conventional string }
+
+// lineNames are the names of lines, to be found without writing them anew.
+var lineNames = func() map[string]lineName {
+	names := map[string]lineName{}
+	for name, meant := range conventionalNames {
+		names[name] = lineName{name, meant}
+	}
+	for _, name := range fieldNames() {
+		names[name] = lineName{lower: name}
+	}
+	return names
+}()
+
+// longestName is longer than all of them.
+const longestName = 48
+
+// lowerName gives name in lower case, and the name of the conventional line that it means, if it does.
+func lowerName(name string) (lower, conventional string) {
+	var b [longestName]byte
+	if len(name) > len(b) {
+		return strings.ToLower(name), ""
+	}
+	for i := range len(name) {
+		c := name[i]
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		b[i] = c
+	}
+	if known, ok := lineNames[string(b[:len(name)])]; ok {
+		return known.lower, known.conventional
+	}
+	return strings.ToLower(name), ""
+}
+
+// maxWords is how many words of one line are found without allocating.
+const maxWords = 16
+
+// words splits s at blanks, as strings.Fields does.
+func (p *parser) words(s string) []string {
+	var from, to [maxWords]int32
+	n, inside := 0, false
+	for i := range len(s) {
+		c := s[i]
+		switch space := c == ' ' || c >= '\t' && c <= '\r'; {
+		case c >= utf8.RuneSelf || n == len(from):
+			return strings.Fields(s)
+		case space && inside:
+			to[n], inside = int32(i), false
+			n++
+		case !space && !inside:
+			from[n], inside = int32(i), true
+		}
+	}
+	if inside {
+		to[n] = int32(len(s))
+		n++
+	}
+	out := p.tokens.many(n)
+	for i := range out {
+		out[i] = s[from[i]:to[i]]
+	}
+	return out
+}
