@@ -26,6 +26,8 @@ type Field struct {
 	Line   int    // from 1, in the decoded text of the document; for a header, the number of the field line
 	Column int    // from 1, in characters
 	Text   string // as written, without comment and outer blanks
+
+	in *Field // for a finding: the field that this is a token of
 }
 
 // String gives the place and the text: "http://h/robots.txt:4: ACAP-disallow-index: /".
@@ -39,53 +41,78 @@ func (f *Field) String() string {
 	return fmt.Sprintf("%s:%d: %s", f.URL, f.Line, f.Text)
 }
 
-// at gives the place of one token of a field of a file; the field's own where the token does not stand there as it was read.
+// at gives one token of a field as a field of its own, for a finding; where it stands is looked for only if it is told.
 func (f *Field) at(token string) *Field {
-	if f.Source != Robots && f.Source != Referred || token == "" {
+	if token == "" {
 		return f
 	}
+	return &Field{Source: f.Source, URL: f.URL, Line: f.Line, Column: f.Column, Text: token, in: f}
+}
+
+// maxLocated bounds how far into a field a token is looked for, in bytes.
+const maxLocated = 16 << 10
+
+// find gives the offsets of a token in s; without ok it does not stand there as it was read.
+func find(s, token string) (from, to int, ok bool) {
+	s = s[:min(len(s), maxLocated)]
+	if from, to, ok = within(s, token); ok {
+		return from, to, true
+	}
+	if name, _, cut := strings.Cut(token, "="); cut { // "a = b" was read as "a=b" (A06)
+		return within(s, name)
+	}
+	return 0, 0, false
+}
+
+// within finds token where it stands alone in text, in its own case if it does so anywhere, else in any.
+func within(text, token string) (from, to int, ok bool) {
+	if token == "" {
+		return 0, 0, false
+	}
+	if i := alone(text, token); i >= 0 {
+		return i, i + len(token), true
+	}
+	if i := alone(asciiLower(text), asciiLower(token)); i >= 0 {
+		return i, i + len(token), true
+	}
+	return 0, 0, false
+}
+
+// alone gives the offset of token where no word goes on before or behind it, -1 if there is none.
+func alone(text, token string) int {
+	const marks = " \t\r\n\f,;:=\"\u00a0"
 	for from := 0; ; {
-		i := strings.Index(f.Text[from:], token)
+		i := strings.Index(text[from:], token)
 		if i < 0 {
-			break
+			return -1
 		}
 		i += from
-		from = i + len(token)
-		if (i == 0 || strings.IndexByte(": \t", f.Text[i-1]) >= 0) && (from == len(f.Text) || strings.IndexByte("= \t", f.Text[from]) >= 0) {
-			place := *f
-			place.Column += utf8.RuneCountInString(f.Text[:i])
-			return &place
+		end := i + len(token)
+		before, _ := utf8.DecodeLastRuneInString(text[:i])
+		behind, _ := utf8.DecodeRuneInString(text[end:])
+		if (i == 0 || strings.ContainsRune(marks, before)) && (end == len(text) || strings.ContainsRune(marks, behind)) {
+			return i
+		}
+		from = i + 1
+	}
+}
+
+// asciiLower keeps all offsets.
+func asciiLower(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
 		}
 	}
-	if name, _, ok := strings.Cut(token, "="); ok { // "a = b" was read as "a=b" (A06)
-		return f.at(name)
+	return string(b)
+}
+
+// name is the name of a field of a file, as written.
+func (f *Field) name() string {
+	if f.Source != Robots && f.Source != Referred {
+		return ""
 	}
-	return f
-}
-
-// Severity ranks findings.
-type Severity string
-
-// An error changes meaning or is ignored; a warning is read otherwise than it is written; a notice is a curiosity.
-const (
-	Error   Severity = "error"
-	Warning Severity = "warning"
-	Notice  Severity = "notice"
-)
-
-// Finding is something a publisher should know about a text: nothing is dropped in silence.
-type Finding struct {
-	Code     string   `json:"code"`
-	Severity Severity `json:"severity"`
-	Source   Source   `json:"source"`
-	URL      string   `json:"url,omitempty"`
-	Line     int      `json:"line"`
-	Column   int      `json:"column"`
-	Message  string   `json:"message"`
-	Hint     string   `json:"hint,omitempty"`
-}
-
-// String gives "url:line:column: message [code]".
-func (f Finding) String() string {
-	return fmt.Sprintf("%s:%d:%d: %s [%s]", f.URL, f.Line, f.Column, f.Message, f.Code)
+	name, _, _ := splitField(f.Text)
+	return name
 }

@@ -2,6 +2,7 @@ package acap
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -17,40 +18,90 @@ const (
 // reporter collects findings, each once.
 type reporter struct {
 	findings []Finding
-	seen     map[Finding]bool
+	seen     map[remark]bool
 	hints    int
+	tags     map[*Field]*Tag // behind the fields of a page, to find tokens in what they say
+}
+
+// remark is a finding that has not been placed: to look for its place takes time, and it may have been told already.
+type remark struct {
+	Finding
+	token string
 }
 
 func (r *reporter) full() bool { return len(r.findings) >= maxFindings }
 
-// report notes what is wrong with a field.
+// report notes what is wrong with a field, or with one token of it (Field.at).
 func (r *reporter) report(f *Field, code string, sev Severity, hint, format string, args ...any) {
-	if len(r.findings) > maxFindings {
-		return
+	switch {
+	case len(r.findings) > maxFindings:
+	case r.full():
+		r.tell(f, "too-many-findings", Error, "mend those before it", "there is more to say from here on than is told")
+	default:
+		r.tell(f, code, sev, hint, format, args...)
 	}
-	if r.full() {
-		r.findings = append(r.findings, finding(f, "too-many-findings", Error, "mend those before it", "there is more to say from here on than is told"))
-		return
-	}
-	fi := finding(f, code, sev, hint, format, args...)
-	if r.seen[fi] {
-		return
-	}
-	if r.seen == nil {
-		r.seen = map[Finding]bool{}
-	}
-	r.seen[fi] = true
-	r.findings = append(r.findings, fi)
 }
 
-func finding(f *Field, code string, sev Severity, hint, format string, args ...any) Finding {
+func (r *reporter) tell(f *Field, code string, sev Severity, hint, format string, args ...any) {
 	for i, a := range args {
 		if s, ok := a.(string); ok {
 			args[i] = clip(s)
 		}
 	}
-	return Finding{Code: code, Severity: sev, Source: f.Source, URL: f.URL, Line: f.Line, Column: f.Column,
+	fi := Finding{Code: code, Severity: sev, Source: f.Source, URL: f.URL, Line: f.Line, Column: f.Column,
 		Message: fmt.Sprintf(format, args...), Hint: clip(hint)}
+	told := remark{Finding: fi}
+	if f.in != nil {
+		told.token = f.Text
+	}
+	if r.seen[told] {
+		return
+	}
+	if r.seen == nil {
+		r.seen = map[remark]bool{}
+	}
+	r.seen[told] = true
+	fi.Line, fi.Column, fi.Length = r.place(f)
+	r.findings = append(r.findings, fi)
+}
+
+// place says where a field stands, or a token of it; all of the field where the token is not written there as it was read.
+func (r *reporter) place(f *Field) (line, column, length int) {
+	token := ""
+	if f.in != nil {
+		f, token = f.in, f.Text
+	}
+	if f.Source == Meta || f.Source == Header {
+		return r.tags[f].place(f, token)
+	}
+	from, to, ok := find(f.Text, token)
+	if !ok {
+		from, to = 0, min(len(f.Text), maxLocated)
+	}
+	return f.Line, f.Column + utf8.RuneCountInString(f.Text[:from]), max(1, utf8.RuneCountInString(f.Text[from:to]))
+}
+
+// place finds a token of f in what the tag says, or all that it says. Where the source writes it otherwise, the
+// place is that of the tag.
+func (t *Tag) place(f *Field, token string) (line, column, length int) {
+	if t == nil {
+		return f.Line, f.Column, 1
+	}
+	s, line, column := t.Content, f.Line, f.Column
+	if t.Source == Header {
+		s = t.Name + ": " + s
+	}
+	from, to, ok := find(s, token)
+	if !ok {
+		s = strings.TrimRightFunc(s, blank)
+		from, to = len(s)-len(strings.TrimLeftFunc(s, blank)), min(len(s), maxLocated)
+	}
+	before := s[:from]
+	if i := strings.LastIndexByte(before, '\n'); i >= 0 { // a tag may run over several lines, a mark stays on one
+		line, column, before = line+strings.Count(before, "\n"), 1, before[i+1:]
+	}
+	marked, _, _ := strings.Cut(s[from:max(from, to)], "\n")
+	return line, column + utf8.RuneCountInString(before), max(1, utf8.RuneCountInString(marked))
 }
 
 // clip shortens a long word at a whole character.
@@ -65,26 +116,37 @@ func clip(s string) string {
 	return s[:end] + "…"
 }
 
-// near gives a hint that names the known word closest to s, or none where nothing is close.
+// near gives a hint that names the known word closest to s; where nothing is close, the words that are known if they are few.
 func (r *reporter) near(s string, known func() []string) string {
 	if r.full() || r.hints >= maxHints {
 		return ""
 	}
 	r.hints++
-	return nearest(s, known())
+	words := known()
+	if best := nearest(s, words); best != "" {
+		return "did you mean " + best + "?"
+	}
+	return writeOneOf(words)
 }
 
+// writeOneOf lists the words that are allowed, if a reader can take them in.
+func writeOneOf(words []string) string {
+	list := strings.Join(words, ", ")
+	if len(words) == 0 || len(list) > maxQuote-len("write one of ") {
+		return ""
+	}
+	return "write one of " + list
+}
+
+// nearest gives the known word closest to s, or "" where nothing is close.
 func nearest(s string, known []string) string {
 	best, distance := "", 1+len(s)/3
 	for _, k := range known {
-		if d := editDistance(s, k, distance); d < distance {
+		if d := editDistance(s, strings.ToLower(k), distance); d < distance {
 			best, distance = k, d
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return "did you mean " + best + "?"
+	return best
 }
 
 // editDistance counts insertions, deletions and changes, up to limit.

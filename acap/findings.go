@@ -1,0 +1,111 @@
+package acap
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Severity ranks findings.
+type Severity string
+
+// An error changes meaning or is ignored; a warning is read otherwise than it is written; a notice is a curiosity.
+const (
+	Error   Severity = "error"
+	Warning Severity = "warning"
+	Notice  Severity = "notice"
+)
+
+// Finding is something a publisher should know about a text: nothing is dropped in silence. The page docs/findings.md explains
+// each code. Positions count from 1, in characters of the decoded text. In a header, Line is the number of the field line and
+// Column counts in "Name: value". Where the source of a page writes a tag otherwise than it reads, with character references for
+// instance, the place is the tag's, and Length is 1.
+type Finding struct {
+	Code     string   `json:"code"`
+	Severity Severity `json:"severity"`
+	Source   Source   `json:"source"`
+	URL      string   `json:"url,omitempty"`
+	Line     int      `json:"line"`
+	Column   int      `json:"column"`
+	Length   int      `json:"length"` // in characters, at least 1
+	Message  string   `json:"message"`
+	Hint     string   `json:"hint,omitempty"` // what may be written instead
+}
+
+// String gives "url:line:column: message [code]".
+func (f Finding) String() string {
+	return fmt.Sprintf("%s:%d:%d: %s [%s]", f.URL, f.Line, f.Column, f.Message, f.Code)
+}
+
+// Excerpt is Excerpt for the place of f; line is the source line it speaks of.
+func (f Finding) Excerpt(line string) string { return Excerpt(line, f.Column, f.Length) }
+
+// Characters that Excerpt shows before and behind the mark, and of the mark itself.
+const (
+	shownBefore = 60
+	shownMarked = 80
+	shownBehind = 40
+)
+
+// Excerpt gives a source line and, below it, carets under length characters from column on, joined by a line feed. Tabs stay tabs
+// in both lines, a wide character has two carets and a combining one has none, so that the carets stand where the eye looks for
+// them. A long line is cut around the mark. A column beyond the line marks its end; a column below 1 gives the line alone.
+func Excerpt(line string, column, length int) string {
+	text := []rune(strings.ToValidUTF8(line, "\ufffd"))
+	if column < 1 {
+		return string(text[:min(len(text), shownBefore+shownMarked+shownBehind)])
+	}
+	start := min(column-1, len(text))
+	end := min(start+max(length, 1), start+shownMarked, len(text))
+	from, to := max(0, start-shownBefore), min(len(text), end+shownBehind)
+	var source, carets strings.Builder
+	if from > 0 {
+		source.WriteRune('…')
+		carets.WriteByte(' ')
+	}
+	for i := from; i < to; i++ {
+		r, marked := text[i], i >= start && i < end
+		switch {
+		case r == '\t' && i < end-1:
+			carets.WriteByte('\t')
+		case r == '\t':
+		case unicode.IsControl(r):
+			r = ' '
+		}
+		source.WriteRune(r)
+		switch {
+		case marked && (r != '\t' || i == end-1):
+			carets.WriteString(strings.Repeat("^", width(r)))
+		case i < start && r != '\t':
+			carets.WriteString(strings.Repeat(" ", width(r)))
+		}
+	}
+	if to < len(text) {
+		source.WriteRune('…')
+	}
+	if !strings.HasSuffix(carets.String(), "^") { // at the end of the line, or under nothing that can be seen
+		carets.WriteByte('^')
+	}
+	return source.String() + "\n" + carets.String()
+}
+
+// wide holds the ranges of characters that take two columns of a terminal (Unicode, East Asian Width W and F).
+var wide = &unicode.RangeTable{
+	R16: []unicode.Range16{{0x1100, 0x115f, 1}, {0x2e80, 0x303e, 1}, {0x3041, 0x33ff, 1}, {0x3400, 0x4dbf, 1}, {0x4e00, 0x9fff, 1},
+		{0xa000, 0xa4cf, 1}, {0xa960, 0xa97f, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1}, {0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1}},
+	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f680, 0x1f6ff, 1}, {0x1f900, 0x1f9ff, 1}, {0x20000, 0x3fffd, 1}},
+}
+
+// width is how many columns of a terminal a character takes.
+func width(r rune) int {
+	switch {
+	case r < utf8.RuneSelf:
+		return 1
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case unicode.Is(wide, r):
+		return 2
+	}
+	return 1
+}
