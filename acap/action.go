@@ -1,6 +1,7 @@
 package acap
 
 import (
+	"fmt"
 	"net/url"
 	"sort"
 )
@@ -25,7 +26,7 @@ const maxReCrawls = 1000
 
 // requests lists the action requests of a file and of the files it refers to that reach c. Take-downs come first, so that a
 // re-crawl of the same resource confirms its absence (P11, X31). A repeated request is listed once.
-func (f *File) requests(c *Crawler, refs []Reference) []Action {
+func (f *File) requests(c *Crawler, refs []Reference, tell *reporter) []Action {
 	var out []Action
 	seen := map[string]bool{}
 	root, recrawls := rootOf(f.base), 0
@@ -43,7 +44,7 @@ func (f *File) requests(c *Crawler, refs []Reference) []Action {
 			}
 			a := Action{Action: r.action, Field: r.field, Why: r.why, Execute: r.why == ""}
 			if foreign && a.Execute { // P13
-				a.Execute, a.Why = false, "it stands in a file of another host"
+				a.refuse(tell, "it stands in a file of another host")
 			}
 			u, err := f.resolve(r.path)
 			if err != nil || *rootOf(u) != *root || u.User != nil { // P03
@@ -57,7 +58,7 @@ func (f *File) requests(c *Crawler, refs []Reference) []Action {
 			seen[key] = seen[key] || a.Execute
 			if a.Action == ReCrawl && a.Execute {
 				if recrawls++; recrawls > maxReCrawls { // P09
-					a.Execute, a.Why = false, "more re-crawls are requested than are executed"
+					a.refuse(tell, fmt.Sprintf("%d re-crawls are requested before it", maxReCrawls))
 				}
 			}
 			out = append(out, a)
@@ -71,6 +72,12 @@ func (f *File) requests(c *Crawler, refs []Reference) []Action {
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Action == TakeDown && out[j].Action != TakeDown })
 	return out
+}
+
+// refuse notes why a request that is well formed is not executed.
+func (a *Action) refuse(tell *reporter, why string) {
+	a.Execute, a.Why = false, why
+	tell.report(a.Field, "refused-request", Error, "", "the request is not executed: %s", why)
 }
 
 // from reports whether the file that a reference led to is of the origin with the given root, also after redirects.

@@ -101,7 +101,7 @@ func manyTags() []Tag {
 	return tags
 }
 
-// TestWorkIsBounded: two seconds are ten times what the worst of them needs, and quadratic work would take longer by far.
+// TestWorkIsBounded: twenty seconds are a hundred times what the worst of them needs, and quadratic work on so much takes longer.
 func TestWorkIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("times are told without the race detector")
@@ -118,7 +118,7 @@ func TestWorkIsBounded(t *testing.T) {
 			p.Decide(u, Resource{URL: "http://example.com/a", path: "/a", rep: "/a"})
 		}
 		decided := time.Since(start) - parsed - built
-		if total := time.Since(start); total > 2*time.Second {
+		if total := time.Since(start); total > 20*time.Second {
 			t.Errorf("%s: parse %v, policy %v, six decisions %v", c.name, parsed, built, decided)
 		} else {
 			t.Logf("%s: parse %v, policy %v, six decisions %v", c.name, parsed, built, decided)

@@ -1,6 +1,7 @@
 package acap
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -18,12 +19,12 @@ func (p *parser) resourceSet(field *Field, value string) {
 	p.late(field)
 	tokens := strings.Fields(value)
 	if len(tokens) < 2 { // X48: an empty set is an undefined one
-		p.report(field, "empty-definition", Error, "name the set and its patterns", "the resource set has no patterns")
+		p.report(field, "empty-definition", Error, "name the set and its patterns", "the resource set %q has no patterns and is not defined", value)
 		return
 	}
 	name := strings.ToLower(tokens[0])
 	if !isName(name) {
-		p.report(field, "malformed-name", Warning, "use letters, digits, - _ . and start with a letter", "%q is not a name", tokens[0])
+		p.report(field.at(tokens[0]), "malformed-name", Warning, nameHint, "%q is not a name; the resource set is read all the same", tokens[0])
 	}
 	p.f.setDefinitions = append(p.f.setDefinitions, &setDefinition{field: field, name: name, tokens: tokens[1:]})
 }
@@ -36,12 +37,12 @@ func (p *parser) resolveSets() {
 			set, again = &resourceSet{}, false
 			p.f.sets[d.name] = set
 		} else {
-			p.report(d.field, "duplicate-definition", Error, "give every set its own name", "the resource set %q is defined twice: prohibitions use both, permissions the first", d.name) // E03
+			p.report(d.field.at(d.name), "duplicate-definition", Error, "give every set its own name", "the resource set %q is defined twice: prohibitions use both, permissions the first", d.name) // E03
 		}
 		for _, t := range d.tokens {
 			var spec specification
 			if _, ours := cutScheme(t); ours { // as E07: it is not known what it stands for
-				p.report(d.field.at(t), "nested-set", Error, "write the patterns of the inner set", "a resource set names patterns, not %q: in prohibitions the set covers everything", t)
+				p.report(d.field.at(t), "nested-set", Error, "write the patterns of the inner set", "a resource set holds patterns, not %q: in prohibitions the set %q covers everything", t, d.name)
 				spec = everything
 			} else {
 				spec = p.path(d.field, t)
@@ -52,25 +53,80 @@ func (p *parser) resolveSets() {
 			}
 		}
 	}
+	p.lookAtSets()
 }
 
-// resolveParts finds what the parts of composite usages name.
-func (p *parser) resolveParts() {
-	for _, d := range p.f.definitions {
-		if !d.composite || len(d.tokens) > maxParts {
-			continue
+// lookAtSets reports resource sets that no field names. Those of a file that refers to others may be named there (D03).
+func (p *parser) lookAtSets() {
+	if len(p.f.setDefinitions) == 0 || slices.ContainsFunc(p.f.records, func(r *record) bool { return len(r.references) > 0 }) {
+		return
+	}
+	named := map[string]bool{}
+	for _, e := range p.f.entries {
+		for _, t := range e.tokens {
+			if rest, ours := cutScheme(t); ours {
+				name, _ := cutFold(rest, setPrefix)
+				named[strings.ToLower(name)] = true
+			}
 		}
-		for _, t := range d.tokens {
-			name, local := localName(t)
-			d.parts = append(d.parts, part{t, name, local, p.f.usages[name]})
+	}
+	for _, d := range p.f.setDefinitions {
+		if !named[d.name] {
+			p.report(d.field.at(d.name), "unused-definition", Notice, "write "+scheme+setPrefix+d.name+" where a field names resources", "no field names the resource set %q", d.name)
 		}
 	}
 }
 
+// resolveParts finds what the parts of composite usages name, and tells of those that name nothing that may stand there.
+func (p *parser) resolveParts() {
+	for _, d := range p.f.definitions {
+		if !d.composite {
+			continue
+		}
+		if len(d.tokens) > maxParts {
+			p.report(d.field.at(d.tokens[maxParts]), "too-many-parts", Error, "define several usages", "the composite usage (%s) has more than %d parts and counts as a prohibition", d.name, maxParts)
+			continue
+		}
+		for _, t := range d.tokens {
+			name, local := localName(t)
+			inner := p.f.usages[name]
+			d.parts = append(d.parts, part{t, name, local, inner})
+			switch {
+			case strings.Contains(t, "="): // as E05: a limit was meant
+				p.report(d.field.at(t), "qualified-local-usage", Error, "define a qualified usage and name it here", "a composite usage takes no qualifiers: (%s) counts as a prohibition", d.name)
+			case local && inner == nil:
+				p.report(d.field.at(t), "undefined-usage", Error, p.nearDefined(name, p.f.usageNames), "the usage (%s) is not defined: all it could mean is prohibited", name)
+			case local && inner.composite: // E07
+				p.report(d.field.at(t), "nested-usage", Error, "name the parts of ("+name+")", "the composite usage (%s) names the composite usage (%s) and counts as a prohibition", d.name, name)
+			case !local && inner != nil && Usage(name).kind() == noKind: // E07
+				p.report(d.field.at(t), "missing-parentheses", Error, "write ("+name+")", "%q is a local usage without its parentheses and counts as a prohibition", name)
+			}
+		}
+	}
+}
+
+// usageNames lists the local usages that a hint may choose from.
+func (f *File) usageNames() []string {
+	if f == nil || len(f.usages) > maxNames {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(f.usages))
+}
+
+// setNames lists the resource sets that a hint may choose from.
+func (f *File) setNames() []string {
+	if f == nil || len(f.sets) > maxNames {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(f.sets))
+}
+
+const nameHint = "start it with a letter and use letters, digits, - _ . alone"
+
 // late notes a definition behind a record; its meaning is plain and it is accepted (E04).
 func (p *parser) late(field *Field) bool {
 	if len(p.f.records) > 0 {
-		p.report(field, "late-definition", Error, "put definitions before all records", "the definition stands after an ACAP record")
+		p.report(field, "late-definition", Error, "put definitions before all records", "the definition stands after an ACAP record; it is read all the same")
 	}
 	p.started = true
 	return len(p.f.records) > 0
@@ -84,7 +140,7 @@ func (p *parser) definition(field *Field, composite bool, value string) {
 		tokens = tokens[1:]
 	}
 	if !isName(d.name) {
-		p.report(field, "malformed-name", Error, "use letters, digits, - _ . and start with a letter", "%q is not a name", d.name)
+		p.report(field.at(d.name), "malformed-name", Error, nameHint, "%q is not a name", d.name)
 	}
 	switch {
 	case composite:
@@ -93,7 +149,10 @@ func (p *parser) definition(field *Field, composite bool, value string) {
 		d.base, d.tokens = strings.ToLower(tokens[0]), tokens[1:]
 	}
 	if len(tokens) == 0 || !composite && len(d.tokens) == 0 { // X48
-		p.report(field, "empty-definition", Error, "name the usage and its qualifiers, or the parts", "the usage %q is not defined by anything", d.name)
+		p.report(field, "empty-definition", Error, "name a usage type and qualifiers, or the parts of a composite usage", "the usage %q is not defined by anything: a permission of it counts as a prohibition", d.name)
+	}
+	if !composite && strings.HasPrefix(d.base, "(") { // P1 2.7.1, X48
+		p.report(field.at(tokens[0]), "nested-usage", Error, p.near(strings.Trim(d.base, "()"), usageWords), "the qualified usage (%s) qualifies the local usage %s and counts as a prohibition", d.name, d.base)
 	}
 	p.f.definitions = append(p.f.definitions, d)
 	have := p.f.usages[d.name]
@@ -101,11 +160,11 @@ func (p *parser) definition(field *Field, composite bool, value string) {
 	case have == nil:
 		p.f.usages[d.name] = d
 	case have.same(d):
-		p.report(field, "duplicate-definition", Warning, "keep one", "the usage %q is defined twice alike", d.name)
+		p.report(field.at(d.name), "duplicate-definition", Warning, "keep one", "the usage %q is defined twice alike", d.name)
 	case d.late && !have.late: // E04: the earlier stands
-		p.report(field, "duplicate-definition", Error, "give every usage its own name", "the usage %q is defined already: the earlier definition stands", d.name)
+		p.report(field.at(d.name), "duplicate-definition", Error, "give every usage its own name", "the usage %q is defined already: the earlier definition stands", d.name)
 	default: // E03
-		p.report(field, "duplicate-definition", Error, "give every usage its own name", "the usage %q is defined twice: its uses count as prohibitions", d.name)
+		p.report(field.at(d.name), "duplicate-definition", Error, "give every usage its own name", "the usage %q is defined twice: its uses count as prohibitions", d.name)
 		have.void = append(have.void, d)
 	}
 }

@@ -64,7 +64,6 @@ type expander struct {
 
 	read   map[*definition]qualified // qualifiers of local usages, read once
 	behind map[reached]usagesBehind  // usages behind local usages, looked up once
-	places map[*part]*Field          // of parts of composite usages, looked for once
 }
 
 // maxStatements bounds the work on a hostile file: beyond it nothing is permitted.

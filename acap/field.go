@@ -58,10 +58,19 @@ func find(s, token string) (from, to int, ok bool) {
 	if from, to, ok = within(s, token); ok {
 		return from, to, true
 	}
-	if name, _, cut := strings.Cut(token, "="); cut { // "a = b" was read as "a=b" (A06)
-		return within(s, name)
+	name, value, cut := strings.Cut(token, "=")
+	if !cut {
+		return 0, 0, false
 	}
-	return 0, 0, false
+	if from, to, ok = within(s, name); !ok { // "a = b" was read as "a=b" (A06)
+		return 0, 0, false
+	}
+	if rest, ok := strings.CutPrefix(trimLeft(s[to:]), "="); ok {
+		if rest = trimLeft(rest); strings.HasPrefix(rest, value) {
+			to = len(s) - len(rest) + len(value)
+		}
+	}
+	return from, to, true
 }
 
 // within finds token where it stands alone in text, in its own case if it does so anywhere, else in any.
@@ -93,7 +102,11 @@ func alone(text, token string) int {
 		if (i == 0 || strings.ContainsRune(marks, before)) && (end == len(text) || strings.ContainsRune(marks, behind)) {
 			return i
 		}
-		from = i + 1
+		next := strings.IndexAny(text[i:], marks) // the next word begins behind it
+		if next < 0 {
+			return -1
+		}
+		from = i + next + 1
 	}
 }
 

@@ -2,193 +2,331 @@ package acap
 
 import (
 	"errors"
+	"flag"
+	"fmt"
+	"go/ast"
+	goparser "go/parser"
+	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
-// examples has one text for each finding, and the place where it is told.
-var examples = []struct {
-	code         string
-	severity     Severity
-	line, column int
-	robots       string
-	page         Own    // read after robots
-	child        string // what a reference of robots leads to; "-": it cannot be read
-	who          Crawler
-}{
-	{code: "absolute-pattern", severity: Error, line: 2, column: 18, robots: "ACAP-crawler: *\nACAP-allow-crawl:http://example.com/a"},
-	{code: "any-and-named", severity: Warning, line: 2, column: 1, robots: "ACAP-crawler: *\nACAP-crawler: a\nACAP-allow-crawl: /"},
-	{code: "bare-rule", severity: Notice, line: 1, column: 1, page: page(tag("Robots-Tag", "noindex"))},
-	{code: "blank-in-purpose", severity: Warning, line: 2, column: 1, robots: "ACAP-crawler: *\nACAP-usage-purpose: http://h/* /x\nACAP-allow-crawl: /"},
-	{code: "broken-line", severity: Error, line: 3, column: 3, robots: "ACAP-crawler: *\nACAP-allow-index: /\n  time-limit=3-days"},
-	{code: "cannot-interpret", severity: Error, line: 2, column: 21, robots: "ACAP-crawler: *\nACAP-allow-index: / time-limit=3-days", who: Crawler{Cannot: []string{"Time-Limit"}}},
-	{code: "contradictory-version", severity: Error, line: 2, column: 1, robots: "ACAP-version: 1.0\nACAP-version: 1.1"},
-	{code: "contradictory-version", severity: Error, line: 3, column: 1, page: page(tag("robots", "ACAP version 1.0"), tag("robots", "ACAP version 1.1"))},
-	{code: "directive-value", severity: Error, line: 1, column: 1, robots: "ACAP-ignore-conventional-records: yes"},
-	{code: "dollar-in-pattern", severity: Error, line: 2, column: 19, robots: "ACAP-crawler: *\nACAP-allow-index: /a$b"},
-	{code: "dollar-in-pattern", severity: Error, line: 1, column: 25, robots: "ACAP-resource-set: s /a $b"},
-	{code: "duplicate-definition", severity: Error, line: 2, column: 1, robots: "ACAP-resource-set: s /a\nACAP-resource-set: S /b"},
-	{code: "duplicate-definition", severity: Warning, line: 2, column: 1, robots: "ACAP-qualified-usage: q index time-limit=1-days\nACAP-qualified-usage: Q index TIME-LIMIT=1-days"},
-	{code: "element-permission", severity: Notice, line: 9, column: 2, page: Own{URL: "http://example.com/", Marks: []Mark{{Token: "the-acap:allow-crawl", Line: 9, Column: 2}}}},
-	{code: "empty-crawler", severity: Error, line: 1, column: 1, robots: "ACAP-crawler:"},
-	{code: "empty-definition", severity: Error, line: 1, column: 1, robots: "ACAP-resource-set: s"},
-	{code: "empty-definition", severity: Error, line: 1, column: 1, robots: "ACAP-composite-usage: c"},
-	{code: "empty-pattern", severity: Error, line: 2, column: 1, robots: "ACAP-crawler: *\nACAP-disallow-index:"},
-	{code: "empty-purpose", severity: Error, line: 2, column: 1, robots: "ACAP-crawler: *\nACAP-usage-purpose:\nACAP-disallow-index: /"},
-	{code: "empty-record", severity: Notice, line: 1, column: 1, robots: "ACAP-crawler: a"},
-	{code: "empty-record", severity: Notice, line: 2, column: 1, robots: "ACAP-crawler: a\nACAP-usage-purpose: n\nACAP-crawler: b\nACAP-allow-crawl: /"},
-	{code: "empty-reference", severity: Error, line: 2, column: 1, robots: "ACAP-crawler: a\nACAP-permissions-reference:"},
-	{code: "empty-value", severity: Warning, line: 1, column: 1, robots: "User-agent:"},
-	{code: "empty-value", severity: Warning, line: 1, column: 1, robots: "Sitemap:"},
-	{code: "field-beside-reference", severity: Error, line: 2, column: 1, robots: "ACAP-crawler: a\nACAP-allow-index: /\nACAP-permissions-reference: /s.txt"},
-	{code: "hash-in-value", severity: Warning, line: 1, column: 18, robots: "ACAP-crawler: foo#bar"},
-	{code: "html", severity: Warning, line: 1, column: 1, robots: "\n <html>"},
-	{code: "ignored-qualifier", severity: Notice, line: 2, column: 31, robots: "ACAP-crawler: *\nACAP-allow-present-snippet: / max-length=9-words max-length=1-words"},
-	{code: "inapplicable-qualifier", severity: Error, line: 2, column: 22, robots: "ACAP-crawler: *\nACAP-allow-crawl: /  time-limit=3-days"},
-	{code: "inapplicable-qualifier", severity: Error, line: 2, column: 21, robots: "ACAP-crawler: *\nACAP-allow-index: / location=http://h/"},
-	{code: "late-definition", severity: Error, line: 3, column: 1, robots: "ACAP-crawler: *\nACAP-allow-crawl: /\nACAP-resource-set: s /"},
-	{code: "late-version", severity: Error, line: 2, column: 1, robots: "ACAP-crawler: *\nACAP-version: 1.1\nACAP-allow-crawl: /"},
-	{code: "late-version", severity: Notice, line: 2, column: 1, robots: "ACAP-ignore-conventional-records\nACAP-version: 1.1"},
-	{code: "list-of-names", severity: Warning, line: 1, column: 1, robots: "ACAP-crawler: a, b\nACAP-allow-crawl: /"},
-	{code: "local-usage-in-prohibition", severity: Error, line: 2, column: 1, robots: "ACAP-crawler: *\nACAP-disallow-(q): /"},
-	{code: "loose-form", severity: Notice, line: 1, column: 1, robots: "ACAP-crawler : *\nACAP-allow-crawl: /"},
-	{code: "malformed-delay", severity: Warning, line: 2, column: 1, robots: "User-agent: *\nCrawl-delay: soon"},
-	{code: "malformed-header", severity: Warning, line: 1, column: 1, page: page(tag("Robots-Tag", "*; noindex;"))},
-	{code: "malformed-name", severity: Warning, line: 1, column: 1, robots: "ACAP-resource-set: 1s /"},
-	{code: "malformed-name", severity: Error, line: 1, column: 1, robots: "ACAP-qualified-usage: 1q index time-limit=1-days"},
-	{code: "malformed-qualifier", severity: Error, line: 2, column: 21, robots: "ACAP-crawler: *\nACAP-allow-index: / word"},
-	{code: "malformed-rule", severity: Warning, line: 3, column: 1, page: page(tag("robots", "max-snippet:many"))},
-	{code: "malformed-rule", severity: Error, line: 3, column: 1, page: page(tag("robots", "unavailable_after: soon"))},
-	{code: "malformed-value", severity: Error, line: 2, column: 21, robots: "ACAP-crawler: *\nACAP-allow-index: / time-limit=soon"},
-	{code: "malformed-value", severity: Error, line: 2, column: 21, robots: "ACAP-crawler: *\nACAP-allow-index: / must-use-resource=/it's"},
-	{code: "malformed-version", severity: Error, line: 1, column: 1, robots: "ACAP-version: v1.1"},
-	{code: "malformed-version", severity: Error, line: 3, column: 1, page: page(tag("robots", "ACAP version=1.1"))},
-	{code: "misplaced-directive", severity: Error, line: 3, column: 1, robots: "ACAP-crawler: *\nACAP-allow-crawl: /\nACAP-ignore-conventional-records"},
-	{code: "missing-colon", severity: Warning, line: 1, column: 1, robots: "ACAP-crawler *\nACAP-allow-crawl: /"},
-	{code: "missing-colon", severity: Warning, line: 1, column: 1, robots: "User-agent *"},
-	{code: "missing-parentheses", severity: Error, line: 2, column: 31, robots: "ACAP-qualified-usage: q index time-limit=1-days\nACAP-composite-usage: c crawl q\nACAP-crawler: *\nACAP-allow-(c): /"},
-	{code: "missing-resources", severity: Error, line: 2, column: 19, robots: "ACAP-crawler: *\nACAP-allow-index: time-limit=3-days"},
-	{code: "misspelt-value", severity: Warning, line: 2, column: 21, robots: "ACAP-crawler: *\nACAP-allow-index: / time-limit=until-recrawl"},
-	{code: "mixed-dialects", severity: Error, line: 3, column: 1, page: page(tag("robots", "noindex, ACAP disallow-follow"))},
-	{code: "mixed-dialects", severity: Error, line: 3, column: 1, page: page(tag("robots", "ACAP version 1.1 disallow-follow"))},
-	{code: "nested-composite", severity: Error, line: 4, column: 1, robots: "ACAP-composite-usage: a crawl\nACAP-composite-usage: b (a)\nACAP-crawler: *\nACAP-allow-(b): /"},
-	{code: "nested-reference", severity: Error, line: 2, column: 1, robots: "ACAP-crawler: *\nACAP-permissions-reference: /s.txt", child: "ACAP-crawler: *\nACAP-permissions-reference: /t.txt"},
-	{code: "nested-set", severity: Error, line: 1, column: 22, robots: "ACAP-resource-set: s the-acap:resource-set:t"},
-	{code: "orphan-field", severity: Error, line: 1, column: 1, robots: "ACAP-disallow-index: /"},
-	{code: "orphan-field", severity: Error, line: 1, column: 1, robots: "ACAP-usage-purpose: n"},
-	{code: "orphan-field", severity: Error, line: 1, column: 1, robots: "ACAP-permissions-reference: /s"},
-	{code: "orphan-field", severity: Error, line: 1, column: 1, robots: "Disallow: /"},
-	{code: "pilot-form", severity: Warning, line: 9, column: 2, page: Own{URL: "http://example.com/", Marks: []Mark{{Token: "acap:allow-index", Line: 9, Column: 2}}}},
-	{code: "pointless-condition", severity: Error, line: 3, column: 23, robots: "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present: / target-condition=permittedcountrylist:uk"},
-	{code: "pointless-condition", severity: Error, line: 3, column: 23, robots: "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present: / target-condition=ipaddressrangelist:1.1.1.9-1.1.1.1"},
-	{code: "qualified-local-usage", severity: Error, line: 3, column: 1, robots: "ACAP-qualified-usage: q index time-limit=1-days\nACAP-crawler: *\nACAP-allow-(q): / time-limit=1-days"},
-	{code: "qualified-prohibition", severity: Error, line: 2, column: 24, robots: "ACAP-crawler: *\nACAP-disallow-index: / time-limit=1-days"},
-	{code: "query-in-pattern", severity: Notice, line: 2, column: 22, robots: "ACAP-crawler: *\nACAP-disallow-index: /a?b"},
-	{code: "query-in-request", severity: Notice, line: 2, column: 1, robots: "ACAP-crawler: *\nACAP-request-take-down: /a?b"},
-	{code: "refused-request", severity: Error, line: 2, column: 1, robots: "ACAP-crawler: *\nACAP-request-take-down: /*"},
-	{code: "relative-pattern", severity: Notice, line: 2, column: 22, robots: "ACAP-crawler: *\nACAP-disallow-index: a/"},
-	{code: "rule-without-slash", severity: Warning, line: 2, column: 1, robots: "User-agent: *\nDisallow: a"},
-	{code: "second-reference", severity: Error, line: 3, column: 1, robots: "ACAP-crawler: a\nACAP-permissions-reference: /s\nACAP-permissions-reference: /t"},
-	{code: "set-of-parent", severity: Notice, line: 2, column: 22, robots: "ACAP-resource-set: s /a\nACAP-crawler: *\nACAP-permissions-reference: /s.txt", child: "ACAP-crawler: *\nACAP-disallow-index: the-acap:resource-set:s"},
-	{code: "several-purposes", severity: Warning, line: 3, column: 1, page: page(tag("robots", "ACAP news sport disallow-index"))},
-	{code: "shadowed-definition", severity: Notice, line: 1, column: 1, robots: "ACAP-resource-set: s /a\nACAP-crawler: *\nACAP-permissions-reference: /s.txt", child: "ACAP-resource-set: s /b"},
-	{code: "stray-permission", severity: Error, line: 3, column: 1, page: page(tag("robots", "ACAP disallow-index allow-follow"))},
-	{code: "too-complex", severity: Error, line: 1, column: 1, robots: "ACAP-resource-set: s" + strings.Repeat(" /", 100_000) + "\nACAP-crawler: *\nACAP-disallow-index: the-acap:resource-set:s\nACAP-disallow-index: the-acap:resource-set:s"},
-	{code: "too-long", severity: Error, line: 1, column: 1, robots: strings.Repeat("#\n", MaxSize)},
-	{code: "too-long", severity: Warning, line: 1, column: 1, page: page(tag("Robots-Tag", strings.Repeat("*;noindex,", maxHeader)))},
-	{code: "too-many-findings", severity: Error, line: maxFindings + 1, column: 1, robots: strings.Repeat("x: y\n", maxFindings+9)},
-	{code: "too-many-parts", severity: Error, line: 1, column: 1, robots: "ACAP-composite-usage: c" + strings.Repeat(" crawl", maxParts+1) + "\nACAP-crawler: *\nACAP-allow-(c): /"},
-	{code: "too-many-qualifiers", severity: Error, line: 3, column: 21, robots: "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-index: / " + strings.Repeat("time-limit=1-days ", maxQualifiers+1)},
-	{code: "typographic-quotes", severity: Error, line: 3, column: 1, page: page(tag("robots", "\u201dACAP disallow-index\u201d"))},
-	{code: "unavailable-reference", severity: Error, line: 2, column: 1, robots: "ACAP-crawler: *\nACAP-permissions-reference: /s.txt", child: "-"},
-	{code: "unclear-version", severity: Error, line: 3, column: 1, robots: "ACAP-version: x\nACAP-crawler: *\nACAP-allow-index: / time-limit=plus-terms"},
-	{code: "undeclared-version", severity: Error, line: 2, column: 1, robots: "ACAP-crawler: *\nACAP-allow-index: / time-limit=plus-terms"},
-	{code: "undefined-resource-set", severity: Error, line: 2, column: 22, robots: "ACAP-crawler: *\nACAP-disallow-index: the-acap:resource-set:s"},
-	{code: "undefined-usage", severity: Error, line: 2, column: 1, robots: "ACAP-crawler: *\nACAP-allow-(q): /"},
-	{code: "undefined-usage", severity: Error, line: 1, column: 31, robots: "ACAP-composite-usage: c crawl (q)\nACAP-crawler: *\nACAP-allow-(c): /"},
-	{code: "unknown-action", severity: Error, line: 2, column: 1, robots: "ACAP-crawler: *\nACAP-request-purge: /"},
-	{code: "unknown-field", severity: Error, line: 2, column: 1, robots: "ACAP-crawler: *\nACAP-dissallow-index: /"},
-	{code: "unknown-field", severity: Error, line: 2, column: 1, robots: "ACAP-crawler: *\nACAP-dissallow-index /"},
-	{code: "unknown-field", severity: Notice, line: 1, column: 1, robots: "Host: h"},
-	{code: "unknown-line", severity: Notice, line: 1, column: 1, robots: "good morning"},
-	{code: "unknown-qualifier", severity: Error, line: 2, column: 21, robots: "ACAP-crawler: *\nACAP-allow-index: / tiem-limit = 3-days"},
-	{code: "unknown-rule", severity: Notice, line: 3, column: 1, page: page(tag("robots", "noyodel"))},
-	{code: "unknown-statement", severity: Error, line: 3, column: 1, page: page(tag("robots", "ACAP index"))},
-	{code: "unknown-statement", severity: Error, line: 9, column: 2, page: Own{URL: "http://example.com/", Marks: []Mark{{Token: "the-acap:index", Line: 9, Column: 2}}}},
-	{code: "unknown-usage", severity: Error, line: 2, column: 1, robots: "ACAP-crawler: *\nACAP-disallow-indx: /"},
-	{code: "unsupported-major", severity: Error, line: 1, column: 1, robots: "ACAP-version: 2.0"},
-	{code: "unsupported-major", severity: Error, line: 3, column: 1, page: page(tag("robots", "ACAP version 2.0"))},
-	{code: "version-comment", severity: Warning, line: 1, column: 1, robots: "##ACAP version=1.1"},
-	{code: "version-form", severity: Notice, line: 1, column: 1, robots: "ACAP-version: 1.1.0"},
-	{code: "version-marker", severity: Warning, line: 2, column: 1, robots: "ACAP-crawler: *\n[V1.1] ACAP-allow-index: /"},
-	{code: "wildcard-in-name", severity: Notice, line: 1, column: 1, robots: "ACAP-crawler: a*\nACAP-allow-index: /"},
-	{code: "within-acap", severity: Error, line: 3, column: 1, robots: "ACAP-crawler: *\nACAP-allow-index: /\nDisallow: /"},
-	{code: "within-conventional", severity: Error, line: 3, column: 1, robots: "User-agent: *\nDisallow: /\nACAP-allow-index: /"},
+var update = flag.Bool("update", false, "write what the examples of docs/findings.md lead to into the page")
+
+const findingsPage = "../docs/findings.md"
+
+// section is what docs/findings.md says of one code.
+type section struct {
+	code       string
+	severities []Severity
+	examples   []*example
 }
 
-func TestEveryFindingHasAnExample(t *testing.T) {
-	for _, e := range examples {
-		who := e.who
-		who.Names = []string{"searchbot"}
-		f := Parse(home, []byte(e.robots))
-		refs := f.References(who)
-		for i := range refs {
-			if e.child == "-" {
-				refs[i].Err = errors.New("HTTP status 503")
-			} else {
-				refs[i].File = ParseReferred(refs[i].URL, []byte(e.child))
-			}
-		}
-		found := f.Policy(who, refs...).Narrow(e.page).Findings()
-		if e.code == "too-long" && e.page.URL != "" {
-			found = f.Policy(who).Narrow(e.page).Findings()
-		}
-		told := false
-		for _, fi := range found {
-			told = told || fi.Code == e.code && fi.Line == e.line && fi.Column == e.column && fi.Severity == e.severity
-			if fi.Line < 1 || fi.Column < 1 || fi.Source == "" || fi.Message == "" || len(fi.Message) > 600 || len(fi.Hint) > 300 {
-				t.Errorf("%+v", fi)
-			}
-		}
-		if !told {
-			t.Errorf("%s %s at %d:%d is not told of %.80q %+v, but %v", e.severity, e.code, e.line, e.column, e.robots, e.page.Tags, found[:min(3, len(found))])
-		}
-	}
+// example is a text, and what is told of it under the code of its section.
+type example struct {
+	line    int // of the page
+	texts   map[string]string
+	want    string
+	at, end int // lines of the page that hold want
 }
 
-// TestExamplesAreComplete reads the source for the codes of findings.
-func TestExamplesAreComplete(t *testing.T) {
-	have := map[string]bool{}
-	for _, e := range examples {
-		have[e.code] = true
-	}
-	code := regexp.MustCompile(`(?:report|fail|finding)\([^"\n]*"([a-z]+(?:-[a-z]+)*)",|note\{"([a-z-]+)"`)
-	files, err := filepath.Glob("*.go")
+var sectionText = regexp.MustCompile("^## ([a-z]+(?:-[a-z]+)*)$")
+
+// readPage reads the sections. An example is the fences up to one that is called "finding".
+func readPage(t testing.TB) (page []string, sections []*section) {
+	t.Helper()
+	src, err := os.ReadFile(findingsPage)
 	if err != nil {
 		t.Fatal(err)
 	}
-	count := 0
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
+	page = strings.Split(string(src), "\n")
+	var s *section
+	texts := map[string]string{}
+	for i := 0; i < len(page); i++ {
+		if m := sectionText.FindStringSubmatch(page[i]); m != nil {
+			s = &section{code: m[1]}
+			sections = append(sections, s)
+			for _, word := range strings.Split(page[i+2], ", ") {
+				s.severities = append(s.severities, Severity(word))
+			}
+		}
+		name, fence := strings.CutPrefix(page[i], "```")
+		if !fence || s == nil {
 			continue
 		}
-		src, err := os.ReadFile(name)
+		end := i + 1 + slices.Index(page[i+1:], "```")
+		text := strings.Join(page[i+1:end], "\n")
+		if name == "finding" {
+			s.examples = append(s.examples, &example{line: i + 1, texts: texts, want: text, at: i + 1, end: end})
+			texts = map[string]string{}
+		} else {
+			texts[name] = writtenOut(t, text)
+		}
+		i = end
+	}
+	return page, sections
+}
+
+var repetition = regexp.MustCompile(`\{(\d+) × ([^}]*)\}`)
+
+// writtenOut writes out "{3 × text}".
+func writtenOut(t testing.TB, text string) string {
+	return repetition.ReplaceAllStringFunc(text, func(s string) string {
+		m := repetition.FindStringSubmatch(s)
+		n, err := strconv.Atoi(m[1])
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range code.FindAllStringSubmatch(string(src), -1) {
-			count++
-			if !have[m[1]+m[2]] {
-				t.Errorf("%s: no example of %q", name, m[1]+m[2])
+		return strings.Repeat(strings.ReplaceAll(m[2], `\n`, "\n"), n)
+	})
+}
+
+// robotsExamples are the short robots.txt of the page.
+func robotsExamples(t testing.TB) (out []string) {
+	_, sections := readPage(t)
+	for _, s := range sections {
+		for _, e := range s.examples {
+			if text := e.texts["robots.txt"]; text != "" && len(text) < 1000 {
+				out = append(out, text)
 			}
 		}
 	}
-	if count < 90 {
-		t.Errorf("only %d places that report were found", count)
+	return out
+}
+
+// findings reads the texts of an example as a crawler does, and gives the source lines of what is told.
+func (e *example) findings() (found []Finding, source func(Finding) string) {
+	who := Crawler{Names: []string{"searchbot"}}
+	for _, word := range strings.Fields(e.texts["crawler"]) {
+		if word == "pilot" {
+			who.Pilot = true
+		} else {
+			who.Cannot = append(who.Cannot, word)
+		}
 	}
+	own := Own{URL: "http://example.com/page.html"}
+	html := strings.Split(e.texts["html"], "\n")
+	for i, line := range html {
+		own.read(i+1, line)
+	}
+	headers := strings.Split(e.texts["http"], "\n")
+	for i, line := range headers {
+		if name, value, ok := strings.Cut(line, ": "); ok {
+			own.Tags = append(own.Tags, Tag{Source: Header, Name: name, Content: value, Line: i + 1, Column: 1})
+		}
+	}
+	f := Parse("http://example.com/robots.txt", []byte(e.texts["robots.txt"]))
+	refs := f.References(who)
+	for i := range refs {
+		if text, ok := e.texts["reference"]; ok {
+			refs[i].File = ParseReferred(refs[i].URL, []byte(text))
+		} else {
+			refs[i].Err = errors.New("HTTP status 503")
+		}
+	}
+	return f.Policy(who, refs...).Narrow(own).Findings(), func(fi Finding) string {
+		switch fi.Source {
+		case Referred:
+			return refs[0].File.Line(fi.Line)
+		case Meta, Class:
+			return html[fi.Line-1]
+		case Header:
+			return headers[fi.Line-1]
+		}
+		return f.Line(fi.Line)
+	}
+}
+
+var (
+	metaText  = regexp.MustCompile(`<meta name="([^"]*)" content="([^"]*)">`)
+	classText = regexp.MustCompile(`class="([^"]*)"`)
+	idText    = regexp.MustCompile(`id="([^"]*)"`)
+)
+
+// read finds META tags, classes and ids in a line that is simple enough.
+func (o *Own) read(n int, line string) {
+	column := func(offset int) int { return utf8.RuneCountInString(line[:offset]) + 1 }
+	for _, m := range metaText.FindAllStringSubmatchIndex(line, -1) {
+		o.Tags = append(o.Tags, Tag{Source: Meta, Name: line[m[2]:m[3]], Content: line[m[4]:m[5]], Line: n, Column: column(m[4])})
+	}
+	place := OnElement
+	if strings.Contains(line, "<title") {
+		place = OnHead
+	}
+	for _, m := range classText.FindAllStringSubmatchIndex(line, -1) {
+		o.Marks = append(o.Marks, Mark{Token: line[m[2]:m[3]], Line: n, Column: column(m[2]), Place: place, Element: 1000*n + m[0]})
+	}
+	for _, m := range idText.FindAllStringSubmatchIndex(line, -1) {
+		o.Marks = append(o.Marks, Mark{Token: "#" + line[m[2]:m[3]], Line: n, Column: column(m[2]), Place: place, Element: 1000*n + m[0]})
+	}
+}
+
+// outcome writes findings as the page does.
+func outcome(found []Finding, source func(Finding) string) string {
+	var b strings.Builder
+	for _, fi := range found {
+		fmt.Fprintf(&b, "%s %d:%d+%d %s: %s\n", fi.Source, fi.Line, fi.Column, fi.Length, fi.Severity, fi.Message)
+		for _, line := range strings.Split(fi.Excerpt(source(fi)), "\n") {
+			b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
+		}
+		if fi.Hint != "" {
+			fmt.Fprintf(&b, "hint: %s\n", fi.Hint)
+		}
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// TestFindingsPage: every example of docs/findings.md leads to what stands there.
+func TestFindingsPage(t *testing.T) {
+	page, sections := readPage(t)
+	if len(sections) < 100 {
+		t.Fatalf("the page has %d sections", len(sections))
+	}
+	var written []string
+	from := 0
+	for _, s := range sections {
+		var shown []Severity
+		for _, e := range s.examples {
+			found, source := e.findings()
+			found = slices.DeleteFunc(slices.Clone(found), func(fi Finding) bool { return fi.Code != s.code })
+			for _, fi := range found {
+				shown = append(shown, fi.Severity)
+				if fi.Line < 1 || fi.Column < 1 || fi.Length < 1 || fi.Source == "" || fi.URL == "" || len(fi.Message) > 600 || len(fi.Hint) > 300 {
+					t.Errorf("%s: %+v", s.code, fi)
+				}
+			}
+			got := outcome(found, source)
+			switch {
+			case got == "":
+				t.Errorf("%s:%d: the example does not lead to %s", findingsPage, e.line, s.code)
+			case got != e.want && !*update:
+				t.Errorf("%s:%d: %s: got\n%s\nwant\n%s", findingsPage, e.line, s.code, got, e.want)
+			}
+			written = append(append(written, page[from:e.at]...), got)
+			from = e.end
+		}
+		slices.Sort(shown)
+		if want := slices.Sorted(slices.Values(s.severities)); !slices.Equal(slices.Compact(shown), want) {
+			t.Errorf("%s: the section names the severities %v, its examples show %v", s.code, want, shown)
+		}
+	}
+	if *update {
+		written = append(written, page[from:]...)
+		if err := os.WriteFile(findingsPage, []byte(strings.Join(written, "\n")), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFindingsPageIsComplete: the page has the codes that the source can tell, with their severities, in order, and no others.
+func TestFindingsPageIsComplete(t *testing.T) {
+	_, sections := readPage(t)
+	documented := map[string][]Severity{}
+	for i, s := range sections {
+		if i > 0 && sections[i-1].code >= s.code {
+			t.Errorf("%s stands behind %s", s.code, sections[i-1].code)
+		}
+		documented[s.code] = slices.Sorted(slices.Values(s.severities))
+	}
+	told := toldCodes(t)
+	for _, code := range slices.Sorted(maps.Keys(told)) {
+		have := slices.Sorted(maps.Keys(told[code]))
+		if !slices.Equal(have, documented[code]) {
+			t.Errorf("%s is told with the severities %v, documented with %v", code, have, documented[code])
+		}
+		delete(documented, code)
+	}
+	for code := range documented {
+		t.Errorf("%s is documented and never told", code)
+	}
+}
+
+// toldCodes reads the source for the codes that report, tell and fail are called with and that notes have, and their severities.
+// A code that is handed on must be a variable called code.
+func toldCodes(t *testing.T) map[string]map[Severity]bool {
+	t.Helper()
+	severity := map[string]Severity{"Error": Error, "Warning": Warning, "Notice": Notice}
+	out := map[string]map[Severity]bool{}
+	names, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fset := token.NewFileSet()
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := goparser.ParseFile(fset, name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		note := func(at ast.Node, code, sev ast.Expr) {
+			if s, ok := sev.(*ast.SelectorExpr); ok && s.Sel.Name == "severity" {
+				return
+			}
+			lit, ok := code.(*ast.BasicLit)
+			if !ok {
+				if word := lastName(code); word != "code" {
+					t.Errorf("%s: the code is neither a literal nor handed on", fset.Position(at.Pos()))
+				}
+				return
+			}
+			c, err := strconv.Unquote(lit.Value)
+			if err != nil || !sectionText.MatchString("## "+c) {
+				t.Errorf("%s: %s is not a code", fset.Position(at.Pos()), lit.Value)
+			}
+			if out[c] == nil {
+				out[c] = map[Severity]bool{}
+			}
+			if s, ok := severity[lastName(sev)]; ok {
+				out[c][s] = true
+			} else {
+				t.Errorf("%s: the severity of %s is not plain", fset.Position(at.Pos()), c)
+			}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.CallExpr:
+				switch f := lastName(n.Fun); {
+				case (f == "report" || f == "tell") && len(n.Args) > 3:
+					note(n, n.Args[1], n.Args[2])
+				case f == "fail" && len(n.Args) > 3:
+					note(n, n.Args[1], ast.NewIdent("Error"))
+				}
+			case *ast.CompositeLit:
+				if lastName(n.Type) != "note" || len(n.Elts) < 2 {
+					break
+				}
+				code, sev := n.Elts[0], n.Elts[1]
+				if kv, ok := code.(*ast.KeyValueExpr); ok {
+					code = kv.Value
+				}
+				if kv, ok := sev.(*ast.KeyValueExpr); ok {
+					sev = kv.Value
+				}
+				note(n, code, sev)
+			}
+			return true
+		})
+	}
+	return out
+}
+
+func lastName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return ""
 }
 
 func TestFindingsAreToldOnceAndInOrder(t *testing.T) {
@@ -208,25 +346,69 @@ func TestFindingsAreToldOnceAndInOrder(t *testing.T) {
 			t.Errorf("%v behind %v", f.Findings[i], f.Findings[i-1])
 		}
 	}
-	if s := f.Findings[0].String(); !strings.HasPrefix(s, home+":2:1: ") || !strings.HasSuffix(s, "[orphan-field]") {
+	if s := f.Findings[1].String(); !strings.HasPrefix(s, home+":2:1: ") || !strings.HasSuffix(s, "[orphan-field]") {
 		t.Error(s)
 	}
 }
 
 func TestHints(t *testing.T) {
 	for robots, want := range map[string]string{
-		"ACAP-dissallow-index: /":                                                                         "acap-disallow-index",
-		"ACAP-crawler: *\nACAP-allow-index: / tiem-limit=1":                                               "time-limit",
-		"ACAP-crawler: *\nACAP-disallow-presnt: /":                                                        "present",
-		"ACAP-crawler: *\nACAP-request-takedown: /":                                                       "take-down",
-		"ACAP-resource-set: images /i\nACAP-crawler: *\nACAP-disallow-index: the-acap:resource-set:image": "images",
+		"ACAP-dissallow-index: /":                                                                         "did you mean ACAP-disallow-index?",
+		"ACAP-crawler: *\nACAP-allow-index: / tiem-limit=1":                                               "did you mean time-limit?",
+		"ACAP-crawler: *\nACAP-disallow-presnt: /":                                                        "did you mean present?",
+		"ACAP-crawler: *\nACAP-request-takedown: /":                                                       "did you mean take-down?",
+		"ACAP-crawler: *\nACAP-request-purge: /":                                                          "write one of take-down, re-crawl",
+		"Crawl-dely: 3":                                                                                   "did you mean Crawl-delay?",
+		"ACAP-crawler: *\nACAP-allow-index: / time-limit=soon":                                            "write until-recrawled, until-yyyy-mm-dd, n-days or plus-terms",
+		"ACAP-crawler: *\nACAP-allow-crawl: / max-length=3-words":                                         "it may qualify present-snippet, present-oldsnippet",
+		"ACAP-crawler: *\nACAP-allow-present-snippet: / max-length=3-w":                                   "write n-chars or n-words",
+		"ACAP-resource-set: images /i\nACAP-crawler: *\nACAP-disallow-index: the-acap:resource-set:image": "did you mean images?",
 	} {
-		found := false
+		var hints []string
 		for _, f := range policyOf(searchbot, robots).Findings() {
-			found = found || f.Hint == "did you mean "+want+"?"
+			hints = append(hints, f.Hint)
 		}
-		if !found {
-			t.Errorf("%q: no hint at %s", robots, want)
+		if !slices.Contains(hints, want) {
+			t.Errorf("%q: hints %q, want %q", robots, hints, want)
+		}
+	}
+}
+
+// TestPlaces: a token is found where it stands alone, as it is written.
+func TestPlaces(t *testing.T) {
+	for _, c := range []struct {
+		robots               string
+		code                 string
+		line, column, length int
+	}{
+		{"ACAP-crawler: *\nACAP-allow-present: / Time-Limit=soon", "malformed-value", 2, 23, 15},
+		{"ACAP-crawler: *\n\tACAP-allow-index: /é/ time-limit = soon", "malformed-value", 2, 24, 17},
+		{"ACAP-crawler: *\nACAP-disallow-index: /ax a", "qualified-prohibition", 2, 26, 1},
+		{"ACAP-crawler: *\nACAP-Disallow-Indx: /indx", "unknown-usage", 2, 1, 18},
+		{"ACAP-crawler: *\nACAP-disallow-index: /" + strings.Repeat("x", maxLocated) + " y", "qualified-prohibition", 2, 1, maxLocated},
+	} {
+		fi, ok := codes(policyOf(searchbot, c.robots).Findings())[c.code]
+		if !ok || fi.Line != c.line || fi.Column != c.column || fi.Length != c.length {
+			t.Errorf("%.60q: %+v", c.robots, fi)
+		}
+	}
+	loose := tag("robots", "ACAP indx")
+	loose.Loose, loose.Line, loose.Column = true, 7, 5
+	runs := tag("robots", " noindex,\n\n  x-rule")
+	runs.Line, runs.Column = 4, 30
+	for _, c := range []struct {
+		tag                  Tag
+		code                 string
+		line, column, length int
+	}{
+		{loose, "unknown-statement", 7, 5, 1},
+		{runs, "unknown-rule", 6, 3, 6},
+		{Tag{Source: Meta, Name: "robots", Content: "  ACAP  indx ", Line: 2, Column: 20}, "unknown-statement", 2, 22, 10},
+		{Tag{Source: Header, Name: "X-Robots-Tag", Content: "noindex, x-rule", Line: 2, Column: 1}, "unknown-rule", 2, 24, 6},
+	} {
+		fi, ok := codes(policyOf(searchbot, "").Narrow(page(c.tag)).Findings())[c.code]
+		if !ok || fi.Line != c.line || fi.Column != c.column || fi.Length != c.length {
+			t.Errorf("%q: %+v", c.tag.Content, fi)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 func checkFindings(t *testing.T, findings []Finding) {
 	t.Helper()
 	for _, f := range findings {
-		if f.Line < 1 || f.Column < 1 || f.Code == "" || f.Severity == "" || f.Source == "" || f.Message == "" || len(f.Message) > 2000 || len(f.Hint) > 1000 {
+		if f.Line < 1 || f.Column < 1 || f.Length < 1 || f.Code == "" || f.Severity == "" || f.Source == "" || f.Message == "" || len(f.Message) > 2000 || len(f.Hint) > 1000 {
 			t.Fatalf("%+v", f)
 		}
 	}
@@ -45,10 +45,8 @@ func checkPolicy(t *testing.T, p *Policy, r Resource) {
 
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(typical))
-	for _, e := range examples {
-		if len(e.robots) < 1000 {
-			f.Add([]byte(e.robots))
-		}
+	for _, robots := range robotsExamples(f) {
+		f.Add([]byte(robots))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
 		file := Parse(home, src)
@@ -66,9 +64,10 @@ func FuzzParse(f *testing.F) {
 			}
 		}
 		for _, fi := range file.Findings {
-			if fi.Column > utf8.RuneCountInString(file.Line(fi.Line))+1 {
+			if fi.Length < 1 || fi.Column+fi.Length-1 > max(1, utf8.RuneCountInString(file.Line(fi.Line))) {
 				t.Fatalf("%+v is outside of its line %q", fi, file.Line(fi.Line))
 			}
+			fi.Excerpt(file.Line(fi.Line))
 		}
 	})
 }

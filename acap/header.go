@@ -18,30 +18,32 @@ func (n *narrowing) header(t *Tag) {
 	if left := maxHeader - n.spent[name]; len(value) > left {
 		value = value[:max(0, left)]
 		value = value[:max(0, strings.LastIndexByte(value, ','))]
-		n.report(field, "too-long", Warning, "", "only the first %d bytes of the header are read", maxHeader)
+		n.report(field, "too-long", Warning, "shorten the header", "only the first %d bytes of the header %s are read, up to a comma", maxHeader, t.Name)
 	}
 	if n.spent == nil {
 		n.spent = map[string]int{}
 	}
 	n.spent[name] += len(t.Content) + len(", ")
 	if name == "robots-tag" || strings.Contains(value, ";") {
-		n.structured(field, value)
+		if n.structured(field, value) && name != "robots-tag" { // X22
+			n.report(field, "other-dialect", Notice, "write noindex, nosnippet", "the header is written as a Robots-Tag is, and read as one")
+		}
 		return
 	}
 	n.rules(field, value, true)
 }
 
 // structured reads a List of product tokens with rules as parameters (RTAG 3.1.1). Where the list is broken, or is in the old
-// grammar, it is read like that: restrictions only add up.
-func (n *narrowing) structured(field *Field, value string) {
+// grammar, it is read like that: restrictions only add up. It says whether it is whole.
+func (n *narrowing) structured(field *Field, value string) bool {
 	list, err := httpsfv.UnmarshalList([]string{strings.ToLower(value)})
 	if err == nil {
 		err = wellFormed(list)
 	}
 	if err != nil {
-		n.report(field, "malformed-header", Warning, "write *; noindex, ExampleBot; nosnippet", "the header is not a List of product tokens; what can be recognised in it counts")
+		n.report(field, "malformed-header", Warning, "write *; noindex, ExampleBot; nosnippet", "the header is not a List of product tokens: what can be recognised in it counts")
 		n.rules(field, value, true)
-		return
+		return false
 	}
 	for _, member := range list {
 		switch m := member.(type) {
@@ -52,6 +54,7 @@ func (n *narrowing) structured(field *Field, value string) {
 			n.member(field, m.Params, m.Items...)
 		}
 	}
+	return true
 }
 
 // member takes the rules of one list member for the product tokens it names.
@@ -59,8 +62,11 @@ func (n *narrowing) member(field *Field, rules *httpsfv.Params, tokens ...httpsf
 	reached := false
 	for _, t := range tokens {
 		token := fmt.Sprint(t.Value)
+		if _, quoted := t.Value.(string); quoted { // X22
+			n.report(field.at(token), "quoted-token", Notice, "leave the quotation marks out", "the product token %q stands in quotation marks; it is read without", token)
+		}
 		if knownRule(token) { // N20: a rule without a product token is a rule for all
-			n.report(field, "bare-rule", Notice, "write *; "+token, "the rule %q names no product token and holds for all", token)
+			n.report(field.at(token), "bare-rule", Notice, "write *; "+token, "the rule %q names no product token and holds for all", token)
 			n.rule(field, token, "")
 			reached = true
 		}
@@ -78,6 +84,9 @@ func (n *narrowing) member(field *Field, rules *httpsfv.Params, tokens ...httpsf
 		case time.Time:
 			n.rule(field, name, v.Format(time.RFC3339))
 		default:
+			if conventionalRules[name] != 0 {
+				n.report(field.at(name), "ignored-value", Notice, "leave the value out", "the rule %q takes no value; it holds all the same", name)
+			}
 			n.rule(field, name, fmt.Sprint(v))
 		}
 	}
@@ -98,6 +107,7 @@ func wellFormed(list httpsfv.List) error {
 func (n *narrowing) rules(field *Field, s string, header bool) {
 	reached, member := true, false // member: what reached says holds up to the next comma
 	start := true                  // of a member
+	behind := -1                   // the last rule
 	for i := 0; i < len(s); {
 		if s[i] == ',' || s[i] == ';' || isBlank(s[i]) {
 			start = start || s[i] == ','
@@ -114,6 +124,7 @@ func (n *narrowing) rules(field *Field, s string, header bool) {
 		}
 		name := strings.ToLower(word)
 		sep, after := separator(s, end)
+		begin := i
 		i = end
 		addressed := name == "*" || name == "robots" || n.crawler.addresses(name)
 		switch {
@@ -122,9 +133,15 @@ func (n *narrowing) rules(field *Field, s string, header bool) {
 			switch {
 			case name == unavailableAfter:
 				value, i = ruleDate(s, end)
-			case sep == ':' || sep == '=':
+			case strings.HasPrefix(name, "max-") && (sep == ':' || sep == '='):
 				value, i = ruleWord(s, skipBlanks(s, after))
+			case strings.HasPrefix(s[after:], "?0"), strings.HasPrefix(s[after:], "?1"):
+				value, i = ruleWord(s, after)
 			}
+			if header && reached && behind >= 0 && strings.TrimSpace(s[behind:begin]) == "" { // X22
+				n.report(field.at(word), "missing-comma", Notice, "write a comma before it", "the rule %q stands behind another without a comma; both hold", word)
+			}
+			behind = i
 			if reached && value != "?0" { // X23
 				n.rule(field, name, value)
 			}

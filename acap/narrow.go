@@ -114,7 +114,12 @@ func (n *narrowing) field(t *Tag) *Field {
 	if t.Source == Header {
 		text = t.Name + ": " + text
 	}
-	return &Field{Source: t.Source, URL: n.url, Line: t.Line, Column: t.Column, Text: text}
+	f := &Field{Source: t.Source, URL: n.url, Line: t.Line, Column: t.Column, Text: text}
+	if n.tags == nil {
+		n.tags = map[*Field]*Tag{}
+	}
+	n.tags[f] = t
+	return f
 }
 
 // addressee says whether a META name addresses the crawler, whether by name, and whether it is a list (N01, X20, C05).
@@ -222,7 +227,7 @@ func (n *narrowing) statement(field *Field, tokens []string, named, prohibitions
 		first++
 	}
 	if first == len(tokens) {
-		n.report(field, "unknown-statement", Error, "write ACAP allow-… or ACAP disallow-…", "the tag makes no ACAP statement")
+		n.report(field, "unknown-statement", Error, n.nearStatement(tokens), "the tag makes no ACAP statement")
 		n.strayRules(field, tokens)
 		return
 	}
@@ -231,13 +236,13 @@ func (n *narrowing) statement(field *Field, tokens []string, named, prohibitions
 		sub = &subRecord{}
 		for _, t := range tokens[:first] {
 			t = strings.TrimSuffix(t, ",")
-			sub.purposes = append(sub.purposes, newPurpose(t))
+			sub.purposes = append(sub.purposes, n.pattern(field, t))
 			if conventionalRules[strings.ToLower(t)] != 0 { // X19
 				n.rules(field, t, false)
 			}
 		}
 		if first > 1 {
-			n.report(field, "several-purposes", Warning, "write a META tag for each purpose", "the statement names more than one purpose")
+			n.report(field.at(tokens[1]), "several-purposes", Warning, "write a META tag for each purpose", "the statement names more than one purpose: it is made for each")
 		}
 	}
 	to := audience{sub: sub, allow: sub.reaches(true, n.crawler), deny: sub.reaches(false, n.crawler)}
@@ -258,11 +263,12 @@ func (n *narrowing) statement(field *Field, tokens []string, named, prohibitions
 		}
 		if e.allow {
 			if i > first || prohibitionsOnly { // N15, X20: a further permission is dropped
-				n.report(field, "stray-permission", Error, "write a META tag for each statement", "the permission %q does not count", token)
+				n.report(field.at(token), "stray-permission", Error, "write a META tag for each statement", "the permission %q does not count", token)
 				continue
 			}
 			e.tokens = joinQualifiers(tokens[i+1:])
 			if strings.HasSuffix(tokens[i], ",") {
+				n.report(field.at(token), "stray-comma", Error, "leave the comma out", "a comma stands behind %q: the permission counts as a prohibition", token)
 				e.suspect = true
 			}
 			if Usage(e.usage).kind() == noKind && !e.local && hasStatement(e.tokens) { // N16
@@ -274,8 +280,29 @@ func (n *narrowing) statement(field *Field, tokens []string, named, prohibitions
 			of = n.fragments(e, ids)
 		}
 		n.take(e, named, &to, of)
+		if next := i + 1; !e.allow && next < len(tokens) && strings.Contains(tokens[next], "=") {
+			n.report(field.at(tokens[next]), "qualified-prohibition", Error, "leave it out", "a prohibition takes no qualifiers: it holds without %q", tokens[next])
+		}
 	}
 	n.strayRules(field, tokens[first+1:])
+}
+
+// nearStatement gives a hint where no statement is made: the one that a word is close to, or how to write one.
+func (n *narrowing) nearStatement(words []string) string {
+	for _, w := range words[:min(len(words), 8)] {
+		if best := nearest(strings.ToLower(w), statementWords()); best != "" {
+			return "did you mean " + best + "?"
+		}
+	}
+	return "write allow- or disallow- and a usage type, such as disallow-index"
+}
+
+func statementWords() []string {
+	words := make([]string, 0, 2*kinds)
+	for _, u := range usageNames {
+		words = append(words, "allow-"+string(u), "disallow-"+string(u))
+	}
+	return words
 }
 
 func hasStatement(tokens []string) bool {

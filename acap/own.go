@@ -15,14 +15,15 @@ type Tag struct {
 	Source  Source
 	Name    string // META name, or the header's name
 	Content string
-	Line    int
-	Column  int
+	Line    int  // where Content begins; for a header, the number of the field line
+	Column  int  // from 1, in characters; for a header it is 1
+	Loose   bool `json:",omitempty"` // the source writes Content otherwise, with character references for instance: the place is the tag's
 }
 
 // Mark is one class token of an element that starts with "the-acap:" or "acap:" (P2 2.2.5), or its id, where one of Fragments.
 type Mark struct {
 	Token   string // the class token, or "#" and the id
-	Line    int
+	Line    int    // where the token begins; where the source writes it otherwise, where its tag does
 	Column  int
 	Place   Place
 	Element int // the element's number in the page: marks of one element share it (X13)

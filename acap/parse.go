@@ -53,8 +53,10 @@ type parser struct {
 	started    bool   // a definition or record has been seen (O01)
 	seenACAP   bool   // an ACAP field other than the directive has been seen (B03)
 	directed   bool   // the directive has been seen (O02)
+	ignoring   *Field // the directive in effect
 	permission *entry // the last field, if it was a permission (A07)
 	comment    string // version claimed by a ##ACAP comment (P1 2.10.3)
+	claimed    int    // the line of that comment
 
 	fields  slab[Field] // what is kept of every line is allocated in pieces
 	entries slab[entry]
@@ -77,7 +79,7 @@ func (p *parser) line(n int, line string) {
 	hash := strings.IndexByte(line, '#')
 	if hash >= 0 { // A02
 		text = line[:hash]
-		p.claim(line[hash:])
+		p.claim(n, line[hash:])
 	}
 	trimmed := trimLeft(text)
 	at := len(text) - len(trimmed)
@@ -90,10 +92,12 @@ func (p *parser) line(n int, line string) {
 	}
 	if hash >= 0 && at+len(trimmed) == hash {
 		f := place(hash)
+		f.Text = "#"
 		p.report(&f, "hash-in-value", Warning, "put a blank before a comment, or write %23", "a hash starts a comment even inside a value")
 	}
 	if rest, ok := cutFold(trimmed, "[V1.1]"); ok { // A08
 		f := place(at)
+		f.Text = trimmed[:len(trimmed)-len(rest)]
 		p.report(&f, "version-marker", Warning, "leave the mark out", "[V1.1] is a mark of the specification's text, not part of a field")
 		rest = trimLeft(rest)
 		at += len(trimmed) - len(rest)
@@ -112,9 +116,9 @@ func (p *parser) line(n int, line string) {
 	case strings.HasPrefix(lower, "acap-") && (colon || known(lower)):
 		switch {
 		case !colon: // A05, X54
-			p.report(field, "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
+			p.report(field.at(name), "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
 		case at > 0 || trimmed[len(name)] != ':': // A17
-			p.report(field, "loose-form", Notice, "write "+name+": at the start of the line", "there are blanks before the name of a field, or before its colon")
+			p.report(field.at(name), "loose-form", Notice, "write "+name+": at the start of the line", "there are blanks before the name of a field, or before its colon")
 		}
 		p.acap(field, lower, value)
 		p.seenACAP = true
@@ -124,22 +128,25 @@ func (p *parser) line(n int, line string) {
 		p.report(field, "broken-line", Error, "write the whole field on one line", "a qualifier stands on a line of its own: the permission before it counts as a prohibition")
 	case plain != "" && (colon || len(strings.Fields(value)) == 1):
 		if !colon {
-			p.report(field, "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
+			p.report(field.at(name), "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
+		}
+		if right := conventionalNames[lower]; right != lower {
+			p.report(field.at(name), "misspelt-name", Warning, "write "+right+":", "%s is read as %s", name, right)
 		}
 		p.conventional(field, plain, value)
 	case strings.HasPrefix(lower, "acap"):
 		p.unknown(field, lower)
 	case colon && !strings.ContainsAny(name, " <>/"):
-		p.report(field, "unknown-field", Notice, "", "%q is not a field of robots.txt", name)
+		p.report(field.at(name), "foreign-field", Notice, p.near(lower, conventionalFields), "%q is not a field of robots.txt", name)
 	default:
-		p.report(field, "unknown-line", Notice, "", "the line is not a field of robots.txt")
+		p.report(field, "unknown-line", Notice, "write a name, a colon and a value, or # before a comment", "the line is not a field of robots.txt")
 	}
 }
 
 // claim notes the version that the first ##ACAP comment claims (P1 2.10.3).
-func (p *parser) claim(comment string) {
+func (p *parser) claim(n int, comment string) {
 	if rest, ok := cutFold(strings.TrimLeft(comment, "#"), "acap version="); ok && p.comment == "" {
-		p.comment = strings.TrimFunc(rest, blank)
+		p.comment, p.claimed = strings.TrimFunc(rest, blank), n
 	}
 }
 
@@ -227,6 +234,11 @@ func known(lower string) bool {
 	return contains(recordFields, lower)
 }
 
+// conventionalFields are the conventional lines that have effect.
+func conventionalFields() []string {
+	return []string{"User-agent", "Allow", "Disallow", "Crawl-delay", "Sitemap"}
+}
+
 func fieldNames() []string {
 	names := append([]string(nil), recordFields...)
 	for _, u := range usageNames {
@@ -237,7 +249,8 @@ func fieldNames() []string {
 
 // unknown reports a field that looks like ACAP and is not; it never ends a record (A16).
 func (p *parser) unknown(field *Field, lower string) {
-	p.report(field, "unknown-field", Error, p.near(lower, fieldNames), "%q is not an ACAP field", lower)
+	name := field.name()
+	p.report(field.at(name), "unknown-field", Error, strings.Replace(p.near(lower, fieldNames), "acap-", "ACAP-", 1), "%q is not an ACAP field", name)
 }
 
 // directive obeys ACAP-ignore-conventional-records before the first definition, record or permission (O01), with nothing
@@ -245,11 +258,11 @@ func (p *parser) unknown(field *Field, lower string) {
 func (p *parser) directive(field *Field, value string) {
 	switch {
 	case value != "":
-		p.report(field, "directive-value", Error, "write the directive alone on its line", "the directive takes no value and is not obeyed")
+		p.report(field.at(value), "directive-value", Error, "write the directive alone on its line", "the directive takes no value and is not obeyed")
 	case p.started:
 		p.report(field, "misplaced-directive", Error, "put it before all definitions and records", "the directive stands after a definition or record and is not obeyed")
 	default:
-		p.f.ignore = true
+		p.f.ignore, p.ignoring = true, field
 	}
 	p.directed = true
 }
@@ -308,7 +321,7 @@ func (p *parser) conventional(field *Field, name, value string) {
 			p.agentOpen = true
 		}
 		if token := agentToken(value); token != value && value != "" {
-			p.report(field, "agent-name", Warning, "write a User-agent line for each crawler, with its product token alone", "a crawler's name ends before %q: only %q counts", value[len(token):], token)
+			p.report(field.at(value), "agent-name", Warning, "write a User-agent line for each crawler, with its product token alone", "a crawler's name ends before %q: only %q counts", value[len(token):], token)
 		}
 		p.group.agents = append(p.group.agents, value)
 		p.record, p.sub, p.headOpen, p.within = nil, nil, false, true // C09
@@ -322,17 +335,25 @@ func (p *parser) conventional(field *Field, name, value string) {
 	case name == "crawl-delay":
 		seconds, err := strconv.ParseFloat(value, 64)
 		if err != nil || !(seconds >= 0 && seconds <= 1e6) { // nor NaN
-			p.report(field, "malformed-delay", Warning, "write a number of seconds", "%q is not a number of seconds", value)
+			p.report(field.at(value), "malformed-delay", Warning, "write a number of seconds", "%q is not a number of seconds", value)
 			return
+		}
+		if n := len(p.group.delays); n > 0 && p.group.delays[n-1].agents == len(p.group.agents) {
+			p.report(field, "second-delay", Notice, "keep one Crawl-delay in a record", "the record has a Crawl-delay already: the longer counts")
 		}
 		p.group.delays = append(p.group.delays, delay{len(p.group.agents), time.Duration(seconds * float64(time.Second))})
 	default:
 		p.agentOpen = false
 		switch {
+		case value == "" && name == "allow":
+			p.report(field, "empty-value", Notice, "name a path, or leave the line out", "the line names no path and has no effect")
 		case value == "": // no rule
 		case value[0] != '/' && value[0] != '*': // X52
-			p.report(field, "rule-without-slash", Warning, "write /"+value, "a rule that starts with neither / nor * matches nothing")
+			p.report(field.at(value), "rule-without-slash", Warning, "write /"+value, "the rule %q starts with neither / nor * and matches nothing", value)
 		default:
+			if i := strings.IndexByte(value, '$'); i >= 0 && i < len(value)-1 {
+				p.report(field.at(value), "dollar-in-rule", Notice, "write %24 for the character", "$ ends a rule only where it stands last: in %q it stands for itself", value)
+			}
 			p.addRule(ruleLine{field, name == "allow", value})
 		}
 	}
@@ -354,6 +375,9 @@ func (p *parser) finish() {
 	p.resolveSets()
 	p.resolveParts()
 	p.lookAtRecords()
+	if f.ignore && len(f.groups) > 0 {
+		p.report(p.ignoring, "ignored-records", Notice, "leave the conventional records out, or the directive", "the conventional records of the file do not count for crawlers that read ACAP")
+	}
 	top := &Field{Source: f.source, URL: f.URL, Line: 1, Column: 1}
 	if f.cut {
 		p.report(top, "too-long", Error, "shorten the file, with definitions for instance", "only the first %d bytes are read: no permission counts", MaxSize)
@@ -362,13 +386,15 @@ func (p *parser) finish() {
 		p.report(top, "html", Warning, "serve robots.txt as plain text", "the file looks like HTML; it is read line by line all the same")
 	}
 	f.claimed = readVersion(p.comment)
+	claim := &Field{Source: f.source, URL: f.URL, Line: p.claimed, Column: 1, Text: f.Line(p.claimed)}
+	claim = claim.at(p.comment)
 	switch {
 	case p.comment == "":
 		f.claimed = f.version
 	case f.version.state == undeclared && f.claimed.newer(): // B09
-		p.report(top, "version-comment", Warning, "add ACAP-version: 1.1", "a comment declares version %s, but only the field ACAP-version has effect", p.comment)
+		p.report(claim, "version-comment", Warning, "add ACAP-version: 1.1", "a comment declares version %s, but only the field ACAP-version has effect", p.comment)
 	case f.version.state != undeclared && f.version.String() != f.claimed.String():
-		p.report(top, "version-comment", Warning, "make them agree", "the comment says version %s, the field %s", p.comment, f.version)
+		p.report(claim, "version-comment", Warning, "make them agree", "a comment says version %s, the field ACAP-version %s, and the field counts", p.comment, f.version)
 	}
 	f.Findings = p.findings
 	slices.SortStableFunc(f.Findings, func(a, b Finding) int { return a.Line - b.Line })

@@ -44,7 +44,7 @@ func TestColumnsCountCharacters(t *testing.T) {
 	for _, want := range []struct {
 		code         string
 		line, column int
-	}{{"unknown-field", 1, 3}, {"hash-in-value", 2, 17}, {"loose-form", 2, 2}, {"version-marker", 3, 1}, {"unknown-qualifier", 3, 29}} {
+	}{{"foreign-field", 1, 3}, {"hash-in-value", 2, 17}, {"loose-form", 2, 2}, {"version-marker", 3, 1}, {"unknown-qualifier", 3, 29}} {
 		got, ok := codes(p.Findings())[want.code]
 		if !ok || got.Line != want.line || got.Column != want.column {
 			t.Errorf("%s at %d:%d, want %d:%d", want.code, got.Line, got.Column, want.line, want.column)

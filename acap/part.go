@@ -18,7 +18,7 @@ func (n *narrowing) mark(m *Mark) {
 		rest = strings.TrimPrefix(lower, pilotPrefix)
 	}
 	if !isStatement(rest) {
-		x.report(field, "unknown-statement", Error, "", "the class token makes no ACAP statement")
+		x.report(field, "unknown-statement", Error, n.nearStatement([]string{rest}), "the class token %q makes no ACAP statement", m.Token)
 		return
 	}
 	e := &entry{field: field}
@@ -66,7 +66,7 @@ func (n *narrowing) pageEffect(s *statement, place Place) {
 	}
 	switch {
 	case s.allow && (s.kind.whole() || place == OnHead): // X12, N27
-		n.report(s.field, "element-permission", Notice, "", "a permission of %s has no effect on this element", s.kind.usage())
+		n.report(s.field, "element-permission", Notice, "write a META tag for the page", "a permission of %s has no effect on this element", s.kind.usage())
 	case s.allow:
 	case place == OnHead:
 		n.prohibitPage(s, reason)

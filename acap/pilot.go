@@ -114,6 +114,7 @@ func definitionTag(t *Tag) (composite, ok bool) {
 func (n *narrowing) define(tags []Tag) {
 	f := &File{URL: n.url, source: Meta, version: n.version, claimed: n.version, usages: map[string]*definition{}}
 	p := &parser{f: f}
+	p.tags = n.tags
 	for i := range tags {
 		composite, ok := definitionTag(&tags[i])
 		if !ok {

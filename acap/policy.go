@@ -160,18 +160,18 @@ func (f *File) policy(c Crawler, refs []Reference) *Policy {
 			groups = append(groups[:len(groups):len(groups)], got.File.groups...)
 		}
 	})
-	p.findings = append(p.findings, told.findings...)
 	p.arrange()
 	lines, _, named := governing(groups, &p.crawler)
 	p.rules = newRules(p.uncancelled(lines, named))
 	_, p.delay, _ = governing(polite, &p.crawler) // O09
-	p.actions = f.requests(&p.crawler, refs)
+	p.actions = f.requests(&p.crawler, refs, &told)
 	for i := range p.actions { // P08
 		a := &p.actions[i]
 		if u, err := url.Parse(a.URL); err == nil && a.Action == ReCrawl && a.Execute && !p.Decide(Crawl, NewResource(u)).Allowed {
-			a.Execute, a.Why = false, "crawl of the resource is not permitted"
+			a.refuse(&told, "crawl of the resource is not permitted")
 		}
 	}
+	p.findings = append(p.findings, told.findings...)
 	return p
 }
 

@@ -37,6 +37,7 @@ type qualifierType struct {
 	name  string
 	newer bool    // a feature of version 1.1 as a whole
 	usage kindSet // usage types it may qualify
+	hint  string  // the values it takes
 	meta  bool    // in META only (P2 2.2.9)
 	first bool    // second and later occurrences are ignored
 	// newValue reports whether a value is a feature of version 1.1; nil: none is.
@@ -54,16 +55,26 @@ var (
 )
 
 var qualifierTable = []qualifierType{
-	{name: "time-limit", usage: setOf(kIndex, kPreserve) | presents, newValue: isPlus, read: readTimeLimit},
-	{name: "must-use-resource", usage: setOf(kIndex, kPresent) | derivable, first: true, newValue: newMustUse, read: readMustUse},
-	{name: "max-length", usage: snippets, first: true, read: readMaxLength},
-	{name: "prohibited-modification", usage: wholes, newValue: newModification, read: readModification},
-	{name: "must-include-resource", usage: setOf(kPresent) | snippets, first: true, newValue: newMustInclude, read: readMustInclude},
-	{name: "prohibited-context", usage: wholes, first: true, read: readProhibitedContext},
-	{name: "required-context", usage: wholes, first: true, newValue: func(v string) bool { return strings.EqualFold(v, withinUser) }, read: readRequiredContext},
-	{name: "target-condition", newer: true, usage: setOf(kPresent), read: readTarget},
-	{name: "usage-ref", newer: true, usage: setOf(kOther), read: readUsageRef},
-	{name: "location", usage: anyUsage, meta: true, read: readLocation},
+	{name: "time-limit", hint: "write until-recrawled, until-yyyy-mm-dd, n-days or plus-terms",
+		usage: setOf(kIndex, kPreserve) | presents, newValue: isPlus, read: readTimeLimit},
+	{name: "must-use-resource", hint: "write a URI, or the-acap:extract: with id:, idlist:, class:, classlist:, meta: or taglist: and names, or the-acap:text: and a text",
+		usage: setOf(kIndex, kPresent) | derivable, first: true, newValue: newMustUse, read: readMustUse},
+	{name: "max-length", hint: "write n-chars or n-words",
+		usage: snippets, first: true, read: readMaxLength},
+	{name: "prohibited-modification", hint: "write any, format, style, translation, annotation, appearance, content, metadata, structure or plus-terms",
+		usage: wholes, newValue: newModification, read: readModification},
+	{name: "must-include-resource", hint: "write the-acap: with extract:, credit:, link:, license-link: or registration-link:, and id:, class:, meta:, text: or a URI",
+		usage: setOf(kPresent) | snippets, first: true, newValue: newMustInclude, read: readMustInclude},
+	{name: "prohibited-context", hint: "write within-user-frame",
+		usage: wholes, first: true, read: readProhibitedContext},
+	{name: "required-context", hint: "write within-original-frame or within-user-frame",
+		usage: wholes, first: true, newValue: func(v string) bool { return strings.EqualFold(v, withinUser) }, read: readRequiredContext},
+	{name: "target-condition", hint: "write a list of: " + strings.Join(conditionTypes(), ", "),
+		newer: true, usage: setOf(kPresent), read: readTarget},
+	{name: "usage-ref", hint: "write a URI, or the-acap: with link:, terms-link: or permission-link: and a URI",
+		newer: true, usage: setOf(kOther), read: readUsageRef},
+	{name: "location", hint: "write an absolute URI",
+		usage: anyUsage, meta: true, read: readLocation},
 }
 
 const (
@@ -97,6 +108,7 @@ type qualified struct {
 	any          bool          // there are qualifiers
 	restrictions *restrictions // nil without any
 	newer        bool          // holds a feature of version 1.1 (B02)
+	newToken     string        // the first that does
 	code, bad    string        // why it cannot be interpreted; bad is empty if it can
 	hint         string
 	token        string // the one that cannot be
@@ -111,6 +123,7 @@ type note struct {
 	severity Severity
 	token    string
 	text     string
+	hint     string
 }
 
 // readQualifiers reads the tokens behind a resource specification. Every qualifier counts towards gating before any is judged
@@ -131,14 +144,18 @@ func readQualifiers(tokens []string, k kind, src Source, c *Crawler) qualified {
 		fail(tokens[maxQualifiers], "too-many-qualifiers", "keep the few that are needed", "the field has more than %d qualifiers", maxQualifiers)
 	}
 	var order []*qualifierType
-	values, written := map[*qualifierType][]string{}, map[*qualifierType]string{}
+	values, written := map[*qualifierType][]string{}, map[*qualifierType][]string{}
 	for _, t := range tokens {
 		name, value, ok := strings.Cut(t, "=")
 		name = strings.ToLower(name)
 		row := qualifierRow(name)
 		switch {
 		case !ok || name == "":
-			fail(t, "malformed-qualifier", "write qualifier-type=value without blanks in the value", "%q is not a qualifier", clip(t))
+			hint := "write qualifier-type=value without blanks in the value"
+			if t[0] == '/' || t[0] == '*' {
+				hint = "write a field for each pattern"
+			}
+			fail(t, "malformed-qualifier", hint, "%q is not a qualifier", clip(t))
 		case row == nil:
 			if fail(t, "unknown-qualifier", "", "the qualifier %q is not known", clip(name)) {
 				out.unknown = name
@@ -146,21 +163,22 @@ func readQualifiers(tokens []string, k kind, src Source, c *Crawler) qualified {
 		default:
 			if values[row] == nil {
 				order = append(order, row)
-				written[row] = t
 			}
-			values[row] = append(values[row], value)
+			values[row], written[row] = append(values[row], value), append(written[row], t)
 		}
 	}
 	for _, row := range order {
-		t, all := written[row], values[row]
+		t, all := written[row][0], values[row]
 		vs := counted(row, all, c.Strict)
-		out.newer = out.newer || isNewer(row, all, vs)
+		if !out.newer && isNewer(row, all, vs) {
+			out.newer, out.newToken = true, t
+		}
 		switch {
 		case row.meta && src != Meta:
-			fail(t, "inapplicable-qualifier", "", "the qualifier %s may stand in META tags only", row.name) // M04
+			fail(t, "inapplicable-qualifier", "leave it out: robots.txt says by its patterns where a permission holds", "the qualifier %s may stand in META tags only", row.name) // M04
 			continue
 		case k < kinds && !row.usage.has(k):
-			fail(t, "inapplicable-qualifier", "", "the qualifier %s may not qualify %s", row.name, k.usage()) // G04
+			fail(t, "inapplicable-qualifier", "it may qualify "+row.usage.String(), "the qualifier %s may not qualify %s", row.name, k.usage()) // G04
 			continue
 		case c.unable(row.name):
 			fail(t, "cannot-interpret", "", "this crawler cannot interpret %s", row.name)
@@ -171,15 +189,15 @@ func readQualifiers(tokens []string, k kind, src Source, c *Crawler) qualified {
 				fail(row.name+"="+v, "malformed-value", "write quotation marks as %22 and %27", "%s=%s is not a value", row.name, clip(v))
 			}
 			if strings.EqualFold(v, "until-recrawl") { // H01
-				out.notes = append(out.notes, note{"misspelt-value", Warning, row.name + "=" + v, "until-recrawl is read as until-recrawled"})
+				out.notes = append(out.notes, note{"misspelt-value", Warning, row.name + "=" + v, "until-recrawl is read as until-recrawled", "write until-recrawled"})
 			}
 		}
 		if len(vs) < len(all) { // H07, H08, H12, J08, K01 and the like
-			out.notes = append(out.notes, note{"ignored-qualifier", Notice, t, "of several " + row.name + " only those count that the rules for repeating it leave"})
+			out.notes = append(out.notes, ignored(written[row][firstLeftOut(all, vs)], row.name))
 		}
 		before := out.restrictions.plus
 		if why := row.read(out.restrictions, vs, c.Strict); why != "" {
-			fail(t, "malformed-value", "", "%s: %s", row.name, why)
+			fail(t, "malformed-value", row.hint, "%s: %s", row.name, why)
 		}
 		if out.restrictions.plus != before {
 			out.embedded = t
@@ -187,6 +205,31 @@ func readQualifiers(tokens []string, k kind, src Source, c *Crawler) qualified {
 	}
 	out.notes = append(out.notes, out.restrictions.notes...)
 	return out
+}
+
+func ignored(token, name string) note {
+	return note{"ignored-qualifier", Notice, token, "this " + name + " does not count beside the others of its kind", "leave it out"}
+}
+
+// firstLeftOut gives the index of the first value that is not among those that count, which are in the same order.
+func firstLeftOut(all, counted []string) int {
+	for i, v := range counted {
+		if all[i] != v {
+			return i
+		}
+	}
+	return len(counted)
+}
+
+// String lists the usage types of a set, as a sentence has them.
+func (s kindSet) String() string {
+	var names []string
+	for k := range kinds {
+		if s.has(k) {
+			names = append(names, string(k.usage()))
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // counted drops the occurrences of a qualifier that its combination rule ignores; an ignored occurrence is not even checked (G07).
@@ -253,6 +296,7 @@ func readTimeLimit(r *restrictions, values []string, _ bool) string {
 				return fmt.Sprintf("%q is not a date yyyy-mm-dd", date)
 			}
 			if i > 0 && r.hasUntil { // H07: of two dates the first
+				r.notes = append(r.notes, ignored("time-limit="+v, "time-limit"))
 				continue
 			}
 			r.hasUntil, r.until = true, day.AddDate(0, 0, 1) // H02, X03
@@ -262,7 +306,11 @@ func readTimeLimit(r *restrictions, values []string, _ bool) string {
 				return fmt.Sprintf("%q is not a number of days", v)
 			}
 			if i > 0 && r.hasDays { // H07
+				r.notes = append(r.notes, ignored("time-limit="+v, "time-limit"))
 				continue
+			}
+			if n > maxDays { // X26
+				r.notes = append(r.notes, clamped("time-limit="+v, maxDays))
 			}
 			r.hasDays, r.days = true, min(n, maxDays)
 		default:
@@ -270,6 +318,10 @@ func readTimeLimit(r *restrictions, values []string, _ bool) string {
 		}
 	}
 	return ""
+}
+
+func clamped(token string, n int) note {
+	return note{"clamped-value", Notice, token, "the number is read as " + strconv.Itoa(n), "leave the qualifier out where nothing is limited"}
 }
 
 // digits reads 1*DIGIT; a number beyond int64 is clamped (X26).
@@ -296,6 +348,9 @@ func readMaxLength(r *restrictions, values []string, _ bool) string {
 			n, ok := digits(number)
 			if !ok {
 				break
+			}
+			if n > 1<<31-1 { // X26
+				r.notes = append(r.notes, clamped("max-length="+v, 1<<31-1))
 			}
 			m := int(min(n, 1<<31-1))
 			*to = &m

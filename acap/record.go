@@ -1,6 +1,7 @@
 package acap
 
 import (
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -17,16 +18,16 @@ func (p *parser) crawler(field *Field, value string) {
 	r.field = field
 	switch {
 	case value == "": // A15, X55
-		p.report(field, "empty-crawler", Error, "name a crawler, or * for any", "the crawler has no name")
+		p.report(field, "empty-crawler", Error, "name a crawler, or * for any", "the field names no crawler: in a record of no crawler prohibitions hold for all, and permissions for none")
 		return
 	case value == "*":
 		r.any = true
 	default:
 		if strings.Contains(value, "*") { // C18
-			p.report(field, "wildcard-in-name", Notice, "", "an asterisk inside a crawler name is an ordinary character")
+			p.report(field.at(value), "wildcard-in-name", Notice, "write the whole name, or * alone for any crawler", "the asterisk in the crawler name %q is an ordinary character", value)
 		}
 		if strings.Contains(value, ",") { // C05
-			p.report(field, "list-of-names", Warning, "write an ACAP-crawler field for each", "a crawler field names one crawler: the comma is part of the name")
+			p.report(field.at(value), "list-of-names", Warning, "write an ACAP-crawler field for each", "a crawler field names one crawler: the comma is part of the name %q", value)
 		}
 		r.names = append(r.names, value)
 	}
@@ -58,7 +59,10 @@ func (p *parser) reference(field *Field, value string) {
 	case value == "":
 		p.report(field, "empty-reference", Error, "name a path or a URI", "the reference names no file")
 	case len(p.record.references) > 0: // D08
-		p.report(field, "second-reference", Error, "keep one reference in a record", "only the prohibitions of a second reference count")
+		p.report(field.at(value), "second-reference", Error, "keep one reference in a record", "the record refers to a file already: of %q only the prohibitions count", value)
+	}
+	if u, err := p.f.resolve(value); err == nil && p.f.source == Robots && *u == *p.f.base { // X65
+		p.report(field.at(value), "self-reference", Error, "name another file, or leave the field out", "the reference names this very file and is not followed")
 	}
 	p.record.used = true
 	p.record.references = append(p.record.references, field)
@@ -75,12 +79,13 @@ func (p *parser) purpose(field *Field, value string) {
 	}
 	p.headOpen = false
 	if parts := strings.Fields(value); len(parts) > 1 { // C17, X60
+		written := field.at(value)
 		if strings.Contains(parts[0], "://") {
 			value = strings.Join(parts, "")
 		} else {
 			value = parts[0]
 		}
-		p.report(field, "blank-in-purpose", Warning, "", "a purpose cannot hold a blank: read as %q", value)
+		p.report(written, "blank-in-purpose", Warning, "write an ACAP-usage-purpose field for each purpose", "a purpose cannot hold a blank: it is read as %q", value)
 	}
 	if value == "" {
 		p.report(field, "empty-purpose", Error, "name a purpose", "the purpose has no name: prohibitions under it hold for every purpose")
@@ -89,7 +94,16 @@ func (p *parser) purpose(field *Field, value string) {
 		p.sub, p.subOpen = &subRecord{field: field}, true
 		p.f.subs = append(p.f.subs, p.sub)
 	}
-	p.sub.purposes = append(p.sub.purposes, newPurpose(value))
+	p.sub.purposes = append(p.sub.purposes, p.pattern(field, value))
+}
+
+// pattern reads a usage purpose pattern of a file or a page (P1 2.3.3).
+func (r *reporter) pattern(field *Field, value string) *purpose {
+	pattern := newPurpose(value)
+	if pattern.cut { // F13, by analogy
+		r.report(field.at(value), "dollar-in-purpose", Error, "put $ at the end, or leave it out", "$ may only end a purpose: %q prohibits all that starts as it does before the $, and permits nothing", value)
+	}
+	return pattern
 }
 
 func (p *parser) entry(field *Field, allow bool, usage, value string) {
@@ -160,7 +174,8 @@ func joinQualifiers(tokens []string) []string {
 
 func (p *parser) request(field *Field, action, value string) {
 	if action != TakeDown && action != ReCrawl { // P12
-		p.report(field, "unknown-action", Error, p.near(action, func() []string { return []string{TakeDown, ReCrawl} }), "the action %q is not known and not executed", action)
+		hint := p.near(action, func() []string { return []string{TakeDown, ReCrawl} })
+		p.report(field.at(field.name()), "unknown-action", Error, hint, "the action %q is not known and not executed", action)
 		return
 	}
 	p.headOpen = false
@@ -180,11 +195,15 @@ func (p *parser) request(field *Field, action, value string) {
 		r.why = "it names more than one resource"
 	case strings.HasPrefix(value, "//") || hasScheme(value): // P03
 		r.why = "it names a resource by an absolute URI"
+	default:
+		if _, err := url.Parse(value); err != nil {
+			r.why = "what it names is not a path"
+		}
 	}
 	if r.why != "" {
-		p.report(field, "refused-request", Error, "write the path of one resource, in an ACAP record", "the request is not executed: %s", r.why)
+		p.report(field.at(value), "refused-request", Error, "write the path of one resource, in an ACAP record", "the request is not executed: %s", r.why)
 	} else if strings.Contains(value, "?") { // P02
-		p.report(field, "query-in-request", Notice, "", "the request names the URL with exactly this query")
+		p.report(field.at(value), "query-in-request", Notice, "write a request for each URL that is meant", "the request names %q with exactly this query", value)
 	}
 	if r.record != nil {
 		r.record.used = true
@@ -197,12 +216,12 @@ func (p *parser) request(field *Field, action, value string) {
 func (p *parser) lookAtRecords() {
 	for _, r := range p.f.records {
 		if !r.used && !r.nobody {
-			p.report(r.field, "empty-record", Notice, "", "the record has no fields")
+			p.report(r.field, "empty-record", Notice, "put fields behind it, or leave it out", "the record has no fields and says nothing")
 		}
 	}
 	for _, s := range p.f.subs {
 		if !s.used {
-			p.report(s.field, "empty-record", Notice, "", "the sub-record has no fields")
+			p.report(s.field, "empty-record", Notice, "put fields behind it, or leave it out", "the sub-record has no fields and says nothing")
 		}
 	}
 	if p.f.source == Referred {

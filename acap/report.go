@@ -7,12 +7,13 @@ import (
 )
 
 // Bounds on what is told of one text, so that a hostile one costs no more than an honest one: findings in all, hints among
-// them, names that a hint chooses from, and bytes of a word that is quoted.
+// them, names that a hint chooses from, and bytes of a word that is quoted and of a hint.
 const (
 	maxFindings = 1000
 	maxHints    = 50
 	maxNames    = 100
 	maxQuote    = 200
+	maxHint     = 280
 )
 
 // reporter collects findings, each once.
@@ -49,7 +50,7 @@ func (r *reporter) tell(f *Field, code string, sev Severity, hint, format string
 		}
 	}
 	fi := Finding{Code: code, Severity: sev, Source: f.Source, URL: f.URL, Line: f.Line, Column: f.Column,
-		Message: fmt.Sprintf(format, args...), Hint: clip(hint)}
+		Message: fmt.Sprintf(format, args...), Hint: clipTo(hint, maxHint)}
 	told := remark{Finding: fi}
 	if f.in != nil {
 		told.token = f.Text
@@ -81,10 +82,10 @@ func (r *reporter) place(f *Field) (line, column, length int) {
 	return f.Line, f.Column + utf8.RuneCountInString(f.Text[:from]), max(1, utf8.RuneCountInString(f.Text[from:to]))
 }
 
-// place finds a token of f in what the tag says, or all that it says. Where the source writes it otherwise, the
-// place is that of the tag.
+// place finds a token of f in what the tag says, or all that it says. Where the source writes it otherwise, the place is the
+// tag's own.
 func (t *Tag) place(f *Field, token string) (line, column, length int) {
-	if t == nil {
+	if t == nil || t.Loose {
 		return f.Line, f.Column, 1
 	}
 	s, line, column := t.Content, f.Line, f.Column
@@ -105,12 +106,14 @@ func (t *Tag) place(f *Field, token string) (line, column, length int) {
 }
 
 // clip shortens a long word at a whole character.
-func clip(s string) string {
-	if len(s) <= maxQuote {
+func clip(s string) string { return clipTo(s, maxQuote) }
+
+func clipTo(s string, most int) string {
+	if len(s) <= most {
 		return s
 	}
-	end := maxQuote
-	for end > maxQuote-utf8.UTFMax && !utf8.RuneStart(s[end]) {
+	end := most
+	for end > most-utf8.UTFMax && !utf8.RuneStart(s[end]) {
 		end--
 	}
 	return s[:end] + "…"
@@ -129,10 +132,22 @@ func (r *reporter) near(s string, known func() []string) string {
 	return writeOneOf(words)
 }
 
+// nearDefined is near for names that the text itself defines.
+func (r *reporter) nearDefined(s string, known func() []string) string {
+	if r.full() || r.hints >= maxHints {
+		return ""
+	}
+	r.hints++
+	if best := nearest(s, known()); best != "" {
+		return "did you mean " + best + "?"
+	}
+	return "define it, before all records"
+}
+
 // writeOneOf lists the words that are allowed, if a reader can take them in.
 func writeOneOf(words []string) string {
 	list := strings.Join(words, ", ")
-	if len(words) == 0 || len(list) > maxQuote-len("write one of ") {
+	if len(words) == 0 || len(list) > maxHint-len("write one of ") {
 		return ""
 	}
 	return "write one of " + list

@@ -1,9 +1,6 @@
 package acap
 
-import (
-	"sort"
-	"strings"
-)
+import "strings"
 
 // specification is the resources of one field: the patterns if it permits, and if it prohibits. A nil pattern among the latter
 // covers everything.
@@ -22,19 +19,19 @@ func (s specification) patterns(allow bool) []*pattern {
 // specification reads the first token of a field (P1 2.4.4) and gives the rest.
 func (x *expander) specification(e *entry) (specification, []string) {
 	if len(e.tokens) == 0 { // A10
-		x.report(e.field, "empty-pattern", Error, "write / for everything", "the field names no resources")
+		x.report(e.field, "empty-pattern", Error, "write / for everything", "the field names no resources: a prohibition covers everything, a permission nothing")
 		return everything, nil
 	}
 	first, rest := e.tokens[0], e.tokens[1:]
 	if e.allow && looksLikeQualifier(first) { // X57
-		x.report(e.field.at(first), "missing-resources", Error, "write the resources before the qualifiers", "the permission names no resources")
+		x.report(e.field.at(first), "missing-resources", Error, "write the resources before the qualifiers", "the permission names no resources before %q and counts as a prohibition of everything", first)
 		return everything, e.tokens
 	}
 	spec := x.resources(e, first)
 	if e.allow || len(rest) == 0 {
 		return spec, rest
 	}
-	x.report(e.field.at(rest[0]), "qualified-prohibition", Error, "", "a prohibition takes one resource specification and no qualifiers: %q", rest[0])
+	x.report(e.field.at(rest[0]), "qualified-prohibition", Error, "leave it out, and write a field for each pattern", "a prohibition takes one resource specification and no qualifiers: it holds without %q", rest[0])
 	deny := spec.deny[:len(spec.deny):len(spec.deny)]
 	for _, t := range rest { // what may be meant as further resources is prohibited too
 		if _, ours := cutScheme(t); ours || t[0] == '/' || t[0] == '*' {
@@ -61,54 +58,39 @@ func (x *expander) resources(e *entry, token string) specification {
 	set := x.file.sets[name]
 	if set == nil && x.parent != nil { // D03
 		if set = x.parent.sets[name]; set != nil && ok {
-			x.report(e.field.at(token), "set-of-parent", Notice, "", "the resource set %q is defined in the referring file", name)
+			x.report(e.field.at(token), "set-of-parent", Notice, "define it where it is used", "the resource set %q is defined in the referring file", name)
 		}
 	}
 	if !ok || set == nil { // E02
-		x.report(e.field.at(token), "undefined-resource-set", Error, x.near(name, x.setNames), "the resource set %q is not defined", name)
+		x.report(e.field.at(token), "undefined-resource-set", Error, x.nearDefined(name, x.setNames), "the resource set %q is not defined: a prohibition of it covers everything, a permission nothing", name)
 		return everything
 	}
 	return *set
 }
 
-// setNames and localNames choose from nothing where so much is defined that a hint would cost too much.
-func (x *expander) setNames() (names []string) {
-	for _, f := range []*File{x.file, x.parent} {
-		if f == nil || len(f.sets) > maxNames {
-			continue
-		}
-		for n := range f.sets {
-			names = append(names, n)
-		}
-	}
-	sort.Strings(names)
-	return names
-}
+func (x *expander) setNames() []string { return append(x.file.setNames(), x.parent.setNames()...) }
 
-func (x *expander) localNames() (names []string) {
-	for _, f := range []*File{x.file, x.parent} {
-		if f == nil || len(f.usages) > maxNames {
-			continue
-		}
-		for n := range f.usages {
-			names = append(names, n)
-		}
-	}
-	sort.Strings(names)
-	return names
+func (x *expander) localNames() []string {
+	return append(x.file.usageNames(), x.parent.usageNames()...)
 }
 
 // path reads one resource path pattern (P1 2.4.4, 2.9).
 func (r *reporter) path(field *Field, token string) specification {
 	if strings.Contains(token, "?") { // A11
-		r.report(field.at(token), "query-in-pattern", Notice, "", "the pattern %q is compared with path and query", token)
+		r.report(field.at(token), "query-in-pattern", Notice, "leave the query out to cover the path with any", "the pattern %q is compared with path and query", token)
 	}
 	if token[0] != '/' && token[0] != '*' && token[0] != '$' { // F04
 		r.report(field.at(token), "relative-pattern", Notice, "write /"+token, "the pattern %q is relative to the root", token)
 	}
+	if strings.Contains(token, "%") && stray(token) {
+		r.report(field.at(token), "percent-in-pattern", Warning, "write %25 for the character", "%q holds a percent sign without two hexadecimal digits behind it: it stands for itself", token)
+	}
 	i := strings.IndexByte(token, '$')
-	if token == "$" || i >= 0 && i < len(token)-1 { // F13
-		r.report(field.at(token), "dollar-in-pattern", Error, "write %24 for the character", "$ may only end a pattern: %q", token)
+	switch {
+	case token == "$": // F13
+		r.report(field.at(token), "dollar-in-pattern", Error, "write / for everything, or /$ for the root", "$ stands alone: a permission is of the root, a prohibition of everything")
+	case i >= 0 && i < len(token)-1: // F13
+		r.report(field.at(token), "dollar-in-pattern", Error, "write %24 for the character", "$ may only end a pattern: %q prohibits all that starts as it does before the $, and permits nothing", token)
 	}
 	switch {
 	case token == "$":
@@ -123,8 +105,18 @@ func (r *reporter) path(field *Field, token string) specification {
 		return specification{permit: p, deny: p}
 	}
 	if u, ok := absoluteURL(token); ok {
-		r.report(field.at(token), "absolute-pattern", Error, "write the path alone", "%q is a URI; a pattern is a path of this site", token)
+		r.report(field.at(token), "absolute-pattern", Error, "write the path alone", "%q is a URI, a pattern is a path: a permission grants nothing, a prohibition covers its path here", token)
 		return specification{permit: p, deny: append(p[:1:1], newPattern(u.EscapedPath()))}
 	}
 	return specification{permit: p, deny: p}
+}
+
+// stray reports whether a percent sign in s begins no escape.
+func stray(s string) bool {
+	for i := range len(s) {
+		if s[i] == '%' && !(i+2 < len(s) && isHex(s[i+1]) && isHex(s[i+2])) {
+			return true
+		}
+	}
+	return false
 }

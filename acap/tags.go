@@ -75,7 +75,7 @@ func (n *narrowing) rule(field *Field, name, value string) {
 		switch {
 		case errors.Is(err, strconv.ErrRange) && value[0] != '-': // X26
 		case err != nil || limit < -1:
-			n.report(field, "malformed-rule", Warning, "write max-snippet:N", "%q is not a number of characters: no snippet is shown", value)
+			n.report(field.at(value), "malformed-rule", Warning, "write max-snippet: and a number, 0 for no snippet, -1 for any length", "%q is not a number of characters: no snippet is shown", value)
 			fallthrough
 		case limit == 0:
 			n.rule(field, "nosnippet", "")
@@ -85,12 +85,12 @@ func (n *narrowing) rule(field *Field, name, value string) {
 	case name == unavailableAfter:
 		t, err := readDate(value)
 		if err != nil { // X24
-			n.report(field, "malformed-rule", Error, "write a date such as 2027-01-31", "%q is not a date that can be read: it counts as passed", value)
+			n.report(field.at(value), "malformed-rule", Error, "write a date such as 2027-01-31", "%q is not a date that can be read: it counts as passed", value)
 			t = time.Unix(0, 0).UTC()
 		}
 		o.caps.end(t, field)
 	default:
-		n.report(field, "unknown-rule", Notice, n.near(name, ruleNames), "the rule %q has no effect", name)
+		n.report(field.at(name), "unknown-rule", Notice, n.near(name, ruleNames), "the rule %q has no effect", name)
 	}
 }
 

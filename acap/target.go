@@ -14,30 +14,39 @@ type condition struct {
 
 // readTarget: all conditions must hold (K12); rulesref beside others is ignored, alone it cannot be judged (K13).
 func readTarget(r *restrictions, values []string, _ bool) string {
-	judged := 0
+	var dropped []string
 	for _, v := range values {
 		kind, list, _ := strings.Cut(v, ":")
 		kind = strings.ToLower(kind)
 		if kind == "rulesref" {
+			dropped = append(dropped, v)
 			continue
 		}
-		judged++
-		met, text, why := readCondition(kind, list, func(format string, args ...any) {
-			r.notes = append(r.notes, note{"pointless-condition", Error, "target-condition=" + v, fmt.Sprintf(format, args...)})
+		met, text, why := readCondition(kind, list, func(n note) {
+			n.token = "target-condition=" + v
+			r.notes = append(r.notes, n)
 		})
 		if why != "" {
 			return fmt.Sprintf("%q: %s", v, why)
 		}
 		r.targets = append(r.targets, condition{text: kind + ":" + text, met: met})
 	}
-	if judged == 0 {
+	if len(r.targets) == 0 {
 		return "the rules that rulesref leads to cannot be judged"
+	}
+	for _, v := range dropped {
+		r.notes = append(r.notes, note{code: "ignored-condition", severity: Notice, token: "target-condition=" + v, text: "rulesref beside other conditions is ignored", hint: "leave it out"})
 	}
 	return ""
 }
 
-// readCondition calls notice for what has no effect as it is written.
-func readCondition(kind, list string, notice func(format string, args ...any)) (met func(Target) bool, text, why string) {
+// conditionTypes are the condition types that can be judged (P1 2.5.5.9).
+func conditionTypes() []string {
+	return []string{"ipaddressrangelist", "ipaddressmasklist", "permitteddomainlist", "prohibiteddomainlist", "permittedcountrylist", "prohibitedcountrylist"}
+}
+
+// readCondition calls tell for what has no effect, or another, as it is written.
+func readCondition(kind, list string, tell func(note)) (met func(Target) bool, text, why string) {
 	text = strings.ToLower(list)
 	items := strings.Split(text, ",")
 	for _, it := range items {
@@ -47,7 +56,7 @@ func readCondition(kind, list string, notice func(format string, args ...any)) (
 	}
 	switch kind {
 	case "ipaddressrangelist":
-		met, why = readRanges(items, notice)
+		met, why = readRanges(items, tell)
 	case "ipaddressmasklist":
 		met, why = readMasks(items)
 	case "permitteddomainlist":
@@ -57,20 +66,28 @@ func readCondition(kind, list string, notice func(format string, args ...any)) (
 	case "permittedcountrylist": // K07: only the listed ones
 		for _, it := range items {
 			if !isCountry(it) { // K11, X29
-				notice("%q is not an ISO 3166 alpha-2 country code and matches nothing", it)
+				n := pointless("%q is not an ISO 3166 alpha-2 country code and matches nothing", it)
+				if it == "uk" {
+					n.hint = "write gb"
+				}
+				tell(n)
 			}
 		}
 		met = func(t Target) bool { return t.Country != "" && contains(items, strings.ToLower(t.Country)) } // X29: UK matches nothing
 	case "prohibitedcountrylist":
-		met, why = readProhibitedCountries(items, notice)
+		met, why = readProhibitedCountries(items, tell)
 	default:
 		why = fmt.Sprintf("the condition type %q is not known", kind)
 	}
 	return met, text, why
 }
 
+func pointless(format string, args ...any) note {
+	return note{code: "pointless-condition", severity: Error, text: fmt.Sprintf(format, args...), hint: "write it as it is meant, or leave it out"}
+}
+
 // readRanges: a reversed range is empty, the others stay useful (K06).
-func readRanges(items []string, notice func(string, ...any)) (func(Target) bool, string) {
+func readRanges(items []string, tell func(note)) (func(Target) bool, string) {
 	type span struct{ from, to netip.Addr }
 	var spans []span
 	for _, it := range items {
@@ -90,7 +107,7 @@ func readRanges(items []string, notice func(string, ...any)) (func(Target) bool,
 			return nil, fmt.Sprintf("%q mixes IPv4 and IPv6", it)
 		}
 		if to.Less(from) {
-			notice("the range %q is reversed and holds no address", it)
+			tell(pointless("the range %q is reversed and holds no address", it))
 		}
 		spans = append(spans, span{from, to})
 	}
@@ -164,11 +181,11 @@ func readDomains(items []string, permitted bool) (func(Target) bool, string) {
 }
 
 // readProhibitedCountries: UK means GB (X59); a code that is not one makes the list uninterpretable (K11).
-func readProhibitedCountries(items []string, notice func(string, ...any)) (func(Target) bool, string) {
+func readProhibitedCountries(items []string, tell func(note)) (func(Target) bool, string) {
 	listed := make([]string, 0, len(items))
 	for _, it := range items {
 		if it == "uk" {
-			notice("%q is read as GB", it)
+			tell(note{code: "country-alias", severity: Warning, text: `"uk" is not an ISO 3166 alpha-2 country code and is read as GB`, hint: "write gb"})
 			it = "gb"
 		}
 		if !isCountry(it) {

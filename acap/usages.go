@@ -1,6 +1,9 @@
 package acap
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // maxParts bounds the work on a hostile composite usage; a longer one is a prohibition of all it could mean.
 const maxParts = 64
@@ -11,36 +14,64 @@ func (x *expander) flats(e *entry, qualifiers []string) []flat {
 	case e.local && e.allow:
 		return x.permitLocal(e, qualifiers)
 	case e.local: // E06
-		x.report(e.field, "local-usage-in-prohibition", Error, "name a standard usage type", "a prohibition of the local usage (%s) is read as one of the usages behind it", e.usage)
+		x.report(e.place(), "local-usage-in-prohibition", Error, "name a standard usage type", "a prohibition of the local usage (%s) is read as one of the usages behind it", e.usage)
 		return x.prohibitLocal(e, e.usage, false)
 	case e.allow:
-		return x.permit(e, e.usage, x.qualifiers(qualifiers, e), x.version)
+		return x.permit(e, e.field, e.usage, x.qualifiers(qualifiers, e), x.version)
 	}
-	return x.prohibit(e, e.usage, false)
+	return x.prohibit(e, e.field, e.usage, false)
+}
+
+// place is where a finding about the usage of e points: the name of a field, the statement in a page.
+func (e *entry) place() *Field {
+	if name := e.field.name(); name != "" {
+		return e.field.at(name)
+	}
+	word := "disallow-"
+	if e.allow {
+		word = "allow-"
+	}
+	if e.local {
+		return e.field.at(word + "(" + e.usage + ")")
+	}
+	return e.field.at(word + e.usage)
+}
+
+// spelt is where a finding about a usage points: where e is written, or in the definition from which spells it out.
+func (e *entry) spelt(from *Field, usage string) *Field {
+	if from == e.field {
+		return e.place()
+	}
+	return from.at(usage)
 }
 
 func (x *expander) qualifiers(tokens []string, e *entry) qualified {
 	return readQualifiers(tokens, Usage(e.usage).kind(), e.field.Source, x.crawler)
 }
 
-// permit reads a permission of one usage: gate, then capability, then meaning.
-func (x *expander) permit(e *entry, usage string, q qualified, v version) []flat {
+// permit reads a permission of one usage: gate, then capability, then meaning. from is the field that spells it out: the
+// permission itself or a definition.
+func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v version) []flat {
 	k := Usage(usage).kind()
 	for _, n := range q.notes {
-		x.report(e.field.at(n.token), n.code, n.severity, "", "%s", n.text)
+		x.report(from.at(n.token), n.code, n.severity, n.hint, "%s", n.text)
 	}
 	fall := func() []flat {
 		if k == kOther && !x.crawler.Strict { // L05, X70
 			return []flat{{usage: kOther, fell: true, beyond: true}}
 		}
-		return x.prohibit(e, usage, true)
+		return x.prohibit(e, from, usage, true)
+	}
+	newer := e.spelt(from, usage)
+	if q.newer {
+		newer = from.at(q.newToken)
 	}
 	switch v.gate(q.newer || k == kOther, x.crawler.Strict) {
 	case ignoreIt: // B01, B10, X36, X74
-		x.report(e.field, "undeclared-version", Error, "declare ACAP version 1.1", "the permission uses a feature of ACAP 1.1 that the document does not declare, and is ignored")
+		x.report(newer, "undeclared-version", Error, "declare ACAP version 1.1", "the permission uses a feature of ACAP 1.1 that the document does not declare, and is ignored")
 		return nil
 	case prohibitIt: // B07(c)
-		x.report(e.field, "unclear-version", Error, "declare ACAP version 1.1", "the permission uses a feature of ACAP 1.1 under an unclear version, and counts as a prohibition")
+		x.report(newer, "unclear-version", Error, "declare ACAP version 1.1", "the permission uses a feature of ACAP 1.1 under an unclear version, and counts as a prohibition")
 		return fall()
 	}
 	switch {
@@ -51,7 +82,7 @@ func (x *expander) permit(e *entry, usage string, q qualified, v version) []flat
 		if q.unknown != "" {
 			hint = x.near(q.unknown, qualifierNames)
 		}
-		x.report(e.field.at(q.token), q.code, Error, hint, "%s: the permission counts as a prohibition", q.bad)
+		x.report(from.at(q.token), q.code, Error, hint, "%s: the permission counts as a prohibition", q.bad)
 		return fall()
 	case v.state == unsupported && !q.any: // B05
 		return nil
@@ -60,14 +91,15 @@ func (x *expander) permit(e *entry, usage string, q qualified, v version) []flat
 	case k == noKind && q.any: // X41
 		return fall()
 	case k == noKind: // G02
-		x.report(e.field, "unknown-usage", Error, x.near(usage, usageWords), "the usage type %q is not known: the permission grants nothing", usage)
+		x.report(e.spelt(from, usage), "unknown-usage", Error, x.near(usage, usageWords), "the usage type %q is not known: the permission grants nothing", usage)
 		return nil
 	case x.crawler.unable(usage) && q.any: // X71
 		return fall()
 	case x.crawler.unable(usage):
+		x.report(e.spelt(from, usage), "cannot-interpret", Notice, "", "this crawler cannot interpret %s: the permission has no effect on it", usage)
 		return nil
 	case q.embedded != "":
-		x.report(e.field.at(q.embedded), "cannot-interpret", Notice, "", "plus-terms is read in images alone: for all else the permission counts as a prohibition")
+		x.report(from.at(q.embedded), "embedded-terms", Notice, "", "plus-terms is read in images alone: for all else the permission counts as a prohibition")
 		if !v.newer() { // B02
 			return fall()
 		}
@@ -77,8 +109,8 @@ func (x *expander) permit(e *entry, usage string, q qualified, v version) []flat
 }
 
 // prohibit reads a prohibition and goes down the chain of P1 2.4.3 where the crawler cannot interpret it. The original stands
-// beside its replacement (X40).
-func (x *expander) prohibit(e *entry, usage string, fell bool) []flat {
+// beside its replacement (X40). from is the field that names the usage.
+func (x *expander) prohibit(e *entry, from *Field, usage string, fell bool) []flat {
 	k := Usage(usage).kind()
 	if k == noKind { // G02, X58
 		basic, _, _ := strings.Cut(usage, "-")
@@ -86,16 +118,18 @@ func (x *expander) prohibit(e *entry, usage string, fell bool) []flat {
 		if k == noKind {
 			k = kCrawl
 		}
-		x.report(e.field, "unknown-usage", Error, x.near(usage, usageWords), "the usage type %q is not known: %s is prohibited", usage, k.usage())
+		x.report(e.spelt(from, usage), "unknown-usage", Error, x.near(usage, usageWords), "the usage type %q is not known: %s is prohibited", usage, k.usage())
 		fell = true
 	}
 	out := []flat{{usage: k, fell: fell}}
 	for x.crawler.unable(string(k.usage())) && k != kCrawl {
+		unable := k.usage()
 		if k.derived() {
 			k = kPresent
 		} else {
 			k = kCrawl // G01, F20(d)
 		}
+		x.report(e.spelt(from, usage), "cannot-interpret", Error, "", "this crawler cannot interpret %s: %s is prohibited too", unable, k.usage())
 		out = append(out, flat{usage: k, fell: true})
 	}
 	return out
@@ -136,41 +170,34 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 	d := x.lookup(e.usage)
 	switch {
 	case d == nil: // E01
-		x.report(e.field, "undefined-usage", Error, x.near(e.usage, x.localNames), "the usage (%s) is not defined: all it could mean is prohibited", e.usage)
+		x.report(e.place(), "undefined-usage", Error, x.nearDefined(e.usage, x.localNames), "the usage (%s) is not defined: all it could mean is prohibited", e.usage)
 		return undefinedUsage()
 	case len(qualifiers) > 0: // E05
-		x.report(e.field, "qualified-local-usage", Error, "put the qualifiers into the definition", "a permission of a local usage takes no qualifiers and counts as a prohibition")
+		x.report(e.field.at(qualifiers[0]), "qualified-local-usage", Error, "put the qualifiers into the definition", "a permission of a local usage takes no qualifiers and counts as a prohibition")
 		return x.prohibitLocal(e, e.usage, true)
 	case d.void != nil, e.suspect, x.version.state == unsupported: // E03, A07, B05
 		return x.prohibitLocal(e, e.usage, true)
 	case d.composite && len(d.tokens) == 0: // as E01: a usage of no parts is not defined
 		return undefinedUsage()
 	case !d.composite && d.base != "" && d.base[0] == '(': // P1 2.7.1, X48
-		x.report(d.field, "nested-composite", Error, "name the standard usage type", "the qualified usage (%s) qualifies another local usage and counts as a prohibition", e.usage)
 		return x.prohibitLocal(e, e.usage, true)
 	case !d.composite:
 		return x.permitQualified(e, d)
 	case len(d.tokens) > maxParts:
-		x.report(d.field, "too-many-parts", Error, "define several usages", "the composite usage (%s) has more than %d parts and counts as a prohibition", e.usage, maxParts)
 		return undefinedUsage()
-	case d.qualifier() != nil: // as E05: a limit was meant
-		part := d.qualifier()
-		x.report(x.place(d, part), "qualified-local-usage", Error, "define a qualified usage and name it here", "a composite usage takes no qualifiers: (%s) counts as a prohibition", e.usage)
+	case d.limited(): // as E05: a limit was meant
 		return x.prohibitLocal(e, e.usage, true)
 	case nested(d): // E07
-		x.report(e.field, "nested-composite", Error, "name the parts of the inner usage", "the composite usage (%s) names another composite usage and counts as a prohibition", e.usage)
 		return x.prohibitLocal(e, e.usage, true)
 	}
 	var out []flat
 	for i := range d.parts { // E08: each part as its own field
 		switch p := &d.parts[i]; {
 		case !p.local && Usage(p.name).kind() == noKind && p.inner != nil: // E07: parentheses forgotten
-			x.report(x.place(d, p), "missing-parentheses", Error, "write ("+clip(p.name)+")", "%q is a local usage without its parentheses and counts as a prohibition", p.name)
 			out = append(out, x.usagesBehind(e, p.inner, true)...)
 		case !p.local:
-			out = append(out, x.permit(e, p.name, qualified{}, d.file.gating(x.crawler))...)
+			out = append(out, x.permit(e, d.field, p.name, qualified{}, d.file.gating(x.crawler))...)
 		case p.inner == nil:
-			x.report(x.place(d, p), "undefined-usage", Error, x.near(p.name, x.localNames), "the usage (%s) is not defined: all it could mean is prohibited", p.name)
 			out = append(out, undefinedUsage()...)
 		case p.inner.void != nil:
 			out = append(out, x.usagesBehind(e, p.inner, true)...)
@@ -179,19 +206,6 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 		}
 	}
 	return out
-}
-
-// place is where a part stands, looked for once.
-func (x *expander) place(d *definition, p *part) *Field {
-	at, ok := x.places[p]
-	if !ok {
-		at = d.field.at(p.token)
-		if x.places == nil {
-			x.places = map[*part]*Field{}
-		}
-		x.places[p] = at
-	}
-	return at
 }
 
 // permitQualified reads a use of a qualified usage as if it were spelt out, gated by the file that defines it (B15, X76).
@@ -207,17 +221,12 @@ func (x *expander) permitQualified(e *entry, d *definition) []flat {
 		}
 		x.read[d] = q
 	}
-	return x.permit(e, d.base, q, d.file.gating(x.crawler))
+	return x.permit(e, d.field, d.base, q, d.file.gating(x.crawler))
 }
 
-// qualifier gives the first part of a composite that is a qualifier, nil if there is none.
-func (d *definition) qualifier() *part {
-	for i := range d.parts {
-		if strings.Contains(d.parts[i].token, "=") {
-			return &d.parts[i]
-		}
-	}
-	return nil
+// limited reports whether a part of a composite usage is a qualifier.
+func (d *definition) limited() bool {
+	return slices.ContainsFunc(d.parts, func(p part) bool { return strings.Contains(p.token, "=") })
 }
 
 func nested(d *definition) bool {
@@ -242,7 +251,7 @@ func localName(part string) (name string, local bool) {
 func (x *expander) prohibitLocal(e *entry, name string, fell bool) []flat {
 	d := x.lookup(name)
 	if d == nil {
-		x.report(e.field, "undefined-usage", Error, x.near(name, x.localNames), "the usage (%s) is not defined: all it could mean is prohibited", name)
+		x.report(e.place(), "undefined-usage", Error, x.nearDefined(name, x.localNames), "the usage (%s) is not defined: all it could mean is prohibited", name)
 		return undefinedUsage()
 	}
 	return x.usagesBehind(e, d, fell)
@@ -304,7 +313,7 @@ func (x *expander) involved(e *entry, at reached) (b usagesBehind) {
 	case !d.composite && (d.base == "" || d.base[0] == '('), d.composite && (len(d.tokens) == 0 || len(d.tokens) > maxParts || at.depth > 2):
 		b.add(undefinedUsage())
 	case !d.composite:
-		b.add(x.prohibit(e, d.base, at.fell))
+		b.add(x.prohibit(e, d.field, d.base, at.fell))
 	default:
 		for i := range d.parts {
 			switch p := &d.parts[i]; {
@@ -315,7 +324,7 @@ func (x *expander) involved(e *entry, at reached) (b usagesBehind) {
 			case p.local:
 				b.add(undefinedUsage())
 			default:
-				b.add(x.prohibit(e, p.name, at.fell))
+				b.add(x.prohibit(e, d.field, p.name, at.fell))
 			}
 		}
 	}

@@ -73,17 +73,19 @@ func (v version) with(w version) version {
 
 // read takes a further declaration of the same document into account and tells what is wrong with it.
 func (v version) read(tell *reporter, field *Field, value string) version {
-	w := readVersion(value)
+	w, at := readVersion(value), field.at(value)
 	switch {
 	case w.state == unclear:
-		tell.report(field, "malformed-version", Error, "declare ACAP version 1.1", "%q is not a version number n.m", value)
+		tell.report(at, "malformed-version", Error, "declare ACAP version 1.1", "%q is not a version of ACAP: what is new in 1.1 counts as not understood", value)
 	case w.state == unsupported:
-		tell.report(field, "unsupported-major", Error, "", "ACAP version %s is not supported: its permissions do not count", value)
+		tell.report(at, "unsupported-major", Error, "declare ACAP version 1.1", "ACAP version %s is not supported: permissions do not count", value)
+	case w.minor > 1:
+		tell.report(at, "unknown-minor", Notice, "declare ACAP version 1.1", "ACAP version %s is read as 1.1: what is new in it is not known", value)
 	case w.String() != value:
-		tell.report(field, "version-form", Notice, "write "+w.String(), "%s is read as %s", value, w.String())
+		tell.report(at, "version-form", Notice, "write "+w.String(), "%s is read as %s", value, w.String())
 	}
 	if v.state != undeclared && v.declared != value {
-		tell.report(field, "contradictory-version", Error, "declare one version", "version %s is declared already", v.declared)
+		tell.report(at, "contradictory-version", Error, "declare one version", "version %s is declared already", v.declared)
 	}
 	return v.with(w)
 }

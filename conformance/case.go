@@ -107,9 +107,12 @@ type Finding struct {
 	Code     string        `json:"code"`
 	Severity acap.Severity `json:"severity"`
 	Source   acap.Source   `json:"source"`
+	URL      string        `json:"url,omitempty"`
 	Line     int           `json:"line"`
 	Column   int           `json:"column"`
+	Length   int           `json:"length"`
 	Message  string        `json:"message"`
+	Hint     string        `json:"hint,omitempty"`
 }
 
 // Action is one action request in an answer.

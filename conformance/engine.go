@@ -32,7 +32,7 @@ func Decide(ctx context.Context, c *Case) (*Answer, error) {
 	}
 	a := &Answer{ID: c.ID, Findings: []Finding{}}
 	for _, f := range t.Policy().Findings() {
-		a.Findings = append(a.Findings, Finding{Code: f.Code, Severity: f.Severity, Source: f.Source, Line: f.Line, Column: f.Column, Message: f.Message})
+		a.Findings = append(a.Findings, Finding(f))
 	}
 	usages := c.Usages
 	if usages == nil {

@@ -20,7 +20,7 @@ func (t *tree) markFragments(src string, xhtml bool) {
 	}
 	found := map[string][]spot{}
 	var ids []string // of the tags, in order
-	at := cursor{src: src, spot: spot{1, 1}}
+	at := cursor{src: src, spot: spot{line: 1, column: 1}}
 	scan(src, 0, xhtml, false, func(offset int, _ string, attrs []html.Attribute) bool {
 		if id := attr(attrs, "id"); named[id] {
 			ids = append(ids, id)

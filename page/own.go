@@ -20,12 +20,16 @@ func (p *Page) readOwn() acap.Own {
 	return own
 }
 
-// spot is a place in a source text: line and column from 1, in characters.
-type spot struct{ line, column int }
+// spot is a place in a source text: line and column from 1, in characters. A loose one is of the tag, for what it says is written
+// otherwise.
+type spot struct {
+	line, column int
+	loose        bool
+}
 
-// locate gives META tags and marks the place of their start tag. The parser keeps no positions, so the source is
-// tokenized again, but only where there is something to find and only as far as needed. Tags and elements are matched by
-// what they say, in order; an element that the parser made twice has the place of its tag.
+// locate gives META tags and marks the place of what they say, or else of their start tag. The parser keeps no positions, so
+// the source is tokenized again, but only where there is something to find and only as far as needed. Tags and elements are
+// matched by what they say, in order; an element that the parser made twice has the place of its tag.
 func (t *tree) locate(src string, xhtml bool) {
 	var metas []*html.Node
 	wanted := map[string]int{}
@@ -42,25 +46,26 @@ func (t *tree) locate(src string, xhtml bool) {
 	}
 	found := map[string][]spot{}
 	classes := []string{} // of marked tags, in order
-	at := cursor{src: src, spot: spot{1, 1}}
+	at := cursor{src: src, spot: spot{line: 1, column: 1}}
 	scan(src, 0, xhtml, false, func(offset int, name string, attrs []html.Attribute) bool {
 		if name == "meta" {
 			if key := metaKey(attrs); wanted[key] > 0 {
 				wanted[key]--
 				missing--
-				found[key] = append(found[key], at.to(offset))
+				_, content, _ := metaText(attrs)
+				found[key] = append(found[key], at.value(offset, unquote(content), "content", "value"))
 			}
 		}
 		if class := attr(attrs, "class"); marks && mentions(class) {
 			classes = append(classes, class)
-			found[class] = append(found[class], at.to(offset))
+			found[class] = append(found[class], at.value(offset, class, "class"))
 		}
 		return marks || missing > 0
 	})
 	for _, n := range metas {
 		s, _ := take(found, metaKey(n.Attr))
 		name, content, _ := metaText(n.Attr)
-		t.tags = append(t.tags, acap.Tag{Source: acap.Meta, Name: name, Content: unquote(content), Line: s.line, Column: s.column})
+		t.tags = append(t.tags, acap.Tag{Source: acap.Meta, Name: name, Content: unquote(content), Line: s.line, Column: s.column, Loose: s.loose})
 	}
 	t.placeMarks(found, classes)
 }
@@ -75,9 +80,7 @@ func (t *tree) placeMarks(found map[string][]spot, classes []string) {
 		} else {
 			s = last[class]
 		}
-		for i := range t.marks[n] {
-			t.marks[n][i].Line, t.marks[n][i].Column = s.line, s.column
-		}
+		placeIn(class, s, t.marks[n])
 		if fresh || s == (spot{}) {
 			t.listed = append(t.listed, t.marks[n]...)
 		}
@@ -86,13 +89,22 @@ func (t *tree) placeMarks(found map[string][]spot, classes []string) {
 		if s, ok := take(found, class); ok {
 			marks := marksOf(nil, class)
 			t.number(marks)
-			for j := range marks {
-				marks[j].Line, marks[j].Column = s.line, s.column
-			}
+			placeIn(class, s, marks)
 			t.lost = append(t.lost, marks...)
 		}
 	}
 	t.listed = append(t.listed, t.lost...)
+}
+
+// placeIn gives the marks of a class attribute, which stands at s, the places of their tokens.
+func placeIn(class string, s spot, marks []acap.Mark) {
+	at := cursor{src: class, spot: s}
+	for i := range marks {
+		if next := strings.Index(class[at.offset:], marks[i].Token); next >= 0 && !s.loose && s.line > 0 {
+			at.to(at.offset + next)
+		}
+		marks[i].Line, marks[i].Column = at.line, at.column
+	}
 }
 
 // take removes the first spot found for key.
@@ -190,6 +202,75 @@ func (c *cursor) to(offset int) spot {
 		}
 	}
 	return c.spot
+}
+
+// value gives the place of what an attribute of the tag at offset says, the first of keys that the tag has; the tag's own where the
+// source does not say it in these characters.
+func (c *cursor) value(offset int, says string, keys ...string) spot {
+	s := c.to(offset)
+	s.loose = true
+	for _, key := range keys {
+		raw, at := attribute(c.src, offset, key)
+		inner := strings.Index(raw, says)
+		if at < 0 {
+			continue
+		}
+		if inner >= 0 && strings.Trim(raw, curly+"/") == strings.Trim(says, curly+"/") {
+			ahead := *c
+			s = ahead.to(at + inner)
+		}
+		break
+	}
+	return s
+}
+
+// attribute gives the value of an attribute as the source writes it, and where it begins; -1 where the tag at offset has none.
+func attribute(src string, offset int, key string) (raw string, at int) {
+	i := offset + 1
+	for i < len(src) && !isBlank(rune(src[i])) && src[i] != '/' && src[i] != '>' {
+		i++
+	}
+	for i < len(src) && src[i] != '>' {
+		if isBlank(rune(src[i])) || src[i] == '/' {
+			i++
+			continue
+		}
+		begin := i
+		for i < len(src) && !isBlank(rune(src[i])) && !(src[i] == '=' && i > begin) && src[i] != '/' && src[i] != '>' {
+			i++
+		}
+		name := src[begin:i]
+		for i < len(src) && isBlank(rune(src[i])) {
+			i++
+		}
+		if i == len(src) || src[i] != '=' {
+			continue
+		}
+		for i++; i < len(src) && isBlank(rune(src[i])); i++ {
+		}
+		if i == len(src) {
+			break
+		}
+		begin = i
+		if quote := src[i]; quote == '"' || quote == '\'' {
+			begin++
+			end := strings.IndexByte(src[begin:], quote)
+			if end < 0 {
+				break
+			}
+			i = begin + end + 1
+			raw = src[begin : i-1]
+		} else {
+			for i < len(src) && !isBlank(rune(src[i])) && src[i] != '>' {
+				i++
+			}
+			raw = src[begin:i]
+		}
+		if strings.EqualFold(name, key) {
+			return raw, begin
+		}
+	}
+	return "", -1
 }
 
 // speaks reports whether a META tag may carry rules for crawlers. What describes the page is none of them, and is not

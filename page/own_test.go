@@ -12,15 +12,15 @@ func TestOwnOfHarbour(t *testing.T) {
 	own := fixture(t, "harbour.html").Own()
 	want := acap.Own{URL: address,
 		Tags: []acap.Tag{
-			{Source: acap.Meta, Name: "Robots", Content: "ACAP disallow-preserve", Line: 9, Column: 1},
-			{Source: acap.Meta, Name: "robots", Content: "noindex", Line: 10, Column: 2}, // N14
-			{Source: acap.Meta, Name: "searchbot", Content: "max-snippet:20", Line: 11, Column: 1},
-			{Source: acap.Meta, Name: "robots", Content: "ACAP disallow-follow", Line: 17, Column: 47},
-			{Source: acap.Meta, Name: "robots", Content: "ACAP allow-index", Line: 18, Column: 1},
+			{Source: acap.Meta, Name: "Robots", Content: "ACAP disallow-preserve", Line: 9, Column: 30},
+			{Source: acap.Meta, Name: "robots", Content: "noindex", Line: 10, Column: 31}, // N14
+			{Source: acap.Meta, Name: "searchbot", Content: "max-snippet:20", Line: 11, Column: 33},
+			{Source: acap.Meta, Name: "robots", Content: "ACAP disallow-follow", Line: 17, Column: 76},
+			{Source: acap.Meta, Name: "robots", Content: "ACAP allow-index", Line: 18, Column: 30},
 		}, // the META in the body does not count (N11)
 		Marks: []acap.Mark{
-			{Token: "the-acap:disallow-index", Line: 24, Column: 1, Element: 1},
-			{Token: "acap:Disallow-Present", Line: 38, Column: 1, Element: 2},
+			{Token: "the-acap:disallow-index", Line: 24, Column: 16, Element: 1},
+			{Token: "acap:Disallow-Present", Line: 38, Column: 11, Element: 2},
 		},
 	}
 	if !reflect.DeepEqual(own, want) {
@@ -38,6 +38,29 @@ func TestHeaderLines(t *testing.T) {
 	}
 	if got := p.Own().Tags; !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v", got)
+	}
+}
+
+func TestPlaceOfMeta(t *testing.T) {
+	for _, c := range []struct {
+		name, body   string
+		line, column int
+		loose        bool
+	}{
+		{"quoted", `<meta name="robots" content="noindex">`, 1, 30, false},
+		{"in single quotes, content first, in capitals", `<META CONTENT = 'noindex' NAME=robots>`, 1, 18, false},
+		{"without quotes", `<meta name=robots content=noindex>`, 1, 27, false},
+		{"without quotes, closed", `<meta name=robots content=noindex />`, 1, 27, false},
+		{"the same word elsewhere", `<meta name="robots" title="content=noindex" content="noindex">`, 1, 54, false},
+		{"on another line", "<title>é</title><meta\n name=robots\n é='' content='noindex'>", 3, 16, false},
+		{"beside a class", `<meta class="the-acap:allow-index" name=robots content=noindex>`, 1, 56, false},
+		{"character references", `<meta name="robots" content="no&#105;ndex">`, 1, 1, true},
+		{"in noscript", `<noscript><meta name="robots" content="noindex"></noscript>`, 1, 40, false},
+	} {
+		tags := htmlPage(c.body).Own().Tags
+		if len(tags) != 1 || tags[0].Line != c.line || tags[0].Column != c.column || tags[0].Loose != c.loose {
+			t.Errorf("%s: %+v", c.name, tags)
+		}
 	}
 }
 
@@ -82,16 +105,18 @@ func TestMarks(t *testing.T) {
 		{"none", `<p class="acap the-acap">x`, nil},
 		{"tokens (N10)", `<p class="x The-ACAP:Disallow-Index&#9;acap:allow-index">x`,
 			[]acap.Mark{mark(1, "The-ACAP:Disallow-Index", 1, 1, ""), mark(1, "acap:allow-index", 1, 1, "")}},
-		{"curly quotes", `<div class=”the-acap:allow-index”>x</div>`, []acap.Mark{mark(1, "the-acap:allow-index", 1, 1, "")}},
+		{"curly quotes", `<div class=”the-acap:allow-index”>x</div>`, []acap.Mark{mark(1, "the-acap:allow-index", 1, 13, "")}},
+		{"on lines of their own", "<p class='x\n the-acap:allow-index\n  the-acap:disallow-follow'>x",
+			[]acap.Mark{mark(1, "the-acap:allow-index", 2, 2, ""), mark(1, "the-acap:disallow-follow", 3, 3, "")}},
 		{"places (N27)", "<html class=the-acap:disallow-index>\r\n<title class=the-acap:disallow-follow>x</title>\r\r é<body class=the-acap:disallow-present>",
-			[]acap.Mark{mark(1, "the-acap:disallow-index", 1, 1, acap.OnHead), mark(2, "the-acap:disallow-follow", 2, 1, acap.OnHead),
-				mark(3, "the-acap:disallow-present", 4, 3, acap.OnBody)}},
-		{"frameset", `<frameset class=acap:disallow-index>`, []acap.Mark{mark(1, "acap:disallow-index", 1, 1, acap.OnBody)}},
-		{"in noscript", "<body>\n<noscript>\n <p class=the-acap:disallow-index>x</noscript>", []acap.Mark{mark(1, "the-acap:disallow-index", 3, 2, "")}},
-		{"opened again by the parser", "<p><b class=acap:disallow-index>x<p>y", []acap.Mark{mark(1, "acap:disallow-index", 1, 4, "")}},
+			[]acap.Mark{mark(1, "the-acap:disallow-index", 1, 13, acap.OnHead), mark(2, "the-acap:disallow-follow", 2, 14, acap.OnHead),
+				mark(3, "the-acap:disallow-present", 4, 15, acap.OnBody)}},
+		{"frameset", `<frameset class=acap:disallow-index>`, []acap.Mark{mark(1, "acap:disallow-index", 1, 17, acap.OnBody)}},
+		{"in noscript", "<body>\n<noscript>\n <p class=the-acap:disallow-index>x</noscript>", []acap.Mark{mark(1, "the-acap:disallow-index", 3, 11, "")}},
+		{"opened again by the parser", "<p><b class=acap:disallow-index>x<p>y", []acap.Mark{mark(1, "acap:disallow-index", 1, 13, "")}},
 		{"fostered out of a table", "<p class=acap:one>1</p><table>\n<p class=acap:two>2<tr class=acap:three><td>3</table>",
-			[]acap.Mark{mark(1, "acap:one", 1, 1, ""), mark(2, "acap:two", 2, 1, ""), mark(3, "acap:three", 2, 20, "")}},
-		{"without an element", "<table><tr><td>x</table><tr class=acap:disallow-index>y", []acap.Mark{mark(1, "acap:disallow-index", 1, 25, "")}},
+			[]acap.Mark{mark(1, "acap:one", 1, 10, ""), mark(2, "acap:two", 2, 10, ""), mark(3, "acap:three", 2, 30, "")}},
+		{"without an element", "<table><tr><td>x</table><tr class=acap:disallow-index>y", []acap.Mark{mark(1, "acap:disallow-index", 1, 35, "")}},
 	} {
 		if got := htmlPage(c.body).Own().Marks; !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v", c.name, got)
