@@ -23,6 +23,8 @@ func TestReadme(t *testing.T) {
 		line = strings.Replace(line, "go run ./cmd/acapcrawl ", "acapcrawl ", 1)
 		switch {
 		case line == "":
+		case strings.Contains(line, " --robots "): // requests nothing, and prints what the README shows
+			script.WriteString("exec " + line + "\ncmp stdout explained.txt\n")
 		case strings.HasPrefix(line, "acapcrawl "):
 			script.WriteString("exec " + strings.ReplaceAll(line, "https://example.com", "$SITE") + "\n")
 		case !strings.Contains(ci, "\n"+line):
@@ -40,9 +42,10 @@ ACAP-disallow-crawl: /private/
 <!DOCTYPE html><html lang="en"><title>The Quay</title><p><a href="/news/ferry.html">Ferry</a> <a href="/private/">Members</a></p></html>
 -- site/news/ferry.html --
 <!DOCTYPE html><html lang="en"><title>A new ferry</title><p>The new ferry left the harbour at dawn, to the sound of every horn on the quay.</p></html>
--- cases.jsonl --
 `)
-	script.WriteString(strings.Join(blocks(readme, "jsonl"), ""))
+	for name, language := range map[string]string{"cases.jsonl": "jsonl", "robots.txt": "robots", "explained.txt": "text"} {
+		script.WriteString("-- " + name + " --\n" + strings.Join(blocks(readme, language), ""))
+	}
 
 	file := filepath.Join(t.TempDir(), "readme.txtar")
 	if err := os.WriteFile(file, []byte(script.String()), 0o644); err != nil {
