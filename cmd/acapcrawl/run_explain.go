@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"mime"
+	"net/http"
 	"net/url"
-	"strings"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/conformance"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/page"
@@ -19,7 +22,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// runExplain reads the policy of the URL's origin now, and the page with --page or from what is held, and says what that permits.
+// runExplain reads the policy of the URL's origin now, or from a file, and the page with --page, from a file or from what is held,
+// and says what that permits.
 func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainRequest) error {
 	who, err := recorded(cfg)
 	if err != nil {
@@ -27,38 +31,47 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 	}
 	g := newGate(cfg, who)
 	defer g.Close()
-	past, err := pastOf(cfg, r.URL, g)
-	if err != nil {
-		return err
+	e := explainer{who: who, gate: g, request: &r}
+	if r.Robots == "" && r.PageFile == "" {
+		if e.past, err = pastOf(cfg, r.URL, g); err != nil {
+			return err
+		}
 	}
 	g.Name(r.URL)
-	e := explainer{gate: g, policies: policy.New(policyFiles{g}, who, policy.NewMemory(), policy.Options{Pace: g.Pace})}
+	var files policy.Fetcher = policyFiles{g}
+	if r.Robots != "" {
+		if files, err = c.readRobots(&r); err != nil {
+			return err
+		}
+	}
+	if r.PageFile != "" {
+		if e.page, err = c.readPage(&r); err != nil {
+			return err
+		}
+	}
+	e.policies = policy.New(files, who, policy.NewMemory(), policy.Options{Pace: g.Pace})
 	defer e.policies.Close()
 	g.Use(e.policies)
-	origin, err := e.policies.Origin(ctx, r.URL)
-	if err != nil {
+	if e.origin, err = e.originOf(ctx, r.URL); err != nil {
 		return err
 	}
-	if err := e.explain(ctx, origin, r, past); err != nil {
+	if err := e.reach(ctx); err != nil {
 		return err
 	}
-	usages := r.Usages
-	if len(usages) == 0 {
-		usages = acap.Usages()
-	}
-	decisions := map[acap.Usage]conformance.Decision{}
+	var answers []explained
 	refused := false
-	for _, u := range usages {
-		d := e.Decide(u)
-		answer := conformance.NewDecision(d, e.Facts())
-		answer.Note = d.Note
-		decisions[u] = answer
-		refused = refused || !d.Allowed
+	for _, u := range r.asked() {
+		a, err := e.explain(ctx, u)
+		if err != nil {
+			return err
+		}
+		answers = append(answers, a)
+		refused = refused || !a.Decision.Allowed
 	}
 	if r.JSON {
-		err = c.printJSON(map[string]any{"url": r.URL.String(), "policy": origin.Status, "decisions": decisions})
+		err = c.printJSON(e.json(answers))
 	} else {
-		err = c.printTerms(r.URL, who, origin, &e, usages)
+		err = c.printExplained(&e, answers)
 	}
 	if err == nil && refused && len(r.Usages) > 0 {
 		return &fault{status: statusRefused, err: errors.New("")}
@@ -66,47 +79,116 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 	return err
 }
 
+// readFile reads a file that was named on the command line.
+func (c *Command) readFile(flag, name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(c.Stdin)
+	}
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return nil, misuse("", "%s: the file cannot be read: %w", flag, err)
+	}
+	return data, nil
+}
+
+// robotsFile stands in for the robots.txt of one origin. Nothing else can be had.
+type robotsFile struct {
+	url  string
+	body []byte
+}
+
+func (f robotsFile) Fetch(_ context.Context, rawurl string) (policy.Response, error) {
+	if rawurl != f.url {
+		return policy.Response{}, errors.New("nothing is requested with --robots")
+	}
+	return policy.Response{URL: rawurl, Status: http.StatusOK, Body: f.body}, nil
+}
+
+func (c *Command) readRobots(r *explainRequest) (policy.Fetcher, error) {
+	key, err := policy.Key(r.URL)
+	if err != nil {
+		return nil, err
+	}
+	body, err := c.readFile("--robots", r.Robots)
+	return robotsFile{key + "/robots.txt", body}, err
+}
+
+// readPage makes a page of a file. What kind it is its name says, else it is HTML.
+func (c *Command) readPage(r *explainRequest) (*page.Page, error) {
+	body, err := c.readFile("--page-file", r.PageFile)
+	if err != nil {
+		return nil, err
+	}
+	kind := mime.TypeByExtension(filepath.Ext(r.PageFile))
+	if kind == "" {
+		kind = "text/html"
+	}
+	if mediaType, _, err := mime.ParseMediaType(kind); err == nil {
+		kind = mediaType // the file says what its charset is
+	}
+	return page.New([]page.Hop{{URL: r.URL.String(), Method: http.MethodGet, Status: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: body}}), nil
+}
+
 // explainer answers for one URL.
 type explainer struct {
 	*terms.Reached
+	who      acap.Crawler
+	request  *explainRequest
 	gate     *gate.Gate
 	policies *policy.Authority
-	led      *acap.Decision // a redirect leads to where crawl is refused
+	origin   *policy.Origin
+	past     past
+	page     *page.Page // as fetched or given; nil where it is not known
+	led      *led
+
+	origins []*policy.Origin // all that were asked, for their lines
+	source  []string         // lines of the page, once asked for
 }
 
-// Decide refuses crawl also where a redirect leads to what may not be crawled.
-func (e *explainer) Decide(u acap.Usage) acap.Decision {
-	if d := e.Reached.Decide(u); u != acap.Crawl || !d.Allowed || e.led == nil {
-		return d
+func (e *explainer) originOf(ctx context.Context, u *url.URL) (*policy.Origin, error) {
+	o, err := e.policies.Origin(ctx, u)
+	if err != nil {
+		return nil, err
 	}
-	return *e.led
+	e.origins = append(e.origins, o)
+	return o, nil
 }
 
-// explain finds the terms: of the page fetched now, of what is held, or of the address alone.
-func (e *explainer) explain(ctx context.Context, origin *policy.Origin, r explainRequest, past past) error {
-	facts := acap.Facts{Now: r.AsOf, FirstCrawled: past.FirstCrawled, FirstIndexed: past.FirstIndexed, FirstPreserved: past.FirstPreserved,
-		FirstPresented: past.FirstPresented, Target: r.Reader}
+// led is where a redirect leads, if crawl is refused there.
+type led struct {
+	url      *url.URL
+	origin   *policy.Origin
+	decision acap.Decision
+}
+
+// reach finds the terms: of the page fetched now or given, of what is held, or of the address alone.
+func (e *explainer) reach(ctx context.Context) error {
+	r := e.request
+	facts := acap.Facts{Now: r.AsOf, FirstCrawled: e.past.FirstCrawled, FirstIndexed: e.past.FirstIndexed, FirstPreserved: e.past.FirstPreserved,
+		FirstPresented: e.past.FirstPresented, Target: r.Reader}
 	if facts.Now.IsZero() {
 		facts.Now = time.Now().UTC()
 	}
 	sources := terms.Sources{Policies: e.policies, Fetcher: parts{e.gate}}
-	var pg *page.Page
+	if r.Robots != "" {
+		sources.Fetcher = nil
+	}
 	switch {
 	case r.Page:
-		var err error
-		if pg, err = e.fetch(ctx, r.URL); err != nil {
+		if err := e.fetch(ctx); err != nil {
 			return err
 		}
-	case past.URL != "":
-		e.Reached = &terms.Reached{Terms: terms.Held(ctx, origin.Policy, r.URL, past.Own, nil, sources, facts)}
+	case e.page != nil:
+	case e.past.URL != "":
+		e.Reached = &terms.Reached{Terms: terms.Held(ctx, e.origin.Policy, r.URL, e.past.Own, nil, sources, facts)}
 		return nil
-	case past.led != "":
-		if err := e.hop(ctx, past.led); err != nil {
+	case e.past.led != "":
+		if err := e.hop(ctx, e.past.led); err != nil {
 			return err
 		}
 	}
 	var err error
-	e.Reached, err = terms.Reach(ctx, origin.Policy, r.URL, pg, sources, facts)
+	e.Reached, err = terms.Reach(ctx, e.origin.Policy, r.URL, e.page, sources, facts)
 	return err
 }
 
@@ -116,32 +198,34 @@ func (e *explainer) hop(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
-	p, err := e.policies.Policy(ctx, u)
+	o, err := e.originOf(ctx, u)
 	if err != nil {
 		return err
 	}
-	if d := p.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
+	if d := o.Policy.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
 		d.Note = "it leads to " + address
-		e.led = &d
+		e.led = &led{u, o, d}
 	}
 	return nil
 }
 
 // fetch fetches the page through the gate; a refusal by policy is no error here: it is what the decisions will say.
-func (e *explainer) fetch(ctx context.Context, u *url.URL) (*page.Page, error) {
+func (e *explainer) fetch(ctx context.Context) error {
+	u := e.request.URL
 	t, err := e.gate.Get(ctx, gate.PageRequest, u.String())
 	var refused *gate.Refusal
 	switch {
 	case errors.As(err, &refused) && refused.Rule == "":
-		return nil, e.hop(ctx, refused.URL)
+		return e.hop(ctx, refused.URL)
 	case err != nil:
-		return nil, fmt.Errorf("%s could not be fetched: %w", u, err)
+		return fmt.Errorf("%s could not be fetched: %w", u, err)
 	}
 	pg := pageOf(t)
 	if s := pg.Last().Status; s < 200 || s > 299 {
-		return nil, fmt.Errorf("%s answers with status %d: there is no page to read statements from", u, s)
+		return fmt.Errorf("%s answers with status %d: there is no page to read statements from", u, s)
 	}
-	return pg, nil
+	e.page = pg
+	return nil
 }
 
 // past is what earlier crawls know of a URL.
@@ -187,70 +271,4 @@ func pastOf(cfg *config.Config, u *url.URL, g *gate.Gate) (p past, err error) {
 	}
 	p.Resource, _, err = a.Resource(final)
 	return p, err
-}
-
-// printTerms writes a decision per usage with its line and its limits, and then what is wrong with the policy.
-func (c *Command) printTerms(u *url.URL, who acap.Crawler, origin *policy.Origin, t *explainer, usages []acap.Usage) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s for %s\n", u, strings.Join(who.Names, ", "))
-	switch origin.Status {
-	case policy.None:
-		fmt.Fprintf(&b, "%s/robots.txt: status %d, there are no restrictions\n", origin.Key, origin.HTTP)
-	case policy.Unreachable:
-		fmt.Fprintf(&b, "%s/robots.txt could not be read: %s\n", origin.Key, origin.Why)
-	}
-	b.WriteByte('\n')
-	for _, usage := range usages {
-		d := t.Decide(usage)
-		word := "prohibited"
-		if d.Allowed {
-			word = "permitted"
-		}
-		fmt.Fprintf(&b, "%-21s %-11s %s\n", usage, word, d.Why())
-		if b2 := d.Because; b2 != nil && b2.Source == acap.Robots {
-			if source := origin.Robots.Line(b2.Line); source != "" && strings.TrimSpace(source) != b2.Text {
-				fmt.Fprintf(&b, "%33s %s\n", "", strings.TrimSpace(source))
-			}
-		}
-		for _, s := range limitsInWords(d.Limits(t.Facts())) {
-			fmt.Fprintf(&b, "%33s %s\n", "", s)
-		}
-	}
-	if findings := t.Policy().Findings(); len(findings) > 0 {
-		b.WriteString("\nWhat the publisher should know:\n")
-		for _, f := range findings {
-			fmt.Fprintf(&b, "  %s: %s\n", f.Severity, f)
-		}
-	}
-	_, err := c.Stdout.Write([]byte(b.String()))
-	return err
-}
-
-// limitsInWords writes each limit as one line.
-func limitsInWords(l acap.Limits) []string {
-	var out []string
-	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	if !l.Until.IsZero() {
-		add("until %s", l.Until.Format(time.RFC3339))
-	}
-	if l.UntilRecrawled {
-		add("until it is crawled again")
-	}
-	if l.MaxChars != nil {
-		add("at most %d characters", *l.MaxChars)
-	}
-	if l.MaxWords != nil {
-		add("at most %d words", *l.MaxWords)
-	}
-	for _, list := range []struct {
-		words  string
-		values []string
-	}{{"made only from", l.MustUse}, {"only with", l.MustInclude}, {"without modification of", l.ProhibitedModification},
-		{"never", l.ProhibitedContext}, {"only", l.RequiredContext}, {"only for readers who meet", l.Target},
-		{"only at", l.Location}, {"ask at", l.UsageRef}} {
-		if len(list.values) > 0 {
-			add("%s %s", list.words, strings.Join(list.values, ", "))
-		}
-	}
-	return out
 }

@@ -1,0 +1,203 @@
+package acap
+
+import (
+	"slices"
+	"strings"
+)
+
+// Elsewhere lists fields of robots.txt and its references that speak of u and yet not to this crawler of r: they address another
+// crawler or purpose, do not count where they stand, or have a pattern that does not cover r. It gives the n nearest, those that
+// cover r first, and how many there are besides. Refs are as for Trace.
+func (p *Policy) Elsewhere(u Usage, r Resource, n int, refs ...Reference) (nearest []Rival, more int) {
+	k := u.kind()
+	if p == nil || k == noKind {
+		return nil, 0
+	}
+	e := elsewhere{Policy: p, kind: k, resource: r, seen: map[Field]int{}}
+	for _, v := range p.Trace(u, r, Facts{}, refs...) {
+		e.seen[*v.Field] = -1
+	}
+	p.files(refs, e.fields)
+	if k == kCrawl {
+		e.rules(refs)
+	}
+	slices.SortStableFunc(e.found, func(a, b distant) int {
+		if a.step != b.step {
+			return a.step - b.step
+		}
+		return b.common - a.common
+	})
+	for _, d := range e.found[:min(n, len(e.found))] {
+		nearest = append(nearest, d.Rival)
+	}
+	return nearest, len(e.found) - len(nearest)
+}
+
+// elsewhere looks for what does not reach one usage of one resource.
+type elsewhere struct {
+	*Policy
+	kind     kind
+	resource Resource
+	seen     map[Field]int // place in found, -1 for the fields that Trace lists
+	found    []distant
+}
+
+// distant is a field with how far it is from counting: the step, and within one how much of the path its pattern has.
+type distant struct {
+	Rival
+	step, common int
+}
+
+// The steps.
+const (
+	uncounted = iota // does not count where it stands
+	others           // covers the resource, but speaks to others
+	aside            // speaks to the crawler, of other resources
+	foreign          // neither
+)
+
+func (e *elsewhere) put(f *Field, k kind, allow bool, step, common int, why, rule string) {
+	d := distant{Rival{Field: f, Usage: k.usage(), Allow: allow, Outcome: Apart, Why: why, Rule: rule}, step, common}
+	at, known := e.seen[*f]
+	switch {
+	case !known:
+		e.seen[*f] = len(e.found)
+		e.found = append(e.found, d)
+	case at >= 0 && (step < e.found[at].step || step == e.found[at].step && common > e.found[at].common):
+		e.found[at] = d
+	}
+}
+
+// fields goes through the ACAP fields of a file as Policy.admit does.
+func (e *elsewhere) fields(f, parent *File, second bool) {
+	x := &expander{crawler: &e.crawler, file: f, parent: parent, version: f.gating(&e.crawler), base: e.origin}
+	var to audience
+	for _, en := range f.entries {
+		to.turn(en, &e.crawler)
+		reaches, _, permits := en.reach(&e.crawler, &to, parent == nil)
+		told := len(x.findings)
+		statements := x.expand(en)
+		if x.full {
+			return
+		}
+		if len(statements) == 0 && Usage(en.usage) == e.kind.usage() {
+			e.put(en.field, e.kind, en.allow, uncounted, 0, lastMessage(x.findings[told:]), "P1 2.8, B01")
+		}
+		for _, s := range statements {
+			if !e.speaksOf(s) {
+				continue
+			}
+			covers, common := s.covers(e.resource.path), 0
+			if s.pattern != nil {
+				common = commonPrefix(s.pattern.rooted, e.resource.path)
+			}
+			step := others
+			if !covers {
+				step = foreign
+			}
+			switch {
+			case !reaches:
+				why, rule := en.unheard()
+				e.put(s.field, s.kind, s.allow, step, common, why, rule)
+			case !to.serves(s.allow):
+				why, rule := en.sub.unserved(&e.crawler)
+				e.put(s.field, s.kind, s.allow, step, common, why, rule)
+			case !covers:
+				e.put(s.field, s.kind, s.allow, aside, common, "its pattern does not cover the resource", "P1 2.4.4")
+			case s.allow && (!permits || f.cut || second):
+				why, rule := en.ungranting(f, second)
+				e.put(s.field, s.kind, s.allow, uncounted, common, why, rule)
+			}
+		}
+	}
+}
+
+// speaksOf reports whether a statement could bear on the usage: it names it, present on which it is based, or prohibits other.
+func (e *elsewhere) speaksOf(s *statement) bool {
+	return s.kind == e.kind || s.kind == e.kind.basic() || s.kind == kOther && !s.allow
+}
+
+// rules goes through the Allow and Disallow lines.
+func (e *elsewhere) rules(refs []Reference) {
+	t := trace{Policy: e.Policy, refs: refs}
+	governing := map[*Field]bool{}
+	counted, silenced := t.conventionalLines()
+	for _, r := range slices.Concat(counted, silenced) {
+		governing[r.field] = true
+	}
+	e.files(refs, func(f, _ *File, _ bool) {
+		for _, g := range f.groups {
+			why := "its group speaks to " + someOf(g.agents)
+			if slices.Contains(g.agents, "*") {
+				why = "a group that names this crawler governs in its place"
+			}
+			for _, l := range g.rules {
+				r := l.read()
+				common := commonPrefix(r.exact, e.resource.rep)
+				switch matches := r.matches(e.resource.rep); {
+				case governing[r.field] && !matches:
+					e.put(r.field, kCrawl, r.allow, aside, common, "its pattern does not match", "RFC 9309 2.2.2")
+				case !governing[r.field] && matches:
+					e.put(r.field, kCrawl, r.allow, others, common, why, "RFC 9309 2.2.1")
+				case !governing[r.field]:
+					e.put(r.field, kCrawl, r.allow, foreign, common, why, "RFC 9309 2.2.1")
+				}
+			}
+		}
+	})
+}
+
+// unheard says why a field does not address the crawler.
+func (e *entry) unheard() (why, rule string) {
+	if e.stray {
+		return "ACAP fields within a conventional record are ignored", "P1 2.10.2, C10"
+	}
+	return "its record speaks to " + someOf(e.record.names), "P1 2.3.1, C05"
+}
+
+// unserved says why a sub-record does not concern what the crawler collects for.
+func (s *subRecord) unserved(c *Crawler) (why, rule string) {
+	if c.Purposes == nil {
+		return "a permission for one purpose does not count while no purpose is declared", "P1 2.3.3, C15"
+	}
+	return "it stands under " + clip(s.field.Text), "P1 2.3.3, C14"
+}
+
+// ungranting says why a permission that reaches the crawler does not count.
+func (e *entry) ungranting(f *File, second bool) (why, rule string) {
+	switch {
+	case second:
+		return "no permission of a second reference counts", "D08"
+	case f.cut:
+		return "no permission counts in a file that is too long to be read whole", "A19"
+	case e.record == nil:
+		return "a permission outside any record grants nothing", "A13"
+	}
+	return "a permission beside a reference does not count", "P1 2.3.2, D02"
+}
+
+// lastMessage is the finding that says why a field makes no statement.
+func lastMessage(findings []Finding) string {
+	if len(findings) == 0 {
+		return "it is ignored"
+	}
+	return findings[len(findings)-1].Message
+}
+
+// someOf lists a few words.
+func someOf(words []string) string {
+	const few = 3
+	list := clip(strings.Join(words[:min(few, len(words))], ", "))
+	if len(words) > few {
+		list += " and others"
+	}
+	return list
+}
+
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}

@@ -1,0 +1,102 @@
+package acap
+
+import (
+	"slices"
+	"time"
+)
+
+// conventionalRecords says what became of the Allow and Disallow lines that match (RFC 9309 2.2.2, P1 2.10).
+func (t *trace) conventionalRecords() {
+	d := &t.decision
+	winner := t.rules.judge(t.resource.rep)
+	counted, silenced := t.conventionalLines()
+	for _, r := range counted {
+		if !r.matches(t.resource.rep) {
+			continue
+		}
+		switch {
+		case !slices.ContainsFunc(t.rules.list, func(kept *rule) bool { return kept.field == r.field }):
+			t.addRule(r, Loses, "an ACAP field with the same pattern cancels it", "P1 2.10.2, O04", t.canceller(r))
+		case t.resource.rep == "/robots.txt":
+			t.addRule(r, Loses, "robots.txt itself may always be fetched", "RFC 9309 2.2.2", d.Because)
+		case r.field == d.Because:
+			t.addRule(r, Decides, "", "", nil)
+		case r.field != winner.field && len(r.exact) == len(winner.exact):
+			t.addRule(r, Loses, "of rules of one length Allow goes before Disallow, and the first before the others", "RFC 9309 2.2.2, O10", winner.field)
+		case r.field != winner.field:
+			t.addRule(r, Loses, "the other is the longer match", "RFC 9309 2.2.2", winner.field)
+		case d.Allowed:
+			t.addRule(r, Binds, "both ACAP and the conventional records must permit", "P1 2.10.2, O05", d.Because)
+		case r.allow:
+			t.addRule(r, Loses, "both ACAP and the conventional records must permit", "P1 2.10.2, O05", d.Because)
+		default:
+			t.addRule(r, Agrees, "it prohibits too", "", d.Because)
+		}
+	}
+	for _, r := range silenced {
+		if r.matches(t.resource.rep) {
+			t.addRule(r, Loses, "ACAP-ignore-conventional-records is in effect", "P1 2.10.1", nil)
+		}
+	}
+}
+
+// overruledRecords lists them where something settles the usage before any of its fields is looked at.
+func (t *trace) overruledRecords(because *Field, why, rule string) {
+	counted, _ := t.conventionalLines()
+	for _, r := range counted {
+		if r.matches(t.resource.rep) {
+			t.addRule(r, Loses, why, rule, because)
+		}
+	}
+}
+
+func (t *trace) addRule(r *rule, o Outcome, why, rule string, over *Field) {
+	t.add(r.field, kCrawl, r.allow, o, why, rule, over)
+}
+
+// conventionalLines gives the rules of the groups that govern the crawler, and those that would govern it but for the ignore
+// directive (D06, O09).
+func (t *trace) conventionalLines() (counted, silenced []*rule) {
+	var heard, ignored []*group
+	t.files(t.refs, func(f, parent *File, _ bool) {
+		if f.ignore || parent != nil && parent.ignore {
+			ignored = append(ignored, f.groups...)
+		} else {
+			heard = append(heard, f.groups...)
+		}
+	})
+	return readLines(governing(heard, &t.crawler)), readLines(governing(ignored, &t.crawler))
+}
+
+func readLines(lines []ruleLine, _ time.Duration, _ bool) (read []*rule) {
+	for _, l := range lines {
+		read = append(read, l.read())
+	}
+	return read
+}
+
+// canceller is the ACAP field that cancels a conventional rule (O04): one that names the crawler, if there is one (O07).
+func (t *trace) canceller(r *rule) (f *Field) {
+	for _, s := range t.by[kCrawl] {
+		if s.pattern != nil && s.pattern.exact == r.exact && s.allow != r.allow && (f == nil || s.named) {
+			f = s.field
+		}
+	}
+	return f
+}
+
+// files visits robots.txt and those of its references that could be read, as File.Policy does.
+func (p *Policy) files(refs []Reference, visit func(f, parent *File, second bool)) {
+	if p.file == nil {
+		return
+	}
+	visit(p.file, nil, false)
+	p.file.references(&p.crawler, func(want Reference, second bool) {
+		for _, got := range refs {
+			if got.Field == want.Field && got.File != nil {
+				visit(got.File, p.file, second)
+				return
+			}
+		}
+	})
+}

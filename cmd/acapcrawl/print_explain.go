@@ -1,0 +1,381 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/policy"
+)
+
+// printExplained writes who asks and what was read, then a block for the usages of which the same is to be said, and then what is
+// wrong with the policy.
+func (c *Command) printExplained(e *explainer, answers []explained) error {
+	var b strings.Builder
+	e.heading(&b)
+	for _, g := range grouped(e, answers) {
+		fmt.Fprintf(&b, "\n%s: %s", wrapped(g.usages), g.text)
+	}
+	findings := slices.Clone(e.Policy().Findings())
+	slices.SortStableFunc(findings, func(a, b acap.Finding) int { return gravity(a) - gravity(b) })
+	var told []string
+	for _, f := range findings {
+		told = append(told, fmt.Sprintf("  %s: %s\n", f.Severity, f))
+	}
+	if len(told) > 0 {
+		b.WriteString("\nWhat the publisher should know:\n")
+	}
+	const most = 10
+	for _, line := range told[:min(most, len(told))] {
+		b.WriteString(line)
+	}
+	if len(told) > most {
+		fmt.Fprintf(&b, "  and %d more\n", len(told)-most)
+	}
+	_, err := c.Stdout.Write([]byte(strings.Map(visible, b.String())))
+	return err
+}
+
+// gravity puts errors before warnings and these before notices.
+func gravity(f acap.Finding) int {
+	return slices.Index([]acap.Severity{acap.Error, acap.Warning, acap.Notice}, f.Severity)
+}
+
+// visible keeps a terminal from obeying what publishers write.
+func visible(r rune) rune {
+	if unicode.IsControl(r) && r != '\n' && r != '\t' {
+		return unicode.ReplacementChar
+	}
+	return r
+}
+
+// heading says who asks for what, when and for whom, and what was read.
+func (e *explainer) heading(b *strings.Builder) {
+	r, target := e.request, e.Facts().Target
+	fmt.Fprintf(b, "%s\nfor %s", r.URL, strings.Join(e.who.Names, ", "))
+	switch {
+	case len(e.who.Purposes) > 0:
+		fmt.Fprintf(b, ", collecting for %s", strings.Join(e.who.Purposes, ", "))
+	case e.who.Purposes != nil:
+		b.WriteString(", collecting for no purpose")
+	}
+	if len(e.who.Cannot) > 0 {
+		fmt.Fprintf(b, ", unable to interpret %s", strings.Join(e.who.Cannot, ", "))
+	}
+	if e.who.Strict {
+		b.WriteString(", by the strict readings")
+	}
+	if e.who.Pilot {
+		b.WriteString(", with the forms of the pilot")
+	}
+	fmt.Fprintf(b, ", as of %s", e.Facts().Now.Format(time.RFC3339))
+	if target.IP.IsValid() {
+		fmt.Fprintf(b, ", shown to %s", target.IP)
+	}
+	if target.Domain != "" {
+		fmt.Fprintf(b, ", shown at %s", target.Domain)
+	}
+	if target.Country != "" {
+		fmt.Fprintf(b, ", shown in %s", target.Country)
+	}
+	fmt.Fprintf(b, "\n%s\n%s\n", e.policyRead(), e.pageRead())
+}
+
+func (e *explainer) policyRead() string {
+	o := e.origin
+	where := o.Key + "/robots.txt"
+	switch {
+	case o.Status == policy.None:
+		return fmt.Sprintf("%s: status %d, there are no restrictions", where, o.HTTP)
+	case o.Status == policy.Unreachable:
+		return fmt.Sprintf("%s could not be read: %s", where, o.Why)
+	case e.request.Robots != "":
+		where = named(e.request.Robots) + " in place of " + where
+	}
+	version := "ACAP " + o.Robots.Version()
+	if o.Robots.Version() == "" {
+		version = "it declares no version of ACAP"
+	}
+	if o.Robots.IgnoreConventional() {
+		version += ", and that conventional records are ignored"
+	}
+	return where + ": " + version
+}
+
+func named(file string) string {
+	if file == "-" {
+		return "standard input"
+	}
+	return file
+}
+
+func (e *explainer) pageRead() string {
+	switch {
+	case e.page != nil && !e.origin.Policy.Decide(acap.Crawl, acap.NewResource(e.request.URL)).Allowed: // X02
+		return "the page may not be crawled, so what it says of itself is not read"
+	case e.request.PageFile != "":
+		return "the page: " + named(e.request.PageFile)
+	case e.page != nil:
+		return "the page: fetched now from " + e.page.URL().String()
+	case e.past.URL != "" && !e.request.Page:
+		return "the page: as it was crawled last, " + e.past.LastCrawled.UTC().Format(time.RFC3339)
+	}
+	return "the page itself was not looked at"
+}
+
+// group is what is said of one or more usages.
+type group struct {
+	usages []string
+	text   string
+}
+
+func grouped(e *explainer, answers []explained) []group {
+	var out []group
+	at := map[string]int{}
+	for _, a := range answers {
+		text := e.block(a)
+		i, known := at[text]
+		if !known {
+			i = len(out)
+			at[text] = i
+			out = append(out, group{text: text})
+		}
+		out[i].usages = append(out[i].usages, string(a.Usage))
+	}
+	return out
+}
+
+// wrapped lists words, in lines that a terminal can hold.
+func wrapped(words []string) string {
+	const width = 90
+	var b strings.Builder
+	n := 0
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(',')
+			if n += 2; n+len(w) > width {
+				b.WriteByte('\n')
+				n = 0
+			} else {
+				b.WriteByte(' ')
+			}
+		}
+		b.WriteString(w)
+		n += len(w)
+	}
+	return b.String()
+}
+
+// block says all of one usage but its name.
+func (e *explainer) block(a explained) string {
+	var b strings.Builder
+	d := a.Decision
+	word := "prohibited"
+	if d.Allowed {
+		word = "permitted"
+	}
+	fmt.Fprintf(&b, "%s\n", word)
+	if d.Because == nil {
+		fmt.Fprintf(&b, "  %s\n", reason(d))
+	} else {
+		f, length := e.deciding(d)
+		section(&b, place(f, nil)+": "+reason(d), []string{e.quoted(f, length)})
+	}
+	section(&b, "limits", limitsInWords(a.Limits))
+	var beside, against, within, elsewhere []string
+	for _, v := range a.Rivals {
+		switch {
+		case v.Usage == acap.Other && a.Usage != acap.Other && !d.Allowed && v.Outcome == acap.Loses && !e.request.All:
+			// beside another refusal it says nothing more
+		case v.Outcome == acap.Loses:
+			against = append(against, e.rival(v))
+		case v.Outcome == acap.Within:
+			within = append(within, e.rival(v))
+		default:
+			beside = append(beside, e.rival(v))
+		}
+	}
+	for _, v := range a.Elsewhere {
+		elsewhere = append(elsewhere, e.rival(v))
+	}
+	if a.More > 0 {
+		elsewhere = append(elsewhere, fmt.Sprintf("and %d more", a.More))
+	}
+	section(&b, "beside it", beside)
+	section(&b, "against it", against)
+	section(&b, "within the page", within)
+	section(&b, "elsewhere", elsewhere)
+	return b.String()
+}
+
+func section(b *strings.Builder, title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "  %s\n", title)
+	for _, l := range lines {
+		fmt.Fprintf(b, "    %s\n", strings.ReplaceAll(l, "\n", "\n    "))
+	}
+}
+
+// reason says in words what kind of rule decided.
+func reason(d acap.Decision) string {
+	words := map[acap.Reason]string{
+		acap.ByPermission:  "this permission decides",
+		acap.ByProhibition: "this prohibition decides",
+		acap.ByDefault:     "nothing is said about it",
+		acap.ByOther:       "this prohibition reaches what nothing else is said about",
+		acap.ByConflict:    "permissions and this prohibition meet, and no pattern is narrower than all others",
+		acap.ByFallback:    "this field cannot be interpreted fully, and counts as a prohibition",
+		acap.ByExpiry:      "the time limit of this permission has passed",
+		acap.ByLocation:    "the page is not where this permission says",
+		acap.ByHeader:      "this header restricts it",
+		acap.ByMeta:        "this tag restricts it",
+		acap.Unavailable:   "its policy could not be read",
+		acap.Unfulfillable: "what this permission requires cannot be had",
+	}[d.Reason]
+	switch {
+	case d.Reason == acap.ByTarget:
+		return d.Note
+	case d.Reason == acap.Conventional && d.Allowed:
+		words = "this conventional rule permits it"
+	case d.Reason == acap.Conventional:
+		words = "this conventional rule prohibits it"
+	case d.Reason == acap.ByProhibition && d.Note != "":
+		words = "this permission cannot be kept to"
+	}
+	if d.Note != "" {
+		words += " (" + d.Note + ")"
+	}
+	return words
+}
+
+// place names where a field stands, by its path alone within the origin of other.
+func place(f, other *acap.Field) string {
+	where := f.URL
+	if other != nil {
+		a, err := url.Parse(f.URL)
+		b, err2 := url.Parse(other.URL)
+		if err == nil && err2 == nil && a.Scheme == b.Scheme && a.Host == b.Host {
+			where = a.RequestURI()
+		}
+	}
+	switch {
+	case f.Source == acap.Header:
+		return where + ": header"
+	case f.Line == 0: // a tag that the source has no place for
+		return where
+	}
+	return fmt.Sprintf("%s:%d:%d", where, f.Line, f.Column)
+}
+
+// rival says what one field says, and what became of it.
+func (e *explainer) rival(v acap.Rival) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s\n  ", place(v.Field, &acap.Field{URL: e.request.URL.String()}), written(v.Field))
+	switch {
+	case v.Outcome == acap.Loses && v.Over != nil:
+		fmt.Fprintf(&b, "loses to %s: ", shortly(v.Over, v.Field))
+	case v.Outcome == acap.Loses:
+		b.WriteString("loses: ")
+	case v.Outcome == acap.Binds:
+		b.WriteString("binds too: ")
+	}
+	b.WriteString(v.Why)
+	if v.Rule != "" {
+		fmt.Fprintf(&b, " (%s)", v.Rule)
+	}
+	return b.String()
+}
+
+// written gives a field as who wrote it knows it.
+func written(f *acap.Field) string {
+	switch f.Source {
+	case acap.Meta:
+		return "META " + f.Text
+	case acap.Class:
+		return "class " + f.Text
+	}
+	return f.Text
+}
+
+// shortly names a field for who stands at another.
+func shortly(f, at *acap.Field) string {
+	switch {
+	case f.Source == acap.Header:
+		return "the header " + f.Text
+	case f.Source == acap.Class:
+		return fmt.Sprintf("the class on line %d of the page", f.Line)
+	case f.URL == at.URL:
+		return fmt.Sprintf("line %d", f.Line)
+	}
+	return place(f, at)
+}
+
+// quoted gives the source line of a field with carets below it, or the field as it was read where the line is not at hand.
+func (e *explainer) quoted(f *acap.Field, length int) string {
+	line := e.line(f)
+	if line == "" {
+		return written(f)
+	}
+	return acap.Excerpt(line, f.Column, length)
+}
+
+// deciding gives the place that decided and how many characters of its line to mark: the field, the tag, or what of the field could
+// not be interpreted, as a finding tells it.
+func (e *explainer) deciding(d acap.Decision) (at *acap.Field, length int) {
+	f := d.Because
+	if d.Reason == acap.ByFallback {
+		for _, fi := range e.Policy().Findings() {
+			if fi.URL == f.URL && fi.Line == f.Line && fi.Column > f.Column && fi.Severity == acap.Error {
+				at := *f
+				at.Column = fi.Column
+				return &at, fi.Length
+			}
+		}
+	}
+	line := []rune(e.line(f))
+	rest := string(line[min(max(f.Column-1, 0), len(line)):])
+	token, _, _ := strings.Cut(rest, " ")
+	switch end := strings.IndexByte(rest, '>'); {
+	case strings.HasPrefix(rest, f.Text):
+		token = f.Text
+	case (f.Source == acap.Meta || f.Source == acap.Class) && end >= 0:
+		token = rest[:end+1]
+	}
+	return f, utf8.RuneCountInString(token)
+}
+
+// limitsInWords writes each limit as one line.
+func limitsInWords(l acap.Limits) []string {
+	var out []string
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if !l.Until.IsZero() {
+		add("until %s", l.Until.Format(time.RFC3339))
+	}
+	if l.UntilRecrawled {
+		add("until it is crawled again")
+	}
+	if l.MaxChars != nil {
+		add("at most %d characters", *l.MaxChars)
+	}
+	if l.MaxWords != nil {
+		add("at most %d words", *l.MaxWords)
+	}
+	for _, list := range []struct {
+		words  string
+		values []string
+	}{{"made only from", l.MustUse}, {"shown only with", l.MustInclude}, {"without modification of", l.ProhibitedModification},
+		{"never", l.ProhibitedContext}, {"only", l.RequiredContext}, {"only for readers who meet", l.Target},
+		{"only at", l.Location}, {"ask at", l.UsageRef}} {
+		if len(list.values) > 0 {
+			add("%s %s", list.words, strings.Join(list.values, ", "))
+		}
+	}
+	return out
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+const module = "github.com/acapcrawl/acapcrawl"
+
+// engine are the packages whose files are mutated.
+var engine = []string{"acap", "page", "policy", "terms", "snippet"}
+
+// root is what a case calls.
+const root = module + "/conformance.Decide"
+
+// pkg is one package of the module, parsed and typed.
+type pkg struct {
+	name    string // without the module
+	mutated bool
+	types   *types.Package
+	info    *types.Info
+	files   []*file
+}
+
+// file is one source file and what is to be changed in it.
+type file struct {
+	pkg     *pkg
+	path    string // absolute
+	name    string // relative to the module
+	src     []byte
+	syntax  *ast.File
+	fset    *token.FileSet
+	remarks map[int][]string // readings that a comment on this line, or right above it, names
+	edits   []edit
+}
+
+func (f *file) offset(p token.Pos) int { return f.fset.Position(p).Offset }
+func (f *file) line(p token.Pos) int   { return f.fset.Position(p).Line }
+func (f *file) text(n ast.Node) string {
+	return strings.Join(strings.Fields(string(f.src[f.offset(n.Pos()):f.offset(n.End())])), " ")
+}
+
+// listed is what is wanted of go list's answer.
+type listed struct {
+	ImportPath, Dir, Export string
+	GoFiles                 []string
+}
+
+// load parses and types the engine and the package that calls it, from the module in dir.
+func load(dir string) ([]*pkg, error) {
+	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./conformance")
+	cmd.Dir, cmd.Stderr = dir, os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", err)
+	}
+	exports := map[string]string{}
+	var ours []listed
+	for d := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var l listed
+		if err := d.Decode(&l); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		exports[l.ImportPath] = l.Export
+		if strings.HasPrefix(l.ImportPath, module+"/") {
+			ours = append(ours, l)
+		}
+	}
+	fset := token.NewFileSet()
+	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	var pkgs []*pkg
+	for _, l := range ours {
+		p, err := typed(dir, l, fset, imports)
+		if err != nil {
+			return nil, err
+		}
+		pkgs = append(pkgs, p)
+	}
+	return pkgs, nil
+}
+
+func typed(dir string, l listed, fset *token.FileSet, imports types.Importer) (*pkg, error) {
+	p := &pkg{name: strings.TrimPrefix(l.ImportPath, module+"/")}
+	p.mutated = slices.Contains(engine, p.name)
+	var syntax []*ast.File
+	for _, name := range l.GoFiles {
+		path := filepath.Join(l.Dir, name)
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		parsed, err := parser.ParseFile(fset, path, src, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		relative, err := filepath.Rel(dir, path)
+		if err != nil {
+			return nil, err
+		}
+		f := &file{pkg: p, path: path, name: filepath.ToSlash(relative), src: src, syntax: parsed, fset: fset}
+		f.remark()
+		p.files = append(p.files, f)
+		syntax = append(syntax, parsed)
+	}
+	p.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
+	config := types.Config{Importer: imports}
+	var err error
+	p.types, err = config.Check(l.ImportPath, fset, syntax, p.info)
+	return p, err
+}
+
+// graph says which functions and package variables, by full name, each of them names.
+type graph map[string][]string
+
+// calls gives the graph of some packages. A method that is called through an interface stands for all methods of its name.
+func calls(pkgs []*pkg) graph {
+	uses := graph{} // "." and a name stand for the methods of that name
+	for _, p := range pkgs {
+		for _, f := range p.files {
+			for _, d := range f.syntax.Decls {
+				fn, ok := d.(*ast.FuncDecl)
+				if !ok {
+					for name, value := range values(d) {
+						uses[p.types.Path()+"."+name] = p.used(value)
+					}
+					continue
+				}
+				name := p.fullName(fn)
+				uses[name] = p.used(fn)
+				if fn.Recv != nil {
+					uses["."+fn.Name.Name] = append(uses["."+fn.Name.Name], name)
+				}
+			}
+		}
+	}
+	return uses
+}
+
+// from gives all that is reached from some names, these included.
+func (g graph) from(names ...string) map[string]bool {
+	reached := map[string]bool{}
+	next := slices.Clone(names)
+	for len(next) > 0 {
+		name := next[0]
+		next = next[1:]
+		if !reached[name] {
+			reached[name] = true
+			next = append(next, g[name]...)
+		}
+	}
+	return reached
+}
+
+func (p *pkg) fullName(fn *ast.FuncDecl) string { return p.info.Defs[fn.Name].(*types.Func).FullName() }
+
+// values gives the package variables of a declaration that have a value.
+func values(d ast.Decl) map[string]ast.Expr {
+	out := map[string]ast.Expr{}
+	general, ok := d.(*ast.GenDecl)
+	if !ok || general.Tok != token.VAR {
+		return out
+	}
+	for _, s := range general.Specs {
+		spec := s.(*ast.ValueSpec)
+		for i, name := range spec.Names {
+			if i < len(spec.Values) {
+				out[name.Name] = spec.Values[i]
+			}
+		}
+	}
+	return out
+}
+
+// used lists the functions and package variables that a piece of source names.
+func (p *pkg) used(d ast.Node) []string {
+	var out []string
+	ast.Inspect(d, func(n ast.Node) bool {
+		id, ok := n.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		if v, ok := p.info.Uses[id].(*types.Var); ok && v.Pkg() != nil && v.Parent() == v.Pkg().Scope() {
+			out = append(out, v.Pkg().Path()+"."+v.Name())
+		}
+		fn, ok := p.info.Uses[id].(*types.Func)
+		if !ok {
+			return true
+		}
+		fn = fn.Origin()
+		if recv := fn.Signature().Recv(); recv != nil && types.IsInterface(recv.Type()) {
+			out = append(out, "."+fn.Name())
+		} else {
+			out = append(out, fn.FullName())
+		}
+		return true
+	})
+	return out
+}

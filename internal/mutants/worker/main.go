@@ -1,0 +1,175 @@
+// Command worker decides the cases of a corpus under one mutant of the engine after another. Internal/mutants builds it with mutated
+// copies of the engine's files; built without them it knows no mutant.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/conformance"
+	"github.com/acapcrawl/acapcrawl/internal/mutants/active"
+)
+
+// Bounds of a mutant that has lost its way: the time of one case, the stack and the heap, in bytes.
+const (
+	maxTime  = 4 * time.Second
+	maxStack = 64 << 20
+	maxHeap  = 2 << 30
+)
+
+func main() {
+	if err := run(os.Args[1], os.Stdin, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		os.Exit(2)
+	}
+}
+
+// Task asks for one mutant: all cases of Must are decided, those of Until up to the first that catches it.
+type Task struct {
+	Mutant      int
+	Must, Until []int
+}
+
+// Result is the answer: the cases that caught the mutant, and those that saw a change which their expectation does not name, in
+// the findings alone or in more.
+type Result struct {
+	Mutant                int
+	Caught, Changed, Told []int
+}
+
+// Baseline is what the engine answers while no mutant is on.
+type Baseline struct {
+	Names  []string         // of all cases
+	Failed map[int][]string // cases that do not hold, with their differences
+	Reach  map[int][]int    // by mutant: the cases that ask for it
+}
+
+type worker struct {
+	samples []conformance.Sample
+	answers [][]byte // without a mutant
+	started atomic.Int64
+}
+
+// run writes the Baseline, then reads Tasks and writes a Result for each.
+func run(corpus string, in io.Reader, out io.Writer) error {
+	debug.SetMaxStack(maxStack)
+	w := &worker{}
+	var err error
+	if w.samples, err = conformance.ReadCorpus(os.DirFS(corpus)); err != nil {
+		return err
+	}
+	enc, dec := json.NewEncoder(out), json.NewDecoder(in)
+	if err := enc.Encode(w.baseline()); err != nil {
+		return err
+	}
+	go w.watch()
+	for {
+		var t Task
+		if err := dec.Decode(&t); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := enc.Encode(w.try(t)); err != nil {
+			return err
+		}
+	}
+}
+
+func (w *worker) baseline() Baseline {
+	active.Set(0)
+	b := Baseline{Failed: map[int][]string{}, Reach: map[int][]int{}}
+	w.answers = make([][]byte, len(w.samples))
+	for i := range w.samples {
+		s := &w.samples[i]
+		b.Names = append(b.Names, s.File+"/"+s.Name)
+		reached := active.Reached(func() {
+			differences, answer, err := s.Check(context.Background())
+			if err != nil {
+				differences = append(differences, err.Error())
+			}
+			if len(differences) > 0 {
+				b.Failed[i] = differences
+			}
+			w.answers[i] = answer
+		})
+		for _, m := range reached {
+			b.Reach[m] = append(b.Reach[m], i)
+		}
+	}
+	return b
+}
+
+func (w *worker) try(t Task) Result {
+	active.Set(t.Mutant)
+	defer active.Set(0)
+	r := Result{Mutant: t.Mutant}
+	for _, i := range t.Must {
+		w.check(i, &r)
+	}
+	for _, i := range t.Until {
+		if len(r.Caught) > 0 {
+			break
+		}
+		w.check(i, &r)
+	}
+	return r
+}
+
+// check decides one case; a panic catches the mutant.
+func (w *worker) check(i int, r *Result) {
+	w.started.Store(time.Now().UnixNano())
+	defer w.started.Store(0)
+	defer func() {
+		if recover() != nil {
+			r.Caught = append(r.Caught, i)
+		}
+	}()
+	differences, answer, err := w.samples[i].Check(context.Background())
+	switch {
+	case err != nil || len(differences) > 0:
+		r.Caught = append(r.Caught, i)
+	case bytes.Equal(answer, w.answers[i]):
+	case slices.Equal(untold(answer), untold(w.answers[i])):
+		r.Told = append(r.Told, i)
+	default:
+		r.Changed = append(r.Changed, i)
+	}
+}
+
+// untold is an answer without its findings.
+func untold(answer []byte) []byte {
+	var a map[string]json.RawMessage
+	if json.Unmarshal(answer, &a) != nil {
+		return answer
+	}
+	delete(a, "findings")
+	out, err := json.Marshal(a)
+	if err != nil {
+		return answer
+	}
+	return out
+}
+
+// watch ends the process when a case takes too long or too much: whoever started it counts the mutant as caught.
+func (w *worker) watch() {
+	for range time.Tick(100 * time.Millisecond) {
+		if s := w.started.Load(); s != 0 && time.Since(time.Unix(0, s)) > maxTime {
+			os.Exit(3)
+		}
+		var m runtime.MemStats
+		if runtime.ReadMemStats(&m); m.HeapAlloc > maxHeap {
+			os.Exit(4)
+		}
+	}
+}
