@@ -148,10 +148,10 @@ func (p *parser) definition(field *Field, composite bool, value string) {
 	case len(tokens) > 0:
 		d.base, d.tokens = strings.ToLower(tokens[0]), tokens[1:]
 	}
-	if len(tokens) == 0 || !composite && len(d.tokens) == 0 { // X48
+	if len(d.tokens) == 0 { // X48
 		p.report(field, "empty-definition", Error, "name a usage type and qualifiers, or the parts of a composite usage", "the usage %q is not defined by anything: a permission of it counts as a prohibition", d.name)
 	}
-	if !composite && strings.HasPrefix(d.base, "(") { // P1 2.7.1, X48
+	if strings.HasPrefix(d.base, "(") { // P1 2.7.1, X48
 		p.report(field.at(tokens[0]), "nested-usage", Error, p.near(strings.Trim(d.base, "()"), usageWords), "the qualified usage (%s) qualifies the local usage %s and counts as a prohibition", d.name, d.base)
 	}
 	p.f.definitions = append(p.f.definitions, d)

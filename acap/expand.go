@@ -75,7 +75,7 @@ func (x *expander) expand(e *entry) []*statement {
 	spec := specification{permit: []*pattern{nil}, deny: []*pattern{nil}}
 	if !x.page {
 		spec, tokens = x.specification(e)
-		if e.allow && len(tokens) > 0 && len(tokens) == len(e.tokens) { // X57: qualifiers without resources
+		if len(tokens) > 0 && len(tokens) == len(e.tokens) { // X57: qualifiers without resources
 			c := *e
 			c.suspect = true
 			e = &c

@@ -14,8 +14,8 @@ func FuzzClass(f *testing.F) {
 		for _, who := range []Crawler{searchbot, {Names: []string{"searchbot"}, Cannot: []string{"element-level"}}} {
 			own := page(tag("robots", content))
 			own.Marks = []Mark{
-				{Token: outer, Line: 5, Column: 1, Element: 1, Place: []Place{OnElement, OnBody, OnHead}[shape%3]},
-				{Token: inner, Line: 6, Column: 1, Element: 1 + int(shape/3%2)},
+				{Token: outer, Line: 5, Column: 1, Element: 1, Place: []Place{OnElement, OnHead}[shape%2]},
+				{Token: inner, Line: 6, Column: 1, Element: 1 + int(shape/2%2)},
 			}
 			r := NewResource(&url.URL{Scheme: "http", Host: "example.com", Path: "/a.html"})
 			p := policyOf(who, "ACAP-qualified-usage: brief present-snippet max-length=5-words\n"+typical).Narrow(own)

@@ -150,9 +150,6 @@ func (n *narrowing) rules(field *Field, s string, header bool) {
 		case header && start && (sep == ';' || sep == 0 && (name == "*" || structuredMember(s[end:]))): // X22
 			reached, member = addressed, true
 		default:
-			if sep == ':' || sep == '=' {
-				i = after
-			}
 			if reached {
 				n.rule(field, name, "")
 			}

@@ -159,7 +159,7 @@ func TestMarksForTheWholePage(t *testing.T) { // N07, N27, N28, X12, X13
 		{"N07, F19", unable, mark("the-acap:disallow-other", 1), "follow index preserve present* other"},
 		{"N27, F19", searchbot, Mark{Token: "the-acap:disallow-other", Place: OnHead}, "follow index preserve present* other"},
 		{"N27", searchbot, Mark{Token: "the-acap:disallow-present", Place: OnHead}, "present*"},
-		{"N27", searchbot, Mark{Token: "the-acap:disallow-index", Place: OnBody}, ""},
+		{"N27", searchbot, Mark{Token: "the-acap:disallow-index"}, ""},
 		{"N28", searchbot, mark("the-acap:disallow-crawl", 1), "crawl follow index preserve present* other"},
 		{"X77", unable, mark("the-acap:allow-crawl", 1), ""},
 		{"X13", searchbot, mark("the-acap:disallow-present", 1), "present-original present-link"},

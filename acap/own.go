@@ -32,9 +32,8 @@ type Mark struct {
 // Place says what kind of element a mark stands on (N27).
 type Place string
 
-// Marks on HTML and in the head speak for the page, those on BODY for the whole body, others for their element.
+// Marks on HTML and in the head speak for the page, others for their element; that of BODY is the whole body.
 const (
 	OnElement Place = ""
-	OnBody    Place = "body"
 	OnHead    Place = "head"
 )

@@ -315,7 +315,7 @@ func (p *parser) conventional(field *Field, name, value string) {
 		if value == "" {
 			p.report(field, "empty-value", Warning, "name a crawler, or * for any", "the line names no crawler")
 		}
-		if p.group == nil || !p.agentOpen { // X53
+		if !p.agentOpen { // X53
 			p.group = &group{}
 			p.f.groups = append(p.f.groups, p.group)
 			p.agentOpen = true

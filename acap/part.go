@@ -160,7 +160,7 @@ func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 		lifted := Decision{Usage: u, Allowed: true, Reason: ByPermission, Because: permission.field, fields: yes}
 		lifted.form(k)
 		return p.own.restrain(lifted, k)
-	case permission == nil && other != nil && d.Allowed && d.Reason != ByPermission: // F19 within the element
+	case other != nil && d.Allowed && d.Reason != ByPermission: // F19 within the element
 		return Decision{Usage: u, Reason: ByOther, Because: other.field}
 	}
 	return d

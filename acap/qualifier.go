@@ -282,7 +282,7 @@ func countedTimeLimits(values []string) []string {
 const maxDays = 3_000_000
 
 func readTimeLimit(r *restrictions, values []string, _ bool) string {
-	for i, v := range values {
+	for _, v := range values {
 		v = strings.ToLower(v)
 		switch {
 		case v == plusValue: // X32
@@ -292,10 +292,10 @@ func readTimeLimit(r *restrictions, values []string, _ bool) string {
 		case strings.HasPrefix(v, "until-"):
 			date := strings.TrimPrefix(v, "until-")
 			day, err := time.Parse("2006-01-02", date)
-			if err != nil || len(date) != len("2006-01-02") { // H10
+			if err != nil { // H10
 				return fmt.Sprintf("%q is not a date yyyy-mm-dd", date)
 			}
-			if i > 0 && r.hasUntil { // H07: of two dates the first
+			if r.hasUntil { // H07: of two dates the first
 				r.notes = append(r.notes, ignored("time-limit="+v, "time-limit"))
 				continue
 			}
@@ -305,7 +305,7 @@ func readTimeLimit(r *restrictions, values []string, _ bool) string {
 			if !ok { // H03
 				return fmt.Sprintf("%q is not a number of days", v)
 			}
-			if i > 0 && r.hasDays { // H07
+			if r.hasDays { // H07
 				r.notes = append(r.notes, ignored("time-limit="+v, "time-limit"))
 				continue
 			}

@@ -99,7 +99,7 @@ func ruleNames() []string {
 }
 
 var dateLayouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05 MST", "2006-01-02 15:04", "2006-01-02",
-	time.RFC1123, time.RFC1123Z, time.RFC850, time.RFC822, time.RFC822Z, time.ANSIC, "2 Jan 2006 15:04:05 MST", "2 Jan 2006 15:04:05 -0700",
+	time.RFC1123, time.RFC850, time.RFC822, time.ANSIC, "2 Jan 2006 15:04:05 MST",
 	"2 Jan 2006 15:04:05", "2 Jan 2006", "2-Jan-2006 15:04:05 MST", "2-Jan-2006", "02-Jan-06 15:04:05 MST", "January 2, 2006", "20060102"}
 
 // zones are the names of RFC 822; time.Parse knows none but UTC.

@@ -73,7 +73,7 @@ func readCondition(kind, list string, tell func(note)) (met func(Target) bool, t
 				tell(n)
 			}
 		}
-		met = func(t Target) bool { return t.Country != "" && contains(items, strings.ToLower(t.Country)) } // X29: UK matches nothing
+		met = func(t Target) bool { return contains(items, strings.ToLower(t.Country)) } // X29: UK matches nothing
 	case "prohibitedcountrylist":
 		met, why = readProhibitedCountries(items, tell)
 	default:

@@ -12,7 +12,6 @@ import (
 // What became of each field, by line: "loses 3>4 F07" lost against line 4 for the reason that F07 gives. Lines from 100 on are of the
 // page, headers are on line 200.
 func TestTrace(t *testing.T) {
-	const version = "ACAP-version: 1.1"
 	news := Crawler{Names: []string{"searchbot"}, Purposes: []string{"news"}}
 	two := Crawler{Names: []string{"searchbot"}, Purposes: []string{"news", "archive"}}
 	meta := func(line int, name, content string) Tag {
@@ -264,7 +263,7 @@ func randomSpeech(r *rand.Rand) speech {
 	}
 	if r.IntN(6) == 0 {
 		s.page.Marks = append(s.page.Marks, Mark{Token: "the-acap:" + oneOf(r, "allow-", "disallow-") + plain(), Line: 20, Column: 1,
-			Place: oneOf(r, OnElement, OnBody, OnHead), Element: 1})
+			Place: oneOf(r, OnElement, OnHead), Element: 1})
 	}
 	return s
 }

@@ -179,7 +179,7 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 		return x.prohibitLocal(e, e.usage, true)
 	case d.composite && len(d.tokens) == 0: // as E01: a usage of no parts is not defined
 		return undefinedUsage()
-	case !d.composite && d.base != "" && d.base[0] == '(': // P1 2.7.1, X48
+	case strings.HasPrefix(d.base, "("): // P1 2.7.1, X48
 		return x.prohibitLocal(e, e.usage, true)
 	case !d.composite:
 		return x.permitQualified(e, d)
@@ -301,7 +301,7 @@ func (x *expander) involved(e *entry, at reached) (b usagesBehind) {
 		b.named, b.fell = b.named|inner.named, b.fell|inner.fell
 	}
 	switch {
-	case !d.composite && d.base != "" && d.base[0] == '(' && at.depth <= 2:
+	case strings.HasPrefix(d.base, "(") && at.depth <= 2:
 		name, _ := localName(d.base)
 		inner := d.file.usages[name]
 		if inner == nil || inner == d {

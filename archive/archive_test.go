@@ -125,7 +125,7 @@ func TestRoundTrip(t *testing.T) {
 		Resource: Resource{URL: "http://example.com/a", Status: 203, MIME: "text/plain", Title: "Ein Titel", Excerpt: "kurz",
 			Language: "de", ETag: `"x"`, LastModified: "Mon, 05 Jan 2026 11:00:00 GMT",
 			Own: acap.Own{URL: "http://example.com/a", Tags: []acap.Tag{{Source: acap.Meta, Name: "robots", Content: "noindex", Line: 3, Column: 5}},
-				Marks: []acap.Mark{{Token: "acap:disallow-index", Line: 9, Column: 2, Place: acap.OnBody}}}},
+				Marks: []acap.Mark{{Token: "acap:disallow-index", Line: 9, Column: 2, Place: acap.OnHead}}}},
 		Fetched: noon.In(time.FixedZone("x", 3600)), Body: []byte(strings.Repeat("wire bytes\x00\xff", 500)), Encoding: "br", Truncated: true,
 		Header:  http.Header{"Server": {"caf\xe9"}, "Set-Cookie": {"a=1", "b=2"}},
 		Hops:    []Hop{{URL: "http://example.com/old", Method: "GET", Proto: "HTTP/1.1", Status: 301, Start: noon, Took: time.Second, Header: http.Header{"Location": {"/a"}}}},

@@ -21,7 +21,7 @@ func TestFragmentMarks(t *testing.T) { // PILOT 1.3.1
 		{"letter case", list + "\n<p id=A>x", nil},
 		{"for any crawler", strings.Replace(list, "robots", "otherbot", 1) + "\n<p id=a>x", []string{"#a 2:1 1"}},
 		{"beside a class", list + "\n<p class=acap:allow-follow>w<p id=a class=acap:disallow-index>x", []string{"acap:allow-follow 2:10 1", "acap:disallow-index 2:43 2", "#a 2:29 2"}},
-		{"the whole page", list + "\n<body id=a><p id=b>x", []string{"#a 2:1 1 body", "#b 2:12 2"}},
+		{"the whole page", list + "\n<body id=a><p id=b>x", []string{"#a 2:1 1", "#b 2:12 2"}},
 		{"the root", "<html id=a>" + list + "\n<p>x", []string{"#a 1:1 1 head"}},
 		{"twice", list + "\n<p id=a>x<p id=a>y", []string{"#a 2:1 1", "#a 2:10 2"}},
 		{"opened again by the parser", list + "\n<p><b id=a>x<p>y", []string{"#a 2:4 1"}},

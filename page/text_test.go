@@ -93,7 +93,7 @@ func TestKeepIsAskedPerChain(t *testing.T) {
 		asked = append(asked, strings.Join(names, " "))
 		return true
 	}})
-	want := []string{"", "hhead bbody", "hhead bbody d e", "hhead bbody d e i"}
+	want := []string{"", "hhead b", "hhead b d e", "hhead b d e i"}
 	if !reflect.DeepEqual(asked, want) {
 		t.Errorf("asked %q", asked)
 	}

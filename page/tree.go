@@ -137,15 +137,10 @@ func (t *tree) number(marks []acap.Mark) {
 	}
 }
 
-// placeOf says whether a mark on n speaks for the page, the body or its element (N27). A nil node has none.
+// placeOf says whether a mark on n speaks for the page or for its element, BODY among them (N27). A nil node has none.
 func placeOf(n *html.Node) acap.Place {
-	switch {
-	case n == nil:
-		return acap.OnElement
-	case n.DataAtom == atom.Html && n.Namespace == "", inHead(n):
+	if n != nil && (n.DataAtom == atom.Html && n.Namespace == "" || inHead(n)) {
 		return acap.OnHead
-	case (n.DataAtom == atom.Body || n.DataAtom == atom.Frameset) && n.Namespace == "":
-		return acap.OnBody
 	}
 	return acap.OnElement
 }

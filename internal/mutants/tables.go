@@ -137,6 +137,9 @@ func (b *body) row(row *ast.CompositeLit, s *types.Struct) {
 	for i := range s.NumFields() {
 		field := s.Field(i)
 		value := written[field.Name()]
+		if field.Name() == "hint" { // findings are not part of an answer
+			continue
+		}
 		if value != nil {
 			b.value(value, field.Type(), name+", "+field.Name(), true)
 			continue
