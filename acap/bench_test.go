@@ -154,13 +154,15 @@ func BenchmarkDecide(b *testing.B) {
 		{"5000-wildcards", repeated(typical, "ACAP-disallow-index: /*/section-%d/*.html\n", 5000*44)},
 	} {
 		p := policyOf(searchbot, c.robots)
-		r := NewResource(&url.URL{Scheme: "http", Host: "example.com", Path: "/news/section-77/page-of-today.html"})
-		b.Run(c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				p.Decide(Index, r)
-			}
-		})
+		for _, path := range []string{"/news/section-77/page-of-today.html", "/business/markets-in-autumn.html"} {
+			r := NewResource(&url.URL{Scheme: "http", Host: "example.com", Path: path})
+			b.Run(c.name+path, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					p.Decide(Index, r)
+				}
+			})
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package acap
 
 import (
-	"bytes"
 	"math/bits"
 	"slices"
 	"strings"
@@ -108,18 +107,21 @@ func (l *lookup) find(path string, h *hits) {
 	for strings.HasPrefix(rest, n.label) {
 		rest = rest[len(n.label):]
 		for _, id := range l.ids[n.from:n.to] {
-			if s := &l.shapes[id]; len(s.pieces) == 1 && !s.anchored || s.matches(path) {
+			if l.shapes[id].endsIn(rest) {
 				h.add(id)
 			}
 		}
 		if rest == "" || h.full() {
 			break
 		}
-		i := bytes.IndexByte(l.firsts[n.child:n.after], rest[0])
-		if i < 0 {
+		i := n.child
+		for i < n.after && l.firsts[i] != rest[0] {
+			i++
+		}
+		if i == n.after {
 			break
 		}
-		n = &l.nodes[int(n.child)+i]
+		n = &l.nodes[i]
 	}
 	if len(l.tables) > 0 {
 		l.scan(path, h)
@@ -129,17 +131,14 @@ func (l *lookup) find(path string, h *hits) {
 	}
 }
 
-// scan looks each run of bytes of path up in the tables.
+// scan looks every other run of bytes of path up in the tables: of two neighbouring runs of a pattern it meets one.
 func (l *lookup) scan(path string, h *hits) {
 	for j := range l.tables {
 		t := &l.tables[j]
-		var run uint64
-		for i := range min(t.width-1, len(path)) {
-			run = run<<8 | uint64(path[i])
-		}
 		seen, mask, drop := t.seen, t.mask, t.drop
-		for i := t.width - 1; i < len(path); i++ {
-			run = run<<8 | uint64(path[i])
+		var run uint64
+		for i := 1; i < len(path); i += 2 {
+			run = run<<16 | uint64(path[i-1])<<8 | uint64(path[i])
 			bit := hashOf(run&mask) >> (drop & 63)
 			if seen[bit>>6]>>(bit&63)&1 == 0 {
 				continue
@@ -216,7 +215,7 @@ func newTable(width int, list []keyed) table {
 		return int(a.id - b.id)
 	})
 	size := bits.Len(uint(2 * len(list)))
-	seen := max(6, min(size+3, 18))
+	seen := max(6, min(size+3, 17))
 	t := table{width: width, mask: maskOf(width), seen: make([]uint64, 1<<(seen-6)), drop: 64 - seen, slots: make([]slot, 1<<size),
 		ids: make([]int32, 0, len(list))}
 	for len(list) > 0 {
@@ -241,17 +240,17 @@ func newTable(width int, list []keyed) table {
 func maskOf(width int) uint64 { return ^uint64(0) >> (64 - 8*width) }
 
 // widths of the runs that tables are made for.
-var widths = [...]int{1, 2, 4, 8}
+var widths = [...]int{2, 4, 8}
 
-// Bounds on what is looked at to find the rarest run of a pattern.
+// Bounds on what is looked at to find the rarest runs of a pattern.
 const (
-	maxPieces  = 8
-	maxPiece   = 64
-	countsSize = 1 << 14
+	maxPieces = 8
+	maxPiece  = 64
 )
 
-// runs calls visit with each run of the pieces behind the first asterisk, of the greatest width for which there is one.
-func (s *shape) runs(visit func(width int, run uint64)) {
+// pairs calls visit with each two neighbouring runs of the pieces behind the first asterisk, of the greatest width for which there
+// are any.
+func (s *shape) pairs(visit func(width int, first, second uint64)) {
 	pieces := s.pieces[1:min(len(s.pieces), 1+maxPieces)]
 	longest := 0
 	for _, p := range pieces {
@@ -259,15 +258,15 @@ func (s *shape) runs(visit func(width int, run uint64)) {
 	}
 	for i := len(widths) - 1; i >= 0; i-- {
 		width := widths[i]
-		if longest < width {
+		if longest <= width {
 			continue
 		}
 		for _, p := range pieces {
-			var run uint64
+			var first, run uint64
 			for j := range min(len(p), maxPiece) {
-				run = run<<8 | uint64(p[j])
-				if j+1 >= width {
-					visit(width, run&maskOf(width))
+				first, run = run, run<<8|uint64(p[j])
+				if j >= width {
+					visit(width, first&maskOf(width), run&maskOf(width))
 				}
 			}
 		}
@@ -275,25 +274,54 @@ func (s *shape) runs(visit func(width int, run uint64)) {
 	}
 }
 
+// estimate says in how many patterns a run is, or more: by two hashes, of which it believes the lower.
+type estimate struct {
+	size   int // bits of a hash
+	counts [2][]int32
+}
+
+func newEstimate(patterns int) *estimate {
+	size := min(bits.Len(uint(8*patterns)), 18)
+	return &estimate{size, [2][]int32{make([]int32, 1<<size), make([]int32, 1<<size)}}
+}
+
+func (e *estimate) at(run uint64) (first, second *int32) {
+	h := hashOf(run)
+	return &e.counts[0][h>>(64-e.size)], &e.counts[1][hashOf(h>>7)>>(64-e.size)]
+}
+
+func (e *estimate) add(run uint64) {
+	first, second := e.at(run)
+	*first++
+	*second++
+}
+
+func (e *estimate) of(run uint64) int32 {
+	first, second := e.at(run)
+	return min(*first, *second)
+}
+
 // tabulate puts the patterns into tables whose rarest run is rarer than the literal they start with, and gives the others.
 func (l *lookup) tabulate() (others []int32) {
-	var counts [countsSize]int32 // of runs, by hash: an estimate
-	at := func(run uint64) *int32 { return &counts[hashOf(run)>>(64-bits.Len(countsSize-1))] }
+	counts := newEstimate(len(l.shapes))
 	literals := map[string]int32{}
 	for i := range l.shapes {
 		if s := &l.shapes[i]; len(s.pieces) > 1 {
 			literals[s.pieces[0]]++
-			s.runs(func(_ int, run uint64) { *at(run)++ })
+			s.pairs(func(_ int, first, second uint64) {
+				counts.add(first)
+				counts.add(second)
+			})
 		}
 	}
 	var lists [9][]keyed
 	for i := range l.shapes {
 		s, id := &l.shapes[i], int32(i)
-		best, width, key := literals[s.pieces[0]], 0, uint64(0)
+		best, width, pair := literals[s.pieces[0]], 0, [2]uint64{}
 		if len(s.pieces) > 1 && best > few {
-			s.runs(func(w int, run uint64) {
-				if n := *at(run); n < best {
-					best, width, key = n, w, run
+			s.pairs(func(w int, first, second uint64) {
+				if n := max(counts.of(first), counts.of(second)); n < best {
+					best, width, pair = n, w, [2]uint64{first, second}
 				}
 			})
 		}
@@ -301,7 +329,7 @@ func (l *lookup) tabulate() (others []int32) {
 			others = append(others, id)
 			continue
 		}
-		lists[width] = append(lists[width], keyed{key, id})
+		lists[width] = append(lists[width], keyed{pair[0], id}, keyed{pair[1], id})
 	}
 	for width, list := range lists {
 		if len(list) > 0 {

@@ -58,6 +58,8 @@ type parser struct {
 	comment    string // version claimed by a ##ACAP comment (P1 2.10.3)
 	claimed    int    // the line of that comment
 
+	name, lower, plain string // of the last line, as lowerName gives them
+
 	fields  slab[Field] // what is kept of every line is allocated in pieces
 	entries slab[entry]
 	tokens  slab[string]
@@ -107,7 +109,11 @@ func (p *parser) line(n int, line string) {
 	field := p.fields.one()
 	*field = place(at)
 	field.Text = trimmed
-	lower, plain := lowerName(name)
+	if name != p.name { // most lines have the name of the line before
+		p.name = name
+		p.lower, p.plain = lowerName(name)
+	}
+	lower, plain := p.lower, p.plain
 	last := p.permission
 	p.permission = nil
 	switch {
@@ -130,8 +136,8 @@ func (p *parser) line(n int, line string) {
 		if !colon {
 			p.report(field.at(name), "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
 		}
-		if right := conventionalNames[lower]; right != lower {
-			p.report(field.at(name), "misspelt-name", Warning, "write "+right+":", "%s is read as %s", name, right)
+		if plain != lower {
+			p.report(field.at(name), "misspelt-name", Warning, "write "+plain+":", "%s is read as %s", name, plain)
 		}
 		p.conventional(field, plain, value)
 	case strings.HasPrefix(lower, "acap"):

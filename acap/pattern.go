@@ -209,12 +209,13 @@ func newShape(s string) shape {
 
 // matches is linear in path: each piece is looked for once, leftmost first.
 func (s *shape) matches(path string) bool {
+	rest, ok := strings.CutPrefix(path, s.pieces[0])
+	return ok && s.endsIn(rest)
+}
+
+// endsIn matches what stands behind the first piece.
+func (s *shape) endsIn(path string) bool {
 	pieces, anchored := s.pieces, s.anchored
-	first := pieces[0]
-	if !strings.HasPrefix(path, first) {
-		return false
-	}
-	path = path[len(first):]
 	if len(pieces) == 1 {
 		return !anchored || path == ""
 	}
