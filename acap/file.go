@@ -20,7 +20,7 @@ type File struct {
 
 	source  Source
 	base    *url.URL // nil when URL is not an absolute URL
-	lines   []string // decoded text, for columns
+	text    string   // decoded
 	version version
 	claimed version // what a ##ACAP comment says, or version (B09, strict variant)
 	ignore  bool    // ACAP-ignore-conventional-records is in effect (P1 2.10.1)
@@ -132,30 +132,37 @@ func decode(src []byte) string {
 	return strings.TrimPrefix(string(src), "\ufeff") // A17
 }
 
-// splitLines ends a line at CRLF, LF or CR, and at the end of the text (A01).
-func splitLines(s string) []string {
-	returns := strings.Count(s, "\r")
-	lines := make([]string, 0, strings.Count(s, "\n")+returns+1)
-	for s != "" {
-		end := -1
-		if returns > 0 {
-			end = strings.IndexAny(s, "\r\n")
-		} else {
-			end = strings.IndexByte(s, '\n')
-		}
-		if end < 0 {
-			return append(lines, s)
-		}
-		lines = append(lines, s[:end])
-		if s[end] == '\r' {
-			returns--
-			if strings.HasPrefix(s[end:], "\r\n") {
-				end++
-			}
-		}
-		s = s[end+1:]
+// lineReader walks through the lines of a text: a line ends at CRLF, LF or CR, and at the end of the text (A01).
+type lineReader struct {
+	rest    string
+	returns int // CR still to come
+}
+
+func linesOf(text string) lineReader { return lineReader{text, strings.Count(text, "\r")} }
+
+func (l *lineReader) next() (line string, ok bool) {
+	if l.rest == "" {
+		return "", false
 	}
-	return lines
+	var end int
+	if l.returns > 0 {
+		end = strings.IndexAny(l.rest, "\r\n")
+	} else {
+		end = strings.IndexByte(l.rest, '\n')
+	}
+	if end < 0 {
+		line, l.rest = l.rest, ""
+		return line, true
+	}
+	line = l.rest[:end]
+	if l.rest[end] == '\r' {
+		l.returns--
+		if strings.HasPrefix(l.rest[end:], "\r\n") {
+			end++
+		}
+	}
+	l.rest = l.rest[end+1:]
+	return line, true
 }
 
 // column counts characters, from 1.
@@ -165,10 +172,15 @@ func column(line string, offset int) int {
 
 // Line gives the text of line n, from 1, for a caret under a field; it is empty beyond the end.
 func (f *File) Line(n int) string {
-	if f == nil || n < 1 || n > len(f.lines) {
+	if f == nil || n < 1 {
 		return ""
 	}
-	return f.lines[n-1]
+	all := linesOf(f.text)
+	for ; n > 1; n-- {
+		all.next()
+	}
+	line, _ := all.next()
+	return line
 }
 
 // Version is the ACAP version in effect, "" when none is declared (P1 2.8).

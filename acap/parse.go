@@ -27,10 +27,12 @@ func parse(name string, src []byte, source Source) *File {
 	if f.cut { // A19: at a whole line; the byte beyond the limit tells whether the last one ended there
 		text = text[:strings.LastIndexAny(text, "\r\n")+1]
 	}
-	f.lines = splitLines(text)
-	p := &parser{f: f}
-	for i, line := range f.lines {
-		p.line(i+1, line)
+	f.text = text
+	p := &parser{f: f, lines: strings.Count(text, "\n") + strings.Count(text, "\r") + 1}
+	all := linesOf(text)
+	for line, ok := all.next(); ok; line, ok = all.next() {
+		p.n++
+		p.line(p.n, line)
 	}
 	p.finish()
 	return f
@@ -39,7 +41,9 @@ func parse(name string, src []byte, source Source) *File {
 // parser walks the lines of a file and knows in which record the next one stands.
 type parser struct {
 	reporter
-	f *File
+	f     *File
+	n     int // of the line
+	lines int // in all, or more
 
 	record   *record // the open ACAP record
 	headOpen bool    // further ACAP-crawler lines still belong to it (P1 2.3, C08)
@@ -97,7 +101,7 @@ func (p *parser) line(n int, line string) {
 		f.Text = "#"
 		p.report(&f, "hash-in-value", Warning, "put a blank before a comment, or write %23", "a hash starts a comment even inside a value")
 	}
-	if rest, ok := cutFold(trimmed, "[V1.1]"); ok { // A08
+	if rest, ok := cutFold(trimmed, "[V1.1]"); trimmed[0] == '[' && ok { // A08
 		f := place(at)
 		f.Text = trimmed[:len(trimmed)-len(rest)]
 		p.report(&f, "version-marker", Warning, "leave the mark out", "[V1.1] is a mark of the specification's text, not part of a field")
@@ -368,7 +372,7 @@ func (p *parser) conventional(field *Field, name, value string) {
 // addRule adds to the open group. The rules of all groups stand one behind the other, allocated once for all lines to come.
 func (p *parser) addRule(l ruleLine) {
 	if p.rules == nil {
-		p.rules = make([]ruleLine, 0, len(p.f.lines)-l.field.Line+1)
+		p.rules = make([]ruleLine, 0, p.lines-p.n+1)
 	}
 	p.rules = append(p.rules, l)
 	n := len(p.group.rules) + 1
@@ -408,7 +412,9 @@ func (p *parser) finish() {
 
 // looksLikeHTML looks at the first of the first three lines that is not blank.
 func (p *parser) looksLikeHTML() bool {
-	for _, line := range p.f.lines[:min(3, len(p.f.lines))] {
+	all := linesOf(p.f.text)
+	for range 3 {
+		line, _ := all.next()
 		if line = strings.TrimLeftFunc(line, blank); line != "" {
 			return line[0] == '<'
 		}

@@ -16,7 +16,12 @@ func TestLineEnds(t *testing.T) { // A01
 		"":               "",
 		"no end of line": "no end of line",
 	} {
-		if got := strings.Join(splitLines(in), "|"); got != want {
+		var got []string
+		all := linesOf(in)
+		for line, ok := all.next(); ok; line, ok = all.next() {
+			got = append(got, line)
+		}
+		if got := strings.Join(got, "|"); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}

@@ -137,7 +137,7 @@ func (p *parser) entry(field *Field, allow bool, usage, value string) {
 		e.sub.used = true
 	}
 	if p.f.entries == nil {
-		p.f.entries = make([]*entry, 0, len(p.f.lines)-field.Line+1)
+		p.f.entries = make([]*entry, 0, p.lines-p.n+1)
 	}
 	p.f.entries = append(p.f.entries, e)
 	if allow {
