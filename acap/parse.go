@@ -109,15 +109,11 @@ func (p *parser) line(n int, line string) {
 		at += len(trimmed) - len(rest)
 		trimmed = rest
 	}
-	name, value, colon := splitField(trimmed)
+	name, value, colon := p.split(trimmed)
+	lower, plain := p.lower, p.plain
 	field := p.fields.one()
 	*field = place(at)
 	field.Text = trimmed
-	if name != p.name { // most lines have the name of the line before
-		p.name = name
-		p.lower, p.plain = lowerName(name)
-	}
-	lower, plain := p.lower, p.plain
 	last := p.permission
 	p.permission = nil
 	switch {
@@ -181,6 +177,17 @@ func trimRight(s string) string {
 		return s
 	}
 	return strings.TrimRightFunc(s, blank)
+}
+
+// split takes a line apart. Most lines have the name of the line before, and it is known what that means.
+func (p *parser) split(s string) (name, value string, colon bool) {
+	if n := len(p.name); n > 0 && n < len(s) && s[n] == ':' && s[:n] == p.name {
+		return s[:n], trimLeft(s[n+1:]), true
+	}
+	name, value, colon = splitField(s)
+	p.name = name
+	p.lower, p.plain = lowerName(name)
+	return name, value, colon
 }
 
 // splitField takes a line apart at its colon; without one, at the first blank.
