@@ -9,6 +9,8 @@
 //	tree.go      the one parse, and what a single walk over it finds
 //	tame.go      bounds on hostile markup, and XHTML made readable
 //	own.go       META, class tokens and robots headers, with line and column
+//	plus.go, xmp.go, xmp_rdf.go
+//	             the licence that an image embeds
 //	fragment.go  the ids that META tags name, as the pilot wrote it
 //	keep.go      Cut, Keep and the marks in force for a node
 //	text.go      Text and Title

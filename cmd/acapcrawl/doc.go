@@ -9,5 +9,7 @@
 //	command.go             Command and the tree of verbs
 //	fault.go               what is printed when something is wrong, and the exit status
 //	flags.go, args.go      flags and arguments that verbs share
+//	explain_answer.go, print_explain.go
+//	                       what explain says, as JSON and as text
 //	output.go, progress.go standard output, and the line that is redrawn on a terminal
 package main
