@@ -107,7 +107,9 @@ func (p *parser) line(n int, line string) {
 		p.report(&f, "version-marker", Warning, "leave the mark out", "[V1.1] is a mark of the specification's text, not part of a field")
 		rest = trimLeft(rest)
 		at += len(trimmed) - len(rest)
-		trimmed = rest
+		if trimmed = rest; trimmed == "" {
+			return
+		}
 	}
 	name, value, colon := p.split(trimmed)
 	lower, plain := p.lower, p.plain
