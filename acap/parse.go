@@ -101,7 +101,7 @@ func (p *parser) line(n int, line string) {
 		f.Text = "#"
 		p.report(&f, "hash-in-value", Warning, "put a blank before a comment, or write %23", "a hash starts a comment even inside a value")
 	}
-	if rest, ok := cutFold(trimmed, "[V1.1]"); trimmed[0] == '[' && ok { // A08
+	if rest, ok := cutFold(trimmed, "[V1.1]"); ok { // A08
 		f := place(at)
 		f.Text = trimmed[:len(trimmed)-len(rest)]
 		p.report(&f, "version-marker", Warning, "leave the mark out", "[V1.1] is a mark of the specification's text, not part of a field")
