@@ -40,12 +40,12 @@ type File struct {
 // entry is one permission or prohibition field as it was written, before any crawler's view of it.
 type entry struct {
 	field   *Field
-	allow   bool
 	usage   string   // lower case, without parentheses
-	local   bool     // (usage) names a local definition
 	tokens  []string // resource specification and qualifiers; qualifiers alone in META
 	record  *record  // nil: outside any ACAP record (A13)
 	sub     *subRecord
+	allow   bool
+	local   bool // (usage) names a local definition
 	stray   bool // within a conventional record (C10)
 	suspect bool // a qualifier stands alone on a following line (A07)
 }
