@@ -94,7 +94,7 @@ func (p *Policy) settleBy(k kind, r *Resource, rooted bool, d *Decision) (starre
 	case d.fields.prohibition() != nil:
 		d.conclude(k) // F17: a specific prohibition always stands
 	default:
-		p.meet(k, general, rooted, d)
+		p.meet(k, r, general, rooted, d)
 	}
 	d.form(k)
 	return starred
@@ -105,7 +105,7 @@ const maxCompared = 250_000
 
 // meet lets the specific permissions of d meet what is said about present (F17, F18). A general prohibition stands where its pattern
 // is narrower than, or incomparable with, that of every specific permission (X43), or where it covers everything (X35).
-func (p *Policy) meet(k kind, general verdict, rooted bool, d *Decision) {
+func (p *Policy) meet(k kind, r *Resource, general verdict, rooted bool, d *Decision) {
 	for i := range general.n {
 		g := general.at(i)
 		if g.allow || d.fields.n*general.n <= maxCompared && p.beaten(g, &d.fields, rooted) {
@@ -114,12 +114,30 @@ func (p *Policy) meet(k kind, general verdict, rooted bool, d *Decision) {
 		*d = refusal(k, g)
 		return
 	}
-	for i := range general.n {
-		if g := general.at(i); g.allow { // F18
+	permitted := general
+	if general.prohibition() != nil { // what a beaten prohibition displaced still describes any presentation (F18)
+		permitted = p.permissions(kPresent, r, rooted)
+	}
+	for i := range permitted.n {
+		if g := permitted.at(i); g.allow { // F18
 			d.fields.add(g)
 		}
 	}
 	d.conclude(k)
+}
+
+// permissions gives what would prevail of a usage type if nothing prohibited it.
+func (p *Policy) permissions(k kind, r *Resource, rooted bool) (v verdict) {
+	m := matched{verdict: &v}
+	p.covering(k, r.path, rooted, func(s *statement) {
+		if s.allow {
+			m.take(s, p, rooted)
+		}
+	})
+	if p.own != nil && len(p.own.by[k]) > 0 {
+		return p.own.permissions(k, v)
+	}
+	return v
 }
 
 // beaten reports whether a specific permission beats the prohibition g of present.

@@ -405,6 +405,17 @@ func (o *own) meet(k kind, origin verdict) verdict {
 	return out
 }
 
+// permissions is meet among permissions alone.
+func (o *own) permissions(k kind, origin verdict) verdict {
+	alone := own{}
+	for _, s := range o.by[k] {
+		if s.allow {
+			alone.by[k] = append(alone.by[k], s)
+		}
+	}
+	return alone.meet(k, origin)
+}
+
 // barred answers for what the page's elements, or its own prohibition of crawl, settle for the whole page.
 func (o *own) barred(k kind) (Decision, bool) {
 	if o.discard != nil { // X01

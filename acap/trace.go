@@ -67,6 +67,13 @@ func (t *trace) all() {
 	exact, general := t.speaking(t.kind), speakers{}
 	if t.kind.derived() {
 		general = t.speaking(kPresent)
+		if exact.n > 0 && exact.prohibition() == nil && general.prohibition() != nil && !t.stands(&general) { // F18, as meet has it
+			for _, rooted := range []bool{false, true} {
+				permitted := t.permissions(kPresent, &t.resource, rooted)
+				general.verdict.merge(&permitted)
+			}
+			general.prevail = general.verdict.set()
+		}
 	}
 	because, why, rule := t.barrier()
 	if because != nil {
@@ -96,6 +103,12 @@ func (t *trace) all() {
 	t.weighOthers()
 	t.tags()
 	t.elements()
+}
+
+// stands reports whether a prohibition among g is what decides.
+func (t *trace) stands(g *speakers) bool {
+	no := g.find(func(s *statement) bool { return !s.allow && s.field == t.decision.Because })
+	return no != nil
 }
 
 // maxTraced bounds how many statements of one type are looked at, but for those of the field that decides.
