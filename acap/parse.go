@@ -28,8 +28,8 @@ func parse(name string, src []byte, source Source) *File {
 		text = text[:strings.LastIndexAny(text, "\r\n")+1]
 	}
 	f.text = text
-	p := &parser{f: f, lines: strings.Count(text, "\n") + strings.Count(text, "\r") + 1}
 	all := linesOf(text)
+	p := &parser{f: f, lines: strings.Count(text, "\n") + all.returns + 1}
 	for line, ok := all.next(); ok; line, ok = all.next() {
 		p.n++
 		p.line(p.n, line)

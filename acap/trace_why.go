@@ -76,7 +76,7 @@ func (t *trace) unlifted(yes, no *statement) (why, rule string) {
 
 // displaced says why a statement does not prevail among those of its type.
 func (t *trace) displaced(s *statement, g *speakers) {
-	closer := g.find(func(o *statement) bool { return o.page == s.page && overrides(o, s) })
+	closer := g.find(func(o *statement) bool { return o.page == s.page && outranks(o.rank(), s.rank()) })
 	if closer != nil {
 		if closer.named && !s.named {
 			t.lose(s, closer.field, "what names this crawler goes before what speaks to any", "P1 2.2.1, C02")
@@ -87,7 +87,7 @@ func (t *trace) displaced(s *statement, g *speakers) {
 	}
 	if !s.page && g.prevailed[s] {
 		o := g.find(func(o *statement) bool {
-			return o.page && (!o.allow || !s.all && o.rank() == s.rank() || overrides(o, s))
+			return o.page && (!o.allow || !s.all && o.rank() == s.rank() || outranks(o.rank(), s.rank()))
 		})
 		if o != nil {
 			t.lose(s, o.field, "what a page says of itself goes before", "P2 2.2.8, N02, N03")
@@ -103,9 +103,4 @@ func (t *trace) displaced(s *statement, g *speakers) {
 		why, rule := t.conflict(s, no)
 		t.lose(s, no.field, why, rule)
 	}
-}
-
-// overrides reports whether a is at least as specific as b in addressee and in purpose, and more so in one (C03).
-func overrides(a, b *statement) bool {
-	return a.rank() != b.rank() && a.rank()&b.rank() == b.rank()
 }

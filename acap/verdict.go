@@ -84,11 +84,13 @@ func (v *verdict) permission() (found *statement) {
 // ranks notes which places among addressees and purposes are taken.
 type ranks [4]bool
 
-// override reports whether a statement of that rank yields to one at least as specific in addressee and in purpose, and more so
-// in one (C03).
+// outranks reports whether rank a is at least as specific as b in addressee and in purpose, and more so in one (C03).
+func outranks(a, b uint8) bool { return a != b && a&b == b }
+
+// override reports whether a statement of that rank yields to one that outranks it.
 func (present *ranks) override(rank uint8) bool {
 	for other := range uint8(4) {
-		if present[other] && other != rank && other&rank == rank {
+		if present[other] && outranks(other, rank) {
 			return true
 		}
 	}
