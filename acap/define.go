@@ -63,7 +63,7 @@ func (p *parser) lookAtSets() {
 	}
 	named := map[string]bool{}
 	for _, e := range p.f.entries {
-		for _, t := range e.tokens {
+		for _, t := range strings.Fields(e.value) {
 			if rest, ours := cutScheme(t); ours {
 				name, _ := cutFold(rest, setPrefix)
 				named[strings.ToLower(name)] = true

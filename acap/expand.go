@@ -59,8 +59,9 @@ type expander struct {
 	base    *url.URL // of relative references in qualifiers (I04)
 	page    bool     // the fields are a page's own
 	located string   // normal form of the page's URL
-	seq     int      // statements so far, those of files read before included
-	full    bool     // more than maxStatements: nothing is to be permitted
+	words   slab[string]
+	seq     int  // statements so far, those of files read before included
+	full    bool // more than maxStatements: nothing is to be permitted
 
 	read   map[*definition]qualified // qualifiers of local usages, read once
 	behind map[reached]usagesBehind  // usages behind local usages, looked up once
@@ -71,11 +72,12 @@ const maxStatements = 150_000
 
 // expand gives the statements of one field, without addressee and purpose.
 func (x *expander) expand(e *entry) []*statement {
-	tokens := e.tokens
+	all := e.words(&x.words)
+	tokens := all
 	spec := specification{permit: []*pattern{nil}, deny: []*pattern{nil}}
 	if !x.page {
-		spec, tokens = x.specification(e)
-		if len(tokens) > 0 && len(tokens) == len(e.tokens) { // X57: qualifiers without resources
+		spec, tokens = x.specification(e, all)
+		if len(tokens) > 0 && len(tokens) == len(all) { // X57: qualifiers without resources
 			c := *e
 			c.suspect = true
 			e = &c

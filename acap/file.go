@@ -40,14 +40,23 @@ type File struct {
 // entry is one permission or prohibition field as it was written, before any crawler's view of it.
 type entry struct {
 	field   *Field
-	usage   string   // lower case, without parentheses
-	tokens  []string // resource specification and qualifiers; qualifiers alone in META
-	record  *record  // nil: outside any ACAP record (A13)
+	usage   string  // lower case, without parentheses
+	value   string  // resource specification and qualifiers; qualifiers alone in META
+	record  *record // nil: outside any ACAP record (A13)
 	sub     *subRecord
 	allow   bool
 	local   bool // (usage) names a local definition
 	stray   bool // within a conventional record (C10)
 	suspect bool // a qualifier stands alone on a following line (A07)
+}
+
+// words splits the value of a field, which is done when a policy is made: most files are read for few of their records.
+func (e *entry) words(tokens *slab[string]) []string {
+	all := split(e.value, tokens)
+	if e.allow {
+		return joinQualifiers(all)
+	}
+	return all
 }
 
 // record is an ACAP record (P1 2.3).

@@ -266,13 +266,12 @@ func (n *narrowing) statement(field *Field, tokens []string, named, prohibitions
 				n.report(field.at(token), "stray-permission", Error, "write a META tag for each statement", "the permission %q does not count", token)
 				continue
 			}
-			e.tokens = joinQualifiers(tokens[i+1:])
 			if strings.HasSuffix(tokens[i], ",") {
 				n.report(field.at(token), "stray-comma", Error, "leave the comma out", "a comma stands behind %q: the permission counts as a prohibition", token)
 				e.suspect = true
 			}
-			if Usage(e.usage).kind() == noKind && !e.local && hasStatement(e.tokens) { // N16
-				e.tokens = nil
+			if qualifiers := tokens[i+1:]; Usage(e.usage).kind() != noKind || e.local || !hasStatement(qualifiers) { // N16
+				e.value = strings.Join(qualifiers, " ")
 			}
 		}
 		var of []string

@@ -66,7 +66,6 @@ type parser struct {
 
 	fields  slab[Field] // what is kept of every line is allocated in pieces
 	entries slab[entry]
-	tokens  slab[string]
 	rules   []ruleLine
 }
 

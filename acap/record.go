@@ -108,10 +108,7 @@ func (r *reporter) pattern(field *Field, value string) *purpose {
 
 func (p *parser) entry(field *Field, allow bool, usage, value string) {
 	e := p.entries.one()
-	*e = entry{field: field, allow: allow, usage: usage, tokens: p.words(value), record: p.record, sub: p.sub}
-	if allow {
-		e.tokens = joinQualifiers(e.tokens)
-	}
+	*e = entry{field: field, allow: allow, usage: usage, value: value, record: p.record, sub: p.sub}
 	if len(usage) >= 2 && usage[0] == '(' && usage[len(usage)-1] == ')' {
 		e.local, e.usage = true, usage[1:len(usage)-1]
 	}

@@ -17,15 +17,15 @@ func (s specification) patterns(allow bool) []*pattern {
 }
 
 // specification reads the first token of a field (P1 2.4.4) and gives the rest.
-func (x *expander) specification(e *entry) (specification, []string) {
-	if len(e.tokens) == 0 { // A10
+func (x *expander) specification(e *entry, tokens []string) (specification, []string) {
+	if len(tokens) == 0 { // A10
 		x.report(e.field, "empty-pattern", Error, "write / for everything", "the field names no resources: a prohibition covers everything, a permission nothing")
 		return everything, nil
 	}
-	first, rest := e.tokens[0], e.tokens[1:]
+	first, rest := tokens[0], tokens[1:]
 	if e.allow && looksLikeQualifier(first) { // X57
 		x.report(e.field.at(first), "missing-resources", Error, "write the resources before the qualifiers", "the permission names no resources before %q and counts as a prohibition of everything", first)
-		return everything, e.tokens
+		return everything, tokens
 	}
 	spec := x.resources(e, first)
 	if e.allow || len(rest) == 0 {

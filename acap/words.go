@@ -69,8 +69,8 @@ func lowerName(name string) (lower, conventional string) {
 // maxWords is how many words of one line are found without allocating.
 const maxWords = 16
 
-// words splits s at blanks, as strings.Fields does.
-func (p *parser) words(s string) []string {
+// split splits s at blanks, as strings.Fields does.
+func split(s string, tokens *slab[string]) []string {
 	var from, to [maxWords]int32
 	n, inside := 0, false
 	for i := range len(s) {
@@ -89,7 +89,7 @@ func (p *parser) words(s string) []string {
 		to[n] = int32(len(s))
 		n++
 	}
-	out := p.tokens.many(n)
+	out := tokens.many(n)
 	for i := range out {
 		out[i] = s[from[i]:to[i]]
 	}
