@@ -10,7 +10,7 @@ import (
 const few = 12
 
 // maxHits is how many patterns that match one path are held without allocating; where more match, all are compared.
-const maxHits = 64
+const maxHits = 32
 
 // hits are the places of the patterns that match a path, ascending. Beyond maxHits nothing is held.
 type hits struct {
@@ -136,8 +136,14 @@ func (l *lookup) scan(path string, h *hits) {
 	for j := range l.tables {
 		t := &l.tables[j]
 		seen, mask, drop := t.seen, t.mask, t.drop
+		if len(path) < t.width {
+			continue
+		}
 		var run uint64
-		for i := 1; i < len(path); i += 2 {
+		for i := range t.width - 2 {
+			run = run<<8 | uint64(path[i])
+		}
+		for i := t.width - 1; i < len(path); i += 2 {
 			run = run<<16 | uint64(path[i-1])<<8 | uint64(path[i])
 			bit := hashOf(run&mask) >> (drop & 63)
 			if seen[bit>>6]>>(bit&63)&1 == 0 {
