@@ -24,16 +24,33 @@ type Config struct {
 	Policy   Policy
 	Contact  string // URL sent in the User-Agent; "" sends none
 
-	Scope        string        // host, domain, prefix or any
-	Depth        int           // links away from a seed; Unlimited for no limit
-	MaxPages     int           // page requests in a run; Unlimited for no limit
-	Delay        time.Duration // between the starts of two requests to a host
-	Concurrency  int           // requests under way at once
-	PerHost      int           // requests under way at once to one host; see Load for its default
-	Sitemaps     bool          // follow the sitemaps that robots.txt names
-	AllowPrivate bool          // open loopback, private and link-local addresses that were not named
-	Timeout      time.Duration // for one request, body included
-	MaxBody      int64         // bytes of a body that are taken, after Content-Encoding is undone
+	Scope          string        // host, domain, prefix or any
+	Depth          int           // links away from a seed; Unlimited for no limit
+	MaxPages       int           // page requests in a run; Unlimited for no limit
+	MaxBytes       int64         // bytes of bodies in a run; Unlimited for no limit
+	MaxTime        time.Duration // of a run; 0 for no limit
+	MaxHostURLs    int           // addresses noted of one host; Unlimited for no limit
+	Include        []string      // patterns of addresses; empty: all
+	Exclude        []string
+	Requisites     bool          // fetch what pages are shown with
+	Canonical      bool          // leave a page to its canonical address
+	DropParameters []string      // of queries, which make no difference
+	RecrawlMin     time.Duration // until a page is visited again; 0: never
+	RecrawlMax     time.Duration
+	Adaptive       bool // slower where a host is slow
+	PerAddress     bool // one pause for all hosts at an address
+	Preserve       bool // keep copies
+	Index          bool
+	SignatureKey   string // file of an Ed25519 key, "" for none
+	SignatureAgent string
+	Metrics        string        // address:port, "" for none
+	Delay          time.Duration // between the starts of two requests to a host
+	Concurrency    int           // requests under way at once
+	PerHost        int           // requests under way at once to one host; see Load for its default
+	Sitemaps       bool          // follow the sitemaps that robots.txt names
+	AllowPrivate   bool          // open loopback, private and link-local addresses that were not named
+	Timeout        time.Duration // for one request, body included
+	MaxBody        int64         // bytes of a body that are taken, after Content-Encoding is undone
 
 	SnippetLength int        // code points (J01)
 	Listen        string     // address:port of the web interface

@@ -73,6 +73,49 @@ How many links away from a seed a page may be. 0 takes the seeds alone; -1 sets 
 	setting("max_pages", Unlimited, "write a number above 0, or -1 for no limit", func(c *Config) *int { return &c.MaxPages }, integer(1, Unlimited), plain, `
 How many page requests a run makes at most, redirects included; -1 sets no limit.`),
 
+	setting("include", []string{}, "as in https://example.com/news/* or /news/*.html", func(c *Config) *[]string { return &c.Include }, list(addressPattern), plain, `
+Patterns of the addresses to be visited, where not all in scope are. * stands for any characters; a pattern that
+begins with / or * is compared with path and query, any other with the whole address, and all from the start.
+Seeds are visited in any case.`),
+
+	setting("exclude", []string{}, "as in https://example.com/calendar/* or *.iso", func(c *Config) *[]string { return &c.Exclude }, list(addressPattern), plain, `
+Patterns of addresses that are not visited, seeds among them, whatever include says.`),
+
+	setting("max_bytes", Unlimited, "write a size as in 500MB, or -1 for no limit", func(c *Config) *int64 { return &c.MaxBytes }, sizeOrUnlimited, writtenSizeOrUnlimited, `
+After how many bytes of bodies, as sent, a run begins no more visits; -1 sets no limit.`),
+
+	setting("max_time", "0s", "write a duration as in 8h, or 0s for no limit", func(c *Config) *time.Duration { return &c.MaxTime }, duration(0), shown, `
+After how much time a run begins no more visits; 0s sets no limit.`),
+
+	setting("max_host_urls", 1000000, "write a number above 0, or -1 for no limit", func(c *Config) *int { return &c.MaxHostURLs }, integer(1, Unlimited), plain, `
+How many addresses of one host are noted. It ends calendars and other pages without end; -1 sets no limit.`),
+
+	setting("requisites", false, "write true or false", func(c *Config) *bool { return &c.Requisites }, boolean, plain, `
+Whether to fetch what a page is shown with: images, scripts, styles, frames, media. They may be one link deeper
+than depth says.`),
+
+	setting("canonical", false, "write true or false", func(c *Config) *bool { return &c.Canonical }, boolean, plain, `
+Whether a page that names another address of its host as its canonical one is left to that address where it was
+fetched before.`),
+
+	setting("drop_parameters", []string{}, "as in PHPSESSID or utm_*", func(c *Config) *[]string { return &c.DropParameters }, list(parameter), plain, `
+Parameters of queries that make no difference to a page, such as those of sessions: links are followed without
+them. A final * stands for any characters.`),
+
+	setting("recrawl_min", "0s", "write a duration as in 24h, or 0s to visit pages once", func(c *Config) *time.Duration { return &c.RecrawlMin }, duration(0), shown, `
+After how much time at least a page is visited again. Pages that do not change are visited less and less often.
+0s visits pages once.`),
+
+	setting("recrawl_max", "720h", "write a duration as in 720h", func(c *Config) *time.Duration { return &c.RecrawlMax }, duration(time.Second), shown, `
+After how much time at most, where recrawl_min has pages visited again.`),
+
+	setting("adaptive", true, "write true or false", func(c *Config) *bool { return &c.Adaptive }, boolean, plain, `
+Whether to go slower where a host gets slower or errs. It never makes requests follow one another faster than
+delay says, and means nothing where that is 0.`),
+
+	setting("per_address", false, "write true or false", func(c *Config) *bool { return &c.PerAddress }, boolean, plain, `
+Whether hosts at one network address share its delay, as if they were one host.`),
+
 	setting("delay", "1s", "write a duration as in 1s or 500ms", func(c *Config) *time.Duration { return &c.Delay }, duration(0), shown, `
 The time between the starts of two requests to a host. A longer Crawl-delay of the host holds instead.
 0 is for hosts that you run yourself.`),
@@ -95,6 +138,22 @@ How long one request may take, its body included.`),
 
 	setting("max_body", "32MiB", "write a size as in 500000 or 32MiB", func(c *Config) *int64 { return &c.MaxBody }, byteSize, writtenSize, `
 How much of one body is taken, after decompression. What is longer is cut and marked.`),
+
+	setting("preserve", true, "write true or false", func(c *Config) *bool { return &c.Preserve }, boolean, plain, `
+Whether to keep copies of pages at all, where their publishers permit it.`),
+
+	setting("index", true, "write true or false", func(c *Config) *bool { return &c.Index }, boolean, plain, `
+Whether to index pages at all, where their publishers permit it.`),
+
+	setting("signature_key", "", "name a file with an Ed25519 private key in PEM", func(c *Config) *string { return &c.SignatureKey }, text, plain, `
+A file with an Ed25519 private key (PEM, PKCS 8) to sign requests with, so that hosts can tell this crawler from
+others under its name (Web Bot Auth, RFC 9421).`),
+
+	setting("signature_agent", "", "write a URL as in https://crawler.example.com", func(c *Config) *string { return &c.SignatureAgent }, contact, plain, `
+Where the public key is published (Signature-Agent), sent along with signatures.`),
+
+	setting("metrics", "", "write an address with a port as in 127.0.0.1:9090", func(c *Config) *string { return &c.Metrics }, optional(address), plain, `
+Where a crawl answers /metrics for Prometheus; nowhere while this is empty.`),
 
 	setting("snippet_length", 250, "write a number above 0", func(c *Config) *int { return &c.SnippetLength }, integer(1), plain, `
 The length of a snippet in characters where its publisher sets none.`),

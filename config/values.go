@@ -173,6 +173,20 @@ func writtenSize(n int64) any {
 	return n
 }
 
+func sizeOrUnlimited(v any) (int64, error) {
+	if n, err := whole(v); err == nil && n == Unlimited {
+		return n, nil
+	}
+	return byteSize(v)
+}
+
+func writtenSizeOrUnlimited(n int64) any {
+	if n == Unlimited {
+		return n
+	}
+	return writtenSize(n)
+}
+
 func oneOf(words ...string) func(any) (string, error) {
 	return func(v any) (string, error) {
 		s, err := text(v)
@@ -257,6 +271,32 @@ func address(v any) (string, error) {
 		return "", fmt.Errorf("%q is not an address with a port", s)
 	}
 	return s, nil
+}
+
+// optional takes what read takes, or nothing.
+func optional(read func(any) (string, error)) func(any) (string, error) {
+	return func(v any) (string, error) {
+		if s, err := text(v); err != nil || s == "" {
+			return s, err
+		}
+		return read(v)
+	}
+}
+
+// addressPattern takes a pattern that an address can match: it begins with /, with * or with a scheme.
+func addressPattern(s string) error {
+	if s == "" || s[0] != '/' && s[0] != '*' && !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://") {
+		return fmt.Errorf("%q is not a pattern of addresses", s)
+	}
+	return nil
+}
+
+// parameter takes the name of a query parameter; a * may end it.
+func parameter(s string) error {
+	if name := strings.TrimSuffix(s, "*"); name == "" || strings.ContainsAny(name, "*=&?# ") {
+		return fmt.Errorf("%q is not the name of a query parameter", s)
+	}
+	return nil
 }
 
 func logLevel(v any) (slog.Level, error) {

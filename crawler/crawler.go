@@ -34,6 +34,10 @@ type Receipt struct {
 	Links           []string // absolute addresses that may be followed
 	Stored, Indexed bool
 
+	Requisites []string // absolute addresses of what the page is shown with, that may be followed
+	Canonical  string   // the address that the page names as its canonical one; "" for none
+	Unchanged  bool     // the same as when it was last received
+
 	RefusedCrawl    bool // the page itself says that it must not be crawled (M06): it was discarded
 	RefusedFollow   bool
 	RefusedIndex    bool
@@ -42,11 +46,19 @@ type Receipt struct {
 
 // Options configure a Crawler. Zero values take the default named.
 type Options struct {
-	Concurrency int   // visits at once; 1
-	Scope       Scope // ScopeHost
-	Depth       int   // links followed from a seed; 0 takes the seeds alone, a negative number has no limit
-	MaxPages    int   // page requests after which no more is begun; 0: no limit. The gate keeps it exactly
-	Refetch     bool  // visit again what was visited before
+	Concurrency int           // visits at once; 1
+	Scope       Scope         // ScopeHost
+	Depth       int           // links followed from a seed; 0 takes the seeds alone, a negative number has no limit
+	MaxPages    int           // page requests after which no more is begun; 0: no limit. The gate keeps it exactly
+	Refetch     bool          // visit again what was visited before
+	MaxBytes    int64         // bytes of bodies, as sent, after which no more visits are begun; 0: no limit
+	MaxTime     time.Duration // after which no more visits are begun; 0: no limit
+	Include     []string      // patterns of addresses (Pattern); empty: all in scope
+	Exclude     []string      // patterns of addresses not visited
+	Requisites  bool          // visit what pages are shown with
+	Canonical   bool          // leave a page to its canonical address where that was fetched before
+	Drop        []string      // query parameters that make no difference: links are followed without them
+	Recrawl     Recrawl       // when pages are visited again; zero: never
 
 	// Pause reads the policy of u's origin, if it is not at hand, and returns the pause that its host asks for between two
 	// requests. It is called before a visit, so that the pause after robots.txt holds no worker. nil: hosts ask for none.
@@ -56,6 +68,12 @@ type Options struct {
 	Skipped  func(Skip)     // told once of each address not fetched; may be nil; one call at a time; must not use the frontier
 	Progress func(Progress) // told at intervals; may be nil
 	Every    time.Duration  // the interval; 1 s
+}
+
+// Conditioner is a Handler that knows what to ask for instead of a page that is held: If-None-Match, If-Modified-Since. Nil: the page
+// itself.
+type Conditioner interface {
+	Condition(address string) http.Header
 }
 
 // Crawler visits what a frontier holds. One Run at a time.

@@ -14,6 +14,8 @@ type FrontierOptions struct {
 	PerHost  int              // addresses of a host leased at once; 1
 	Backoff  time.Duration    // first pause of a host that does not answer, doubled each time; 1 s
 	Patience time.Duration    // how long Next waits for a host that is not due; 5 min
+	Adaptive bool             // pauses grow where a host gets slower or errs; needs a Delay
+	MaxHost  int              // addresses noted of one host; 0: no limit
 	Working  int              // hosts held in memory; 1024
 	Now      func() time.Time // time.Now
 }

@@ -104,6 +104,10 @@ type End struct {
 	Delay   time.Duration // the pause that the host asks for
 	Trouble bool          // the host does not answer, or asks to be left alone
 	Rest    time.Time     // until when, if it says so
+	Took    time.Duration // the last request to the host of the lease took this long
+
+	Again    time.Time     // when the address is due to be visited again; zero: never
+	Interval time.Duration // between this visit and that
 
 	offers []offer
 	report func(Record)

@@ -21,10 +21,11 @@ const (
 	Failed      State = "failed"       // no answer, or an answer of 429 or 5xx, as often as it was tried
 	Outside     State = "out-of-scope" // found, not asked for
 	Deep        State = "too-deep"     // found below the depth of the crawl, not asked for
+	Trapped     State = "trap"         // found where pages seem to have no end, not asked for
 )
 
 // states gives each state its number on disk; only append.
-var states = [...]State{Queued, Fetched, Refused, Unreachable, Failed, Outside, Deep}
+var states = [...]State{Queued, Fetched, Refused, Unreachable, Failed, Outside, Deep, Trapped}
 
 func (s State) number() (byte, error) {
 	for i, t := range states {
@@ -37,15 +38,17 @@ func (s State) number() (byte, error) {
 
 // Record is what the frontier knows of one address.
 type Record struct {
-	URL    string
-	State  State
-	Seed   bool // named by the operator in some run
-	Depth  int  // links followed from the nearest seed
-	Tries  int  // requests that failed so far
-	Status int  // HTTP status of the last answer, 0 without one
-	When   time.Time
-	Why    string // the sentence that decided, empty for fetched and queued
-	Led    string // the redirect hop that was refused, in normal form, where that is not the address itself
+	URL      string
+	State    State
+	Seed     bool // named by the operator in some run
+	Depth    int  // links followed from the nearest seed
+	Tries    int  // requests that failed so far
+	Status   int  // HTTP status of the last answer, 0 without one
+	When     time.Time
+	Why      string        // the sentence that decided, empty for fetched and queued
+	Again    time.Time     // when it is due to be visited again; zero: never
+	Interval time.Duration // between the last visit and that
+	Led      string        // the redirect hop that was refused, in normal form, where that is not the address itself
 
 	place place // its queue entry while queued
 }

@@ -36,6 +36,8 @@ type Options struct {
 	MaxBody      int64         // bytes of a decoded body; 32 MiB
 	MaxRaw       int64         // bytes of a body as sent; as MaxBody
 	AllowPrivate bool          // open every address
+	ByAddress    bool          // hosts at one network address share pauses and slots
+	Sign         *Signer       // signs every request; nil: none does
 	MaxPages     int           // page requests in all; 0: no limit
 }
 

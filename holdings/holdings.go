@@ -21,9 +21,11 @@ import (
 
 // Options configure Holdings.
 type Options struct {
-	Now       func() time.Time // time.Now
-	NoArchive bool             // noarchive and nocache prohibit preserve too (N24)
-	Known     terms.Policies   // policies without a request, for what a crash left; nil: those of the sources
+	Now        func() time.Time // time.Now
+	NoPreserve bool             // keep no copies
+	NoIndex    bool             // index nothing
+	NoArchive  bool             // noarchive and nocache prohibit preserve too (N24)
+	Known      terms.Policies   // policies without a request, for what a crash left; nil: those of the sources
 }
 
 // Holdings is what is held, and on what terms. It is safe for concurrent use.
@@ -66,6 +68,9 @@ func (h *Holdings) lock(address string) *sync.Mutex {
 type Receipt struct {
 	Stored, Indexed bool
 	Links           []string        // that may be followed, absolute
+	Requisites      []string        // what the page is shown with, as far as it may be followed
+	Canonical       string          // the address that the page names as its canonical one, "" for none
+	Unchanged       bool            // it is the same as when it was last received
 	Refused         []acap.Decision // of follow, index and preserve, those that were refused
 	Discarded       bool            // the page itself prohibits crawl: nothing of it is used (M06, X01)
 	TakenDown       *acap.Field     // the standing request that bars the page (P04)

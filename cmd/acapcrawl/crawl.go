@@ -25,8 +25,9 @@ func (c *Command) crawlVerb() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	for _, name := range []string{"crawler", "purpose", "scope", "depth", "max-pages", "delay", "concurrency", "per-host", "timeout",
-		"sitemaps", "allow-private", "strict", "dialect"} {
+	for _, name := range []string{"crawler", "purpose", "scope", "include", "exclude", "depth", "max-pages", "max-bytes", "max-time", "max-host-urls",
+		"sitemaps", "requisites", "canonical", "drop-parameters", "recrawl-min", "recrawl-max", "delay", "adaptive", "concurrency", "per-host",
+		"per-address", "timeout", "preserve", "index", "allow-private", "strict", "dialect", "signature-key", "signature-agent", "metrics"} {
 		setting(flags, name)
 	}
 	refetch := flags.Bool("refetch", false, "visit again what is held, and read robots.txt again")

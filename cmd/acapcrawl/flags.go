@@ -17,21 +17,38 @@ import (
 // settingFlags are the flags that set a key of the configuration, with that key and their help. They are read and checked by
 // config, as the file is.
 var settingFlags = map[string]struct{ key, usage string }{
-	"data":          {"data", "keep what is crawled in `DIR`"},
-	"log-level":     {"log_level", "log from `LEVEL` up: debug, info, warn, error"},
-	"crawler":       {"crawler", "answer to `NAME` (repeatable; the first is sent as User-Agent)"},
-	"purpose":       {"purposes", "collect for purpose `P` (repeatable; '' declares that there is none)"},
-	"scope":         {"scope", "follow links within `SCOPE`: host, domain, prefix, any"},
-	"depth":         {"depth", "go at most `N` links away from a seed"},
-	"max-pages":     {"max_pages", "make at most `N` page requests"},
-	"delay":         {"delay", "wait `DURATION` between requests to a host"},
-	"concurrency":   {"concurrency", "have at most `N` requests under way"},
-	"per-host":      {"per_host", "have at most `N` of them under way to one host"},
-	"timeout":       {"timeout", "give up a request after `DURATION`"},
-	"sitemaps":      {"sitemaps", "visit what sitemaps list"},
-	"allow-private": {"allow_private", "go to loopback, private and link-local addresses that were not named"},
-	"strict":        {"policy.strict", "take the strict variants of the readings"},
-	"dialect":       {"policy.dialect", "honour the forms of `DIALECT` in pages: 1.1, or pilot for those of 2007 too"},
+	"data":            {"data", "keep what is crawled in `DIR`"},
+	"log-level":       {"log_level", "log from `LEVEL` up: debug, info, warn, error"},
+	"crawler":         {"crawler", "answer to `NAME` (repeatable; the first is sent as User-Agent)"},
+	"purpose":         {"purposes", "collect for purpose `P` (repeatable; '' declares that there is none)"},
+	"scope":           {"scope", "follow links within `SCOPE`: host, domain, prefix, any"},
+	"depth":           {"depth", "go at most `N` links away from a seed"},
+	"max-pages":       {"max_pages", "make at most `N` page requests"},
+	"delay":           {"delay", "wait `DURATION` between requests to a host"},
+	"concurrency":     {"concurrency", "have at most `N` requests under way"},
+	"per-host":        {"per_host", "have at most `N` of them under way to one host"},
+	"timeout":         {"timeout", "give up a request after `DURATION`"},
+	"sitemaps":        {"sitemaps", "visit what sitemaps list"},
+	"include":         {"include", "visit addresses like `PATTERN` alone, as in /news/* (repeatable)"},
+	"exclude":         {"exclude", "do not visit addresses like `PATTERN`, as in *.iso (repeatable)"},
+	"max-bytes":       {"max_bytes", "begin no more visits after `N` bytes"},
+	"max-time":        {"max_time", "begin no more visits after `DURATION`"},
+	"max-host-urls":   {"max_host_urls", "note at most `N` addresses of one host"},
+	"requisites":      {"requisites", "fetch what pages are shown with: images, scripts, styles"},
+	"canonical":       {"canonical", "leave a page to its canonical address where that was fetched"},
+	"drop-parameters": {"drop_parameters", "follow links without the query parameter `NAME` (repeatable)"},
+	"recrawl-min":     {"recrawl_min", "visit pages again, not before `DURATION`"},
+	"recrawl-max":     {"recrawl_max", "visit pages again after `DURATION` at the latest"},
+	"adaptive":        {"adaptive", "go slower where a host gets slower"},
+	"per-address":     {"per_address", "share the delay among hosts at one network address"},
+	"preserve":        {"preserve", "keep copies where that is permitted"},
+	"index":           {"index", "index pages where that is permitted"},
+	"signature-key":   {"signature_key", "sign requests with the Ed25519 key in `FILE`"},
+	"signature-agent": {"signature_agent", "say with each signature that its key is at `URL`"},
+	"metrics":         {"metrics", "answer /metrics at `ADDRESS` for Prometheus"},
+	"allow-private":   {"allow_private", "go to loopback, private and link-local addresses that were not named"},
+	"strict":          {"policy.strict", "take the strict variants of the readings"},
+	"dialect":         {"policy.dialect", "honour the forms of `DIALECT` in pages: 1.1, or pilot for those of 2007 too"},
 }
 
 const keyOfFlag = "key"
@@ -40,10 +57,12 @@ const keyOfFlag = "key"
 func setting(flags *pflag.FlagSet, name string) {
 	s := settingFlags[name]
 	switch name {
-	case "crawler", "purpose":
+	case "crawler", "purpose", "include", "exclude", "drop-parameters":
 		flags.StringArray(name, nil, s.usage)
-	case "sitemaps", "allow-private", "strict":
+	case "sitemaps", "allow-private", "strict", "requisites", "canonical", "per-address":
 		flags.Bool(name, false, s.usage)
+	case "adaptive", "preserve", "index":
+		flags.Bool(name, true, s.usage)
 	default:
 		flags.String(name, "", s.usage)
 	}

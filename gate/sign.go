@@ -1,0 +1,4 @@
+package gate
+
+// Signer signs requests (RFC 9421).
+type Signer struct{}
