@@ -456,7 +456,8 @@ func FuzzTrace(f *testing.F) {
 		own := page(tag("robots", content))
 		own.Marks = []Mark{{Token: token, Line: 5, Column: 1}}
 		r := NewResource(&url.URL{Scheme: "http", Host: "example.com", Path: path})
-		for _, p := range []*Policy{policyOf(searchbot, robots), policyOf(searchbot, robots).Narrow(own)} {
+		origin := policyOf(searchbot, robots)
+		for _, p := range []*Policy{origin, origin.Narrow(own)} {
 			for _, u := range Usages() {
 				checkTrace(t, p.Decide(u, r).At(Facts{Now: noon}), p.Trace(u, r, Facts{Now: noon}), robots)
 				p.Elsewhere(u, r, 3)

@@ -160,6 +160,7 @@ func (c *Config) settle(env map[string]string) {
 	if rest, ok := strings.CutPrefix(c.Data, "~/"); ok && env["HOME"] != "" {
 		c.Data = filepath.Join(env["HOME"], rest)
 	}
+	c.RecrawlMax = max(c.RecrawlMax, c.RecrawlMin)
 	if c.PerHost == 0 {
 		c.PerHost = 1
 		if c.Delay == 0 {

@@ -53,6 +53,13 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+func TestRecrawlMaxIsNoLessThanMin(t *testing.T) {
+	c := load(t, config.Input{Env: home(t), Flags: map[string]any{"recrawl_min": "2h", "recrawl_max": "1h"}})
+	if c.RecrawlMax != 2*time.Hour {
+		t.Errorf("recrawl_max is %s", c.RecrawlMax)
+	}
+}
+
 func TestDataFollowsXDG(t *testing.T) {
 	for _, c := range []struct{ xdg, want string }{
 		{"/srv/share", "/srv/share/acapcrawl"},
@@ -109,6 +116,23 @@ func TestEveryKeyEverywhere(t *testing.T) {
 		"scope":                     {"prefix", "prefix", "prefix"},
 		"depth":                     {"0", "0", "0"},
 		"max_pages":                 {"7", "7", "7"},
+		"include":                   {"['/news/*', 'https://example.com/a']", "/news/*,https://example.com/a", "[/news/* https://example.com/a]"},
+		"exclude":                   {"['*.iso', '/tmp/']", "*.iso,/tmp/", "[*.iso /tmp/]"},
+		"max_bytes":                 {"500MB", "500000000", "500000000"},
+		"max_time":                  {"8h", "8h", "8h0m0s"},
+		"max_host_urls":             {"9", "9", "9"},
+		"requisites":                {"true", "1", "true"},
+		"canonical":                 {"true", "1", "true"},
+		"drop_parameters":           {"[sid, 'utm_*']", "sid,utm_*", "[sid utm_*]"},
+		"recrawl_min":               {"24h", "24h", "24h0m0s"},
+		"recrawl_max":               {"48h", "48h", "48h0m0s"},
+		"adaptive":                  {"false", "0", "false"},
+		"per_address":               {"true", "1", "true"},
+		"preserve":                  {"false", "false", "false"},
+		"index":                     {"false", "false", "false"},
+		"signature_key":             {"/etc/key.pem", "/etc/key.pem", "/etc/key.pem"},
+		"signature_agent":           {"'https://example.com'", "https://example.com", "https://example.com"},
+		"metrics":                   {"'127.0.0.1:9090'", "127.0.0.1:9090", "127.0.0.1:9090"},
 		"delay":                     {"0", "0", "0s"},
 		"concurrency":               {"3", "3", "3"},
 		"per_host":                  {"2", "2", "2"},
@@ -235,6 +259,11 @@ func TestStrict(t *testing.T) {
 		"size beyond all":        {"max_body: 999999999GiB\n", []string{"max_body"}},
 		"listen without a port":  {"listen: localhost\n", []string{"listen"}},
 		"unknown log level":      {"log_level: loud\n", []string{"log_level"}},
+		"pattern without root":   {"include: [news]\n", []string{"include"}},
+		"an empty pattern":       {"exclude: [/a, '']\n", []string{"exclude"}},
+		"parameter with a value": {"drop_parameters: [a=b]\n", []string{"drop_parameters"}},
+		"no bytes at all":        {"max_bytes: 0\n", []string{"max_bytes"}},
+		"metrics without a port": {"metrics: localhost\n", []string{"metrics"}},
 		"qualifier with a value": {"cannot: [time-limit=3-days]\n", []string{"cannot"}},
 	} {
 		path := file(t, "c.yaml", c.text)

@@ -91,8 +91,8 @@ After how much time a run begins no more visits; 0s sets no limit.`),
 How many addresses of one host are noted. It ends calendars and other pages without end; -1 sets no limit.`),
 
 	setting("requisites", false, "write true or false", func(c *Config) *bool { return &c.Requisites }, boolean, plain, `
-Whether to fetch what a page is shown with: images, scripts, styles, frames, media. They may be one link deeper
-than depth says.`),
+Whether to fetch what a page is shown with as well: images, scripts, styles, media, as far as it is in scope. It
+counts as no deeper than the page.`),
 
 	setting("canonical", false, "write true or false", func(c *Config) *bool { return &c.Canonical }, boolean, plain, `
 Whether a page that names another address of its host as its canonical one is left to that address where it was
@@ -107,7 +107,7 @@ After how much time at least a page is visited again. Pages that do not change a
 0s visits pages once.`),
 
 	setting("recrawl_max", "720h", "write a duration as in 720h", func(c *Config) *time.Duration { return &c.RecrawlMax }, duration(time.Second), shown, `
-After how much time at most, where recrawl_min has pages visited again.`),
+After how much time at most, where recrawl_min has pages visited again. It is never shorter than recrawl_min.`),
 
 	setting("adaptive", true, "write true or false", func(c *Config) *bool { return &c.Adaptive }, boolean, plain, `
 Whether to go slower where a host gets slower or errs. It never makes requests follow one another faster than
