@@ -157,6 +157,16 @@ func (f *someFile) clone() *someFile {
 	return c
 }
 
+// pagePermits reports whether the page permits a usage to us by name, or what it derives from.
+func (f *someFile) pagePermits(u Usage) bool {
+	for i, s := range f.tags {
+		if s.allow && f.tagged[i] != "robots" && (s.usage == u || s.usage == Present && u.kind().derived()) {
+			return true
+		}
+	}
+	return false
+}
+
 // monotone checks that one more restriction frees nothing: a further prohibition that reaches the crawler, or a valid qualifier of a
 // type that the permission does not hold yet.
 func monotone(t *testing.T, bytes []byte) {
@@ -210,6 +220,9 @@ func monotone(t *testing.T, bytes []byte) {
 		for _, usage := range usageNames {
 			if k := usage.kind(); k.derived() && named && added.usage == Present {
 				continue // C02 with F17: a named prohibition of present takes the place of those for any crawler, narrower ones too
+			}
+			if named && len(after.records) > len(before.records) && before.pagePermits(usage) {
+				continue // C02 with N02: it takes the place of one for any crawler under a purpose too, which the page's named permission may not beat
 			}
 			was, is := p.Decide(usage, r).At(facts), q.Decide(usage, r).At(facts)
 			if !was.Allowed && is.Allowed {
