@@ -209,14 +209,15 @@ func monotone(t *testing.T, bytes []byte) {
 		}
 		what = "qualified META: " + s.tag("").Content
 	}
+	origin, changed := policyOf(who, before.robots()), policyOf(who, after.robots())
 	for _, path := range []string{"/", "/a/", "/a/b", "/a/b.x", "/b"} {
 		u := &url.URL{Scheme: "http", Host: "example.com", Path: path}
 		r, own := NewResource(u), before.own()
 		own.URL = u.String()
-		p := Parse(home, []byte(before.robots())).Policy(who).Narrow(own)
+		p := origin.Narrow(own)
 		own = after.own()
 		own.URL = u.String()
-		q := Parse(home, []byte(after.robots())).Policy(who).Narrow(own)
+		q := changed.Narrow(own)
 		for _, usage := range usageNames {
 			if k := usage.kind(); k.derived() && named && added.usage == Present {
 				continue // C02 with F17: a named prohibition of present takes the place of those for any crawler, narrower ones too
