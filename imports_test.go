@@ -41,17 +41,19 @@ var siblings = map[string][]string{
 
 // owners are the packages that alone may import a library, so that it can be replaced in one place.
 var owners = map[string][]string{
-	"github.com/gocolly/colly/":        {"crawler", "bench"},
-	"github.com/PuerkitoBio/goquery":   {"page"},
-	"github.com/blevesearch/":          {"index"},
-	"github.com/temoto/robotstxt":      {"check", "bench"},
-	"go.etcd.io/bbolt":                 {"archive", "policy", "crawler", "actions"},
-	"github.com/spf13/viper":           {"config"},
-	"github.com/spf13/cobra":           {"cmd/acapcrawl"},
-	"github.com/spf13/pflag":           {"cmd/acapcrawl"},
-	"github.com/abadojack/whatlanggo":  {"page"},
-	"github.com/dunglas/httpsfv":       {"acap", "page"},
-	"github.com/rogpeppe/go-internal/": {"cmd/acapcrawl", "conformance"},
+	"github.com/gocolly/colly/":            {"crawler", "bench"},
+	"github.com/andybalholm/brotli":        {"gate", "internal/faults"},
+	"github.com/PuerkitoBio/goquery":       {"page"},
+	"github.com/blevesearch/":              {"index", "bench"},
+	"github.com/temoto/robotstxt":          {"check", "bench"},
+	"go.etcd.io/bbolt":                     {"archive", "policy", "crawler", "actions"},
+	"github.com/spf13/viper":               {"config"},
+	"github.com/spf13/cobra":               {"cmd/acapcrawl"},
+	"github.com/prometheus/client_golang/": {"cmd/acapcrawl"},
+	"github.com/spf13/pflag":               {"cmd/acapcrawl"},
+	"github.com/abadojack/whatlanggo":      {"page"},
+	"github.com/dunglas/httpsfv":           {"acap", "page"},
+	"github.com/rogpeppe/go-internal/":     {"cmd/acapcrawl", "conformance"},
 }
 
 // listed is what the test wants of go list's answer.

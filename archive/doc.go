@@ -15,6 +15,7 @@
 //
 // An Archive is safe for concurrent use; one process at a time may have it open.
 //
-// Reading the source: archive.go (opening), writer.go (grouping), receive.go (what a fetch changes), erase.go, read.go,
-// verify.go with pages.go (is everything still true?), and below them records.go (what stands in the file), seal.go, keys.go.
+// Reading the source: archive.go (opening), writer.go (grouping), receive.go (what a fetch changes), renew.go (what a 304
+// changes), erase.go, read.go, verify.go with pages.go (is everything still true?), and below them records.go (what stands in
+// the file), seal.go, keys.go.
 package archive

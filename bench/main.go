@@ -1,51 +1,62 @@
-// Command bench crawls one site on loopback with bare Colly and with acapcrawl, in one run, and prints pages per second of
-// both and their ratio.
+// Command bench crawls one site on loopback with acapcrawl and with what it is measured by, in one run.
 //
-//	go run ./bench [-pages 5000] [-runs 3] [-connections 16]
+//		go run ./bench [-pages 5000] [-runs 3] [-connections 16] [-hosts 4] [-latency 0] [-only colly,archive]
 //
-// Server, Colly and acapcrawl are a process each. Colly follows the links from a queue in memory and keeps nothing;
-// acapcrawl is the real command: it asks policy, keeps and indexes every page in a data directory of its own. Runs
-// alternate, so that what else the machine does strikes both, and the median counts. The time is that of the whole
-// process, from start to exit.
+//	  - floor: Go's HTTP client and a tokenizer that looks for links; no crawler can be faster
+//	  - colly: bare Colly, which follows the links from a queue in memory and keeps nothing
+//	  - policy: acapcrawl, which asks policy and keeps nothing (--preserve=false --index=false)
+//	  - archive: acapcrawl, which also keeps a sealed copy of every page (--index=false)
+//	  - index: acapcrawl as it is, which also indexes every page
+//	  - bleve: bleve alone, which indexes the texts of the same pages; no page is fetched
+//
+// Each is a process of its own, and so is the server. Runs alternate, so that what else the machine does strikes all, and the median
+// counts; CPU time says more than pages per second on a machine that does other things. The time is that of the whole process, from
+// start to exit, but for bleve, where making the texts does not count. Memory is the largest RssAnon seen, disk what was
+// written to it; both are asked of /proc, and 0 where there is none.
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
-	"text/tabwriter"
 	"time"
 )
 
+// order is of what a run does.
+type order struct {
+	pages, runs, connections, hosts int
+	latency                         time.Duration
+	only                            string // names of contestants, comma between; "" for all
+}
+
 func main() {
-	pages := flag.Int("pages", 5000, "pages of the site")
-	runs := flag.Int("runs", 3, "runs of each crawler; the median counts")
-	connections := flag.Int("connections", 16, "requests under way at once")
-	role := flag.String("role", "", "what a process of the benchmark is: serve or colly")
-	site := flag.String("site", "", "where the site is, for the role colly")
+	var o order
+	flag.IntVar(&o.pages, "pages", 5000, "pages of the site")
+	flag.IntVar(&o.runs, "runs", 3, "runs of each; the median counts")
+	flag.IntVar(&o.connections, "connections", 16, "requests under way at once")
+	flag.IntVar(&o.hosts, "hosts", 4, "hosts that the pages stand on")
+	flag.DurationVar(&o.latency, "latency", 0, "time that the server takes before it answers")
+	flag.StringVar(&o.only, "only", "", "run these alone, comma between: floor, colly, policy, archive, index, bleve")
+	role := flag.String("role", "", "what a process of the benchmark is: serve, floor, colly or bleve")
+	hosts := flag.String("site", "", "the hosts of the site, blanks between, for a process of the benchmark")
+	dir := flag.String("dir", "", "where a process of the benchmark may write")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var err error
 	switch *role {
+	case "":
+		err = compare(ctx, os.Stdout, o)
 	case "serve":
-		err = serve(untilClosed(ctx, os.Stdin), os.Stdout, *pages)
-	case "colly":
-		err = crawlBare(os.Stdout, *site, *connections)
+		err = serve(untilClosed(ctx, os.Stdin), os.Stdout, o.pages, o.hosts, o.latency)
 	default:
-		err = compare(ctx, os.Stdout, *pages, *runs, *connections)
+		err = play(os.Stdout, *role, site{pages: o.pages, hosts: strings.Fields(*hosts)}, o.connections, *dir)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "Error:", err)
@@ -53,90 +64,28 @@ func main() {
 	}
 }
 
-// result is one crawl of the whole site.
-type result struct {
-	pages   int
-	seconds float64
-	cpu     time.Duration
-}
-
-func (r result) perSecond() float64 { return float64(r.pages) / r.seconds }
-
-// crawler runs one crawl of the site at base and returns how many pages it fetched, with the process that did it.
-type crawler func(ctx context.Context, base string) (*exec.Cmd, int, error)
-
-func compare(ctx context.Context, out io.Writer, pages, runs, connections int) error {
-	if pages < 1 || runs < 1 || connections < 1 {
-		return errors.New("-pages, -runs and -connections must be above 0")
+// play does what a role does, and prints its result.
+func play(out io.Writer, role string, s site, connections int, dir string) error {
+	var r result
+	var err error
+	start := time.Now()
+	switch role {
+	case "floor":
+		r.Pages, err = crawlFloor(s.seeds(), connections)
+	case "colly":
+		r.Pages, err = crawlColly(s.seeds(), connections)
+	case "bleve":
+		var before time.Duration
+		r.Pages, err = indexBleve(s, dir, func() { start, before = time.Now(), cpu() })
+		r.CPU = cpu() - before
+	default:
+		err = fmt.Errorf("there is no role %q", role)
 	}
-	dir, err := os.MkdirTemp("", "acapcrawl-bench-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	binary := filepath.Join(dir, "crawl-under-test")
-	fmt.Fprintln(out, "building acapcrawl")
-	build := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/acapcrawl/acapcrawl/cmd/acapcrawl")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("acapcrawl cannot be built: %w", err)
-	}
-	base, stop, err := startSite(ctx, self, pages)
-	if err != nil {
-		return err
-	}
-	defer stop()
-
-	names := []string{"colly", "acapcrawl"}
-	crawlers := map[string]crawler{
-		"colly": func(ctx context.Context, base string) (*exec.Cmd, int, error) {
-			return bare(ctx, self, base, connections)
-		},
-		"acapcrawl": func(ctx context.Context, base string) (*exec.Cmd, int, error) {
-			return real(ctx, binary, dir, base, connections)
-		},
-	}
-	fmt.Fprintf(out, "%d pages, %d connections, %d runs of each\n", pages, connections, runs)
-	results := map[string][]result{}
-	for range runs {
-		for _, name := range names {
-			start := time.Now()
-			cmd, n, err := crawlers[name](ctx, base)
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			r := result{pages: n, seconds: time.Since(start).Seconds(), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
-			if n < pages {
-				return fmt.Errorf("%s fetched %d of %d pages", name, n, pages)
-			}
-			fmt.Fprintf(out, "  %-10s %6.0f pages/s\n", name, r.perSecond())
-			results[name] = append(results[name], r)
-		}
-	}
-
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "median\tpages/s\tCPU ms/page\t")
-	for _, name := range names {
-		m := median(results[name])
-		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t\n", name, m.perSecond(), float64(m.cpu.Microseconds())/1000/float64(m.pages))
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	ratio := median(results["acapcrawl"]).perSecond() / median(results["colly"]).perSecond()
-	_, err = fmt.Fprintf(out, "acapcrawl / colly = %.2f\n", ratio)
-	return err
-}
-
-func median(rs []result) result {
-	sorted := slices.SortedFunc(slices.Values(rs), func(a, b result) int {
-		return int(a.seconds*1e9) - int(b.seconds*1e9)
-	})
-	return sorted[len(sorted)/2]
+	r.Seconds = time.Since(start).Seconds()
+	return json.NewEncoder(out).Encode(r)
 }
 
 // untilClosed ends with in, so that the server does not outlive a benchmark that was killed.
@@ -147,69 +96,4 @@ func untilClosed(ctx context.Context, in io.Reader) context.Context {
 		cancel()
 	}()
 	return ctx
-}
-
-// startSite runs the server as a process of its own and returns its address.
-func startSite(ctx context.Context, self string, pages int) (base string, stop func(), err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	cmd := exec.CommandContext(ctx, self, "-role", "serve", "-pages", strconv.Itoa(pages))
-	cmd.Stderr = os.Stderr
-	_, err = cmd.StdinPipe() // open as long as this process is
-	if err != nil {
-		cancel()
-		return "", nil, err
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		cancel()
-		return "", nil, err
-	}
-	stop = func() {
-		cancel()
-		cmd.Wait() // ended by us: its status says nothing
-	}
-	base, err = bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		stop()
-		return "", nil, fmt.Errorf("the server did not start: %w", err)
-	}
-	return strings.TrimSpace(base), stop, nil
-}
-
-// bare crawls with Colly alone.
-func bare(ctx context.Context, self, base string, connections int) (*exec.Cmd, int, error) {
-	cmd := exec.CommandContext(ctx, self, "-role", "colly", "-site", base, "-connections", strconv.Itoa(connections))
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, 0, err
-	}
-	n, err := strconv.Atoi(strings.TrimSpace(string(out)))
-	return cmd, n, err
-}
-
-// real crawls with the command acapcrawl, into a data directory that is new.
-func real(ctx context.Context, binary, dir, base string, connections int) (*exec.Cmd, int, error) {
-	data, err := os.MkdirTemp(dir, "data-")
-	if err != nil {
-		return nil, 0, err
-	}
-	defer os.RemoveAll(data)
-	cmd := exec.CommandContext(ctx, binary, "crawl", "--json", "--delay", "0", "--concurrency", strconv.Itoa(connections), "--data", data, base+"/")
-	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.Output()
-	if err != nil {
-		return nil, 0, err
-	}
-	var summary struct {
-		Fetched int `json:"fetched"`
-	}
-	if err := json.Unmarshal(out, &summary); err != nil {
-		return nil, 0, fmt.Errorf("the summary of crawl: %w", err)
-	}
-	return cmd, summary.Fetched, nil
 }

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 )
 
 // The shape of a page.
@@ -25,24 +27,58 @@ ACAP-allow-preserve: /p/ time-limit=365-days
 ACAP-disallow-present-oldcopy: /p/
 `
 
-// serve answers on a free port of loopback until ctx ends. Its address is the first line of out.
-func serve(ctx context.Context, out io.Writer, pages int) error {
-	site := make([][]byte, pages)
-	for i := range site {
-		site[i] = page(i, pages)
+// site is a site of many pages on a few hosts, which take them in turn.
+type site struct {
+	pages int
+	hosts []string // addresses without path
+}
+
+// address is where page i stands. Page 0 is the front page, which no link leads to, so that the site has as many addresses as pages.
+func (s site) address(i int) string {
+	if i == 0 {
+		return s.hosts[0] + "/"
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return err
+	return fmt.Sprintf("%s/p/%d.html", s.hosts[i%len(s.hosts)], i)
+}
+
+// seeds are the first pages, one of each host.
+func (s site) seeds() []string {
+	var seeds []string
+	for i := range min(len(s.hosts), s.pages) {
+		seeds = append(seeds, s.address(i))
+	}
+	return seeds
+}
+
+// serve answers on free ports of loopback until ctx ends, each time after latency. The addresses of the hosts are the first line
+// of out.
+func serve(ctx context.Context, out io.Writer, pages, hosts int, latency time.Duration) error {
+	s := site{pages: pages}
+	var listeners []net.Listener
+	for range hosts {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		defer l.Close()
+		listeners = append(listeners, l)
+		s.hosts = append(s.hosts, "http://"+l.Addr().String())
+	}
+	bodies := make([][]byte, pages)
+	for i := range bodies {
+		bodies[i] = s.page(i)
 	}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/robots.txt" {
+		if latency > 0 {
+			time.Sleep(latency)
+		}
+		number := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, "/p/"), ".html")
+		switch r.URL.Path {
+		case "/robots.txt":
 			w.Header().Set("Content-Type", "text/plain")
 			io.WriteString(w, robots)
 			return
-		}
-		number := strings.TrimSuffix(strings.TrimPrefix(r.URL.Path, "/p/"), ".html")
-		if r.URL.Path == "/" {
+		case "/":
 			number = "0"
 		}
 		i, err := strconv.Atoi(number)
@@ -51,43 +87,59 @@ func serve(ctx context.Context, out io.Writer, pages int) error {
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Write(site[i])
+		w.Write(bodies[i])
 	})}
 	context.AfterFunc(ctx, func() { server.Close() })
-	fmt.Fprintf(out, "http://%s\n", l.Addr())
-	if err := server.Serve(l); err != http.ErrServerClosed {
-		return err
+	fmt.Fprintln(out, strings.Join(s.hosts, " "))
+	var serving sync.WaitGroup
+	failed := make(chan error, hosts)
+	for _, l := range listeners {
+		serving.Go(func() {
+			if err := server.Serve(l); err != http.ErrServerClosed {
+				failed <- err
+				server.Close()
+			}
+		})
 	}
-	return nil
+	serving.Wait()
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return nil
+	}
 }
 
-// page writes page i, always the same: a title, links and paragraphs of made-up words. Page 0 is the front page, which no
-// link leads to, so that the site has as many addresses as pages.
-func page(i, pages int) []byte {
+// page writes page i, always the same: a title, links and paragraphs of made-up words.
+func (s site) page(i int) []byte {
 	rnd := rand.New(rand.NewPCG(1, uint64(i)))
 	var b strings.Builder
-	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s</title></head>\n<body>\n<ul>\n", words(rnd, 6))
+	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s</title></head>\n<body>\n<ul>\n", phrase(rnd, 6))
 	link := func(to int) {
-		if to > 0 && to < pages {
-			fmt.Fprintf(&b, "<li><a href=\"/p/%d.html\">%s</a></li>\n", to, words(rnd, 4))
+		if to > 0 && to < s.pages {
+			href := s.address(to)
+			if to%len(s.hosts) == i%len(s.hosts) {
+				href = fmt.Sprintf("/p/%d.html", to)
+			}
+			fmt.Fprintf(&b, "<li><a href=\"%s\">%s</a></li>\n", href, phrase(rnd, 4))
 		}
 	}
 	for k := 1; k <= children; k++ {
 		link(i*children + k)
 	}
 	for range crossing {
-		link(rnd.IntN(pages))
+		link(rnd.IntN(s.pages))
 	}
 	b.WriteString("</ul>\n")
 	for b.Len() < pageBytes {
-		fmt.Fprintf(&b, "<p>%s.</p>\n", words(rnd, 60))
+		fmt.Fprintf(&b, "<p>%s.</p>\n", phrase(rnd, 60))
 	}
 	b.WriteString("</body></html>\n")
 	return []byte(b.String())
 }
 
-// words makes n words of one to four syllables, frequent ones far more often than rare ones.
-func words(rnd *rand.Rand, n int) string {
+// phrase makes n words of one to four syllables, frequent ones far more often than rare ones.
+func phrase(rnd *rand.Rand, n int) string {
 	syllables := []string{"ba", "den", "fo", "gri", "hal", "ka", "lor", "mi", "nus", "pa", "qui", "ro", "sta", "tem", "vo", "wen"}
 	var b strings.Builder
 	for w := range n {

@@ -9,34 +9,43 @@ import (
 	"testing"
 )
 
-// The site is whole: a crawler that follows links comes to every page, and pages are as large as they are said to be.
+// The site is whole: who follows links comes to every page, and pages are as large as they are said to be.
 func TestSiteIsWhole(t *testing.T) {
 	const pages = 60
 	ctx, cancel := context.WithCancel(t.Context())
 	in, out := io.Pipe()
 	done := make(chan error)
-	go func() { done <- serve(ctx, out, pages) }()
-	base, err := bufio.NewReader(in).ReadString('\n')
+	go func() { done <- serve(ctx, out, pages, 3, 0) }()
+	hosts, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
 	}
-	var count bytes.Buffer
-	if err := crawlBare(&count, strings.TrimSpace(base), 2); err != nil {
-		t.Fatal(err)
+	s := site{pages: pages, hosts: strings.Fields(hosts)}
+	for name, crawl := range map[string]func([]string, int) (int, error){"floor": crawlFloor, "colly": crawlColly} {
+		if n, err := crawl(s.seeds(), 2); n < pages || err != nil { // Colly may fetch a page twice
+			t.Errorf("%s: %d pages came, want %d: %v", name, n, pages, err)
+		}
 	}
-	if got := strings.TrimSpace(count.String()); got != "60" {
-		t.Errorf("%s pages came, want %d", got, pages)
+	if n, err := indexBleve(s, t.TempDir(), func() {}); n != pages || err != nil {
+		t.Errorf("%d pages indexed, want %d: %v", n, pages, err)
 	}
 	cancel()
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
 	for i := range pages {
-		if n := len(page(i, pages)); n < pageBytes || n > pageBytes+1000 {
+		if n := len(s.page(i)); n < pageBytes || n > pageBytes+1000 {
 			t.Errorf("page %d has %d bytes", i, n)
 		}
 	}
-	if !bytes.Equal(page(7, pages), page(7, pages)) {
+	if !bytes.Equal(s.page(7), s.page(7)) {
 		t.Error("a page differs from itself")
+	}
+}
+
+func TestMedian(t *testing.T) {
+	rs := []result{{Seconds: 3}, {Seconds: 1}, {Seconds: 2}}
+	if got := median(rs, func(r result) float64 { return r.Seconds }); got != 2 {
+		t.Errorf("%v", got)
 	}
 }

@@ -73,12 +73,13 @@ How many links away from a seed a page may be. 0 takes the seeds alone; -1 sets 
 	setting("max_pages", Unlimited, "write a number above 0, or -1 for no limit", func(c *Config) *int { return &c.MaxPages }, integer(1, Unlimited), plain, `
 How many page requests a run makes at most, redirects included; -1 sets no limit.`),
 
-	setting("include", []string{}, "as in https://example.com/news/* or /news/*.html", func(c *Config) *[]string { return &c.Include }, list(addressPattern), plain, `
-Patterns of the addresses to be visited, where not all in scope are. * stands for any characters; a pattern that
-begins with / or * is compared with path and query, any other with the whole address, and all from the start.
+	setting("include", []string{}, "as in https://example.com/news/ or /news/*.html$", func(c *Config) *[]string { return &c.Include }, list(addressPattern), plain, `
+Patterns of the addresses to be visited, where not all in scope are. * stands for any characters, and $ at the end
+of a pattern for the end of the address. A pattern that begins with / or * is compared with path and query, any
+other with the whole address, all from the start: /news/ covers what lies below it, *.iso$ what ends in .iso.
 Seeds are visited in any case.`),
 
-	setting("exclude", []string{}, "as in https://example.com/calendar/* or *.iso", func(c *Config) *[]string { return &c.Exclude }, list(addressPattern), plain, `
+	setting("exclude", []string{}, "as in https://example.com/calendar/ or *.iso$", func(c *Config) *[]string { return &c.Exclude }, list(addressPattern), plain, `
 Patterns of addresses that are not visited, seeds among them, whatever include says.`),
 
 	setting("max_bytes", Unlimited, "write a size as in 500MB, or -1 for no limit", func(c *Config) *int64 { return &c.MaxBytes }, sizeOrUnlimited, writtenSizeOrUnlimited, `

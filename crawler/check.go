@@ -7,8 +7,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Check verifies the file: that queue, index of due hosts and counts agree with what is known of each address, and that
-// the pages of the store are sound. It reads everything, and returns all contradictions found, joined.
+// Check verifies the file: that queue, index of due hosts, index of addresses to be visited again and counts agree with what is
+// known of each address, and that the pages of the store are sound. It reads everything, and returns all contradictions found, joined.
 func (f *Frontier) Check() error {
 	if err := f.Flush(); err != nil {
 		return err
@@ -18,14 +18,15 @@ func (f *Frontier) Check() error {
 		for err := range tx.Check() { // to the end, or its goroutine stays
 			found = append(found, err)
 		}
-		c := checker{tx: tx, queued: map[string]int{}}
-		err := errors.Join(c.known(), c.queue(), c.hosts(), c.ready(), c.numbers())
+		c := checker{tx: tx, noted: map[string]int{}, queued: map[string]int{}}
+		err := errors.Join(c.known(), c.queue(), c.hosts(), c.ready(), c.again(), c.numbers())
 		return errors.Join(append(found, err)...)
 	})
 }
 
 type checker struct {
 	tx     *bbolt.Tx
+	noted  map[string]int // host → addresses
 	queued map[string]int // host → addresses queued
 	counts counts
 }
@@ -38,18 +39,26 @@ func (c *checker) known() error {
 			return err
 		}
 		c.counts[n]++
-		if r.State != Queued {
-			return nil
-		}
 		host, err := hostName(r.URL)
 		if err != nil {
 			return err
 		}
-		v := queue.Get(queueKey(host, r.place))
+		c.noted[host]++
+		if !r.Again.IsZero() {
+			c.counts[waitingCount]++
+			if r.State == Queued || c.tx.Bucket(bAgain).Get(timeKey(nanos(r.Again), r.URL)) == nil {
+				return fmt.Errorf("%s, %s, is to be visited again but does not stand in the index of such addresses", r.URL, r.State)
+			}
+		}
+		if r.State != Queued {
+			return nil
+		}
+		key := queueKey(host, r.place)
+		v := queue.Get(key)
 		if v == nil {
 			return fmt.Errorf("%s is said to be queued and is in no queue", r.URL)
 		}
-		it, err := decodeItem(v)
+		it, err := decodeItem(key, v)
 		if err == nil && it.url != r.URL {
 			err = fmt.Errorf("the place of %s in the queue is taken by %s", r.URL, it.url)
 		}
@@ -75,26 +84,51 @@ func (c *checker) queue() error {
 }
 
 func (c *checker) hosts() error {
-	return c.tx.Bucket(bHosts).ForEach(func(k, v []byte) error {
+	hosts := 0
+	err := c.tx.Bucket(bHosts).ForEach(func(k, v []byte) error {
 		h, err := decodeHost(v)
 		if err != nil {
 			return err
 		}
+		if h.known != c.noted[string(k)] {
+			return fmt.Errorf("host %s counts %d addresses of %d", k, h.known, c.noted[string(k)])
+		}
+		if h.known > 0 {
+			hosts++
+		}
+		c.counts[beyondCount] += h.beyond
 		if h.queued != c.queued[string(k)] {
 			return fmt.Errorf("host %s counts %d addresses in its queue of %d", k, h.queued, c.queued[string(k)])
 		}
-		indexed := h.ready != 0 && c.tx.Bucket(bReady).Get(readyKey(h.ready, string(k))) != nil
+		indexed := h.ready != 0 && c.tx.Bucket(bReady).Get(timeKey(h.ready, string(k))) != nil
 		if indexed != (h.queued > 0) {
 			return fmt.Errorf("host %s with %d addresses queued: it stands in the index of due hosts: %t", k, h.queued, indexed)
 		}
 		return nil
 	})
+	if err == nil && hosts != len(c.noted) {
+		err = fmt.Errorf("addresses of %d hosts are known, %d of the hosts", len(c.noted), hosts)
+	}
+	return err
+}
+
+// again counts the index of addresses to be visited again; known has found each of them in it.
+func (c *checker) again() error {
+	entries := 0
+	err := c.tx.Bucket(bAgain).ForEach(func(_, _ []byte) error {
+		entries++
+		return nil
+	})
+	if err == nil && entries != c.counts[waitingCount] {
+		err = fmt.Errorf("%d addresses are to be visited again, their index holds %d", c.counts[waitingCount], entries)
+	}
+	return err
 }
 
 func (c *checker) ready() error {
 	err := c.tx.Bucket(bReady).ForEach(func(k, _ []byte) error {
 		c.counts[hostCount]++
-		if _, host := splitReady(k); c.queued[host] == 0 {
+		if _, host := splitTime(k); c.queued[host] == 0 {
 			return fmt.Errorf("host %s stands in the index of due hosts with nothing queued", host)
 		}
 		return nil

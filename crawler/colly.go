@@ -19,21 +19,26 @@ const maxRedirects = 10
 // errRedirects is the end of a visit that redirects lead nowhere; it is not tried again.
 var errRedirects = errors.New("the redirects lead nowhere")
 
+// conditional are the fields that ask for a page only if it has changed (RFC 9110 13.1).
+var conditional = []string{"If-None-Match", "If-Modified-Since"}
+
 // visitor visits one address at a time with a Colly collector of its own.
 type visitor struct {
+	run       *run
 	collector *colly.Collector
-	area      *area
 	want      *url.URL // the address of this visit
 	aside     string   // where a redirect out of scope led; not requested
 	led       string   // where a redirect led that was received before; not requested
-	received  func(address string) bool
+
+	conditional bool // of pages that are held it is asked whether they have changed
+	asked       bool // the last request did
 }
 
-// newVisitor makes a visitor whose every request, redirect hops included, passes the transport. Colly's own ideas of
+// newVisitor makes a visitor whose every request, redirect hops included, passes the gate. Colly's own ideas of
 // robots.txt, repetition, limits, cookies and time-outs are off: policy, politeness and memory are ours. The collector
 // is not made by NewCollector, which lets COLLY_* variables of the environment undo what is set here.
-func newVisitor(transport http.RoundTripper, a *area, received func(string) bool) *visitor {
-	v := &visitor{collector: &colly.Collector{}, area: a, received: received}
+func newVisitor(r *run) *visitor {
+	v := &visitor{run: r, collector: &colly.Collector{}}
 	c := v.collector
 	c.Init()
 	c.AllowURLRevisit = true
@@ -43,20 +48,30 @@ func newVisitor(transport http.RoundTripper, a *area, received func(string) bool
 	c.UserAgent = ""  // the gate sends ours
 	c.DisableCookies()
 	c.SetRequestTimeout(0)
-	c.WithTransport(captured{transport})
+	c.WithTransport(captured{r.gate})
 	c.SetRedirectHandler(v.redirect)
 	c.OnRequest(func(r *colly.Request) { *r.URL = *v.want }) // Colly respells addresses: http://0x7f.1/ is another host
 	return v
 }
 
-// visit requests u, which is in normal form, and follows its redirects as long as they stay in scope. It returns the
-// hops made, also with an error.
-func (v *visitor) visit(ctx context.Context, u *url.URL) ([]gate.Hop, error) {
-	trace := &gate.Trace{}
-	v.want, v.aside, v.led = u, "", ""
+// visit requests u, which is in normal form, and follows its redirects as long as they stay in scope. It returns the hops made, also
+// with an error.
+func (v *visitor) visit(ctx context.Context, u *url.URL, conditional bool) ([]gate.Hop, error) {
+	trace, header := &gate.Trace{}, http.Header{}
+	v.want, v.aside, v.led, v.conditional, v.asked = u, "", "", conditional, false
+	if conditional {
+		v.ask(header, u)
+	}
 	v.collector.Context = gate.With(ctx, gate.PageRequest, trace)
-	err := v.collector.Visit(u.String())
+	err := v.collector.Request(http.MethodGet, u.String(), nil, nil, header)
 	return trace.Hops, err
+}
+
+// ask adds to header what is asked for instead of the page at u.
+func (v *visitor) ask(header http.Header, u *url.URL) {
+	for name, values := range v.run.condition(u.String()) {
+		header[name], v.asked = values, true
+	}
 }
 
 // redirect decides on the next hop before it is requested; the gate judges it when it is.
@@ -65,7 +80,7 @@ func (v *visitor) redirect(req *http.Request, via []*http.Request) error {
 	if err != nil {
 		return http.ErrUseLastResponse
 	}
-	if !v.area.holds(u) {
+	if !v.run.holds(u) {
 		v.aside = u.String()
 		return http.ErrUseLastResponse
 	}
@@ -77,9 +92,16 @@ func (v *visitor) redirect(req *http.Request, via []*http.Request) error {
 			return fmt.Errorf("%w: %s redirects in a circle by %s", errRedirects, v.want, u)
 		}
 	}
-	if v.received(u.String()) {
+	if v.run.received(u.String()) {
 		v.led = u.String()
 		return http.ErrUseLastResponse
+	}
+	for _, name := range conditional { // those of the first hop are copied here by net/http
+		req.Header.Del(name)
+	}
+	v.asked = false
+	if v.conditional {
+		v.ask(req.Header, u)
 	}
 	*req.URL = *u
 	return nil

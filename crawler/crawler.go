@@ -2,14 +2,12 @@ package crawler
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"sync"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
@@ -24,7 +22,8 @@ type Handler interface {
 	Receive(context.Context, *page.Page) (Receipt, error)
 }
 
-// Leader is a Handler that wants to know of redirects to pages received before in the same run, which are not requested again.
+// Leader is a Handler that wants to know of addresses that lead to pages received before, which are not requested again: by
+// redirects, and as their canonical addresses.
 type Leader interface {
 	Lead(ctx context.Context, from []string, to string) error
 }
@@ -35,10 +34,11 @@ type Receipt struct {
 	Stored, Indexed bool
 
 	Requisites []string // absolute addresses of what the page is shown with, that may be followed
-	Canonical  string   // the address that the page names as its canonical one; "" for none
 	Unchanged  bool     // the same as when it was last received
+	Absent     bool     // the answer says that nothing changed, but nothing is held: it is asked for without condition
 
-	RefusedCrawl    bool // the page itself says that it must not be crawled (M06): it was discarded
+	Decision        acap.Decision // of the page on crawl, with RefusedCrawl
+	RefusedCrawl    bool          // the page itself says that it must not be crawled (M06): it was discarded
 	RefusedFollow   bool
 	RefusedIndex    bool
 	RefusedPreserve bool
@@ -110,6 +110,9 @@ func (c *Crawler) Run(ctx context.Context, seeds []string) (Summary, error) {
 	leasing, stop := context.WithCancel(ctx)
 	defer stop()
 	r.stop = stop
+	if c.o.MaxTime > 0 {
+		defer time.AfterFunc(c.o.MaxTime, stop).Stop()
+	}
 	work, end := graceful(leasing, c.o.Grace)
 	defer end()
 
@@ -117,14 +120,17 @@ func (c *Crawler) Run(ctx context.Context, seeds []string) (Summary, error) {
 	for range c.o.Concurrency {
 		workers.Go(func() { r.work(leasing, work) })
 	}
-	reported := make(chan struct{})
-	var reporter sync.WaitGroup
+	ended := make(chan struct{})
+	var beside sync.WaitGroup
 	if c.o.Progress != nil {
-		reporter.Go(func() { r.progress(reported) })
+		beside.Go(func() { r.progress(ended) })
+	}
+	if c.o.Recrawl.Min > 0 {
+		beside.Go(func() { r.revive(ended) })
 	}
 	workers.Wait()
-	close(reported)
-	reporter.Wait()
+	close(ended)
+	beside.Wait()
 	return r.finish(leasing)
 }
 
@@ -133,201 +139,15 @@ type run struct {
 	*Crawler
 	start time.Time
 	area  *area
-	seeds []string
+	seeds []string        // of this run
+	named map[string]bool // the seeds of this and earlier runs
+
+	wanted    *filter // of addresses
+	forbidden *filter // of seeds, which need not be included
+
 	stop  context.CancelFunc // no more leases
 	tally tally
 
 	mu     sync.Mutex // held while Skipped is called
 	failed error      // why the run could not go on
-}
-
-// work is a worker: it visits one address after the other.
-func (r *run) work(leasing, work context.Context) {
-	v := newVisitor(r.gate, r.area, r.received)
-	for {
-		lease, err := r.frontier.Next(leasing)
-		if err == nil {
-			err = r.visit(work, v, lease)
-		}
-		switch {
-		case err == nil:
-			continue
-		case !errors.Is(err, ErrIdle) && err != leasing.Err():
-			r.fail(err)
-		}
-		return
-	}
-}
-
-// fail ends the run for a reason that is none of the pages'.
-func (r *run) fail(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.failed == nil {
-		r.failed = err
-	}
-	r.stop()
-}
-
-// visit is a page's life, from the lease of its address to the links that it leads to. Whatever stops it on the way, the
-// address is either still queued on disk or has its outcome there.
-func (r *run) visit(ctx context.Context, v *visitor, l *Lease) error {
-	u, err := normal(l.URL)
-	if err != nil {
-		return r.done(l, End{State: Refused, Why: err.Error()}, nil, Receipt{})
-	}
-	// It may have been queued by a run of wider scope.
-	if state, why := r.within(u, l.Depth); state != Queued {
-		return r.done(l, End{State: state, Why: why}, nil, Receipt{})
-	}
-	// The policy of its origin is read before the first page, and tells the pause of the host.
-	pause, err := r.pause(ctx, u)
-	switch {
-	case err != nil:
-		pause = l.Pause // the gate will say why
-	case !l.Met:
-		return r.frontier.Postpone(l, time.Now(), pause)
-	}
-	// The request and each hop of its redirects pass the gate, which asks that policy (crawl) and keeps the pause.
-	hops, err := v.visit(ctx, u)
-	if ctx.Err() != nil || spent(err) {
-		return r.release(l)
-	}
-	end := judge(l, hops, err, time.Now(), r.frontier.o.Backoff)
-	end.Delay = pause
-	if end.State != Fetched {
-		return r.done(l, end, hops, Receipt{})
-	}
-	if v.led != "" {
-		return r.lead(ctx, l, v.led, end, hops)
-	}
-	// The page goes to those who keep it, on its own terms; they tell which of its links may be followed.
-	receipt, err := r.handler.Receive(context.WithoutCancel(ctx), newPage(hops))
-	if err != nil {
-		r.frontier.Release(l)
-		return fmt.Errorf("%s could not be taken in: %w", l.URL, err)
-	}
-	if receipt.RefusedCrawl { // M06
-		end.State, end.Why = Refused, fmt.Sprintf("crawl of %s is not permitted by the page itself", l.URL)
-	}
-	// What they lead to is queued in the same transaction that ends the lease.
-	links := receipt.Links
-	if v.aside != "" && !receipt.RefusedFollow && !receipt.RefusedCrawl {
-		links = append(links[:len(links):len(links)], v.aside)
-	}
-	end.offers = r.offers(links, l.Depth+1)
-	return r.done(l, end, hops, receipt)
-}
-
-// lead ends the visit of an address that led to a page which this run has received already.
-func (r *run) lead(ctx context.Context, l *Lease, to string, e End, hops []gate.Hop) error {
-	e.Final = to
-	if leader, ok := r.handler.(Leader); ok {
-		var from []string
-		for _, h := range hops {
-			from = append(from, h.URL)
-		}
-		if err := leader.Lead(context.WithoutCancel(ctx), from, to); err != nil {
-			r.frontier.Release(l)
-			return fmt.Errorf("%s could not be taken in: %w", l.URL, err)
-		}
-	}
-	return r.done(l, e, hops, Receipt{})
-}
-
-// received reports whether the page at address, in normal form, was received in this run. What was handed to the frontier just now
-// is waited for: a redirect is rare, and a page more to fetch costs more.
-func (r *run) received(address string) bool {
-	err := r.frontier.Flush()
-	if err != nil {
-		return false // the visit will meet the error
-	}
-	rec, found, err := r.frontier.Get(address)
-	return err == nil && found && rec.State == Fetched && !rec.When.Before(r.start)
-}
-
-// release leaves an address for the next run, because this one is over.
-func (r *run) release(l *Lease) error {
-	r.frontier.Release(l)
-	r.stop()
-	return nil
-}
-
-// done gives the lease back with its outcome, and counts and tells it.
-func (r *run) done(l *Lease, e End, hops []gate.Hop, receipt Receipt) error {
-	if r.o.Skipped != nil {
-		e.report = func(rec Record) { r.skipped(rec.URL, rec.State, rec.Why) }
-	}
-	if err := r.frontier.Done(l, e); err != nil {
-		return err
-	}
-	var bytes int64
-	for _, h := range hops {
-		bytes += int64(len(h.Wire))
-	}
-	r.tally.end(e, len(hops), bytes, receipt)
-	if e.State != Fetched && e.State != Queued {
-		r.skipped(l.URL, e.State, e.Why)
-	}
-	if s, _ := r.tally.now(); r.o.MaxPages > 0 && s.Requests >= r.o.MaxPages {
-		r.stop()
-	}
-	return nil
-}
-
-// offers makes what the frontier takes of the links of a page: those in scope to be queued, others to be recorded, and
-// nothing that is known already.
-func (r *run) offers(links []string, depth int) []offer {
-	offers := make([]offer, 0, len(links))
-	for _, link := range links {
-		u, err := normal(link)
-		if err != nil {
-			continue // not an address of the web
-		}
-		o := offer{url: u.String(), depth: depth}
-		o.state, o.why = r.within(u, depth)
-		offers = append(offers, o)
-	}
-	return r.frontier.fresh(offers)
-}
-
-// within says Queued for an address in scope, else Outside or Deep with the sentence that decides.
-func (r *run) within(u *url.URL, depth int) (State, string) {
-	switch {
-	case !r.area.holds(u):
-		return Outside, fmt.Sprintf("not in the scope of this crawl (%s)", r.area.scope)
-	case r.o.Depth >= 0 && depth > r.o.Depth:
-		return Deep, fmt.Sprintf("more than %d links away from a seed", r.o.Depth)
-	}
-	return Queued, ""
-}
-
-func (r *run) pause(ctx context.Context, u *url.URL) (time.Duration, error) {
-	if r.o.Pause == nil {
-		return 0, nil
-	}
-	d, err := r.o.Pause(ctx, u)
-	return min(max(d, 0), gate.MaxCrawlDelay), err
-}
-
-func (r *run) skipped(address string, s State, why string) {
-	if r.o.Skipped == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.o.Skipped(Skip{URL: address, State: s, Why: why})
-}
-
-func newPage(hops []gate.Hop) *page.Page {
-	converted := make([]page.Hop, len(hops))
-	for i, h := range hops {
-		converted[i] = page.Hop(h)
-	}
-	return page.New(converted)
-}
-
-func spent(err error) bool {
-	var refusal *gate.Refusal
-	return errors.As(err, &refusal) && refusal.Rule == gate.RuleBudget
 }

@@ -4,8 +4,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,22 +17,27 @@ import (
 
 // The buckets of frontier.db.
 var (
-	bMeta  = []byte("meta")  // "format" → 1, "counts" → one number per state
+	bMeta  = []byte("meta")  // "format" → 2, "counts" → counts, notes on the crawl
 	bKnown = []byte("known") // address → Record
 	bQueue = []byte("queue") // host, NUL, place → item
 	bHosts = []byte("hosts") // host → hostRecord
 	bReady = []byte("ready") // due time, host: the hosts that have something queued
+	bAgain = []byte("again") // due time, address: the addresses to be visited again
 	bSeeds = []byte("seeds") // address → nothing
 
-	buckets = [][]byte{bMeta, bKnown, bQueue, bHosts, bReady, bSeeds}
+	buckets = [][]byte{bMeta, bKnown, bQueue, bHosts, bReady, bAgain, bSeeds}
 )
 
-const format = 1
+const format = 2
 
-// counts holds a number per state, in the order of states, and the number of hosts that have something queued.
-type counts [len(states) + 1]int
+// counts holds a number per state, in the order of states, and those below.
+type counts [len(states) + 3]int
 
-const hostCount = len(states)
+const (
+	hostCount    = len(states) + iota // hosts that have something queued
+	waitingCount                      // addresses to be visited again
+	beyondCount                       // links to addresses that were not noted
+)
 
 func (c *counts) encode() []byte {
 	b := make([]byte, 0, 8*len(c))
@@ -66,30 +73,42 @@ func openDisk(name string) (db *bbolt.DB, c counts, err error) {
 	case err != nil:
 		return nil, c, fmt.Errorf("%s cannot be opened: %w; if it is damaged, move it away and crawl anew", name, err)
 	}
-	err = db.Update(func(tx *bbolt.Tx) error {
-		for _, b := range buckets {
-			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
-				return err
-			}
-		}
-		meta := tx.Bucket(bMeta)
-		switch f := meta.Get([]byte("format")); {
-		case f == nil:
-			if err := meta.Put([]byte("format"), []byte{format}); err != nil {
-				return err
-			}
-			return meta.Put([]byte("counts"), c.encode())
-		case len(f) != 1 || f[0] != format:
-			return fmt.Errorf("its format is %x, this program reads %d", f, format)
-		}
-		var err error
-		c, err = decodeCounts(meta.Get([]byte("counts")))
-		return err
-	})
+	if c, err = readMeta(db); errors.Is(err, errNew) {
+		err = makeBuckets(db)
+	}
 	if err != nil {
 		return nil, c, errors.Join(fmt.Errorf("%s cannot be used: %w", name, err), db.Close())
 	}
 	return db, c, nil
+}
+
+var errNew = errors.New("the file is new")
+
+func readMeta(db *bbolt.DB) (c counts, err error) {
+	err = db.View(func(tx *bbolt.Tx) error {
+		meta := tx.Bucket(bMeta)
+		if meta == nil {
+			return errNew
+		}
+		if f := meta.Get([]byte("format")); len(f) != 1 || f[0] != format {
+			return fmt.Errorf("its format is %x, this program reads %d; move it away and crawl anew", f, format)
+		}
+		c, err = decodeCounts(meta.Get([]byte("counts")))
+		return err
+	})
+	return c, err
+}
+
+func makeBuckets(db *bbolt.DB) error {
+	return db.Update(func(tx *bbolt.Tx) error {
+		for _, b := range buckets {
+			if _, err := tx.CreateBucket(b); err != nil {
+				return err
+			}
+		}
+		meta := tx.Bucket(bMeta)
+		return errors.Join(meta.Put([]byte("format"), []byte{format}), meta.Put([]byte("counts"), (&counts{}).encode()))
+	})
 }
 
 // damaged turns a panic of the store, its way to report a broken page, into an error.
@@ -112,19 +131,23 @@ type batch struct {
 	queue  *bbolt.Bucket
 	hosts  *bbolt.Bucket
 	ready  *bbolt.Bucket
+	again  *bbolt.Bucket
 	seeds  *bbolt.Bucket
 	meta   *bbolt.Bucket
+	look   *bbolt.Cursor // of known
 	counts counts
 	dirty  map[string]*hostRecord
-	moved  map[string]int // hosts whose queue changed → the least depth that came, to be told to the schedule
+	moved  map[string]place // hosts with something new in their queue → its first place, to be told to the schedule
+	next   time.Time        // out: when the first address is to be visited again
 }
 
 func (f *Frontier) newBatch(tx *bbolt.Tx) *batch {
+	known := tx.Bucket(bKnown)
 	return &batch{
-		f: f, counts: f.disk,
-		known: tx.Bucket(bKnown), queue: tx.Bucket(bQueue), hosts: tx.Bucket(bHosts),
-		ready: tx.Bucket(bReady), seeds: tx.Bucket(bSeeds), meta: tx.Bucket(bMeta),
-		dirty: map[string]*hostRecord{}, moved: map[string]int{},
+		f: f, counts: f.disk, known: known, look: known.Cursor(),
+		queue: tx.Bucket(bQueue), hosts: tx.Bucket(bHosts), ready: tx.Bucket(bReady),
+		again: tx.Bucket(bAgain), seeds: tx.Bucket(bSeeds), meta: tx.Bucket(bMeta),
+		dirty: map[string]*hostRecord{}, moved: map[string]place{},
 	}
 }
 
@@ -144,9 +167,19 @@ func (b *batch) host(name string) (*hostRecord, error) {
 	return h, nil
 }
 
+// hostFor is the host of an address in normal form, with its name.
+func (b *batch) hostFor(address string) (string, *hostRecord, error) {
+	name, err := hostName(address)
+	if err != nil {
+		return "", nil, err
+	}
+	h, err := b.host(name)
+	return name, h, err
+}
+
 func (b *batch) get(address string) (r Record, found bool, err error) {
-	v := b.known.Get([]byte(address))
-	if v == nil {
+	k, v := b.look.Seek([]byte(address))
+	if string(k) != address {
 		return Record{URL: address}, false, nil
 	}
 	r, err = decodeRecord(address, v)
@@ -165,18 +198,40 @@ func (b *batch) put(r *Record, old State, found bool) error {
 			return err
 		}
 		b.counts[n]--
+	} else {
+		_, h, err := b.hostFor(r.URL)
+		if err != nil {
+			return err
+		}
+		h.known++
 	}
 	b.counts[v[0]]++
+	if !r.noted.Equal(r.Again) {
+		if err := b.note(r); err != nil {
+			return err
+		}
+	}
 	return b.known.Put([]byte(r.URL), v)
+}
+
+// note keeps the index of addresses to be visited again in step with r.
+func (b *batch) note(r *Record) error {
+	if !r.noted.IsZero() {
+		b.counts[waitingCount]--
+		if err := b.again.Delete(timeKey(nanos(r.noted), r.URL)); err != nil {
+			return err
+		}
+	}
+	if r.noted = r.Again; r.Again.IsZero() {
+		return nil
+	}
+	b.counts[waitingCount]++
+	return b.again.Put(timeKey(nanos(r.Again), r.URL), nil)
 }
 
 // enqueue puts r at a place of its host's queue and writes it as queued.
 func (b *batch) enqueue(r *Record, old State, found bool, c class, rank uint64) error {
-	host, err := hostName(r.URL)
-	if err != nil {
-		return err
-	}
-	h, err := b.host(host)
+	host, h, err := b.hostFor(r.URL)
 	if err != nil {
 		return err
 	}
@@ -190,15 +245,12 @@ func (b *batch) enqueue(r *Record, old State, found bool, c class, rank uint64) 
 	if err != nil {
 		return err
 	}
-	r.State, r.place = Queued, place{c, rank, seq}
+	r.State, r.Again, r.place = Queued, time.Time{}, place{c, rank, seq}
 	h.queued++
-	if least, ok := b.moved[host]; !ok || r.Depth < least || c == promoted {
-		b.moved[host] = r.Depth
-		if c == promoted {
-			b.moved[host] = -1
-		}
+	if first, ok := b.moved[host]; !ok || r.place.before(first) {
+		b.moved[host] = r.place
 	}
-	if err := b.queue.Put(queueKey(host, r.place), encodeItem(r)); err != nil {
+	if err := b.queue.Put(queueKey(host, r.place), encodeItem(r, host)); err != nil {
 		return err
 	}
 	return b.put(r, old, found)
@@ -207,11 +259,7 @@ func (b *batch) enqueue(r *Record, old State, found bool, c class, rank uint64) 
 // settle takes r out of the queue, if it stands there, and writes its outcome.
 func (b *batch) settle(r *Record, old State, found bool, s State) error {
 	if found && old == Queued {
-		host, err := hostName(r.URL)
-		if err != nil {
-			return err
-		}
-		h, err := b.host(host)
+		host, h, err := b.hostFor(r.URL)
 		if err != nil {
 			return err
 		}
@@ -224,17 +272,13 @@ func (b *batch) settle(r *Record, old State, found bool, s State) error {
 	return b.put(r, old, found)
 }
 
-// flush writes the hosts and the counts at the end of the transaction.
+// flush writes the hosts, in their order on disk, and the counts at the end of the transaction.
 func (b *batch) flush() error {
 	cursor := b.queue.Cursor()
-	for name, h := range b.dirty {
-		if h.ready != 0 {
-			if err := b.ready.Delete(readyKey(h.ready, name)); err != nil {
-				return err
-			}
-			h.ready = 0
-			b.counts[hostCount]--
-		}
+	for _, name := range slices.Sorted(maps.Keys(b.dirty)) {
+		h := b.dirty[name]
+		before := h.ready
+		h.ready = 0
 		if h.queued > 0 {
 			h.ready = max(nanos(h.due), 1)
 			first, _ := cursor.Seek(append([]byte(name), 0))
@@ -243,16 +287,44 @@ func (b *batch) flush() error {
 					h.ready = max(h.ready, int64(p.rank))
 				}
 			}
-			b.counts[hostCount]++
-			if err := b.ready.Put(readyKey(h.ready, name), nil); err != nil {
-				return err
-			}
+		}
+		if err := b.move(name, before, h.ready); err != nil {
+			return err
 		}
 		if err := b.hosts.Put([]byte(name), h.encode()); err != nil {
 			return err
 		}
 	}
+	b.next = firstTime(b.again)
 	return b.meta.Put([]byte("counts"), b.counts.encode())
+}
+
+// firstTime is the first time in an index by time, zero if it is empty.
+func firstTime(index *bbolt.Bucket) time.Time {
+	first, _ := index.Cursor().First()
+	if first == nil {
+		return time.Time{}
+	}
+	at, _ := splitTime(first)
+	return instant(at)
+}
+
+// move moves a host in the index of those that have something queued; 0 is outside.
+func (b *batch) move(name string, from, to int64) error {
+	if from == to {
+		return nil
+	}
+	if from != 0 {
+		b.counts[hostCount]--
+		if err := b.ready.Delete(timeKey(from, name)); err != nil {
+			return err
+		}
+	}
+	if to == 0 {
+		return nil
+	}
+	b.counts[hostCount]++
+	return b.ready.Put(timeKey(to, name), nil)
 }
 
 // hostName is the host, with its port if not the default, of an address in normal form: the key of its queue.

@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"errors"
+	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -15,7 +16,7 @@ type FrontierOptions struct {
 	Backoff  time.Duration    // first pause of a host that does not answer, doubled each time; 1 s
 	Patience time.Duration    // how long Next waits for a host that is not due; 5 min
 	Adaptive bool             // pauses grow where a host gets slower or errs; needs a Delay
-	MaxHost  int              // addresses noted of one host; 0: no limit
+	MaxHost  int              // addresses noted of one host, further ones are counted (Counts.Beyond); 0: no limit
 	Working  int              // hosts held in memory; 1024
 	Now      func() time.Time // time.Now
 }
@@ -40,18 +41,22 @@ type Frontier struct {
 	stopped chan struct{} // the writer has ended
 	wake    chan struct{} // one who waits in Next should look again
 
-	mu       sync.Mutex
-	err      error // the first failure of the disk; nothing works after it
-	closed   bool
-	senders  sync.WaitGroup
-	disk     counts           // as committed
-	pending  int              // changes handed to the writer and not committed
-	leases   int              // given and not given back
-	hosts    map[string]*host // the working set
-	due      dueHeap          // those of the working set that may have something to lease
-	inject   func() error     // tests: fails a transaction
-	unloaded bool             // there may be hosts on disk that are due and not in the working set
-	exact    bool             // hold back addresses whose depth may still turn out smaller
+	mu      sync.Mutex
+	err     error // the first failure of the disk; nothing works after it
+	closed  bool
+	senders sync.WaitGroup
+	disk    counts           // as committed
+	pending int              // changes handed to the writer and not committed
+	leases  int              // given and not given back
+	hosts   map[string]*host // the working set
+	due     dueHeap          // those of the working set that may have something to lease
+	outside time.Time        // no host outside the working set is due before; zero: none has anything queued
+	crowded bool             // the last of those that was due found no room
+	again   time.Time        // when the first address is to be visited again; zero: none
+	exact   bool             // hold back addresses whose depth may still turn out smaller
+	resumed time.Time        // when a file that held something was opened; zero: it was new
+	random  func() float64   // in [0,1): chance in back-off
+	inject  func() error     // tests: fails a transaction
 }
 
 // Open opens or makes the frontier in the file name. One process owns it.
@@ -78,10 +83,22 @@ func Open(name string, o FrontierOptions) (*Frontier, error) {
 	f := &Frontier{
 		name: name, o: o, now: o.Now, db: db, disk: c,
 		changes: make(chan *change, queueLength), stopped: make(chan struct{}), wake: make(chan struct{}, 1),
-		hosts: map[string]*host{}, unloaded: true,
+		hosts: map[string]*host{}, random: rand.Float64,
+	}
+	if err := f.view(f.begin); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	if c != (counts{}) {
+		f.resumed = o.Now()
 	}
 	go f.write()
 	return f, nil
+}
+
+// begin reads when there is something to do.
+func (f *Frontier) begin(tx *bbolt.Tx) error {
+	f.outside, f.again = firstTime(tx.Bucket(bReady)), firstTime(tx.Bucket(bAgain))
+	return nil
 }
 
 // Close commits what was handed in and closes the file. Leases not given back stay queued.
@@ -119,7 +136,7 @@ func (f *Frontier) AddSeeds(seeds ...string) ([]string, error) {
 	return urls, f.wait(c)
 }
 
-// arouse makes hosts of the working set that did not answer due at once; the writer does so on disk.
+// arouse makes hosts of the working set that did not answer due as soon as they permit; the writer does so on disk.
 func (f *Frontier) arouse(seeds []string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -129,21 +146,29 @@ func (f *Frontier) arouse(seeds []string) error {
 			return err
 		}
 		if h := f.hosts[name]; h != nil && h.failures > 0 {
-			h.failures, h.due = 0, time.Time{}
+			h.failures, h.due = 0, h.held
 			f.offerHost(h)
 		}
 	}
 	return nil
 }
 
-// AddLinks queues addresses that were found otherwise than as links of a page (a sitemap), at a depth, and returns how
-// many were new. What is known already, or is no http or https address, is passed over; scope is asked when their turn
-// comes.
+// AddLinks queues addresses that were found otherwise than as links of a page, at a depth, and returns how many were new. What
+// is known already, or is no http or https address, is passed over; scope is asked when their turn comes.
 func (f *Frontier) AddLinks(depth int, links ...string) (int, error) {
+	return f.add(depth, links, false)
+}
+
+// AddListed is AddLinks for the addresses that a sitemap lists: they are visited before links of the same depth.
+func (f *Frontier) AddListed(depth int, links ...string) (int, error) {
+	return f.add(depth, links, true)
+}
+
+func (f *Frontier) add(depth int, links []string, listed bool) (int, error) {
 	c := &change{}
 	for _, s := range links {
 		if u, err := Normal(s); err == nil {
-			c.offers = append(c.offers, offer{url: u, depth: depth, state: Queued})
+			c.offers = append(c.offers, offer{url: u, depth: depth, listed: listed, state: Queued})
 		}
 	}
 	c.offers = f.fresh(c.offers)
@@ -173,6 +198,19 @@ func (f *Frontier) Revisit(prefix string, pick func(Record) bool) (int, error) {
 		n += c.added
 		if from = c.next; from == "" {
 			return n, nil
+		}
+	}
+}
+
+// Revive queues again, at their depth, the addresses that are to be visited again by now (End.Again), and returns their number.
+// They do not come back by themselves.
+func (f *Frontier) Revive(now time.Time) (int, error) {
+	for n := 0; ; {
+		c := &change{revive: now}
+		err := f.wait(c)
+		n += c.added
+		if err != nil || !c.more {
+			return n, err
 		}
 	}
 }
@@ -211,22 +249,25 @@ func (f *Frontier) Seeds() ([]string, error) {
 
 // Counts is what the frontier holds, over all runs.
 type Counts struct {
-	Queued, Fetched, Refused, Unreachable, Failed, Outside, Deep int
-	Hosts                                                        int       // with something queued
-	Leased                                                       int       // of those queued
-	NextDue                                                      time.Time // when the next host of the working set is due; zero: none
+	Queued, Fetched, Refused, Unreachable, Failed, Outside, Deep, Trapped int
+
+	Waiting   int       // those that are to be visited again at some time; counted above by their outcome
+	NextAgain time.Time // when the first of them is; zero: none
+	Beyond    int       // links to addresses that were not noted, because their hosts have too many (MaxHost)
+
+	Hosts   int       // with something queued
+	Leased  int       // of those queued
+	NextDue time.Time // when the next host is due; zero: none
 }
 
 // Counts is cheap: it reads no disk.
 func (f *Frontier) Counts() Counts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	c := Counts{Queued: f.disk[0], Fetched: f.disk[1], Refused: f.disk[2], Unreachable: f.disk[3], Failed: f.disk[4],
-		Outside: f.disk[5], Deep: f.disk[6], Hosts: f.disk[hostCount], Leased: f.leases}
-	if len(f.due) > 0 {
-		c.NextDue = f.due[0].due
-	}
-	return c
+	d := &f.disk
+	return Counts{Queued: d[0], Fetched: d[1], Refused: d[2], Unreachable: d[3], Failed: d[4], Outside: d[5], Deep: d[6], Trapped: d[7],
+		Waiting: d[waitingCount], NextAgain: f.again, Beyond: d[beyondCount],
+		Hosts: d[hostCount], Leased: f.leases, NextDue: f.nextDue()}
 }
 
 // Flush returns when everything handed in before is durable.
@@ -265,15 +306,14 @@ func (f *Frontier) send(c *change) error {
 func (f *Frontier) fresh(offers []offer) []offer {
 	kept := offers[:0]
 	err := f.view(func(tx *bbolt.Tx) error {
-		known := tx.Bucket(bKnown)
+		known := tx.Bucket(bKnown).Cursor() // one for all costs less than as many Gets
 		for _, o := range offers {
-			v := known.Get([]byte(o.url))
-			if v != nil {
-				state, depth, err := glance(v)
+			if k, v := known.Seek([]byte(o.url)); string(k) == o.url {
+				r, err := glance(v)
 				if err != nil {
 					return err
 				}
-				if !news(state, depth, &o) {
+				if !news(&r, &o) {
 					continue
 				}
 			}
@@ -303,25 +343,33 @@ func (f *Frontier) committed(group []*change, b *batch, err error) {
 		f.err = err // once set, every later commit meets it
 		return
 	}
-	f.disk = b.counts
+	f.disk, f.again = b.counts, b.next
 	for _, c := range group {
 		if c.lease != nil {
 			delete(c.lease.host.taken, c.lease.URL)
 		}
+		if c.touch != nil {
+			c.touch.host.unsaved--
+		}
 	}
 	for name, rec := range b.dirty {
-		h := f.hosts[name]
-		if h == nil {
-			f.unloaded = f.unloaded || rec.queued > 0
-			continue
+		if h := f.hosts[name]; h != nil {
+			f.refresh(h, rec, b)
+		} else if rec.queued > 0 && (f.outside.IsZero() || instant(rec.ready).Before(f.outside)) {
+			f.outside = instant(rec.ready)
 		}
-		least, moved := b.moved[name]
-		if n := len(h.items); rec.queued == 0 || moved && n > 0 && least < h.items[n-1].depth {
-			h.items = nil // gone, or something of a smaller depth has come: read again
-		}
-		h.dry = rec.queued == 0 || h.dry && !moved
-		f.offerHost(h)
 	}
+}
+
+// refresh drops what was read ahead of a host if something else comes first now, or nothing at all.
+func (f *Frontier) refresh(h *host, rec *hostRecord, b *batch) {
+	first, moved := b.moved[h.name]
+	if n := len(h.items); rec.queued == 0 || moved && n > 0 && first.before(h.items[n-1].place) {
+		h.items = nil
+	}
+	h.dry = rec.queued == 0 || h.dry && !moved
+	h.ready = instant(rec.ready)
+	f.offerHost(h)
 }
 
 // leased reports whether an address is leased, or given back and not yet committed.

@@ -187,7 +187,7 @@ func TestRefusalCostsNoPause(t *testing.T) {
 func TestPostpone(t *testing.T) {
 	c := newClock()
 	f := newFrontier(t, FrontierOptions{Now: c.now})
-	_, err := f.AddSeeds("http://h/1")
+	_, err := f.AddSeeds("http://h/1", "http://h/2")
 	must(t, err)
 	l := take(t, f, "http://h/1")
 	if l.Met {
@@ -203,6 +203,7 @@ func TestPostpone(t *testing.T) {
 	}
 	f.Release(l)
 	finish(t, f, take(t, f, "http://h/1"), End{State: Fetched})
+	finish(t, f, take(t, f, "http://h/2"), End{State: Fetched})
 }
 
 func TestRetry(t *testing.T) {
@@ -344,7 +345,7 @@ func TestRestingHostsMakeRoom(t *testing.T) {
 	}
 	must(t, f.view(func(tx *bbolt.Tx) error {
 		return tx.Bucket(bReady).ForEach(func(k, _ []byte) error {
-			if at, host := splitReady(k); at != c.now().Add(time.Minute).UnixNano() {
+			if at, host := splitTime(k); at != c.now().Add(time.Minute).UnixNano() {
 				t.Errorf("%s stands in the index of due hosts for %s", host, instant(at))
 			}
 			return nil

@@ -29,12 +29,15 @@ func judge(l *Lease, hops []gate.Hop, err error, now time.Time, backoff time.Dur
 	e := End{Asked: asked(l, hops)}
 	if len(hops) > 0 {
 		last := hops[len(hops)-1]
-		e.Status = last.Status
+		e.Status, e.Took = last.Status, last.Took
 		if last.URL != l.URL {
 			e.Final = last.URL
 		}
 	}
 	var refusal *gate.Refusal
+	if errors.As(err, &refusal) && refusal.Rule == "" {
+		e.decision = refusal.Decision
+	}
 	switch {
 	case errors.As(err, &refusal) && refusal.Rule == "" && refusal.Decision.Reason == acap.Unavailable:
 		e.State, e.Why = Unreachable, refusal.Error()
@@ -68,6 +71,14 @@ func judge(l *Lease, hops []gate.Hop, err error, now time.Time, backoff time.Dur
 		}
 	}
 	return e
+}
+
+// final is the hop at which it was decided, "" for the address itself.
+func (e *End) final() string {
+	if e.Led != "" {
+		return e.Led
+	}
+	return e.Final
 }
 
 // trouble reports whether an error is of the network, which may be better another time. A name that does not exist will not.

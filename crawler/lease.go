@@ -4,13 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
-)
 
-// What is asked of a host that does not answer.
-const (
-	maxBackoff = 5 * time.Minute
-	downAfter  = 5         // failures in a row after which it is left alone
-	downFor    = time.Hour // how long
+	"github.com/acapcrawl/acapcrawl/acap"
 )
 
 // ErrIdle is returned by Next when nothing is left that is due within the patience of the frontier.
@@ -65,9 +60,7 @@ func (f *Frontier) signal() {
 // Release gives a lease back as if it had not been taken.
 func (f *Frontier) Release(l *Lease) {
 	f.mu.Lock()
-	f.giveBack(l)
-	delete(l.host.taken, l.URL)
-	l.host.dry = false
+	f.putBack(l)
 	f.offerHost(l.host)
 	f.mu.Unlock()
 	f.signal()
@@ -78,12 +71,10 @@ func (f *Frontier) Release(l *Lease) {
 func (f *Frontier) Postpone(l *Lease, asked time.Time, delay time.Duration) error {
 	h := l.host
 	f.mu.Lock()
-	f.giveBack(l)
-	delete(h.taken, l.URL)
-	h.dry = false
+	f.putBack(l)
 	h.asks, h.met = delay, true
-	h.due = later(h.due, asked.Add(f.gap(h)))
-	c := &change{touches: []touch{h.touch()}}
+	f.holdUntil(h, asked.Add(f.gap(h)))
+	c := &change{touch: h.touch()}
 	f.offerHost(h)
 	f.mu.Unlock()
 	err := f.send(c)
@@ -109,8 +100,9 @@ type End struct {
 	Again    time.Time     // when the address is due to be visited again; zero: never
 	Interval time.Duration // between this visit and that
 
-	offers []offer
-	report func(Record)
+	offers   []offer
+	decision acap.Decision // that refused, where one did
+	report   func(Record)
 }
 
 // Done gives a lease back with the outcome of its visit and the links found. It does not wait for the disk: a crash
@@ -120,15 +112,19 @@ func (f *Frontier) Done(l *Lease, e End) error {
 	f.mu.Lock()
 	f.giveBack(l)
 	h.asks, h.met = e.Delay, true
+	if f.adaptive() {
+		f.heed(h, &e)
+	}
 	if !e.Asked.IsZero() {
-		h.due = later(h.due, e.Asked.Add(f.gap(h)))
+		f.holdUntil(h, e.Asked.Add(f.gap(h)))
 		h.failures = 0
 	}
 	if e.Trouble {
 		h.failures = l.failures + 1
-		h.due = later(h.due, later(e.Rest, f.now().Add(f.backoff(h.failures))))
+		f.holdUntil(h, e.Rest)
+		h.due = later(h.due, f.now().Add(f.backoff(h.failures)))
 	}
-	c := &change{lease: l, end: e, offers: e.offers, report: e.report, touches: []touch{h.touch()}}
+	c := &change{lease: l, end: e, offers: e.offers, report: e.report, touch: h.touch()}
 	f.offerHost(h)
 	f.mu.Unlock()
 	err := f.send(c)
@@ -136,15 +132,9 @@ func (f *Frontier) Done(l *Lease, e End) error {
 	return err
 }
 
-// gap is the pause between the starts of two requests to h.
-func (f *Frontier) gap(h *host) time.Duration { return max(h.asks, f.o.Delay) }
-
-// backoff is the pause of a host after failures in a row.
-func (f *Frontier) backoff(failures int) time.Duration {
-	if failures >= downAfter {
-		return downFor
-	}
-	return min(f.o.Backoff<<(failures-1), maxBackoff)
+// holdUntil keeps h, which asks for it, from being due before t.
+func (f *Frontier) holdUntil(h *host, t time.Time) {
+	h.held, h.due = later(h.held, t), later(h.due, t)
 }
 
 // giveBack ends a lease in the schedule; if nothing was asked of the host since, it is due as it was before.
@@ -154,6 +144,13 @@ func (f *Frontier) giveBack(l *Lease) {
 	if l.host.due.Equal(l.after) {
 		l.host.due = l.before
 	}
+}
+
+// putBack ends a lease whose address keeps its place in the queue, before what was read ahead.
+func (f *Frontier) putBack(l *Lease) {
+	f.giveBack(l)
+	delete(l.host.taken, l.URL)
+	l.host.items, l.host.dry = nil, false
 }
 
 func later(a, b time.Time) time.Time {

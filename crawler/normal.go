@@ -31,6 +31,14 @@ func Normal(raw string) (string, error) {
 }
 
 func normal(raw string) (*url.URL, error) {
+	if u := already(raw); u != nil {
+		return u, nil
+	}
+	return rewritten(raw)
+}
+
+// rewritten brings an address into normal form.
+func rewritten(raw string) (*url.URL, error) {
 	raw = strings.Trim(raw, "\t\n\f\r ")
 	if len(raw) > maxURL {
 		return nil, fmt.Errorf("the address that begins %.40q is longer than %d octets; shorten it", raw, maxURL)
@@ -61,6 +69,50 @@ func normal(raw string) (*url.URL, error) {
 	}
 	u.RawPath, u.User = escaped, nil
 	return u, nil
+}
+
+// already takes an address apart that is in normal form and has none but common characters, as most links are by now; nil for
+// others.
+func already(raw string) *url.URL {
+	scheme, rest, found := strings.Cut(raw, "://")
+	if !found || scheme != "http" && scheme != "https" || len(raw) > maxURL {
+		return nil
+	}
+	slash := strings.IndexByte(rest, '/')
+	if slash <= 0 {
+		return nil
+	}
+	host, target := rest[:slash], rest[slash:]
+	name, port, hasPort := strings.Cut(host, ":")
+	for i := 0; i < len(name); i++ {
+		if c := name[i]; !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.') {
+			return nil
+		}
+	}
+	if name == "" || hasPort && !plainPort(scheme, port) {
+		return nil
+	}
+	path, query, hasQuery := strings.Cut(target, "?")
+	for i := 0; i < len(path); i++ {
+		if c := path[i]; c != '/' && !unreserved(c) {
+			return nil
+		}
+	}
+	for i := 0; i < len(query); i++ {
+		if c := query[i]; c != '=' && c != '&' && c != '/' && !unreserved(c) {
+			return nil
+		}
+	}
+	if hasQuery && query == "" || strings.Contains(path, "/.") {
+		return nil
+	}
+	return &url.URL{Scheme: scheme, Host: host, Path: path, RawPath: path, RawQuery: query}
+}
+
+// plainPort reports whether a port is written as it is in normal form.
+func plainPort(scheme, port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && strconv.FormatUint(n, 10) == port && !(n == 80 && scheme == "http" || n == 443 && scheme == "https")
 }
 
 func normalHost(u *url.URL) (string, error) {

@@ -57,6 +57,11 @@ func FuzzNormal(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, in string) {
+		if u := already(in); u != nil {
+			if want, err := rewritten(in); err != nil || *u != *want {
+				t.Fatalf("%q is taken for normal as %#v, not %#v, %v", in, u, want, err)
+			}
+		}
 		once, err := Normal(in)
 		if err != nil {
 			return
@@ -73,6 +78,30 @@ func FuzzNormal(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// What is in normal form is taken as it is, and what only looks like it is not.
+func TestAlready(t *testing.T) {
+	for _, raw := range []string{"http://example.com/", "https://example.com:8443/a/b.html?x=1&y=~", "http://127.0.0.1:8080/p//7.html", "http://a/.b"} {
+		u := already(raw)
+		if u == nil {
+			if raw != "http://a/.b" {
+				t.Errorf("%s is not taken", raw)
+			}
+			continue
+		}
+		if want, err := rewritten(raw); err != nil || *u != *want || u.String() != raw {
+			t.Errorf("%s: %#v, want %#v, %v", raw, u, want, err)
+		}
+	}
+	for _, raw := range []string{"http://example.com", "HTTP://example.com/", "http://Example.com/", "http://u@example.com/", "http://example.com:80/",
+		"https://example.com:443/", "http://example.com:/", "http://example.com:08/", "http://example.com:99999/", "http://example.com/a/../b", "http://example.com/%7e",
+		"http://example.com/?", "http://example.com/#x", "http://example.com/a b", "http:///a", "ftp://example.com/", "http://[::1]/", " http://example.com/",
+		"http://bücher.example/", "/a", ""} {
+		if u := already(raw); u != nil {
+			t.Errorf("%s is taken as %#v", raw, u)
+		}
+	}
 }
 
 func TestScope(t *testing.T) {

@@ -2,6 +2,7 @@ package crawler
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -50,7 +51,9 @@ type Record struct {
 	Interval time.Duration // between the last visit and that
 	Led      string        // the redirect hop that was refused, in normal form, where that is not the address itself
 
-	place place // its queue entry while queued
+	listed bool      // a sitemap names it
+	place  place     // its queue entry while queued
+	noted  time.Time // Again as on disk
 }
 
 // class orders the queue of a host.
@@ -58,18 +61,32 @@ type class byte
 
 const (
 	promoted class = iota // asked for by a re-crawl request
-	ordinary              // by depth, then order
+	ordinary              // by depth, then what a sitemap lists, then order
 	retried               // by time; behind everything else
 )
 
 // place is the place of an address in the queue of its host.
 type place struct {
 	class class
-	rank  uint64 // depth, or for retried the time in nanoseconds
+	rank  uint64 // for ordinary by depth and list, for retried the time in nanoseconds
 	seq   uint64
 }
 
 const placeSize = 17
+
+// rank is the rank of r in the class ordinary: seeds and what sitemaps list come before the links of their depth.
+func (r *Record) rank() uint64 {
+	n := 2 * uint64(r.Depth)
+	if r.Depth > 0 && !r.listed {
+		n++
+	}
+	return n
+}
+
+// before reports whether p comes before q in a queue.
+func (p place) before(q place) bool {
+	return cmp.Or(cmp.Compare(p.class, q.class), cmp.Compare(p.rank, q.rank), cmp.Compare(p.seq, q.seq)) < 0
+}
 
 func (p place) append(b []byte) []byte {
 	b = append(b, byte(p.class))
@@ -88,56 +105,128 @@ func queueKey(host string, p place) []byte {
 
 var errRecord = fmt.Errorf("a record of the frontier has a wrong form; check the disk, or move frontier.db away and crawl anew")
 
-const recordHead = 1 + 1 + 2 + 1 + 2 + 8 + placeSize
+// maxDepth is the greatest depth noted; deeper is as deep.
+const maxDepth = math.MaxUint16
 
+// The flags of a record. Those of fields say that the field is there.
+const (
+	flagSeed = 1 << iota
+	flagListed
+	flagPlace
+	flagAgain
+	flagLed
+)
+
+// encode writes state and flags, a byte each, then depth, tries, status and time; where the flags say so place, next visit with
+// interval, and led; and why to the end. Numbers are unsigned varints.
 func (r *Record) encode() ([]byte, error) {
 	n, err := r.State.number()
 	if err != nil {
 		return nil, err
 	}
-	b := make([]byte, 0, recordHead+len(r.Why))
-	flags := byte(0)
+	b := append(make([]byte, 0, 64+len(r.Led)+len(r.Why)), n, r.flags())
+	b = binary.AppendUvarint(b, uint64(min(r.Depth, maxDepth)))
+	b = binary.AppendUvarint(b, uint64(r.Tries))
+	b = binary.AppendUvarint(b, uint64(r.Status))
+	b = binary.AppendUvarint(b, uint64(nanos(r.When)))
+	if b[1]&flagPlace != 0 {
+		b = binary.AppendUvarint(b, uint64(r.place.class))
+		b = binary.AppendUvarint(b, r.place.rank)
+		b = binary.AppendUvarint(b, r.place.seq)
+	}
+	if b[1]&flagAgain != 0 {
+		b = binary.AppendUvarint(b, uint64(nanos(r.Again)))
+		b = binary.AppendUvarint(b, uint64(r.Interval))
+	}
+	if b[1]&flagLed != 0 {
+		b = binary.AppendUvarint(b, uint64(len(r.Led)))
+		b = append(b, r.Led...)
+	}
+	return append(b, r.Why...), nil
+}
+
+func (r *Record) flags() (flags byte) {
 	if r.Seed {
-		flags = 1
+		flags |= flagSeed
 	}
-	b = append(b, n, flags)
-	b = binary.BigEndian.AppendUint16(b, uint16(min(r.Depth, math.MaxUint16)))
-	b = append(b, byte(min(r.Tries, math.MaxUint8)))
-	b = binary.BigEndian.AppendUint16(b, uint16(r.Status))
-	b = binary.BigEndian.AppendUint64(b, uint64(nanos(r.When)))
-	b = r.place.append(b)
-	b = append(b, strings.ReplaceAll(r.Why, "\x00", "\ufffd")...) // it quotes what others wrote
-	if r.Led != "" {                                              // a URL in normal form holds no NUL
-		b = append(append(b, 0), r.Led...)
+	if r.listed {
+		flags |= flagListed
 	}
-	return b, nil
+	if r.State == Queued {
+		flags |= flagPlace
+	}
+	if !r.Again.IsZero() || r.Interval > 0 {
+		flags |= flagAgain
+	}
+	if r.Led != "" {
+		flags |= flagLed
+	}
+	return flags
 }
 
 func decodeRecord(url string, b []byte) (Record, error) {
-	if len(b) < recordHead || int(b[0]) >= len(states) {
+	if len(b) < 2 || int(b[0]) >= len(states) {
 		return Record{}, errRecord
 	}
-	why, led, _ := strings.Cut(string(b[recordHead:]), "\x00")
-	return Record{
-		URL:    url,
-		State:  states[b[0]],
-		Seed:   b[1]&1 != 0,
-		Depth:  int(binary.BigEndian.Uint16(b[2:])),
-		Tries:  int(b[4]),
-		Status: int(binary.BigEndian.Uint16(b[5:])),
-		When:   instant(int64(binary.BigEndian.Uint64(b[7:]))),
-		place:  readPlace(b[15:]),
-		Why:    why,
-		Led:    led,
-	}, nil
+	flags, n := b[1], numbers{b: b[2:]}
+	r := Record{
+		URL: url, State: states[b[0]], Seed: flags&flagSeed != 0, listed: flags&flagListed != 0,
+		Depth: int(n.next()), Tries: int(n.next()), Status: int(n.next()), When: instant(int64(n.next())),
+	}
+	if flags&flagPlace != 0 {
+		r.place = place{class(n.next()), n.next(), n.next()}
+	}
+	if flags&flagAgain != 0 {
+		r.Again, r.Interval = instant(int64(n.next())), time.Duration(n.next())
+		r.noted = r.Again
+	}
+	if flags&flagLed != 0 {
+		r.Led = string(n.take(n.next()))
+	}
+	r.Why = string(n.b)
+	if n.bad || (r.State == Queued) != (flags&flagPlace != 0) {
+		return Record{}, errRecord
+	}
+	return r, nil
 }
 
-// glance reads state and depth alone.
-func glance(b []byte) (State, int, error) {
-	if len(b) < recordHead || int(b[0]) >= len(states) {
-		return "", 0, errRecord
+// glance reads of a record what tells whether a link says something new of it.
+func glance(b []byte) (r Record, err error) {
+	if len(b) < 2 || int(b[0]) >= len(states) {
+		return r, errRecord
 	}
-	return states[b[0]], int(binary.BigEndian.Uint16(b[2:])), nil
+	n := numbers{b: b[2:]}
+	r = Record{State: states[b[0]], listed: b[1]&flagListed != 0, Depth: int(n.next())}
+	if n.bad {
+		return r, errRecord
+	}
+	return r, nil
+}
+
+// numbers reads unsigned varints one after the other.
+type numbers struct {
+	b   []byte
+	bad bool // something was missing
+}
+
+func (n *numbers) next() uint64 {
+	v, size := binary.Uvarint(n.b)
+	if size <= 0 {
+		n.bad = true
+		return 0
+	}
+	n.b = n.b[size:]
+	return v
+}
+
+func (n *numbers) take(size uint64) []byte {
+	if size > uint64(len(n.b)) {
+		n.bad = true
+		return nil
+	}
+	head := n.b[:size]
+	n.b = n.b[size:]
+	return head
 }
 
 // item is a queue entry as a lease needs it.
@@ -145,67 +234,98 @@ type item struct {
 	url   string
 	depth int
 	tries int
+	place place
 }
 
-func encodeItem(r *Record) []byte {
-	b := make([]byte, 0, 3+len(r.URL))
-	b = binary.BigEndian.AppendUint16(b, uint16(min(r.Depth, math.MaxUint16)))
-	b = append(b, byte(min(r.Tries, math.MaxUint8)))
-	return append(b, r.URL...)
+// encodeItem writes depth and tries, whether the scheme is https, and the path: the key holds the host.
+func encodeItem(r *Record, host string) []byte {
+	scheme, rest, _ := strings.Cut(r.URL, "://")
+	b := make([]byte, 0, 8+len(rest)-len(host))
+	b = binary.AppendUvarint(b, uint64(min(r.Depth, maxDepth)))
+	b = binary.AppendUvarint(b, uint64(r.Tries))
+	secure := byte(0)
+	if scheme == "https" {
+		secure = 1
+	}
+	return append(append(b, secure), rest[len(host):]...)
 }
 
-func decodeItem(b []byte) (item, error) {
-	if len(b) < 4 {
+func decodeItem(k, v []byte) (it item, err error) {
+	host, ok := hostOf(k)
+	n := numbers{b: v}
+	it.depth, it.tries = int(n.next()), int(n.next())
+	secure := n.next()
+	if !ok || n.bad || len(n.b) == 0 || n.b[0] != '/' {
 		return item{}, errRecord
 	}
-	return item{url: string(b[3:]), depth: int(binary.BigEndian.Uint16(b)), tries: int(b[2])}, nil
+	scheme := "http://"
+	if secure == 1 {
+		scheme = "https://"
+	}
+	it.url = scheme + host + string(n.b)
+	it.place = readPlace(k[len(host)+1:])
+	return it, nil
 }
 
-// hostRecord is what is kept of a host. ready is its entry in the index of hosts that have something queued.
+// hostRecord is what is kept of a host.
 type hostRecord struct {
 	due      time.Time
+	held     time.Time     // due, without what is added for not answering
 	delay    time.Duration // the pause that the host asks for
 	met      bool          // delay is known
+	pace     time.Duration // the pause that its answers suggest
 	failures int           // in a row
-	queued   int
-	ready    int64
+	known    int           // addresses noted of it
+	queued   int           // of these
+	beyond   int           // links to addresses that were not noted because too many are
+	told     bool          // that there are such
+	ready    int64         // its entry in the index of hosts that have something queued, 0: none
 }
 
-const hostSize = 8 + 8 + 1 + 2 + 8 + 8
+const (
+	flagMet = 1 << iota
+	flagTold
+)
 
+// encode writes a byte of flags, and the numbers as unsigned varints.
 func (h *hostRecord) encode() []byte {
-	b := make([]byte, 0, hostSize)
-	b = binary.BigEndian.AppendUint64(b, uint64(nanos(h.due)))
-	b = binary.BigEndian.AppendUint64(b, uint64(h.delay))
-	met := byte(0)
+	flags := byte(0)
 	if h.met {
-		met = 1
+		flags |= flagMet
 	}
-	b = append(b, met)
-	b = binary.BigEndian.AppendUint16(b, uint16(min(h.failures, math.MaxUint16)))
-	b = binary.BigEndian.AppendUint64(b, uint64(h.queued))
-	return binary.BigEndian.AppendUint64(b, uint64(h.ready))
+	if h.told {
+		flags |= flagTold
+	}
+	b := append(make([]byte, 0, 48), flags)
+	for _, n := range []int64{nanos(h.due), nanos(h.held), int64(h.delay), int64(h.pace), int64(h.failures), int64(h.known),
+		int64(h.queued), int64(h.beyond), h.ready} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	return b
 }
 
 func decodeHost(b []byte) (hostRecord, error) {
-	if len(b) != hostSize {
+	if len(b) == 0 {
 		return hostRecord{}, errRecord
 	}
-	return hostRecord{
-		due:      instant(int64(binary.BigEndian.Uint64(b))),
-		delay:    time.Duration(binary.BigEndian.Uint64(b[8:])),
-		met:      b[16] == 1,
-		failures: int(binary.BigEndian.Uint16(b[17:])),
-		queued:   int(binary.BigEndian.Uint64(b[19:])),
-		ready:    int64(binary.BigEndian.Uint64(b[27:])),
-	}, nil
+	n := numbers{b: b[1:]}
+	h := hostRecord{
+		met: b[0]&flagMet != 0, told: b[0]&flagTold != 0,
+		due: instant(int64(n.next())), held: instant(int64(n.next())), delay: time.Duration(n.next()), pace: time.Duration(n.next()),
+		failures: int(n.next()), known: int(n.next()), queued: int(n.next()), beyond: int(n.next()), ready: int64(n.next()),
+	}
+	if n.bad || len(n.b) > 0 {
+		return hostRecord{}, errRecord
+	}
+	return h, nil
 }
 
-func readyKey(at int64, host string) []byte {
-	return append(binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(host)), uint64(at)), host...)
+// timeKey is the key of an index by time: of hosts that have something queued, or of addresses to be visited again.
+func timeKey(at int64, name string) []byte {
+	return append(binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(name)), uint64(at)), name...)
 }
 
-func splitReady(k []byte) (at int64, host string) {
+func splitTime(k []byte) (at int64, name string) {
 	return int64(binary.BigEndian.Uint64(k)), string(k[8:])
 }
 

@@ -1,8 +1,9 @@
 package crawler
 
 import (
-	"sync"
 	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
 )
 
 // Summary is what a run did. Its JSON is that of `crawl --json`.
@@ -17,9 +18,18 @@ type Summary struct {
 	Duration    float64 `json:"duration_s"`
 	Rate        float64 `json:"pages_per_s"`
 
-	Requests    int  `json:"requests"`    // page requests, redirect hops included
-	Queued      int  `json:"queued"`      // addresses left for another run
-	Interrupted bool `json:"interrupted"` // stopped by its context or by the budget
+	Requests  int     `json:"requests"`  // page requests, redirect hops included
+	Hosts     int     `json:"hosts"`     // that were sent any of them
+	Unchanged int     `json:"unchanged"` // fetched, and the same as when last received
+	Skipped   Skipped `json:"skipped"`
+
+	Queued      int       `json:"queued"` // addresses left for another run
+	QueuedHosts int       `json:"queued_hosts"`
+	NextDue     time.Time `json:"next_due,omitzero"`   // when the next of them can be visited, as far as it is known; it may have passed
+	Waiting     int       `json:"waiting"`             // addresses visited that will be visited again
+	NextAgain   time.Time `json:"next_again,omitzero"` // when the first of them is due
+	Beyond      int       `json:"beyond"`              // links not noted in this or earlier runs, because their hosts have too many addresses
+	Interrupted bool      `json:"interrupted"`         // stopped by its context or by a limit
 
 	SeedsRefused     bool   `json:"-"` // there were seeds, and policy refused every one
 	RefusedWhy       string `json:"-"` // the sentence that refused the first of them
@@ -34,87 +44,67 @@ type Refusal struct {
 	Preserve int `json:"preserve"`
 }
 
+// Skipped counts addresses found and not asked for.
+type Skipped struct {
+	Outside int `json:"out-of-scope"`
+	Deep    int `json:"too-deep"`
+	Trapped int `json:"trap"`
+}
+
 // Progress is the state of a run at a moment.
 type Progress struct {
-	Done    int // addresses settled in this run, whatever the outcome
-	Fetched int
-	Refused int // unreachable ones included
-	Errors  int
-	Queued  int
-	Hosts   int       // with something queued
-	Rate    float64   // pages per second since the last report
-	NextDue time.Time // when the next host is due; in the past while there is more to do than workers
+	Done     int // addresses settled in this run, whatever the outcome
+	Fetched  int
+	Refused  int // unreachable ones included
+	Errors   int
+	UnderWay int // visits
+	Queued   int
+	Hosts    int       // with something queued
+	Rate     float64   // pages per second in the last ten seconds
+	NextDue  time.Time // when the next host is due; in the past while there is more to do than workers
+	SoFar    Summary
 }
 
-// Skip is an address that was not fetched, and why. State is Refused, Unreachable, Failed, Outside or Deep.
+// Skip is an address that was not fetched, and why. State is Refused, Unreachable, Failed, Outside, Deep or Trapped.
 type Skip struct {
-	URL   string `json:"url"`
-	State State  `json:"reason"`
-	Why   string `json:"why"` // the sentence that decided
+	URL      string        `json:"url"`
+	State    State         `json:"reason"`
+	Why      string        `json:"why"` // the sentence that decided
+	Final    string        `json:"-"`   // where its redirects led; "" for the address itself
+	When     time.Time     `json:"-"`
+	Decision acap.Decision `json:"-"` // where policy or the page decided; otherwise zero
 }
 
-// tally counts what a run does, for all its workers.
-type tally struct {
-	mu sync.Mutex
-	s  Summary
-	n  int // settled
+// left fills what a run leaves for another.
+func (r *run) left(s *Summary) {
+	c := r.frontier.Counts()
+	s.Queued, s.QueuedHosts, s.NextDue = c.Queued, c.Hosts, c.NextDue
+	s.Waiting, s.NextAgain, s.Beyond = c.Waiting, c.NextAgain, c.Beyond
 }
 
-func (t *tally) end(e End, requests int, bytes int64, r Receipt) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.s.Requests += requests
-	t.s.Bytes += bytes
-	switch e.State {
-	case Queued:
-		return
-	case Fetched:
-		t.s.Fetched++
-	case Refused:
-		t.s.Refused.Crawl++
-	case Unreachable:
-		t.s.Unreachable++
-	case Failed:
-		t.s.Errors++
-	}
-	t.n++
-	for _, c := range []struct {
-		yes bool
-		n   *int
-	}{
-		{r.Stored, &t.s.Stored},
-		{r.Indexed, &t.s.Indexed},
-		{r.RefusedFollow, &t.s.Refused.Follow},
-		{r.RefusedIndex, &t.s.Refused.Index},
-		{r.RefusedPreserve, &t.s.Refused.Preserve},
-	} {
-		if c.yes {
-			*c.n++
-		}
-	}
-}
-
-func (t *tally) now() (Summary, int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.s, t.n
-}
-
-// progress calls report every interval until stop is closed.
+// progress tells the state at once and then every interval, until stop is closed.
 func (r *run) progress(stop <-chan struct{}) {
 	ticker := time.NewTicker(r.o.Every)
 	defer ticker.Stop()
-	before, since := 0, time.Now()
+	var m meter
+	m.rate(r.start, 0)
 	for {
+		r.o.Progress(r.now(&m))
 		select {
 		case <-stop:
 			return
-		case t := <-ticker.C:
-			s, n := r.tally.now()
-			c := r.frontier.Counts()
-			r.o.Progress(Progress{Done: n, Fetched: s.Fetched, Refused: s.Refused.Crawl + s.Unreachable, Errors: s.Errors,
-				Queued: c.Queued, Hosts: c.Hosts, Rate: float64(s.Fetched-before) / max(t.Sub(since).Seconds(), 1e-3), NextDue: c.NextDue})
-			before, since = s.Fetched, t
+		case <-ticker.C:
 		}
 	}
+}
+
+// now is the state of the run.
+func (r *run) now(m *meter) Progress {
+	s, settled := r.tally.now()
+	at := time.Now()
+	s.Duration = at.Sub(r.start).Seconds()
+	s.Rate = float64(s.Fetched) / max(s.Duration, 1e-3)
+	r.left(&s)
+	return Progress{Done: settled, Fetched: s.Fetched, Refused: s.Refused.Crawl + s.Unreachable, Errors: s.Errors,
+		UnderWay: r.frontier.Counts().Leased, Queued: s.Queued, Hosts: s.QueuedHosts, Rate: m.rate(at, s.Fetched), NextDue: s.NextDue, SoFar: s}
 }

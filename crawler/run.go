@@ -24,13 +24,23 @@ func (r *run) prepare(seeds []string) (err error) {
 	if r.area, err = newArea(r.o.Scope, all); err != nil {
 		return err
 	}
+	r.wanted, r.forbidden = newFilter(r.o.Include, r.o.Exclude), newFilter(nil, r.o.Exclude)
+	r.named = map[string]bool{}
+	for _, seed := range all {
+		r.named[seed] = true
+	}
 	r.frontier.hold(r.o.Depth >= 0)
+	if r.o.Recrawl.Min > 0 {
+		if _, err := r.frontier.Revive(r.start); err != nil {
+			return err
+		}
+	}
 	if err := r.widen(all); err != nil {
 		return err
 	}
 	if r.o.Refetch {
 		_, err := r.frontier.Revisit("", func(rec Record) bool {
-			return rec.State != Outside && rec.State != Deep && r.wants(rec)
+			return !notAskedFor(rec.State) && r.wants(rec)
 		})
 		return err
 	}
@@ -39,14 +49,14 @@ func (r *run) prepare(seeds []string) (err error) {
 
 // widen queues what an earlier run left out of scope or too deep and this one does not.
 func (r *run) widen(seeds []string) error {
-	extent := fmt.Sprintf("%s %d %s", r.o.Scope, r.o.Depth, strings.Join(seeds, " "))
+	extent := fmt.Sprintf("%s %d %q %q %s", r.o.Scope, r.o.Depth, r.o.Include, r.o.Exclude, strings.Join(seeds, " "))
 	before, err := r.frontier.recall("extent")
 	if err != nil || before == extent {
 		return err
 	}
 	if before != "" {
 		_, err := r.frontier.Revisit("", func(rec Record) bool {
-			return (rec.State == Outside || rec.State == Deep) && r.wants(rec)
+			return notAskedFor(rec.State) && r.wants(rec)
 		})
 		if err != nil {
 			return err
@@ -54,6 +64,9 @@ func (r *run) widen(seeds []string) error {
 	}
 	return r.frontier.remember("extent", extent)
 }
+
+// notAskedFor reports whether an address was found and left aside.
+func notAskedFor(s State) bool { return s == Outside || s == Deep || s == Trapped }
 
 // retry queues what could not be had from the origins that are named, so that they are tried again in every run that
 // names them.
@@ -82,8 +95,28 @@ func (r *run) wants(rec Record) bool {
 	if err != nil {
 		return false
 	}
-	state, _ := r.within(u, rec.Depth)
+	state, _ := r.within(u, rec.URL, rec.Depth)
 	return state == Queued
+}
+
+// reviving is how often a run looks for addresses that are due to be visited again.
+const reviving = 30 * time.Second
+
+// revive queues addresses that become due while the run goes on, until ended is closed.
+func (r *run) revive(ended <-chan struct{}) {
+	ticker := time.NewTicker(reviving)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ended:
+			return
+		case now := <-ticker.C:
+			if _, err := r.frontier.Revive(now); err != nil {
+				r.fail(err)
+				return
+			}
+		}
+	}
 }
 
 // finish makes everything durable and sums up.
@@ -92,7 +125,7 @@ func (r *run) finish(leasing context.Context) (Summary, error) {
 	s, _ := r.tally.now()
 	s.Duration = time.Since(r.start).Seconds()
 	s.Rate = float64(s.Fetched) / max(s.Duration, 1e-9)
-	s.Queued = r.frontier.Counts().Queued
+	r.left(&s)
 	s.Interrupted = leasing.Err() != nil
 	if r.failed != nil {
 		err = r.failed

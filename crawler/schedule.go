@@ -9,26 +9,40 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// buffered is how many addresses of a host are read ahead of their lease.
-const buffered = 32
+// Bounds of how many addresses of a host are read ahead of their lease. It begins with few, since the host may leave the
+// working set after one.
+const (
+	buffered    = 32
+	bufferedNew = 2
+)
 
 // host is a host of the working set. Guarded by Frontier.mu.
 type host struct {
 	name     string
 	due      time.Time
+	held     time.Time     // due, without what is added for not answering
 	asks     time.Duration // the pause that the host asks for
 	met      bool          // asks is known
+	pace     time.Duration // the pause that its answers suggest
 	failures int
+	ready    time.Time      // when it is due by its index on disk
+	unsaved  int            // touches handed to the writer and not committed
 	busy     int            // leases not given back
 	taken    map[string]int // addresses leased, or given back and not committed → depth
 	items    []item         // read ahead, in queue order
+	ahead    int            // how many were to be read
 	dry      bool           // nothing more on disk, as far as is known
 	index    int            // in the heap, -1 outside
 }
 
-func (h *host) touch() touch {
-	return touch{host: h.name, due: h.due, delay: h.asks, failures: h.failures}
+// touch is what the writer is told of h, which stays in the working set until that is committed.
+func (h *host) touch() *touch {
+	h.unsaved++
+	return &touch{host: h, due: h.due, held: h.held, delay: h.asks, pace: h.pace, failures: h.failures}
 }
+
+// idle reports whether h can leave the working set: what is on disk says all.
+func (h *host) idle() bool { return h.busy == 0 && h.unsaved == 0 && len(h.taken) == 0 }
 
 // dueHeap orders hosts by when they are due.
 type dueHeap []*host
@@ -57,7 +71,7 @@ func (d *dueHeap) Pop() any {
 // nothing under way either, h leaves the working set. A host gets one slot until its pause is known.
 func (f *Frontier) offerHost(h *host) {
 	empty := h.dry && len(h.items) == 0
-	if empty && h.busy == 0 && len(h.taken) == 0 {
+	if empty && h.idle() {
 		delete(f.hosts, h.name)
 	}
 	free := !empty && h.busy < f.o.PerHost && (h.met || h.busy == 0)
@@ -90,14 +104,25 @@ func (f *Frontier) pick(now time.Time) (*Lease, time.Duration, error) {
 	if f.err != nil {
 		return nil, 0, f.err
 	}
-	pause := f.o.Patience
-	if len(f.due) > 0 {
-		pause = min(pause, f.due[0].due.Sub(now))
+	if due := f.nextDue(); !due.IsZero() && due.Sub(now) <= f.o.Patience {
+		return nil, max(due.Sub(now), time.Millisecond), nil
 	}
-	if f.pending == 0 && f.leases == 0 && (len(f.due) == 0 || f.due[0].due.Sub(now) > f.o.Patience) {
+	if f.pending == 0 && f.leases == 0 {
 		return nil, 0, ErrIdle
 	}
-	return nil, pause, nil
+	return nil, f.o.Patience, nil
+}
+
+// nextDue is when a host is due next, zero if none is as far as is known. Hosts on disk that are due and for which there is no
+// room do not count: they come when one of the working set is given back.
+func (f *Frontier) nextDue() (due time.Time) {
+	if len(f.due) > 0 {
+		due = f.due[0].due
+	}
+	if !f.outside.IsZero() && !f.crowded && (due.IsZero() || f.outside.Before(due)) {
+		due = f.outside
+	}
+	return due
 }
 
 // lease takes the first address of h, which is due and out of the heap. It returns nil, and leaves h where it belongs,
@@ -149,18 +174,19 @@ func (h *host) early(depth int) bool {
 // the first of them may be.
 func (f *Frontier) read(h *host, now time.Time) (again time.Time, err error) {
 	prefix := append([]byte(h.name), 0)
+	h.ahead = min(max(2*h.ahead, bufferedNew), buffered)
 	err = f.view(func(tx *bbolt.Tx) error {
 		cursor := tx.Bucket(bQueue).Cursor()
-		for k, v := cursor.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix) && len(h.items) < buffered; k, v = cursor.Next() {
-			it, err := decodeItem(v)
+		for k, v := cursor.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix) && len(h.items) < h.ahead; k, v = cursor.Next() {
+			it, err := decodeItem(k, v)
 			if err != nil {
 				return err
 			}
 			if _, ok := h.taken[it.url]; ok {
 				continue
 			}
-			if p := readPlace(k[len(prefix):]); p.class == retried && int64(p.rank) > now.UnixNano() {
-				again = instant(int64(p.rank))
+			if it.place.class == retried && int64(it.place.rank) > now.UnixNano() {
+				again = instant(int64(it.place.rank))
 				return nil
 			}
 			h.items = append(h.items, it)
@@ -170,35 +196,48 @@ func (f *Frontier) read(h *host, now time.Time) (again time.Time, err error) {
 	return again, err
 }
 
-// load takes hosts from disk into the working set, those due first, and reports whether it took any. If the working set
-// is full it makes room, where the disk holds a host that is due before one that rests.
+// load takes hosts from disk into the working set, those due first, as long as there is room, and reports whether it took any.
+// For a host that is due it makes room.
 func (f *Frontier) load(now time.Time) bool {
-	if !f.unloaded || len(f.hosts) >= f.o.Working && !f.rest(now) {
+	f.crowded = false
+	if f.outside.IsZero() {
 		return false
+	}
+	if len(f.hosts) >= f.o.Working {
+		if f.outside.After(now) {
+			return false
+		}
+		if f.crowded = !f.rest(now); f.crowded {
+			return false
+		}
 	}
 	n := 0
 	err := f.view(func(tx *bbolt.Tx) error {
 		hosts := tx.Bucket(bHosts)
 		cursor := tx.Bucket(bReady).Cursor()
 		for k, _ := cursor.First(); k != nil; k, _ = cursor.Next() {
-			at, name := splitReady(k)
+			at, name := splitTime(k)
 			if f.hosts[name] != nil {
 				continue
 			}
 			if len(f.hosts) >= f.o.Working {
+				f.outside = instant(at)
 				return nil
 			}
 			v, err := decodeHost(hosts.Get([]byte(name)))
 			if err != nil {
 				return err
 			}
-			h := &host{name: name, due: later(v.due, time.Unix(0, at)), asks: v.delay, met: v.met,
-				failures: v.failures, taken: map[string]int{}, index: -1}
+			h := &host{name: name, due: later(v.due, instant(at)), held: v.held, asks: v.delay, met: v.met, pace: v.pace,
+				failures: v.failures, ready: instant(at), taken: map[string]int{}, index: -1}
+			if !f.resumed.IsZero() { // it may have been asked just before, by a visit that was not recorded or a redirect
+				f.holdUntil(h, f.resumed.Add(f.gap(h)))
+			}
 			f.hosts[name] = h
 			f.offerHost(h)
 			n++
 		}
-		f.unloaded = false
+		f.outside = time.Time{}
 		return nil
 	})
 	if err != nil {
@@ -207,45 +246,22 @@ func (f *Frontier) load(now time.Time) bool {
 	return n > 0
 }
 
-// rest drops hosts that are not due from the working set, the last due first and at most an eighth of it, as long as
-// there is a host on disk that is due earlier.
+// rest drops hosts that are not due from the working set, the last due first and at most an eighth of it, and reports whether
+// it dropped any. One that is due by the index on disk stays, or it would be loaded again at once.
 func (f *Frontier) rest(now time.Time) bool {
-	first := f.firstOutside()
-	if first.IsZero() {
-		f.unloaded = false
-		return false
-	}
-	var idle []*host
+	var resting []*host
 	for _, h := range f.hosts {
-		if h.busy == 0 && len(h.taken) == 0 && h.due.After(now) && h.due.After(first) {
-			idle = append(idle, h)
+		if h.idle() && h.due.After(now) && h.ready.After(now) {
+			resting = append(resting, h)
 		}
 	}
-	slices.SortFunc(idle, func(a, b *host) int { return b.due.Compare(a.due) })
-	idle = idle[:min(len(idle), max(f.o.Working/8, 1))]
-	for _, h := range idle {
+	slices.SortFunc(resting, func(a, b *host) int { return b.due.Compare(a.due) })
+	resting = resting[:min(len(resting), max(f.o.Working/8, 1))]
+	for _, h := range resting {
 		if h.index >= 0 {
 			heap.Remove(&f.due, h.index)
 		}
 		delete(f.hosts, h.name)
 	}
-	return len(idle) > 0
-}
-
-// firstOutside is when the first host that is not in the working set is due, zero if there is none.
-func (f *Frontier) firstOutside() (first time.Time) {
-	err := f.view(func(tx *bbolt.Tx) error {
-		cursor := tx.Bucket(bReady).Cursor()
-		for k, _ := cursor.First(); k != nil; k, _ = cursor.Next() {
-			if at, name := splitReady(k); f.hosts[name] == nil {
-				first = time.Unix(0, at)
-				return nil
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		f.err = err
-	}
-	return first
+	return len(resting) > 0
 }

@@ -81,3 +81,105 @@ func domain(host string) string {
 	}
 	return host
 }
+
+// filter is the patterns of the addresses that a crawl includes and excludes, immutable once made. In a pattern * stands for
+// any characters and a final $ for the end of the address. One that begins with / or * is compared with path and query, any
+// other with the whole address; all from the start.
+type filter struct {
+	include, exclude []pattern
+}
+
+type pattern struct {
+	raw   string
+	whole bool     // compared with the whole address
+	parts []string // what stands between the stars
+	end   bool     // the last part ends the address
+}
+
+func newFilter(include, exclude []string) *filter {
+	return &filter{include: patterns(include), exclude: patterns(exclude)}
+}
+
+func patterns(raw []string) []pattern {
+	var out []pattern
+	for _, s := range raw {
+		p := pattern{raw: s, whole: s != "" && s[0] != '/' && s[0] != '*'}
+		s, p.end = strings.CutSuffix(s, "$")
+		if p.whole {
+			s = normalStart(s)
+		}
+		p.parts = strings.Split(escape(s), "*")
+		out = append(out, p)
+	}
+	return out
+}
+
+// normalStart writes scheme and host of a pattern as addresses have them, where both are written out.
+func normalStart(s string) string {
+	end := hostEnd(s)
+	if end == len(s) || strings.Contains(s[:end], "*") {
+		return s
+	}
+	u, err := normal(s[:end])
+	if err != nil {
+		return s
+	}
+	return u.Scheme + "://" + u.Host + s[end:]
+}
+
+// admits reports whether an address in normal form is to be visited, else the sentence that says which pattern decides. An
+// address that is excluded is so whatever includes it.
+func (f *filter) admits(u *url.URL) (ok bool, why string) {
+	if len(f.include)+len(f.exclude) == 0 {
+		return true, ""
+	}
+	local := u.EscapedPath()
+	if u.RawQuery != "" || u.ForceQuery {
+		local += "?" + u.RawQuery
+	}
+	whole := u.Scheme + "://" + u.Host + local
+	for _, p := range f.exclude {
+		if p.matches(local, whole) {
+			return false, "excluded by the pattern " + p.raw
+		}
+	}
+	var names []string
+	for _, p := range f.include {
+		if p.matches(local, whole) {
+			return true, ""
+		}
+		names = append(names, p.raw)
+	}
+	if len(names) == 0 {
+		return true, ""
+	}
+	return false, "not included by the pattern " + strings.Join(names, " or ")
+}
+
+// matches takes time linear in the address: each part is taken where it first stands, which leaves most to the others.
+func (p pattern) matches(local, whole string) bool {
+	s := local
+	if p.whole {
+		s = whole
+	}
+	s, ok := strings.CutPrefix(s, p.parts[0])
+	if !ok {
+		return false
+	}
+	rest := p.parts[1:]
+	if len(rest) == 0 {
+		return !p.end || s == ""
+	}
+	last := len(rest) - 1
+	for i, part := range rest {
+		if i == last && p.end {
+			return strings.HasSuffix(s, part)
+		}
+		at := strings.Index(s, part)
+		if at < 0 {
+			return false
+		}
+		s = s[at+len(part):]
+	}
+	return true
+}

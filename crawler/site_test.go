@@ -111,6 +111,22 @@ type shelf struct {
 	pages   map[string]*page.Page
 	times   map[string]int
 	receive func(*page.Page) (Receipt, error) // nil: store, and follow all links
+	ask     map[string]http.Header            // by address, what is asked for instead of a page
+	led     map[string]string                 // addresses that led to pages received before
+}
+
+func (s *shelf) Condition(address string) http.Header { return s.ask[address] }
+
+func (s *shelf) Lead(_ context.Context, from []string, to string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.led == nil {
+		s.led = map[string]string{}
+	}
+	for _, address := range from {
+		s.led[address] = to
+	}
+	return nil
 }
 
 func (s *shelf) Receive(_ context.Context, p *page.Page) (Receipt, error) {

@@ -16,33 +16,37 @@ const (
 
 // offer is one address that may be new.
 type offer struct {
-	url   string
-	depth int
-	seed  bool
-	force bool   // queue it first, whatever is known of it
-	state State  // Queued, or Outside or Deep: recorded, not asked for
-	why   string // of Outside and Deep
+	url    string
+	depth  int
+	seed   bool
+	listed bool   // by a sitemap
+	force  bool   // queue it first, whatever is known of it
+	state  State  // Queued, or Outside, Deep or Trapped: recorded, not asked for
+	why    string // of these
 }
 
 // touch is what a visit taught about a host.
 type touch struct {
-	host     string
+	host     *host
 	due      time.Time
+	held     time.Time
 	delay    time.Duration
+	pace     time.Duration
 	failures int
 }
 
 // change is what one visit, or one call from outside, asks the writer to make durable at once.
 type change struct {
-	lease   *Lease // given back by this change, or nil
-	end     End
-	touches []touch
-	offers  []offer
-	again   func(Record) bool // of the addresses that begin with prefix, from the address from on, queue those it picks
-	prefix  string
-	from    string
-	key     string // of a note, or ""
-	value   string
+	lease  *Lease // given back by this change, or nil
+	end    End
+	touch  *touch
+	offers []offer
+	again  func(Record) bool // of the addresses that begin with prefix, from the address from on, queue those it picks
+	prefix string
+	from   string
+	revive time.Time // queue what is to be visited again by then; zero: nothing
+	key    string    // of a note, or ""
+	value  string
 
 	report func(Record) // called after the commit for every address newly recorded as not asked for, if not nil
 	done   chan error   // receives once, after the commit; nil: nobody waits
@@ -50,6 +54,7 @@ type change struct {
 	added int      // out: addresses queued
 	skips []Record // out: what report is called with
 	next  string   // out: where again has to go on, "" at the end
+	more  bool     // out: revive has to go on
 }
 
 // write is the writer goroutine: it groups what has come in since the last commit into one transaction.
@@ -125,15 +130,15 @@ func (b *batch) apply(c *change) error {
 			return err
 		}
 	}
-	for _, t := range c.touches {
-		h, err := b.host(t.host)
+	if t := c.touch; t != nil {
+		h, err := b.host(t.host.name)
 		if err != nil {
 			return err
 		}
-		h.due, h.delay, h.failures, h.met = t.due, t.delay, t.failures, true
+		h.due, h.held, h.delay, h.pace, h.failures, h.met = t.due, t.held, t.delay, t.pace, t.failures, true
 	}
 	for i := range c.offers {
-		r, change, err := b.offer(&c.offers[i])
+		r, change, err := b.offer(&c.offers[i], c.report != nil)
 		switch {
 		case err != nil:
 			return err
@@ -150,6 +155,9 @@ func (b *batch) apply(c *change) error {
 	}
 	if c.again != nil {
 		return b.requeue(c)
+	}
+	if !c.revive.IsZero() {
+		return b.revive(c)
 	}
 	return nil
 }
@@ -172,6 +180,7 @@ func (b *batch) end(l *Lease, e End) error {
 		r.Tries++
 		return b.enqueue(&r, old, true, retried, uint64(nanos(e.Retry)))
 	}
+	r.Again, r.Interval = e.Again, e.Interval
 	if err := b.settle(&r, old, true, e.State); err != nil {
 		return err
 	}
@@ -194,7 +203,7 @@ func (b *batch) end(l *Lease, e End) error {
 		if err != nil {
 			return err
 		}
-		b.moved[host] = -1
+		b.moved[host] = place{} // it may have been read ahead
 	}
 	return b.settle(&final, old, found, Fetched)
 }
@@ -206,8 +215,9 @@ const (
 	newlySkipped
 )
 
-// offer queues or records an address that a page, the operator or a request named.
-func (b *batch) offer(o *offer) (r Record, effect int, err error) {
+// offer queues or records an address that a page, the operator or a request named. tell says that somebody wants to hear of
+// what is not queued.
+func (b *batch) offer(o *offer, tell bool) (r Record, effect int, err error) {
 	if o.seed {
 		if err := b.name(o.url); err != nil {
 			return r, nothingNew, err
@@ -217,21 +227,29 @@ func (b *batch) offer(o *offer) (r Record, effect int, err error) {
 	if err != nil {
 		return r, nothingNew, err
 	}
-	old, wasSeed := r.State, r.Seed
-	r.Seed = r.Seed || o.seed
+	if !found && !o.seed && !o.force && b.f.o.MaxHost > 0 {
+		if full, err := b.full(&r, tell); full || err != nil {
+			if r.Why != "" {
+				effect = newlySkipped
+			}
+			return r, effect, err
+		}
+	}
+	old, was := r.State, r
+	r.Seed, r.listed = r.Seed || o.seed, r.listed || o.listed
 	switch {
-	case !found || news(old, r.Depth, o) && old != Queued:
+	case !found || news(&was, o) && old != Queued:
 		r.Depth = o.depth
 	case o.seed && old != Queued && old != Fetched:
 		r.Depth = 0
 	case o.force && (old != Queued || r.place.class != promoted):
-	case old == Queued && news(old, r.Depth, o):
-		r.Depth = o.depth
+	case old == Queued && news(&was, o):
+		r.Depth = min(r.Depth, o.depth)
 		if r.place.class == ordinary && !b.f.leased(r.URL) {
-			return r, nothingNew, b.enqueue(&r, old, true, ordinary, uint64(r.Depth))
+			return r, nothingNew, b.enqueue(&r, old, true, ordinary, r.rank())
 		}
 		return r, nothingNew, b.put(&r, old, true)
-	case r.Seed != wasSeed:
+	case r.Seed != was.Seed || r.listed != was.listed:
 		return r, nothingNew, b.put(&r, old, true)
 	default:
 		return r, nothingNew, nil
@@ -245,36 +263,49 @@ func (b *batch) offer(o *offer) (r Record, effect int, err error) {
 		return r, effect, b.put(&r, old, found)
 	}
 	r.Why, r.Led, r.Tries, r.Status = "", "", 0, 0
-	c, rank := ordinary, uint64(r.Depth)
+	c, rank := ordinary, r.rank()
 	if o.force {
 		c, rank = promoted, 0
 	}
 	return r, newlyQueued, b.enqueue(&r, old, found, c, rank)
 }
 
-// name notes a seed. A host that did not answer in an earlier run is due at once when it is named again.
-func (b *batch) name(seed string) error {
-	host, err := hostName(seed)
-	if err != nil {
-		return err
+// full reports whether as many addresses of the host of r are noted as may be. Then r, which is new, is not, but counted; the
+// first time that somebody wants to hear of it, r says why.
+func (b *batch) full(r *Record, tell bool) (bool, error) {
+	name, h, err := b.hostFor(r.URL)
+	if err != nil || h.known < b.f.o.MaxHost {
+		return false, err
 	}
-	h, err := b.host(host)
+	h.beyond++
+	b.counts[beyondCount]++
+	if tell && !h.told {
+		h.told = true
+		r.State, r.When = Trapped, b.f.now().UTC()
+		r.Why = fmt.Sprintf("%d addresses of %s are noted, which is the limit: neither this one nor further ones are", h.known, name)
+	}
+	return true, nil
+}
+
+// name notes a seed. A host that did not answer in an earlier run is due as soon as it permits when it is named again.
+func (b *batch) name(seed string) error {
+	_, h, err := b.hostFor(seed)
 	if err != nil {
 		return err
 	}
 	if h.failures > 0 {
-		h.failures, h.due = 0, time.Time{}
+		h.failures, h.due = 0, h.held
 	}
 	return b.seeds.Put([]byte(seed), nil)
 }
 
-// news reports whether a link says something new of an address known in state old at a depth.
-func news(old State, depth int, o *offer) bool {
-	switch old {
+// news reports whether a link says something new of an address known as r.
+func news(r *Record, o *offer) bool {
+	switch r.State {
 	case Queued:
-		return o.state == Queued && o.depth < depth
-	case Outside, Deep:
-		return o.state == Queued || o.state == old && o.depth < depth
+		return o.state == Queued && (o.depth < r.Depth || o.depth == r.Depth && o.listed && !r.listed)
+	case Outside, Deep, Trapped:
+		return o.state == Queued || o.state == r.State && o.depth < r.Depth
 	}
 	return false
 }
@@ -296,16 +327,45 @@ func (b *batch) requeue(c *change) error {
 	if err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
+	c.added = len(picked)
+	return b.enqueueAgain(picked)
+}
+
+func (b *batch) enqueueAgain(picked []Record) error {
 	for i := range picked {
 		r := &picked[i]
 		old := r.State
 		r.Tries, r.Status, r.Why, r.Led = 0, 0, "", ""
-		if err := b.enqueue(r, old, true, ordinary, uint64(r.Depth)); err != nil {
+		if err := b.enqueue(r, old, true, ordinary, r.rank()); err != nil {
 			return err
 		}
 	}
-	c.added = len(picked)
 	return nil
+}
+
+// revive queues what is to be visited again by c.revive, a bounded number at a time, the longest due first.
+func (b *batch) revive(c *change) error {
+	var picked []Record
+	cursor := b.again.Cursor()
+	for k, _ := cursor.First(); k != nil; k, _ = cursor.Next() {
+		at, address := splitTime(k)
+		if at > nanos(c.revive) {
+			break
+		}
+		if c.more = len(picked) == maxOffers; c.more {
+			break
+		}
+		r, found, err := b.get(address)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return fmt.Errorf("%s is to be visited again but is not known", address)
+		}
+		picked = append(picked, r)
+	}
+	c.added = len(picked)
+	return b.enqueueAgain(picked)
 }
 
 var errEnough = errors.New("enough")

@@ -137,11 +137,21 @@ func (g *Gate) literal(key string) error {
 	return nil
 }
 
+type pinKey struct{}
+
+// pin makes dial connect to the address a under the context, whatever the name stands for by then.
+func pin(ctx context.Context, a netip.Addr) context.Context {
+	return context.WithValue(ctx, pinKey{}, a)
+}
+
 // dial connects to addr. The rule is applied to each address that is really dialled, after name resolution.
 func (g *Gate) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	key := strings.ToLower(addr)
+	if a, ok := ctx.Value(pinKey{}).(netip.Addr); ok {
+		addr = net.JoinHostPort(a.String(), key[strings.LastIndexByte(key, ':')+1:])
+	}
 	d := net.Dialer{
-		Timeout: min(g.o.Timeout, 15*time.Second),
+		Timeout: dialTime(g.o.Timeout),
 		Control: func(_, real string, _ syscall.RawConn) error {
 			ap, err := netip.ParseAddrPort(real)
 			if err != nil {
@@ -152,3 +162,6 @@ func (g *Gate) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	}
 	return d.DialContext(ctx, network, addr)
 }
+
+// dialTime is how long resolving a name or dialling may take, of the time for the whole exchange.
+func dialTime(whole time.Duration) time.Duration { return min(whole, 15*time.Second) }

@@ -2,14 +2,18 @@ package gate
 
 import (
 	"bytes"
-	"compress/flate"
-	"compress/gzip"
-	"compress/zlib"
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 )
+
+// accepted names the content codings that are asked for.
+const accepted = "gzip, deflate, br, zstd"
+
+// codings are those that can be undone.
+var codings = []string{"gzip", "deflate", "br", "zstd"}
 
 // maxCodings is the number of content codings laid over each other that are undone.
 const maxCodings = 2
@@ -23,23 +27,23 @@ type capture struct {
 
 // take reads the body of resp, at most raw bytes as sent and most bytes decoded. A body that breaks off is truncated, not an
 // error; a coding that cannot be undone is one.
-func take(resp *http.Response, raw, most int64) (capture, error) {
-	codings := codingsOf(resp.Header)
-	for _, c := range codings {
-		if c != "gzip" && c != "deflate" {
+func (ds decoders) take(resp *http.Response, raw, most int64) (capture, error) {
+	applied := codingsOf(resp.Header)
+	for _, c := range applied {
+		if !slices.Contains(codings, c) {
 			return capture{}, fmt.Errorf("the body is encoded as %q, which was not asked for and cannot be decoded", c)
 		}
 	}
-	if len(codings) > maxCodings {
-		return capture{}, fmt.Errorf("the body is encoded %d times", len(codings))
+	if len(applied) > maxCodings {
+		return capture{}, fmt.Errorf("the body is encoded %d times", len(applied))
 	}
-	if len(codings) == 0 {
+	if len(applied) == 0 {
 		raw = min(raw, most)
 	}
 	wire, short := read(resp.Body, raw, resp.ContentLength)
 	c := capture{wire: wire, body: wire, truncated: short}
-	for i := len(codings) - 1; i >= 0 && len(c.body) > 0; i-- {
-		decoded, broken := decode(c.body, codings[i], most)
+	for i := len(applied) - 1; i >= 0 && len(c.body) > 0; i-- {
+		decoded, broken := ds.decode(c.body, applied[i], most)
 		c.body, c.truncated = decoded, c.truncated || broken
 	}
 	return c, nil
@@ -58,30 +62,6 @@ func codingsOf(h http.Header) []string {
 		}
 	}
 	return codings
-}
-
-// decode undoes one coding. It returns what could be decoded within most bytes, and whether that is not all.
-func decode(src []byte, coding string, most int64) ([]byte, bool) {
-	var r io.Reader
-	var err error
-	in := bytes.NewReader(src)
-	switch {
-	case coding == "gzip":
-		r, err = gzip.NewReader(in)
-	case zlibHeader(src):
-		r, err = zlib.NewReader(in)
-	default: // deflate without the wrapper, as some servers send it
-		r = flate.NewReader(in)
-	}
-	if err != nil {
-		return nil, true
-	}
-	return read(r, most, 4*int64(len(src)))
-}
-
-// zlibHeader reports whether src starts as RFC 1950 says.
-func zlibHeader(src []byte) bool {
-	return len(src) >= 2 && src[0]&0x0f == 8 && (uint(src[0])<<8|uint(src[1]))%31 == 0
 }
 
 // read takes at most most bytes from r; expect is a guess of their number. It reports whether that is not all.

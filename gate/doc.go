@@ -7,9 +7,12 @@
 //	address             not loopback, private, link-local … unless it was named    address.go
 //	policy              the origin's policy permits crawl (not for policy files)   gate.go
 //	budget              page requests, redirect hops included                      gate.go
-//	politeness          slots and pauses per host, for requests of all kinds       hosts.go
-//	send and capture    wire bytes, header as sent, decoded body, caps, time-out   body.go
+//	politeness          slots and pauses per host, for requests of all kinds       hosts.go, resolve.go
+//	signature           if there is a key                                          sign.go
+//	send                HTTP/1.1 or, over TLS, HTTP/2; time-out; nothing twice     send.go
+//	capture             wire bytes, header as sent, decoded body, caps             body.go, decode.go
 //
 // Redirects are never followed inside RoundTrip, so each hop of a chain is judged. A refusal is a *Refusal and can be
-// found with errors.As through http.Client and url.Error. Proxies named in the environment are not used.
+// found with errors.As through http.Client and url.Error. What a hostile server answers ends as one Hop or one error, in
+// bounded time and memory; internal/faults lists it. Proxies named in the environment are not used.
 package gate

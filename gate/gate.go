@@ -1,13 +1,10 @@
 package gate
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"sync"
 	"time"
@@ -19,7 +16,7 @@ import (
 // its reader sees that there was more.
 const policyCap = 1 << 20
 
-// attempts is how often a request is begun at most where a kept connection turns out to be closed.
+// attempts is how often a request is begun at most where the transport may begin it again.
 const attempts = 3
 
 // Policies tells the policy in force for the origin of a URL.
@@ -36,7 +33,7 @@ type Options struct {
 	MaxBody      int64         // bytes of a decoded body; 32 MiB
 	MaxRaw       int64         // bytes of a body as sent; as MaxBody
 	AllowPrivate bool          // open every address
-	ByAddress    bool          // hosts at one network address share pauses and slots
+	ByAddress    bool          // hosts at one network address share pauses and slots; who waits for them holds a worker
 	Sign         *Signer       // signs every request; nil: none does
 	MaxPages     int           // page requests in all; 0: no limit
 }
@@ -48,6 +45,8 @@ type Gate struct {
 	transport *http.Transport
 	named     named
 	hosts     *hosts
+	places    *places
+	decoders  decoders
 
 	mu    sync.Mutex
 	pages int // page requests begun
@@ -70,8 +69,8 @@ func New(o Options) *Gate {
 	if o.MaxRaw <= 0 {
 		o.MaxRaw = o.MaxBody
 	}
-	g := &Gate{o: o, hosts: newHosts(o.PerHost, max(o.Delay, 0))}
-	g.transport = &http.Transport{ // HTTP/1.1, no proxy, no decoding of its own
+	g := &Gate{o: o, hosts: newHosts(o.PerHost, max(o.Delay, 0)), places: newPlaces(), decoders: newDecoders()}
+	g.transport = &http.Transport{ // no proxy, no decoding of its own
 		DialContext:            g.dial,
 		DisableCompression:     true,
 		TLSHandshakeTimeout:    15 * time.Second,
@@ -80,6 +79,8 @@ func New(o Options) *Gate {
 		MaxIdleConns:           256,
 		MaxIdleConnsPerHost:    o.PerHost,
 		IdleConnTimeout:        30 * time.Second,
+		ForceAttemptHTTP2:      true, // over TLS; a dialler of our own would turn it off
+		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: 1 << 20, MaxReceiveBufferPerConnection: 2 << 20, WriteByteTimeout: 15 * time.Second},
 	}
 	return g
 }
@@ -124,8 +125,8 @@ func (g *Gate) visit(req *http.Request, kind Kind) (Hop, *http.Response, error) 
 		return Hop{}, nil, about(u, err)
 	}
 	for n := 1; ; n++ {
-		hop, resp, stale, err := g.send(req, u, key, kind)
-		if err != nil && stale && n < attempts && req.Context().Err() == nil {
+		hop, resp, err := g.send(req, u, key, kind)
+		if errors.Is(err, errStale) && n < attempts && req.Context().Err() == nil {
 			continue
 		}
 		return hop, resp, about(u, err)
@@ -167,106 +168,6 @@ func (g *Gate) admit(ctx context.Context, u *url.URL, key string, kind Kind) err
 	}
 	g.hosts.pace(key, p.CrawlDelay())
 	return nil
-}
-
-// send spends budget, waits for the host, sends and captures. stale: a kept connection was closed before any answer.
-func (g *Gate) send(req *http.Request, u *url.URL, key string, kind Kind) (_ Hop, _ *http.Response, stale bool, _ error) {
-	parent := req.Context()
-	if kind == PageRequest && !g.spend() {
-		return Hop{}, nil, false, g.overspent()
-	}
-	v, err := g.hosts.enter(parent, key)
-	if err != nil {
-		g.refund(kind)
-		return Hop{}, nil, false, fmt.Errorf("waiting for %s: %w", key, err)
-	}
-	defer v.leave()
-
-	ctx, cancel := context.WithTimeoutCause(parent, g.o.Timeout, tooSlow(g.o.Timeout))
-	defer cancel()
-	reused := false
-	out := g.outgoing(req, u, httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn:      func(i httptrace.GotConnInfo) { reused = i.Reused },
-		WroteRequest: func(httptrace.WroteRequestInfo) { v.start() },
-	}))
-	start := time.Now()
-	resp, err := g.transport.RoundTrip(out)
-	if err != nil {
-		var r *Refusal
-		if errors.As(err, &r) { // at dialling: nothing was sent
-			g.refund(kind)
-			return Hop{}, nil, false, r
-		}
-		if ctx.Err() != nil {
-			return Hop{}, nil, false, fmt.Errorf("%s %s: %w", out.Method, u, context.Cause(ctx))
-		}
-		return Hop{}, nil, reused, fmt.Errorf("%s %s: %w", out.Method, u, err)
-	}
-	defer resp.Body.Close()
-	raw, most := g.o.MaxRaw, g.o.MaxBody
-	if kind == PolicyFile {
-		raw, most = policyCap, policyCap
-	}
-	var c capture
-	if out.Method != http.MethodHead {
-		c, err = take(resp, raw, most)
-	}
-	if parent.Err() != nil {
-		err = context.Cause(parent)
-	}
-	if err != nil {
-		return Hop{}, nil, false, fmt.Errorf("%s %s: %w", out.Method, u, err)
-	}
-	hop := Hop{URL: u.String(), Method: out.Method, Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header,
-		Wire: c.wire, Body: c.body, Truncated: c.truncated, Start: start, Took: time.Since(start)}
-	return hop, decoded(resp, req, c.body), false, nil
-}
-
-// tooSlow is the net.Error of an exchange that took longer than it may.
-type tooSlow time.Duration
-
-func (d tooSlow) Error() string { return fmt.Sprintf("no full answer within %s", time.Duration(d)) }
-func (d tooSlow) Timeout() bool { return true }
-
-// Temporary is what net.Error still asks for.
-func (d tooSlow) Temporary() bool { return true }
-
-// outgoing is the request as it is sent: to the host of the URL that was judged, under our name, and without a body.
-func (g *Gate) outgoing(req *http.Request, u *url.URL, ctx context.Context) *http.Request {
-	out := req.Clone(ctx)
-	out.URL, out.Host = u, ""
-	if out.Method == "" {
-		out.Method = http.MethodGet
-	}
-	if out.Header == nil {
-		out.Header = http.Header{}
-	}
-	out.Header.Del("Host")
-	out.Header.Del("Connection")
-	out.Header.Del("Upgrade")
-	out.Header.Set("User-Agent", g.o.UserAgent)
-	out.Header.Set("Accept-Encoding", "gzip")
-	// An empty body that is not NoBody keeps the transport from sending the request again by itself, past budget and pause.
-	out.Body, out.GetBody, out.ContentLength = io.NopCloser(bytes.NewReader(nil)), nil, 0
-	return out
-}
-
-// decoded turns resp into what the caller gets: the body without content coding.
-func decoded(resp *http.Response, req *http.Request, body []byte) *http.Response {
-	resp.Request = req
-	resp.Header = resp.Header.Clone()
-	if req.Method == http.MethodHead {
-		resp.Body = http.NoBody
-		return resp
-	}
-	resp.Uncompressed = resp.Header.Get("Content-Encoding") != ""
-	resp.Header.Del("Content-Encoding")
-	if int64(len(body)) != resp.ContentLength {
-		resp.Header.Del("Content-Length")
-	}
-	resp.ContentLength, resp.TransferEncoding = int64(len(body)), nil
-	resp.Body = io.NopCloser(bytes.NewReader(body))
-	return resp
 }
 
 func (g *Gate) spend() bool {

@@ -12,7 +12,8 @@ const MaxCrawlDelay = time.Minute
 // manyHosts is the number of hosts from which idle ones are forgotten.
 const manyHosts = 4096
 
-// hosts keeps the pauses and slots of each host (host:port). Memory is bounded by the hosts in use or in their pause.
+// hosts keeps the pauses and slots of each host (host:port), or of each network address. Memory is bounded by the hosts in
+// use or in their pause.
 type hosts struct {
 	slots int           // requests under way at once
 	delay time.Duration // between the starts of two requests
@@ -61,7 +62,7 @@ func (hs *hosts) done(h *host) {
 // forget drops hosts that nobody uses and whose pause is over. Their Crawl-delay is told again with their next page.
 func (hs *hosts) forget() {
 	for key, h := range hs.m {
-		if h.users == 0 && h.wait(hs.delay) <= 0 {
+		if h.users == 0 && h.wait(h.gap(hs.delay)) <= 0 {
 			delete(hs.m, key)
 		}
 	}
@@ -77,11 +78,17 @@ func (hs *hosts) pace(key string, d time.Duration) {
 	h.mu.Unlock()
 }
 
-// wait is how long the next start has to wait, where delay is the crawl's own.
-func (h *host) wait(delay time.Duration) time.Duration {
+// gap is the pause between two starts, where delay is the crawl's own.
+func (h *host) gap(delay time.Duration) time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	gap := max(delay, h.asked)
+	return max(delay, h.asked)
+}
+
+// wait is how long the next start has to wait for gap to pass.
+func (h *host) wait(gap time.Duration) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if gap == 0 || h.last.IsZero() {
 		return 0
 	}
@@ -97,28 +104,30 @@ func (h *host) mark() {
 // visit is one request's stay at a host.
 type visit struct {
 	hs      *hosts
-	h       *host
+	h       *host // whose slots are taken
+	name    *host // whose Crawl-delay holds; often the same
 	started sync.Once
 }
 
-// enter waits for a slot and for the host's pause. The caller calls start when the request is on the wire and leave when
-// it is over. The pause runs from start to start, whatever kind of request; the larger of the crawl's and the host's holds.
-func (hs *hosts) enter(ctx context.Context, key string) (*visit, error) {
-	h := hs.use(key)
+// enter waits for a slot at the place, which is the host of key or stands for several, and for the pause of both. The caller
+// calls start when the request is on the wire and leave when it is over. The pause runs from start to start, whatever kind
+// of request; the larger of the crawl's and the host's holds.
+func (hs *hosts) enter(ctx context.Context, key, place string) (*visit, error) {
+	v := &visit{hs: hs, h: hs.use(place), name: hs.use(key)}
+	h := v.h
 	select {
 	case h.slots <- struct{}{}:
 	case <-ctx.Done():
-		hs.done(h)
+		v.forgo()
 		return nil, context.Cause(ctx)
 	}
-	v := &visit{hs: hs, h: h}
 	select {
 	case h.turn <- struct{}{}:
 	case <-ctx.Done():
 		v.release()
 		return nil, context.Cause(ctx)
 	}
-	for d := h.wait(hs.delay); d > 0; d = h.wait(hs.delay) {
+	for d := v.wait(); d > 0; d = v.wait() {
 		t := time.NewTimer(d)
 		select {
 		case <-t.C:
@@ -134,14 +143,27 @@ func (hs *hosts) enter(ctx context.Context, key string) (*visit, error) {
 		v.release()
 		return nil, context.Cause(ctx)
 	}
-	h.mark()
+	v.mark()
 	return v, nil
+}
+
+// wait is how long the start has to wait.
+func (v *visit) wait() time.Duration {
+	gap := v.name.gap(v.hs.delay)
+	return max(v.h.wait(gap), v.name.wait(gap))
+}
+
+func (v *visit) mark() {
+	v.h.mark()
+	if v.name != v.h {
+		v.name.mark()
+	}
 }
 
 // start notes that the request has been written, and lets the next one begin its pause.
 func (v *visit) start() {
 	v.started.Do(func() {
-		v.h.mark()
+		v.mark()
 		<-v.h.turn
 	})
 }
@@ -153,5 +175,10 @@ func (v *visit) leave() {
 
 func (v *visit) release() {
 	<-v.h.slots
+	v.forgo()
+}
+
+func (v *visit) forgo() {
 	v.hs.done(v.h)
+	v.hs.done(v.name)
 }

@@ -8,64 +8,31 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-// gaps fails for requests to s that started less than want apart; the server's clock may be a little off the sender's.
-func gaps(t *testing.T, s *site, want time.Duration) {
-	t.Helper()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i := 1; i < len(s.when); i++ {
-		if gap := s.when[i].Sub(s.when[i-1]); gap < want-5*time.Millisecond {
-			t.Errorf("%s came %s after %s, want %s", s.log[i], gap, s.log[i-1], want)
+func TestPaceOfHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Options{Delay: time.Millisecond, AllowPrivate: true})
+		w := newWeb(t, g, hello)
+		const asked = 80 * time.Millisecond
+		g.Pace(parse(t, "http://slow.example/"), asked)
+		for range 3 {
+			for _, host := range []string{"slow.example", "free.example"} {
+				if _, err := g.Fetch(t.Context(), "http://"+host); err != nil {
+					t.Error(err)
+				}
+			}
 		}
-	}
-}
-
-func TestDelayBindsAllKinds(t *testing.T) {
-	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/0" {
-			http.Redirect(w, r, "/again", http.StatusFound)
+		start := time.Now()
+		if _, err := g.Fetch(t.Context(), "http://free.example"); err != nil || time.Since(start) > time.Millisecond {
+			t.Errorf("another host waited too: %s, %v", time.Since(start), err)
+		}
+		if gap := w.gaps()["slow.example"]; gap != asked {
+			t.Errorf("%s between two requests", gap)
 		}
 	})
-	const delay = 60 * time.Millisecond
-	g := newGate(t, Options{Delay: delay, PerHost: 4}, rule(open), s)
-	var wg sync.WaitGroup
-	for _, kind := range []Kind{PageRequest, Part, Sitemap, PolicyFile} {
-		wg.Go(func() {
-			if _, err := g.Get(t.Context(), kind, fmt.Sprintf("%s/%d", s.URL, kind)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if n := len(s.requests()); n != 5 {
-		t.Errorf("%d requests", n)
-	}
-	gaps(t, s, delay)
-}
-
-func TestPaceOfHost(t *testing.T) {
-	s, free := newSite(t, hello), newSite(t, hello)
-	g := newGate(t, Options{Delay: time.Millisecond}, nil, s, free)
-	const asked = 80 * time.Millisecond
-	g.Pace(s.url(t), asked)
-	for range 3 {
-		if _, err := g.Fetch(t.Context(), s.URL); err != nil {
-			t.Error(err)
-		}
-	}
-	gaps(t, s, asked)
-	start := time.Now()
-	for range 3 {
-		if _, err := g.Fetch(t.Context(), free.URL); err != nil {
-			t.Error(err)
-		}
-	}
-	if took := time.Since(start); took > 2*asked {
-		t.Errorf("another host waited too: %s", took)
-	}
 }
 
 func TestCrawlDelayOfPolicy(t *testing.T) {
@@ -86,10 +53,10 @@ func TestPaceIsBounded(t *testing.T) {
 	hs.pace("h:80", 1000*time.Hour)
 	h := hs.use("h:80")
 	h.mark()
-	if d := h.wait(0); d > MaxCrawlDelay || d < MaxCrawlDelay-time.Second {
+	if d := h.wait(h.gap(0)); d > MaxCrawlDelay || d < MaxCrawlDelay-time.Second {
 		t.Errorf("waits %s", d)
 	}
-	if d := h.wait(time.Hour); d <= MaxCrawlDelay {
+	if d := h.wait(h.gap(time.Hour)); d <= MaxCrawlDelay {
 		t.Errorf("the crawl's own longer delay is cut to %s", d)
 	}
 }
@@ -131,7 +98,7 @@ func TestPerHost(t *testing.T) {
 func TestIdleHostsAreForgotten(t *testing.T) {
 	hs := newHosts(1, time.Nanosecond)
 	for i := range 5 * manyHosts {
-		v, err := hs.enter(t.Context(), fmt.Sprintf("h%d:80", i))
+		v, err := hs.enter(t.Context(), fmt.Sprintf("h%d:80", i), fmt.Sprintf("h%d:80", i))
 		if err != nil {
 			t.Fatal(err)
 		}

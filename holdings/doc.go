@@ -5,8 +5,9 @@
 // finishes what a crash left. Where the text that may be indexed cannot be read again from a copy, Receive returns only when the
 // index has it.
 //
-//	holdings.go  Holdings: receive, erase, and what ends a page
-//	judge.go     what is to become of a page, by its terms
-//	indexer.go   grouped writes to the index
-//	recover.go   what a crash left to do between archive and index
+//	holdings.go   Holdings: receive, erase, and what ends a page
+//	judge.go      what is to become of a page, by its terms
+//	condition.go  what to ask for instead of a page that is held, and what a 304 says of it
+//	indexer.go    grouped writes to the index
+//	recover.go    what a crash left to do between archive and index
 package holdings

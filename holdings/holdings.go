@@ -22,8 +22,9 @@ import (
 // Options configure Holdings.
 type Options struct {
 	Now        func() time.Time // time.Now
-	NoPreserve bool             // keep no copies
-	NoIndex    bool             // index nothing
+	NoPreserve bool             // keep no copies; those held stay, as earlier versions, as long as policy permits
+	NoIndex    bool             // index nothing; what is received goes from the index
+	Requisites bool             // tell what pages are shown with
 	NoArchive  bool             // noarchive and nocache prohibit preserve too (N24)
 	Known      terms.Policies   // policies without a request, for what a crash left; nil: those of the sources
 }
@@ -68,16 +69,17 @@ func (h *Holdings) lock(address string) *sync.Mutex {
 type Receipt struct {
 	Stored, Indexed bool
 	Links           []string        // that may be followed, absolute
-	Requisites      []string        // what the page is shown with, as far as it may be followed
-	Canonical       string          // the address that the page names as its canonical one, "" for none
-	Unchanged       bool            // it is the same as when it was last received
-	Refused         []acap.Decision // of follow, index and preserve, those that were refused
+	Requisites      []string        // what the page is shown with, as far as it may be followed; only as Options ask for it
+	Unchanged       bool            // its copy is the same as the one held before
+	Absent          bool            // a 304 for what is not held: nothing came of it, and the page is to be asked for without condition
+	Refused         []acap.Decision // of follow, index and preserve, those that policy refused
 	Discarded       bool            // the page itself prohibits crawl: nothing of it is used (M06, X01)
 	TakenDown       *acap.Field     // the standing request that bars the page (P04)
 }
 
 // Receive holds what may be held of a page; when it returns, that is durable. Of an answer that is no page (a status other than
-// 2xx) nothing is held, and only 404 and 410 end anything: failures are no evidence (H05).
+// 2xx) nothing is held, and only 404 and 410 end anything: failures are no evidence (H05). A 304 is the page held, crawled again: it
+// is judged anew by the policy of now and by what it says itself, and makes no capture (archive.Renew).
 func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) {
 	status, u := pg.Last().Status, pg.URL()
 	known, _, err := h.archive.Resource(u.String())
@@ -92,15 +94,15 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 	switch {
 	case gone:
 		return Receipt{}, h.end(ctx, pg.Hops())
-	case status < 200 || status > 299:
+	case (status < 200 || status > 299) && status != http.StatusNotModified:
 		return Receipt{}, nil
 	case !origin.Decide(acap.Crawl, acap.NewResource(u)).Allowed: // since it was asked for; what may not be crawled is not looked at (X02)
 		return Receipt{Discarded: true}, nil
 	}
-	now := h.o.Now().UTC()
-	facts := acap.Facts{Now: now, FirstCrawled: known.FirstCrawled, FirstIndexed: known.FirstIndexed,
-		FirstPreserved: known.FirstPreserved, FirstPresented: known.FirstPresented}
-	g := h.judge(terms.Of(ctx, origin, u, pg, h.sources, facts), pg, terms.TakeDown(origin, u))
+	g, err := h.assess(ctx, origin, pg, known)
+	if err != nil || g.Absent {
+		return g.Receipt, err
+	}
 	earlier := pg.Hops()[:len(pg.Hops())-1]
 	if err := h.end(ctx, earlier); err != nil { // what stood there before a redirect took its place
 		return g.Receipt, err
@@ -110,7 +112,10 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 			return g.Receipt, err
 		}
 	}
-	if err := h.hold(ctx, g); err != nil {
+	switch err := h.hold(ctx, g); {
+	case g.renews != 0 && errors.Is(err, archive.ErrNotHeld): // it went meanwhile
+		return Receipt{Absent: true}, nil
+	case err != nil:
 		return g.Receipt, err
 	}
 	return h.stillAsked(ctx, origin, u, g.Receipt)
@@ -141,6 +146,10 @@ func (h *Holdings) hold(ctx context.Context, g judged) error {
 				return false, err
 			}
 		}
+		if g.renews != 0 {
+			fresh := g.document != nil && !g.stands(known)
+			return fresh || known.Indexed && !g.Indexed, h.archive.Renew(ctx, g.renews, g.deposit, fresh)
+		}
 		if again, err := h.again(known, g); err != nil || again {
 			return false, errors.Join(err, h.archive.Lead(ctx, g.deposit.Aliases, address))
 		}
@@ -153,13 +162,15 @@ func (h *Holdings) hold(ctx context.Context, g judged) error {
 	return written()
 }
 
-// again reports whether g is what this run has received of the page already: several redirects can lead to it at the same time.
+// simultaneous is within what time two answers count as one.
+const simultaneous = time.Minute
+
+// again reports whether g is what this run has received of the page just now: several redirects can lead to it at the same time.
 func (h *Holdings) again(known archive.Resource, g judged) (bool, error) {
-	if !g.Stored || known.Current == 0 || known.LastCrawled.Before(h.opened) || known.Indexed != g.Indexed {
+	if known.LastCrawled.Before(h.opened) || g.deposit.Fetched.Sub(known.LastCrawled).Abs() > simultaneous || known.Indexed != g.Indexed {
 		return false, nil
 	}
-	c, err := h.archive.Capture(known.Current)
-	return err == nil && c.Digest == archive.Digest(g.deposit.Body), err
+	return h.same(known, g)
 }
 
 // tell makes a change of the archive, and passes c on to the index where fn says that the index must know. The function returned

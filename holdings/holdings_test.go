@@ -345,6 +345,8 @@ func TestConcurrent(t *testing.T) {
 					_, err = s.Erase(context.Background(), u, "asked", "")
 				case i%7 == 6:
 					_, err = s.Receive(context.Background(), answer(404, u))
+				case i%7 == 5:
+					_, err = s.Receive(context.Background(), answer(304, u))
 				default:
 					_, err = s.Receive(context.Background(), pageOf(fmt.Sprintf("<p>word%dx%d", worker, i), u))
 				}

@@ -11,8 +11,9 @@ import (
 )
 
 const (
-	groupSize = 512             // documents written to the index at once
-	groupWait = 2 * time.Second // how long a document waits for company when nobody waits for it
+	groupSize = 512             // documents written to the index at once: a small segment costs more for each of them
+	groupWait = 5 * time.Second // how long a document waits for company when nobody waits for it
+	ahead     = 128             // documents that wait while a group is written
 )
 
 // change is one document for the index, or a URL to forget.
@@ -37,7 +38,7 @@ type indexer struct {
 }
 
 func startIndexer(ix *index.Index, a *archive.Archive) *indexer {
-	w := &indexer{index: ix, archive: a, changes: make(chan change, groupSize), stopped: make(chan struct{})}
+	w := &indexer{index: ix, archive: a, changes: make(chan change, ahead), stopped: make(chan struct{})}
 	go w.run()
 	return w
 }

@@ -1,6 +1,10 @@
 package holdings
 
 import (
+	"context"
+	"errors"
+	"net/http"
+
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/index"
@@ -14,28 +18,71 @@ type judged struct {
 	deposit   archive.Deposit
 	document  *index.Document // nil: nothing of it may be found
 	wait      bool            // the document cannot be made again from what the archive keeps
+	renews    uint64          // the capture that a 304 confirms; 0: the deposit is received
 	drop      bool            // earlier versions may no longer be preserved either
 	why, line string          // for which reason
+}
+
+// assess judges what was received of a page, of which known is known, under the policy of its origin. After a 304 that is the copy held.
+func (h *Holdings) assess(ctx context.Context, origin *acap.Policy, pg *page.Page, known archive.Resource) (g judged, err error) {
+	u, was := pg.URL(), copied{}
+	confirmed := pg.Last().Status == http.StatusNotModified
+	if confirmed {
+		var ok bool
+		if was, ok = h.whole(u.String()); !ok || !confirms(pg.Last().Header, was.Header) {
+			g.Absent = true
+			return g, nil
+		}
+		pg = was.page(pg.Hops())
+	}
+	facts := acap.Facts{Now: h.o.Now().UTC(), FirstCrawled: known.FirstCrawled, FirstIndexed: known.FirstIndexed,
+		FirstPreserved: known.FirstPreserved, FirstPresented: known.FirstPresented}
+	g = h.judge(terms.Of(ctx, origin, u, pg, h.sources, facts), pg, terms.TakeDown(origin, u))
+	if !confirmed {
+		g.Unchanged, err = h.same(known, g)
+	} else if !g.renew(was) {
+		g = judged{Receipt: Receipt{Absent: true}}
+	}
+	return g, err
+}
+
+// same reports whether the copy of g is the one that is held already.
+func (h *Holdings) same(known archive.Resource, g judged) (bool, error) {
+	if !g.Stored || known.Current == 0 {
+		return false, nil
+	}
+	c, err := h.archive.Capture(known.Current)
+	if errors.Is(err, archive.ErrNotHeld) { // it went meanwhile
+		return false, nil
+	}
+	return err == nil && c.Digest == archive.Digest(g.deposit.Body), err
 }
 
 // judge decides what may be held of a page by its terms; down is the request that bars it, if one stands.
 func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field) (g judged) {
 	links, follow := t.Links()
 	g.Links, g.TakenDown = links, down
+	if h.o.Requisites {
+		g.Requisites = t.Requisites()
+	}
 	g.Discarded = !t.Decide(acap.Crawl).Allowed
 	preserve, body, cut := h.preserve(t)
-	content, mayIndex := t.Text()
+	var content terms.Content
+	mayIndex := false
+	if !h.o.NoIndex {
+		content, mayIndex = t.Text()
+	}
 	if !follow {
 		g.Refused = append(g.Refused, t.Decide(acap.Follow))
 	}
 	if !preserve.Allowed {
 		g.Refused = append(g.Refused, preserve)
 	}
-	if !mayIndex {
+	if !mayIndex && !h.o.NoIndex {
 		g.Refused = append(g.Refused, t.Decide(acap.Index))
 	}
-	g.Stored, g.Indexed = preserve.Allowed && down == nil, mayIndex && down == nil
-	g.drop, g.why, g.line = !g.Stored, preserve.Why(), preserve.Because.String()
+	g.Stored, g.Indexed = preserve.Allowed && down == nil && !h.o.NoPreserve, mayIndex && down == nil
+	g.drop, g.why, g.line = !preserve.Allowed || down != nil, preserve.Why(), preserve.Because.String()
 	g.deposit = archive.Deposit{Resource: archive.Resource{URL: pg.URL().String(), Status: pg.Last().Status}, Fetched: pg.Last().Start.UTC()}
 	if pg.Last().Start.IsZero() {
 		g.deposit.Fetched = t.Facts().Now
@@ -46,8 +93,9 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field) (g jud
 	}
 	h.describe(&g.deposit, t, pg)
 	g.deposit.Index = g.Indexed
+	g.deposit.Replace = preserve.Allowed && preserve.Limits(t.Facts()).UntilRecrawled
 	if g.Stored {
-		g.deposit.Body, g.deposit.Replace = body, preserve.Limits(t.Facts()).UntilRecrawled
+		g.deposit.Body = body
 	}
 	if !g.Stored && !g.Indexed {
 		return g
@@ -64,6 +112,29 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field) (g jud
 			Host: pg.URL().Host, Fetched: g.deposit.Fetched, Positions: whole}
 	}
 	return g
+}
+
+// renew lets g confirm the copy that a 304 spoke of, where that may stay. It reports whether g can stand: not where the copy would have
+// to be cut now.
+func (g *judged) renew(c copied) bool {
+	g.Unchanged = true
+	if !g.Stored {
+		return true
+	}
+	if archive.Digest(g.deposit.Body) != c.Digest {
+		return false
+	}
+	g.renews = c.ID
+	if g.document != nil {
+		g.document.Fetched = c.Fetched // as it is made again from the copy
+	}
+	return true
+}
+
+// stands reports whether the index entry of an unchanged page is what g would make of it: it is of the same source, and no part of the
+// page has rules of its own.
+func (g *judged) stands(known archive.Resource) bool {
+	return known.Indexed && !g.wait && known.Excerpt == g.deposit.Resource.Excerpt && len(g.deposit.Resource.Own.Marks) == 0
 }
 
 // preserve decides whether a copy may be kept, and makes it.

@@ -13,6 +13,9 @@
 //   - document.go: documents as fields
 //   - language.go: the analysers
 //   - token.go: how text is cut into tokens, and folding
+//   - words.go: a field of running text, and its analysis
+//   - glossary.go: what an analyser remembers of tokens it has met
+//   - segment.go: the builder of segments, in place of the library's
 //   - query.go: the language of queries
 //   - search.go: queries against fields
 //   - upkeep.go: compaction and verification

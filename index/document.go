@@ -7,7 +7,6 @@ import (
 
 	"github.com/blevesearch/bleve/v2/document"
 	bleveindex "github.com/blevesearch/bleve_index_api"
-	"golang.org/x/text/unicode/norm"
 )
 
 // Document is what may be found of one page. Title and Text hold what may be indexed and nothing else.
@@ -27,9 +26,9 @@ type Document struct {
 // document maps d to fields. Nothing is stored but the URL.
 func (ix *Index) document(d Document) *document.Document {
 	doc := document.NewDocument(d.URL)
-	words := bleveindex.IndexField
+	options := bleveindex.IndexField
 	if d.Positions {
-		words |= bleveindex.IncludeTermVectors
+		options |= bleveindex.IncludeTermVectors
 	}
 	code := analyserFor(d.Language)
 	for _, f := range []struct {
@@ -37,8 +36,7 @@ func (ix *Index) document(d Document) *document.Document {
 		text string
 	}{{field{title: true, language: code, bare: !d.Positions}, d.Title}, {field{language: code, bare: !d.Positions}, d.Text}} {
 		if f.text != "" {
-			text := norm.NFKC.Bytes([]byte(f.text))
-			doc.AddField(document.NewTextFieldCustom(f.name(), nil, text, words, ix.analysers[code]))
+			doc.AddField(newWords(f.name(), f.text, options, ix.analysers[code]))
 		}
 	}
 	host := d.Host

@@ -12,7 +12,6 @@ import (
 	"syscall"
 
 	"github.com/blevesearch/bleve/v2"
-	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/bleve/v2/mapping"
 	bleveindex "github.com/blevesearch/bleve_index_api"
@@ -27,7 +26,7 @@ var (
 
 const (
 	lockWait   = "1s"     // a process that is just ending has let go by then
-	batchDocs  = 500      // documents that go into one batch at most
+	batchDocs  = 512      // documents that go into one batch at most
 	batchBytes = 16 << 20 // bytes of text that go into one batch at most, unless a single document has more
 	metaFile   = "index_meta.json"
 )
@@ -35,7 +34,7 @@ const (
 // Index is an open index directory.
 type Index struct {
 	dir       string
-	analysers map[string]analysis.Analyzer
+	analysers map[string]*analyser
 
 	mu   sync.RWMutex // held for reading by whoever uses held
 	held bleve.Index  // nil when closed
@@ -46,6 +45,7 @@ type Index struct {
 // as it is.
 func Open(dir string) (ix *Index, err error) {
 	defer guard(dir, &err)()
+	useSegmentFormat()
 	all, err := analysers()
 	if err != nil {
 		return nil, err
@@ -137,8 +137,12 @@ func probe(dir string) (err error) {
 	return newest.Close()
 }
 
+// merging says when segments are merged. A crawl writes them large, and to merge one costs more than to build it: they are left alone
+// up to a few dozen, among which a query still takes no more than milliseconds.
+var merging = map[string]any{"MaxSegmentsPerTier": 32, "FloorSegmentSize": batchDocs / 2}
+
 func open(dir string, readOnly bool) (bleve.Index, error) {
-	return bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockWait, "read_only": readOnly})
+	return bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockWait, "read_only": readOnly, "scorchMergePlanOptions": merging})
 }
 
 // failure types what bleve says about a directory that it cannot open.

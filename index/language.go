@@ -44,10 +44,10 @@ var languages = map[string]registry.AnalyzerConstructor{
 	"tr": tr.AnalyzerConstructor,
 }
 
-// analysers builds one analyser per language, and the plain one. They keep no state and are safe for concurrent use.
-func analysers() (map[string]analysis.Analyzer, error) {
-	all := map[string]analysis.Analyzer{
-		plain: &analysis.DefaultAnalyzer{Tokenizer: tokenizer{}, TokenFilters: []analysis.TokenFilter{lowercase.NewLowerCaseFilter(), fold{}}},
+// analysers builds one analyser per language, and the plain one. They are safe for concurrent use.
+func analysers() (map[string]*analyser, error) {
+	all := map[string]*analyser{
+		plain: {chain: &analysis.DefaultAnalyzer{Tokenizer: tokenizer{}, TokenFilters: []analysis.TokenFilter{lowercase.NewLowerCaseFilter(), fold{}}}},
 	}
 	cache := registry.NewCache()
 	for code, construct := range languages {
@@ -59,7 +59,7 @@ func analysers() (map[string]analysis.Analyzer, error) {
 		if !ok {
 			return nil, fmt.Errorf("index: the analyser for language %s is a %T, not a chain of filters", code, built)
 		}
-		all[code] = careful{adapted(shipped), all[plain]}
+		all[code] = &analyser{chain: adapted(shipped), plain: all[plain]}
 	}
 	return all, nil
 }
@@ -96,18 +96,4 @@ func analyserFor(tag string) string {
 		return code
 	}
 	return plain
-}
-
-// careful reads a text with a second analyser where the first panics: it runs on workers of the library, where a panic over
-// a hostile text would end the process.
-type careful struct{ first, second analysis.Analyzer }
-
-// Analyze implements analysis.Analyzer.
-func (c careful) Analyze(text []byte) (tokens analysis.TokenStream) {
-	defer func() {
-		if recover() != nil {
-			tokens = c.second.Analyze(text)
-		}
-	}()
-	return c.first.Analyze(text)
 }

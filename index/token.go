@@ -21,7 +21,20 @@ type tokenizer struct{}
 // Tokenize implements analysis.Tokenizer. Offsets are not kept: nothing reads them, and they would fill a third of the
 // index.
 func (tokenizer) Tokenize(text []byte) analysis.TokenStream {
-	t := tokens{out: make(analysis.TokenStream, 0, len(text)/6+1)}
+	out := make(analysis.TokenStream, 0, len(text)/6+1)
+	tokenise(text, func(token []byte, kind analysis.TokenType, position int) {
+		out = append(out, newToken(token, kind, position))
+	})
+	return out
+}
+
+func newToken(term []byte, kind analysis.TokenType, position int) *analysis.Token {
+	return &analysis.Token{Term: term, Position: position, Type: kind, KeyWord: kind != analysis.AlphaNumeric}
+}
+
+// tokenise gives the tokens of text one after the other. They are parts of text, or made for the call.
+func tokenise(text []byte, give func(token []byte, kind analysis.TokenType, position int)) {
+	t := tokens{give: give}
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRune(text[i:])
 		switch {
@@ -33,26 +46,31 @@ func (tokenizer) Tokenize(text []byte) analysis.TokenStream {
 			i = t.word(text, i)
 		}
 	}
-	return t.out
 }
 
 type tokens struct {
-	out      analysis.TokenStream
+	give     func(token []byte, kind analysis.TokenType, position int)
 	position int
 }
 
 func (t *tokens) add(term []byte, kind analysis.TokenType) {
 	t.position++
-	if len(term) > maxTerm {
-		return
+	if len(term) <= maxTerm {
+		t.give(term, kind, t.position)
 	}
-	t.out = append(t.out, &analysis.Token{Term: term, Position: t.position, Type: kind, KeyWord: kind != analysis.AlphaNumeric})
 }
 
 // word adds the word that begins at i and returns where it ends.
 func (t *tokens) word(text []byte, i int) int {
 	start, clean := i, true
 	for i < len(text) {
+		if c := text[i]; c < utf8.RuneSelf && c != '\'' {
+			if !inWord(rune(c)) {
+				break
+			}
+			i++
+			continue
+		}
 		r, n := utf8.DecodeRune(text[i:])
 		switch {
 		case inWord(r) && !dense(r), unicode.IsMark(r):

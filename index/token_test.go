@@ -17,6 +17,35 @@ func shown(ts analysis.TokenStream) string {
 	return strings.Join(out, " ")
 }
 
+// read shows the terms of a text that is to be indexed.
+func read(a *analyser, text string) string {
+	w := newWords("", text, 0, a)
+	w.Analyze()
+	var out []string
+	for i, n := range w.numbers {
+		out = append(out, fmt.Sprintf("%s@%d", w.terms[n], w.positions[i]))
+	}
+	return strings.Join(out, " ")
+}
+
+// What is remembered of a token is what the filters make of it among others.
+func TestWordsAreReadAsQueriesAre(t *testing.T) {
+	all, err := analysers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range shelf() {
+		for code, a := range all {
+			want := shown(a.Analyze(norm.NFKC.Bytes([]byte(d.Text))))
+			for range 2 { // the second time from memory
+				if got := read(a, d.Text); got != want {
+					t.Errorf("%s, %s: %s, want %s", code, d.URL, got, want)
+				}
+			}
+		}
+	}
+}
+
 func TestTokens(t *testing.T) {
 	all, err := analysers()
 	if err != nil {
@@ -72,14 +101,18 @@ func TestEveryLanguageAnswersTheSame(t *testing.T) {
 
 type broken struct{}
 
-func (broken) Analyze([]byte) analysis.TokenStream { panic("index out of range") }
+func (broken) Filter(analysis.TokenStream) analysis.TokenStream { panic("index out of range") }
 
 func TestAStemmerThatPanicsStopsNothing(t *testing.T) {
 	all, err := analysers()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := shown(careful{broken{}, all[plain]}.Analyze([]byte("two words"))); got != "two@1 words@2" {
+	hurt := &analyser{chain: &analysis.DefaultAnalyzer{Tokenizer: tokenizer{}, TokenFilters: []analysis.TokenFilter{broken{}}}, plain: all[plain]}
+	if got := shown(hurt.Analyze([]byte("two words"))); got != "two@1 words@2" {
+		t.Error(got)
+	}
+	if got := read(hurt, "two words"); got != "two@1 words@2" {
 		t.Error(got)
 	}
 }
@@ -95,7 +128,11 @@ func FuzzAnalyse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		for code, a := range all {
 			last := 0
-			for _, k := range a.Analyze(norm.NFKC.Bytes([]byte(text))) {
+			tokens := a.Analyze(norm.NFKC.Bytes([]byte(text)))
+			if got := read(a, text); got != shown(tokens) {
+				t.Fatalf("%s: %s is indexed as %s", code, shown(tokens), got)
+			}
+			for _, k := range tokens {
 				if len(k.Term) == 0 || k.Position < last {
 					t.Fatalf("%s: token %q at %d after %d", code, k.Term, k.Position, last)
 				}

@@ -15,7 +15,14 @@
 //	keep.go      Cut, Keep and the marks in force for a node
 //	text.go      Text and Title
 //	extract.go   Extract and Link: the locators of P1 2.5.3.2 and 2.5.5.6
-//	links.go     Links
+//	links.go     Links: what the page leads to
+//	headers.go   Link and Refresh headers, META refresh
+//	feed.go      the items of RSS and Atom
+//	xml.go       XML as feeds and sitemaps have it
+//	requisites.go, css.go
+//	             Requisites: what the page is shown with
+//	canonical.go Canonical
+//	resolve.go   references made absolute
 //	copy.go      Copy: the bytes that may be kept
 //	language.go  Language
 //

@@ -111,6 +111,7 @@ func TestLinear(t *testing.T) {
 		"colons":     "acap:",
 		"comments":   "<!--",
 		"links":      "<a href=%>x<a href=/y?z>",
+		"requisites": "<img srcset='a,b 1x' style='a:url(\\'>",
 	} {
 		took := func(n int) time.Duration {
 			body := strings.Repeat(part, n/len(part))
@@ -137,6 +138,7 @@ func exercise(p *Page) {
 		p.Text(c)
 		p.Title(c)
 		p.Links(c)
+		p.Requisites(c)
 		p.Copy(c)
 		for _, locator := range []string{"id:a", "idlist:a,b", "class:x", "classlist:x,y", "meta:robots", "taglist:p,b,li,title"} {
 			p.Extract(locator, c)
@@ -144,6 +146,7 @@ func exercise(p *Page) {
 		}
 	}
 	p.Own()
+	p.Canonical()
 	p.Language()
 }
 

@@ -1,64 +1,92 @@
 package page
 
 import (
-	"net/url"
 	"strings"
 
-	"github.com/andybalholm/cascadia"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
-	"golang.org/x/net/idna"
 )
 
-// linking selects the elements that links come from.
-var linking = cascadia.MustCompile("a, area, iframe, link[rel]")
+// Bounds of the links of one page, and of its requisites. What is over is passed over.
+const (
+	maxLinks     = 50_000
+	maxLinkBytes = 16 << 20 // duplicates included: a long base makes long addresses of short references
+)
 
-// Links are the absolute addresses that the page leads to and that may be followed from it, in document order without
-// duplicates: of A, AREA, IFRAME and LINK with rel next, prev or alternate, resolved against the base element, http and
-// https, without fragment. Elements with rel=nofollow are left out, and those that c cuts.
+// Links are the absolute addresses that the page leads to and that may be followed from it, without duplicates: of Refresh
+// and Link headers (RFC 8288) with rel next, prev or alternate, then in document order of A, AREA, IFRAME, of LINK with one of
+// these rel and of META refresh, resolved against the base element; of the items of a feed. They are http and https, without
+// fragment. What has rel=nofollow is left out, and what c cuts; headers and feeds are as the page itself.
 func (p *Page) Links(c Cut) []string {
 	t := p.tree()
-	if t.doc == nil {
-		return nil
-	}
 	s := t.scope(c)
 	if s.none() {
 		return nil
 	}
-	base := newBase(p.url, t)
-	var links []string
-	seen := map[string]bool{}
-	for _, n := range t.doc.FindMatcher(linking).Nodes {
-		ref, ok := target(n)
-		if !ok || !s.at(n) {
-			continue
-		}
-		if link, ok := base.resolve(ref); ok && !seen[link] {
-			seen[link] = true
-			links = append(links, link)
-		}
+	g := newGathering(newBase(p.url, t))
+	if s.page {
+		p.headerLinks(g)
+		p.feedLinks(g)
 	}
-	return links
+	walk(t.root, func(n *html.Node) bool {
+		if n.Type != html.ElementNode {
+			return n.Type == html.DocumentNode
+		}
+		if ref, ok := target(n); ok && s.at(n) {
+			g.add(ref)
+		}
+		return true
+	}, func(*html.Node) {})
+	return g.links
 }
 
 // target is the reference that n asks to follow.
 func target(n *html.Node) (string, bool) {
-	if n.DataAtom == atom.Iframe {
-		return attr(n.Attr, "src"), has(n.Attr, "src")
-	}
-	follow := n.DataAtom != atom.Link
-	for _, rel := range strings.FieldsFunc(attr(n.Attr, "rel"), isBlank) {
-		switch strings.ToLower(rel) {
-		case "nofollow", "stylesheet":
+	switch n.DataAtom {
+	case atom.A, atom.Area:
+		if hinders(n) {
 			return "", false
-		case "next", "prev", "alternate":
-			follow = true
+		}
+		return hrefOf(n)
+	case atom.Link:
+		if hinders(n) || !leads(attr(n.Attr, "rel")) {
+			return "", false
+		}
+		return hrefOf(n)
+	case atom.Iframe:
+		return attr(n.Attr, "src"), has(n.Attr, "src")
+	case atom.Meta:
+		if strings.EqualFold(attr(n.Attr, "http-equiv"), "refresh") {
+			return refresh(attr(n.Attr, "content"))
 		}
 	}
-	if !follow {
-		return "", false
+	return "", false
+}
+
+func hinders(n *html.Node) bool {
+	rel := attr(n.Attr, "rel")
+	return rel != "" && (hasRel(rel, "nofollow") || hasRel(rel, "stylesheet"))
+}
+
+// leads reports whether a LINK or a Link header of that rel is to be followed.
+func leads(rel string) bool {
+	return hasRel(rel, "next") || hasRel(rel, "prev") || hasRel(rel, "alternate")
+}
+
+// hasRel reports whether a list of relation types has one, given in lower case.
+func hasRel(list, rel string) bool {
+	for list != "" {
+		word := list
+		if i := strings.IndexFunc(list, isBlank); i >= 0 {
+			word, list = list[:i], list[i+1:]
+		} else {
+			list = ""
+		}
+		if strings.EqualFold(word, rel) {
+			return true
+		}
 	}
-	return hrefOf(n)
+	return false
 }
 
 // hrefOf is the href of n, in SVG also the older xlink:href.
@@ -71,132 +99,30 @@ func hrefOf(n *html.Node) (string, bool) {
 	return "", false
 }
 
-// base resolves references of one page.
-type base struct{ url *url.URL }
-
-// newBase is the page's address, or what its first BASE element makes of it.
-func newBase(page *url.URL, t *tree) base {
-	b := base{page}
-	if t.base != nil {
-		if ref, err := parseReference(attr(t.base.Attr, "href")); err == nil {
-			if u := page.ResolveReference(ref); web(u) {
-				b.url = u
-			}
-		}
-	}
-	return b
+// gathering is the addresses found so far, in order.
+type gathering struct {
+	base  *base
+	seen  map[string]bool
+	links []string
+	bytes int // resolved so far
 }
 
-// resolve makes ref absolute: scheme and host in lower case, the host in ASCII, no default port, no fragment, a path.
-func (b base) resolve(ref string) (string, bool) {
-	u, ok := b.absolute(ref)
-	if !ok {
-		return "", false
-	}
-	u.Fragment, u.RawFragment = "", ""
-	return u.String(), true
-}
+func newGathering(b *base) *gathering { return &gathering{base: b, seen: map[string]bool{}} }
 
-// absolute is resolve with the fragment.
-func (b base) absolute(ref string) (*url.URL, bool) {
-	r, err := parseReference(ref)
-	if err != nil {
-		return nil, false
-	}
-	u := b.url.ResolveReference(r)
-	if !web(u) || !normaliseHost(u) {
-		return nil, false
-	}
-	if u.Path == "" {
-		u.Path = "/"
-	}
-	u.RawQuery = escape(u.RawQuery)
-	return u, true
-}
+func (g *gathering) full() bool { return len(g.links) >= maxLinks || g.bytes > maxLinkBytes }
 
-func web(u *url.URL) bool {
-	return (u.Scheme == "http" || u.Scheme == "https") && u.Opaque == "" && u.Host != ""
-}
+// add takes a reference of the page.
+func (g *gathering) add(ref string) { g.from(g.base, ref) }
 
-func normaliseHost(u *url.URL) bool {
-	if !ascii(u.Host) {
-		name, err := idna.Lookup.ToASCII(u.Hostname())
-		if err != nil {
-			return false
-		}
-		if port := u.Port(); port != "" {
-			name += ":" + port
-		}
-		u.Host = name
+// from takes a reference that is relative to b.
+func (g *gathering) from(b *base, ref string) {
+	if g.full() {
+		return
 	}
-	u.Host = strings.ToLower(u.Host)
-	switch {
-	case u.Scheme == "http":
-		u.Host = strings.TrimSuffix(u.Host, ":80")
-	case u.Scheme == "https":
-		u.Host = strings.TrimSuffix(u.Host, ":443")
+	link, ok := b.resolve(ref)
+	g.bytes += len(link)
+	if ok && !g.seen[link] {
+		g.seen[link] = true
+		g.links = append(g.links, link)
 	}
-	u.Host = strings.TrimSuffix(u.Host, ":")
-	return u.Host != ""
-}
-
-// parseReference reads what an attribute gives as a URL: blanks around it and line breaks in it do not count, and a
-// percent sign that escapes nothing is one.
-func parseReference(ref string) (*url.URL, error) {
-	ref = strings.TrimFunc(ref, func(r rune) bool { return r <= ' ' })
-	if strings.ContainsAny(ref, "\t\r\n") {
-		ref = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(ref)
-	}
-	u, err := url.Parse(ref)
-	if err != nil && strings.Contains(ref, "%") {
-		u, err = url.Parse(escapePercent(ref))
-	}
-	return u, err
-}
-
-func escapePercent(s string) string {
-	var b strings.Builder
-	for i := range len(s) {
-		b.WriteByte(s[i])
-		if s[i] == '%' && (i+2 >= len(s) || !hex(s[i+1]) || !hex(s[i+2])) {
-			b.WriteString("25")
-		}
-	}
-	return b.String()
-}
-
-// escape percent-encodes what may not stand in a query.
-func escape(query string) string {
-	const digits = "0123456789ABCDEF"
-	var b strings.Builder
-	for i := range len(query) {
-		switch c := query[i]; {
-		case c <= ' ', c >= 0x7F, c == '"', c == '<', c == '>':
-			if b.Len() == 0 {
-				b.WriteString(query[:i])
-			}
-			b.WriteString(string([]byte{'%', digits[c>>4], digits[c&15]}))
-		default:
-			if b.Len() > 0 {
-				b.WriteByte(c)
-			}
-		}
-	}
-	if b.Len() == 0 {
-		return query
-	}
-	return b.String()
-}
-
-func hex(c byte) bool {
-	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
-}
-
-func ascii(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
 }

@@ -196,8 +196,16 @@ func (w *writer) text(s string) {
 			w.blank = true
 			start += size
 		}
+		// Words parted by single blanks are taken as they are.
 		end := start
-		for end < len(s) && space(s[end:]) == 0 {
+		for end < len(s) {
+			if c := s[end]; c > ' ' && c < 0xC2 || c > 0xE3 {
+				end++
+				continue
+			}
+			if space(s[end:]) > 0 && !(s[end] == ' ' && end+1 < len(s) && space(s[end+1:]) == 0) {
+				break
+			}
 			end++
 		}
 		if end > start {

@@ -83,7 +83,16 @@ func (t *Terms) substitute(r *acap.Required, d acap.Decision, forSnippet bool) C
 }
 
 // Links gives the absolute URLs that may be followed from the page; ok is false when none may be.
-func (t *Terms) Links() (links []string, ok bool) {
+func (t *Terms) Links() (links []string, ok bool) { return t.followed((*page.Page).Links) }
+
+// Requisites gives the absolute URLs of what the page is shown with, as far as they may be followed from it.
+func (t *Terms) Requisites() []string {
+	links, _ := t.followed((*page.Page).Requisites)
+	return links
+}
+
+// followed gives those addresses of the page that may be followed, at page and element level.
+func (t *Terms) followed(of func(*page.Page, page.Cut) []string) (links []string, ok bool) {
 	if t.page == nil {
 		return nil, false
 	}
@@ -92,7 +101,7 @@ func (t *Terms) Links() (links []string, ok bool) {
 		return nil, false
 	}
 	asking := t.asking()
-	for _, link := range t.page.Links(t.cut(d, &acap.Limits{})) {
+	for _, link := range of(t.page, t.cut(d, &acap.Limits{})) {
 		if !asking[link] {
 			links = append(links, link)
 		}

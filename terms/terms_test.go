@@ -369,3 +369,32 @@ func TestNotLawfullyFetched(t *testing.T) {
 		t.Error("F22: its own fields say nothing of index")
 	}
 }
+
+// What a page is shown with is followed as its links are: META refresh, frames and images at page and element level.
+func TestRequisites(t *testing.T) {
+	const body = `<meta http-equiv="refresh" content="9; url=/next"><link rel="stylesheet" href="/s.css"><img src="/a.png">
+<p class="the-acap:disallow-follow"><img src="/b.png"></p><p class="the-acap:allow-follow"><img src="/c.png"><a href="/d">d</a></p>`
+	at := func(paths ...string) (links []string) {
+		for _, p := range paths {
+			links = append(links, site+p)
+		}
+		return links
+	}
+	for _, c := range []struct {
+		name, robots, body string
+		links, requisites  []string
+	}{
+		{"permitted", "", body, at("/next", "/d"), at("/s.css", "/a.png", "/c.png")},
+		{"follow prohibited", "ACAP-disallow-follow: /", body, at("/d"), at("/c.png")},
+		{"nofollow", "", `<meta name="robots" content="nofollow">` + body, nil, nil},
+		{"nothing marked", "ACAP-disallow-follow: /", `<img src="/a.png">`, nil, nil},
+	} {
+		tm := of(t, &world{}, c.robots, c.body)
+		if links, _ := tm.Links(); !slices.Equal(links, c.links) {
+			t.Errorf("%s: links %q", c.name, links)
+		}
+		if requisites := tm.Requisites(); !slices.Equal(requisites, c.requisites) {
+			t.Errorf("%s: requisites %q", c.name, requisites)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -12,28 +13,56 @@ import (
 type crawlRequest struct {
 	Seeds   []*url.URL // empty: go on with the frontier of the data directory
 	Refetch bool
+	Status  time.Duration // between two statuses on standard error; 0: none
+	Report  string        // the file of the report, "-" for standard output, "" for none
 	JSON    bool
+}
+
+// crawlFlags are the flags of crawl as its help groups them.
+var crawlFlags = []flagGroup{
+	{"Where", []string{"scope", "include", "exclude", "depth", "sitemaps", "requisites", "canonical", "drop-parameters", "allow-private"}},
+	{"How much", []string{"max-pages", "max-bytes", "max-time", "max-host-urls"}},
+	{"How fast", []string{"delay", "adaptive", "concurrency", "per-host", "per-address", "timeout"}},
+	{"Again", []string{"refetch", "recrawl-min", "recrawl-max"}},
+	{"Who asks, and on what terms", []string{"crawler", "purpose", "strict", "dialect", "signature-key", "signature-agent"}},
+	{"What is held", []string{"preserve", "index"}},
+	{"What is told", []string{"json", "status", "report", "metrics"}},
 }
 
 func (c *Command) crawlVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "crawl [URL…]",
 		Short: "Crawl from the seeds, or go on where the last crawl stopped, as the publishers permit",
+		Long: `Crawl from the seeds, or go on where the last crawl stopped, as the publishers permit.
+
+The first Ctrl-C lets the visits under way end and prints the summary; the second stops at once. Nothing that was
+acknowledged is lost by either, and acapcrawl crawl goes on. The signal SIGUSR1 has the status printed.`,
 		Example: `  acapcrawl crawl https://example.com/
   acapcrawl crawl --depth 1 --scope prefix https://example.com/news/
   acapcrawl crawl`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	for _, name := range []string{"crawler", "purpose", "scope", "include", "exclude", "depth", "max-pages", "max-bytes", "max-time", "max-host-urls",
-		"sitemaps", "requisites", "canonical", "drop-parameters", "recrawl-min", "recrawl-max", "delay", "adaptive", "concurrency", "per-host",
-		"per-address", "timeout", "preserve", "index", "allow-private", "strict", "dialect", "signature-key", "signature-agent", "metrics"} {
-		setting(flags, name)
-	}
 	refetch := flags.Bool("refetch", false, "visit again what is held, and read robots.txt again")
 	asJSON := jsonFlag(cmd)
+	status := flags.Duration("status", 0, "print the status every `DURATION` on standard error, with --json as a line of JSON")
+	report := flags.String("report", "", "add to `FILE` a line of JSON for all that is not fetched, followed, kept or indexed; - is standard output")
+	for _, group := range crawlFlags {
+		for _, name := range group.names {
+			if flags.Lookup(name) == nil {
+				setting(flags, name)
+			}
+		}
+	}
+	groupFlags(cmd, crawlFlags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r := crawlRequest{Refetch: *refetch, JSON: *asJSON}
+		r := crawlRequest{Refetch: *refetch, Status: *status, Report: *report, JSON: *asJSON}
+		switch {
+		case r.Status < 0:
+			return misuse("--status 10s", "--status: %s is no time to wait", r.Status)
+		case r.Report == "-" && r.JSON:
+			return misuse("--report FILE", "--report -: with --json the summary goes to standard output")
+		}
 		for _, arg := range args {
 			u, err := webURL(arg)
 			if err != nil {

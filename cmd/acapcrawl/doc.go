@@ -12,4 +12,7 @@
 //	explain_answer.go, print_explain.go
 //	                       what explain says, as JSON and as text
 //	output.go, progress.go standard output, and the line that is redrawn on a terminal
+//	watch.go, summary.go   how a crawl goes, and what it did, in words and as JSON
+//	report.go, metrics.go  what a crawl left undone and why; its metrics for Prometheus
+//	store.go, sitemaps.go  the parts that crawl puts together
 package main

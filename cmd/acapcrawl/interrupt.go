@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -11,7 +10,7 @@ import (
 
 // untilInterrupted returns a context that the first interrupt or termination signal ends, so that what runs can stop
 // cleanly. The second ends the process at once, with statusAtOnce.
-func untilInterrupted(parent context.Context, stderr io.Writer) (context.Context, context.CancelFunc) {
+func untilInterrupted(parent context.Context, stderr *progress) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -24,6 +23,7 @@ func untilInterrupted(parent context.Context, stderr io.Writer) (context.Context
 		}
 		fmt.Fprintln(stderr, "Stopping; press Ctrl-C once more to stop at once.")
 		<-signals
+		stderr.Done()
 		os.Exit(statusAtOnce)
 	}()
 	return ctx, cancel

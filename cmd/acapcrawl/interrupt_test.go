@@ -14,7 +14,7 @@ import (
 
 // hang is a program of the tests that hears of the first interrupt and does not end.
 func hang() {
-	ctx, _ := untilInterrupted(context.Background(), os.Stderr)
+	ctx, _ := untilInterrupted(context.Background(), newProgress(os.Stderr))
 	fmt.Println("running")
 	<-ctx.Done()
 	fmt.Println("told to stop")

@@ -9,8 +9,9 @@ import (
 
 func main() {
 	log.SetOutput(io.Discard) // libraries write there, with what servers sent
-	ctx, stop := untilInterrupted(context.Background(), os.Stderr)
-	c := Command{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Env: os.Environ()}
+	stderr := newProgress(os.Stderr)
+	ctx, stop := untilInterrupted(context.Background(), stderr)
+	c := Command{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: stderr, Env: os.Environ()}
 	status := c.Main(ctx, os.Args[1:])
 	stop()
 	os.Exit(status)

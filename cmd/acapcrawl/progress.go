@@ -24,7 +24,11 @@ type progress struct {
 // redraw is the least time between two lines.
 const redraw = 100 * time.Millisecond
 
+// newProgress draws on w, which is a progress already where others write to the same terminal.
 func newProgress(w io.Writer) *progress {
+	if p, ok := w.(*progress); ok {
+		return p
+	}
 	p := &progress{w: w, terminal: -1}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.terminal = int(f.Fd())
@@ -32,15 +36,19 @@ func newProgress(w io.Writer) *progress {
 	return p
 }
 
-// Set draws the line, unless one was drawn just before.
+// Set draws the line, unless it is there already or another was drawn just before.
 func (p *progress) Set(format string, args ...any) {
 	if p.terminal < 0 {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if now := time.Now(); now.Sub(p.last) >= redraw {
-		p.last, p.line = now, fmt.Sprintf(format, args...)
+	now := time.Now()
+	if now.Sub(p.last) < redraw {
+		return
+	}
+	if line := fmt.Sprintf(format, args...); line != p.line {
+		p.last, p.line = now, line
 		p.draw()
 	}
 }

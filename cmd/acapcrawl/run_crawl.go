@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,27 +25,70 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlRequest) error {
-	var seeds []string
+func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlRequest) (err error) {
+	defer c.collectLess(cfg)()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	w := &watch{screen: newProgress(c.Stderr), asJSON: r.JSON, every: r.Status, stopping: func() bool { return ctx.Err() != nil }}
+	defer w.listen()()
+	order := crawlOrder{refetch: r.Refetch, log: logger(w.screen, cfg), progress: w.progress, every: redraw}
 	for _, u := range r.Seeds {
-		seeds = append(seeds, u.String())
+		order.seeds = append(order.seeds, u.String())
 	}
-	line := newProgress(c.Stderr)
-	sum, err := crawl(ctx, cfg, crawlOrder{seeds: seeds, refetch: r.Refetch, log: logger(line, cfg), progress: func(p crawler.Progress) {
-		line.Set("%d done, %d queued on %d hosts, %.0f pages/s, %d refused, %d errors", p.Done, p.Queued, p.Hosts, p.Rate, p.Refused, p.Errors)
-	}})
-	line.Done()
+	summary := c.Stdout
+	if r.Report != "" {
+		report, e := openReport(r.Report, c.Stdout, stop)
+		if e != nil {
+			return e
+		}
+		if r.Report == "-" {
+			summary = w.screen
+		}
+		order.skipped, order.received = report.skipped, report.received
+		order.progress = func(p crawler.Progress) {
+			report.flush()
+			w.progress(p)
+		}
+		defer func() { err = errors.Join(err, report.Close()) }()
+	}
+	if cfg.Metrics != "" {
+		at, end, err := serveMetrics(ctx, cfg.Metrics, w.state)
+		if err != nil {
+			return err
+		}
+		defer end()
+		fmt.Fprintf(w.screen, "Metrics are answered at http://%s/metrics.\n", at)
+	}
+	sum, err := crawl(ctx, cfg, order)
+	w.screen.Done()
 	if err != nil {
 		return err
 	}
 	if r.JSON {
 		err = c.printJSON(sum)
 	} else {
-		err = c.printSummary(sum)
+		err = printSummary(summary, sum, time.Now())
 	}
+	return errors.Join(err, outcome(sum))
+}
+
+// collectLess lets the heap grow more between two collections until the function that it returns is called, where GOGC does not say
+// how much. Little of what a crawl allocates lives long; with an index more does.
+func (c *Command) collectLess(cfg *config.Config) (undo func()) {
+	if slices.ContainsFunc(c.Env, func(pair string) bool { return strings.HasPrefix(pair, "GOGC=") }) {
+		return func() {}
+	}
+	percent := 300
+	if cfg.Index {
+		percent = 150
+	}
+	before := debug.SetGCPercent(percent)
+	return func() { debug.SetGCPercent(before) }
+}
+
+// outcome is the error of a crawl that came to an end and reached nothing.
+func outcome(sum crawler.Summary) error {
 	switch {
-	case err != nil:
-		return err
 	case sum.Interrupted:
 		return nil
 	case sum.SeedsRefused:
@@ -59,8 +106,9 @@ type crawlOrder struct {
 	backoff  time.Duration // first pause of a host that does not answer; 0: the frontier's own
 	log      *slog.Logger
 	progress func(crawler.Progress)
+	every    time.Duration // between two calls of progress; 0: the crawler's own
 	skipped  func(crawler.Skip)
-	received func(string, holdings.Receipt)
+	received func(*page.Page, holdings.Receipt)
 }
 
 // crawl opens the data directory, crawls, and closes it. It is the one place where all parts of the program meet.
@@ -81,7 +129,8 @@ func crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (sum crawler.S
 	if err := record(cfg.Data, who); err != nil {
 		return sum, err
 	}
-	frontier, err := crawler.Open(filepath.Join(cfg.Data, "frontier.db"), crawler.FrontierOptions{Delay: cfg.Delay, PerHost: cfg.PerHost, Backoff: o.backoff})
+	frontier, err := crawler.Open(filepath.Join(cfg.Data, "frontier.db"), crawler.FrontierOptions{Delay: cfg.Delay, PerHost: cfg.PerHost,
+		Backoff: o.backoff, Adaptive: cfg.Adaptive, MaxHost: max(cfg.MaxHostURLs, 0)})
 	if err != nil {
 		return sum, err
 	}
@@ -89,7 +138,8 @@ func crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (sum crawler.S
 	h := &handler{store: s, frontier: frontier, seen: map[string]*policy.Origin{}, listed: map[string]bool{}, log: o.log, told: o.received,
 		sitemaps: cfg.Sitemaps}
 	if h.holdings, err = holdings.Open(ctx, s.archive, s.index, terms.Sources{Policies: h, Fetcher: parts{s.gate}},
-		holdings.Options{NoArchive: cfg.Policy.NoarchivePreserve, Known: held{s.policy}}); err != nil {
+		holdings.Options{NoPreserve: !cfg.Preserve, NoIndex: !cfg.Index, Requisites: cfg.Requisites, NoArchive: cfg.Policy.NoarchivePreserve,
+			Known: held{s.policy}}); err != nil {
 		if ctx.Err() != nil { // while it was finishing what a crash left
 			return crawler.Summary{Interrupted: true, Queued: frontier.Counts().Queued}, nil
 		}
@@ -103,7 +153,9 @@ func crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (sum crawler.S
 	}
 	name(s.gate, append(earlier, o.seeds...))
 	cr := crawler.New(s.gate, h, frontier, crawler.Options{Concurrency: cfg.Concurrency, Scope: crawler.Scope(cfg.Scope), Depth: cfg.Depth,
-		MaxPages: max(cfg.MaxPages, 0), Refetch: o.refetch, Pause: h.pause, Progress: o.progress, Skipped: o.skipped})
+		MaxPages: max(cfg.MaxPages, 0), MaxBytes: max(cfg.MaxBytes, 0), MaxTime: cfg.MaxTime, Include: cfg.Include, Exclude: cfg.Exclude,
+		Requisites: cfg.Requisites, Canonical: cfg.Canonical, Drop: cfg.DropParameters, Recrawl: crawler.Recrawl{Min: cfg.RecrawlMin, Max: cfg.RecrawlMax},
+		Refetch: o.refetch, Pause: h.pause, Progress: o.progress, Every: o.every, Skipped: o.skipped})
 	return cr.Run(ctx, o.seeds)
 }
 
@@ -114,7 +166,7 @@ type handler struct {
 	frontier *crawler.Frontier
 	holdings *holdings.Holdings
 	log      *slog.Logger
-	told     func(string, holdings.Receipt)
+	told     func(*page.Page, holdings.Receipt)
 	sitemaps bool // read those that robots.txt names
 
 	mu     sync.Mutex
@@ -205,10 +257,17 @@ func (h *handler) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, 
 	if err != nil {
 		return crawler.Receipt{}, err
 	}
-	if h.told != nil {
-		h.told(pg.URL().String(), r)
+	if r.Absent {
+		return crawler.Receipt{Absent: true}, nil
 	}
-	out := crawler.Receipt{Links: r.Links, Stored: r.Stored, Indexed: r.Indexed, RefusedCrawl: r.Discarded}
+	if h.told != nil {
+		h.told(pg, r)
+	}
+	out := crawler.Receipt{Links: r.Links, Stored: r.Stored, Indexed: r.Indexed, Requisites: r.Requisites, Unchanged: r.Unchanged, RefusedCrawl: r.Discarded}
+	if r.Discarded && len(r.Refused) > 0 { // the line that prohibits crawl prohibits all else
+		out.Decision = r.Refused[0]
+		out.Decision.Usage = acap.Crawl
+	}
 	for _, d := range r.Refused {
 		h.log.Debug("refused", "usage", d.Usage, "url", pg.URL().String(), "why", d.Why())
 		switch d.Usage {
@@ -222,6 +281,9 @@ func (h *handler) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, 
 	}
 	return out, nil
 }
+
+// Condition gives the header that asks for a page that is held only if it has changed.
+func (h *handler) Condition(address string) http.Header { return h.holdings.Condition(address) }
 
 // Lead notes a redirect to a page that this run has received already.
 func (h *handler) Lead(ctx context.Context, from []string, to string) error {
@@ -237,28 +299,4 @@ func (e eraser) Erase(ctx context.Context, rawurl, why, line string) (int, error
 		return 0, nil // nothing is held under what is no address
 	}
 	return e.h.Erase(ctx, address, why, line)
-}
-
-func (c *Command) printSummary(s crawler.Summary) error {
-	_, err := fmt.Fprintf(c.Stdout, `%d pages fetched in %.1f s (%.0f pages/s, %s)
-%8d stored, %d indexed
-%8d not fetched because policy refuses crawl, %d because it could not be read
-%8d fetched pages may not be followed, %d not indexed, %d not preserved
-%8d errors, %d addresses left for another run
-`, s.Fetched, s.Duration, s.Rate, size(s.Bytes), s.Stored, s.Indexed, s.Refused.Crawl, s.Unreachable,
-		s.Refused.Follow, s.Refused.Index, s.Refused.Preserve, s.Errors, s.Queued)
-	return err
-}
-
-// size writes a number of bytes for a reader.
-func size(n int64) string {
-	unit, value := 0, float64(n)
-	for value >= 1000 && unit < 4 {
-		value /= 1000
-		unit++
-	}
-	if unit == 0 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return fmt.Sprintf("%.1f %cB", value, " kMGT"[unit])
 }

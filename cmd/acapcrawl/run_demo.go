@@ -20,6 +20,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/conformance"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/present"
 )
 
@@ -77,7 +78,7 @@ func (c *Command) runDemo(ctx context.Context, r demoRequest) error {
 	if err := c.printRows(rows); err != nil {
 		return err
 	}
-	if err := c.printSummary(sum); err != nil {
+	if err := printSummary(c.Stdout, sum, time.Now()); err != nil {
 		return err
 	}
 	for _, q := range demoSearches {
@@ -128,10 +129,10 @@ type demo struct {
 	receipts map[string]holdings.Receipt
 }
 
-func (d *demo) received(address string, r holdings.Receipt) {
+func (d *demo) received(pg *page.Page, r holdings.Receipt) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.receipts[address] = r
+	d.receipts[pg.URL().String()] = r
 }
 
 // rows gives a row for each address of the newspaper that the crawl heard of.

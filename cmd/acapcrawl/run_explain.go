@@ -29,7 +29,10 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 	if err != nil {
 		return err
 	}
-	g := newGate(cfg, who)
+	g, err := newGate(cfg, who)
+	if err != nil {
+		return err
+	}
 	defer g.Close()
 	e := explainer{who: who, gate: g, request: &r}
 	if r.Robots == "" && r.PageFile == "" {

@@ -11,8 +11,8 @@ import (
 // maxSitemaps is how many sitemaps of one origin are read in a run, those that an index lists included.
 const maxSitemaps = 50
 
-// readSitemaps queues what the sitemaps of an origin list, as if a seed linked to it. One that cannot be had is told, and nothing
-// depends on it.
+// readSitemaps queues what the sitemaps of an origin list, as if a seed linked to it, before other links. One that cannot be had is
+// told, and nothing depends on it.
 func (h *handler) readSitemaps(ctx context.Context, origin *url.URL, named []string) error {
 	var queue []string
 	for _, ref := range named {
@@ -42,7 +42,7 @@ func (h *handler) readSitemaps(ctx context.Context, origin *url.URL, named []str
 		if err != nil {
 			h.log.Warn("a sitemap was read in part", "url", address, "why", err)
 		}
-		if _, err := h.frontier.AddLinks(1, pages...); err != nil {
+		if _, err := h.frontier.AddListed(1, pages...); err != nil {
 			return err
 		}
 		queue = append(queue, more...)

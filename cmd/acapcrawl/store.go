@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
@@ -33,7 +34,11 @@ type store struct {
 
 // openStore opens the data directory of cfg, and makes it with create. The archive comes first: who has it owns the directory.
 func openStore(cfg *config.Config, who acap.Crawler, o policy.Options, create bool) (s *store, err error) {
-	s = &store{dir: cfg.Data, who: who, gate: newGate(cfg, who)}
+	g, err := newGate(cfg, who)
+	if err != nil {
+		return nil, err
+	}
+	s = &store{dir: cfg.Data, who: who, gate: g}
 	if create {
 		err = os.MkdirAll(cfg.Data, 0o700)
 	} else if empty(cfg.Data) {
@@ -149,9 +154,29 @@ func pageOf(t *gate.Trace) *page.Page {
 	return page.New(hops)
 }
 
-func newGate(cfg *config.Config, who acap.Crawler) *gate.Gate {
+func newGate(cfg *config.Config, who acap.Crawler) (*gate.Gate, error) {
+	sign, err := signer(cfg)
+	if err != nil {
+		return nil, err
+	}
 	return gate.New(gate.Options{UserAgent: userAgent(cfg, who), Delay: cfg.Delay, PerHost: cfg.PerHost, Timeout: cfg.Timeout, MaxBody: cfg.MaxBody,
-		AllowPrivate: cfg.AllowPrivate, MaxPages: max(cfg.MaxPages, 0)})
+		AllowPrivate: cfg.AllowPrivate, ByAddress: cfg.PerAddress, Sign: sign, MaxPages: max(cfg.MaxPages, 0)}), nil
+}
+
+// signer signs requests with the configured key; nil where there is none.
+func signer(cfg *config.Config) (*gate.Signer, error) {
+	if cfg.SignatureKey == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(cfg.SignatureKey)
+	if err != nil {
+		return nil, misuse("", "signature_key: %v", err)
+	}
+	s, err := gate.NewSigner(pem, cfg.SignatureAgent, time.Now)
+	if err != nil {
+		return nil, misuse("openssl genpkey -algorithm ed25519 -out "+cfg.SignatureKey, "signature_key: %s: %v", cfg.SignatureKey, err)
+	}
+	return s, nil
 }
 
 // userAgent is the first token with the version of this program and where to ask (X67).

@@ -34,6 +34,7 @@ type Rule struct {
 	Delay    string              `json:"delay"` // before the answer, as in "50ms"
 	Error    string              `json:"error"` // "close": the connection ends without an answer
 	Hold     bool                `json:"hold"`  // the answer waits for Release
+	ETag     string              `json:"etag"`  // sent with the answer, which is 304 where If-None-Match says the same
 }
 
 // Site is a running server. Its methods may be called concurrently.
@@ -212,6 +213,12 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, rule Rule) {
 	}
 	if rule.Status != 0 {
 		status = rule.Status
+	}
+	if rule.ETag != "" {
+		h.Set("ETag", rule.ETag)
+		if r.Header.Get("If-None-Match") == rule.ETag {
+			status, body = http.StatusNotModified, nil
+		}
 	}
 	w.WriteHeader(status)
 	w.Write(body) // a client that went away is no failure of the site

@@ -1,0 +1,89 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+)
+
+// Renew notes that a crawl found the current capture of a URL unchanged (RFC 9110 15.4.5). It makes no capture and moves no date of
+// one: the capture stays what was obtained when it was, with the header and the deciding lines of now, and what is known of the
+// resource is as after Receive. Of d it reads all but Body, Encoding, Truncated and Hops; entry says that the index must make its
+// entry anew, so that an intent is logged. With Replace, earlier versions are erased and the current one stays. ErrNotHeld if the
+// capture is not the current one of the URL.
+func (a *Archive) Renew(ctx context.Context, id uint64, d Deposit, entry bool) error {
+	if err := checkURL(d.Resource.URL); err != nil {
+		return err
+	}
+	text, err := d.Resource.text().encode()
+	if err != nil {
+		return fmt.Errorf("what is known of %s cannot be encoded: %w", d.Resource.URL, err)
+	}
+	return a.do(ctx, 0, func(t *txn) error { return t.renew(id, &d, entry, text) })
+}
+
+func (t *txn) renew(id uint64, d *Deposit, entry bool, text []byte) error {
+	url := d.Resource.URL
+	h, err := t.resource(url)
+	if err != nil {
+		return err
+	}
+	if id == 0 || h.Current != id {
+		return fmt.Errorf("capture %d is %w as the current one of %s", id, ErrNotHeld, url)
+	}
+	if err := t.renewCapture(id, d); err != nil {
+		return err
+	}
+	if d.Replace {
+		if _, err := t.eraseVersions(url, 0); err != nil {
+			return err
+		}
+	}
+	r := d.Resource
+	r.LastCrawled, r.Indexed = d.Fetched, d.Index
+	r.keep(h.Resource)
+	setOnce(&r.FirstCrawled, d.Fetched, true)
+	setOnce(&r.FirstIndexed, d.Fetched, d.Index)
+	setOnce(&r.FirstPreserved, d.Fetched, true)
+	if entry || d.Index != h.Indexed {
+		if err := t.intend(url); err != nil {
+			return err
+		}
+	}
+	if err := t.putAliases(url, d.Aliases); err != nil {
+		return err
+	}
+	return t.putResource(h, r, text)
+}
+
+// renewCapture gives a capture the header and the deciding lines of d. A text that changed gets a new key.
+func (t *txn) renewCapture(id uint64, d *Deposit) error {
+	rec, sealed, err := t.a.captureRecord(t.tx, id)
+	if err != nil {
+		return err
+	}
+	k := idKey(id)
+	var text captureText
+	was, err := t.a.text(ofCapture(k), rec.Key, sealed, &text)
+	if err != nil {
+		return t.a.damaged(fmt.Sprintf("the record of capture %d (%s)", id, rec.URL), err)
+	}
+	text.Headers = append(text.Headers[:min(len(text.Hops), len(text.Headers))], packHeader(d.Header))
+	text.Decided = d.Decided
+	is, err := json.Marshal(text)
+	if err != nil || bytes.Equal(is, was) {
+		return err
+	}
+	if err := t.doom(rec.Key); err != nil {
+		return err
+	}
+	if sealed, rec.Key, err = t.seal(ofCapture(k), is, nil); err != nil {
+		return err
+	}
+	value, err := packSealed(k, rec, sealed)
+	if err != nil {
+		return err
+	}
+	return t.tx.Bucket(bCaptures).Put(k, value)
+}

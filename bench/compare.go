@@ -1,0 +1,241 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// result is one run of one contestant.
+type result struct {
+	Pages   int
+	Seconds float64
+	CPU     time.Duration
+	peak    int64 // bytes of anonymous memory
+	written int64 // bytes
+}
+
+func (r result) perSecond() float64 { return float64(r.Pages) / r.Seconds }
+
+func (r result) perPage() float64 { return float64(r.CPU.Microseconds()) / 1000 / float64(r.Pages) }
+
+// contestant is what is run, as a command that prints a result, or the summary of a crawl.
+type contestant struct {
+	name string
+	own  bool // a role of this program
+	args []string
+}
+
+// contestants are in the order in which they are run.
+var contestants = []contestant{
+	{name: "floor", own: true},
+	{name: "colly", own: true},
+	{name: "policy", args: []string{"--preserve=false", "--index=false"}},
+	{name: "archive", args: []string{"--index=false"}},
+	{name: "index"},
+	{name: "bleve", own: true},
+}
+
+// ratios are printed at the end: of pages per second, and the goal.
+var ratios = []struct {
+	of, by string
+	goal   float64
+}{{"archive", "colly", 1}, {"index", "colly", 0.55}, {"index", "bleve", 0.8}, {"policy", "floor", 0}}
+
+// stage is where contestants run.
+type stage struct {
+	order
+	site         site
+	dir          string
+	self, binary string
+}
+
+func compare(ctx context.Context, out io.Writer, o order) error {
+	if o.pages < 1 || o.runs < 1 || o.connections < 1 || o.hosts < 1 {
+		return errors.New("-pages, -runs, -connections and -hosts must be above 0")
+	}
+	names := strings.Split(o.only, ",")
+	chosen := slices.DeleteFunc(slices.Clone(contestants), func(c contestant) bool { return o.only != "" && !slices.Contains(names, c.name) })
+	dir, err := os.MkdirTemp("", "acapcrawl-bench-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	s := stage{order: o, dir: dir, binary: filepath.Join(dir, "crawl-under-test")}
+	if s.self, err = os.Executable(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "building acapcrawl")
+	build := exec.CommandContext(ctx, "go", "build", "-o", s.binary, "github.com/acapcrawl/acapcrawl/cmd/acapcrawl")
+	build.Stderr = os.Stderr
+	if err := build.Run(); err != nil {
+		return fmt.Errorf("acapcrawl cannot be built: %w", err)
+	}
+	stop, err := s.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	fmt.Fprintf(out, "%d pages on %d hosts, %d connections, answers after %s, %d runs of each\n", o.pages, o.hosts, o.connections, o.latency, o.runs)
+	results := map[string][]result{}
+	for range o.runs {
+		for _, c := range chosen {
+			r, err := s.run(ctx, c)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			fmt.Fprintf(out, "  %-8s %6.0f pages/s %6.2f CPU ms/page\n", c.name, r.perSecond(), r.perPage())
+			results[c.name] = append(results[c.name], r)
+		}
+	}
+	return report(out, o, chosen, results)
+}
+
+func report(out io.Writer, o order, chosen []contestant, results map[string][]result) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "median\tpages/s\tCPU ms/page\tpeak MB\tdisk MB\t")
+	rate := func(name string) float64 { return median(results[name], result.perSecond) }
+	for _, c := range chosen {
+		rs := results[c.name]
+		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%.0f\t%.0f\t\n", c.name, rate(c.name), median(rs, result.perPage),
+			median(rs, func(r result) float64 { return float64(r.peak) / 1e6 }), median(rs, func(r result) float64 { return float64(r.written) / 1e6 }))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, r := range ratios {
+		if len(results[r.of]) == 0 || len(results[r.by]) == 0 {
+			continue
+		}
+		fmt.Fprintf(out, "%s / %s = %.2f pages/s", r.of, r.by, rate(r.of)/rate(r.by))
+		if spent := median(results[r.of], result.perPage); spent > 0 {
+			fmt.Fprintf(out, ", %.2f by CPU", median(results[r.by], result.perPage)/spent)
+		}
+		if r.goal > 0 {
+			fmt.Fprintf(out, " (goal %.2f)", r.goal)
+		}
+		fmt.Fprintln(out)
+	}
+	if o.latency > 0 {
+		possible := float64(o.connections) / o.latency.Seconds()
+		for _, c := range chosen {
+			if c.name != "bleve" {
+				fmt.Fprintf(out, "%s: %.2f of the %.0f pages/s that are possible\n", c.name, rate(c.name)/possible, possible)
+			}
+		}
+	}
+	return nil
+}
+
+// median is that of what each result says.
+func median(rs []result, of func(result) float64) float64 {
+	sorted := slices.SortedFunc(slices.Values(rs), func(a, b result) int { return cmp.Compare(of(a), of(b)) })
+	return of(sorted[len(sorted)/2])
+}
+
+// open starts the server as a process of its own.
+func (s *stage) open(ctx context.Context) (stop func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	cmd := exec.CommandContext(ctx, s.self, "-role", "serve", "-pages", strconv.Itoa(s.pages), "-hosts", strconv.Itoa(s.hosts), "-latency", s.latency.String())
+	cmd.Stderr = os.Stderr
+	_, err = cmd.StdinPipe() // open as long as this process is
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	stop = func() {
+		cancel()
+		cmd.Wait() // ended by us: its status says nothing
+	}
+	line, err := bufio.NewReader(stdout).ReadString('\n')
+	if err != nil {
+		stop()
+		return nil, fmt.Errorf("the server did not start: %w", err)
+	}
+	s.site = site{pages: s.pages, hosts: strings.Fields(line)}
+	return stop, nil
+}
+
+// run lets a contestant fetch, or index, the whole site.
+func (s *stage) run(ctx context.Context, c contestant) (result, error) {
+	work, err := os.MkdirTemp(s.dir, c.name+"-")
+	if err != nil {
+		return result{}, err
+	}
+	defer os.RemoveAll(work)
+	var cmd *exec.Cmd
+	n := strconv.Itoa(s.connections)
+	if c.own {
+		cmd = exec.CommandContext(ctx, s.self, "-role", c.name, "-pages", strconv.Itoa(s.pages), "-site", strings.Join(s.site.hosts, " "),
+			"-connections", n, "-dir", work)
+	} else {
+		args := append([]string{"crawl", "--json", "--delay", "0", "--concurrency", n, "--per-host", n, "--data", work}, c.args...)
+		cmd = exec.CommandContext(ctx, s.binary, append(args, s.site.seeds()...)...)
+		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+s.dir)
+	}
+	cmd.Stderr = os.Stderr
+	var printed strings.Builder
+	cmd.Stdout = &printed
+	start := time.Now()
+	if err := cmd.Start(); err != nil {
+		return result{}, err
+	}
+	w := watch(cmd.Process.Pid)
+	err = cmd.Wait()
+	took := time.Since(start).Seconds()
+	peak, written := w.end()
+	if err != nil {
+		return result{}, err
+	}
+	r, err := read(printed.String(), c.own)
+	if err != nil {
+		return result{}, fmt.Errorf("what it printed: %w", err)
+	}
+	if r.Pages < s.pages {
+		return result{}, fmt.Errorf("%d of %d pages came", r.Pages, s.pages)
+	}
+	if c.name != "bleve" {
+		r.Seconds, r.CPU = took, cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
+	}
+	r.peak, r.written = peak, written
+	return r, nil
+}
+
+// read reads what a contestant printed: a result, or the summary of a crawl.
+func read(printed string, own bool) (r result, err error) {
+	if own {
+		err = json.Unmarshal([]byte(printed), &r)
+		return r, err
+	}
+	var summary struct {
+		Fetched int `json:"fetched"`
+	}
+	for d := json.NewDecoder(strings.NewReader(printed)); ; { // the summary is the last
+		if err := d.Decode(&summary); err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return result{Pages: summary.Fetched}, err
+		}
+	}
+}

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/index"
+)
+
+const mortalRobots = `ACAP-crawler: *
+ACAP-disallow-crawl: /shut/
+ACAP-disallow-preserve: /bare/
+ACAP-disallow-index: /mute/
+`
+
+// mortal is a site whose crawl is killed. Page i has the number i in its path and links to others, so that the site is a tree with
+// shortcuts; some pages may not be kept, some not indexed, some are reached by a redirect alone, and each links to one that may not be
+// crawled.
+type mortal struct {
+	*httptest.Server
+	pages int
+
+	mu     sync.Mutex
+	log    map[string]int // by path with query, of the whole test
+	run    map[string]int // since armed
+	served int            // of pages, since armed
+	killAt int            // 0: never
+	moment int            // of that request: 0 when it comes, 1 in the middle of its answer, 2 after it
+	victim *os.Process
+}
+
+func newMortal(t *testing.T, pages int) *mortal {
+	m := &mortal{pages: pages, log: map[string]int{}, run: map[string]int{}}
+	m.Server = httptest.NewServer(http.HandlerFunc(m.serve))
+	t.Cleanup(m.Close)
+	return m
+}
+
+// path is where page i is.
+func (m *mortal) path(i int) string {
+	folder := "page"
+	switch i % 5 {
+	case 3:
+		folder = "bare"
+	case 4:
+		folder = "mute"
+	}
+	return fmt.Sprintf("/%s/%d", folder, i)
+}
+
+func (m *mortal) serve(w http.ResponseWriter, r *http.Request) {
+	due, moment := m.arrived(r.URL.Path)
+	if due && moment == 0 {
+		m.kill()
+	}
+	var folder string
+	var i int
+	switch n, _ := fmt.Sscanf(strings.ReplaceAll(r.URL.Path, "/", " "), " %s %d", &folder, &i); {
+	case r.URL.Path == "/robots.txt":
+		fmt.Fprint(w, mortalRobots)
+		return
+	case n != 2 || i >= m.pages:
+		http.NotFound(w, r)
+	case folder == "to":
+		http.Redirect(w, r, m.path(i), http.StatusFound)
+	default:
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(w, "<html lang=en><title>Page %d</title><p>A cormorant, the number%d.", i, i)
+		if due && moment == 1 {
+			w.(http.Flusher).Flush()
+			m.kill()
+		}
+		fmt.Fprintf(w, "<a href='/shut/%d'>shut</a>", i)
+		for _, next := range []int{2*i + 1, 2*i + 2, i + 1, i * i % m.pages} {
+			switch {
+			case next >= m.pages:
+			case next%10 == 7:
+				fmt.Fprintf(w, " <a href='/to/%d'>on</a>", next)
+			default:
+				fmt.Fprintf(w, " <a href='%s'>on</a>", m.path(next))
+			}
+		}
+	}
+	if due {
+		w.(http.Flusher).Flush()
+		m.kill()
+	}
+}
+
+// arrived notes a request, and tells whether it is the one at which the crawl dies.
+func (m *mortal) arrived(path string) (due bool, moment int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.log[path]++
+	m.run[path]++
+	if path != "/robots.txt" {
+		m.served++
+		due = m.served == m.killAt
+	}
+	return due, m.moment
+}
+
+func (m *mortal) kill() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_ = m.victim.Kill() // ended already: the test sees it
+}
+
+// crawl runs the whole program on the site, which kills it at the killAt-th page that it asks for.
+func (m *mortal) crawl(t *testing.T, dir string, killAt, moment int) (killed bool) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "acapcrawl", "crawl", "--delay", "0", "--concurrency", "8", "--depth", "-1", "--data", dir, m.URL+m.path(0))
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	m.mu.Lock()
+	clear(m.run)
+	m.served, m.killAt, m.moment = 0, killAt, moment
+	err := cmd.Start()
+	m.victim = cmd.Process
+	m.mu.Unlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = cmd.Wait()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return false
+	case errors.As(err, &exit) && !exit.Exited():
+		return true
+	}
+	t.Fatalf("the crawl failed: %v\n%s", err, said.String())
+	return false
+}
+
+// TestKilledFiftyTimes kills one crawl at random moments, counted in requests, and lets it go on. In the end nothing is missing that
+// may be had, nothing was asked for that may not, and no address was asked for again but those that a kill met while they were leased.
+func TestKilledFiftyTimes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals")
+	}
+	kills, pages := 50, 700
+	if testing.Short() {
+		kills, pages = 6, 90
+	}
+	const seed = 20261121
+	random := rand.New(rand.NewPCG(seed, seed))
+	m := newMortal(t, pages)
+	dir := t.TempDir()
+	met := map[string]int{} // kills that met an address while it was leased
+	for k := range kills {
+		if !m.crawl(t, dir, 1+random.IntN(24), random.IntN(3)) {
+			t.Fatalf("the crawl ended before kill %d", k)
+		}
+		for path, n := range m.run {
+			if n > 1 {
+				t.Errorf("%s was asked for %d times in one run", path, n)
+			}
+		}
+		for _, path := range m.unfinished(t, dir) {
+			met[path]++
+		}
+	}
+	if m.crawl(t, dir, 0, 0) {
+		t.Fatal("the last run was killed")
+	}
+	m.checkLog(t, met)
+	m.checkHeld(t, dir)
+	total, twice := 0, 0
+	for _, n := range m.log {
+		total, twice = total+n, twice+n-1
+	}
+	t.Logf("%d kills: %d requests for %d addresses, %d of them repeated", kills, total, len(m.log), twice)
+}
+
+// unfinished are the addresses that were asked for since the crawl was armed and have no outcome on disk.
+func (m *mortal) unfinished(t *testing.T, dir string) (paths []string) {
+	t.Helper()
+	f, err := crawler.Open(filepath.Join(dir, "frontier.db"), crawler.FrontierOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Check(); err != nil {
+		t.Error("frontier:", err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for path := range m.run {
+		rec, found, err := f.Get(m.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !found || rec.State == crawler.Queued {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// checkLog looks for requests that no decision covers or that nothing called for.
+func (m *mortal) checkLog(t *testing.T, met map[string]int) {
+	t.Helper()
+	policy := acap.Parse(m.URL+"/robots.txt", []byte(mortalRobots)).Policy(acap.Crawler{Names: []string{"acapcrawl"}})
+	for path, n := range m.log {
+		u, err := url.Parse(m.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if path == "/robots.txt" {
+			continue
+		}
+		if d := policy.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
+			t.Errorf("%s was asked for: %s", path, d.Why())
+		}
+		if n > 1+met[path] {
+			t.Errorf("%s was asked for %d times, and %d kills met it", path, n, met[path])
+		}
+	}
+}
+
+// checkHeld looks for what is missing, and asks the stores whether they are sound.
+func (m *mortal) checkHeld(t *testing.T, dir string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "acapcrawl", "archive", "verify", "--data", dir).CombinedOutput(); err != nil {
+		t.Errorf("archive verify: %v\n%s", err, out)
+	}
+	f, err := crawler.Open(filepath.Join(dir, "frontier.db"), crawler.FrontierOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Check(); err != nil {
+		t.Error("frontier:", err)
+	}
+	if left := f.Counts().Queued; left != 0 {
+		t.Errorf("%d addresses are left", left)
+	}
+	a, err := archive.Open(dir, archive.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	ix, err := index.Open(filepath.Join(dir, "index"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ix.Close()
+	found := map[string]bool{}
+	for address, err := range ix.URLs() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		found[address] = true
+	}
+	for i := range m.pages {
+		address, keep, list := m.URL+m.path(i), i%5 != 3, i%5 != 4
+		r, _, err := a.Resource(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.FirstCrawled.IsZero() || (r.Current != 0) != keep || r.Indexed != list || found[address] != list {
+			t.Errorf("%s: crawled %v, kept %v, indexed %v, found %v", address, !r.FirstCrawled.IsZero(), r.Current != 0, r.Indexed, found[address])
+		}
+		if c, err := a.Captures(address); err != nil || len(c) > m.log[m.path(i)] {
+			t.Errorf("%s: %d captures, %v", address, len(c), err)
+		}
+	}
+	if problems, err := a.Verify(context.Background()); err != nil || len(problems) > 0 {
+		t.Errorf("archive: %v, %v", problems, err)
+	}
+}

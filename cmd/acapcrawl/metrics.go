@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/crawler"
+)
+
+// serveMetrics answers /metrics for Prometheus at address, and nothing else, until stop is called. It returns the address that it
+// listens at. state gives the state of the crawl, and may be called concurrently.
+func serveMetrics(ctx context.Context, address string, state func() crawler.Progress) (at string, stop func(), err error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			err = errors.New("it is in use")
+		}
+		return "", nil, failure("another address with --metrics, as in 127.0.0.1:9091", fmt.Errorf("metrics cannot be answered at %s: %w", address, err))
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(crawlCollector{state}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		srv.Serve(l) // ends with Close
+	})
+	return l.Addr().String(), func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		if srv.Shutdown(ctx) != nil {
+			srv.Close()
+		}
+		serving.Wait()
+	}, nil
+}
+
+// crawlCollector gives the state of a crawl as metrics. Counters begin with the run.
+type crawlCollector struct{ state func() crawler.Progress }
+
+// Describe describes nothing beforehand: next_due comes and goes.
+func (crawlCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect gives every metric its value of now.
+func (c crawlCollector) Collect(out chan<- prometheus.Metric) {
+	p := c.state()
+	s := p.SoFar
+	send := func(kind prometheus.ValueType, v float64, name, help string, labels prometheus.Labels) {
+		out <- prometheus.MustNewConstMetric(prometheus.NewDesc("acapcrawl_"+name, help, nil, labels), kind, v)
+	}
+	counter := func(n int64, name, help string) { send(prometheus.CounterValue, float64(n), name, help, nil) }
+	gauge := func(v float64, name, help string) { send(prometheus.GaugeValue, v, name, help, nil) }
+	counters := func(name, help, label string, by map[string]int) {
+		for value, n := range by {
+			send(prometheus.CounterValue, float64(n), name, help, prometheus.Labels{label: value})
+		}
+	}
+	send(prometheus.GaugeValue, 1, "build_info", "The program that crawls; always 1.", prometheus.Labels{"version": programVersion, "go": runtime.Version()})
+	counters("pages_total", "Addresses settled.", "outcome", map[string]int{
+		string(crawler.Fetched): s.Fetched, string(crawler.Refused): s.Refused.Crawl, string(crawler.Unreachable): s.Unreachable, string(crawler.Failed): s.Errors})
+	counters("refusals_total", "Pages that policy refused.", "usage", map[string]int{
+		string(acap.Crawl): s.Refused.Crawl, string(acap.Follow): s.Refused.Follow, string(acap.Index): s.Refused.Index, string(acap.Preserve): s.Refused.Preserve})
+	counters("held_total", "Pages fetched and held.", "usage", map[string]int{string(acap.Preserve): s.Stored, string(acap.Index): s.Indexed})
+	counters("skipped_total", "Addresses found and not asked for.", "reason", map[string]int{
+		string(crawler.Outside): s.Skipped.Outside, string(crawler.Deep): s.Skipped.Deep, string(crawler.Trapped): s.Skipped.Trapped})
+	counter(int64(s.Requests), "requests_total", "Page requests, redirect hops included.")
+	counter(s.Bytes, "body_bytes_total", "Bytes of bodies, as sent.")
+	gauge(float64(p.UnderWay), "visits_under_way", "Visits under way.")
+	gauge(float64(s.Queued), "queue_addresses", "Addresses to be visited.")
+	gauge(float64(s.QueuedHosts), "queue_hosts", "Hosts with an address to be visited.")
+	gauge(float64(s.Waiting), "waiting_addresses", "Addresses visited that will be visited again.")
+	gauge(p.Rate, "pages_per_second", "Pages a second, in the last ten seconds.")
+	if !s.NextDue.IsZero() {
+		gauge(float64(s.NextDue.UnixMilli())/1000, "next_due_timestamp_seconds", "When the next host is due; absent where none is known.")
+	}
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/page"
+)
+
+// skipReport says of every address what was not done with it and why: a line of JSON for each address and use. Lines are
+// collected and written by flush, which the crawl calls often, so that little is lost when the process is killed. Its methods may be
+// called concurrently.
+type skipReport struct {
+	name   string
+	w      io.Writer
+	file   *os.File // nil for standard output
+	failed func()   // called once, when a line cannot be written
+
+	mu      sync.Mutex
+	pending bytes.Buffer // whole lines
+	err     error
+}
+
+// reportEntry is one line of the report.
+type reportEntry struct {
+	URL    string      `json:"url"`
+	Use    acap.Usage  `json:"use"`    // crawl, follow, preserve or index
+	Reason string      `json:"reason"` // an acap.Reason where policy decided, otherwise a crawler.State or one of those below
+	Why    string      `json:"why"`    // a sentence
+	Line   *reportLine `json:"line,omitempty"`
+	Final  string      `json:"final_url,omitempty"` // where redirects led
+	Time   time.Time   `json:"time"`
+}
+
+// Reasons that neither policy nor the frontier knows.
+const (
+	reasonTakenDown = "taken-down" // a standing request of the publisher bars it (P1 2.6.1)
+	reasonStatus    = "status"     // the answer is no page
+)
+
+// reportLine is the field that decided.
+type reportLine struct {
+	Source acap.Source `json:"source"`
+	URL    string      `json:"url"`
+	Line   int         `json:"line"`
+	Text   string      `json:"text"`
+}
+
+// openReport opens the report in file, to which lines are added if it exists; "-" is stdout, which stays the caller's.
+func openReport(name string, stdout io.Writer, failed func()) (*skipReport, error) {
+	r := &skipReport{name: name, w: stdout, failed: failed}
+	if name == "-" {
+		r.name = "standard output"
+		return r, nil
+	}
+	whole, err := endsLine(name)
+	if err == nil {
+		r.file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
+	}
+	if err != nil {
+		return nil, misuse("another file with --report", "the report cannot be written: %v", err)
+	}
+	r.w = r.file
+	if !whole { // a process was killed while it wrote the last line
+		r.pending.WriteByte('\n')
+	}
+	return r, nil
+}
+
+// endsLine reports whether a file is empty, or ends with the end of a line, or is no plain file.
+func endsLine(name string) (bool, error) {
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return true, nil
+	case err != nil:
+		return false, err
+	case !info.Mode().IsRegular() || info.Size() == 0:
+		return true, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	var last [1]byte
+	_, err = f.ReadAt(last[:], info.Size()-1)
+	return last[0] == '\n', err
+}
+
+// skipped takes an address that was not fetched.
+func (r *skipReport) skipped(s crawler.Skip) {
+	e := reportEntry{URL: s.URL, Use: acap.Crawl, Reason: string(s.State), Why: s.Why, Final: s.Final, Time: s.When}
+	if s.Decision.Usage != "" {
+		e.Reason, e.Line = string(s.Decision.Reason), lineOf(s.Decision.Because)
+	}
+	r.add(e)
+}
+
+// received takes what was not done with a page that was fetched. Of one that was discarded the crawler tells.
+func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
+	if got.Discarded {
+		return
+	}
+	entry := reportEntry{URL: pg.Hops()[0].URL, Time: pg.Last().Start}
+	if at := pg.URL().String(); at != entry.URL {
+		entry.Final = at
+	}
+	for _, d := range got.Refused {
+		e := entry
+		e.Use, e.Reason, e.Line = d.Usage, string(d.Reason), lineOf(d.Because)
+		e.Why = d.Err(pg.URL().String()).Error()
+		r.add(e)
+	}
+	status := pg.Last().Status
+	for _, use := range []acap.Usage{acap.Preserve, acap.Index} {
+		e := entry
+		e.Use = use
+		switch {
+		case got.TakenDown != nil:
+			e.Reason, e.Line = reasonTakenDown, lineOf(got.TakenDown)
+			e.Why = fmt.Sprintf("%s is not held: its publisher asks that it be taken down: %s", pg.URL(), got.TakenDown)
+		case status < 200 || status > 299 && status != 304:
+			e.Reason, e.Why = reasonStatus, fmt.Sprintf("%s answered with status %d", pg.URL(), status)
+		default:
+			continue
+		}
+		r.add(e)
+	}
+}
+
+func lineOf(f *acap.Field) *reportLine {
+	if f == nil {
+		return nil
+	}
+	return &reportLine{f.Source, f.URL, f.Line, f.Text}
+}
+
+func (r *skipReport) add(e reportEntry) {
+	if e.Time.IsZero() {
+		e.Time = time.Now()
+	}
+	e.Time = e.Time.UTC()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	enc := json.NewEncoder(&r.pending)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
+		r.fail(err)
+	}
+}
+
+// flush writes what was collected. What cannot be written is kept and tried again by the next flush.
+func (r *skipReport) flush() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pending.Len() == 0 {
+		return
+	}
+	r.err = nil
+	n, err := r.w.Write(r.pending.Bytes())
+	r.pending.Next(n)
+	if err != nil {
+		r.fail(err)
+	}
+}
+
+func (r *skipReport) fail(err error) {
+	r.err = err
+	if r.failed != nil {
+		r.failed()
+		r.failed = nil
+	}
+}
+
+// Close writes the rest. Its error is that of lines which could not be written.
+func (r *skipReport) Close() error {
+	r.flush()
+	r.mu.Lock()
+	err := r.err
+	r.mu.Unlock()
+	if r.file != nil {
+		err = errors.Join(err, r.file.Close())
+	}
+	if err != nil {
+		return failure("free space, then go on with acapcrawl crawl", fmt.Errorf(
+			"the report cannot be written: %w; it lacks its last %s, and nothing else is lost", err, several(bytes.Count(r.pending.Bytes(), []byte("\n")), "line")))
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/crawler"
+)
+
+// row is a line of a block: a number, aligned to the right, and what it counts.
+type row struct {
+	n    int
+	what string
+}
+
+// block gives a heading and its rows, those that count nothing left out; "" where all do.
+func block(heading string, rows ...row) string {
+	var b strings.Builder
+	for _, r := range rows {
+		if r.n != 0 {
+			fmt.Fprintf(&b, "%8s  %s\n", number(r.n), r.what)
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\n" + heading + "\n" + b.String()
+}
+
+// printSummary prints what a crawl did, a block for each question.
+func printSummary(w io.Writer, s crawler.Summary, now time.Time) error {
+	var b strings.Builder
+	from := ""
+	if s.Hosts > 0 {
+		from = " from " + several(s.Hosts, "host")
+	}
+	fmt.Fprintf(&b, "%s fetched%s in %s: %s, %s\n", several(s.Fetched, "page"), from,
+		span(time.Duration(s.Duration*float64(time.Second))), speed(s.Rate), size(s.Bytes))
+	fmt.Fprintf(&b, "%8s  stored\n%8s  indexed\n", number(s.Stored), number(s.Indexed))
+	if s.Unchanged > 0 {
+		fmt.Fprintf(&b, "%8s  unchanged since they were last fetched\n", number(s.Unchanged))
+	}
+	b.WriteString(block("Not fetched",
+		row{s.Refused.Crawl, "refused by policy"},
+		row{s.Unreachable, "refused because policy could not be read"},
+		row{s.Errors, "failed"},
+		row{s.Skipped.Outside, "out of scope"},
+		row{s.Skipped.Deep, "too many links away from a seed"},
+		row{s.Skipped.Trapped, "where pages seem to have no end"},
+		row{s.Beyond, "links not noted, because their hosts have too many addresses (in all runs)"}))
+	b.WriteString(block("Fetched, but by policy",
+		row{s.Refused.Follow, "not followed"},
+		row{s.Refused.Index, "not indexed"},
+		row{s.Refused.Preserve, "not preserved"}))
+	left := block("Left for another run",
+		row{s.Queued, "queued on " + several(s.QueuedHosts, "host") + due(", the next due ", s.NextDue, now)},
+		row{s.Waiting, "to be visited again" + due(", the first ", s.NextAgain, now)})
+	if left == "" {
+		left = "\nNothing is left for another run.\n"
+	}
+	b.WriteString(left)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// due says when something is due, after words that lead there; "" where that is not known.
+func due(lead string, t, now time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return lead + until(t, now)
+}

@@ -1,0 +1,11 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"syscall"
+)
+
+// statusSignals ask a crawl for its status.
+var statusSignals = []os.Signal{syscall.SIGUSR1}

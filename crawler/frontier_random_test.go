@@ -1,0 +1,180 @@
+package crawler
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// usage is a frontier used at random, and what is expected of it.
+type usage struct {
+	t     *testing.T
+	r     *rand.Rand
+	c     *clock
+	o     FrontierOptions
+	name  string
+	f     *Frontier
+	under []*Lease             // visits under way
+	asked map[string]time.Time // host → its last request
+	gap   map[string]time.Duration
+}
+
+const randomHosts = 12
+
+func (u *usage) address() string {
+	scheme := "http"
+	if u.r.IntN(4) == 0 {
+		scheme = "https"
+	}
+	return fmt.Sprintf("%s://h%d/%d", scheme, u.r.IntN(randomHosts), u.r.IntN(40))
+}
+
+func (u *usage) addresses() (urls []string) {
+	for range 1 + u.r.IntN(8) {
+		urls = append(urls, u.address())
+	}
+	return urls
+}
+
+// lease takes what is due and, if it is to be visited, requests it at once.
+func (u *usage) lease() {
+	l := next(u.t, u.f)
+	if l == nil {
+		return
+	}
+	host := l.host.name
+	busy := 0
+	for _, other := range u.under {
+		if other.URL == l.URL {
+			u.t.Fatalf("%s is leased twice", l.URL)
+		}
+		if other.host.name == host {
+			busy++
+		}
+	}
+	if busy >= u.o.PerHost {
+		u.t.Fatalf("%s is leased while %d visits of its host are under way", l.URL, busy)
+	}
+	if last, ok := u.asked[host]; ok && u.c.now().Sub(last) < u.gap[host] {
+		u.t.Fatalf("%s is leased %s after the request before, the pause is %s", l.URL, u.c.now().Sub(last), u.gap[host])
+	}
+	if u.r.IntN(10) == 0 {
+		u.f.Release(l)
+		return
+	}
+	u.asked[host] = u.c.now()
+	if !l.Met {
+		must(u.t, u.f.Postpone(l, u.c.now(), u.gap[host]))
+		return
+	}
+	u.under = append(u.under, l)
+}
+
+// end ends a visit somehow.
+func (u *usage) end() {
+	if len(u.under) == 0 {
+		return
+	}
+	i := u.r.IntN(len(u.under))
+	l := u.under[i]
+	u.under = append(u.under[:i], u.under[i+1:]...)
+	now := u.c.now()
+	e := End{State: Fetched, Status: 200, Asked: u.asked[l.host.name], Delay: u.gap[l.host.name]}
+	for _, link := range u.addresses() {
+		states := []State{Queued, Queued, Queued, Outside, Deep, Trapped}
+		e.offers = append(e.offers, offer{url: link, depth: l.Depth + 1, state: states[u.r.IntN(len(states))]})
+	}
+	switch u.r.IntN(8) {
+	case 1:
+		e.State, e.Status, e.Trouble = Queued, 503, u.r.IntN(2) == 0
+		e.Retry = now.Add(time.Duration(u.r.IntN(5000)) * time.Millisecond)
+	case 2:
+		e.State, e.Why, e.Led = Refused, "no", u.address()
+	case 3:
+		e.Final = u.address()
+	case 4:
+		e.State, e.Why = Failed, "no answer"
+	}
+	if e.State != Queued && u.r.IntN(2) == 0 {
+		e.Interval = time.Duration(1+u.r.IntN(20)) * time.Second
+		e.Again = now.Add(e.Interval)
+	}
+	must(u.t, u.f.Done(l, e))
+}
+
+// restart closes and opens the file; visits under way are lost.
+func (u *usage) restart() {
+	closeFrontier(u.t, u.f)
+	u.under = nil
+	u.f = openFrontier(u.t, u.name, u.o)
+}
+
+func (u *usage) step() {
+	switch n := u.r.IntN(100); {
+	case n < 30:
+		u.lease()
+	case n < 60:
+		u.end()
+	case n < 85:
+		u.c.add(time.Duration(u.r.IntN(400)) * time.Millisecond)
+	case n < 87:
+		_, err := u.f.AddSeeds(u.address())
+		must(u.t, err)
+	case n < 91:
+		_, err := u.f.AddListed(u.r.IntN(3), u.addresses()...)
+		must(u.t, err)
+	case n < 93:
+		must(u.t, u.f.Promote(u.address()))
+	case n < 96:
+		_, err := u.f.Revive(u.c.now())
+		must(u.t, err)
+	case n < 97:
+		_, err := u.f.Revisit("http://h1", func(r Record) bool { return r.State == Failed })
+		must(u.t, err)
+	case n < 98:
+		u.restart()
+	default:
+		must(u.t, u.f.Flush())
+	}
+}
+
+// Whatever is done with a frontier, its file agrees with itself, no address is leased twice at once, no host is asked before its
+// pause is over, also after a restart in the midst of visits, and in the end everything queued is visited.
+func TestRandomUse(t *testing.T) {
+	for seed := range uint64(8) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			u := &usage{t: t, r: rand.New(rand.NewPCG(seed, 1)), c: newClock(), name: filepath.Join(t.TempDir(), "frontier.db"),
+				asked: map[string]time.Time{}, gap: map[string]time.Duration{}}
+			u.o = FrontierOptions{Now: u.c.now, Delay: time.Second, PerHost: 1 + int(seed%3), Working: 2 + int(seed), MaxHost: 30 * int(seed%2)}
+			for i := range randomHosts {
+				u.gap[fmt.Sprintf("h%d", i)] = time.Second + time.Duration(i/4)*700*time.Millisecond
+			}
+			u.f = openFrontier(t, u.name, u.o)
+			u.f.hold(seed%2 == 0)
+			for range 1500 {
+				u.step()
+			}
+			for len(u.under) > 0 {
+				u.end()
+			}
+			must(t, u.f.Flush())
+			for idle := 0; u.f.Counts().Queued > 0; {
+				l := next(t, u.f)
+				if l == nil {
+					must(t, u.f.Flush())
+					if l = next(t, u.f); l == nil {
+						if idle++; idle > 600 {
+							t.Fatalf("nothing is ever due: %+v", u.f.Counts())
+						}
+						u.c.add(time.Second)
+						continue
+					}
+				}
+				idle = 0
+				finish(t, u.f, l, End{State: Fetched})
+			}
+		})
+	}
+}

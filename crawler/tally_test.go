@@ -1,0 +1,45 @@
+package crawler
+
+import (
+	"testing"
+	"time"
+)
+
+func TestMeter(t *testing.T) {
+	var m meter
+	start := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
+	m.rate(start, 0)
+	if got := m.rate(start.Add(2*time.Second), 10); got != 5 {
+		t.Errorf("10 in 2 s: %v a second", got)
+	}
+	for s := 3; s <= 100; s++ {
+		m.rate(start.Add(time.Duration(s)*time.Second), 10)
+	}
+	if got := m.rate(start.Add(101*time.Second), 40); got != 3 {
+		t.Errorf("30 in the last 10 s: %v a second", got)
+	}
+	if len(m.samples) > 12 {
+		t.Errorf("%d samples are kept", len(m.samples))
+	}
+}
+
+func TestTally(t *testing.T) {
+	var c tally
+	c.end(End{State: Queued}, 1, 5, Receipt{})
+	c.end(End{State: Fetched}, 2, 10, Receipt{Stored: true, Unchanged: true, RefusedIndex: true})
+	c.end(End{State: Refused}, 0, 0, Receipt{})
+	c.end(End{State: Unreachable}, 0, 0, Receipt{})
+	c.end(End{State: Failed}, 1, 0, Receipt{})
+	for _, host := range []string{"a.example", "b.example", "a.example"} {
+		c.visited(host)
+	}
+	for _, s := range []State{Outside, Outside, Deep, Trapped, Refused} {
+		c.skip(s)
+	}
+	got, settled := c.now()
+	want := Summary{Fetched: 1, Stored: 1, Unchanged: 1, Refused: Refusal{Crawl: 1, Index: 1}, Unreachable: 1, Errors: 1, Bytes: 15, Requests: 4,
+		Hosts: 2, Skipped: Skipped{Outside: 2, Deep: 1, Trapped: 1}}
+	if got != want || settled != 4 {
+		t.Errorf("%d settled, %+v, want %+v", settled, got, want)
+	}
+}

@@ -1,0 +1,128 @@
+package holdings
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// Condition gives the header that asks for a page only if it has changed (RFC 9110 13.1.2, 13.1.3), from the validators of the
+// current copy. It is nil where the page itself is wanted: where no copy is held that is whole and unharmed, where address only leads
+// to a page, and where the policy of today does not permit to preserve all of it. It makes no request.
+func (h *Holdings) Condition(address string) http.Header {
+	c, ok := h.whole(address)
+	if !ok {
+		return nil
+	}
+	out := http.Header{}
+	if tag := c.Header.Get("ETag"); tag != "" {
+		out.Set("If-None-Match", tag)
+	}
+	if modified := c.Header.Get("Last-Modified"); modified != "" {
+		if _, err := http.ParseTime(modified); err == nil {
+			out.Set("If-Modified-Since", modified)
+		}
+	}
+	if len(out) == 0 || !h.keeps(c) {
+		return nil
+	}
+	return out
+}
+
+// copied is the current copy of a page with what is known of it.
+type copied struct {
+	archive.Capture
+	known archive.Resource
+	body  []byte
+}
+
+// page is the page that the copy was made from, as a 304 on the way of hops confirms it.
+func (c copied) page(hops []page.Hop) *page.Page {
+	last := hops[len(hops)-1]
+	last.Status, last.Header = c.Status, updated(c.Header, last.Header)
+	last.Body, last.Wire = c.body, c.body
+	return page.New(append(slices.Clone(hops[:len(hops)-1]), last))
+}
+
+// whole gives the current copy of the page at address; false where none is held that can stand for the page: where address has led
+// elsewhere since, where the copy was cut, by the server or for its terms, or where it does not verify.
+func (h *Holdings) whole(address string) (c copied, ok bool) {
+	var err error
+	if c.known, _, err = h.archive.Resource(address); err != nil || c.known.Current == 0 {
+		return c, false
+	}
+	if c.Capture, err = h.archive.Capture(c.known.Current); err != nil || c.Truncated {
+		return c, false
+	}
+	if c.body, err = h.archive.Body(c.ID); err != nil || archive.Digest(c.body) != c.Digest {
+		return c, false
+	}
+	// An element that was cut out took its marks with it.
+	return c, len(c.known.Own.Marks) == 0 || slices.Equal(c.Page(c.body).Own().Marks, c.known.Own.Marks)
+}
+
+// keeps reports whether the copy may stay as it is, under the policy last known and what the page said last.
+func (h *Holdings) keeps(c copied) bool {
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return false
+	}
+	ctx := context.Background()
+	origin, err := h.o.Known.Policy(ctx, u)
+	if err != nil || terms.TakeDown(origin, u) != nil {
+		return false
+	}
+	t := terms.Held(ctx, origin, u, c.known.Own, c.Page(c.body), terms.Sources{Policies: h.o.Known}, acap.Facts{Now: h.o.Now().UTC(),
+		FirstCrawled: c.known.FirstCrawled, FirstIndexed: c.known.FirstIndexed, FirstPreserved: c.known.FirstPreserved})
+	d, _, cut := h.preserve(t)
+	return d.Allowed && !cut && !h.o.NoPreserve
+}
+
+// confirms reports whether a 304 speaks of the copy with the header held: a validator that both name must be the same (RFC 9111
+// 4.3.4, by weak comparison).
+func confirms(fresh, held http.Header) bool {
+	for _, name := range []string{"ETag", "Last-Modified"} {
+		is, was := fresh.Get(name), held.Get(name)
+		if is != "" && was != "" {
+			return strings.TrimPrefix(is, "W/") == strings.TrimPrefix(was, "W/")
+		}
+	}
+	return true
+}
+
+// updated is the header of a copy after a 304 (RFC 9111 3.2): what the 304 names replaces what was held, what it does not name stays,
+// robots headers too (N23), and what says how the body is made stays as well.
+func updated(held, fresh http.Header) http.Header {
+	out := held.Clone()
+	if out == nil {
+		out = http.Header{}
+	}
+	for name, values := range fresh {
+		if !ofMessage(name, fresh) {
+			out[name] = slices.Clone(values)
+		}
+	}
+	return out
+}
+
+// ofMessage reports whether a field of h belongs to its message or to the body, and not to what is held (RFC 9111 3.1, 3.2).
+func ofMessage(name string, h http.Header) bool {
+	switch name {
+	case "Content-Length", "Content-Encoding", "Content-Type", "Content-Range", "Connection", "Keep-Alive", "Te", "Trailer",
+		"Transfer-Encoding", "Upgrade", "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization", "Proxy-Connection":
+		return true
+	}
+	for _, named := range strings.Split(strings.Join(h.Values("Connection"), ","), ",") {
+		if strings.EqualFold(strings.TrimSpace(named), name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,108 @@
+package index
+
+import (
+	"encoding/binary"
+	"hash/maphash"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+)
+
+// What a glossary remembers at most. It is begun anew when it is full.
+const (
+	glossaryTerms  = 50_000
+	glossaryTokens = 100_000
+	glossaryToken  = 40  // bytes of a token; longer ones are rarely met again
+	glossaryMeans  = 255 // terms of a token
+)
+
+// glossary knows terms by number, and tokens by the numbers of their terms. It belongs to one reader at a time; terms is only appended
+// to, so that what was read before stays good.
+type glossary struct {
+	terms  []string
+	number map[string]uint32 // of a term
+
+	// Tokens are looked up for every word of every text: a slot leads to all that is known of one, which lies together.
+	seed    maphash.Seed
+	slots   []slot // a power of two of them, at most half in use
+	used    int
+	tokens  []byte   // of each its length, itself, and where its terms are in numbers: the first (4 bytes) and how many
+	numbers []uint32 // of terms, one token after the other
+}
+
+// slot is of a token, or empty.
+type slot struct {
+	hash uint32
+	at   uint32 // where it begins in tokens, plus 1; 0: empty
+}
+
+func newGlossary() *glossary {
+	return &glossary{number: map[string]uint32{}, seed: maphash.MakeSeed(), slots: make([]slot, 1<<10)}
+}
+
+func (g *glossary) full() bool { return len(g.terms) >= glossaryTerms || g.used >= glossaryTokens }
+
+// read gives the numbers of the terms of a token, which are good until the next call.
+func (g *glossary) read(chain *analysis.DefaultAnalyzer, token []byte, kind analysis.TokenType) []uint32 {
+	h := uint32(maphash.Bytes(g.seed, token))
+	mask := uint32(len(g.slots) - 1)
+	i := h & mask
+	for ; g.slots[i].at != 0; i = (i + 1) & mask {
+		if g.slots[i].hash != h {
+			continue
+		}
+		known := g.tokens[g.slots[i].at-1:]
+		end := 1 + int(known[0])
+		if string(known[1:end]) == string(token) {
+			first := binary.LittleEndian.Uint32(known[end:])
+			return g.numbers[first : first+uint32(known[end+4])]
+		}
+	}
+	numbers := g.learn(chain, token, kind)
+	if len(token) <= glossaryToken && len(numbers) <= glossaryMeans {
+		g.slots[i] = slot{h, uint32(len(g.tokens)) + 1}
+		g.tokens = append(append(g.tokens, byte(len(token))), token...)
+		g.tokens = binary.LittleEndian.AppendUint32(g.tokens, uint32(len(g.numbers)-len(numbers)))
+		g.tokens = append(g.tokens, byte(len(numbers)))
+		if g.used++; 2*g.used > len(g.slots) {
+			g.grow()
+		}
+	}
+	return numbers
+}
+
+// learn asks the filters for the terms of a token.
+func (g *glossary) learn(chain *analysis.DefaultAnalyzer, token []byte, kind analysis.TokenType) []uint32 {
+	stream := analysis.TokenStream{newToken(append([]byte{}, token...), kind, 1)}
+	for _, f := range chain.TokenFilters {
+		stream = f.Filter(stream)
+	}
+	first := len(g.numbers)
+	for _, t := range stream {
+		n, known := g.number[string(t.Term)]
+		if !known {
+			n = uint32(len(g.terms))
+			term := string(t.Term)
+			g.terms = append(g.terms, term)
+			g.number[term] = n
+		}
+		g.numbers = append(g.numbers, n)
+	}
+	return g.numbers[first:]
+}
+
+// grow doubles the slots.
+func (g *glossary) grow() {
+	old := g.slots
+	g.slots = make([]slot, 2*len(old))
+	mask := uint32(len(g.slots) - 1)
+	for _, s := range old {
+		if s.at == 0 {
+			continue
+		}
+		i := s.hash & mask
+		for g.slots[i].at != 0 {
+			i = (i + 1) & mask
+		}
+		g.slots[i] = s
+	}
+}

@@ -1,0 +1,147 @@
+package page
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// styleRefs gives the references of a style sheet or a style attribute, in order: of url() and @import (CSS Syntax 3, CSS Cascade 5),
+// but not the names of @namespace and @document. Faults are passed over as CSS does.
+func styleRefs(css string, ref func(string)) {
+	rule := "" // the at-rule whose prelude is being read
+	for i := 0; i < len(css); {
+		switch c := css[i]; {
+		case c == '/' && strings.HasPrefix(css[i:], "/*"):
+			end := strings.Index(css[i+2:], "*/")
+			if end < 0 {
+				return
+			}
+			i += 2 + end + 2
+		case c == '"' || c == '\'':
+			value, next := cssString(css, i)
+			if rule == "import" {
+				ref(value)
+				rule = "imported"
+			}
+			i = next
+		case c == ';' || c == '{' || c == '}':
+			rule = ""
+			i++
+		case c == '@':
+			end := identifier(css, i+1)
+			rule = strings.ToLower(css[i+1 : end])
+			i = max(end, i+1)
+		case c == '\\':
+			i += 2
+		case identifies(c):
+			end := identifier(css, i)
+			if end < len(css) && css[end] == '(' && strings.EqualFold(css[i:end], "url") {
+				value, next := cssURL(css, end+1)
+				if rule != "namespace" && rule != "document" && rule != "-moz-document" {
+					ref(value)
+				}
+				if rule == "import" {
+					rule = "imported"
+				}
+				i = next
+				continue
+			}
+			i = end
+		default:
+			i++
+		}
+	}
+}
+
+// cssURL reads the argument of url( that begins at i and returns it with what follows the closing parenthesis.
+func cssURL(css string, i int) (value string, next int) {
+	i = skipBlanks(css, i)
+	if i < len(css) && (css[i] == '"' || css[i] == '\'') {
+		value, i = cssString(css, i)
+		if end := strings.IndexByte(css[i:], ')'); end >= 0 {
+			return value, i + end + 1
+		}
+		return value, len(css)
+	}
+	start := i
+	for i < len(css) && css[i] != ')' {
+		if css[i] == '\\' {
+			i++
+		}
+		i++
+	}
+	i = min(i, len(css))
+	return cssUnescape(strings.TrimRight(css[start:i], blanks)), min(i+1, len(css))
+}
+
+// cssString reads the string whose quote stands at i. A line break ends a string that was not closed.
+func cssString(css string, i int) (value string, next int) {
+	quote, start := css[i], i+1
+	for i = start; i < len(css); i++ {
+		switch css[i] {
+		case quote:
+			return cssUnescape(css[start:i]), i + 1
+		case '\n':
+			return "", i
+		case '\\':
+			i++
+		}
+	}
+	return cssUnescape(css[start:]), len(css)
+}
+
+// cssUnescape undoes the escapes of CSS (CSS Syntax 3, 4.3.7).
+func cssUnescape(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' || i+1 == len(s) {
+			b.WriteByte(s[i])
+			continue
+		}
+		end := i + 1
+		for end < len(s) && end <= i+6 && hex(s[end]) {
+			end++
+		}
+		switch {
+		case end > i+1:
+			n, _ := strconv.ParseUint(s[i+1:end], 16, 32)
+			if n == 0 || n > utf8.MaxRune {
+				n = utf8.RuneError
+			}
+			b.WriteRune(rune(n))
+			if end < len(s) && strings.IndexByte(blanks, s[end]) >= 0 {
+				end++
+			}
+			i = end - 1
+		case s[end] == '\n': // a line that goes on
+			i++
+		default:
+			b.WriteByte(s[end])
+			i++
+		}
+	}
+	return b.String()
+}
+
+// identifier is where the name that begins at i ends.
+func identifier(css string, i int) int {
+	for i < len(css) && identifies(css[i]) {
+		i++
+	}
+	return i
+}
+
+func identifies(c byte) bool {
+	return 'a' <= c|0x20 && c|0x20 <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c >= 0x80
+}
+
+func skipBlanks(s string, i int) int {
+	for i < len(s) && strings.IndexByte(blanks, s[i]) >= 0 {
+		i++
+	}
+	return i
+}

@@ -1,0 +1,90 @@
+package page
+
+import (
+	"strings"
+)
+
+// feedLinks gathers the items of a feed in RSS 0.9x, 1.0 or 2.0 or in Atom (RFC 4287), and the pages of the feed itself (RFC 5005). Other
+// documents have none.
+func (p *Page) feedLinks(g *gathering) {
+	switch p.mime {
+	case "application/rss+xml", "application/atom+xml", "application/rdf+xml", "text/xml", "application/xml":
+	default:
+		return
+	}
+	last := p.Last()
+	readFeed(decode(last.Body, charsetOf(contentType(last)), true).text, g)
+}
+
+// readFeed reads up to what cannot be read.
+func readFeed(text string, g *gathering) {
+	x := NewXML(strings.NewReader(text))
+	linked, permalink := false, "" // of the item at hand
+	for !g.full() {
+		open, err := x.Next()
+		if err != nil {
+			return
+		}
+		switch open[0].Name {
+		case "rss", "rdf", "feed":
+		default:
+			return
+		}
+		e, parent := &open[len(open)-1], ""
+		if len(open) > 1 {
+			parent = open[len(open)-2].Name
+		}
+		switch e.Name {
+		case "item", "entry":
+			if !linked && permalink != "" {
+				g.add(permalink)
+			}
+			linked, permalink = false, ""
+		case "guid": // RSS 2.0: an address, unless it says otherwise
+			if text := e.Text(); parent == "item" && !strings.EqualFold(e.Attr("ispermalink"), "false") && strings.Contains(text, "://") {
+				permalink = text
+			}
+		case "link":
+			if ref := feedLink(e, parent); ref != "" {
+				linked = linked || parent != "feed" && parent != "channel"
+				g.from(g.within(open), ref)
+			}
+		}
+	}
+}
+
+// feedLink is the reference of a link that stands in parent, "" where it is none to follow.
+func feedLink(e *Element, parent string) string {
+	rel, href := e.Attr("rel"), e.Attr("href")
+	switch {
+	case hasRel(rel, "nofollow"):
+	case parent == "item" || parent == "entry":
+		switch {
+		case href == "" && parent == "item":
+			return e.Text()
+		case rel == "" || hasRel(rel, "alternate"):
+			return href
+		}
+	case parent == "channel" || parent == "feed":
+		if hasRel(rel, "next") || hasRel(rel, "prev") || hasRel(rel, "previous") {
+			return href
+		}
+	}
+	return ""
+}
+
+// within is the base of the page as the xml:base attributes of the feed, of an item and of its link change it.
+func (g *gathering) within(open []Element) *base {
+	b := g.base
+	for i := range open {
+		ref := open[i].Attr("xml:base")
+		if ref == "" || i > 0 && i < len(open)-2 {
+			continue
+		}
+		g.bytes += len(ref)
+		if u, ok := b.absolute(ref); ok {
+			b = baseOf(u)
+		}
+	}
+	return b
+}

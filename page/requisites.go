@@ -1,0 +1,161 @@
+package page
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// Requisites are the absolute addresses of what the page is shown with, or what a style sheet refers to, without duplicates and
+// without the page itself: of Link headers and LINK with rel stylesheet, icon, preload, modulepreload or manifest, then in document
+// order of images, scripts, frames, objects and media, of SVG's references to other documents, and of the styles of the page. They
+// are found, resolved and left out as Links are.
+func (p *Page) Requisites(c Cut) []string {
+	t := p.tree()
+	s := t.scope(c)
+	if s.none() {
+		return nil
+	}
+	g := newGathering(newBase(p.url, t))
+	if self, ok := g.base.resolve(p.url.String()); ok {
+		g.seen[self] = true
+	}
+	if s.page {
+		p.headerRequisites(g)
+		if p.mime == "text/css" {
+			styleRefs(p.Source(), g.part)
+		}
+	}
+	walk(t.root, func(n *html.Node) bool {
+		if n.Type != html.ElementNode {
+			return n.Type == html.DocumentNode
+		}
+		if n.DataAtom == atom.Template { // nothing of it is shown without scripts
+			return false
+		}
+		if len(n.Attr) > 0 || n.DataAtom == atom.Style {
+			g.requisites(n, s)
+		}
+		return true
+	}, func(*html.Node) {})
+	return g.links
+}
+
+func (p *Page) headerRequisites(g *gathering) {
+	b := baseOf(p.url)
+	for _, l := range p.linkHeaders(b) {
+		if !shows(l.rel) || hasRel(l.rel, "nofollow") {
+			continue
+		}
+		if l.ref != "" {
+			g.from(b, l.ref)
+		}
+		candidates(l.srcset, func(ref string) { g.from(b, ref) })
+	}
+}
+
+// shows reports whether a page is shown with what a LINK or Link header of that rel names.
+func shows(rel string) bool {
+	return hasRel(rel, "stylesheet") || hasRel(rel, "icon") || hasRel(rel, "preload") || hasRel(rel, "modulepreload") || hasRel(rel, "manifest")
+}
+
+// part takes a reference to a part of the page. Nothing is requested for an empty one or one into the page itself.
+func (g *gathering) part(ref string) {
+	if ref = strings.TrimLeft(ref, blanks); ref != "" && ref[0] != '#' {
+		g.add(ref)
+	}
+}
+
+// requisites gathers what n refers to, where s lets it.
+func (g *gathering) requisites(n *html.Node, s *scope) {
+	if !refers(n) || !s.at(n) {
+		return
+	}
+	switch n.Namespace {
+	case "":
+		g.ofHTML(n)
+	case "svg":
+		switch n.Data {
+		case "image", "use", "feImage", "script":
+			ref, _ := hrefOf(n)
+			g.part(ref)
+		}
+	}
+	if n.DataAtom == atom.Style {
+		for c := n.FirstChild; c != nil; c = c.NextSibling {
+			styleRefs(c.Data, g.part)
+		}
+	}
+	if style := attr(n.Attr, "style"); style != "" {
+		styleRefs(style, g.part)
+	}
+}
+
+// refers reports whether n may have requisites.
+func refers(n *html.Node) bool {
+	switch n.DataAtom {
+	case atom.Img, atom.Source, atom.Input, atom.Script, atom.Link, atom.Iframe, atom.Frame, atom.Embed, atom.Object, atom.Video,
+		atom.Audio, atom.Track, atom.Style:
+		return true
+	}
+	return n.Namespace == "svg" || has(n.Attr, "style") || has(n.Attr, "background")
+}
+
+func (g *gathering) ofHTML(n *html.Node) {
+	switch n.DataAtom {
+	case atom.Img, atom.Source:
+		g.part(attr(n.Attr, "src"))
+		candidates(attr(n.Attr, "srcset"), g.part)
+	case atom.Input:
+		if strings.EqualFold(attr(n.Attr, "type"), "image") {
+			g.part(attr(n.Attr, "src"))
+		}
+	case atom.Script, atom.Iframe, atom.Frame, atom.Embed, atom.Audio, atom.Track:
+		g.part(attr(n.Attr, "src"))
+	case atom.Video:
+		g.part(attr(n.Attr, "poster"))
+		g.part(attr(n.Attr, "src"))
+	case atom.Object:
+		g.part(attr(n.Attr, "data"))
+	case atom.Link:
+		if rel := attr(n.Attr, "rel"); shows(rel) && !hasRel(rel, "nofollow") {
+			g.part(attr(n.Attr, "href"))
+			candidates(attr(n.Attr, "imagesrcset"), g.part)
+		}
+	case atom.Body, atom.Table, atom.Thead, atom.Tbody, atom.Tfoot, atom.Tr, atom.Td, atom.Th:
+		g.part(attr(n.Attr, "background"))
+	}
+}
+
+// candidates gives the references of a srcset attribute (HTML, parsing a srcset attribute).
+func candidates(srcset string, ref func(string)) {
+	for {
+		srcset = strings.TrimLeft(srcset, blanks+",")
+		if srcset == "" {
+			return
+		}
+		end := strings.IndexAny(srcset, blanks)
+		if end < 0 {
+			end = len(srcset)
+		}
+		address := strings.TrimRight(srcset[:end], ",")
+		ref(address)
+		if len(address) < end { // no descriptors
+			srcset = srcset[end:]
+			continue
+		}
+		srcset = srcset[end:]
+		within := false // parentheses
+		next := strings.IndexFunc(srcset, func(r rune) bool {
+			if r == '(' || r == ')' {
+				within = r == '('
+			}
+			return r == ',' && !within
+		})
+		if next < 0 {
+			return
+		}
+		srcset = srcset[next:]
+	}
+}

@@ -1,0 +1,248 @@
+package page
+
+import (
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// base resolves references of one page.
+type base struct {
+	url    *url.URL
+	origin string // what stands before a path that begins with a slash; "" where it is not known
+	folder string // what stands before any other
+}
+
+// newBase is the page's address, or what its first BASE element makes of it.
+func newBase(page *url.URL, t *tree) *base {
+	if t.base != nil {
+		if ref, err := parseReference(attr(t.base.Attr, "href")); err == nil {
+			if u := page.ResolveReference(ref); web(u) {
+				page = u
+			}
+		}
+	}
+	return baseOf(page)
+}
+
+func baseOf(u *url.URL) *base {
+	b := &base{url: u}
+	if root, ok := b.slow("/"); ok {
+		b.origin = strings.TrimSuffix(root, "/")
+		b.folder, _ = b.slow("./")
+	}
+	return b
+}
+
+// resolve makes ref absolute: scheme and host in lower case, the host in ASCII, no default port, no fragment, a path.
+func (b *base) resolve(ref string) (string, bool) {
+	if link, ok := b.quick(ref); ok {
+		return link, true
+	}
+	return b.slow(ref)
+}
+
+// quick resolves references that need no parser: paths of common characters without dot segments, alone or after a plain host. It
+// leaves the others to slow, of which it never says anything else.
+func (b *base) quick(ref string) (string, bool) {
+	before, at := b.folder, 0
+	switch {
+	case ref == "":
+		return "", false
+	case ref[0] == '/':
+		before = b.origin
+	case strings.HasPrefix(ref, "http://"):
+		before, at = "", plainHost(ref, len("http://"))
+	case strings.HasPrefix(ref, "https://"):
+		before, at = "", plainHost(ref, len("https://"))
+	case !plainPath(ref[0]) || ref[0] == '.':
+		return "", false
+	}
+	if at < 0 || at == 0 && before == "" {
+		return "", false
+	}
+	end, ok := plainEnd(ref, at)
+	if !ok {
+		return "", false
+	}
+	return before + ref[:end], true
+}
+
+// plainHost is where the path begins after a host in lower case that stands at start, -1 where that is not so plain.
+func plainHost(ref string, start int) int {
+	for i := start; i < len(ref); i++ {
+		switch c := ref[i]; {
+		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '-', c == '.':
+		case c == '/' && i > start:
+			return i
+		default:
+			return -1
+		}
+	}
+	return -1
+}
+
+// plainEnd is where the fragment begins, or the end, of a reference with its path at start.
+func plainEnd(ref string, start int) (int, bool) {
+	i := start
+	for ; i < len(ref) && ref[i] != '?' && ref[i] != '#'; i++ {
+		c := ref[i]
+		if !plainPath(c) || i > start && ref[i-1] == '/' && (c == '/' || c == '.') {
+			return 0, false
+		}
+	}
+	for ; i < len(ref) && ref[i] != '#'; i++ {
+		if c := ref[i]; c <= ' ' || c >= 0x7F || c == '"' || c == '<' || c == '>' {
+			return 0, false
+		}
+	}
+	for _, c := range []byte(ref[i:]) {
+		if c <= ' ' || c >= 0x7F || c == '%' {
+			return 0, false
+		}
+	}
+	return i, true
+}
+
+// plainPath characters stand in paths as they are.
+func plainPath(c byte) bool {
+	switch {
+	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', '-' <= c && c <= '/', // -./
+		c == '_', c == '~', c == ',', c == '=', c == '+', c == '@':
+		return true
+	}
+	return false
+}
+
+// slow resolves any reference.
+func (b *base) slow(ref string) (string, bool) {
+	u, ok := b.absolute(ref)
+	if !ok {
+		return "", false
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u.String(), true
+}
+
+// absolute is resolve with the fragment.
+func (b *base) absolute(ref string) (*url.URL, bool) {
+	if foreign(ref) {
+		return nil, false
+	}
+	r, err := parseReference(ref)
+	if err != nil {
+		return nil, false
+	}
+	u := b.url.ResolveReference(r)
+	if !web(u) || !normaliseHost(u) {
+		return nil, false
+	}
+	if u.Path == "" {
+		u.Path = "/"
+	}
+	u.RawQuery = escape(u.RawQuery)
+	return u, true
+}
+
+// foreign reports whether ref has a scheme that is none of the web's: data, javascript, mailto.
+func foreign(ref string) bool {
+	ref = strings.TrimLeft(ref, " \t\r\n")
+	for i := range len(ref) {
+		switch c := ref[i]; {
+		case c == ':':
+			return !strings.EqualFold(ref[:i], "http") && !strings.EqualFold(ref[:i], "https")
+		case 'a' <= c|0x20 && c|0x20 <= 'z', i > 0 && ('0' <= c && c <= '9' || c == '+' || c == '-' || c == '.'):
+		default:
+			return false
+		}
+	}
+	return false
+}
+
+func web(u *url.URL) bool {
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Opaque == "" && u.Host != ""
+}
+
+func normaliseHost(u *url.URL) bool {
+	if !ascii(u.Host) {
+		name, err := idna.Lookup.ToASCII(u.Hostname())
+		if err != nil {
+			return false
+		}
+		if port := u.Port(); port != "" {
+			name += ":" + port
+		}
+		u.Host = name
+	}
+	u.Host = strings.ToLower(u.Host)
+	switch {
+	case u.Scheme == "http":
+		u.Host = strings.TrimSuffix(u.Host, ":80")
+	case u.Scheme == "https":
+		u.Host = strings.TrimSuffix(u.Host, ":443")
+	}
+	u.Host = strings.TrimSuffix(u.Host, ":")
+	return u.Host != ""
+}
+
+// parseReference reads what an attribute gives as a URL: blanks around it and line breaks in it do not count, and a
+// percent sign that escapes nothing is one.
+func parseReference(ref string) (*url.URL, error) {
+	ref = strings.TrimFunc(ref, func(r rune) bool { return r <= ' ' })
+	if strings.ContainsAny(ref, "\t\r\n") {
+		ref = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(ref)
+	}
+	u, err := url.Parse(ref)
+	if err != nil && strings.Contains(ref, "%") {
+		u, err = url.Parse(escapePercent(ref))
+	}
+	return u, err
+}
+
+func escapePercent(s string) string {
+	var b strings.Builder
+	for i := range len(s) {
+		b.WriteByte(s[i])
+		if s[i] == '%' && (i+2 >= len(s) || !hex(s[i+1]) || !hex(s[i+2])) {
+			b.WriteString("25")
+		}
+	}
+	return b.String()
+}
+
+// escape percent-encodes what may not stand in a query.
+func escape(query string) string {
+	const digits = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(query) {
+		switch c := query[i]; {
+		case c <= ' ', c >= 0x7F, c == '"', c == '<', c == '>':
+			if b.Len() == 0 {
+				b.WriteString(query[:i])
+			}
+			b.WriteString(string([]byte{'%', digits[c>>4], digits[c&15]}))
+		default:
+			if b.Len() > 0 {
+				b.WriteByte(c)
+			}
+		}
+	}
+	if b.Len() == 0 {
+		return query
+	}
+	return b.String()
+}
+
+func hex(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,194 @@
+package page
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+)
+
+// Bounds of what is read of a document in XML.
+const (
+	maxXMLToken = 1 << 20 // bytes of one tag or piece of text
+	maxXMLText  = 8 << 10 // bytes of text of one element; of longer ones the beginning is kept
+	maxXMLDepth = 64      // elements within more others are passed over
+	maxXMLAttrs = 32      // of one element; later ones are passed over
+	maxXMLNames = 1000    // names kept to be used again
+)
+
+// XML reads the elements of feeds and sitemaps as their publishers write them: what an XML parser would refuse, such as a lone
+// ampersand or an end tag that is missing, does not stop it. Names are in lower case without prefix. It holds no more than the
+// elements that are open and the token at hand. Entities of a document's own are not expanded.
+type XML struct {
+	z       *html.Tokenizer
+	open    []Element // the outermost first; what lies behind is room to use again
+	closing int       // how many of them have ended and were not given yet
+	names   map[string]string
+}
+
+// Element is one element of an XML document.
+type Element struct {
+	Name  string
+	attrs []html.Attribute
+	text  []byte
+}
+
+// NewXML makes a reader of UTF-8.
+func NewXML(r io.Reader) *XML {
+	x := &XML{z: html.NewTokenizer(r), names: map[string]string{}}
+	x.z.AllowCDATA(true)
+	x.z.SetMaxBuf(maxXMLToken)
+	return x
+}
+
+// Next gives the elements that are open where the next one ends, which is the last of them; they are good until the next call. The
+// error is io.EOF at the end of the document, and otherwise says why nothing more can be read.
+func (x *XML) Next() (open []Element, err error) {
+	if x.closing > 0 {
+		x.open = x.open[:len(x.open)-1]
+		x.closing--
+	}
+	for x.closing == 0 {
+		switch x.z.Next() {
+		case html.ErrorToken:
+			return nil, x.ended()
+		case html.TextToken:
+			if n := len(x.open); n > 0 {
+				x.open[n-1].add(x.z.Raw())
+			}
+		case html.StartTagToken:
+			x.start()
+		case html.SelfClosingTagToken:
+			if x.start() {
+				x.closing = 1
+			}
+		case html.EndTagToken:
+			name, _ := x.z.TagName()
+			x.end(local(name))
+		}
+	}
+	return x.open, nil
+}
+
+func (x *XML) ended() error {
+	err := x.z.Err()
+	if n := len(x.open); errors.Is(err, io.EOF) && n > 0 {
+		return fmt.Errorf("it ends within the element %.40q", x.open[n-1].Name)
+	}
+	return err
+}
+
+// start opens an element, unless it is too deep.
+func (x *XML) start() bool {
+	x.z.NextIsNotRawText() // in HTML the content of TITLE, STYLE and others is text
+	n := len(x.open)
+	if n == maxXMLDepth {
+		return false
+	}
+	if n < cap(x.open) {
+		x.open = x.open[:n+1]
+	} else {
+		x.open = append(x.open, Element{})
+	}
+	e := &x.open[n]
+	name, more := x.z.TagName()
+	e.Name, e.attrs, e.text = x.intern(local(name)), e.attrs[:0], e.text[:0]
+	for more && len(e.attrs) < maxXMLAttrs {
+		var key, value []byte
+		key, value, more = x.z.TagAttr()
+		e.attrs = append(e.attrs, html.Attribute{Key: string(key), Val: string(value)})
+	}
+	return true
+}
+
+func (x *XML) intern(name []byte) string {
+	known, ok := x.names[string(name)]
+	if !ok {
+		known = string(name)
+		if len(x.names) < maxXMLNames {
+			x.names[known] = known
+		}
+	}
+	return known
+}
+
+// end closes the innermost element of that name and what is open within it. An end tag of an element that is not open does not count.
+func (x *XML) end(name []byte) {
+	for i := len(x.open) - 1; i >= 0; i-- {
+		if x.open[i].Name == string(name) {
+			x.closing = len(x.open) - i
+			return
+		}
+	}
+}
+
+func local(name []byte) []byte { return name[bytes.LastIndexByte(name, ':')+1:] }
+
+// Attr is the value of an attribute, named in lower case with its prefix; "" where there is none.
+func (e *Element) Attr(name string) string { return attr(e.attrs, name) }
+
+// Text is the text that stands in the element itself, not in those within it, without the white space around it.
+func (e *Element) Text() string { return string(bytes.TrimSpace(e.text)) }
+
+func (e *Element) add(raw []byte) {
+	raw = raw[:min(len(raw), maxXMLText)]
+	if len(e.text)+len(raw) > maxXMLText {
+		return
+	}
+	if cdata, ok := bytes.CutPrefix(raw, []byte("<![CDATA[")); ok {
+		e.text = append(e.text, bytes.TrimSuffix(cdata, []byte("]]>"))...)
+		return
+	}
+	for {
+		i := bytes.IndexByte(raw, '&')
+		if i < 0 {
+			e.text = append(e.text, raw...)
+			return
+		}
+		e.text = append(e.text, raw[:i]...)
+		raw = raw[i:]
+		if end := bytes.IndexByte(raw[:min(len(raw), 12)], ';'); end > 0 {
+			if r := reference(string(raw[1:end])); r > 0 {
+				e.text = utf8.AppendRune(e.text, r)
+				raw = raw[end+1:]
+				continue
+			}
+		}
+		e.text = append(e.text, '&')
+		raw = raw[1:]
+	}
+}
+
+// reference is the character that an entity or character reference of XML stands for, 0 for any other name.
+func reference(name string) rune {
+	switch name {
+	case "amp":
+		return '&'
+	case "lt":
+		return '<'
+	case "gt":
+		return '>'
+	case "quot":
+		return '"'
+	case "apos":
+		return '\''
+	}
+	digits, ok := strings.CutPrefix(name, "#")
+	if !ok {
+		return 0
+	}
+	base := 10
+	if strings.HasPrefix(digits, "x") || strings.HasPrefix(digits, "X") {
+		digits, base = digits[1:], 16
+	}
+	n, err := strconv.ParseUint(digits, base, 21)
+	if err != nil {
+		return 0
+	}
+	return rune(n)
+}
