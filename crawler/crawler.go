@@ -103,7 +103,7 @@ func New(g Gate, h Handler, f *Frontier, o Options) *Crawler {
 // no errors. Then visits under way are finished, and what was found out is durable. The error is nil, or says why the run
 // could not go on.
 func (c *Crawler) Run(ctx context.Context, seeds []string) (Summary, error) {
-	r := &run{Crawler: c, start: time.Now()}
+	r := &run{Crawler: c, start: time.Now(), requests: make(chan struct{}, c.o.Concurrency)}
 	if err := r.prepare(seeds); err != nil {
 		return Summary{}, err
 	}
@@ -117,7 +117,7 @@ func (c *Crawler) Run(ctx context.Context, seeds []string) (Summary, error) {
 	defer end()
 
 	var workers sync.WaitGroup
-	for range c.o.Concurrency {
+	for range c.o.Concurrency + c.o.Concurrency/2 + 1 { // while some take pages in, others request
 		workers.Go(func() { r.work(leasing, work) })
 	}
 	ended := make(chan struct{})
@@ -144,6 +144,8 @@ type run struct {
 
 	wanted    *filter // of addresses
 	forbidden *filter // of seeds, which need not be included
+
+	requests chan struct{} // one element per request under way
 
 	stop  context.CancelFunc // no more leases
 	tally tally

@@ -1,16 +1,22 @@
 // Package crawler visits pages: it owns the frontier, politeness between visits, and scope, and it alone knows Colly.
 //
-//	crawler.go   Crawler, Handler; visit is a page's life, top to bottom
+//	crawler.go   Crawler, Handler, Options
 //	run.go       the beginning and the end of a run
+//	visit.go     a page's life, top to bottom
 //	colly.go     one visit by a Colly collector, redirects included
 //	judge.go     from the hops of a visit to its outcome; retries
-//	scope.go     how far from its seeds a crawl goes
+//	revisit.go   when a page is visited again
+//	scope.go     how far from its seeds a crawl goes; patterns of addresses
+//	trap.go      addresses that programs make up
 //	normal.go    the normal form of an address
+//	identity.go  query parameters that make no difference
 //	sitemap.go   what a sitemap lists
 //	report.go    Summary, Progress, Skip
+//	tally.go     what a run has done so far
 //	frontier.go  Frontier: what is queued and what became of the rest
 //	lease.go     Lease, Next, Done: taking an address and giving it back
 //	schedule.go  which host is due
+//	pace.go      how long a host is left alone
 //	writer.go    the one writer, which groups changes into transactions
 //	disk.go      frontier.db: buckets and the bookkeeping of a transaction
 //	record.go    the form of its records

@@ -6,6 +6,23 @@ import (
 	"strings"
 )
 
+// Link is the address at which a link is followed: its normal form, without the query parameters of these names.
+func Link(raw string, names []string) (string, error) {
+	u, err := link(raw, names)
+	if err != nil {
+		return "", err
+	}
+	return u.String(), nil
+}
+
+func link(raw string, names []string) (*url.URL, error) {
+	u, err := normal(raw)
+	if err == nil {
+		drop(u, names)
+	}
+	return u, err
+}
+
 // drop removes the query parameters of these names from u, of which a final * stands for any characters. The rest keeps its
 // order and its spelling; without a rest there is no question mark either. Names are compared with their case.
 func drop(u *url.URL, names []string) {

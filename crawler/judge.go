@@ -29,7 +29,10 @@ func judge(l *Lease, hops []gate.Hop, err error, now time.Time, backoff time.Dur
 	e := End{Asked: asked(l, hops)}
 	if len(hops) > 0 {
 		last := hops[len(hops)-1]
-		e.Status, e.Took = last.Status, last.Took
+		e.Status = last.Status
+		if host, err := hostName(last.URL); err == nil && l.host != nil && host == l.host.name {
+			e.Took = last.Took
+		}
 		if last.URL != l.URL {
 			e.Final = last.URL
 		}

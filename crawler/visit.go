@@ -65,7 +65,13 @@ func (r *run) visit(ctx context.Context, v *visitor, l *Lease) error {
 // take requests the page at u and hands it on.
 func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause time.Duration, conditional bool) error {
 	// The request and each hop of its redirects pass the gate, which asks the policy (crawl) and keeps the pause.
+	select {
+	case r.requests <- struct{}{}:
+	case <-ctx.Done():
+		return r.release(l)
+	}
 	hops, err := v.visit(ctx, u, conditional)
+	<-r.requests
 	if ctx.Err() != nil || spent(err) {
 		return r.release(l)
 	}
@@ -109,9 +115,9 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 	// What they lead to is queued in the same transaction that ends the lease.
 	links := receipt.Links
 	if !receipt.RefusedFollow && !receipt.RefusedCrawl {
-		for _, link := range []string{v.aside, canonical} {
-			if link != "" {
-				links = append(links[:len(links):len(links)], link)
+		for _, more := range []string{v.aside, canonical} {
+			if more != "" {
+				links = append(links[:len(links):len(links)], more)
 			}
 		}
 	}
@@ -137,7 +143,7 @@ func (r *run) canonical(pg *page.Page) (to string, known bool, err error) {
 	if !r.o.Canonical || pg.Last().Status != http.StatusOK {
 		return "", false, nil
 	}
-	u, err := r.link(pg.Canonical())
+	u, err := link(pg.Canonical(), r.o.Drop)
 	if err != nil || u.Host != pg.URL().Host || u.String() == pg.URL().String() {
 		return "", false, nil
 	}
@@ -240,8 +246,8 @@ func size(hops []gate.Hop) (n int64) {
 
 // offers adds what the frontier takes of links: those in scope to be queued, others to be recorded.
 func (r *run) offers(offers []offer, links []string, depth int) []offer {
-	for _, link := range links {
-		u, err := r.link(link)
+	for _, raw := range links {
+		u, err := link(raw, r.o.Drop)
 		if err != nil {
 			continue // not an address of the web
 		}
@@ -250,15 +256,6 @@ func (r *run) offers(offers []offer, links []string, depth int) []offer {
 		offers = append(offers, o)
 	}
 	return offers
-}
-
-// link is the address of a link as it is followed.
-func (r *run) link(raw string) (*url.URL, error) {
-	u, err := normal(raw)
-	if err == nil && len(r.o.Drop) > 0 {
-		drop(u, r.o.Drop)
-	}
-	return u, err
 }
 
 // within says Queued for an address that this run visits, else what becomes of it, with the sentence that decides. address is u in

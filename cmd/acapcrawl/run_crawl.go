@@ -136,7 +136,7 @@ func crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (sum crawler.S
 	}
 	defer func() { err = errors.Join(err, frontier.Close()) }()
 	h := &handler{store: s, frontier: frontier, seen: map[string]*policy.Origin{}, listed: map[string]bool{}, log: o.log, told: o.received,
-		sitemaps: cfg.Sitemaps}
+		sitemaps: cfg.Sitemaps, drop: cfg.DropParameters}
 	if h.holdings, err = holdings.Open(ctx, s.archive, s.index, terms.Sources{Policies: h, Fetcher: parts{s.gate}},
 		holdings.Options{NoPreserve: !cfg.Preserve, NoIndex: !cfg.Index, Requisites: cfg.Requisites, NoArchive: cfg.Policy.NoarchivePreserve,
 			Known: held{s.policy}}); err != nil {
@@ -167,7 +167,8 @@ type handler struct {
 	holdings *holdings.Holdings
 	log      *slog.Logger
 	told     func(*page.Page, holdings.Receipt)
-	sitemaps bool // read those that robots.txt names
+	sitemaps bool     // read those that robots.txt names
+	drop     []string // query parameters that make no difference
 
 	mu     sync.Mutex
 	seen   map[string]*policy.Origin // whose requests have been executed

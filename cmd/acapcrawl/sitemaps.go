@@ -42,10 +42,16 @@ func (h *handler) readSitemaps(ctx context.Context, origin *url.URL, named []str
 		if err != nil {
 			h.log.Warn("a sitemap was read in part", "url", address, "why", err)
 		}
-		if _, err := h.frontier.AddListed(1, pages...); err != nil {
+		var links []string
+		for _, raw := range pages {
+			if link, err := crawler.Link(raw, h.drop); err == nil {
+				links = append(links, link)
+			}
+		}
+		if _, err := h.frontier.AddListed(1, links...); err != nil {
 			return err
 		}
-		queue = append(queue, more...)
+		queue = append(queue, more[:min(len(more), maxSitemaps)]...)
 	}
 	return nil
 }
