@@ -77,11 +77,8 @@ func compare(ctx context.Context, out io.Writer, o order) error {
 	if s.self, err = os.Executable(); err != nil {
 		return err
 	}
-	fmt.Fprintln(out, "building acapcrawl")
-	build := exec.CommandContext(ctx, "go", "build", "-o", s.binary, "github.com/acapcrawl/acapcrawl/cmd/acapcrawl")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("acapcrawl cannot be built: %w", err)
+	if err := build(ctx, out, s.binary); err != nil {
+		return err
 	}
 	stop, err := s.open(ctx)
 	if err != nil {
@@ -101,6 +98,17 @@ func compare(ctx context.Context, out io.Writer, o order) error {
 		}
 	}
 	return report(out, o, chosen, results)
+}
+
+// build makes the program that is measured.
+func build(ctx context.Context, out io.Writer, binary string) error {
+	fmt.Fprintln(out, "building acapcrawl")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/acapcrawl/acapcrawl/cmd/acapcrawl")
+	cmd.Stderr = os.Stderr
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("acapcrawl cannot be built: %w", err)
+	}
+	return nil
 }
 
 func report(out io.Writer, o order, chosen []contestant, results map[string][]result) error {

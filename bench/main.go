@@ -13,6 +13,8 @@
 // counts; CPU time says more than pages per second on a machine that does other things. The time is that of the whole process, from
 // start to exit, but for bleve, where making the texts does not count. Memory is the largest RssAnon seen, disk what was
 // written to it; both are asked of /proc, and 0 where there is none.
+//
+// With -polite 1000 it crawls as many hosts at once instead, and prints how evenly they progress.
 package main
 
 import (
@@ -42,6 +44,8 @@ func main() {
 	flag.IntVar(&o.hosts, "hosts", 4, "hosts that the pages stand on")
 	flag.DurationVar(&o.latency, "latency", 0, "time that the server takes before it answers")
 	flag.StringVar(&o.only, "only", "", "run these alone, comma between: floor, colly, policy, archive, index, bleve")
+	politely := flag.Int("polite", 0, "instead, crawl this many hosts at once with a second of delay each")
+	lasting := flag.Duration("lasting", time.Minute, "how long, with -polite")
 	role := flag.String("role", "", "what a process of the benchmark is: serve, floor, colly or bleve")
 	hosts := flag.String("site", "", "the hosts of the site, blanks between, for a process of the benchmark")
 	dir := flag.String("dir", "", "where a process of the benchmark may write")
@@ -52,6 +56,10 @@ func main() {
 	var err error
 	switch *role {
 	case "":
+		if *politely > 0 {
+			err = crawlPolitely(ctx, os.Stdout, *politely, *lasting)
+			break
+		}
 		err = compare(ctx, os.Stdout, o)
 	case "serve":
 		err = serve(untilClosed(ctx, os.Stdin), os.Stdout, o.pages, o.hosts, o.latency)

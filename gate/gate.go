@@ -76,7 +76,7 @@ func New(o Options) *Gate {
 		TLSHandshakeTimeout:    15 * time.Second,
 		ResponseHeaderTimeout:  min(o.Timeout, 30*time.Second),
 		MaxResponseHeaderBytes: 256 << 10,
-		MaxIdleConns:           256,
+		MaxIdleConns:           1024, // so that a thousand hosts a second apart keep theirs
 		MaxIdleConnsPerHost:    o.PerHost,
 		IdleConnTimeout:        30 * time.Second,
 		ForceAttemptHTTP2:      true, // over TLS; a dialler of our own would turn it off

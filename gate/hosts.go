@@ -107,7 +107,14 @@ type visit struct {
 	h       *host // whose slots are taken
 	name    *host // whose Crawl-delay holds; often the same
 	started sync.Once
+
+	mu   sync.Mutex
+	sent time.Time
 }
+
+// way is how much of the time until an answer may have been the way of the request to its host: the pause begins with its end, so
+// that the host never sees two requests closer than asked.
+const way = 50 * time.Millisecond
 
 // enter waits for a slot at the place, which is the host of key or stands for several, and for the pause of both. The caller
 // calls start when the request is on the wire and leave when it is over. The pause runs from start to start, whatever kind
@@ -164,8 +171,21 @@ func (v *visit) mark() {
 func (v *visit) start() {
 	v.started.Do(func() {
 		v.mark()
+		v.mu.Lock()
+		v.sent = time.Now()
+		v.mu.Unlock()
 		<-v.h.turn
 	})
+}
+
+// answered notes that the request has arrived.
+func (v *visit) answered() {
+	v.mu.Lock()
+	took := time.Since(v.sent)
+	v.mu.Unlock()
+	if took < way {
+		v.mark()
+	}
 }
 
 func (v *visit) leave() {

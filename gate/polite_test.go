@@ -22,7 +22,8 @@ import (
 type web struct {
 	server *http.Server
 	dialed chan net.Conn
-	dial   time.Duration // how long dialling takes
+	dial   time.Duration      // how long dialling takes
+	way    chan time.Duration // how long each request is on its way; nil: no time
 
 	mu    sync.Mutex
 	log   []arrival
@@ -47,6 +48,9 @@ func newWeb(t *testing.T, g *Gate, h http.HandlerFunc) *web {
 	g.transport.DialContext = func(ctx context.Context, _, addr string) (net.Conn, error) {
 		time.Sleep(w.dial)
 		near, far := net.Pipe()
+		if w.way != nil {
+			near = late{near, w.way}
+		}
 		select {
 		case w.dialed <- far:
 		case <-ctx.Done():
@@ -66,6 +70,21 @@ func newWeb(t *testing.T, g *Gate, h http.HandlerFunc) *web {
 		<-served
 	})
 	return w
+}
+
+// late is a connection on which what is written arrives later.
+type late struct {
+	net.Conn
+	way chan time.Duration
+}
+
+func (l late) Write(b []byte) (int, error) {
+	d, b := <-l.way, slices.Clone(b)
+	go func() {
+		time.Sleep(d)
+		_, _ = l.Conn.Write(b)
+	}()
+	return len(b), nil
 }
 
 // pipe is a connection with an address.
@@ -199,6 +218,34 @@ func TestSpacingAfterSlowDial(t *testing.T) {
 		wg.Wait()
 		if gap := w.gaps()["a.example"]; gap != time.Second {
 			t.Errorf("%s between two requests", gap)
+		}
+	})
+}
+
+// The host sees the pause even where one request is longer on its way than the next, within bounds: an answer that takes long says
+// nothing about the way.
+func TestSpacingOverUnevenWays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Options{Delay: time.Second, PerHost: 2, AllowPrivate: true})
+		g.Use(rule(open))
+		w := newWeb(t, g, func(_ http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/slow" {
+				time.Sleep(10 * time.Second)
+			}
+		})
+		w.way = make(chan time.Duration, 4)
+		for _, d := range []time.Duration{40 * time.Millisecond, 0, 0, 0} {
+			w.way <- d
+		}
+		follow(t, g, "http://a.example/first")
+		follow(t, g, "http://a.example/second")
+		var wg sync.WaitGroup
+		wg.Go(func() { follow(t, g, "http://a.example/slow") })
+		synctest.Wait()
+		follow(t, g, "http://a.example/beside")
+		wg.Wait()
+		if gap := w.gaps()["a.example"]; gap != time.Second || w.log[3].at.Sub(w.log[2].at) != time.Second {
+			t.Errorf("%s between two requests: %v", gap, w.log)
 		}
 	})
 }

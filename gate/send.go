@@ -63,7 +63,8 @@ func (g *Gate) send(req *http.Request, u *url.URL, key string, kind Kind) (_ Hop
 				unused(i.Conn, elsewhere)
 			}
 		},
-		WroteRequest: func(httptrace.WroteRequestInfo) { v.start() },
+		WroteRequest:         func(httptrace.WroteRequestInfo) { v.start() },
+		GotFirstResponseByte: v.answered,
 	}))
 	start := time.Now()
 	resp, err := g.transport.RoundTrip(out)

@@ -26,7 +26,8 @@ func TestReadme(t *testing.T) {
 		case strings.Contains(line, " --robots "): // requests nothing, and prints what the README shows
 			script.WriteString("exec " + line + "\ncmp stdout explained.txt\n")
 		case strings.HasPrefix(line, "acapcrawl "):
-			script.WriteString("exec " + strings.ReplaceAll(line, "https://example.com", "$SITE") + "\n")
+			line = strings.NewReplacer("https://example.com", "$SITE", "127.0.0.1:9090", "127.0.0.1:0").Replace(line)
+			script.WriteString("exec " + line + "\n")
 		case !strings.Contains(ci, "\n"+line):
 			t.Errorf("nothing runs %q", line)
 		}
