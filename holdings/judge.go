@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
@@ -91,7 +92,7 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field) (g jud
 		g.why, g.line = takenDown, down.String()
 		return g
 	}
-	h.describe(&g.deposit, t, pg)
+	g.describe(t, pg)
 	g.deposit.Index = g.Indexed
 	g.deposit.Replace = preserve.Allowed && preserve.Limits(t.Facts()).UntilRecrawled
 	if g.Stored {
@@ -160,19 +161,30 @@ func (h *Holdings) preserve(t *terms.Terms) (d acap.Decision, body []byte, cut b
 }
 
 // describe adds what is known of a page and how it was obtained.
-func (h *Holdings) describe(d *archive.Deposit, t *terms.Terms, pg *page.Page) {
-	last := pg.Last()
+func (g *judged) describe(t *terms.Terms, pg *page.Page) {
+	d, last := &g.deposit, pg.Last()
 	d.Truncated, d.Header = last.Truncated, last.Header
-	d.Resource = archive.Resource{URL: d.Resource.URL, Status: last.Status, Own: pg.Own(), MIME: pg.MIME(), Language: pg.Language(),
+	d.Resource = archive.Resource{URL: d.Resource.URL, Status: last.Status, Own: pg.Own(), MIME: pg.MIME(),
 		ETag: last.Header.Get("ETag"), LastModified: last.Header.Get("Last-Modified")}
-	d.Decided = map[acap.Usage]string{}
-	for _, u := range acap.Usages() {
-		if why := t.Policy().Decide(u, acap.NewResource(pg.URL())); why.Because != nil {
-			d.Decided[u] = why.Because.String()
-		}
+	if g.Stored || g.Indexed { // to guess a language costs as much as to read the page
+		d.Resource.Language = pg.Language()
+	}
+	if g.Stored {
+		d.Decided = decided(t, pg.URL())
 	}
 	for _, hop := range pg.Hops()[:len(pg.Hops())-1] {
 		d.Hops = append(d.Hops, archive.Hop{URL: hop.URL, Method: hop.Method, Proto: hop.Proto, Status: hop.Status, Start: hop.Start,
 			Took: hop.Took, Header: hop.Header})
 	}
+}
+
+// decided names for each usage the field that decides about u.
+func decided(t *terms.Terms, u *url.URL) map[acap.Usage]string {
+	lines, r := map[acap.Usage]string{}, acap.NewResource(u)
+	for _, usage := range acap.Usages() {
+		if why := t.Policy().Decide(usage, r); why.Because != nil {
+			lines[usage] = why.Because.String()
+		}
+	}
+	return lines
 }
