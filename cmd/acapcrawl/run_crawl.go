@@ -72,17 +72,16 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 	return errors.Join(err, outcome(sum))
 }
 
-// collectLess lets the heap grow more between two collections until the function that it returns is called, where GOGC does not say
-// how much. Little of what a crawl allocates lives long; with an index more does.
+// gcPercent is how much the heap of a crawl that does not index may grow between two collections: little of it lives long.
+const gcPercent = 300
+
+// collectLess sets gcPercent until the function that it returns is called. An index keeps enough in memory for the usual, and GOGC
+// goes before.
 func (c *Command) collectLess(cfg *config.Config) (undo func()) {
-	if slices.ContainsFunc(c.Env, func(pair string) bool { return strings.HasPrefix(pair, "GOGC=") }) {
+	if cfg.Index || slices.ContainsFunc(c.Env, func(pair string) bool { return strings.HasPrefix(pair, "GOGC=") }) {
 		return func() {}
 	}
-	percent := 300
-	if cfg.Index {
-		percent = 150
-	}
-	before := debug.SetGCPercent(percent)
+	before := debug.SetGCPercent(gcPercent)
 	return func() { debug.SetGCPercent(before) }
 }
 
