@@ -117,7 +117,7 @@ func (c *Crawler) Run(ctx context.Context, seeds []string) (Summary, error) {
 	defer end()
 
 	var workers sync.WaitGroup
-	for range c.o.Concurrency + c.o.Concurrency/2 + 1 { // while some take pages in, others request
+	for range 2 * c.o.Concurrency { // while some take pages in, others request
 		workers.Go(func() { r.work(leasing, work) })
 	}
 	ended := make(chan struct{})

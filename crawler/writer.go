@@ -57,27 +57,50 @@ type change struct {
 	more  bool     // out: revive has to go on
 }
 
-// write is the writer goroutine: it groups what has come in since the last commit into one transaction.
+// company is how long a change waits for others to be written with, where nobody waits for it and there is enough to lease.
+const company = 20 * time.Millisecond
+
+// write is the writer goroutine: it groups what comes in into transactions.
 func (f *Frontier) write() {
 	defer close(f.stopped)
 	for first := range f.changes {
-		group := []*change{first}
-		size := len(first.offers)
-	gather:
-		for len(group) < maxChanges && size < maxOffers {
+		f.commit(f.gather(first))
+	}
+}
+
+// gather collects what has come in since the last commit, and what comes soon.
+func (f *Frontier) gather(first *change) []*change {
+	group, size := []*change{first}, len(first.offers)
+	hurry := first.done != nil
+	timer := time.NewTimer(company)
+	defer timer.Stop()
+	for len(group) < maxChanges && size < maxOffers {
+		var c *change
+		select {
+		case c = <-f.changes:
+		default:
+			if hurry || f.wanting() {
+				return group
+			}
 			select {
-			case c, ok := <-f.changes:
-				if !ok {
-					break gather
-				}
-				group = append(group, c)
-				size += len(c.offers)
-			default:
-				break gather
+			case c = <-f.changes:
+			case <-timer.C:
+				return group
 			}
 		}
-		f.commit(group)
+		if c == nil { // closed
+			return group
+		}
+		group, size, hurry = append(group, c), size+len(c.offers), hurry || c.done != nil
 	}
+	return group
+}
+
+// wanting reports whether somebody may wait for an address that the next commit could bring.
+func (f *Frontier) wanting() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.closed || len(f.due) == 0
 }
 
 // commit makes a group durable and tells the schedule and those who wait. After an error nothing is written any
