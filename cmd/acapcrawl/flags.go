@@ -33,6 +33,7 @@ var settingFlags = map[string]struct{ key, usage string }{
 	"exclude":         {"exclude", "do not visit addresses like `PATTERN`, as in *.iso$ (repeatable)"},
 	"max-bytes":       {"max_bytes", "begin no more visits after `N` bytes"},
 	"max-time":        {"max_time", "begin no more visits after `DURATION`"},
+	"max-body":        {"max_body", "take at most `SIZE` of one body, after decompression"},
 	"max-host-urls":   {"max_host_urls", "note at most `N` addresses of one host"},
 	"requisites":      {"requisites", "fetch what pages are shown with: images, scripts, styles"},
 	"canonical":       {"canonical", "leave a page to its canonical address where that was fetched"},

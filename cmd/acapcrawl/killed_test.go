@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
@@ -35,8 +36,10 @@ ACAP-disallow-index: /mute/
 type mortal struct {
 	*httptest.Server
 	pages int
+	delay time.Duration // that the crawl is told to keep
 
 	mu     sync.Mutex
+	times  []time.Time    // of all requests
 	log    map[string]int // by path with query, of the whole test
 	run    map[string]int // since armed
 	served int            // of pages, since armed
@@ -107,6 +110,7 @@ func (m *mortal) serve(w http.ResponseWriter, r *http.Request) {
 func (m *mortal) arrived(path string) (due bool, moment int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.times = append(m.times, time.Now())
 	m.log[path]++
 	m.run[path]++
 	if path != "/robots.txt" {
@@ -125,7 +129,7 @@ func (m *mortal) kill() {
 // crawl runs the whole program on the site, which kills it at the killAt-th page that it asks for.
 func (m *mortal) crawl(t *testing.T, dir string, killAt, moment int) (killed bool) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "acapcrawl", "crawl", "--delay", "0", "--concurrency", "8", "--depth", "-1", "--data", dir, m.URL+m.path(0))
+	cmd := exec.CommandContext(t.Context(), "acapcrawl", "crawl", "--delay", m.delay.String(), "--concurrency", "8", "--depth", "-1", "--data", dir, m.URL+m.path(0))
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	m.mu.Lock()
@@ -284,5 +288,32 @@ func (m *mortal) checkHeld(t *testing.T, dir string) {
 	}
 	if problems, err := a.Verify(context.Background()); err != nil || len(problems) > 0 {
 		t.Errorf("archive: %v, %v", problems, err)
+	}
+}
+
+// TestSpacingAcrossKills reads from the server's log that no two requests of any kind came closer than the delay, redirects, robots.txt
+// and crawls that go on after a kill included.
+func TestSpacingAcrossKills(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no signals")
+	}
+	m := newMortal(t, 16)
+	m.delay = 150 * time.Millisecond
+	dir := t.TempDir()
+	for moment := range 3 {
+		if !m.crawl(t, dir, 3, moment) {
+			t.Fatal("the crawl ended before it was killed")
+		}
+	}
+	if m.crawl(t, dir, 0, 0) {
+		t.Fatal("the last run was killed")
+	}
+	if m.log["/to/7"] == 0 || m.log[m.path(15)] == 0 {
+		t.Errorf("the crawl did not come to its end: %v", m.log)
+	}
+	for i := range len(m.times) - 1 {
+		if gap := m.times[i+1].Sub(m.times[i]); gap < m.delay {
+			t.Errorf("request %d came %s after the one before", i+1, gap)
+		}
 	}
 }
