@@ -67,8 +67,9 @@ func find(pkgs []*pkg, roots ...string) *finder {
 	return x
 }
 
-// reading is a paragraph, or one of the project's readings.
-var reading = regexp.MustCompile(`\b[A-QX]\d\d\b|P[12] (?:\d[\d.]*\d|\d|annex A)|RFC \d+(?: \d[\d.]*\d)?|RTAG(?: \d[\d.]*\d)?|REP \d[\d.]*\d`)
+// reading is a paragraph of a document that says how a policy is read, or one of the project's readings. No case asks which links a page
+// has, so that what follows the RFCs on links is left to the tests of package page.
+var reading = regexp.MustCompile(`\b[A-QX]\d\d\b|P[12] (?:\d[\d.]*\d|\d|annex A)|RFC (?:3986|9309|9651)(?: \d[\d.]*\d)?|RTAG(?: \d[\d.]*\d)?|REP \d[\d.]*\d`)
 
 func readings(comment string) []string { return reading.FindAllString(comment, -1) }
 
