@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"runtime"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/gate"
@@ -72,6 +73,7 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 	}
 	hops, err := v.visit(ctx, u, conditional)
 	<-r.requests
+	runtime.Gosched() // the next request goes out before this page is taken in
 	if ctx.Err() != nil || spent(err) {
 		return r.release(l)
 	}
