@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -41,15 +40,10 @@ const Size = 4 << 20
 type Server struct {
 	URL string // http://127.0.0.1:port
 
-	listener net.Listener
-	faults   map[string]Fault
-	all      []Fault
-	running  sync.WaitGroup
-
-	mu     sync.Mutex
-	open   map[net.Conn]bool // nil when closed
-	asked  map[string]int
-	cookie bool
+	listener
+	faults map[string]Fault
+	all    []Fault
+	cookie bool // guarded by mu
 }
 
 // exchange is a request that is being answered.
@@ -65,7 +59,7 @@ func Start() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{URL: "http://" + l.Addr().String(), listener: l, faults: map[string]Fault{}, open: map[net.Conn]bool{}, asked: map[string]int{}}
+	s := &Server{URL: "http://" + l.Addr().String(), listener: newListener(l), faults: map[string]Fault{}}
 	bombs, err := bombs()
 	if err != nil {
 		return nil, err
@@ -76,62 +70,18 @@ func Start() (*Server, error) {
 			s.all = append(s.all, f)
 		}
 	}
-	s.running.Go(s.accept)
+	s.serve(s.answer)
 	return s, nil
-}
-
-// Close ends every exchange and returns when all have ended.
-func (s *Server) Close() error {
-	s.mu.Lock()
-	for c := range s.open {
-		_ = c.Close() // ends whoever reads or writes
-	}
-	s.open = nil
-	s.mu.Unlock()
-	err := s.listener.Close()
-	s.running.Wait()
-	return err
 }
 
 // Faults lists all. The page "/slow" links to those that are slow, "/" to the others.
 func (s *Server) Faults() []Fault { return s.all }
-
-// Asked tells how often a path was requested.
-func (s *Server) Asked(path string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.asked[path]
-}
 
 // Cookie reports whether a request brought a cookie back.
 func (s *Server) Cookie() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cookie
-}
-
-func (s *Server) accept() {
-	for {
-		c, err := s.listener.Accept()
-		if err != nil {
-			return
-		}
-		s.mu.Lock()
-		if s.open == nil {
-			s.mu.Unlock()
-			_ = c.Close()
-			return
-		}
-		s.open[c] = true
-		s.running.Go(func() {
-			s.answer(c)
-			_ = c.Close()
-			s.mu.Lock()
-			delete(s.open, c)
-			s.mu.Unlock()
-		})
-		s.mu.Unlock()
-	}
 }
 
 func (s *Server) answer(c net.Conn) {

@@ -10,7 +10,6 @@ import (
 	"io"
 	"math/big"
 	"net"
-	"sync"
 	"time"
 
 	"golang.org/x/net/http2"
@@ -22,12 +21,7 @@ type H2 struct {
 	URL   string         // https://127.0.0.1:port
 	Roots *x509.CertPool // its certificate
 
-	listener net.Listener
-	running  sync.WaitGroup
-
-	mu    sync.Mutex
-	open  map[net.Conn]bool // nil when closed
-	asked map[string]int
+	listener
 }
 
 // H2Fault is one path of an H2.
@@ -57,30 +51,10 @@ func StartH2() (*H2, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &H2{URL: "https://" + l.Addr().String(), Roots: x509.NewCertPool(), listener: l, open: map[net.Conn]bool{}, asked: map[string]int{}}
+	s := &H2{URL: "https://" + l.Addr().String(), Roots: x509.NewCertPool(), listener: newListener(l)}
 	s.Roots.AddCert(cert.Leaf)
-	s.running.Go(s.accept)
+	s.serve(func(c net.Conn) { _ = s.answer(c) })
 	return s, nil
-}
-
-// Close ends every connection and returns when all have ended.
-func (s *H2) Close() error {
-	s.mu.Lock()
-	for c := range s.open {
-		_ = c.Close()
-	}
-	s.open = nil
-	s.mu.Unlock()
-	err := s.listener.Close()
-	s.running.Wait()
-	return err
-}
-
-// Asked tells how often a path was requested.
-func (s *H2) Asked(path string) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.asked[path]
 }
 
 // H2Faults lists what an H2 serves.
@@ -139,30 +113,6 @@ func H2Faults() []H2Fault {
 			for x.data(false, string(make([]byte, 16_000))) {
 			}
 		}},
-	}
-}
-
-func (s *H2) accept() {
-	for {
-		c, err := s.listener.Accept()
-		if err != nil {
-			return
-		}
-		s.mu.Lock()
-		if s.open == nil {
-			s.mu.Unlock()
-			_ = c.Close()
-			return
-		}
-		s.open[c] = true
-		s.running.Go(func() {
-			_ = s.answer(c)
-			_ = c.Close()
-			s.mu.Lock()
-			delete(s.open, c)
-			s.mu.Unlock()
-		})
-		s.mu.Unlock()
 	}
 }
 

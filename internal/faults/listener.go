@@ -1,0 +1,67 @@
+package faults
+
+import (
+	"net"
+	"sync"
+)
+
+// listener answers connections until it is closed, and counts what was asked for. Its methods may be called concurrently.
+type listener struct {
+	net     net.Listener
+	running sync.WaitGroup
+
+	mu    sync.Mutex
+	open  map[net.Conn]bool // nil when closed
+	asked map[string]int
+}
+
+func newListener(l net.Listener) listener {
+	return listener{net: l, open: map[net.Conn]bool{}, asked: map[string]int{}}
+}
+
+// serve calls answer for each connection, which is closed after it.
+func (l *listener) serve(answer func(net.Conn)) {
+	l.running.Go(func() {
+		for {
+			c, err := l.net.Accept()
+			if err != nil {
+				return
+			}
+			l.mu.Lock()
+			if l.open == nil {
+				l.mu.Unlock()
+				_ = c.Close()
+				return
+			}
+			l.open[c] = true
+			l.running.Go(func() {
+				answer(c)
+				_ = c.Close()
+				l.mu.Lock()
+				delete(l.open, c)
+				l.mu.Unlock()
+			})
+			l.mu.Unlock()
+		}
+	})
+}
+
+// Asked tells how often a path was requested.
+func (l *listener) Asked(path string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.asked[path]
+}
+
+// Close ends every connection and returns when all have ended.
+func (l *listener) Close() error {
+	l.mu.Lock()
+	for c := range l.open {
+		_ = c.Close() // ends whoever reads or writes
+	}
+	l.open = nil
+	l.mu.Unlock()
+	err := l.net.Close()
+	l.running.Wait()
+	return err
+}
