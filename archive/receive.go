@@ -172,16 +172,10 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 		}
 		h.Current = 0
 	}
-	r := d.Resource
-	r.LastCrawled, r.Indexed = d.Fetched, d.Index
-	r.keep(h.Resource)
+	r := d.crawled(h.Resource, d.Body != nil)
 	if err := t.supersede(&r); err != nil {
 		return Capture{}, err
 	}
-	setOnce(&r.FirstCrawled, d.Fetched, true)
-	setOnce(&r.FirstIndexed, d.Fetched, d.Index)
-	setOnce(&r.FirstPreserved, d.Fetched, d.Body != nil)
-
 	var c Capture
 	if d.Body != nil {
 		r.Versions++
@@ -190,15 +184,31 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 		}
 		r.Current = c.ID
 	}
-	if d.Index || h.Indexed {
-		if err := t.intend(url); err != nil {
-			return Capture{}, err
+	return c, t.note(h, r, d.Aliases, d.Index || h.Indexed, b.resource)
+}
+
+// crawled is what is known of the resource after d, where before was known before it.
+func (d *Deposit) crawled(before Resource, preserved bool) Resource {
+	r := d.Resource
+	r.LastCrawled, r.Indexed = d.Fetched, d.Index
+	r.keep(before)
+	setOnce(&r.FirstCrawled, d.Fetched, true)
+	setOnce(&r.FirstIndexed, d.Fetched, d.Index)
+	setOnce(&r.FirstPreserved, d.Fetched, preserved)
+	return r
+}
+
+// note writes what is known of a resource now, and an intent where the index must make its entry anew.
+func (t *txn) note(h held, r Resource, aliases []string, entry bool, text []byte) error {
+	if entry {
+		if err := t.intend(r.URL); err != nil {
+			return err
 		}
 	}
-	if err := t.putAliases(url, d.Aliases); err != nil {
-		return Capture{}, err
+	if err := t.putAliases(r.URL, aliases); err != nil {
+		return err
 	}
-	return c, t.putResource(h, r, b.resource)
+	return t.putResource(h, r, text)
 }
 
 func setOnce(date *time.Time, at time.Time, now bool) {

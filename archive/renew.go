@@ -40,21 +40,7 @@ func (t *txn) renew(id uint64, d *Deposit, entry bool, text []byte) error {
 			return err
 		}
 	}
-	r := d.Resource
-	r.LastCrawled, r.Indexed = d.Fetched, d.Index
-	r.keep(h.Resource)
-	setOnce(&r.FirstCrawled, d.Fetched, true)
-	setOnce(&r.FirstIndexed, d.Fetched, d.Index)
-	setOnce(&r.FirstPreserved, d.Fetched, true)
-	if entry || d.Index != h.Indexed {
-		if err := t.intend(url); err != nil {
-			return err
-		}
-	}
-	if err := t.putAliases(url, d.Aliases); err != nil {
-		return err
-	}
-	return t.putResource(h, r, text)
+	return t.note(h, d.crawled(h.Resource, true), d.Aliases, entry || d.Index != h.Indexed, text)
 }
 
 // renewCapture gives a capture the header and the deciding lines of d. A text that changed gets a new key.
