@@ -196,6 +196,16 @@ func newPattern(s string) *pattern {
 	return p
 }
 
+// Glob is a text as patterns of paths are written: "*" stands for any characters and a final "$" for the end (P1 2.9); it is compared
+// from the start, as it stands.
+type Glob struct{ shape }
+
+// NewGlob reads a glob.
+func NewGlob(s string) Glob { return Glob{newShape(s)} }
+
+// Matches reports whether text begins as the glob says. It takes time linear in text.
+func (g Glob) Matches(text string) bool { return g.matches(text) }
+
 // shape is a pattern as it is matched: literal pieces between "*".
 type shape struct {
 	pieces   []string

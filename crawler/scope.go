@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/publicsuffix"
+
+	"github.com/acapcrawl/acapcrawl/acap"
 )
 
 // Scope says how far from its seeds a crawl goes.
@@ -91,9 +93,8 @@ type filter struct {
 
 type pattern struct {
 	raw   string
-	whole bool     // compared with the whole address
-	parts []string // what stands between the stars
-	end   bool     // the last part ends the address
+	whole bool // compared with the whole address
+	glob  acap.Glob
 }
 
 func newFilter(include, exclude []string) *filter {
@@ -103,15 +104,18 @@ func newFilter(include, exclude []string) *filter {
 func patterns(raw []string) []pattern {
 	var out []pattern
 	for _, s := range raw {
-		p := pattern{raw: s, whole: s != "" && s[0] != '/' && s[0] != '*'}
-		s, p.end = strings.CutSuffix(s, "$")
-		if p.whole {
-			s = normalStart(s)
-		}
-		p.parts = strings.Split(escape(s), "*")
-		out = append(out, p)
+		text, whole := globText(s)
+		out = append(out, pattern{s, whole, acap.NewGlob(text)})
 	}
 	return out
+}
+
+// globText is what addresses in normal form are compared with, and whether they are as a whole.
+func globText(raw string) (text string, whole bool) {
+	if whole = raw != "" && raw[0] != '/' && raw[0] != '*'; whole {
+		raw = normalStart(raw)
+	}
+	return escape(raw), whole
 }
 
 // normalStart writes scheme and host of a pattern as addresses have them, where both are written out.
@@ -156,30 +160,9 @@ func (f *filter) admits(u *url.URL) (ok bool, why string) {
 	return false, "not included by the pattern " + strings.Join(names, " or ")
 }
 
-// matches takes time linear in the address: each part is taken where it first stands, which leaves most to the others.
 func (p pattern) matches(local, whole string) bool {
-	s := local
 	if p.whole {
-		s = whole
+		return p.glob.Matches(whole)
 	}
-	s, ok := strings.CutPrefix(s, p.parts[0])
-	if !ok {
-		return false
-	}
-	rest := p.parts[1:]
-	if len(rest) == 0 {
-		return !p.end || s == ""
-	}
-	last := len(rest) - 1
-	for i, part := range rest {
-		if i == last && p.end {
-			return strings.HasSuffix(s, part)
-		}
-		at := strings.Index(s, part)
-		if at < 0 {
-			return false
-		}
-		s = s[at+len(part):]
-	}
-	return true
+	return p.glob.Matches(local)
 }

@@ -86,8 +86,9 @@ func FuzzFilter(f *testing.F) {
 		if p.whole {
 			s = whole
 		}
-		want := strings.Join(p.parts, "*")
-		if !p.end {
+		want, _ := globText(raw)
+		want, end := strings.CutSuffix(want, "$")
+		if !end {
 			want += "*"
 		}
 		if got := p.matches(local, whole); got != glob(want, s) {
