@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/PuerkitoBio/goquery"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 
@@ -13,7 +12,6 @@ import (
 
 // tree is a parsed page and what one walk over it found. The zero tree is that of a page without markup.
 type tree struct {
-	doc   *goquery.Document
 	root  *html.Node
 	html  *html.Node
 	title *html.Node
@@ -33,7 +31,6 @@ type tree struct {
 func parse(src string, xhtml bool) *tree {
 	tags := strings.Count(src, "<")
 	t := &tree{root: build(src, xhtml, tags), marks: map[*html.Node][]acap.Mark{}}
-	t.doc = goquery.NewDocumentFromNode(t.root)
 	walk(t.root, func(n *html.Node) bool {
 		if n.Type == html.ElementNode {
 			t.note(n, tags)
