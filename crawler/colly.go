@@ -19,9 +19,6 @@ const maxRedirects = 10
 // errRedirects is the end of a visit that redirects lead nowhere; it is not tried again.
 var errRedirects = errors.New("the redirects lead nowhere")
 
-// conditional are the fields that ask for a page only if it has changed (RFC 9110 13.1).
-var conditional = []string{"If-None-Match", "If-Modified-Since"}
-
 // visitor visits one address at a time with a Colly collector of its own.
 type visitor struct {
 	run       *run
@@ -96,10 +93,7 @@ func (v *visitor) redirect(req *http.Request, via []*http.Request) error {
 		v.led = u.String()
 		return http.ErrUseLastResponse
 	}
-	for _, name := range conditional { // those of the first hop are copied here by net/http
-		req.Header.Del(name)
-	}
-	v.asked = false
+	v.asked = false // the gate takes away what net/http copied from the first hop
 	if v.conditional {
 		v.ask(req.Header, u)
 	}

@@ -153,13 +153,8 @@ func (f *Frontier) arouse(seeds []string) error {
 	return nil
 }
 
-// AddLinks queues addresses that were found otherwise than as links of a page, at a depth, and returns how many were new. What
-// is known already, or is no http or https address, is passed over; scope is asked when their turn comes.
-func (f *Frontier) AddLinks(depth int, links ...string) (int, error) {
-	return f.add(depth, links, false)
-}
-
-// AddListed is AddLinks for the addresses that a sitemap lists: they are visited before links of the same depth.
+// AddListed queues addresses that a sitemap lists, before links of the same depth, and returns how many were new. What is known
+// already, or is no http or https address, is passed over; scope is asked when their turn comes.
 func (f *Frontier) AddListed(depth int, links ...string) (int, error) {
 	return f.add(depth, links, true)
 }

@@ -75,11 +75,12 @@ type Skip struct {
 	Decision acap.Decision `json:"-"` // where policy or the page decided; otherwise zero
 }
 
-// left fills what a run leaves for another.
-func (r *run) left(s *Summary) {
+// left fills what a run leaves for another, from the counts of the frontier, which it returns.
+func (r *run) left(s *Summary) Counts {
 	c := r.frontier.Counts()
 	s.Queued, s.QueuedHosts, s.NextDue = c.Queued, c.Hosts, c.NextDue
 	s.Waiting, s.NextAgain, s.Beyond = c.Waiting, c.NextAgain, c.Beyond
+	return c
 }
 
 // progress tells the state at once and then every interval, until stop is closed.
@@ -104,7 +105,7 @@ func (r *run) now(m *meter) Progress {
 	at := time.Now()
 	s.Duration = at.Sub(r.start).Seconds()
 	s.Rate = float64(s.Fetched) / max(s.Duration, 1e-3)
-	r.left(&s)
+	c := r.left(&s)
 	return Progress{Done: settled, Fetched: s.Fetched, Refused: s.Refused.Crawl + s.Unreachable, Errors: s.Errors,
-		UnderWay: r.frontier.Counts().Leased, Queued: s.Queued, Hosts: s.QueuedHosts, Rate: m.rate(at, s.Fetched), NextDue: s.NextDue, SoFar: s}
+		UnderWay: c.Leased, Queued: s.Queued, Hosts: s.QueuedHosts, Rate: m.rate(at, s.Fetched), NextDue: s.NextDue, SoFar: s}
 }

@@ -190,3 +190,8 @@ func (c *crawl) state(t testing.TB, address string) State {
 	}
 	return r.State
 }
+
+// AddLinks queues addresses as a page that leads to them would.
+func (f *Frontier) AddLinks(depth int, links ...string) (int, error) {
+	return f.add(depth, links, false)
+}

@@ -17,7 +17,7 @@ import (
 // current copy. It is nil where the page itself is wanted: where no copy is held that is whole and unharmed, where address only leads
 // to a page, and where the policy of today does not permit to preserve all of it. It makes no request.
 func (h *Holdings) Condition(address string) http.Header {
-	c, ok := h.whole(address)
+	c, ok := h.current(address)
 	if !ok {
 		return nil
 	}
@@ -30,7 +30,7 @@ func (h *Holdings) Condition(address string) http.Header {
 			out.Set("If-Modified-Since", modified)
 		}
 	}
-	if len(out) == 0 || !h.keeps(c) {
+	if len(out) == 0 || !h.complete(&c) || !h.keeps(c) {
 		return nil
 	}
 	return out
@@ -51,21 +51,25 @@ func (c copied) page(hops []page.Hop) *page.Page {
 	return page.New(append(slices.Clone(hops[:len(hops)-1]), last))
 }
 
-// whole gives the current copy of the page at address; false where none is held that can stand for the page: where address has led
-// elsewhere since, where the copy was cut, by the server or for its terms, or where it does not verify.
-func (h *Holdings) whole(address string) (c copied, ok bool) {
+// current gives the current copy of the page at address, without its body; false where none is held, where address has led elsewhere
+// since, or where the server cut it.
+func (h *Holdings) current(address string) (c copied, ok bool) {
 	var err error
 	if c.known, _, err = h.archive.Resource(address); err != nil || c.known.Current == 0 {
 		return c, false
 	}
-	if c.Capture, err = h.archive.Capture(c.known.Current); err != nil || c.Truncated {
-		return c, false
-	}
+	c.Capture, err = h.archive.Capture(c.known.Current)
+	return c, err == nil && !c.Truncated
+}
+
+// complete reads the body of a copy, and reports whether it can stand for the page: where it verifies, and nothing was cut for its
+// terms. An element that was cut out took its marks with it.
+func (h *Holdings) complete(c *copied) bool {
+	var err error
 	if c.body, err = h.archive.Body(c.ID); err != nil || archive.Digest(c.body) != c.Digest {
-		return c, false
+		return false
 	}
-	// An element that was cut out took its marks with it.
-	return c, len(c.known.Own.Marks) == 0 || slices.Equal(c.Page(c.body).Own().Marks, c.known.Own.Marks)
+	return len(c.known.Own.Marks) == 0 || slices.Equal(c.Page(c.body).Own().Marks, c.known.Own.Marks)
 }
 
 // keeps reports whether the copy may stay as it is, under the policy last known and what the page said last.

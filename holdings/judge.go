@@ -30,7 +30,7 @@ func (h *Holdings) assess(ctx context.Context, origin *acap.Policy, pg *page.Pag
 	confirmed := pg.Last().Status == http.StatusNotModified
 	if confirmed {
 		var ok bool
-		if was, ok = h.whole(u.String()); !ok || !confirms(pg.Last().Header, was.Header) {
+		if was, ok = h.current(u.String()); !ok || !h.complete(&was) || !confirms(pg.Last().Header, was.Header) {
 			g.Absent = true
 			return g, nil
 		}
