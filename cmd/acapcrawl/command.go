@@ -17,7 +17,8 @@ type Command struct {
 	Stderr io.Writer // progress, log, errors
 	Env    []string  // as os.Environ gives it
 
-	args []string
+	args  []string
+	owner *store // the open data directory that this command is lent; nil: it opens its own
 }
 
 // Main runs the verb that args name, without the name of the program, and returns the exit status. When ctx ends, the

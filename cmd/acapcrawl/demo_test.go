@@ -27,11 +27,11 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := &demo{base: base, receipts: map[string]holdings.Receipt{}}
-	sum, err := crawl(ctx, cfg, crawlOrder{seeds: []string{base + "/"}, backoff: demoBackoff, log: slog.New(slog.NewTextHandler(io.Discard, nil)), received: d.received})
+	sum, err := (&Command{}).crawl(ctx, cfg, crawlOrder{seeds: []string{base + "/"}, backoff: demoBackoff, log: slog.New(slog.NewTextHandler(io.Discard, nil)), received: d.received})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := d.rows(ctx, cfg)
+	rows, err := d.rows(ctx, &Command{}, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

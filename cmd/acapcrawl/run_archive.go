@@ -34,13 +34,13 @@ func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r arch
 	if err != nil {
 		return err
 	}
-	s, err := openStore(cfg, who, policy.Options{}, false)
+	s, err := c.openStore(cfg, who, policy.Options{}, false)
 	if err != nil {
 		return c.orNothing(r.JSON, err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if r.Refresh {
-		if err := s.refresh(ctx); err != nil {
+		if err := c.refresh(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -102,11 +102,11 @@ func (s *store) preserve(ctx context.Context, cp archive.Capture, j judging) (ac
 }
 
 func (c *Command) runArchiveStats(_ context.Context, cfg *config.Config, r archiveRequest) (err error) {
-	a, err := openArchive(cfg)
+	a, done, err := c.openArchive(cfg)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, a.Close()) }()
+	defer func() { err = errors.Join(err, done()) }()
 	st, err := a.Stats()
 	switch {
 	case err != nil:
@@ -123,11 +123,11 @@ func (c *Command) runArchiveVerify(ctx context.Context, cfg *config.Config, r ar
 	if empty(cfg.Data) {
 		return failure("name the directory of a crawl with --data", fmt.Errorf("there is no archive in %s", cfg.Data))
 	}
-	a, err := openArchive(cfg)
+	a, done, err := c.openArchive(cfg)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, a.Close()) }()
+	defer func() { err = errors.Join(err, done()) }()
 	problems, err := a.Verify(ctx)
 	if err != nil {
 		return err
@@ -153,14 +153,16 @@ func (c *Command) runArchiveVerify(ctx context.Context, cfg *config.Config, r ar
 	return nil
 }
 
-// openArchive opens the archive alone.
-func openArchive(cfg *config.Config) (*archive.Archive, error) {
+// openArchive opens the archive alone, until done is called.
+func (c *Command) openArchive(cfg *config.Config) (a *archive.Archive, done func() error, err error) {
+	if c.owner != nil {
+		return c.owner.archive, func() error { return nil }, nil
+	}
 	if empty(cfg.Data) {
-		return nil, errEmpty(cfg.Data)
+		return nil, nil, errEmpty(cfg.Data)
 	}
-	a, err := archive.Open(cfg.Data, archive.Options{})
-	if err != nil {
-		return nil, (&store{dir: cfg.Data}).fault(err)
+	if a, err = archive.Open(cfg.Data, archive.Options{}); err != nil {
+		return nil, nil, (&store{dir: cfg.Data}).fault(err)
 	}
-	return a, nil
+	return a, a.Close, nil
 }

@@ -59,7 +59,7 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 		defer end()
 		fmt.Fprintf(w.screen, "Metrics are answered at http://%s/metrics.\n", at)
 	}
-	sum, err := crawl(ctx, cfg, order)
+	sum, err := c.crawl(ctx, cfg, order)
 	w.screen.Done()
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ type crawlOrder struct {
 }
 
 // crawl opens the data directory, crawls, and closes it. It is the one place where all parts of the program meet.
-func crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (sum crawler.Summary, err error) {
+func (c *Command) crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (sum crawler.Summary, err error) {
 	who, err := recorded(cfg, config.Environment, config.File)
 	if err != nil {
 		return sum, err
@@ -120,7 +120,7 @@ func crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (sum crawler.S
 	if o.refetch {
 		anew.Anew = time.Now()
 	}
-	s, err := openStore(cfg, who, anew, true)
+	s, err := c.openStore(cfg, who, anew, true)
 	if err != nil {
 		return sum, err
 	}
@@ -128,30 +128,27 @@ func crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (sum crawler.S
 	if err := record(cfg.Data, who); err != nil {
 		return sum, err
 	}
-	frontier, err := crawler.Open(filepath.Join(cfg.Data, "frontier.db"), crawler.FrontierOptions{Delay: cfg.Delay, PerHost: cfg.PerHost,
-		Backoff: o.backoff, Adaptive: cfg.Adaptive, MaxHost: max(cfg.MaxHostURLs, 0)})
-	if err != nil {
+	if s.frontier, err = crawler.Open(filepath.Join(cfg.Data, "frontier.db"), crawler.FrontierOptions{Delay: cfg.Delay, PerHost: cfg.PerHost,
+		Backoff: o.backoff, Adaptive: cfg.Adaptive, MaxHost: max(cfg.MaxHostURLs, 0)}); err != nil {
 		return sum, err
 	}
-	defer func() { err = errors.Join(err, frontier.Close()) }()
-	h := &handler{store: s, frontier: frontier, seen: map[string]*policy.Origin{}, listed: map[string]bool{}, log: o.log, told: o.received,
+	h := &handler{store: s, seen: map[string]*policy.Origin{}, listed: map[string]bool{}, log: o.log, told: o.received,
 		sitemaps: cfg.Sitemaps, drop: cfg.DropParameters}
-	if h.holdings, err = holdings.Open(ctx, s.archive, s.index, terms.Sources{Policies: h, Fetcher: parts{s.gate}},
-		holdings.Options{NoPreserve: !cfg.Preserve, NoIndex: !cfg.Index, Requisites: cfg.Requisites, NoArchive: cfg.Policy.NoarchivePreserve,
-			Known: held{s.policy}}); err != nil {
+	h.holdings, err = s.hold(ctx, terms.Sources{Policies: h, Fetcher: parts{s.gate}}, holdings.Options{NoPreserve: !cfg.Preserve, NoIndex: !cfg.Index,
+		Requisites: cfg.Requisites, NoArchive: cfg.Policy.NoarchivePreserve, Known: held{s.policy}})
+	if err != nil {
 		if ctx.Err() != nil { // while it was finishing what a crash left
-			return crawler.Summary{Interrupted: true, Queued: frontier.Counts().Queued}, nil
+			return crawler.Summary{Interrupted: true, Queued: s.frontier.Counts().Queued}, nil
 		}
 		return sum, err
 	}
-	defer func() { err = errors.Join(err, h.holdings.Close()) }()
 	s.gate.Use(h)
-	earlier, err := frontier.Seeds()
+	earlier, err := s.frontier.Seeds()
 	if err != nil {
 		return sum, err
 	}
 	name(s.gate, append(earlier, o.seeds...))
-	cr := crawler.New(s.gate, h, frontier, crawler.Options{Concurrency: cfg.Concurrency, Scope: crawler.Scope(cfg.Scope), Depth: cfg.Depth,
+	cr := crawler.New(s.gate, h, s.frontier, crawler.Options{Concurrency: cfg.Concurrency, Scope: crawler.Scope(cfg.Scope), Depth: cfg.Depth,
 		MaxPages: max(cfg.MaxPages, 0), MaxBytes: max(cfg.MaxBytes, 0), MaxTime: cfg.MaxTime, Include: cfg.Include, Exclude: cfg.Exclude,
 		Requisites: cfg.Requisites, Canonical: cfg.Canonical, Drop: cfg.DropParameters, Recrawl: crawler.Recrawl{Min: cfg.RecrawlMin, Max: cfg.RecrawlMax},
 		Refetch: o.refetch, Pause: h.pause, Progress: o.progress, Every: o.every, Skipped: o.skipped})
@@ -162,7 +159,6 @@ func crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (sum crawler.S
 // it is used, and pages go to the holdings.
 type handler struct {
 	store    *store
-	frontier *crawler.Frontier
 	holdings *holdings.Holdings
 	log      *slog.Logger
 	told     func(*page.Page, holdings.Receipt)
@@ -184,8 +180,8 @@ func name(g *gate.Gate, seeds []string) {
 }
 
 // nameSeeds opens the hosts of the seeds of a data directory.
-func nameSeeds(dir string, g *gate.Gate) error {
-	return withFrontier(dir, func(f *crawler.Frontier) error {
+func (c *Command) nameSeeds(dir string, g *gate.Gate) error {
+	return c.withFrontier(dir, func(f *crawler.Frontier) error {
 		seeds, err := f.Seeds()
 		name(g, seeds)
 		return err
@@ -193,7 +189,10 @@ func nameSeeds(dir string, g *gate.Gate) error {
 }
 
 // withFrontier calls fn with the frontier of a data directory, if there is one.
-func withFrontier(dir string, fn func(*crawler.Frontier) error) (err error) {
+func (c *Command) withFrontier(dir string, fn func(*crawler.Frontier) error) (err error) {
+	if c.owner != nil && c.owner.frontier != nil {
+		return fn(c.owner.frontier)
+	}
 	file := filepath.Join(dir, "frontier.db")
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -217,7 +216,7 @@ func (h *handler) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) 
 	h.seen[o.Key] = o
 	h.mu.Unlock()
 	if !known && o.Status != policy.Unreachable {
-		if err := h.store.ledger.Run(ctx, o.Key, o.Policy.Actions(), eraser{h.holdings}, h.frontier); err != nil {
+		if err := h.store.ledger.Run(ctx, o.Key, o.Policy.Actions(), eraser{h.holdings}, h.store.frontier); err != nil {
 			h.mu.Lock()
 			delete(h.seen, o.Key) // they are due again
 			h.mu.Unlock()

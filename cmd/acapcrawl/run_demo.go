@@ -63,12 +63,12 @@ func (c *Command) runDemo(ctx context.Context, r demoRequest) error {
 	if !r.JSON {
 		fmt.Fprintf(c.Stdout, "A small newspaper answers at %s; crawling it into %s.\n\n", base, data)
 	}
-	sum, err := crawl(ctx, cfg, crawlOrder{seeds: []string{base + "/"}, backoff: demoBackoff, log: logger(line, cfg), received: d.received})
+	sum, err := c.crawl(ctx, cfg, crawlOrder{seeds: []string{base + "/"}, backoff: demoBackoff, log: logger(line, cfg), received: d.received})
 	line.Done()
 	if err != nil {
 		return err
 	}
-	rows, err := d.rows(ctx, cfg)
+	rows, err := d.rows(ctx, c, cfg)
 	if err != nil {
 		return err
 	}
@@ -136,8 +136,8 @@ func (d *demo) received(pg *page.Page, r holdings.Receipt) {
 }
 
 // rows gives a row for each address of the newspaper that the crawl heard of.
-func (d *demo) rows(ctx context.Context, cfg *config.Config) (rows []demoRow, err error) {
-	s, p, err := openPresenter(ctx, cfg, judging{})
+func (d *demo) rows(ctx context.Context, c *Command, cfg *config.Config) (rows []demoRow, err error) {
+	s, p, err := c.openPresenter(ctx, cfg, judging{})
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func (c *Command) printRows(rows []demoRow) error {
 }
 
 func (c *Command) demoSearch(ctx context.Context, cfg *config.Config, query string) (err error) {
-	s, p, err := openPresenter(ctx, cfg, judging{})
+	s, p, err := c.openPresenter(ctx, cfg, judging{})
 	if err != nil {
 		return err
 	}

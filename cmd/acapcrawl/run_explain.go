@@ -36,7 +36,7 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 	defer g.Close()
 	e := explainer{who: who, gate: g, request: &r}
 	if r.Robots == "" && r.PageFile == "" {
-		if e.past, err = pastOf(cfg, r.URL, g); err != nil {
+		if e.past, err = c.pastOf(cfg, r.URL, g); err != nil {
 			return err
 		}
 	}
@@ -239,23 +239,23 @@ type past struct {
 
 // pastOf gives what the data directory knows of u, and opens the hosts that its seeds named; nothing where there is none, or while
 // another process has it.
-func pastOf(cfg *config.Config, u *url.URL, g *gate.Gate) (p past, err error) {
+func (c *Command) pastOf(cfg *config.Config, u *url.URL, g *gate.Gate) (p past, err error) {
 	if empty(cfg.Data) {
 		return p, nil
 	}
-	a, err := archive.Open(cfg.Data, archive.Options{})
+	a, done, err := c.openArchive(cfg)
 	if errors.Is(err, archive.ErrLocked) {
 		return p, nil
 	}
 	if err != nil {
 		return p, err
 	}
-	defer func() { err = errors.Join(err, a.Close()) }()
+	defer func() { err = errors.Join(err, done()) }()
 	address, err := crawler.Normal(u.String())
 	if err != nil {
 		return p, err
 	}
-	err = withFrontier(cfg.Data, func(f *crawler.Frontier) error {
+	err = c.withFrontier(cfg.Data, func(f *crawler.Frontier) error {
 		seeds, err := f.Seeds()
 		if err != nil {
 			return err

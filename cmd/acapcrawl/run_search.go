@@ -17,7 +17,7 @@ import (
 )
 
 func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchRequest) (err error) {
-	s, p, err := openPresenter(ctx, cfg, r.judging)
+	s, p, err := c.openPresenter(ctx, cfg, r.judging)
 	if err != nil {
 		return c.orNothing(r.JSON, err)
 	}
@@ -46,34 +46,30 @@ func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchReq
 }
 
 // openPresenter opens the data directory for a reader: policies are the last ones read, unless they are to be read anew.
-func openPresenter(ctx context.Context, cfg *config.Config, j judging) (*store, *present.Presenter, error) {
+func (c *Command) openPresenter(ctx context.Context, cfg *config.Config, j judging) (*store, *present.Presenter, error) {
 	who, err := recorded(cfg)
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := openStore(cfg, who, policy.Options{}, false)
+	s, err := c.openStore(cfg, who, policy.Options{}, false)
 	if err != nil {
 		return nil, nil, err
 	}
 	if j.Refresh {
-		if err := s.refresh(ctx); err != nil {
+		if err := c.refresh(ctx, s); err != nil {
 			return nil, nil, errors.Join(err, s.Close())
 		}
 	}
 	// What a crash left between archive and index is finished first.
-	h, err := holdings.Open(ctx, s.archive, s.index, terms.Sources{Policies: held{s.policy}}, holdings.Options{})
-	if err == nil {
-		err = h.Close()
-	}
-	if err != nil {
+	if _, err := s.hold(ctx, terms.Sources{Policies: held{s.policy}}, holdings.Options{}); err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}
 	return s, present.New(s.archive, s.index, held{s.policy}), nil
 }
 
 // refresh reads the policy of every origin anew. Only the hosts that seeds named are open where their address is private.
-func (s *store) refresh(ctx context.Context) error {
-	if err := nameSeeds(s.dir, s.gate); err != nil {
+func (c *Command) refresh(ctx context.Context, s *store) error {
+	if err := c.nameSeeds(s.dir, s.gate); err != nil {
 		return err
 	}
 	origins, err := s.policy.Origins()

@@ -48,7 +48,7 @@ func (h *handler) readSitemaps(ctx context.Context, origin *url.URL, named []str
 				links = append(links, link)
 			}
 		}
-		if _, err := h.frontier.AddListed(1, links...); err != nil {
+		if _, err := h.store.frontier.AddListed(1, links...); err != nil {
 			return err
 		}
 		queue = append(queue, more[:min(len(more), maxSitemaps)]...)

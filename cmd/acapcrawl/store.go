@@ -15,10 +15,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/index"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 // store is an open data directory.
@@ -30,10 +33,17 @@ type store struct {
 	policy  *policy.Authority
 	ledger  *actions.Ledger
 	gate    *gate.Gate
+
+	holdings *holdings.Holdings // set by hold
+	frontier *crawler.Frontier  // of the crawl that owns the directory; nil: no crawl is under way
+	lent     bool               // by the process that owns the directory: whoever has it closes nothing
 }
 
 // openStore opens the data directory of cfg, and makes it with create. The archive comes first: who has it owns the directory.
-func openStore(cfg *config.Config, who acap.Crawler, o policy.Options, create bool) (s *store, err error) {
+func (c *Command) openStore(cfg *config.Config, who acap.Crawler, o policy.Options, create bool) (s *store, err error) {
+	if c.owner != nil {
+		return c.owner.lend(who), nil
+	}
 	g, err := newGate(cfg, who)
 	if err != nil {
 		return nil, err
@@ -97,9 +107,33 @@ func (s *store) fault(err error) error {
 	return err
 }
 
+// lend gives the store to a command that judges for who.
+func (s *store) lend(who acap.Crawler) *store {
+	lent := *s
+	lent.who, lent.policy, lent.lent = who, s.policy.For(who), true
+	return &lent
+}
+
+// hold opens the holdings, or gives those of the process that owns the directory. They are closed with the store.
+func (s *store) hold(ctx context.Context, sources terms.Sources, o holdings.Options) (h *holdings.Holdings, err error) {
+	if s.holdings == nil {
+		s.holdings, err = holdings.Open(ctx, s.archive, s.index, sources, o)
+	}
+	return s.holdings, err
+}
+
 // Close closes what is open.
 func (s *store) Close() error {
+	if s.lent {
+		return nil
+	}
 	var errs []error
+	if s.holdings != nil {
+		errs = append(errs, s.holdings.Close())
+	}
+	if s.frontier != nil {
+		errs = append(errs, s.frontier.Close())
+	}
 	if s.policy != nil {
 		errs = append(errs, s.policy.Close())
 	}
