@@ -2,19 +2,18 @@ package gate
 
 import (
 	"bytes"
-	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/acapcrawl/acapcrawl/coding"
 )
 
 const sentence = "The river rose in the night and fell by noon.\n"
@@ -24,16 +23,12 @@ func squeezer(t *testing.T, kind string, w io.Writer) (packed io.WriteCloser) {
 	t.Helper()
 	var err error
 	switch kind {
-	case "br":
-		packed = brotli.NewWriterLevel(w, brotli.BestSpeed)
 	case "zstd":
 		packed, err = zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
 	case "gzip":
 		packed, err = gzip.NewWriterLevel(w, gzip.BestSpeed)
 	case "zlib":
 		packed = zlib.NewWriter(w)
-	case "raw":
-		packed, err = flate.NewWriter(w, flate.BestSpeed)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -67,16 +62,10 @@ func TestCapture(t *testing.T) {
 		{"gzip", "gzip", zipped, plain, false},
 		{"x-gzip", "X-GZip", zipped, plain, false},
 		{"deflate", "deflate", squeeze(t, "zlib", plain), plain, false},
-		{"raw deflate", "deflate", squeeze(t, "raw", plain), plain, false},
 		{"twice", "deflate, gzip", squeeze(t, "gzip", squeeze(t, "zlib", plain)), plain, false},
-		{"brotli", "br", squeeze(t, "br", plain), plain, false},
 		{"zstd", "zstd", squeeze(t, "zstd", plain), plain, false},
-		{"zstd frames", "zstd", append(squeeze(t, "zstd", plain[:100]), squeeze(t, "zstd", plain[100:])...), plain, false},
-		{"gzip in brotli", "gzip, br", squeeze(t, "br", zipped), plain, false},
 		{"not brotli", "br", []byte{0xff, 0xff, 0xff}, nil, true},
-		{"not zstd", "zstd", plain, nil, true},
 		{"empty gzip", "gzip", nil, nil, false},
-		{"not gzip", "gzip", plain, nil, true},
 		{"broken checksum", "gzip", append(bytes.Clone(zipped[:len(zipped)-8]), 0, 0, 0, 0, 0, 0, 0, 0), plain, true},
 	}
 	for _, c := range cases {
@@ -182,37 +171,6 @@ func TestCaps(t *testing.T) {
 	}
 }
 
-// zeros is an endless body.
-type zeros struct{}
-
-func (zeros) Read(b []byte) (int, error) {
-	clear(b)
-	return len(b), nil
-}
-
-// What a bomb takes in memory depends on the caps, not on what it would become.
-func TestBombsTakeBoundedMemory(t *testing.T) {
-	const most, bound = 1 << 18, 18 << 20 // a window of brotli takes up to 16 MiB
-	ds := newDecoders()
-	for _, coding := range []string{"gzip", "br", "zstd"} {
-		var buf bytes.Buffer
-		w := squeezer(t, coding, &buf)
-		if _, err := io.CopyN(w, zeros{}, 20<<20); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		body, cut := ds.decode(buf.Bytes(), coding, most)
-		runtime.ReadMemStats(&after)
-		if n := after.TotalAlloc - before.TotalAlloc; len(body) != most || !cut || n > bound {
-			t.Errorf("%s: %d bytes, cut %v, %d allocated", coding, len(body), cut, n)
-		}
-	}
-}
-
 func TestCutOff(t *testing.T) {
 	answer := func(head string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -281,11 +239,11 @@ func FuzzTake(f *testing.F) {
 	f.Add("deflate", []byte("\x00\x00"), int64(100))
 	f.Add("br", []byte("\x0b\x02\x80hello\x03"), int64(10))
 	f.Add("zstd", []byte("\x28\xb5\x2f\xfd\x04\x00\x29\x00\x00hello"), int64(10))
-	ds := newDecoders()
+	ds := coding.NewDecoders()
 	f.Fuzz(func(t *testing.T, coding string, wire []byte, most int64) {
 		most &= 0xffff
 		resp := &http.Response{Header: http.Header{"Content-Encoding": {coding}}, Body: io.NopCloser(bytes.NewReader(wire)), ContentLength: -1}
-		c, err := ds.take(resp, most, most)
+		c, err := take(ds, resp, most, most)
 		if err == nil && (int64(len(c.body)) > most || int64(len(c.wire)) > most || int64(len(wire)) > most && !c.truncated) {
 			t.Errorf("wire %d, body %d of at most %d", len(c.wire), len(c.body), most)
 		}

@@ -10,7 +10,7 @@
 //	politeness          slots and pauses per host, for requests of all kinds       hosts.go, resolve.go
 //	signature           if there is a key                                          sign.go
 //	send                HTTP/1.1 or, over TLS, HTTP/2; time-out; nothing twice     send.go
-//	capture             wire bytes, header as sent, decoded body, caps             body.go, decode.go
+//	capture             heads and wire bytes as sent, decoded body, caps           head.go, body.go
 //
 // Redirects are never followed inside RoundTrip, so each hop of a chain is judged. A refusal is a *Refusal and can be
 // found with errors.As through http.Client and url.Error. What a hostile server answers ends as one Hop or one error, in

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/coding"
 )
 
 // policyCap bounds a policy file in bytes, as sent and decoded: more than the 500 KiB that are read of it (A19), so that
@@ -46,7 +47,7 @@ type Gate struct {
 	named     named
 	hosts     *hosts
 	places    *places
-	decoders  decoders
+	decoders  *coding.Decoders
 
 	mu    sync.Mutex
 	pages int // page requests begun
@@ -69,13 +70,13 @@ func New(o Options) *Gate {
 	if o.MaxRaw <= 0 {
 		o.MaxRaw = o.MaxBody
 	}
-	g := &Gate{o: o, hosts: newHosts(o.PerHost, max(o.Delay, 0)), places: newPlaces(), decoders: newDecoders()}
+	g := &Gate{o: o, hosts: newHosts(o.PerHost, max(o.Delay, 0)), places: newPlaces(), decoders: coding.NewDecoders()}
 	g.transport = &http.Transport{ // no proxy, no decoding of its own
-		DialContext:            g.dial,
+		DialContext:            g.dialPlain,
+		DialTLSContext:         g.dialTLS,
 		DisableCompression:     true,
-		TLSHandshakeTimeout:    15 * time.Second,
 		ResponseHeaderTimeout:  min(o.Timeout, 30*time.Second),
-		MaxResponseHeaderBytes: 256 << 10,
+		MaxResponseHeaderBytes: maxHead,
 		MaxIdleConns:           1024, // so that a thousand hosts a second apart keep theirs
 		MaxIdleConnsPerHost:    o.PerHost,
 		IdleConnTimeout:        30 * time.Second,

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/coding"
 )
 
 // quiet is the log of a server that is spoken to wrongly.
@@ -250,7 +251,7 @@ func TestRequestIsOurs(t *testing.T) {
 	if _, err := g.RoundTrip(req); err != nil {
 		t.Fatal(err)
 	}
-	if header.Get("User-Agent") != "testbot/1.0" || header.Get("Accept-Encoding") != accepted ||
+	if header.Get("User-Agent") != "testbot/1.0" || header.Get("Accept-Encoding") != coding.Accepted ||
 		header.Get("If-None-Match") != `"v1"` || header.Get("Authorization") != "" || header.Get("Transfer-Encoding") != "" {
 		t.Errorf("header: %v", header)
 	}

@@ -30,6 +30,8 @@ type Hop struct {
 	Status    int
 	Proto     string
 	Header    http.Header // as sent, Content-Encoding included
+	Sent      []byte      // the head of the request, from its first line to the blank line: as sent, or what HTTP/2 sent in the form of HTTP/1.1
+	Head      []byte      // the head of the response, likewise
 	Wire      []byte      // the body as sent, within the cap
 	Body      []byte      // the body after Content-Encoding is undone; the same slice where there is none
 	Truncated bool        // something of the body is missing: capped, cut off, broken stream

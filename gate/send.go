@@ -14,6 +14,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"github.com/acapcrawl/acapcrawl/coding"
 )
 
 // errStale is the end of a request that the transport would begin again by itself: its connection was closed, or the host
@@ -53,7 +55,7 @@ func (g *Gate) send(req *http.Request, u *url.URL, key string, kind Kind) (_ Hop
 	if at.IsValid() {
 		ctx = pin(ctx, at)
 	}
-	connections := 0
+	connections, x := 0, new(exchange)
 	out := g.outgoing(req, u, key, httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(i httptrace.GotConnInfo) {
 			connections++
@@ -61,6 +63,9 @@ func (g *Gate) send(req *http.Request, u *url.URL, key string, kind Kind) (_ Hop
 			if connections > 1 || elsewhere {
 				stale(errStale)
 				unused(i.Conn, elsewhere)
+			}
+			if c, ok := i.Conn.(*recorded); ok {
+				c.begin(x)
 			}
 		},
 		WroteRequest:         func(httptrace.WroteRequestInfo) { v.start() },
@@ -80,6 +85,10 @@ func (g *Gate) send(req *http.Request, u *url.URL, key string, kind Kind) (_ Hop
 		return Hop{}, nil, fmt.Errorf("%s %s: %w", out.Method, u, err)
 	}
 	defer resp.Body.Close()
+	asked, head := x.heads()
+	if resp.ProtoMajor != 1 {
+		asked, head = written(out, resp)
+	}
 	c, err := g.capture(resp, out.Method, kind)
 	if parent.Err() != nil {
 		err = context.Cause(parent)
@@ -88,7 +97,7 @@ func (g *Gate) send(req *http.Request, u *url.URL, key string, kind Kind) (_ Hop
 		return Hop{}, nil, fmt.Errorf("%s %s: %w", out.Method, u, err)
 	}
 	hop := Hop{URL: u.String(), Method: out.Method, Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header,
-		Wire: c.wire, Body: c.body, Truncated: c.truncated, Start: start, Took: time.Since(start)}
+		Sent: asked, Head: head, Wire: c.wire, Body: c.body, Truncated: c.truncated, Start: start, Took: time.Since(start)}
 	return hop, decoded(resp, req, c.body), nil
 }
 
@@ -127,9 +136,9 @@ func (g *Gate) capture(resp *http.Response, method string, kind Kind) (capture, 
 	case method == http.MethodHead, resp.StatusCode == http.StatusNoContent, resp.StatusCode == http.StatusNotModified:
 		return capture{}, nil
 	case kind == PolicyFile:
-		return g.decoders.take(resp, policyCap, policyCap)
+		return take(g.decoders, resp, policyCap, policyCap)
 	}
-	return g.decoders.take(resp, g.o.MaxRaw, g.o.MaxBody)
+	return take(g.decoders, resp, g.o.MaxRaw, g.o.MaxBody)
 }
 
 // tooSlow is the net.Error of an exchange that took longer than it may.
@@ -163,7 +172,7 @@ func (g *Gate) outgoing(req *http.Request, u *url.URL, key string, ctx context.C
 		}
 	}
 	h.Set("User-Agent", g.o.UserAgent)
-	h.Set("Accept-Encoding", accepted)
+	h.Set("Accept-Encoding", coding.Accepted)
 	if g.o.Sign != nil {
 		g.o.Sign.sign(h, authority(u, key))
 	}

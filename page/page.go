@@ -17,6 +17,8 @@ type Hop struct {
 	Status    int
 	Proto     string
 	Header    http.Header
+	Sent      []byte // head of the request as sent, from its first line to the blank line
+	Head      []byte // head of the response as sent, likewise
 	Wire      []byte // body as sent, still content-encoded
 	Body      []byte // body after Content-Encoding is undone; the same slice as Wire if there was none
 	Truncated bool   // the body was longer than what was read

@@ -1,4 +1,4 @@
-package gate
+package coding
 
 import (
 	"bytes"
@@ -16,16 +16,19 @@ import (
 // 32 KiB, and 16 MiB for brotli (RFC 7932 9.1).
 const maxWindow = 8 << 20
 
-// decoders undo content codings and are used again. They are safe for concurrent use.
-type decoders map[string]*sync.Pool // of resetters, by coding
+// Decoders undo content codings and are used again. They are safe for concurrent use.
+type Decoders struct {
+	pools map[string]*sync.Pool // of resetters, by coding
+}
 
 type resetter interface {
 	io.Reader
 	Reset(io.Reader) error
 }
 
-func newDecoders() decoders {
-	return decoders{
+// NewDecoders makes Decoders. They hold nothing that must be closed.
+func NewDecoders() *Decoders {
+	return &Decoders{map[string]*sync.Pool{
 		"gzip": {New: func() any { return new(gzip.Reader) }},
 		"br":   {New: func() any { return new(brotli.Reader) }},
 		"zstd": {New: func() any {
@@ -33,26 +36,26 @@ func newDecoders() decoders {
 			r, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 			return r
 		}},
-	}
+	}}
 }
 
-// decode undoes one coding. It returns what could be decoded within most bytes, and whether that is not all.
-func (ds decoders) decode(src []byte, coding string, most int64) ([]byte, bool) {
+// undo undoes one coding. It returns what could be decoded within limit bytes, and whether that is not all.
+func (d *Decoders) undo(src []byte, coding string, limit int64) ([]byte, bool) {
 	in := bytes.NewReader(src)
 	defer in.Reset(nil) // a decoder that is kept keeps no body
 	var r io.Reader
 	var err error
-	if pool := ds[coding]; pool != nil {
-		d := pool.Get().(resetter)
-		defer pool.Put(d)
-		r, err = d, d.Reset(in)
+	if pool := d.pools[coding]; pool != nil {
+		kept := pool.Get().(resetter)
+		defer pool.Put(kept)
+		r, err = kept, kept.Reset(in)
 	} else {
 		r, err = inflate(in, zlibHeader(src))
 	}
 	if err != nil {
 		return nil, true
 	}
-	return read(r, most, 4*int64(len(src)))
+	return Read(r, limit, 4*int64(len(src)))
 }
 
 // inflate undoes deflate, which some servers send without its wrapper.
