@@ -41,7 +41,8 @@ type Config struct {
 	PerAddress     bool // one pause for all hosts at an address
 	Preserve       bool // keep copies
 	Index          bool
-	SignatureKey   string // file of an Ed25519 key, "" for none
+	CompactWithin  time.Duration // of an erasure, while a crawl runs; 0: never
+	SignatureKey   string        // file of an Ed25519 key, "" for none
 	SignatureAgent string
 	Metrics        string        // address:port, "" for none
 	Delay          time.Duration // between the starts of two requests to a host

@@ -130,6 +130,7 @@ func TestEveryKeyEverywhere(t *testing.T) {
 		"per_address":               {"true", "1", "true"},
 		"preserve":                  {"false", "false", "false"},
 		"index":                     {"false", "false", "false"},
+		"compact_within":            {"30m", "30m", "30m0s"},
 		"signature_key":             {"/etc/key.pem", "/etc/key.pem", "/etc/key.pem"},
 		"signature_agent":           {"'https://example.com'", "https://example.com", "https://example.com"},
 		"metrics":                   {"'127.0.0.1:9090'", "127.0.0.1:9090", "127.0.0.1:9090"},

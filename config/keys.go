@@ -146,6 +146,11 @@ Whether to keep copies of pages at all, where their publishers permit it.`),
 	setting("index", true, "write true or false", func(c *Config) *bool { return &c.Index }, boolean, plain, `
 Whether to index pages at all, where their publishers permit it.`),
 
+	setting("compact_within", "1h", "write a duration as in 1h, or 0s to leave that to archive compact", func(c *Config) *time.Duration { return &c.CompactWithin }, duration(0), shown, `
+Within how much time after an erasure the archive and the index are compacted while a crawl runs: until then free
+space and words of what was erased are still in the files, though nothing can be read or found. 0s leaves it to
+archive compact.`),
+
 	setting("signature_key", "", "name a file with an Ed25519 private key in PEM", func(c *Config) *string { return &c.SignatureKey }, text, plain, `
 A file with an Ed25519 private key (PEM, PKCS 8) to sign requests with, so that hosts can tell this crawler from
 others under its name (Web Bot Auth, RFC 9421).`),

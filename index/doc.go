@@ -19,6 +19,7 @@
 //   - query.go: the language of queries
 //   - search.go: queries against fields
 //   - upkeep.go: compaction and verification
+//   - backup.go: snapshots, and copies of them
 //
 // An Index is safe for concurrent use; one process at a time may have it open.
 package index

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,6 +90,24 @@ func (ix *Index) settle(ctx context.Context, held bleve.Index) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// Bytes is the size of the files of the index.
+func (ix *Index) Bytes() (sum int64, err error) {
+	err = filepath.WalkDir(ix.dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err == nil {
+			sum += info.Size()
+		}
+		if errors.Is(err, fs.ErrNotExist) { // a merge has just removed it
+			return nil
+		}
+		return err
+	})
+	return sum, err
 }
 
 // segments names the files of the index as it is now. They stay until release is called.

@@ -27,6 +27,7 @@ type Origin struct {
 	Robots     *acap.File       // nil when none was read
 	References []acap.Reference // with File or Err
 	Policy     *acap.Policy     // never nil
+	Since      time.Time        // when the version in force was first read, unique for each; zero where none is
 	Fetched    time.Time        // when Robots was asked for
 	Expires    time.Time        // when it is to be read again
 
@@ -90,11 +91,14 @@ func (a *Authority) settle(ctx context.Context, key string, anew bool) (*Origin,
 	if err != nil {
 		return nil, err
 	}
+	next := held
 	if read || held == nil || !v.Robots.Fetched.Equal(held.Robots.Fetched) {
-		if err := a.save(key, Record{Last: v.Robots, Held: a.dated(v, held)}); err != nil {
+		next = a.dated(v, held)
+		if err := a.save(key, Record{Last: v.Robots, Held: next}); err != nil {
 			return nil, err
 		}
 	}
+	v.Since = next.Since
 	return a.build(key, file, v), nil
 }
 
@@ -180,8 +184,8 @@ func later(t, than time.Time) time.Time {
 
 // build makes the origin of a version that was read.
 func (a *Authority) build(key string, file *acap.File, v *Version) *Origin {
-	o := &Origin{Key: key, Status: v.Robots.Status(), HTTP: v.Robots.HTTP, Robots: file, Fetched: v.Robots.Fetched, Expires: v.Robots.Expires,
-		size: len(v.Robots.Text)}
+	o := &Origin{Key: key, Status: v.Robots.Status(), HTTP: v.Robots.HTTP, Robots: file, Since: v.Since, Fetched: v.Robots.Fetched,
+		Expires: v.Robots.Expires, size: len(v.Robots.Text)}
 	files := map[string]*acap.File{}
 	for _, r := range file.References(a.crawler) {
 		d, known := v.reference(r.URL)

@@ -29,6 +29,7 @@ type Document struct {
 	Text    []byte    `json:"-"` // as received, at most one byte more than acap.MaxSize
 	Fetched time.Time // start of the request
 	Expires time.Time // when it is to be read again
+	Assumed bool      `json:",omitempty"` // by the operator, for want of what was never read
 }
 
 // Status is the outcome for a robots.txt.

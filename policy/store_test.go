@@ -165,10 +165,19 @@ func TestHistory(t *testing.T) {
 		func() { s.status("/robots.txt", 404) },
 		func() { s.text("/robots.txt", "# nothing") },
 	}
-	for _, step := range steps {
+	since := []int{0, 0, 2, 3, 3, 5, 6} // by step, of the version that holds
+	for i, step := range steps {
 		step()
-		if _, err := a.Refresh(t.Context(), s.at("/")); err != nil {
+		now, err := a.Refresh(t.Context(), s.at("/"))
+		if err != nil {
 			t.Fatal(err)
+		}
+		want := newClock().now().Add(time.Duration(since[i]) * time.Hour)
+		if held, known := a.Held(s.at("/")); !known || !held.Since.Equal(want) {
+			t.Errorf("step %d: %v holds since %s", i, known, held.Since)
+		}
+		if unread := now.Status == Unreachable; unread != now.Since.IsZero() || !unread && !now.Since.Equal(want) {
+			t.Errorf("step %d: in force since %s", i, now.Since)
 		}
 		c.pass(time.Hour)
 	}

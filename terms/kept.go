@@ -2,6 +2,8 @@ package terms
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/snippet"
@@ -14,6 +16,7 @@ type Kept struct {
 	Text  string                     `json:"text,omitempty"`     // excerpt, where it cannot be cut from a copy
 	Use   string                     `json:"use,omitempty"`      // the must-use-resource that Text was made from
 	Index string                     `json:"index,omitempty"`    // Content.From of the index entry
+	Aside []string                   `json:"aside,omitempty"`    // marks whose parts of the page are in it or not (Terms.Aside)
 	Parts map[string]snippet.Include `json:"included,omitempty"` // by the value of their must-include-resource
 }
 
@@ -22,7 +25,7 @@ const longestPart = 1 << 10
 
 // Keep gives what is to be kept of a page fetched just now; copied says that a copy is held too. entry is the text indexed.
 func (t *Terms) Keep(copied bool, entry Content) Kept {
-	k := Kept{Index: entry.From}
+	k := Kept{Index: entry.From, Aside: t.Aside(acap.Index)}
 	for _, u := range acap.Usages() {
 		d := t.Decide(u) // reads the policies of link targets too, which are asked for later without a request
 		if !u.Presents() || !d.Allowed {
@@ -88,15 +91,113 @@ func (t *Terms) Findable() bool {
 	if t.kept == nil {
 		return false
 	}
-	if !d.Allowed {
-		return t.kept.Index == Parts && t.Some(acap.Index)
+	var uses []*acap.Required
+	if d.Allowed {
+		uses = d.MustUse()
+	} else if t.kept.Index != Parts || !t.Some(acap.Index) {
+		return false
 	}
-	for _, r := range d.MustUse() {
+	for _, r := range uses {
 		if r.Value != t.kept.Index || r.URL != "" && t.standing(r.URL) != nil {
 			return false
 		}
 	}
+	if len(uses) > 0 && uses[0].Locator == "" { // no part of the page is in it
+		return true
+	}
+	aside := t.Aside(acap.Index)
+	for _, token := range aside {
+		if strings.HasPrefix(token, out) && !slices.Contains(t.kept.Aside, token) {
+			return false
+		}
+	}
+	for _, token := range t.kept.Aside {
+		if !d.Allowed && !strings.HasPrefix(token, out) && !slices.Contains(aside, token) {
+			return false
+		}
+	}
 	return true
+}
+
+// Stands says whether the index entry held is what would be made of the page now: from the same source and the same parts.
+func (t *Terms) Stands() bool {
+	d, from := t.decide(acap.Index), ""
+	if !d.Allowed {
+		from = Parts
+	} else if uses := d.MustUse(); len(uses) > 0 {
+		from = uses[0].Value
+	}
+	return t.Findable() && t.kept.Index == from && slices.Equal(t.kept.Aside, t.Aside(acap.Index))
+}
+
+// out marks the marks whose elements are left out.
+const out = "-"
+
+// Aside lists, sorted, the marks whose elements u treats otherwise than the page: with a "-" in front those that are left out, and
+// without it those that may be used although the page may not.
+func (t *Terms) Aside(u acap.Usage) []string {
+	if !t.policy.Marked() {
+		return nil
+	}
+	d := t.decide(u)
+	keep := t.cut(d, &acap.Limits{}).Keep
+	var in, rest []acap.Mark
+	seen := map[string]bool{}
+	for _, m := range t.marks {
+		switch {
+		case seen[m.Token]:
+			continue
+		case keep([]acap.Mark{m}):
+			in = append(in, m)
+		default:
+			rest = append(rest, m)
+		}
+		seen[m.Token] = true
+	}
+	var list []string
+	switch {
+	case d.Allowed:
+		for _, m := range rest {
+			list = append(list, out+m.Token)
+		}
+	case len(in) > 0:
+		for _, m := range in {
+			list = append(list, m.Token)
+		}
+		for _, m := range rest { // whether m prohibits shows within what may be used
+			if m.Element = in[0].Element + 1; !keep([]acap.Mark{in[0], m}) {
+				list = append(list, out+m.Token)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Barred gives the first decision by which a part of the page has to be left out of what u, which is permitted of the page, may be
+// made of; false where there is none. Whether a copy still holds that part, the copy alone can tell.
+func (t *Terms) Barred(u acap.Usage) (d acap.Decision, barred bool) {
+	aside := t.Aside(u)
+	for i := range t.marks {
+		if slices.Contains(aside, out+t.marks[i].Token) {
+			return t.policy.Part(u, t.resource, t.marks[i:i+1]).At(t.facts), true
+		}
+	}
+	return d, false
+}
+
+// Earlier is what is said of an earlier version of a page: now is what the page said at the last lawful fetch (H11), and old what that
+// version says of itself. Of old only what it prohibits of its own elements counts: nothing else speaks of a part that is no longer in
+// the page.
+func Earlier(now, old acap.Own) acap.Own {
+	now.Marks = slices.Clone(now.Marks)
+	for _, m := range old.Marks {
+		token := strings.ToLower(m.Token)
+		if m.Place != acap.OnHead && strings.Contains(token, "disallow-") && !strings.HasSuffix(token, "disallow-crawl") {
+			now.Marks = append(now.Marks, m)
+		}
+	}
+	return now
 }
 
 // May reports whether u may be permitted once the copy is at hand; where it is not, no copy changes that.

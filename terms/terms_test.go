@@ -313,6 +313,75 @@ func TestFindableParts(t *testing.T) {
 	}
 }
 
+// An entry stands while it is what would be made of the page now; one that leaves out more than it must may be found all the same.
+func TestEntryStands(t *testing.T) {
+	body := `<p>Open. <b class="the-acap:disallow-(one)">Loft.</b> <b class="the-acap:disallow-(two) the-acap:disallow-(one)">Hold.</b> <b class="the-acap:allow-(three)">Deck.</b>`
+	usages := func(one, two, three string) string {
+		return "ACAP-composite-usage: one " + one + "\nACAP-composite-usage: two " + two + "\nACAP-composite-usage: three " + three + "\n"
+	}
+	whole, text := usages("follow", "follow", "index"), "ACAP-allow-index: / must-use-resource=the-acap:text:tables"
+	for name, c := range map[string]struct {
+		then, now        string
+		findable, stands bool
+	}{
+		"the same":                              {whole, whole, true, true},
+		"the same, less a part":                 {usages("index", "follow", "index"), usages("index", "follow", "index"), true, true},
+		"a part must be left out":               {whole, usages("follow", "index", "index"), false, false},
+		"a part need not be left out":           {usages("follow", "index", "index"), whole, true, false},
+		"another part must be left out":         {usages("index", "follow", "index"), usages("follow", "index", "index"), false, false},
+		"what is in no element":                 {whole, whole + "ACAP-disallow-index: /", false, false},
+		"parts alone":                           {whole + "ACAP-disallow-index: /", whole + "ACAP-disallow-index: /", true, true},
+		"parts alone, and no longer":            {whole + "ACAP-disallow-index: /", usages("follow", "follow", "follow") + "ACAP-disallow-index: /", false, false},
+		"parts alone, now the page":             {whole + "ACAP-disallow-index: /", whole, true, false},
+		"parts alone, now the page without one": {whole + "ACAP-disallow-index: /", usages("index", "index", "index"), false, false},
+		"parts alone, now less a part in them":  {whole + "ACAP-disallow-index: /", usages("index", "follow", "index") + "ACAP-disallow-index: /", false, false},
+		"a text":                                {whole + text, whole + text, true, true},
+		"a text, whatever the elements say":     {whole + text, usages("index", "index", "follow") + text, true, false},
+		"a text, which need not be used":        {whole + text, whole, true, false},
+		"a text instead":                        {whole, whole + text, false, false},
+		"a limit has passed":                    {whole, whole + "ACAP-allow-index: / time-limit=until-2020-01-01", false, false},
+	} {
+		w := &world{}
+		fresh := of(t, w, c.then, body)
+		tm := held(t, w, fresh, c.now, true)
+		if findable, stands := tm.Findable(), tm.Stands(); findable != c.findable || stands != c.stands {
+			t.Errorf("%s: findable %v, stands %v", name, findable, stands)
+		}
+	}
+}
+
+// The first part that may not be kept, and by which mark.
+func TestBarred(t *testing.T) {
+	for body, want := range map[string]string{
+		`<p>Open.`: "",
+		`<p>Open. <b class="the-acap:disallow-index">x</b>`:                                             "",
+		`<p>Open. <b class="the-acap:allow-preserve">x</b> <i class="the-acap:disallow-preserve">y</i>`: "the-acap:disallow-preserve",
+	} {
+		tm := of(t, &world{}, "", body)
+		if d, barred := tm.Barred(acap.Preserve); barred != (want != "") || barred && (d.Allowed || d.Because.Text != want) {
+			t.Errorf("%s: %v by %v", body, barred, d.Because)
+		}
+	}
+}
+
+// Of an earlier version counts what it prohibits of its own elements, beside all that the page said last.
+func TestEarlier(t *testing.T) {
+	of := func(tokens ...string) (own acap.Own) {
+		for i, token := range tokens {
+			own.Marks = append(own.Marks, acap.Mark{Token: token, Line: i + 1})
+		}
+		return own
+	}
+	now, old := of("the-acap:allow-index"), of("the-acap:disallow-preserve", "the-acap:allow-preserve", "the-acap:disallow-crawl", "THE-ACAP:Disallow-index")
+	now.Tags, old.Tags = []acap.Tag{{Name: "robots", Content: "noindex"}}, []acap.Tag{{Name: "robots", Content: "noarchive"}}
+	old.Marks = append(old.Marks, acap.Mark{Token: "the-acap:disallow-present", Place: acap.OnHead})
+	got := Earlier(now, old)
+	want := acap.Own{Tags: now.Tags, Marks: append(slices.Clone(now.Marks), old.Marks[0], old.Marks[3])}
+	if !reflect.DeepEqual(got, want) || len(now.Marks) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestKeptIsBounded(t *testing.T) {
 	w := &world{pages: map[string]string{site + "/by.txt": strings.Repeat("word ", 1000)}}
 	robots := "ACAP-allow-present: / must-include-resource=the-acap:credit:/by.txt"

@@ -1,0 +1,152 @@
+package index
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	bleveindex "github.com/blevesearch/bleve_index_api"
+)
+
+// Snapshot is the index as it was when it was taken. Its files stay, and the index cannot be closed, until Close.
+type Snapshot struct {
+	dir     string
+	view    bleveindex.CopyReader
+	files   []string // of the segments that are on disk
+	release func()
+}
+
+// Snapshot takes the index as it is now; it may be written meanwhile and afterwards.
+func (ix *Index) Snapshot() (s *Snapshot, err error) {
+	defer guard(ix.dir, &err)()
+	held, release, err := ix.use()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			release()
+		}
+	}()
+	inner, err := held.Advanced()
+	if err != nil {
+		return nil, err
+	}
+	store, ok := inner.(*scorch.Scorch)
+	if !ok {
+		return nil, fmt.Errorf("index %s cannot be copied: it is of another kind, %T", ix.dir, inner)
+	}
+	view, ok := store.CopyReader().(*scorch.IndexSnapshot)
+	if !ok || view == nil {
+		return nil, fmt.Errorf("index %s cannot be copied: %w", ix.dir, ErrClosed)
+	}
+	s = &Snapshot{dir: ix.dir, view: view, release: release}
+	for _, segment := range view.Segments() {
+		if file, ok := segment.Segment().(interface{ Path() string }); ok {
+			s.files = append(s.files, filepath.Base(file.Path()))
+		}
+	}
+	return s, nil
+}
+
+// Close lets the files go.
+func (s *Snapshot) Close() error {
+	defer s.release()
+	return s.view.CloseCopyReader()
+}
+
+// Copy hands out the files that make the index, by their names below its directory, with slashes. create begins a file of so many
+// bytes, which are written before it is called again.
+func (s *Snapshot) Copy(ctx context.Context, create func(name string, size int64) (io.Writer, error)) (err error) {
+	defer guard(s.dir, &err)()
+	d := &spool{files: s.files, memory: map[string]*bytes.Buffer{}}
+	defer func() { err = errors.Join(err, d.remove()) }()
+	if err := s.view.CopyTo(d); err != nil {
+		return fmt.Errorf("index %s cannot be copied: %w", s.dir, err)
+	}
+	if err := copyFile(ctx, d.root, path.Join("store", "root.bolt"), create); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.memory)) {
+		w, err := create(name, int64(d.memory[name].Len()))
+		if err != nil {
+			return err
+		}
+		if _, err := d.memory[name].WriteTo(w); err != nil {
+			return err
+		}
+	}
+	for _, name := range s.files {
+		if err := copyFile(ctx, filepath.Join(s.dir, "store", name), path.Join("store", name), create); err != nil {
+			return err
+		}
+	}
+	return copyFile(ctx, filepath.Join(s.dir, metaFile), metaFile, create)
+}
+
+func copyFile(ctx context.Context, from, name string, create func(string, int64) (io.Writer, error)) error {
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	w, err := create(name, info.Size())
+	if err != nil {
+		return err
+	}
+	_, err = io.CopyN(w, f, info.Size())
+	return err
+}
+
+// spool is where bleve copies an index to: its root record, which must be a file, and what is not on disk yet.
+type spool struct {
+	root   string
+	files  []string // that need not be copied
+	memory map[string]*bytes.Buffer
+}
+
+// GetWriter gives nil for what need not be written.
+func (d *spool) GetWriter(name string) (io.WriteCloser, error) {
+	base := filepath.Base(name)
+	switch {
+	case base == "root.bolt":
+		f, err := os.CreateTemp("", "acapcrawl-index-")
+		if err != nil {
+			return nil, err
+		}
+		d.root = f.Name()
+		return f, nil
+	case slices.Contains(d.files, base):
+		return nil, nil
+	}
+	b := &bytes.Buffer{}
+	d.memory[path.Join("store", base)] = b
+	return unclosed{b}, nil
+}
+
+func (d *spool) remove() error {
+	if d.root == "" {
+		return nil
+	}
+	return os.Remove(d.root)
+}
+
+// unclosed is a writer that need not be closed.
+type unclosed struct{ io.Writer }
+
+func (unclosed) Close() error { return nil }

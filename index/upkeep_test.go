@@ -1,0 +1,110 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/blevesearch/bleve/v2/index/scorch"
+)
+
+// dictionary lists all words that stand in the dictionaries of the index, whether or not a document has them still.
+func dictionary(t *testing.T, ix *Index) map[string]bool {
+	t.Helper()
+	held, release, err := ix.use()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	view, err := reader(held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	fields, err := view.Fields()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]bool{}
+	for _, field := range fields {
+		dict, err := view.(*scorch.IndexSnapshot).FieldDict(field)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for {
+			entry, err := dict.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if entry == nil {
+				break
+			}
+			all[entry.Term] = true
+		}
+		if err := dict.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	return all
+}
+
+// A word that only a deleted document had goes from the dictionaries with compaction, and no file is left beside those that are read:
+// raw bytes do not tell, since a dictionary shares beginnings and packs the rest.
+func TestCompactForgetsWords(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "index")
+	ix, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { ix.Close() }()
+	for i := range 40 {
+		put(t, ix, Document{URL: at(fmt.Sprint(i)), Title: fmt.Sprintf("quay%dish", i), Text: fmt.Sprintf("harbour zanzibar%dquux and 灯台%d", i, i), Positions: i%2 == 0})
+	}
+	size, err := ix.Bytes()
+	if err != nil || size < 1000 {
+		t.Fatal(size, err)
+	}
+	for i := range 30 {
+		if err := ix.Delete(at(fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !dictionary(t, ix)["zanzibar7quux"] {
+		t.Fatal("the test looks in the wrong place: the word is gone before compaction")
+	}
+	for _, when := range []string{"open", "opened again"} {
+		if err := ix.Compact(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		all := dictionary(t, ix)
+		for word := range all {
+			for i := range 30 {
+				if strings.Contains(word, fmt.Sprintf("zanzibar%dquux", i)) || strings.Contains(word, fmt.Sprintf("quay%dish", i)) || word == at(fmt.Sprint(i)) {
+					t.Errorf("%s: %q is left", when, word)
+				}
+			}
+		}
+		if !all["zanzibar33quux"] {
+			t.Errorf("%s: %d words are left, not that of a document that is held", when, len(all))
+		}
+		held, release, err := segments(ix.held)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := release(); err != nil {
+			t.Error(err)
+		}
+		if files := segmentFiles(t, dir); len(files) != len(held) {
+			t.Errorf("%s: files %q, of which %q are read", when, files, held)
+		}
+		ix.Close()
+		if ix, err = Open(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if after, err := ix.Bytes(); err != nil || after >= size {
+		t.Errorf("%d bytes, before %d, %v", after, size, err)
+	}
+}
