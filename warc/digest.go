@@ -1,0 +1,92 @@
+package warc
+
+import (
+	"bytes"
+	"crypto/md5"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/base32"
+	"encoding/base64"
+	"encoding/hex"
+	"hash"
+	"strings"
+)
+
+// Digest labels the SHA-256 of parts, one after the other.
+func Digest(parts ...[]byte) string {
+	return "sha256:" + hex.EncodeToString(sum(sha256.New(), parts))
+}
+
+func sum(h hash.Hash, parts [][]byte) []byte {
+	for _, p := range parts {
+		h.Write(p)
+	}
+	return h.Sum(nil)
+}
+
+// Matches reports whether parts, one after the other, have the labelled digest, written in hexadecimal, base32 or base64 (RFC 4648).
+// Known is false where its algorithm is none of those in use: then nothing can be said.
+func Matches(digest string, parts ...[]byte) (matches, known bool) {
+	name, value, labelled := strings.Cut(digest, ":")
+	h := algorithm(name)
+	if h == nil || !labelled {
+		return false, false
+	}
+	value = strings.TrimRight(strings.TrimSpace(value), "=")
+	for _, decode := range []func(string) ([]byte, error){
+		func(s string) ([]byte, error) { return hex.DecodeString(s) },
+		func(s string) ([]byte, error) {
+			return base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(s))
+		},
+		base64.RawStdEncoding.DecodeString,
+		base64.RawURLEncoding.DecodeString,
+	} {
+		if want, err := decode(value); err == nil && len(want) == h.Size() {
+			return bytes.Equal(sum(h, parts), want), true
+		}
+	}
+	return false, true
+}
+
+func algorithm(name string) hash.Hash {
+	switch strings.ReplaceAll(strings.ToLower(strings.TrimSpace(name)), "-", "") {
+	case "md5":
+		return md5.New()
+	case "sha1":
+		return sha1.New()
+	case "sha256":
+		return sha256.New()
+	case "sha384":
+		return sha512.New384()
+	case "sha512":
+		return sha512.New()
+	}
+	return nil
+}
+
+// Check compares a record's digests with its block, of which payloads are what may be meant by its payload: whether a transfer coding
+// is undone before the digest is taken depends on the tool. It gives the clause that says what is wrong; "" where nothing is.
+func (r *Record) Check(block []byte, payloads ...[]byte) string {
+	if d := r.Fields.Get(fieldBlockDigest); d != "" {
+		if ok, known := Matches(d, block); known && !ok {
+			return "its block has not the digest " + d
+		}
+	}
+	d := r.Fields.Get(fieldPayloadDigest)
+	if d == "" {
+		return ""
+	}
+	for _, p := range payloads {
+		if ok, known := Matches(d, p); ok || !known {
+			return ""
+		}
+	}
+	if len(payloads) > 0 {
+		return "its payload has not the digest " + d
+	}
+	return ""
+}
+
+// PayloadDigest is the labelled digest of the payload; "" for none.
+func (r *Record) PayloadDigest() string { return r.Fields.Get(fieldPayloadDigest) }

@@ -1,0 +1,133 @@
+package warc
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// Entry is a record to be written.
+type Entry struct {
+	Type        string
+	ID          string // from NewID
+	Date        time.Time
+	Target      string // "" for a warcinfo
+	ContentType string
+	More        Fields // further named fields
+	Head        []byte // of an HTTP message
+	Payload     []byte // what follows the head, or all of the block
+	Digest      string // of a payload that is not in the block; "": of Payload, where the record has one
+}
+
+// Place is where a record stands.
+type Place struct{ Offset, Length int64 }
+
+// NewID makes a name for a record: a random UUID (RFC 9562 5.4).
+func NewID() string {
+	var u [16]byte
+	rand.Read(u[:]) // never fails
+	u[6], u[8] = u[6]&0x0f|0x40, u[8]&0x3f|0x80
+	return uuid(u[:])
+}
+
+func uuid(u []byte) string {
+	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
+}
+
+// IDOf makes the name of a record from another, from NewID, and what tells it from others made of that: the same each time
+// (RFC 9562 5.8).
+func IDOf(space string, number uint64, kind string) string {
+	sum := sha256.Sum256(append(binary.BigEndian.AppendUint64([]byte(space), number), kind...))
+	u := sum[:16]
+	u[6], u[8] = u[6]&0x0f|0x80, u[8]&0x3f|0x80
+	return uuid(u)
+}
+
+// Ref is how a field names another record.
+func Ref(id string) string { return "<" + id + ">" }
+
+// Date is a time as WARC 1.1 writes it, as exactly as it is known.
+func Date(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+var errHead = errors.New("the head of an HTTP message ends with its first blank line")
+
+// Writer writes records of WARC 1.1. It is not safe for concurrent use.
+type Writer struct {
+	out *counter
+	gz  *gzip.Writer // nil: nothing is compressed
+}
+
+// NewWriter writes to w, each record as a gzip member of its own where compressed is set.
+func NewWriter(w io.Writer, compressed bool) *Writer {
+	out := &Writer{out: &counter{w: w}}
+	if compressed {
+		out.gz = gzip.NewWriter(out.out)
+	}
+	return out
+}
+
+// Write writes one record with its length and its digests, and says where it stands. After an error nothing more should be written.
+func (w *Writer) Write(e Entry) (p Place, err error) {
+	if !complete(e.Head) {
+		return p, errHead
+	}
+	p.Offset = w.out.n
+	var to io.Writer = w.out
+	if w.gz != nil {
+		w.gz.Reset(w.out)
+		to = w.gz
+	}
+	for _, part := range [][]byte{[]byte("WARC/1.1\r\n"), e.fields().Bytes(), []byte("\r\n"), e.Head, e.Payload, []byte("\r\n\r\n")} {
+		if _, err := to.Write(part); err != nil {
+			return p, err
+		}
+	}
+	if w.gz != nil {
+		err = w.gz.Close()
+	}
+	p.Length = w.out.n - p.Offset
+	return p, err
+}
+
+func (e *Entry) fields() Fields {
+	f := Fields{{fieldType, e.Type}, {fieldID, Ref(e.ID)}, {fieldDate, Date(e.Date)}}
+	if e.Target != "" {
+		f = append(f, Field{fieldTarget, e.Target})
+	}
+	f = append(f, e.More...)
+	if d := e.payloadDigest(); d != "" {
+		f = append(f, Field{fieldPayloadDigest, d})
+	}
+	return append(f, Field{fieldBlockDigest, Digest(e.Head, e.Payload)}, Field{fieldContentType, e.ContentType},
+		Field{fieldLength, strconv.Itoa(len(e.Head) + len(e.Payload))})
+}
+
+// payloadDigest is "" for records that have no payload (WARC 1.1, 4), and for requests, of which nobody asks it.
+func (e *Entry) payloadDigest() string {
+	switch {
+	case e.Digest != "":
+		return e.Digest
+	case e.Type == Response || e.Type == Resource:
+		return Digest(e.Payload)
+	}
+	return ""
+}
+
+// counter counts what is written.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
