@@ -4,7 +4,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -26,21 +25,31 @@ var (
 )
 
 const (
-	format   = 1
-	lockWait = 150 * time.Millisecond // a process that is just ending has let go by then
-	mapSize  = 1 << 30                // mapped ahead, so that growing does not wait for readers
-	allocate = 16 << 20
+	format      = 2
+	lockWait    = 150 * time.Millisecond       // a process that is just ending has let go by then
+	mapAhead    = 1 << (30 + 4*(^uint(0)>>63)) // mapped beyond the file, so that growing does not wait for readers: 16 GB, or 1 with 32 bits
+	leastGrowth = 1 << 20                      // of the file, at a time
+	mostGrowth  = 16 << 20
 )
 
 // Step names a point at which a write can fail.
 type Step string
 
-// The steps of a write, in order. An error at Commit or before changes nothing; at Destroy the records are gone already and
-// the keys follow with the next write or the next opening.
+// The steps of a write, in order. An error up to Commit changes nothing; one at Committed leaves open what the disk holds, and the
+// archive must be opened again; at Destroy the records are gone already and the keys follow with the next write or the next opening.
 const (
 	ReserveKeys Step = "reserve keys"
+	SyncKeys    Step = "sync keys" // reserved or destroyed
 	Commit      Step = "commit"
+	Committed   Step = "committed" // an error stands for pages that were written and not brought to disk
 	Destroy     Step = "destroy keys"
+)
+
+// The steps of Compact. An error up to Swap leaves the archive as it was; one at Swapped is like one at Committed.
+const (
+	Rewrite Step = "rewrite" // before each transaction of the new file
+	Swap    Step = "swap"    // before the new file takes the place of the old
+	Swapped Step = "swapped" // before its directory is brought to disk
 )
 
 // Options are for tests; the zero value is right for everybody else.
@@ -58,9 +67,10 @@ type Archive struct {
 	pack  *packer
 	now   func() time.Time
 	fault func(Step) error
-	stale bool // one of the two root records was damaged when the file was opened
+	stale atomic.Bool // one of the two root records was damaged when the file was opened
 
 	jobs    chan *job
+	halts   chan *halt
 	callers atomic.Int32 // callers that wait for the writer
 	quit    chan struct{}
 	stopped chan struct{}
@@ -69,15 +79,22 @@ type Archive struct {
 
 	readers sync.RWMutex // locked while keys are overwritten
 
-	mu          sync.Mutex
-	broken      error          // set once; nothing is written after it
-	outstanding map[string]int // intents logged since opening and not done, by URL
-	done        []string       // intents to be cleared with the next transaction
+	compacting chan struct{}  // holds a value while Compact runs, and when the archive is closed
+	retiring   sync.WaitGroup // files that Compact has replaced, until nobody reads them
+	erased     chan struct{}  // holds a value when something was erased
+
+	mu          sync.Mutex            // of what follows, and of db and file, which Compact changes
+	reading     map[*bolt.DB]int      // how many read it
+	retired     map[*bolt.DB]*os.File // files that Compact has replaced
+	broken      error                 // set once; nothing is written after it
+	outstanding map[string]int        // intents logged since opening and not done, by URL
+	done        []string              // intents to be cleared with the next transaction
 
 	// The writer's own.
 	crowd     int      // callers that waited when the last transaction ended
 	condemned []uint64 // keys whose records are gone, to be destroyed
 	destroyed []uint64 // keys destroyed, still listed in the file
+	tail      int      // bytes used of the page that the last body ends on, as far as is known
 }
 
 // Open opens the archive in dir and creates what is missing. Keys whose destruction was interrupted are destroyed first.
@@ -87,12 +104,13 @@ func Open(dir string, o Options) (*Archive, error) {
 		return nil, fmt.Errorf("the archive's directory cannot be made: %w", err)
 	}
 	a := &Archive{dir: dir, now: o.Now, fault: o.Fault,
-		jobs: make(chan *job), quit: make(chan struct{}), stopped: make(chan struct{}), outstanding: map[string]int{}}
+		jobs: make(chan *job), halts: make(chan *halt), quit: make(chan struct{}), stopped: make(chan struct{}),
+		compacting: make(chan struct{}, 1), erased: make(chan struct{}, 1), reading: map[*bolt.DB]int{}, retired: map[*bolt.DB]*os.File{}, outstanding: map[string]int{}}
 	if a.now == nil {
 		a.now = time.Now
 	}
 	if a.fault == nil {
-		a.fault = func(Step) error { return nil }
+		a.fault = noFault
 	}
 	var err error
 	if a.pack, err = newPacker(); err != nil {
@@ -111,55 +129,10 @@ func (a *Archive) Close() error {
 	a.closing.Do(func() {
 		close(a.quit)
 		<-a.stopped
+		a.compacting <- struct{}{}
 		a.closed = a.closeFiles(a.failure() != nil)
 	})
 	return a.closed
-}
-
-func (a *Archive) openFiles() error {
-	path := filepath.Join(a.dir, "archive.db")
-	err := a.guard(func() error {
-		var err error
-		a.db, err = bolt.Open(path, 0o600, &bolt.Options{
-			Timeout: lockWait, FreelistType: bolt.FreelistMapType, InitialMmapSize: mapSize, NoStatistics: true,
-			OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
-				f, err := os.OpenFile(name, flag, mode)
-				a.file = f
-				return f, err
-			}})
-		return err
-	})
-	switch {
-	case errors.Is(err, berrors.ErrTimeout):
-		return fmt.Errorf("the archive in %s is %w: end that process, or name another directory", a.dir, ErrLocked)
-	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch),
-		errors.Is(err, berrors.ErrInvalidMapping):
-		return a.corrupt(err.Error())
-	case err != nil && !errors.Is(err, ErrCorrupt):
-		return fmt.Errorf("the archive cannot be opened: %w", err)
-	case err != nil:
-		return err
-	}
-	a.db.AllocSize = allocate
-	if err := a.guard(a.checkSize); err != nil {
-		return err
-	}
-	return a.guard(a.load)
-}
-
-// checkSize refuses a file that was cut: reading on would run past its end.
-func (a *Archive) checkSize() error {
-	info, err := a.file.Stat()
-	if err != nil {
-		return err
-	}
-	return a.db.View(func(tx *bolt.Tx) error {
-		if tx.Size() > info.Size() {
-			return a.corrupt(fmt.Sprintf("it has %d bytes and should have %d", info.Size(), tx.Size()))
-		}
-		a.stale = !rootsValid(a.file, a.db.Info().PageSize)
-		return nil
-	})
 }
 
 // load reads the header of the archive, or writes it into a new one, and opens the keys that belong to it.
@@ -201,6 +174,9 @@ func (a *Archive) load() error {
 	if fresh {
 		return a.create(h)
 	}
+	if err := a.upgrade(h); err != nil {
+		return err
+	}
 	if err := a.keys.reset(used); err != nil {
 		return err
 	}
@@ -227,9 +203,37 @@ func (a *Archive) readHeader(tx *bolt.Tx, h *header) error {
 	return nil
 }
 
+// upgrade makes an archive of an older format one of this format, in one transaction. Records stay as they are: what they lack is
+// optional. An archive that is of this format already is not written.
+func (a *Archive) upgrade(h header) error {
+	old := h.Format < format
+	err := a.db.View(func(tx *bolt.Tx) error {
+		for _, name := range later {
+			old = old || tx.Bucket(name) == nil
+		}
+		return nil
+	})
+	if err != nil || !old {
+		return err
+	}
+	err = a.db.Update(func(tx *bolt.Tx) error {
+		for _, name := range later {
+			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+				return err
+			}
+		}
+		h.Format = format
+		return tx.Bucket(bMeta).Put(kHeader, mustPack(kHeader, h))
+	})
+	if err != nil {
+		return fmt.Errorf("the archive in %s cannot be brought to format %d: %w", a.dir, format, err)
+	}
+	return nil
+}
+
 func (a *Archive) create(h header) error {
 	err := a.db.Update(func(tx *bolt.Tx) error {
-		for _, name := range buckets {
+		for _, name := range append(buckets[:len(buckets):len(buckets)], later...) {
 			if _, err := tx.CreateBucket(name); err != nil {
 				return err
 			}
@@ -241,27 +245,6 @@ func (a *Archive) create(h header) error {
 		return fmt.Errorf("the archive in %s cannot be made: %w", a.dir, err)
 	}
 	return syncDir(a.dir)
-}
-
-// closeFiles closes both files. With abandon, the database is let go without waiting for transactions that will never end.
-func (a *Archive) closeFiles(abandon bool) error {
-	var errs []error
-	if a.pack != nil {
-		a.pack.close()
-	}
-	switch {
-	case a.db != nil && !abandon:
-		errs = append(errs, a.guard(a.db.Close))
-	case a.file != nil:
-		unlock(a.file)
-		if err := a.file.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
-			errs = append(errs, err)
-		}
-	}
-	if a.keys != nil {
-		errs = append(errs, a.keys.close())
-	}
-	return errors.Join(errs...)
 }
 
 // guard turns a panic of the database, or a fault in its mapped file, into ErrCorrupt. bbolt asserts instead of
@@ -297,12 +280,14 @@ func (a *Archive) view(fn func(*bolt.Tx) error) error {
 
 // snapshot is view for long work: keys may be destroyed meanwhile, and erasing does not wait.
 func (a *Archive) snapshot(fn func(*bolt.Tx) error) error {
-	if err := a.failure(); err != nil {
+	db, err := a.enter()
+	if err != nil {
 		return err
 	}
+	defer a.leave(db)
 	entered := false
-	err := a.guard(func() error {
-		return a.db.View(func(tx *bolt.Tx) error {
+	err = a.guard(func() error {
+		return db.View(func(tx *bolt.Tx) error {
 			entered = true
 			return fn(tx)
 		})
@@ -330,14 +315,7 @@ func (a *Archive) fail(err error) {
 	}
 }
 
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
-}
+func noFault(Step) error { return nil }
 
 // header identifies an archive; keys.db carries the same ID.
 type header struct {

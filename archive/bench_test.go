@@ -1,13 +1,22 @@
 package archive
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/acapcrawl/acapcrawl/acap"
 )
 
 // sample makes a page of about 20 KB that packs like one: a third of it is markup, and its words are as uneven as a
@@ -44,23 +53,19 @@ var vocabulary = func() (list []string) {
 	return list
 }()
 
-// BenchmarkReceive deposits pages of 20 KB from 16 callers.
-func BenchmarkReceive(b *testing.B) {
-	a := open(b, b.TempDir(), Options{})
-	rnd := rand.New(rand.NewPCG(1, 2))
-	pages := make([][]byte, 200)
-	for i := range pages {
-		pages[i] = sample(rnd)
-	}
+var many = flag.Int("captures", 20_000, "how many captures BenchmarkEachCapture goes through")
+
+// callers is how many deposit at a time.
+const callers = 256
+
+// fill deposits n pages that make gives, from as many callers.
+func fill(b *testing.B, a *Archive, n int, page func(i int) Deposit) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	b.ResetTimer()
-	for range 16 {
+	for range callers {
 		wg.Go(func() {
-			for i := next.Add(1); i <= int64(b.N); i = next.Add(1) {
-				d := deposit(fmt.Sprintf("http://h%d.example/articles/%d.html", i%50, i), "x")
-				d.Body = fmt.Appendf(nil, "%d%s", i, pages[i%200])
-				d.Index = true
+			for i := next.Add(1); i <= int64(n); i = next.Add(1) {
+				d := page(int(i))
 				if _, err := a.Receive(context.Background(), d); err != nil {
 					b.Error(err)
 					return
@@ -70,27 +75,131 @@ func BenchmarkReceive(b *testing.B) {
 		})
 	}
 	wg.Wait()
-	b.StopTimer()
-	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "pages/s")
+}
+
+// fetched is a page as a crawl obtains it: with heads, lines, and links to follow.
+func fetched(i int, body []byte) Deposit {
+	d := deposit(fmt.Sprintf("http://h%d.example/articles/%d.html", i%50, i), "x")
+	d.Body, d.Index = body, true
+	d.Sent = fmt.Appendf(nil, "GET /articles/%d.html HTTP/1.1\r\nHost: h%d.example\r\nUser-Agent: gazer/1.0 (+https://gazer.example/bot)\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n\r\n", i, i%50)
+	d.Header = http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Server": {"nginx/1.24.0"}, "Date": {"Sat, 21 Nov 2026 12:00:00 GMT"},
+		"Etag": {fmt.Sprintf(`"%x"`, i*7919)}, "Last-Modified": {"Fri, 20 Nov 2026 08:31:00 GMT"}, "Vary": {"Accept-Encoding"}, "Content-Length": {fmt.Sprint(len(body))}}
+	head := bytes.NewBufferString("HTTP/1.1 200 OK\r\n")
+	_ = d.Header.Write(head)
+	d.Head = append(head.Bytes(), "\r\n"...)
+	d.Policy = PolicyVersion{Origin: fmt.Sprintf("http://h%d.example", i%50), Since: noon}
+	d.Resource.Own = acap.Own{URL: d.Resource.URL}
+	d.Decided = map[acap.Usage]string{}
+	for n, u := range acap.Usages() {
+		d.Decided[u] = fmt.Sprintf("http://h%d.example/robots.txt:%d: ACAP-allow-%s: /", i%50, n, u)
+	}
+	return d
+}
+
+// numbered gives pages of 20 KB by number, no two the same, as they are or with gzip over them.
+func numbered(b *testing.B, kind string) func(i int) Deposit {
+	rnd := rand.New(rand.NewPCG(1, 2))
+	plain, packed := make([][]byte, 200), make([][]byte, 200)
+	for i := range plain {
+		plain[i] = sample(rnd)
+		packed[i] = zipped(b, string(plain[i]))
+	}
+	writers := sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
+	return func(i int) Deposit {
+		number := fmt.Append(nil, i)
+		d := fetched(i, append(number, plain[i%200]...))
+		if kind == "gzip" { // in two members: to make one of every page would take longer than what is measured
+			var wire bytes.Buffer
+			w := writers.Get().(*gzip.Writer)
+			defer writers.Put(w)
+			w.Reset(&wire)
+			_, _ = w.Write(number)
+			_ = w.Close()
+			d.Wire, d.Encoding = append(wire.Bytes(), packed[i%200]...), "gzip"
+		}
+		return d
+	}
+}
+
+// BenchmarkReceive deposits pages. It reports what the bodies take on disk, pages and tree included, for each byte packed.
+func BenchmarkReceive(b *testing.B) {
+	for _, kind := range []string{"plain", "gzip"} {
+		b.Run(kind, func(b *testing.B) {
+			a := open(b, b.TempDir(), Options{})
+			page := numbered(b, kind)
+			b.ResetTimer()
+			fill(b, a, b.N, page)
+			b.StopTimer()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "captures/s")
+			report(b, a)
+		})
+	}
+}
+
+// report reports what is stored.
+func report(b *testing.B, a *Archive) {
 	s := stats(b, a)
 	b.ReportMetric(float64(s.Raw)/float64(s.Stored), "times-packed")
+	err := a.view(func(tx *bolt.Tx) error {
+		bodies := tx.Bucket(bBodies).Stats()
+		records := tx.Bucket(bCaptures).Stats()
+		b.ReportMetric(float64(bodies.LeafAlloc+bodies.BranchAlloc)/float64(s.Stored-sealRoom*int64(s.Bodies)), "disk/packed")
+		b.ReportMetric(float64(records.LeafAlloc+records.BranchAlloc)/float64(s.Captures), "record-B")
+		return nil
+	})
+	if err != nil {
+		b.Error(err)
+	}
 }
 
 // BenchmarkBody reads bodies of 20 KB in random order.
 func BenchmarkBody(b *testing.B) {
-	a := open(b, b.TempDir(), Options{})
-	rnd := rand.New(rand.NewPCG(1, 2))
-	const n = 500
-	for i := range n {
-		d := deposit(fmt.Sprint("http://example.com/", i), "x")
-		d.Body = sample(rnd)
-		put(b, a, d)
+	for _, kind := range []string{"plain", "gzip"} {
+		b.Run(kind, func(b *testing.B) {
+			a := open(b, b.TempDir(), Options{})
+			const n = 5000
+			fill(b, a, n, numbered(b, kind))
+			b.ResetTimer()
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					if _, err := a.Body(1 + rand.Uint64N(n)); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+			b.StopTimer()
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "reads/s")
+		})
 	}
-	b.RunParallel(func(pb *testing.PB) {
-		for pb.Next() {
-			if _, err := a.Body(1 + rand.Uint64N(n)); err != nil {
-				b.Error(err)
+}
+
+// BenchmarkEachCapture goes through -captures captures, of pages that are short, and reports how much the heap grew meanwhile at most.
+func BenchmarkEachCapture(b *testing.B) {
+	a := open(b, b.TempDir(), Options{})
+	fill(b, a, *many, func(i int) Deposit { return fetched(i, []byte("low water")) })
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	before, most := m.HeapAlloc, uint64(0)
+	seen := 0
+	b.ResetTimer()
+	for range b.N {
+		seen = 0
+		err := a.EachCapture(func(Capture) error {
+			if seen++; seen%5000 == 0 {
+				runtime.ReadMemStats(&m)
+				most = max(most, m.HeapAlloc)
 			}
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
 		}
-	})
+	}
+	b.StopTimer()
+	if seen != *many {
+		b.Errorf("%d captures of %d", seen, *many)
+	}
+	b.ReportMetric(float64(seen*b.N)/b.Elapsed().Seconds(), "captures/s")
+	b.ReportMetric(float64(max(most, before)-before)/(1<<20), "heap-MB")
 }

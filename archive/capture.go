@@ -15,17 +15,34 @@ type Capture struct {
 	Fetched   time.Time
 	Status    int
 	MIME      string
-	Digest    string // "sha256:" and hexadecimal digits, of the body as kept
-	Bytes     int64  // length of the body as kept
+	Digest    string // "sha256:" and hexadecimal digits, of the body as Body gives it
+	Bytes     int64  // its length
+	Payload   string // digest of the bytes as sent (Wire); Digest where the body was not encoded
+	Encoding  string // the content codings of the bytes as sent, in the order applied; "" for none
 	Truncated bool   // the body was longer
+	Cut       bool   // parts that may not be kept were cut out of the body (N28)
 	Current   bool   // it is what the last crawl of the URL obtained
-	Encoding  string // the Content-Encoding that the body still has; "" for none
 	Header    http.Header
-	Hops      []Hop                 // earlier hops that led here, the first request first
+	Sent      []byte // head of the request, from its first line to the blank line; nil where it was not recorded
+	Head      []byte // head of the response as sent, likewise; a 304 changes Header alone
+	Hops      []Hop  // earlier hops that led here, the first request first
+	Policy    PolicyVersion
+	Own       acap.Own              // what the page said of itself when it was judged last; zero in format 1
 	Decided   map[acap.Usage]string // the line that decided, by usage
 }
 
-// Hop is one exchange before the one that gave the body.
+// PolicyVersion names the version of an origin's policy that decided. The zero value is an unknown one.
+type PolicyVersion struct {
+	Origin string    `json:",omitempty"`
+	Since  time.Time `json:",omitzero"` // when that version was first read; unique among those of an origin
+}
+
+func (v PolicyVersion) utc() PolicyVersion {
+	v.Since = utc(v.Since)
+	return v
+}
+
+// Hop is one exchange before the one that gave the body. Of its answer the head is kept alone: a body would be content of another URL.
 type Hop struct {
 	URL    string
 	Method string
@@ -34,6 +51,8 @@ type Hop struct {
 	Start  time.Time
 	Took   time.Duration
 	Header http.Header `json:"-"`
+	Sent   []byte      `json:"-"` // heads of request and response, as in a Capture
+	Head   []byte      `json:"-"`
 }
 
 // Resource is what is known of a URL, whether or not a copy of it is held. The first dates are given once: they outlive
@@ -64,7 +83,8 @@ type Tombstone struct {
 	Captures int // how many
 	When     time.Time
 	Why      string
-	Line     string `json:",omitempty"` // the line that decided, if one did
+	Line     string   `json:",omitempty"` // the line that decided, if one did
+	Keys     []uint64 `json:",omitempty"` // slots of the keys that were destroyed with it
 }
 
 func (r Resource) record(key uint64) resourceRecord {
@@ -102,17 +122,17 @@ func resourceOf(url string, rec resourceRecord, text resourceText) Resource {
 
 func captureOf(id uint64, rec captureRecord, text captureText, current uint64) (Capture, error) {
 	c := Capture{ID: id, URL: rec.URL, Version: rec.Version, Fetched: rec.Fetched, Status: rec.Status, MIME: text.MIME,
-		Digest: rec.Digest, Bytes: rec.Bytes, Truncated: rec.Truncated, Current: id == current, Encoding: text.Encoding,
-		Hops: text.Hops, Decided: text.Decided}
-	for i, b := range text.Headers {
-		h, err := unpackHeader(b)
+		Digest: rec.Digest, Bytes: rec.Bytes, Payload: rec.payload(), Encoding: rec.Encoding, Truncated: rec.Truncated, Cut: rec.Cut,
+		Current: id == current, Hops: text.Hops, Policy: text.Policy, Own: text.Own, Decided: text.Decided}
+	for i, x := range text.exchanges {
+		h, err := unpackHeader(x.header)
 		switch {
 		case err != nil:
 			return Capture{}, err
 		case i < len(c.Hops):
-			c.Hops[i].Header = h
+			c.Hops[i].Header, c.Hops[i].Sent, c.Hops[i].Head = h, x.sent, x.head
 		default:
-			c.Header = h
+			c.Header, c.Sent, c.Head = h, x.sent, x.head
 		}
 	}
 	return c, nil

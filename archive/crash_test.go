@@ -24,6 +24,9 @@ const (
 
 // child deposits and erases from several goroutines and prints what was acknowledged, a line each.
 func child(mode string) int {
+	if strings.HasPrefix(mode, "course") {
+		return courseChild(mode)
+	}
 	var step Step
 	var after int64
 	fmt.Sscanf(os.Getenv(childStep), "%d", &after)
@@ -42,9 +45,7 @@ func child(mode string) int {
 		return 1
 	}
 	if mode == "full" {
-		signal.Ignore(syscall.SIGXFSZ)
-		const limit = 3 << 20
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: limit, Max: limit}); err != nil {
+		if err := limitFiles(3 << 20); err != nil {
 			fmt.Println("error", err)
 			return 1
 		}
@@ -85,6 +86,25 @@ func child(mode string) int {
 		say("error %v", err)
 	}
 	return 0
+}
+
+// limitFiles lets every write beyond a size of a file fail, after part of it was written.
+func limitFiles(size uint64) error {
+	signal.Ignore(syscall.SIGXFSZ)
+	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: size, Max: size})
+}
+
+// childLines runs a child to its end and gives what it says.
+func childLines(t *testing.T, dir, mode string) []string {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childMode+"="+mode, childDir+"="+dir)
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' })
 }
 
 func childDeposit(url string) Deposit {

@@ -3,7 +3,9 @@ package archive
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -27,10 +29,12 @@ func (a *Archive) Erase(ctx context.Context, url, why, line string) (erased int,
 // tombstone. What is known of the URL stays. ErrNotHeld if there is no such capture.
 func (a *Archive) EraseCapture(ctx context.Context, id uint64, why, line string) error {
 	return a.do(ctx, 0, func(t *txn) error {
+		before := len(t.doomed)
 		rec, err := t.eraseCapture(id)
 		if err != nil {
 			return err
 		}
+		keys := slices.Clone(t.doomed[before:])
 		h, err := t.resource(rec.URL)
 		if err != nil {
 			return err
@@ -42,11 +46,12 @@ func (a *Archive) EraseCapture(ctx context.Context, id uint64, why, line string)
 				return err
 			}
 		}
-		return t.bury(Tombstone{URL: rec.URL, Version: rec.Version, Captures: 1, Why: why, Line: line})
+		return t.bury(Tombstone{URL: rec.URL, Version: rec.Version, Captures: 1, Why: why, Line: line, Keys: keys})
 	})
 }
 
 func (t *txn) erase(url, why, line string) (int, error) {
+	before := len(t.doomed)
 	value := t.tx.Bucket(bResources).Get([]byte(url))
 	var rec resourceRecord
 	if value != nil {
@@ -78,10 +83,10 @@ func (t *txn) erase(url, why, line string) (int, error) {
 			return 0, err
 		}
 	}
-	if err := t.intend(url); err != nil {
+	if err := errors.Join(t.intend(url), t.erased()); err != nil {
 		return 0, err
 	}
-	return n, t.bury(Tombstone{URL: url, Captures: n, Why: why, Line: line})
+	return n, t.bury(Tombstone{URL: url, Captures: n, Why: why, Line: line, Keys: slices.Clone(t.doomed[before:])})
 }
 
 // eraseVersions erases all captures of url.
@@ -105,10 +110,10 @@ func (t *txn) eraseCapture(id uint64) (captureRecord, error) {
 	if _, err := unpackSealed(k, value, &rec); err != nil {
 		return rec, t.a.damaged(fmt.Sprintf("the record of capture %d", id), err)
 	}
-	if err := t.doom(rec.Key); err != nil {
+	if err := errors.Join(t.doom(rec.Key), t.erased()); err != nil {
 		return rec, err
 	}
-	if err := t.unrefer(rec.Digest); err != nil {
+	if err := t.unrefer(rec.payload()); err != nil {
 		return rec, err
 	}
 	if err := t.tx.Bucket(bEarlier).Delete(versionKey(rec.URL, rec.Version)); err != nil {
@@ -137,7 +142,7 @@ func (t *txn) unrefer(digest string) error {
 	if err := t.doom(rec.Key); err != nil {
 		return err
 	}
-	if err := t.tx.Bucket(bBodies).Delete(idKey(rec.ID)); err != nil {
+	if err := deleteBody(t.tx, rec.ID); err != nil {
 		return err
 	}
 	t.counts.Bodies--

@@ -72,7 +72,7 @@ func (k *keys) create(head []byte) error {
 	if _, err := k.f.WriteAt(head, 0); err != nil {
 		return fmt.Errorf("%s cannot be written: %w", k.path, err)
 	}
-	if err := k.sync(); err != nil {
+	if err := k.sync(noFault); err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(k.path))
@@ -131,6 +131,9 @@ func (k *keys) refill(fault func(Step) error) error {
 	if _, err := k.f.WriteAt(fresh, int64(k.next*slot)); err != nil {
 		return err
 	}
+	if err := fault(SyncKeys); err != nil {
+		return err
+	}
 	if err := k.f.Sync(); err != nil {
 		return err
 	}
@@ -166,8 +169,12 @@ func (k *keys) overwrite(ids []uint64) error {
 	return nil
 }
 
-func (k *keys) sync() error {
-	if err := k.f.Sync(); err != nil {
+func (k *keys) sync(fault func(Step) error) error {
+	err := fault(SyncKeys)
+	if err == nil {
+		err = k.f.Sync()
+	}
+	if err != nil {
 		return fmt.Errorf("%s cannot be written: %w", k.path, err)
 	}
 	return nil

@@ -44,19 +44,32 @@ type pages struct {
 	wrong []string
 }
 
-var errStop = errors.New("enough")
+var (
+	errStop  = errors.New("enough")
+	errMoved = errors.New("two transactions ended before its root record was read")
+)
 
-// checkPages checks the tree of transaction txid, which must stay open meanwhile.
+// checkPages checks the tree of transaction txid, which must stay open meanwhile. errMoved: its root record has been overwritten
+// already.
 func checkPages(ctx context.Context, f io.ReaderAt, size int, txid uint64) ([]string, error) {
 	var r root
+	moved := false
 	var err error
 	for _, n := range []int64{0, 1} {
 		var got root
-		if got, err = readRoot(f, size, n); err == nil && got.txid == txid {
+		if got, err = readRoot(f, size, n); err != nil {
+			continue
+		}
+		moved = moved || got.txid > txid
+		if got.txid == txid {
 			r = got
 		}
 	}
-	if r.txid != txid {
+	switch {
+	case r.txid == txid:
+	case moved:
+		return nil, errMoved
+	default:
 		return []string{"neither root record is that of the last transaction"}, nil
 	}
 	p := &pages{ctx: ctx, f: f, size: uint64(size), high: r.high, seen: newBits(r.high)}

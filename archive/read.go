@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -19,8 +20,8 @@ type Stats struct {
 	Bodies     int   `json:"bodies"`
 	Aliases    int   `json:"aliases"`
 	Tombstones int   `json:"tombstones"`
-	Bytes      int64 `json:"bytes"`  // of all captures, each with its whole body
-	Raw        int64 `json:"raw"`    // of the bodies, identical ones once
+	Bytes      int64 `json:"bytes"`  // of all captures, each with its whole body, decoded
+	Raw        int64 `json:"raw"`    // of the bodies as sent, identical ones once
 	Stored     int64 `json:"stored"` // of the bodies as they stand in the file
 }
 
@@ -71,6 +72,7 @@ func (a *Archive) Captures(url string) (list []Capture, err error) {
 		}
 		return nil
 	})
+	slices.SortStableFunc(list, func(c, d Capture) int { return c.Fetched.Compare(d.Fetched) })
 	return list, err
 }
 
@@ -112,27 +114,44 @@ func (a *Archive) CaptureAt(url string, t time.Time) (c Capture, found bool, err
 	return c, found, err
 }
 
-// Body gives the body of a capture as it was deposited; ErrNotHeld if there is no such capture.
-func (a *Archive) Body(id uint64) (body []byte, err error) {
+// Body gives the body of a capture, decoded; ErrNotHeld if there is no such capture.
+func (a *Archive) Body(id uint64) ([]byte, error) {
+	rec, wire, err := a.wire(id)
+	if err != nil {
+		return nil, err
+	}
+	body, err := a.decoded(rec, wire)
+	if err != nil {
+		return nil, a.damaged(fmt.Sprintf("the body of capture %d (%s)", id, rec.URL), err)
+	}
+	return body, nil
+}
+
+// Wire gives the body of a capture as it was sent, in the codings that its Encoding names; ErrNotHeld if there is no such capture.
+func (a *Archive) Wire(id uint64) ([]byte, error) {
+	_, wire, err := a.wire(id)
+	return wire, err
+}
+
+func (a *Archive) wire(id uint64) (rec captureRecord, wire []byte, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
-		rec, _, err := a.captureRecord(tx, id)
-		if err != nil {
+		if rec, _, err = a.captureRecord(tx, id); err != nil {
 			return err
 		}
-		sum, err := digestBytes(rec.Digest)
+		sum, err := digestBytes(rec.payload())
 		if err != nil {
 			return a.damaged(fmt.Sprintf("the digest of capture %d", id), err)
 		}
 		b, err := unpackBody(sum, tx.Bucket(bDigests).Get(sum))
 		if err == nil {
-			body, err = a.readBody(tx, sum, b)
+			wire, err = a.readBody(tx, sum, b)
 		}
 		if err != nil {
 			return a.damaged(fmt.Sprintf("the body of capture %d (%s)", id, rec.URL), err)
 		}
 		return nil
 	})
-	return body, err
+	return rec, wire, err
 }
 
 // Each calls fn for every resource, in the order of URLs, until fn returns an error. fn may call the archive; what is
@@ -171,11 +190,15 @@ func (a *Archive) Tombstones(url string) (list []Tombstone, err error) {
 func (a *Archive) Stats() (s Stats, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		c, err := readCounts(tx)
-		s = Stats{Captures: int(c.Captures), Resources: int(c.Resources), Bodies: int(c.Bodies), Aliases: int(c.Aliases),
-			Tombstones: int(c.Tombstones), Bytes: int64(c.Bytes), Raw: int64(c.Raw), Stored: int64(c.Stored)}
+		s = c.stats()
 		return err
 	})
 	return s, err
+}
+
+func (c counts) stats() Stats {
+	return Stats{Captures: int(c.Captures), Resources: int(c.Resources), Bodies: int(c.Bodies), Aliases: int(c.Aliases),
+		Tombstones: int(c.Tombstones), Bytes: int64(c.Bytes), Raw: int64(c.Raw), Stored: int64(c.Stored)}
 }
 
 // each reads the records under prefix in batches and hands them on outside of any transaction.
@@ -276,7 +299,21 @@ func (a *Archive) readTombstone(_ *bolt.Tx, k, v []byte) (s Tombstone, err error
 
 // readBody opens and unpacks a body.
 func (a *Archive) readBody(tx *bolt.Tx, sum []byte, b bodyRecord) ([]byte, error) {
-	packed, err := a.open(ofBody(sum), b.Key, tx.Bucket(bBodies).Get(idKey(b.ID)))
+	k, err := a.keys.read(b.Key)
+	if err != nil {
+		return nil, err
+	}
+	if b.Codec == stored { // the caller gets the buffer
+		sealed := appendBody(make([]byte, 0, min(b.Stored, bigBuffer)), tx, b.ID)
+		packed, err := unsealTo(sealed[:0], k, ofBody(sum), sealed)
+		if err != nil {
+			return nil, err
+		}
+		return a.pack.unpack(packed, stored, b.Raw)
+	}
+	sealed := appendBody(a.pack.buffer(), tx, b.ID)
+	defer a.pack.reuse(sealed)
+	packed, err := unsealTo(sealed[:0], k, ofBody(sum), sealed)
 	if err != nil {
 		return nil, err
 	}
@@ -288,20 +325,19 @@ func (a *Archive) text(belongs string, slot uint64, sealed []byte, v any) ([]byt
 	if slot == 0 && len(sealed) == 0 {
 		return nil, nil
 	}
-	plain, err := a.open(belongs, slot, sealed)
+	k, err := a.keys.read(slot)
 	if err != nil {
 		return nil, err
+	}
+	plain, err := unseal(k, belongs, sealed)
+	if err != nil {
+		return nil, err
+	}
+	if t, ok := v.(*captureText); ok {
+		return plain, t.decode(a.pack, plain)
 	}
 	if json.Unmarshal(plain, v) != nil {
 		return nil, errRecord
 	}
 	return plain, nil
-}
-
-func (a *Archive) open(belongs string, slot uint64, sealed []byte) ([]byte, error) {
-	k, err := a.keys.read(slot)
-	if err != nil {
-		return nil, err
-	}
-	return unseal(k, belongs, sealed)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/coding"
 )
 
 // longestURL is set by what bbolt takes as a key, less the longest ending of ours.
@@ -23,11 +23,17 @@ const longestURL = 16 << 10
 type Deposit struct {
 	Resource  Resource  // URL, Status and what the page says; of its dates only the first ones count, and only while none is held
 	Fetched   time.Time // must be set
-	Body      []byte    // what is kept of the body; nil: nothing, and no capture is made
-	Encoding  string    // the Content-Encoding that Body still has
+	Body      []byte    // what is kept of the body, decoded; nil: nothing, and no capture is made
+	Wire      []byte    // the body as sent; nil: Body
+	Encoding  string    // the content codings that lead from Body to Wire, in the order applied; "" for none
 	Truncated bool
+	Cut       bool // parts that may not be kept were cut out of Body
+	Past      bool // a capture of the past: where the URL was crawled later, it is no current version, and what is known stays
 	Header    http.Header
-	Hops      []Hop                 // earlier hops that led here
+	Sent      []byte // heads of request and response, as in a Capture
+	Head      []byte
+	Hops      []Hop // earlier hops that led here
+	Policy    PolicyVersion
 	Decided   map[acap.Usage]string // the line that decided, by usage
 	Aliases   []string              // URLs that lead to this one from now on (X66)
 	Index     bool                  // the index is to hold it: an intent is logged
@@ -36,8 +42,9 @@ type Deposit struct {
 
 // Receive keeps a deposit. When it returns without error, everything is on disk; otherwise nothing is kept. First dates that
 // are neither known nor given are set to Fetched: crawled always, preserved with a body, indexed with Index. The Capture is
-// zero if there was no body. An intent is logged if the index is to hold the page, or held it. Body and maps must not
-// be changed before Receive returns.
+// zero if there was no body. An intent is logged if the index is to hold the page, or held it. Bytes and maps must not
+// be changed before Receive returns. Bytes as sent that do not give the body again, because a server broke them off, are not kept:
+// then the body stands for them.
 func (a *Archive) Receive(ctx context.Context, d Deposit) (Capture, error) {
 	if err := checkURL(d.Resource.URL); err != nil {
 		return Capture{}, err
@@ -121,17 +128,19 @@ func checkURL(url string) error {
 
 // body is a body on its way to the file, and the texts that go with it.
 type body struct {
-	raw      []byte
-	digest   []byte
+	wire     []byte // the bytes as sent
+	sum      []byte // their digest
+	encoding string // what leads from the deposit's body to them
+	digest   string // of the deposit's body
 	packed   []byte // while codec is not noCodec
 	codec    codec
-	capture  []byte // captureText, encoded
+	capture  []byte // captureText, packed
 	resource []byte // resourceText, encoded; nil if there is none
 }
 
 // prepare does in the caller's goroutine what needs no transaction. A body that the archive has already is not packed.
 func (a *Archive) prepare(d *Deposit) (*body, error) {
-	b := &body{raw: d.Body, codec: noCodec}
+	b := &body{codec: noCodec}
 	var err error
 	if b.resource, err = d.Resource.text().encode(); err != nil {
 		return nil, fmt.Errorf("the deposit of %s cannot be encoded: %w", d.Resource.URL, err)
@@ -139,25 +148,44 @@ func (a *Archive) prepare(d *Deposit) (*body, error) {
 	if d.Body == nil {
 		return b, nil
 	}
-	sum := sha256.Sum256(d.Body)
-	b.digest = sum[:]
-	text := captureText{MIME: d.Resource.MIME, Encoding: d.Encoding, Hops: d.Hops, Decided: d.Decided}
-	for _, h := range d.Hops {
-		text.Headers = append(text.Headers, packHeader(h.Header))
+	if err := a.measure(d, b); err != nil {
+		return nil, err
 	}
-	text.Headers = append(text.Headers, packHeader(d.Header))
-	if b.capture, err = json.Marshal(text); err != nil {
+	plain, err := textOf(d).plain()
+	if err != nil {
 		return nil, fmt.Errorf("the deposit of %s cannot be encoded: %w", d.Resource.URL, err)
 	}
+	b.capture = packText(a.pack, plain)
 	held := false
 	err = a.view(func(tx *bolt.Tx) error {
-		held = tx.Bucket(bDigests).Get(b.digest) != nil
+		held = tx.Bucket(bDigests).Get(b.sum) != nil
 		return nil
 	})
 	if err == nil && !held {
-		b.packed, b.codec = a.pack.pack(b.raw)
+		b.packed, b.codec = a.pack.pack(b.wire, b.encoding != "")
 	}
 	return b, err
+}
+
+// measure finds out what bytes are kept of the body of d, and names them.
+func (a *Archive) measure(d *Deposit, b *body) error {
+	sum := sha256.Sum256(d.Body)
+	b.wire, b.sum, b.digest = d.Body, sum[:], digestText(sum[:])
+	if d.Wire == nil || d.Cut || len(d.Wire) == len(d.Body) && bytes.Equal(d.Wire, d.Body) {
+		return nil
+	}
+	codings := coding.List(d.Encoding)
+	if err := coding.Check(codings); err != nil || len(codings) == 0 {
+		return fmt.Errorf("the deposit of %s was sent in other bytes than its body, and %q does not lead to them", d.Resource.URL, d.Encoding)
+	}
+	if d.Truncated || len(codings) > 1 { // what a broken stream gives depends on where its limits were
+		if again, _ := a.pack.coding.Undo(d.Wire, codings, int64(len(d.Body))); !bytes.Equal(again, d.Body) {
+			return nil
+		}
+	}
+	sum = sha256.Sum256(d.Wire)
+	b.wire, b.sum, b.encoding = d.Wire, sum[:], coding.Join(codings)
+	return nil
 }
 
 func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
@@ -166,6 +194,9 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 	if err != nil {
 		return Capture{}, err
 	}
+	if d.Past && h.LastCrawled.After(d.Fetched) {
+		return t.receivePast(d, b, h)
+	}
 	if d.Replace {
 		if _, err := t.eraseVersions(url, h.Current); err != nil {
 			return Capture{}, err
@@ -173,6 +204,9 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 		h.Current = 0
 	}
 	r := d.crawled(h.Resource, d.Body != nil)
+	if d.Past {
+		r.since(d, t.a.now())
+	}
 	if err := t.supersede(&r); err != nil {
 		return Capture{}, err
 	}
@@ -182,7 +216,7 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 		if c, err = t.putCapture(d, b, r.Versions); err != nil {
 			return Capture{}, err
 		}
-		r.Current = c.ID
+		r.Current, c.Current = c.ID, true
 	}
 	return c, t.note(h, r, d.Aliases, d.Index || h.Indexed, b.resource)
 }
@@ -193,7 +227,7 @@ func (d *Deposit) crawled(before Resource, preserved bool) Resource {
 	r.LastCrawled, r.Indexed = d.Fetched, d.Index
 	r.keep(before)
 	setOnce(&r.FirstCrawled, d.Fetched, true)
-	setOnce(&r.FirstIndexed, d.Fetched, d.Index)
+	setOnce(&r.FirstIndexed, d.Fetched, d.Index && !d.Past)
 	setOnce(&r.FirstPreserved, d.Fetched, preserved)
 	return r
 }
@@ -226,8 +260,11 @@ func (t *txn) putCapture(d *Deposit, b *body, version int) (Capture, error) {
 	if err := t.refer(b); err != nil {
 		return Capture{}, err
 	}
-	rec := captureRecord{URL: d.Resource.URL, Version: version, Fetched: utc(d.Fetched), Status: d.Resource.Status,
-		Digest: digestText(b.digest), Bytes: int64(len(b.raw)), Truncated: d.Truncated}
+	rec := captureRecord{URL: d.Resource.URL, Version: version, Fetched: utc(d.Fetched), Status: d.Resource.Status, Digest: b.digest,
+		Bytes: int64(len(d.Body)), Encoding: b.encoding, Truncated: d.Truncated, Cut: d.Cut}
+	if b.encoding != "" {
+		rec.Payload = digestText(b.sum)
+	}
 	k := idKey(id)
 	sealed, slot, err := t.seal(ofCapture(k), b.capture, nil)
 	if err != nil {
@@ -244,8 +281,8 @@ func (t *txn) putCapture(d *Deposit, b *body, version int) (Capture, error) {
 	t.counts.Captures++
 	t.counts.Bytes += uint64(rec.Bytes)
 	c := Capture{ID: id, URL: rec.URL, Version: version, Fetched: rec.Fetched, Status: rec.Status, MIME: d.Resource.MIME,
-		Digest: rec.Digest, Bytes: rec.Bytes, Truncated: rec.Truncated, Current: true, Encoding: d.Encoding,
-		Header: d.Header, Hops: d.Hops, Decided: d.Decided}
+		Digest: rec.Digest, Bytes: rec.Bytes, Payload: rec.payload(), Encoding: rec.Encoding, Truncated: rec.Truncated, Cut: rec.Cut,
+		Header: d.Header, Sent: d.Sent, Head: d.Head, Hops: d.Hops, Policy: d.Policy.utc(), Own: d.Resource.Own, Decided: d.Decided}
 	return c, nil
 }
 
@@ -266,36 +303,35 @@ func (t *txn) supersede(r *Resource) error {
 // refer counts one more reference to a body, and stores it if it is the first.
 func (t *txn) refer(b *body) error {
 	digests := t.tx.Bucket(bDigests)
-	if value := digests.Get(b.digest); value != nil {
-		rec, err := unpackBody(b.digest, value)
+	if value := digests.Get(b.sum); value != nil {
+		rec, err := unpackBody(b.sum, value)
 		if err != nil {
-			return t.a.damaged("the record of body "+digestText(b.digest), err)
+			return t.a.damaged("the record of body "+digestText(b.sum), err)
 		}
 		rec.Refs++
-		return digests.Put(b.digest, rec.pack(b.digest))
+		return digests.Put(b.sum, rec.pack(b.sum))
 	}
 	if b.codec == noCodec { // it was held when the caller looked and has been erased since, or this is done again
-		b.packed, b.codec = t.a.pack.pack(b.raw)
+		b.packed, b.codec = t.a.pack.pack(b.wire, b.encoding != "")
 	}
 	how := b.codec
 	b.codec = noCodec
-	sealed, slot, err := t.seal(ofBody(b.digest), b.packed, b.packed[:0])
+	sealed, slot, err := t.seal(ofBody(b.sum), b.packed, b.packed[:0])
 	if err != nil {
 		return err
 	}
-	bodies := t.tx.Bucket(bBodies)
-	id, err := bodies.NextSequence()
+	id, err := t.tx.Bucket(bBodies).NextSequence()
 	if err != nil {
 		return err
 	}
-	if err := bodies.Put(idKey(id), sealed); err != nil {
+	if err := t.putBody(id, sealed); err != nil {
 		return err
 	}
-	rec := bodyRecord{ID: id, Key: slot, Refs: 1, Raw: uint64(len(b.raw)), Stored: uint64(len(sealed)), Codec: how}
+	rec := bodyRecord{ID: id, Key: slot, Refs: 1, Raw: uint64(len(b.wire)), Stored: uint64(len(sealed)), Codec: how}
 	t.counts.Bodies++
 	t.counts.Raw += rec.Raw
 	t.counts.Stored += rec.Stored
-	return digests.Put(b.digest, rec.pack(b.digest))
+	return digests.Put(b.sum, rec.pack(b.sum))
 }
 
 // seal seals plain with a fresh key and says in which slot that is. What it makes is appended to out, which may be the place
@@ -381,6 +417,11 @@ func (t *txn) resource(url string) (held, error) {
 // putResource writes r over h, with plain as its encoded text. A text that changed gets a new key, and the old one is
 // destroyed with the old text.
 func (t *txn) putResource(h held, r Resource, plain []byte) error {
+	if h.Indexed && !r.Indexed { // its words are in the index until that is compacted
+		if err := t.erased(); err != nil {
+			return err
+		}
+	}
 	slot, sealed := h.rec.Key, h.sealed
 	if !bytes.Equal(plain, h.plain) {
 		if err := t.doom(slot); err != nil {

@@ -19,7 +19,7 @@ import (
 var (
 	bMeta       = []byte("meta")       // header, counts
 	bCaptures   = []byte("captures")   // capture id → captureRecord, sealed captureText
-	bBodies     = []byte("bodies")     // body id → sealed packed body
+	bBodies     = []byte("bodies")     // body id, number of the part → part of a sealed packed body; of format 1: body id → all of it
 	bDigests    = []byte("digests")    // SHA-256 → bodyRecord
 	bResources  = []byte("resources")  // URL → resourceRecord, sealed resourceText
 	bEarlier    = []byte("earlier")    // URL, 0, version → capture id, of all captures but the current one
@@ -29,7 +29,11 @@ var (
 	bIntents    = []byte("intents")    // URL → nothing: the index may disagree with the resource
 	bDoomed     = []byte("doomed")     // key id → nothing: to be destroyed
 
+	bJudged = []byte("judged") // origin → since when the policy stands that its holdings were last judged under
+
+	// Those that every archive has, and those that came later: they are made when an older one is opened.
 	buckets = [][]byte{bMeta, bCaptures, bBodies, bDigests, bResources, bEarlier, bAliases, bAliased, bTombstones, bIntents, bDoomed}
+	later   = [][]byte{bJudged}
 
 	kHeader = []byte("header")
 	kCounts = []byte("counts")
@@ -49,17 +53,19 @@ type captureRecord struct {
 	Status    int
 	Digest    string
 	Bytes     int64
-	Truncated bool `json:",omitempty"`
+	Payload   string `json:",omitempty"` // digest of the body as it was sent, where that is not Digest
+	Encoding  string `json:",omitempty"` // set with Payload
+	Truncated bool   `json:",omitempty"`
+	Cut       bool   `json:",omitempty"`
 	Key       uint64
 }
 
-// captureText is the part of a capture that derives from the page.
-type captureText struct {
-	MIME     string                `json:",omitempty"`
-	Encoding string                `json:",omitempty"`
-	Hops     []Hop                 `json:",omitempty"`
-	Headers  [][]byte              `json:",omitempty"` // of the hops, then of the capture itself, as packHeader makes them
-	Decided  map[acap.Usage]string `json:",omitempty"`
+// payload names the body that the capture refers to.
+func (r captureRecord) payload() string {
+	if r.Payload == "" {
+		return r.Digest
+	}
+	return r.Payload
 }
 
 type resourceRecord struct {

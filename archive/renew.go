@@ -3,15 +3,14 @@ package archive
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 )
 
 // Renew notes that a crawl found the current capture of a URL unchanged (RFC 9110 15.4.5). It makes no capture and moves no date of
-// one: the capture stays what was obtained when it was, with the header and the deciding lines of now, and what is known of the
-// resource is as after Receive. Of d it reads all but Body, Encoding, Truncated and Hops; entry says that the index must make its
-// entry anew, so that an intent is logged. With Replace, earlier versions are erased and the current one stays. ErrNotHeld if the
-// capture is not the current one of the URL.
+// one: the capture stays what was obtained when it was, heads and body, with the header, the statements of the page, the version of
+// policy and the deciding lines of now, and what is known of the resource is as after Receive. Of d it reads what says that; entry says
+// that the index must make its entry anew, so that an intent is logged. With Replace, earlier versions are erased and the current one
+// stays. ErrNotHeld if the capture is not the current one of the URL.
 func (a *Archive) Renew(ctx context.Context, id uint64, d Deposit, entry bool) error {
 	if err := checkURL(d.Resource.URL); err != nil {
 		return err
@@ -43,7 +42,7 @@ func (t *txn) renew(id uint64, d *Deposit, entry bool, text []byte) error {
 	return t.note(h, d.crawled(h.Resource, true), d.Aliases, entry || d.Index != h.Indexed, text)
 }
 
-// renewCapture gives a capture the header and the deciding lines of d. A text that changed gets a new key.
+// renewCapture gives a capture what d says of it now. A text that changed gets a new key.
 func (t *txn) renewCapture(id uint64, d *Deposit) error {
 	rec, sealed, err := t.a.captureRecord(t.tx, id)
 	if err != nil {
@@ -51,20 +50,28 @@ func (t *txn) renewCapture(id uint64, d *Deposit) error {
 	}
 	k := idKey(id)
 	var text captureText
-	was, err := t.a.text(ofCapture(k), rec.Key, sealed, &text)
-	if err != nil {
+	if _, err = t.a.text(ofCapture(k), rec.Key, sealed, &text); err != nil {
 		return t.a.damaged(fmt.Sprintf("the record of capture %d (%s)", id, rec.URL), err)
 	}
-	text.Headers = append(text.Headers[:min(len(text.Hops), len(text.Headers))], packHeader(d.Header))
-	text.Decided = d.Decided
-	is, err := json.Marshal(text)
+	was, err := text.plain()
+	if err != nil {
+		return err
+	}
+	n := min(len(text.Hops), len(text.exchanges))
+	own := exchange{header: packHeader(d.Header)}
+	if n < len(text.exchanges) {
+		own.sent, own.head = text.exchanges[n].sent, text.exchanges[n].head
+	}
+	text.exchanges = append(text.exchanges[:n:n], own)
+	text.Decided, text.Policy, text.Own = d.Decided, d.Policy.utc(), d.Resource.Own
+	is, err := text.plain()
 	if err != nil || bytes.Equal(is, was) {
 		return err
 	}
 	if err := t.doom(rec.Key); err != nil {
 		return err
 	}
-	if sealed, rec.Key, err = t.seal(ofCapture(k), is, nil); err != nil {
+	if sealed, rec.Key, err = t.seal(ofCapture(k), packText(t.a.pack, is), nil); err != nil {
 		return err
 	}
 	value, err := packSealed(k, rec, sealed)

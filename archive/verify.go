@@ -3,17 +3,21 @@ package archive
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
 
 	bolt "go.etcd.io/bbolt"
 )
 
 // Problem is something that is not as it should be.
 type Problem struct {
-	Where string `json:"where"` // "capture 7 (http://example.com/)"
-	What  string `json:"what"`  // a clause that goes on from it
+	Where      string `json:"where"`            // "capture 7 (http://example.com/)"
+	What       string `json:"what"`             // a clause that goes on from it
+	Repairable bool   `json:"repairable"`       // Repair deals with it
+	Remedy     string `json:"remedy,omitempty"` // what else deals with it, as an order: "restore a backup"
 }
 
 // String is a sentence without its full stop.
@@ -23,53 +27,145 @@ func (p Problem) String() string { return p.Where + " " + p.What }
 // text opens, and that no key is left that nothing needs. It works on the state at its beginning while others write, and
 // never panics. The error tells that it could not be done (ctx, ErrClosed), not that something is wrong.
 func (a *Archive) Verify(ctx context.Context) ([]Problem, error) {
-	v := &verifier{a: a, ctx: ctx}
-	if a.stale {
-		v.report("archive.db", "had a damaged root record when it was opened: the last transaction before may be lost")
+	found, err := a.inspect(ctx)
+	return problems(found), err
+}
+
+// Unsettled reports whether the index may disagree with Resource(url).Indexed: an intent stands.
+func (a *Archive) Unsettled(url string) (stands bool, err error) {
+	err = a.view(func(tx *bolt.Tx) error {
+		stands = tx.Bucket(bIntents).Get([]byte(url)) != nil && !slices.Contains(a.finished(), url)
+		return nil
+	})
+	return stands, err
+}
+
+// finding is a problem, and how it is repaired.
+type finding struct {
+	Problem
+	fix fixer // nil: it cannot be
+}
+
+// fixer looks whether its problem still stands, since others write meanwhile, and repairs it. It says what it did, as a clause
+// without subject; nothing if there was nothing left to do. It runs in the writer and may run more than once.
+type fixer func(*txn) (did string, err error)
+
+func problems(found []finding) (list []Problem) {
+	for _, f := range found {
+		list = append(list, f.Problem)
 	}
+	return list
+}
+
+const (
+	fromBackup = "restore a backup into another directory"
+	snapshots  = 100 // how often a read transaction is begun anew where two writes came before its root record was read
+)
+
+func (a *Archive) inspect(ctx context.Context) ([]finding, error) {
+	v := &verifier{a: a, ctx: ctx}
 	err := a.snapshot(v.all)
+	for range snapshots {
+		if !errors.Is(err, errMoved) {
+			break
+		}
+		err = a.snapshot(v.all)
+	}
 	if err == nil && len(v.suspects) > 0 {
 		err = a.snapshot(v.again)
 	}
-	if errors.Is(err, ErrCorrupt) {
-		v.report("archive.db", "cannot be read on: "+err.Error())
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, errMoved) {
+		v.report("archive.db", "cannot be read on: "+err.Error(), fromBackup)
 		err = nil
 	}
-	return v.problems, err
+	return v.found, err
 }
 
 type verifier struct {
 	a        *Archive
 	ctx      context.Context
 	tx       *bolt.Tx
-	problems []Problem
+	found    []finding
 	suspects []suspect
 	used     bits                // key slots that a record names
-	bodies   map[uint64]bodyRefs // by body id
+	shared   map[uint64]bool     // those that several name
+	bodies   map[uint64]bodySeen // by body id
+	homeless map[string][]uint64 // captures of URLs whose record is lost
+	orphan   uint64              // the last body reported that belongs to no digest
 	count    counts
 	steps    int
 }
 
-type bodyRefs struct{ named, found uint64 }
-
-// suspect is a record whose key is gone. It may have been erased since; if it still stands, it is a problem.
-type suspect struct {
-	bucket, key, value []byte
-	problem            Problem
+// bodySeen is what is known of a body.
+type bodySeen struct {
+	refs  uint64 // captures that refer to it
+	state bodyState
 }
 
-func (v *verifier) report(where, what string) {
-	v.problems = append(v.problems, Problem{where, what})
+type bodyState uint8
+
+const (
+	sound  bodyState = iota
+	lost             // it cannot be read
+	unsure           // its key is gone
+)
+
+// suspect is a record that needs a key that is gone. It may have been erased since; if it still stands, it is a problem.
+type suspect struct {
+	bucket, key, value []byte
+	finding            finding
+}
+
+// report notes a problem that Repair cannot deal with.
+func (v *verifier) report(where, what, remedy string) {
+	v.found = append(v.found, finding{Problem: Problem{Where: where, What: what, Remedy: remedy}})
+}
+
+func (v *verifier) find(where, what string, fix fixer) {
+	v.found = append(v.found, finding{Problem{Where: where, What: what, Repairable: true}, fix})
+}
+
+// doubt notes a problem that is none if the record has been erased meanwhile.
+func (v *verifier) doubt(where, what string, bucket, k, value []byte, fix fixer) {
+	v.suspects = append(v.suspects, suspect{bucket, bytes.Clone(k), bytes.Clone(value),
+		finding{Problem{Where: where, What: what, Repairable: true}, fix}})
+}
+
+// unreadable notes a sealed text that could not be read. Where it was the disk that failed, the text may be there all the same.
+func (v *verifier) unreadable(where string, err error, bucket, k, value []byte, fix fixer) {
+	switch {
+	case failed(err):
+		v.report(where, err.Error(), "see to the disk, and verify again")
+	case errors.Is(err, errDestroyed):
+		v.doubt(where, err.Error(), bucket, k, value, fix)
+	default:
+		v.find(where, err.Error(), fix)
+	}
+}
+
+// failed reports whether err is of reading, not of what was read.
+func failed(err error) bool {
+	_, disk := errors.AsType[*fs.PathError](err)
+	return disk || errors.Is(err, ErrClosed)
 }
 
 func (v *verifier) all(tx *bolt.Tx) error {
-	v.tx, v.bodies = tx, map[uint64]bodyRefs{}
-	wrong, err := checkPages(v.ctx, v.a.file, tx.DB().Info().PageSize, uint64(tx.ID()))
+	v.tx, v.bodies, v.shared, v.homeless = tx, map[uint64]bodySeen{}, map[uint64]bool{}, map[string][]uint64{}
+	wrong, err := checkPages(v.ctx, v.a.fileOf(tx), tx.DB().Info().PageSize, uint64(tx.ID()))
 	for _, w := range wrong {
-		v.report("archive.db", "is damaged: "+w)
+		v.report("archive.db", "is damaged: "+w, fromBackup)
 	}
-	if err != nil || len(wrong) > 0 { // what stands on such pages cannot be read safely
+	const stale = "had a damaged root record when it was opened: the last transaction before may be lost"
+	switch {
+	case err != nil:
 		return err
+	case len(wrong) > 0: // what stands on such pages cannot be read safely, nor written
+		if v.a.stale.Load() {
+			v.report("archive.db", stale, fromBackup)
+		}
+		return nil
+	case v.a.stale.Load():
+		v.find("archive.db", stale, func(*txn) (string, error) { return "written anew", nil }) // every transaction writes one of the two
 	}
 	c, err := readCounts(tx)
 	if err != nil {
@@ -80,12 +176,13 @@ func (v *verifier) all(tx *bolt.Tx) error {
 		name  []byte
 		check func(k, value []byte)
 	}{
-		{bDigests, v.digest}, {bBodies, v.body}, {bCaptures, v.capture}, {bResources, v.resource}, {bEarlier, v.earlier},
-		{bAliases, v.alias}, {bAliased, v.aliased}, {bTombstones, v.tombstone}, {bIntents, v.intent},
+		{bDigests, v.digest}, {bBodies, v.body}, {bCaptures, v.capture}, {bDigests, v.references}, {bResources, v.resource},
+		{bEarlier, v.earlier}, {bAliases, v.alias}, {bAliased, v.aliased}, {bTombstones, v.tombstone}, {bIntents, v.intent},
+		{bJudged, v.judged},
 	} {
 		bucket := tx.Bucket(part.name)
 		if bucket == nil {
-			v.report("archive.db", fmt.Sprintf("lacks its part %q", part.name))
+			v.report("archive.db", fmt.Sprintf("lacks its part %q", part.name), fromBackup)
 			continue
 		}
 		err := bucket.ForEach(func(k, value []byte) error {
@@ -96,20 +193,12 @@ func (v *verifier) all(tx *bolt.Tx) error {
 			return err
 		}
 	}
-	for _, name := range [][]byte{bCaptures, bBodies} {
-		if last, _ := tx.Bucket(name).Cursor().Last(); number(last) > tx.Bucket(name).Sequence() {
-			v.report("archive.db", fmt.Sprintf("would give a number of its part %q again", name))
-		}
+	for _, url := range slices.Sorted(maps.Keys(v.homeless)) {
+		v.find(url, "is not known, although copies of it are held", v.adopt(url, v.homeless[url]))
 	}
-	for id, refs := range v.bodies {
-		if refs.named != refs.found {
-			v.report(fmt.Sprintf("body %d", id), fmt.Sprintf("has %d references and says %d", refs.found, refs.named))
-		}
-	}
-	v.count.Keys = c.Keys
-	if v.count != c {
-		v.report("archive.db", fmt.Sprintf("counts wrong: it holds %+v and says %+v", v.count, c))
-	}
+	v.upkeep()
+	v.sequences()
+	v.total(c)
 	return v.keys(c.Keys)
 }
 
@@ -117,7 +206,7 @@ func (v *verifier) all(tx *bolt.Tx) error {
 func (v *verifier) again(tx *bolt.Tx) error {
 	for _, s := range v.suspects {
 		if bytes.Equal(tx.Bucket(s.bucket).Get(s.key), s.value) {
-			v.problems = append(v.problems, s.problem)
+			v.found = append(v.found, s.finding)
 		}
 	}
 	return nil
@@ -130,15 +219,8 @@ func (v *verifier) pause() error {
 	return nil
 }
 
-// unreadable reports a sealed text that could not be read, or suspects it if its key is gone.
-func (v *verifier) unreadable(where string, err error, bucket, k, value []byte) {
-	p := Problem{where, err.Error()}
-	if errors.Is(err, errDestroyed) {
-		v.suspects = append(v.suspects, suspect{bucket, bytes.Clone(k), bytes.Clone(value), p})
-		return
-	}
-	v.problems = append(v.problems, p)
-}
+// noted is for what goes when what it spoils has been repaired: a text opens with its own key alone.
+func noted(*txn) (string, error) { return "", nil }
 
 func (v *verifier) use(where string, slot uint64) {
 	if slot == 0 {
@@ -146,172 +228,50 @@ func (v *verifier) use(where string, slot uint64) {
 	}
 	switch {
 	case slot >= uint64(len(v.used))*64:
-		v.report(where, fmt.Sprintf("names key %d, which was never made", slot))
+		v.find(where, fmt.Sprintf("names key %d, which was never made", slot), noted)
 	case v.used.has(slot):
-		v.report(where, "shares its key with something else")
+		v.shared[slot] = true
+		v.find(where, "shares its key with something else", noted)
 	default:
 		v.used.set(slot)
 	}
 }
 
-func (v *verifier) digest(sum, value []byte) {
-	where := "body " + digestText(sum)
-	rec, err := unpackBody(sum, value)
-	if err != nil {
-		v.report(where, "has a record that "+err.Error())
-		return
-	}
-	v.count.Bodies++
-	v.count.Raw += rec.Raw
-	v.count.Stored += rec.Stored
-	v.use(where, rec.Key)
-	v.bodies[rec.ID] = bodyRefs{named: rec.Refs}
-	sealed := v.tx.Bucket(bBodies).Get(idKey(rec.ID))
-	if sealed == nil {
-		v.report(where, "is missing")
-		return
-	}
-	if uint64(len(sealed)) != rec.Stored {
-		v.report(where, fmt.Sprintf("takes %d bytes and should take %d", len(sealed), rec.Stored))
-		return
-	}
-	raw, err := v.a.readBody(v.tx, sum, rec)
-	if err != nil {
-		v.unreadable(where, err, bDigests, sum, value)
-		return
-	}
-	if got := sha256.Sum256(raw); !bytes.Equal(got[:], sum) {
-		v.report(where, "has another digest: "+digestText(got[:]))
-	}
-}
-
-func (v *verifier) body(k, _ []byte) {
-	if _, ok := v.bodies[number(k)]; !ok {
-		v.report(fmt.Sprintf("body %d", number(k)), "belongs to no digest")
-	}
-}
-
-func (v *verifier) capture(k, value []byte) {
-	where := fmt.Sprintf("capture %d", number(k))
-	var rec captureRecord
-	sealed, err := unpackSealed(k, value, &rec)
-	if err != nil || number(k) == 0 {
-		v.report(where, "has a record that "+errRecord.Error())
-		return
-	}
-	where += " (" + rec.URL + ")"
-	v.count.Captures++
-	v.count.Bytes += uint64(rec.Bytes)
-	v.use(where, rec.Key)
-	var text captureText
-	if _, err := v.a.text(ofCapture(k), rec.Key, sealed, &text); err != nil {
-		v.unreadable(where, err, bCaptures, k, value)
-	}
-	var res resourceRecord
-	if _, err := unpackSealed([]byte(rec.URL), v.tx.Bucket(bResources).Get([]byte(rec.URL)), &res); err != nil {
-		v.report(where, "is of a URL that is not known")
-	}
-	earlier := v.tx.Bucket(bEarlier).Get(versionKey(rec.URL, rec.Version))
-	if (res.Current == number(k)) == bytes.Equal(earlier, k) {
-		v.report(where, "should be either the current version of its URL or an earlier one")
-	}
-	if rec.Version > res.Versions {
-		v.report(where, fmt.Sprintf("is version %d of %d that were made", rec.Version, res.Versions))
-	}
-	sum, err := digestBytes(rec.Digest)
-	if err != nil {
-		v.report(where, "has a digest that "+errRecord.Error())
-		return
-	}
-	b, err := unpackBody(sum, v.tx.Bucket(bDigests).Get(sum))
-	if err != nil {
-		v.report(where, "has no body")
-		return
-	}
-	if b.Raw != uint64(rec.Bytes) {
-		v.report(where, fmt.Sprintf("has a body of %d bytes and says %d", b.Raw, rec.Bytes))
-	}
-	refs := v.bodies[b.ID]
-	refs.found++
-	v.bodies[b.ID] = refs
-}
-
-func (v *verifier) resource(k, value []byte) {
-	where := string(k)
-	var rec resourceRecord
-	sealed, err := unpackSealed(k, value, &rec)
-	if err != nil {
-		v.report(where, "has a record that "+err.Error())
-		return
-	}
-	v.count.Resources++
-	v.use(where, rec.Key)
-	var text resourceText
-	if _, err := v.a.text(ofResource(k), rec.Key, sealed, &text); err != nil {
-		v.unreadable(where, err, bResources, k, value)
-	}
-	if rec.Current == 0 {
-		return
-	}
-	if c, _, err := v.a.captureRecord(v.tx, rec.Current); err != nil || c.URL != where {
-		v.report(where, fmt.Sprintf("has capture %d as the current one, which is not its own", rec.Current))
-	}
-}
-
-func (v *verifier) earlier(k, value []byte) {
-	var rec captureRecord
-	_, err := unpackSealed(value, v.tx.Bucket(bCaptures).Get(value), &rec)
-	if err != nil || !bytes.Equal(versionKey(rec.URL, rec.Version), k) {
-		v.report(fmt.Sprintf("version %q", k), "leads to a capture that is not it")
-	}
-}
-
-func (v *verifier) alias(k, value []byte) {
-	where := "alias " + string(k)
-	v.count.Aliases++
-	to, err := unframe(k, value)
-	if err != nil {
-		v.report(where, errRecord.Error())
-		return
-	}
-	if v.tx.Bucket(bAliased).Get(pair(string(to), string(k))) == nil {
-		v.report(where, "is not listed at "+string(to))
-	}
-	if v.tx.Bucket(bResources).Get(to) == nil {
-		v.report(where, "leads to "+string(to)+", which is not known")
-	}
-	for range 64 {
-		value := v.tx.Bucket(bAliases).Get(to)
-		if value == nil {
-			return
-		}
-		if to, err = unframe(to, value); err != nil {
-			return // reported at that alias
+// sequences checks that no number would be given again.
+func (v *verifier) sequences() {
+	for _, part := range []struct {
+		name []byte
+		id   func([]byte) uint64
+	}{{bCaptures, number}, {bBodies, bodyID}} {
+		last, _ := v.tx.Bucket(part.name).Cursor().Last()
+		if highest := part.id(last); highest > v.tx.Bucket(part.name).Sequence() {
+			v.find("archive.db", fmt.Sprintf("would give a number of its part %q again", part.name), func(t *txn) (string, error) {
+				bucket := t.tx.Bucket(part.name)
+				return "counts on from the highest number", bucket.SetSequence(max(highest, bucket.Sequence()))
+			})
 		}
 	}
-	v.report(where, "leads in a circle")
 }
 
-func (v *verifier) aliased(k, _ []byte) {
-	url, alias, ok := bytes.Cut(k, []byte{0})
-	to, err := unframe(alias, v.tx.Bucket(bAliases).Get(alias))
-	if !ok || err != nil || !bytes.Equal(to, url) {
-		v.report(fmt.Sprintf("alias %q", alias), fmt.Sprintf("is listed at %q and does not lead there", url))
+// total checks the counts.
+func (v *verifier) total(said counts) {
+	v.count.Keys = said.Keys
+	if v.count == said {
+		return
 	}
-}
-
-func (v *verifier) tombstone(k, value []byte) {
-	v.count.Tombstones++
-	var s Tombstone
-	if err := unpack(k, value, &s); err != nil || !bytes.HasPrefix(k, under(s.URL)) {
-		v.report(fmt.Sprintf("tombstone %q", k), errRecord.Error())
-	}
-}
-
-func (v *verifier) intent(k, _ []byte) {
-	if checkURL(string(k)) != nil {
-		v.report(fmt.Sprintf("intent %q", k), "names no URL")
-	}
+	held := v.count
+	v.find("archive.db", fmt.Sprintf("counts wrong: it holds %+v and says %+v", held, said), func(t *txn) (string, error) {
+		c := &t.counts
+		c.Captures += held.Captures - said.Captures
+		c.Resources += held.Resources - said.Resources
+		c.Bodies += held.Bodies - said.Bodies
+		c.Aliases += held.Aliases - said.Aliases
+		c.Tombstones += held.Tombstones - said.Tombstones
+		c.Bytes += held.Bytes - said.Bytes
+		c.Raw += held.Raw - said.Raw
+		c.Stored += held.Stored - said.Stored
+		return "counted anew", nil
+	})
 }
 
 // keys checks that every key that nothing names is destroyed, or listed to be.
@@ -321,9 +281,10 @@ func (v *verifier) keys(used uint64) error {
 		if err := v.pause(); err != nil {
 			return err
 		}
+		where := fmt.Sprintf("key %d", slot)
 		named, listed := v.used.has(slot), doomed.Get(idKey(slot)) != nil
 		if named && listed {
-			v.report(fmt.Sprintf("key %d", slot), "is to be destroyed although it is needed")
+			v.find(where, "is to be destroyed although it is needed", spare(slot))
 		}
 		if named || listed {
 			continue
@@ -333,7 +294,7 @@ func (v *verifier) keys(used uint64) error {
 			return err
 		}
 		if !k.zero() {
-			v.report(fmt.Sprintf("key %d", slot), "is left although nothing needs it")
+			v.find(where, "is left although nothing needs it", func(t *txn) (string, error) { return "destroyed", t.doom(slot) })
 		}
 	}
 	return nil

@@ -35,6 +35,14 @@ type txn struct {
 	counts counts
 	doomed []uint64
 	logged []string // URLs whose intent was logged
+	erases bool     // something was erased
+}
+
+// halt is work of the writer's own, between two transactions.
+type halt struct {
+	fn   func() error
+	err  error
+	done chan struct{}
 }
 
 // do hands fn to the writer and waits until its transaction is on disk. A cancelled ctx ends the wait for the writer, not
@@ -64,6 +72,9 @@ func (a *Archive) write() {
 		select {
 		case j := <-a.jobs:
 			a.run(a.gather(j))
+		case h := <-a.halts:
+			h.err = h.fn()
+			close(h.done)
 		case <-a.quit:
 			if len(a.finished()) > 0 || len(a.destroyed) > 0 {
 				a.run(nil)
@@ -142,6 +153,7 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 			return err
 		}
 		id = tx.ID()
+		a.db.AllocSize = growth(tx.Size())
 		t = &txn{a: a, tx: tx}
 		if failed, err = t.fill(group, finished, a.destroyed); err != nil {
 			return err
@@ -149,7 +161,10 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 		if err := a.fault(Commit); err != nil {
 			return err
 		}
-		return tx.Commit()
+		if err := tx.Commit(); err != nil {
+			return err
+		}
+		return a.fault(Committed)
 	})
 	if err != nil {
 		a.undo(t, id, failed, err)
@@ -161,6 +176,12 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 	a.destroyed = a.destroyed[cleared:]
 	a.condemned = append(a.condemned, t.doomed...)
 	a.log(t.logged, len(finished))
+	if t.erases {
+		select {
+		case a.erased <- struct{}{}:
+		default: // nobody has taken the last one yet
+		}
+	}
 	return nil, a.destroy()
 }
 
@@ -239,7 +260,7 @@ func (a *Archive) destroy() error {
 		a.readers.Unlock()
 	}
 	if err == nil {
-		err = a.keys.sync()
+		err = a.keys.sync(a.fault)
 	}
 	if err != nil {
 		return fmt.Errorf("erased, but %w: %w", errUndestroyed, err)

@@ -1,0 +1,140 @@
+package archive
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// span is what stands in a bucket below one page: the keys from lo up to, not including, hi. A nil bound is none.
+type span struct {
+	page   uint64
+	lo, hi []byte
+}
+
+// has reports whether a key that is not below lo is in the span.
+func (s span) has(k []byte) bool { return k != nil && (s.hi == nil || bytes.Compare(k, s.hi) < 0) }
+
+// trees reads the pages of a bbolt file, to find what changed between two transactions without reading what did not.
+type trees struct {
+	f    io.ReaderAt
+	size int // of a page
+}
+
+// changed compares a bucket in an earlier and in a later transaction, both open, by the numbers of their root pages; 0 is a bucket that
+// has no page of its own. gone are the leaves of the earlier alone, fresh those of the later alone: every key that differs stands in
+// one of them. bbolt writes no page anew that an open transaction can read, so the same number means the same content.
+func (t trees) changed(was, is uint64) (gone, fresh []span, err error) {
+	gone, fresh = []span{{page: was}}, []span{{page: is}}
+	if was == 0 || is == 0 {
+		return gone, fresh, nil
+	}
+	high, deep, err := t.heights(was, is)
+	for err == nil {
+		if high == deep {
+			gone, fresh = apart(gone, fresh)
+		}
+		if high == 0 && deep == 0 {
+			return gone, fresh, nil
+		}
+		level := max(high, deep)
+		if high == level {
+			gone, err = t.below(gone)
+			high--
+		}
+		if deep == level && err == nil {
+			fresh, err = t.below(fresh)
+			deep--
+		}
+	}
+	return nil, nil, err
+}
+
+func (t trees) heights(was, is uint64) (high, deep int, err error) {
+	if high, err = t.height(was); err == nil {
+		deep, err = t.height(is)
+	}
+	return high, deep, err
+}
+
+// height counts the pages between a page and its leaves; all leaves of a tree are at one depth.
+func (t trees) height(id uint64) (int, error) {
+	for n := range maxDepth {
+		b, err := t.page(id)
+		if err != nil {
+			return 0, err
+		}
+		if native.Uint16(b[8:]) == leaf {
+			return n, nil
+		}
+		first, ok := readElement(b, 0, branch)
+		if !ok {
+			return 0, fmt.Errorf("page %d %w", id, errRecord)
+		}
+		id = first.page
+	}
+	return 0, fmt.Errorf("page %d %w: it lies too deep", id, errRecord)
+}
+
+// below gives what lies one page deeper. The first child takes all that lies below the second.
+func (t trees) below(list []span) ([]span, error) {
+	var out []span
+	for _, s := range list {
+		b, err := t.page(s.page)
+		if err != nil {
+			return nil, err
+		}
+		count := int(native.Uint16(b[10:]))
+		if native.Uint16(b[8:]) != branch || count == 0 || pageHead+count*pageElem > len(b) {
+			return nil, fmt.Errorf("page %d %w", s.page, errRecord)
+		}
+		for i := range count {
+			e, ok := readElement(b, i, branch)
+			if !ok {
+				return nil, fmt.Errorf("page %d %w", s.page, errRecord)
+			}
+			child := span{page: e.page, lo: e.key, hi: s.hi}
+			if i == 0 {
+				child.lo = s.lo
+			} else {
+				out[len(out)-1].hi = e.key
+			}
+			out = append(out, child)
+		}
+	}
+	return out, nil
+}
+
+func (t trees) page(id uint64) ([]byte, error) {
+	head := make([]byte, pageHead)
+	if _, err := t.f.ReadAt(head, int64(id)*int64(t.size)); err != nil {
+		return nil, err
+	}
+	flags := native.Uint16(head[8:])
+	if native.Uint64(head) != id || flags != branch && flags != leaf {
+		return nil, fmt.Errorf("page %d %w", id, errRecord)
+	}
+	if flags == leaf { // nobody looks into it
+		return head, nil
+	}
+	b := make([]byte, (1+int(native.Uint32(head[12:])))*t.size)
+	_, err := t.f.ReadAt(b, int64(id)*int64(t.size))
+	return b, err
+}
+
+// apart leaves out the pages that both lists have.
+func apart(a, b []span) (onlyA, onlyB []span) {
+	without := func(list, other []span) (out []span) {
+		pages := make(map[uint64]bool, len(other))
+		for _, s := range other {
+			pages[s.page] = true
+		}
+		for _, s := range list {
+			if !pages[s.page] {
+				out = append(out, s)
+			}
+		}
+		return out
+	}
+	return without(a, b), without(b, a)
+}

@@ -1,0 +1,279 @@
+package archive
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// What is checked of each record of each part. A record that cannot be read is counted by no check.
+
+func (v *verifier) digest(sum, value []byte) {
+	where := "body " + digestText(sum)
+	sum = bytes.Clone(sum)
+	rec, err := unpackBody(sum, value)
+	if err != nil {
+		v.find(where, "has a record that "+err.Error(), forget(bDigests, sum, func(value []byte) bool {
+			_, err := unpackBody(sum, value)
+			return err == nil
+		}))
+		return
+	}
+	v.count.Bodies++
+	v.count.Raw += rec.Raw
+	v.count.Stored += rec.Stored
+	v.use(where, rec.Key)
+	seen := bodySeen{}
+	defer func() { v.bodies[rec.ID] = seen }()
+	drop := v.dropBody(sum, rec.ID)
+	sealed := sealedBody(v.tx, rec.ID)
+	switch {
+	case len(sealed) == 0:
+		seen.state = lost
+		v.find(where, "is missing", drop)
+		return
+	case uint64(len(sealed)) != rec.Stored:
+		seen.state = lost
+		v.find(where, fmt.Sprintf("takes %d bytes and should take %d", len(sealed), rec.Stored), drop)
+		return
+	}
+	raw, err := v.a.readBody(v.tx, sum, rec)
+	if err != nil {
+		switch {
+		case failed(err):
+		case errors.Is(err, errDestroyed):
+			seen.state = unsure
+		default:
+			seen.state = lost
+		}
+		v.unreadable(where, err, bDigests, sum, value, drop)
+		return
+	}
+	if got := sha256.Sum256(raw); !bytes.Equal(got[:], sum) {
+		seen.state = lost
+		v.find(where, "has another digest: "+digestText(got[:]), drop)
+	}
+}
+
+func (v *verifier) body(k, _ []byte) {
+	id := bodyID(k)
+	if _, ok := v.bodies[id]; !ok && (id == 0 || id != v.orphan) {
+		v.orphan = id
+		k := bytes.Clone(k)
+		v.find(fmt.Sprintf("body %d", id), "belongs to no digest", func(t *txn) (string, error) {
+			return "removed", errors.Join(t.tx.Bucket(bBodies).Delete(k), deleteBody(t.tx, id))
+		})
+	}
+}
+
+func (v *verifier) capture(k, value []byte) {
+	id, where := number(k), fmt.Sprintf("capture %d", number(k))
+	var rec captureRecord
+	sealed, err := unpackSealed(k, value, &rec)
+	if err != nil || id == 0 {
+		k := bytes.Clone(k)
+		v.find(where, "has a record that "+errRecord.Error(), forget(bCaptures, k, func(value []byte) bool {
+			_, err := unpackSealed(k, value, &captureRecord{})
+			return err == nil && id != 0
+		}))
+		return
+	}
+	where += " (" + rec.URL + ")"
+	v.count.Captures++
+	v.count.Bytes += uint64(rec.Bytes)
+	v.use(where, rec.Key)
+	bury := v.buryCapture(id)
+	var text captureText
+	if _, err := v.a.text(ofCapture(k), rec.Key, sealed, &text); err != nil {
+		v.unreadable(where, err, bCaptures, k, value, bury)
+	}
+	v.listed(where, id, rec)
+	v.content(where, k, value, rec, bury)
+}
+
+// listed checks that a capture is known as a version of its URL.
+func (v *verifier) listed(where string, id uint64, rec captureRecord) {
+	at := v.tx.Bucket(bEarlier).Get(versionKey(rec.URL, rec.Version))
+	earlier := bytes.Equal(at, idKey(id))
+	var res resourceRecord
+	if _, err := unpackSealed([]byte(rec.URL), v.tx.Bucket(bResources).Get([]byte(rec.URL)), &res); err != nil {
+		v.homeless[rec.URL] = append(v.homeless[rec.URL], id)
+		return
+	}
+	if (res.Current == id) == earlier {
+		v.find(where, "should be either the current version of its URL or an earlier one", v.list(id))
+	}
+	if rec.Version > res.Versions {
+		v.find(where, fmt.Sprintf("is version %d of %d that were made", rec.Version, res.Versions), func(t *txn) (string, error) {
+			return "counted among the versions", amendResource(t, rec.URL, func(r *resourceRecord) { r.Versions = max(r.Versions, rec.Version) })
+		})
+	}
+}
+
+// content checks that a capture has its body.
+func (v *verifier) content(where string, k, value []byte, rec captureRecord, bury fixer) {
+	sum, err := digestBytes(rec.payload())
+	if err != nil {
+		v.find(where, "has a digest that "+errRecord.Error(), bury)
+		return
+	}
+	b, err := unpackBody(sum, v.tx.Bucket(bDigests).Get(sum))
+	if err != nil {
+		v.find(where, "has no body", bury)
+		return
+	}
+	seen := v.bodies[b.ID]
+	seen.refs++
+	v.bodies[b.ID] = seen
+	switch {
+	case seen.state == lost:
+		v.find(where, "has a body that cannot be read", bury)
+	case seen.state == unsure:
+		v.doubt(where, "has a body that "+errDestroyed.Error(), bCaptures, k, value, bury)
+	case rec.payload() == rec.Digest && b.Raw != uint64(rec.Bytes):
+		v.find(where, fmt.Sprintf("has a body of %d bytes and says %d", b.Raw, rec.Bytes), v.measure(number(k), int64(b.Raw)))
+	case rec.payload() != rec.Digest:
+		wire, err := v.a.readBody(v.tx, sum, b)
+		if err == nil {
+			_, err = v.a.decoded(rec, wire)
+		}
+		if err != nil {
+			v.unreadable(where, err, bCaptures, k, value, bury)
+		}
+	}
+}
+
+// references checks how many captures refer to a body.
+func (v *verifier) references(sum, value []byte) {
+	rec, err := unpackBody(sum, value)
+	if err != nil {
+		return
+	}
+	if found := v.bodies[rec.ID].refs; found != rec.Refs {
+		v.find("body "+digestText(sum), fmt.Sprintf("has %d references and says %d", found, rec.Refs), v.recount(bytes.Clone(sum), rec, found))
+	}
+}
+
+func (v *verifier) resource(k, value []byte) {
+	where := string(k)
+	var rec resourceRecord
+	sealed, err := unpackSealed(k, value, &rec)
+	if err != nil {
+		k := bytes.Clone(k)
+		v.find(where, "has a record that "+err.Error(), forget(bResources, k, func(value []byte) bool {
+			_, err := unpackSealed(k, value, &resourceRecord{})
+			return err == nil
+		}))
+		return
+	}
+	v.count.Resources++
+	v.use(where, rec.Key)
+	var text resourceText
+	if _, err := v.a.text(ofResource(k), rec.Key, sealed, &text); err != nil {
+		v.unreadable(where, err, bResources, k, value, v.relearn(where))
+	}
+	if rec.Current == 0 {
+		return
+	}
+	if c, _, err := v.a.captureRecord(v.tx, rec.Current); err != nil || c.URL != where {
+		v.find(where, fmt.Sprintf("has capture %d as the current one, which is not its own", rec.Current), v.dethrone(where, rec.Current))
+	}
+}
+
+func (v *verifier) earlier(k, value []byte) {
+	var rec captureRecord
+	_, err := unpackSealed(value, v.tx.Bucket(bCaptures).Get(value), &rec)
+	if err != nil || !bytes.Equal(versionKey(rec.URL, rec.Version), k) {
+		v.find(fmt.Sprintf("version %q", k), "leads to a capture that is not it", v.unlist(bytes.Clone(k)))
+	}
+}
+
+func (v *verifier) alias(k, value []byte) {
+	where, alias := "alias "+string(k), string(k)
+	v.count.Aliases++
+	drop := func(t *txn) (string, error) { return "removed", t.cutAlias(alias) }
+	to, err := unframe(k, value)
+	if err != nil {
+		v.find(where, errRecord.Error(), drop)
+		return
+	}
+	url := string(to)
+	if v.tx.Bucket(bAliased).Get(pair(url, alias)) == nil {
+		v.find(where, "is not listed at "+url, func(t *txn) (string, error) {
+			if to, err := unframe([]byte(alias), t.tx.Bucket(bAliases).Get([]byte(alias))); err != nil || string(to) != url {
+				return "", nil
+			}
+			return "listed", t.tx.Bucket(bAliased).Put(pair(url, alias), nil)
+		})
+	}
+	if v.tx.Bucket(bResources).Get(to) == nil {
+		v.find(where, "leads to "+url+", which is not known", func(t *txn) (string, error) {
+			if t.tx.Bucket(bResources).Get([]byte(url)) != nil {
+				return "", nil
+			}
+			return drop(t)
+		})
+	}
+	for range 64 {
+		value := v.tx.Bucket(bAliases).Get(to)
+		if value == nil {
+			return
+		}
+		if to, err = unframe(to, value); err != nil {
+			return // reported at that alias
+		}
+	}
+	v.find(where, "leads in a circle", drop)
+}
+
+func (v *verifier) aliased(k, _ []byte) {
+	url, alias, ok := bytes.Cut(k, []byte{0})
+	to, err := unframe(alias, v.tx.Bucket(bAliases).Get(alias))
+	if ok && err == nil && bytes.Equal(to, url) {
+		return
+	}
+	k = bytes.Clone(k)
+	v.find(fmt.Sprintf("alias %q", alias), fmt.Sprintf("is listed at %q and does not lead there", url), func(t *txn) (string, error) {
+		url, alias, ok := bytes.Cut(k, []byte{0})
+		if to, err := unframe(alias, t.tx.Bucket(bAliases).Get(alias)); ok && err == nil && bytes.Equal(to, url) {
+			return "", nil
+		}
+		return "taken off the list", t.tx.Bucket(bAliased).Delete(k)
+	})
+}
+
+func (v *verifier) tombstone(k, value []byte) {
+	v.count.Tombstones++
+	var s Tombstone
+	if err := unpack(k, value, &s); err != nil || !bytes.HasPrefix(k, under(s.URL)) {
+		v.find(fmt.Sprintf("tombstone %q", k), errRecord.Error(), v.engrave(bytes.Clone(k)))
+	}
+}
+
+func (v *verifier) intent(k, _ []byte) {
+	if checkURL(string(k)) != nil {
+		k := bytes.Clone(k)
+		v.find(fmt.Sprintf("intent %q", k), "names no URL", func(t *txn) (string, error) {
+			return "removed", t.tx.Bucket(bIntents).Delete(k)
+		})
+	}
+}
+
+func (v *verifier) judged(k, value []byte) {
+	unreadable := func(value []byte) bool { return unpack(k, value, &time.Time{}) != nil }
+	if unreadable(value) {
+		k = bytes.Clone(k)
+		v.find(fmt.Sprintf("the note when %q was judged", k), errRecord.Error(), forget(bJudged, k, func(value []byte) bool { return !unreadable(value) }))
+	}
+}
+
+// upkeep checks that it is known what the files still remember. Where it is lost, they may remember something.
+func (v *verifier) upkeep() {
+	if _, err := v.a.readUpkeep(v.tx); err != nil {
+		v.find("archive.db", "does not say whether it is to be compacted", func(t *txn) (string, error) {
+			return "to be compacted", t.tx.Bucket(bMeta).Put(kUpkeep, mustPack(kUpkeep, upkeep{Erased: utc(t.a.now())}))
+		})
+	}
+}

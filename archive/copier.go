@@ -1,0 +1,302 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+const (
+	unfinished = ".new"   // ends the name of a file that takes the place of archive.db when it is done
+	copyBytes  = 16 << 20 // goes into one transaction of a copy
+)
+
+// copier copies archive.db into a new file, in the order of keys and with full pages, and follows what is written meanwhile.
+type copier struct {
+	a    *Archive
+	ctx  context.Context
+	path string
+	db   *bolt.DB // the new file
+	file *os.File
+	done bool // it has taken the place of the old
+
+	was     *bolt.Tx // the state of the old file that has been copied
+	tx      *bolt.Tx // of the new file; nil: none is under way
+	pending int      // bytes in it
+	records int64    // in the state that was copied first
+	changes int      // records written since, in the last round
+}
+
+// startCopy opens both files. The copier must be ended, whether or not there was an error.
+func (a *Archive) startCopy(ctx context.Context) (c *copier, err error) {
+	c = &copier{a: a, ctx: ctx, path: filepath.Join(a.dir, "archive.db"), changes: few + 1}
+	if c.was, err = a.begin(); err != nil {
+		return c, err
+	}
+	if err := os.Remove(c.path + unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return c, err
+	}
+	if c.db, c.file, err = a.openBolt(c.path + unfinished); err != nil {
+		return c, err
+	}
+	c.db.NoSync, c.db.NoGrowSync, c.db.AllocSize = true, true, 0 // until finish
+	return c, nil
+}
+
+// all copies everything. It counts, too: records that a damaged page has lost must not be lost for good.
+func (c *copier) all(progress func(done, total int64)) error {
+	counts, err := readCounts(c.was)
+	if err != nil {
+		return err
+	}
+	found := map[string]uint64{}
+	var done, stored int64
+	err = c.was.ForEach(func(name []byte, b *bolt.Bucket) error {
+		cursor := b.Cursor()
+		for k, v := cursor.First(); k != nil; k, v = cursor.Next() {
+			if err := c.put(name, k, v); err != nil {
+				return err
+			}
+			found[string(name)]++
+			c.records++
+			if bytes.Equal(name, bBodies) {
+				stored += int64(len(v))
+			}
+			if done += int64(len(k) + len(v)); progress != nil && c.pending == 0 {
+				progress(min(done, c.was.Size()), c.was.Size())
+			}
+		}
+		return c.number(name, b)
+	})
+	if err != nil {
+		return err
+	}
+	for _, part := range []struct {
+		name    string
+		is, was uint64
+	}{{"captures", found["captures"], counts.Captures}, {"digests", found["digests"], counts.Bodies}, {"bytes of bodies", uint64(stored), counts.Stored},
+		{"resources", found["resources"], counts.Resources}, {"aliases", found["aliases"], counts.Aliases},
+		{"tombstones", found["tombstones"], counts.Tombstones}} {
+		if part.is != part.was {
+			return c.a.corrupt(fmt.Sprintf("it should hold %d %s, and %d can be read; it was left as it is, see archive verify", part.was, part.name, part.is))
+		}
+	}
+	return c.flush()
+}
+
+// follow copies what was written since the state that has been copied.
+func (c *copier) follow() error {
+	is, err := c.a.begin()
+	if err != nil {
+		return err
+	}
+	if err := c.catchUp(is); err != nil {
+		return errors.Join(err, c.a.end(is))
+	}
+	was := c.was
+	c.was = is
+	return c.a.end(was)
+}
+
+func (c *copier) catchUp(is *bolt.Tx) error {
+	c.changes = 0
+	t := trees{c.a.file, c.a.db.Info().PageSize}
+	err := is.ForEach(func(name []byte, b *bolt.Bucket) error {
+		old, root := c.was.Bucket(name), uint64(0)
+		if old != nil {
+			root = uint64(old.Root())
+		}
+		gone, fresh, err := t.changed(root, uint64(b.Root()))
+		if err != nil {
+			return c.a.damaged(fmt.Sprintf("its part %q", name), err)
+		}
+		if old != nil {
+			if err := c.forget(name, old, b, gone); err != nil {
+				return err
+			}
+		}
+		cursor := b.Cursor()
+		for _, s := range fresh {
+			for k, v := cursor.Seek(s.lo); s.has(k); k, v = cursor.Next() {
+				c.changes++
+				if err := c.put(name, k, v); err != nil {
+					return err
+				}
+			}
+		}
+		return c.number(name, b)
+	})
+	if err != nil {
+		return err
+	}
+	return c.flush()
+}
+
+// forget deletes what the spans of the earlier state had and the later one has not.
+func (c *copier) forget(name []byte, was, is *bolt.Bucket, gone []span) error {
+	cursor := was.Cursor()
+	for _, s := range gone {
+		for k, v := cursor.Seek(s.lo); s.has(k); k, v = cursor.Next() {
+			if v == nil || is.Get(k) != nil {
+				continue
+			}
+			c.changes++
+			b, err := c.bucket(name)
+			if err != nil {
+				return err
+			}
+			if err := b.Delete(k); err != nil {
+				return err
+			}
+			if err := c.spend(len(k)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *copier) put(name, k, v []byte) error {
+	if v == nil {
+		return c.a.corrupt(fmt.Sprintf("its part %q has parts of its own", name))
+	}
+	b, err := c.bucket(name)
+	if err != nil {
+		return err
+	}
+	if err := b.Put(k, v); err != nil {
+		return err
+	}
+	return c.spend(len(k) + len(v))
+}
+
+// number lets numbers be given on from where they stand in b.
+func (c *copier) number(name []byte, b *bolt.Bucket) error {
+	to, err := c.bucket(name)
+	if err != nil || to.Sequence() == b.Sequence() {
+		return err
+	}
+	return to.SetSequence(b.Sequence())
+}
+
+// bucket gives a part of the new file.
+func (c *copier) bucket(name []byte) (b *bolt.Bucket, err error) {
+	if c.tx == nil {
+		if err := c.interrupted(); err != nil {
+			return nil, err
+		}
+		if err := c.a.fault(Rewrite); err != nil {
+			return nil, err
+		}
+		if c.tx, err = c.db.Begin(true); err != nil {
+			return nil, err
+		}
+	}
+	if b = c.tx.Bucket(name); b == nil {
+		b, err = c.tx.CreateBucket(name)
+	}
+	if err == nil {
+		b.FillPercent = 1
+	}
+	return b, err
+}
+
+func (c *copier) interrupted() error {
+	select {
+	case <-c.a.quit:
+		return ErrClosed
+	default:
+		return c.ctx.Err()
+	}
+}
+
+func (c *copier) spend(n int) error {
+	if c.pending += n; c.pending < copyBytes {
+		return nil
+	}
+	return c.flush()
+}
+
+func (c *copier) flush() error {
+	if c.tx == nil {
+		return nil
+	}
+	if err := c.tx.Commit(); err != nil {
+		return err
+	}
+	c.tx, c.pending = nil, 0
+	return nil
+}
+
+// finish is done by the writer: it copies the last changes, brings the new file to disk and puts it in the place of the old.
+func (c *copier) finish() error {
+	if err := c.follow(); err != nil {
+		return err
+	}
+	if err := c.complete(); err != nil {
+		return err
+	}
+	c.db.NoSync, c.db.NoGrowSync = false, false
+	if err := c.a.fault(Swap); err != nil {
+		return err
+	}
+	if err := os.Rename(c.path+unfinished, c.path); err != nil {
+		return err
+	}
+	c.a.replace(c.db, c.file)
+	c.done = true
+	err := c.a.fault(Swapped)
+	if err == nil {
+		err = syncDir(c.a.dir)
+	}
+	if err != nil {
+		err = fmt.Errorf("the archive in %s must be opened again, it is not certain which of its files its disk holds: %w", c.a.dir, err)
+		c.a.fail(err)
+	}
+	return err
+}
+
+// complete brings the new file to disk, in full length: pages at its end that are free may never have been written.
+func (c *copier) complete() error {
+	info, err := c.file.Stat()
+	if err != nil {
+		return err
+	}
+	var size int64
+	err = c.db.View(func(tx *bolt.Tx) error {
+		size = tx.Size()
+		return nil
+	})
+	if err == nil && info.Size() < size {
+		err = c.file.Truncate(size)
+	}
+	return errors.Join(err, c.file.Sync())
+}
+
+// end lets go of everything, and removes the new file if it has not taken the place of the old.
+func (c *copier) end() error {
+	var errs []error
+	if c.tx != nil {
+		if err := c.a.guard(c.tx.Rollback); err != nil && !errors.Is(err, berrors.ErrTxClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if c.was != nil {
+		errs = append(errs, c.a.end(c.was))
+	}
+	if c.done {
+		return errors.Join(errs...)
+	}
+	errs = append(errs, c.a.closeBolt(c.db, c.file, errors.Join(errs...) != nil))
+	if err := os.Remove(c.path + unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,282 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// steps are all points at which a write can fail.
+var steps = []Step{ReserveKeys, SyncKeys, Commit, Committed, Destroy, Rewrite, Swap, Swapped}
+
+// history is what a course of work was told of its calls.
+type history struct {
+	kept    map[uint64]int  // acknowledged: which body, by capture
+	erasing map[uint64]bool // begun
+	erased  map[uint64]bool // acknowledged
+	errs    []error
+}
+
+// course deposits, erases and compacts, and goes on whatever fails. Its bodies are shared and not, and pack and do not.
+func course(a *Archive, say func(format string, args ...any)) *history {
+	h := &history{kept: map[uint64]int{}, erasing: map[uint64]bool{}, erased: map[uint64]bool{}}
+	ctx := context.Background()
+	ids := map[string][]uint64{}
+	note := func(err error) bool {
+		if err != nil {
+			h.errs = append(h.errs, err)
+		}
+		return err == nil
+	}
+	url := func(i int) string { return fmt.Sprint("http://example.com/", i) }
+	going := func(url string) {
+		for _, id := range ids[url] {
+			h.erasing[id] = true
+			say("erasing %d", id)
+		}
+	}
+	gone := func(url string) {
+		for _, id := range ids[url] {
+			h.erased[id] = true
+			say("erased %d", id)
+		}
+	}
+	receive := func(at, body int, replace bool) {
+		d := deposit(url(at), url(at))
+		d.Body, d.Index, d.Replace = courseBody(body), true, replace
+		if replace {
+			going(url(at))
+		}
+		c, err := a.Receive(ctx, d)
+		if !note(err) {
+			return
+		}
+		h.kept[c.ID] = body
+		say("kept %d %d", c.ID, body)
+		if replace {
+			gone(url(at))
+		}
+		ids[url(at)] = append(ids[url(at)], c.ID)
+		a.Done(url(at))
+	}
+	erase := func(at int) {
+		going(url(at))
+		if _, err := a.Erase(ctx, url(at), "asked", ""); note(err) {
+			gone(url(at))
+		}
+	}
+	compact := func() {
+		_, err := a.Compact(ctx, nil, nil)
+		note(err)
+	}
+	for i := range 12 {
+		receive(i, i, false)
+	}
+	erase(3)
+	erase(4) // its body is that of 9 and 0, too
+	receive(5, 20, true)
+	compact()
+	receive(3, 3, false)
+	erase(9)
+	erase(0)
+	compact()
+	receive(13, 13, false)
+	return h
+}
+
+func courseBody(i int) []byte {
+	switch i {
+	case 0, 4, 9:
+		return []byte("<p>shared")
+	case 1, 6, 20:
+		return []byte(strings.Repeat(fmt.Sprintf("<p>The harbour lay still on day %d. ", i), 300))
+	}
+	return noise(fmt.Sprint(i), 3000*i)
+}
+
+// holds opens the archive that the course has left and checks what it was told.
+func (h *history) holds(t *testing.T, dir string) {
+	t.Helper()
+	a := open(t, dir, Options{})
+	for id, i := range h.kept {
+		body, err := a.Body(id)
+		switch {
+		case h.erased[id] && !errors.Is(err, ErrNotHeld):
+			t.Errorf("capture %d was erased and is held, %v", id, err)
+		case !h.erasing[id] && (err != nil || !bytes.Equal(body, courseBody(i))):
+			t.Errorf("capture %d was acknowledged and is lost: %v", id, err)
+		}
+	}
+	compact(t, a)
+	if left, _ := filepath.Glob(filepath.Join(dir, "*"+unfinished)); left != nil {
+		t.Error(left, "is left")
+	}
+	shut(t, a) // Verify: no body without a record, no record without a body, no key that nothing needs
+}
+
+// Whichever write fails, once or from then on, nothing that was acknowledged is lost, nothing erased can be read, and no call lies.
+func TestFaultEverywhere(t *testing.T) {
+	full := errors.New("no space left on device")
+	seen := map[Step]int{}
+	for _, lasting := range []bool{false, true} {
+		for n := 1; ; n++ {
+			dir := t.TempDir()
+			calls, failed := 0, Step("")
+			a, err := Open(dir, Options{Fault: func(s Step) error {
+				if calls++; calls == n || lasting && calls > n {
+					if failed == "" {
+						failed = s
+					}
+					return full
+				}
+				return nil
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h := course(a, func(string, ...any) {})
+			late := failed == ""
+			a.Close()
+			if failed == "" {
+				if len(h.errs) > 0 {
+					t.Fatal("nothing failed, and there were errors:", h.errs)
+				}
+				break
+			}
+			seen[failed]++
+			if told := len(h.errs) > 0; !told && !late { // at Close nothing is left to be told of
+				t.Errorf("%s failed at call %d, and nobody was told", failed, n)
+			}
+			for _, err := range h.errs {
+				if !errors.Is(err, full) && !errors.Is(err, ErrNotHeld) {
+					t.Errorf("the error of %s at call %d is %v", failed, n, err)
+				}
+			}
+			h.holds(t, dir)
+			if t.Failed() {
+				t.Fatalf("call %d, %s, lasting %v", n, failed, lasting)
+			}
+		}
+	}
+	for _, s := range steps {
+		if seen[s] == 0 {
+			t.Errorf("%s never failed", s)
+		}
+	}
+}
+
+// courseChild runs the course in a process that kills itself at a step, or that has no room for files beyond a size.
+func courseChild(mode string) int {
+	_, arg, _ := strings.Cut(mode, " ")
+	n, err := strconv.Atoi(arg)
+	if err != nil {
+		fmt.Println("error", err)
+		return 1
+	}
+	calls := 0
+	o := Options{Fault: func(Step) error {
+		if calls++; calls == n {
+			syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			select {}
+		}
+		return nil
+	}}
+	if strings.HasPrefix(mode, "course-limit") {
+		o = Options{}
+		if err := limitFiles(uint64(n)); err != nil {
+			fmt.Println("error", err)
+			return 1
+		}
+	}
+	a, err := Open(os.Getenv(childDir), o)
+	if err != nil {
+		fmt.Println("failed", err)
+		return 1
+	}
+	h := course(a, func(format string, args ...any) { fmt.Printf(format+"\n", args...) })
+	for _, err := range h.errs {
+		fmt.Println("failed", err)
+	}
+	if err := a.Close(); err != nil {
+		fmt.Println("failed", err)
+	}
+	fmt.Println("verified")
+	return 0
+}
+
+// runCourse runs the course in a child and gives what was told before it ended, and whether it ended by itself.
+func runCourse(t *testing.T, dir, mode string) (h *history, whole bool, failed []string) {
+	t.Helper()
+	h = &history{kept: map[uint64]int{}, erasing: map[uint64]bool{}, erased: map[uint64]bool{}}
+	for _, line := range childLines(t, dir, mode) {
+		word, rest, _ := strings.Cut(line, " ")
+		var id uint64
+		var body int
+		fmt.Sscan(rest, &id, &body)
+		switch word {
+		case "kept":
+			h.kept[id] = body
+		case "erasing":
+			h.erasing[id] = true
+		case "erased":
+			h.erased[id] = true
+		case "failed":
+			failed = append(failed, rest)
+		case "verified":
+			whole = true
+		default:
+			t.Errorf("the child says %q", line)
+		}
+	}
+	return h, whole, failed
+}
+
+// A process that is killed at any write leaves an archive that keeps its word.
+func TestKillEverywhere(t *testing.T) {
+	every := 1
+	if testing.Short() {
+		every = 7
+	}
+	for n := 1; ; n += every {
+		dir := t.TempDir()
+		h, whole, failed := runCourse(t, dir, fmt.Sprint("course ", n))
+		if len(failed) > 0 {
+			t.Fatal(failed)
+		}
+		h.holds(t, dir)
+		if t.Failed() {
+			t.Fatalf("killed at call %d", n)
+		}
+		if whole {
+			break
+		}
+	}
+}
+
+// A disk that is full in the middle of a write, at any size of any file, leaves an archive that keeps its word.
+func TestFullDiskEverywhere(t *testing.T) {
+	for limit := 100_000; limit < 400_000; limit += 23_456 {
+		dir := t.TempDir()
+		shut(t, open(t, dir, Options{})) // the file is there already
+		h, whole, failed := runCourse(t, dir, fmt.Sprint("course-limit ", limit))
+		if !whole {
+			t.Error("the child did not end by itself", failed)
+		}
+		for _, line := range failed {
+			if !strings.Contains(line, syscall.EFBIG.Error()) && !strings.Contains(line, ErrNotHeld.Error()) {
+				t.Errorf("with %d bytes the error is %q", limit, line)
+			}
+		}
+		h.holds(t, dir)
+		if t.Failed() {
+			t.Fatalf("%d bytes", limit)
+		}
+	}
+}

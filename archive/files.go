@@ -1,0 +1,125 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+)
+
+func (a *Archive) openFiles() error {
+	path := filepath.Join(a.dir, "archive.db")
+	err := a.openLasting(path)
+	switch {
+	case errors.Is(err, berrors.ErrTimeout):
+		return fmt.Errorf("the archive in %s is %w: end that process, or name another directory", a.dir, ErrLocked)
+	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch),
+		errors.Is(err, berrors.ErrInvalidMapping):
+		return a.corrupt(err.Error())
+	case err != nil && !errors.Is(err, ErrCorrupt):
+		return fmt.Errorf("the archive cannot be opened: %w", err)
+	case err != nil:
+		return err
+	}
+	if err := os.Remove(path + unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a compaction that was broken off
+		return fmt.Errorf("the archive cannot be opened: %w", err)
+	}
+	a.db.AllocSize = growth(0)
+	if err := a.guard(a.checkSize); err != nil {
+		return err
+	}
+	return a.guard(a.load)
+}
+
+// openLasting opens the database at path. While it waited for the lock, the process that has the archive may have put another file
+// there: then the one that it got is nobody's any more, and must not be used with the keys.
+func (a *Archive) openLasting(path string) (err error) {
+	if a.db, a.file, err = a.openBolt(path); err != nil {
+		return err
+	}
+	there, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	got, err := a.file.Stat()
+	if err == nil && !os.SameFile(there, got) {
+		return berrors.ErrTimeout
+	}
+	return err
+}
+
+func (a *Archive) openBolt(path string) (db *bolt.DB, file *os.File, err error) {
+	ahead := int64(mapAhead)
+	if info, err := os.Stat(path); err == nil {
+		ahead += info.Size()
+	}
+	err = a.guard(func() (err error) {
+		db, err = bolt.Open(path, 0o600, &bolt.Options{
+			Timeout: lockWait, FreelistType: bolt.FreelistMapType, InitialMmapSize: int(ahead), NoStatistics: true,
+			OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+				f, err := os.OpenFile(name, flag, mode)
+				file = f
+				return f, err
+			}})
+		return err
+	})
+	return db, file, err
+}
+
+// checkSize refuses a file that was cut: reading on would run past its end.
+func (a *Archive) checkSize() error {
+	info, err := a.file.Stat()
+	if err != nil {
+		return err
+	}
+	return a.db.View(func(tx *bolt.Tx) error {
+		if tx.Size() > info.Size() {
+			return a.corrupt(fmt.Sprintf("it has %d bytes and should have %d", info.Size(), tx.Size()))
+		}
+		a.stale.Store(!rootsValid(a.file, a.db.Info().PageSize))
+		return nil
+	})
+}
+
+// closeFiles closes both files. With abandon, the database is let go without waiting for transactions that will never end.
+func (a *Archive) closeFiles(abandon bool) error {
+	var errs []error
+	a.retiring.Wait()
+	if a.pack != nil {
+		a.pack.close()
+	}
+	errs = append(errs, a.closeBolt(a.db, a.file, abandon))
+	if a.keys != nil {
+		errs = append(errs, a.keys.close())
+	}
+	return errors.Join(errs...)
+}
+
+func (a *Archive) closeBolt(db *bolt.DB, file *os.File, abandon bool) error {
+	switch {
+	case db != nil && !abandon:
+		return a.guard(db.Close)
+	case file != nil:
+		unlock(file)
+		if err := file.Close(); err != nil && !errors.Is(err, fs.ErrClosed) {
+			return err
+		}
+	}
+	return nil
+}
+
+// growth is by how much a file of a size grows at a time: by an eighth of it, within bounds.
+func growth(size int64) int { return int(min(max(size/8, leastGrowth), mostGrowth)) }
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}

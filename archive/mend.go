@@ -1,0 +1,283 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// damagedWhy is why a tombstone stands where something was lost.
+const damagedWhy = "damaged"
+
+// forget removes a record that cannot be read. What it referred to is found by the checks of that.
+func forget(bucket, k []byte, readable func(value []byte) bool) fixer {
+	return func(t *txn) (string, error) {
+		if value := t.tx.Bucket(bucket).Get(k); value == nil || readable(value) {
+			return "", nil
+		}
+		return "removed", t.tx.Bucket(bucket).Delete(k)
+	}
+}
+
+// doom condemns a key, but not one that something else names too, nor one that was never made.
+func (v *verifier) doom(t *txn, slot uint64) error {
+	if v.shared[slot] || slot >= t.a.keys.next {
+		return nil
+	}
+	return t.doom(slot)
+}
+
+// dropBody removes a body that cannot be read, so that it is stored anew when it is received again.
+func (v *verifier) dropBody(sum []byte, id uint64) fixer {
+	return func(t *txn) (string, error) {
+		rec, err := unpackBody(sum, t.tx.Bucket(bDigests).Get(sum))
+		if err != nil || rec.ID != id {
+			return "", nil
+		}
+		return "removed", v.remove(t, sum, rec)
+	}
+}
+
+func (v *verifier) remove(t *txn, sum []byte, rec bodyRecord) error {
+	t.counts.Bodies--
+	t.counts.Raw -= rec.Raw
+	t.counts.Stored -= rec.Stored
+	return errors.Join(v.doom(t, rec.Key), deleteBody(t.tx, rec.ID), t.tx.Bucket(bDigests).Delete(sum))
+}
+
+// recount corrects the number of references of a body by what was found beside what it said; others may have changed it since.
+func (v *verifier) recount(sum []byte, said bodyRecord, found uint64) fixer {
+	return func(t *txn) (string, error) {
+		rec, err := unpackBody(sum, t.tx.Bucket(bDigests).Get(sum))
+		if err != nil || rec.ID != said.ID {
+			return "", nil
+		}
+		if rec.Refs += found - said.Refs; rec.Refs == 0 {
+			return "removed, since nothing refers to it", v.remove(t, sum, rec)
+		}
+		return "counted anew", t.tx.Bucket(bDigests).Put(sum, rec.pack(sum))
+	}
+}
+
+// buryCapture erases a capture of which something was lost.
+func (v *verifier) buryCapture(id uint64) fixer {
+	return func(t *txn) (string, error) {
+		rec, _, err := t.a.captureRecord(t.tx, id)
+		if err != nil {
+			return "", nil
+		}
+		return "erased, with a tombstone", v.bury(t, id, rec)
+	}
+}
+
+func (v *verifier) bury(t *txn, id uint64, rec captureRecord) error {
+	before := len(t.doomed)
+	if err := errors.Join(v.doom(t, rec.Key), t.erased()); err != nil {
+		return err
+	}
+	if sum, err := digestBytes(rec.payload()); err == nil {
+		b, err := unpackBody(sum, t.tx.Bucket(bDigests).Get(sum))
+		switch {
+		case err != nil: // lost
+		case b.Refs > 1:
+			b.Refs--
+			err = t.tx.Bucket(bDigests).Put(sum, b.pack(sum))
+		default:
+			err = v.remove(t, sum, b)
+		}
+		if err != nil && !errors.Is(err, errRecord) {
+			return err
+		}
+	}
+	at := versionKey(rec.URL, rec.Version)
+	if bytes.Equal(t.tx.Bucket(bEarlier).Get(at), idKey(id)) {
+		if err := t.tx.Bucket(bEarlier).Delete(at); err != nil {
+			return err
+		}
+	}
+	t.counts.Captures--
+	t.counts.Bytes -= uint64(rec.Bytes)
+	if err := errors.Join(t.tx.Bucket(bCaptures).Delete(idKey(id)), v.bereave(t, rec.URL, id)); err != nil {
+		return err
+	}
+	return t.bury(Tombstone{URL: rec.URL, Version: rec.Version, Captures: 1, Why: damagedWhy, Keys: slices.Clone(t.doomed[before:])})
+}
+
+// bereave notes that a capture of url has gone. With the last of them what is known of the page goes, unless it is indexed; its dates
+// stay.
+func (v *verifier) bereave(t *txn, url string, id uint64) error {
+	k := []byte(url)
+	var rec resourceRecord
+	sealed, err := unpackSealed(k, t.tx.Bucket(bResources).Get(k), &rec)
+	if err != nil {
+		return nil
+	}
+	if rec.Current == id {
+		rec.Current = 0
+	}
+	if !rec.Indexed && len(versionsOf(t.tx, url, rec.Current)) == 0 {
+		if err := v.doom(t, rec.Key); err != nil {
+			return err
+		}
+		rec.Key, sealed = 0, nil
+	}
+	value, err := packSealed(k, rec, sealed)
+	if err != nil {
+		return err
+	}
+	return t.tx.Bucket(bResources).Put(k, value)
+}
+
+// list makes a capture the current version of its URL or an earlier one: an earlier one, under a number of its own, unless it is
+// current already.
+func (v *verifier) list(id uint64) fixer {
+	return func(t *txn) (string, error) {
+		rec, sealed, err := t.a.captureRecord(t.tx, id)
+		if err != nil {
+			return "", nil
+		}
+		var res resourceRecord
+		if _, err := unpackSealed([]byte(rec.URL), t.tx.Bucket(bResources).Get([]byte(rec.URL)), &res); err != nil {
+			return "", nil // the next look has it
+		}
+		k, at := idKey(id), versionKey(rec.URL, rec.Version)
+		earlier := t.tx.Bucket(bEarlier)
+		other := earlier.Get(at)
+		switch {
+		case res.Current == id && bytes.Equal(other, k):
+			return "taken off the list of earlier ones", earlier.Delete(at)
+		case res.Current == id || bytes.Equal(other, k):
+			return "", nil
+		case other == nil && rec.Version != t.versionOf(res.Current):
+			return "listed as an earlier version", earlier.Put(at, k)
+		}
+		rec.Version = max(res.Versions, rec.Version) + 1
+		value, err := packSealed(k, rec, sealed)
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("listed as version %d", rec.Version), errors.Join(t.tx.Bucket(bCaptures).Put(k, value),
+			earlier.Put(versionKey(rec.URL, rec.Version), k),
+			amendResource(t, rec.URL, func(r *resourceRecord) { r.Versions = rec.Version }))
+	}
+}
+
+func (t *txn) versionOf(id uint64) int {
+	rec, _, err := t.a.captureRecord(t.tx, id)
+	if err != nil {
+		return 0
+	}
+	return rec.Version
+}
+
+// measure corrects the length that a capture says its body has.
+func (v *verifier) measure(id uint64, is int64) fixer {
+	return func(t *txn) (string, error) {
+		rec, sealed, err := t.a.captureRecord(t.tx, id)
+		if err != nil || rec.Bytes == is {
+			return "", nil
+		}
+		t.counts.Bytes += uint64(is - rec.Bytes)
+		rec.Bytes = is
+		value, err := packSealed(idKey(id), rec, sealed)
+		if err != nil {
+			return "", err
+		}
+		return "measured anew", t.tx.Bucket(bCaptures).Put(idKey(id), value)
+	}
+}
+
+// dethrone takes back that a capture is the current version of url, which it is not.
+func (v *verifier) dethrone(url string, id uint64) fixer {
+	return func(t *txn) (string, error) {
+		c, _, err := t.a.captureRecord(t.tx, id)
+		if err == nil && c.URL == url {
+			return "", nil
+		}
+		version := 0
+		if e := amendResource(t, url, func(r *resourceRecord) {
+			if r.Current == id {
+				version, r.Current = r.Versions, 0
+			}
+		}); e != nil || version == 0 {
+			return "", e
+		}
+		if err == nil { // it is another's
+			return "without a current version now", nil
+		}
+		return "without a current version now, with a tombstone", t.bury(Tombstone{URL: url, Version: version, Captures: 1, Why: damagedWhy})
+	}
+}
+
+// unlist removes an entry of the list of earlier versions that leads nowhere; what it led to is noted as lost.
+func (v *verifier) unlist(k []byte) fixer {
+	return func(t *txn) (string, error) {
+		earlier := t.tx.Bucket(bEarlier)
+		value := earlier.Get(k)
+		if value == nil {
+			return "", nil
+		}
+		rec, _, err := t.a.captureRecord(t.tx, number(value))
+		if err == nil && bytes.Equal(versionKey(rec.URL, rec.Version), k) {
+			return "", nil
+		}
+		if e := earlier.Delete(k); e != nil {
+			return "", e
+		}
+		url, version, ok := splitVersion(k)
+		if err == nil || !ok {
+			return "taken off the list", nil
+		}
+		return "taken off the list, with a tombstone", t.bury(Tombstone{URL: url, Version: version, Captures: 1, Why: damagedWhy})
+	}
+}
+
+// cutAlias removes an alias, readable or not.
+func (t *txn) cutAlias(alias string) error {
+	aliases := t.tx.Bucket(bAliases)
+	value := aliases.Get([]byte(alias))
+	if value == nil {
+		return nil
+	}
+	if _, err := unframe([]byte(alias), value); err == nil {
+		return t.dropAlias(alias)
+	}
+	t.counts.Aliases--
+	return aliases.Delete([]byte(alias))
+}
+
+// engrave writes a tombstone anew of which the URL alone is left.
+func (v *verifier) engrave(k []byte) fixer {
+	return func(t *txn) (string, error) {
+		bucket := t.tx.Bucket(bTombstones)
+		value := bucket.Get(k)
+		if value == nil || unpack(k, value, &Tombstone{}) == nil {
+			return "", nil
+		}
+		url, _, ok := bytes.Cut(k, []byte{0})
+		if !ok || checkURL(string(url)) != nil {
+			t.counts.Tombstones--
+			return "removed", bucket.Delete(k)
+		}
+		s := Tombstone{URL: string(url), When: utc(t.a.now()), Why: "the record of an erasure was damaged"}
+		return "written anew without its reason", bucket.Put(k, mustPack(k, s))
+	}
+}
+
+// spare takes a key that is needed off the list of those to be destroyed.
+func spare(slot uint64) fixer {
+	return func(t *txn) (string, error) {
+		t.a.condemned = slices.DeleteFunc(t.a.condemned, func(n uint64) bool { return n == slot })
+		return "taken off the list", t.tx.Bucket(bDoomed).Delete(idKey(slot))
+	}
+}
+
+// splitVersion reads what versionKey has written.
+func splitVersion(k []byte) (url string, version int, ok bool) {
+	if len(k) < 6 || k[len(k)-5] != 0 || checkURL(string(k[:len(k)-5])) != nil {
+		return "", 0, false
+	}
+	return string(k[:len(k)-5]), int(binary.BigEndian.Uint32(k[len(k)-4:])), true
+}

@@ -1,0 +1,170 @@
+package archive
+
+import (
+	"errors"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// relearn makes the text of a resource anew that was lost: what the page said of itself is taken from its newest copy. Without a
+// current copy nobody knows on what terms the page was indexed, so it goes from the index.
+func (v *verifier) relearn(url string) fixer {
+	return func(t *txn) (string, error) {
+		k := []byte(url)
+		var rec resourceRecord
+		sealed, err := unpackSealed(k, t.tx.Bucket(bResources).Get(k), &rec)
+		if err != nil {
+			return "", nil
+		}
+		if _, err := t.a.text(ofResource(k), rec.Key, sealed, &resourceText{}); err == nil {
+			return "", nil
+		}
+		if err := v.doom(t, rec.Key); err != nil {
+			return "", err
+		}
+		if rec.Indexed {
+			if err := errors.Join(t.intend(url), t.erased()); err != nil {
+				return "", err
+			}
+		}
+		rec.Indexed = rec.Indexed && rec.Current != 0
+		return "made anew from what is held of it", v.putText(t, url, rec, versionsOf(t.tx, url, rec.Current))
+	}
+}
+
+// adopt makes the record of a URL anew of which only copies are left. Where the first copy is among them, it tells since when the
+// page has been kept; where it is not, no time limit could be counted any more, and the copies go.
+func (v *verifier) adopt(url string, ids []uint64) fixer {
+	return func(t *txn) (string, error) {
+		k := []byte(url)
+		if _, err := unpackSealed(k, t.tx.Bucket(bResources).Get(k), &resourceRecord{}); err == nil {
+			return "", nil // the next look has it
+		}
+		var res resourceRecord
+		held, whole := map[uint64]captureRecord{}, false
+		for _, id := range ids {
+			rec, _, err := t.a.captureRecord(t.tx, id)
+			if err != nil {
+				continue
+			}
+			held[id] = rec
+			whole = whole || rec.Version == 1
+			if res.FirstCrawled.IsZero() || rec.Fetched.Before(res.FirstCrawled) {
+				res.FirstCrawled, res.FirstPreserved = rec.Fetched, rec.Fetched
+			}
+			if rec.Fetched.After(res.LastCrawled) {
+				res.LastCrawled, res.Status = rec.Fetched, rec.Status
+			}
+			res.Versions = max(res.Versions, rec.Version)
+		}
+		switch {
+		case len(held) == 0:
+			return "", nil
+		case !whole:
+			for id, rec := range held {
+				if err := v.bury(t, id, rec); err != nil {
+					return "", err
+				}
+			}
+			return "its copies erased, with tombstones: since when they were kept is lost", t.intend(url)
+		}
+		for id, rec := range held {
+			at := versionKey(url, rec.Version)
+			if t.tx.Bucket(bEarlier).Get(at) == nil {
+				if err := t.tx.Bucket(bEarlier).Put(at, idKey(id)); err != nil {
+					return "", err
+				}
+			}
+		}
+		t.counts.Resources++
+		return "known again from its copies", errors.Join(t.intend(url), t.erased(), v.putText(t, url, res, ids))
+	}
+}
+
+// putText writes the record of a resource with a new text: what the newest of its captures says of the page.
+func (v *verifier) putText(t *txn, url string, rec resourceRecord, ids []uint64) error {
+	var text resourceText
+	if own, ok := v.own(t.tx, ids); ok {
+		text.Own = own
+	}
+	plain, err := text.encode()
+	if err != nil {
+		return err
+	}
+	k := []byte(url)
+	rec.Key = 0
+	var sealed []byte
+	if plain != nil {
+		if sealed, rec.Key, err = t.seal(ofResource(k), plain, nil); err != nil {
+			return err
+		}
+	}
+	value, err := packSealed(k, rec, sealed)
+	if err != nil {
+		return err
+	}
+	return t.tx.Bucket(bResources).Put(k, value)
+}
+
+// own is what the page of the newest capture said of itself; where the capture does not tell, it is read from the copy.
+func (v *verifier) own(tx *bolt.Tx, ids []uint64) (own acap.Own, ok bool) {
+	var newest captureRecord
+	for _, id := range ids {
+		k := idKey(id)
+		rec, sealed, err := v.a.captureRecord(tx, id)
+		if err != nil || ok && rec.Version < newest.Version {
+			continue
+		}
+		var text captureText
+		if _, err := v.a.text(ofCapture(k), rec.Key, sealed, &text); err != nil {
+			continue
+		}
+		newest, own, ok = rec, text.Own, true
+		if own.URL != "" {
+			continue
+		}
+		c, err := captureOf(id, rec, text, 0)
+		if err != nil {
+			continue
+		}
+		if body, err := v.read(tx, rec); err == nil {
+			own = c.Page(body).Own()
+		}
+	}
+	return own, ok
+}
+
+// read gives the body of a capture as readers get it.
+func (v *verifier) read(tx *bolt.Tx, rec captureRecord) ([]byte, error) {
+	sum, err := digestBytes(rec.payload())
+	if err != nil {
+		return nil, err
+	}
+	b, err := unpackBody(sum, tx.Bucket(bDigests).Get(sum))
+	if err != nil {
+		return nil, err
+	}
+	wire, err := v.a.readBody(tx, sum, b)
+	if err != nil {
+		return nil, err
+	}
+	return v.a.decoded(rec, wire)
+}
+
+// amendResource changes the plain record of a resource that can be read; its text stays as it is sealed.
+func amendResource(t *txn, url string, fn func(*resourceRecord)) error {
+	k := []byte(url)
+	var rec resourceRecord
+	sealed, err := unpackSealed(k, t.tx.Bucket(bResources).Get(k), &rec)
+	if err != nil {
+		return nil
+	}
+	fn(&rec)
+	value, err := packSealed(k, rec, sealed)
+	if err != nil {
+		return err
+	}
+	return t.tx.Bucket(bResources).Put(k, value)
+}

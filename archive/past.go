@@ -1,0 +1,39 @@
+package archive
+
+import "time"
+
+// receivePast keeps a capture from before the last crawl of its URL: as an earlier version. Of what is known of the URL only dates
+// change.
+func (t *txn) receivePast(d *Deposit, b *body, h held) (c Capture, err error) {
+	r := h.Resource
+	r.since(d, t.a.now())
+	if d.Body != nil {
+		r.Versions++
+		if c, err = t.putCapture(d, b, r.Versions); err != nil {
+			return Capture{}, err
+		}
+		if err := t.tx.Bucket(bEarlier).Put(versionKey(r.URL, c.Version), idKey(c.ID)); err != nil {
+			return Capture{}, err
+		}
+	}
+	return c, t.putResource(h, r, h.plain)
+}
+
+// since moves first dates back to those of a capture of the past. It is found from now on, not since it was fetched.
+func (r *Resource) since(d *Deposit, now time.Time) {
+	back := func(date *time.Time, to ...time.Time) {
+		for _, t := range to {
+			if !t.IsZero() && (date.IsZero() || t.Before(*date)) {
+				*date = t
+			}
+		}
+	}
+	back(&r.FirstCrawled, d.Resource.FirstCrawled, d.Fetched)
+	if d.Body != nil {
+		back(&r.FirstPreserved, d.Fetched)
+	}
+	back(&r.FirstPreserved, d.Resource.FirstPreserved)
+	back(&r.FirstIndexed, d.Resource.FirstIndexed)
+	back(&r.FirstPresented, d.Resource.FirstPresented)
+	setOnce(&r.FirstIndexed, now, r.Indexed)
+}

@@ -1,0 +1,105 @@
+package archive
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Receipt says what was erased of a URL, and what of it is left.
+type Receipt struct {
+	URL       string
+	Erasures  []Tombstone // the oldest first
+	Compacted time.Time   // the last compaction began then: files hold no trace of what was erased before
+	Left      []Problem   // what is held of it, or should not be there
+}
+
+// Verified reports whether something was erased and nothing of it is left.
+func (r Receipt) Verified() bool { return len(r.Erasures) > 0 && len(r.Left) == 0 }
+
+// Settled reports whether a compaction came after the last erasure.
+func (r Receipt) Settled() bool {
+	return len(r.Erasures) > 0 && r.Compacted.After(r.Erasures[len(r.Erasures)-1].When)
+}
+
+// Receipt tells what was erased of url, and looks for everything that can be held of it: versions, what is known of the page, its index
+// entry, aliases to it and from it, and keys that should be destroyed. What was received after an erasure is left, too.
+func (a *Archive) Receipt(url string) (Receipt, error) {
+	r := Receipt{URL: url}
+	err := a.view(func(tx *bolt.Tx) error {
+		u, err := a.readUpkeep(tx)
+		if err != nil {
+			return err
+		}
+		r.Compacted = u.Compacted
+		gone := map[int]bool{}
+		c := tx.Bucket(bTombstones).Cursor()
+		for k, v := c.Seek(under(url)); bytes.HasPrefix(k, under(url)); k, v = c.Next() {
+			s, err := a.readTombstone(tx, k, v)
+			if err != nil {
+				return err
+			}
+			r.Erasures = append(r.Erasures, s)
+			gone[s.Version] = true
+			if err := r.keys(a, s); err != nil {
+				return err
+			}
+		}
+		return r.records(a, tx, gone)
+	})
+	return r, err
+}
+
+// keys looks whether the keys that s names are destroyed.
+func (r *Receipt) keys(a *Archive, s Tombstone) error {
+	for _, slot := range s.Keys {
+		k, err := a.keys.read(slot)
+		if err != nil {
+			return err
+		}
+		if !k.zero() {
+			r.left(fmt.Sprintf("key %d", slot), "is not destroyed")
+		}
+	}
+	return nil
+}
+
+// records looks for what the archive holds; gone are the versions that were erased by number.
+func (r *Receipt) records(a *Archive, tx *bolt.Tx, gone map[int]bool) error {
+	var rec resourceRecord
+	if value := tx.Bucket(bResources).Get([]byte(r.URL)); value != nil {
+		if _, err := unpackSealed([]byte(r.URL), value, &rec); err != nil {
+			return a.damaged("the record of "+r.URL, err)
+		}
+	}
+	for _, id := range versionsOf(tx, r.URL, rec.Current) {
+		c, _, err := a.captureRecord(tx, id)
+		switch {
+		case err != nil:
+			return err
+		case gone[c.Version]:
+			r.left(fmt.Sprintf("version %d", c.Version), "is held although it was erased")
+		default:
+			r.left(fmt.Sprintf("version %d", c.Version), "is held, fetched "+c.Fetched.Format(time.RFC3339))
+		}
+	}
+	if rec.Key != 0 {
+		r.left("what the page says of itself", "is known, crawled "+rec.LastCrawled.Format(time.RFC3339))
+	}
+	if rec.Indexed {
+		r.left("the index", "has an entry of it")
+	}
+	if tx.Bucket(bAliases).Get([]byte(r.URL)) != nil {
+		r.left("the address", "leads to another one")
+	}
+	for _, from := range aliasesOf(tx, r.URL) {
+		r.left("the address "+from, "leads to it")
+	}
+	return nil
+}
+
+func (r *Receipt) left(where, what string) {
+	r.Left = append(r.Left, Problem{Where: where, What: what})
+}

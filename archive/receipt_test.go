@@ -1,0 +1,97 @@
+package archive
+
+import (
+	"context"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+func receipt(t testing.TB, a *Archive, url string) Receipt {
+	t.Helper()
+	r, err := a.Receipt(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestReceipt(t *testing.T) {
+	a := open(t, t.TempDir(), Options{})
+	ctx := context.Background()
+	const url, shared, never = "http://example.com/x", "http://example.com/y", "http://example.com/z"
+	if r := receipt(t, a, never); r.Verified() || len(r.Erasures) != 0 || len(r.Left) != 0 {
+		t.Errorf("%+v", r)
+	}
+	one := put(t, a, deposit(url, "one"))
+	d := deposit(url, "two")
+	d.Aliases, d.Index = []string{"http://example.com/from"}, true
+	two := put(t, a, d)
+	d.Resource.URL, d.Aliases = shared, nil
+	put(t, a, d) // the same body
+	_, slots := sealedThings(t, a, one)
+	if err := a.EraseCapture(ctx, one.ID, "expired", "robots.txt:3"); err != nil {
+		t.Fatal(err)
+	}
+	r := receipt(t, a, url)
+	if r.Verified() || len(r.Left) != 4 || len(r.Erasures) != 1 || r.Erasures[0].Version != 1 || len(r.Erasures[0].Keys) != 2 {
+		t.Errorf("one version was erased, and the other is held, with what is known, an entry and an alias: %+v", r)
+	}
+	for _, slot := range slots[:2] {
+		if k, _ := a.keys.read(slot); !k.zero() {
+			t.Errorf("key %d is left", slot)
+		}
+	}
+	if _, err := a.Erase(ctx, url, "asked", ""); err != nil {
+		t.Fatal(err)
+	}
+	r = receipt(t, a, url)
+	if !r.Verified() || len(r.Erasures) != 2 || len(r.Erasures[1].Keys) != 2 { // capture and record; the body is of another URL, too
+		t.Errorf("%+v", r)
+	}
+	hasBody(t, a, two.ID+1, "<p>two")
+	if _, err := a.Erase(ctx, shared, "asked", ""); err != nil {
+		t.Fatal(err)
+	}
+	if r := receipt(t, a, shared); !r.Verified() || len(r.Erasures[0].Keys) != 3 {
+		t.Errorf("%+v", r)
+	}
+	put(t, a, d)
+	if r := receipt(t, a, shared); r.Verified() || len(r.Left) != 3 { // capture, record, index
+		t.Errorf("it was received again: %+v", r)
+	}
+}
+
+// A receipt does not believe the tombstone.
+func TestReceiptLooks(t *testing.T) {
+	a, err := Open(t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	const url = "http://example.com/x"
+	c := put(t, a, deposit(url, "x"))
+	_, slots := sealedThings(t, a, c)
+	var keys [][]byte
+	for _, k := range readKeys(t, a, slots) {
+		keys = append(keys, k[:])
+	}
+	if _, err := a.Erase(context.Background(), url, "asked", ""); err != nil {
+		t.Fatal(err)
+	}
+	if r := receipt(t, a, url); !r.Verified() {
+		t.Errorf("%+v", r)
+	}
+	if _, err := a.keys.f.WriteAt(keys[1], int64(slots[1]*slot)); err != nil {
+		t.Fatal(err)
+	}
+	err = a.db.Update(func(tx *bolt.Tx) error {
+		return tx.Bucket(bAliases).Put([]byte(url), frame([]byte(url), []byte("http://example.com/y")))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := receipt(t, a, url); r.Verified() || len(r.Left) != 2 {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,179 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// remains is what could be found of something that was held: as it was, as it was sealed, its keys, its digest.
+type remains map[string][]byte
+
+// of adds what stands in the files of a capture, and of the resource that it is of.
+func (r remains) of(t *testing.T, a *Archive, c Capture) {
+	t.Helper()
+	sealed, slots := sealedThings(t, a, c)
+	for i, k := range readKeys(t, a, slots) {
+		r[fmt.Sprintf("key %d of %s", i, c.URL)] = bytes.Clone(k[:])
+	}
+	for at := 0; at+24 <= len(sealed); at += 512 {
+		r[fmt.Sprintf("sealed body of %s at %d", c.URL, at)] = sealed[at : at+24]
+	}
+	sum, err := digestBytes(c.Payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r["digest of "+c.URL], r["digest in digits of "+c.URL] = sum, []byte(hex.EncodeToString(sum))
+	err = a.view(func(tx *bolt.Tx) error {
+		var rec captureRecord
+		text, err := unpackSealed(idKey(c.ID), tx.Bucket(bCaptures).Get(idKey(c.ID)), &rec)
+		r["sealed header of "+c.URL] = bytes.Clone(text[:24])
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// in lists what of r stands in any file of a directory.
+func (r remains) in(t *testing.T, dir string) (found []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		file, err := os.ReadFile(path)
+		for what, b := range r {
+			if bytes.Contains(file, b) {
+				found = append(found, what+" in "+filepath.Base(path))
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// whole leaves out the few pieces that stand on two pages, and are not found as one.
+func (r remains) whole(t *testing.T, dir string) {
+	t.Helper()
+	there := map[string]bool{}
+	for _, f := range r.in(t, dir) {
+		what, _, _ := strings.Cut(f, " in ")
+		there[what] = true
+	}
+	for what := range r {
+		switch {
+		case there[what]:
+		case !strings.HasPrefix(what, "sealed body") && !strings.HasPrefix(what, "digest in digits"):
+			t.Error("the test looks in the wrong place:", what)
+		default:
+			delete(r, what)
+		}
+	}
+	if len(r) < 100 {
+		t.Errorf("the test looks in the wrong place: %d pieces are there", len(r))
+	}
+}
+
+// Nothing of what was erased stands in any file after compaction, open or closed, not even sealed; and before it no key. What was
+// never erased is there all the time.
+func TestNothingRemains(t *testing.T) {
+	dir := t.TempDir()
+	a := open(t, dir, Options{})
+	ctx := context.Background()
+	plain, sealed, kept := remains{}, remains{}, remains{}
+	receive := func(url string, body []byte, r remains) Capture {
+		t.Helper()
+		word := "unmistakable" + strings.ReplaceAll(url, "/", "")
+		d := deposit(url, "")
+		d.Body, d.Index = body, true
+		d.Resource.Title, d.Resource.Excerpt, d.Resource.ETag = word+"-title", word+"-excerpt", word+"-etag"
+		d.Resource.Own = acap.Own{URL: url, Tags: []acap.Tag{{Name: "robots", Content: word + "-meta"}}}
+		d.Header = map[string][]string{"X-A": {word + "-header"}}
+		d.Head = []byte("HTTP/1.1 200 OK\r\nX-A: " + word + "-head\r\n\r\n")
+		d.Decided = map[acap.Usage]string{acap.Index: word + "-line"}
+		plain["words of "+url] = []byte(word)
+		if len(body) > 0 {
+			plain["body of "+url] = body[len(body)/2 : min(len(body)/2+20, len(body))]
+		}
+		c := put(t, a, d)
+		if r != nil {
+			r.of(t, a, c)
+		}
+		return c
+	}
+	compressible := []byte(strings.Repeat("The harbour lay still under the fog. ", 400))
+	for i := range 60 { // company on the pages of the file
+		receive(fmt.Sprintf("http://example.com/stays/%d", i), noise(fmt.Sprint("stays", i), 5000), kept)
+	}
+	receive("http://example.com/text", compressible, sealed)
+	receive("http://example.com/noise", noise("noise", 300_000), sealed)
+	receive("http://example.com/little", []byte("quite unlike any other"), sealed)
+	receive("http://example.com/noise", noise("a later version", 30_000), sealed)
+	expired := receive("http://example.com/expired", noise("expired", 7000), sealed)
+	shared := noise("shared", 9000)
+	receive("http://example.com/shared/1", shared, nil)
+	two := receive("http://example.com/shared/2", shared, nil)
+	delete(plain, "words of http://example.com/expired") // what is known of it stays, sealed
+
+	if found := plain.in(t, dir); found != nil {
+		t.Error("held, and not sealed:", found)
+	}
+	for _, r := range []remains{sealed, kept} {
+		r.whole(t, dir)
+	}
+	for _, url := range []string{"text", "noise", "little", "shared/1"} {
+		if _, err := a.Erase(ctx, "http://example.com/"+url, "asked", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.EraseCapture(ctx, expired.ID, "expired", ""); err != nil {
+		t.Fatal(err)
+	}
+	hasBody(t, a, two.ID, string(shared)) // the last reference has not gone
+	sealed.of(t, a, two)
+	if _, err := a.Erase(ctx, two.URL, "asked", ""); err != nil {
+		t.Fatal(err)
+	}
+	delete(sealed, "key 2 of http://example.com/expired") // that of what is known of it
+	for _, what := range sealed.in(t, dir) {
+		if strings.HasPrefix(what, "key ") {
+			t.Error("erased, and still there:", what)
+		}
+	}
+	compact(t, a)
+	look := func(when string) {
+		t.Helper()
+		if found := append(sealed.in(t, dir), plain.in(t, dir)...); found != nil {
+			t.Error(when, "there are still:", found)
+		}
+		if found := kept.in(t, dir); len(found) < len(kept) {
+			t.Errorf("%s %d of %d are there that were not erased", when, len(found), len(kept))
+		}
+	}
+	look("open,")
+	shut(t, a)
+	look("closed,")
+	a = open(t, dir, Options{})
+	look("opened again,")
+	for _, url := range []string{"text", "noise", "little", "shared/1", "shared/2"} {
+		if r := receipt(t, a, "http://example.com/"+url); !r.Verified() {
+			t.Errorf("%+v", r)
+		}
+	}
+	if r := receipt(t, a, expired.URL); len(r.Left) != 2 { // its record and its entry
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,0 +1,751 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+const (
+	quay = "http://example.com/quay" // three versions; the last is current
+	pier = "http://example.com/pier" // one version, whose body quay's first one shares
+	mole = "http://example.com/mole" // indexed, no copy
+	gone = "http://example.com/gone" // erased
+	hop  = "http://example.com/hop"  // leads to pier
+
+	crane = "http://example.com/crane" // its body was sent encoded
+)
+
+// harbour fills dir with an archive that holds a little of everything, and gives the captures of quay and pier.
+func harbour(t testing.TB, dir string) (quays []Capture, piers Capture) {
+	t.Helper()
+	a := open(t, dir, Options{})
+	for i, text := range []string{"one", "two", "three"} {
+		d := deposit(quay, text)
+		d.Fetched = noon.Add(time.Duration(i) * time.Hour)
+		d.Resource.Own = acap.Own{URL: quay, Tags: []acap.Tag{{Source: acap.Meta, Name: "robots", Content: "ACAP " + text}}}
+		d.Index = true
+		quays = append(quays, put(t, a, d))
+	}
+	d := deposit(pier, "one")
+	d.Aliases = []string{hop}
+	piers = put(t, a, d)
+	d = deposit(mole, "mole")
+	d.Body, d.Index = nil, true
+	put(t, a, d)
+	put(t, a, deposit(gone, "gone"))
+	if _, err := a.Erase(t.Context(), gone, "asked", "a line"); err != nil {
+		t.Fatal(err)
+	}
+	d = deposit(crane, strings.Repeat("crane ", 100))
+	d.Wire, d.Encoding = zipped(t, string(d.Body)), "gzip"
+	put(t, a, d)
+	a.Done(quay, quay, quay, mole, gone)
+	shut(t, a)
+	return quays, piers
+}
+
+// spoil changes the closed file of an archive.
+func spoil(t testing.TB, dir string, fn func(*bolt.Tx) error) {
+	t.Helper()
+	db, err := bolt.Open(filepath.Join(dir, "archive.db"), 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(db.Update(fn), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// garble changes the record under k, and its checksum does not.
+func garble(tx *bolt.Tx, bucket, k []byte) error {
+	value := bytes.Clone(tx.Bucket(bucket).Get(k))
+	if value == nil {
+		return fmt.Errorf("%s holds no %q", bucket, k)
+	}
+	value[len(value)-1] ^= 0x40
+	return tx.Bucket(bucket).Put(k, value)
+}
+
+// amend changes a plain record and leaves its sealed text.
+func amend[T any](tx *bolt.Tx, bucket, k []byte, fn func(*T)) error {
+	var rec T
+	sealed, err := unpackSealed(k, tx.Bucket(bucket).Get(k), &rec)
+	if err != nil {
+		return err
+	}
+	fn(&rec)
+	value, err := packSealed(k, rec, sealed)
+	if err != nil {
+		return err
+	}
+	return tx.Bucket(bucket).Put(k, value)
+}
+
+func amendBody(tx *bolt.Tx, text string, fn func(*bodyRecord)) error {
+	sum := sha256.Sum256([]byte("<p>" + text))
+	rec, err := unpackBody(sum[:], tx.Bucket(bDigests).Get(sum[:]))
+	if err != nil {
+		return err
+	}
+	fn(&rec)
+	return tx.Bucket(bDigests).Put(sum[:], rec.pack(sum[:]))
+}
+
+// keyOf gives the slot of a record's key.
+func keyOf(t testing.TB, dir string, bucket, k []byte) (slot uint64) {
+	t.Helper()
+	spoil(t, dir, func(tx *bolt.Tx) error {
+		if bytes.Equal(bucket, bDigests) {
+			rec, err := unpackBody(k, tx.Bucket(bucket).Get(k))
+			slot = rec.Key
+			return err
+		}
+		var rec struct{ Key uint64 }
+		_, err := unpackSealed(k, tx.Bucket(bucket).Get(k), &rec)
+		slot = rec.Key
+		return err
+	})
+	return slot
+}
+
+func writeKey(t testing.TB, dir string, n uint64, b byte) {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(dir, "keys.db"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteAt(bytes.Repeat([]byte{b}, slot), int64(n*slot))
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRepair(t *testing.T) {
+	sumOf := func(text string) []byte { s := sha256.Sum256([]byte("<p>" + text)); return s[:] }
+	for _, c := range []struct {
+		name  string
+		spoil func(tx *bolt.Tx, quays []Capture, piers Capture) error
+		keys  func(t testing.TB, dir string, quays []Capture, piers Capture)
+
+		quays   []string // the bodies left, the oldest first
+		current int      // of quay: the version that is current afterwards, 0 for none
+		pier    bool     // its copy is left
+		graves  []string // URL and version of each tombstone that is new
+		check   func(t *testing.T, a *Archive)
+	}{
+		{name: "the record of an earlier capture", quays: []string{"two", "three"}, current: 3, pier: true, graves: []string{"quay 1"},
+			spoil: func(tx *bolt.Tx, q []Capture, _ Capture) error { return garble(tx, bCaptures, idKey(q[0].ID)) }},
+		{name: "the record of the current capture", quays: []string{"one", "two"}, pier: true, graves: []string{"quay 3"},
+			spoil: func(tx *bolt.Tx, q []Capture, _ Capture) error { return garble(tx, bCaptures, idKey(q[2].ID)) }},
+		{name: "a capture that is not there", quays: []string{"one", "three"}, current: 3, pier: true, graves: []string{"quay 2"},
+			spoil: func(tx *bolt.Tx, q []Capture, _ Capture) error { return tx.Bucket(bCaptures).Delete(idKey(q[1].ID)) }},
+		{name: "a capture under no number", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				return tx.Bucket(bCaptures).Put([]byte("x"), []byte("y"))
+			}},
+		{name: "the record of a shared body", quays: []string{"two", "three"}, current: 3, graves: []string{"pier 1", "quay 1"},
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return garble(tx, bDigests, sumOf("one")) }},
+		{name: "a body's record that is not there", quays: []string{"one", "three"}, current: 3, pier: true, graves: []string{"quay 2"},
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return tx.Bucket(bDigests).Delete(sumOf("two")) }},
+		{name: "a body that is not there", quays: []string{"one", "two"}, pier: true, graves: []string{"quay 3"},
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				return amendBody(tx, "three", func(r *bodyRecord) { deleteBody(tx, r.ID) })
+			}},
+		{name: "a body that was changed", quays: []string{"one", "two"}, pier: true, graves: []string{"quay 3"},
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				return amendBody(tx, "three", func(r *bodyRecord) {
+					k, v := tx.Bucket(bBodies).Cursor().Seek(idKey(r.ID))
+					v = bytes.Clone(v)
+					v[0] ^= 1
+					tx.Bucket(bBodies).Put(bytes.Clone(k), v)
+				})
+			}},
+		{name: "a body of another length", quays: []string{"one", "two"}, pier: true, graves: []string{"quay 3"},
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				return amendBody(tx, "three", func(r *bodyRecord) { r.Stored++ })
+			}},
+		{name: "a body of nobody", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				return errors.Join(tx.Bucket(bBodies).SetSequence(900), tx.Bucket(bBodies).Put(idKey(900), []byte("?")),
+					tx.Bucket(bBodies).Put(append(idKey(900), 0, 0, 0, 1), []byte("?")), tx.Bucket(bBodies).Put([]byte("?"), []byte("?")))
+			}},
+		{name: "too many references", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				return amendBody(tx, "one", func(r *bodyRecord) { r.Refs = 7 })
+			},
+			check: func(t *testing.T, a *Archive) { goesWithItsLast(t, a) }},
+		{name: "too few references", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				return amendBody(tx, "one", func(r *bodyRecord) { r.Refs = 1 })
+			},
+			check: func(t *testing.T, a *Archive) { goesWithItsLast(t, a) }},
+		{name: "the key of a body", quays: []string{"two", "three"}, current: 3, graves: []string{"pier 1", "quay 1"},
+			keys: func(t testing.TB, dir string, _ []Capture, _ Capture) {
+				writeKey(t, dir, keyOf(t, dir, bDigests, sumOf("one")), 0)
+			}},
+		{name: "another key of a body", quays: []string{"two", "three"}, current: 3, graves: []string{"pier 1", "quay 1"},
+			keys: func(t testing.TB, dir string, _ []Capture, _ Capture) {
+				writeKey(t, dir, keyOf(t, dir, bDigests, sumOf("one")), 9)
+			}},
+		{name: "the key of a capture", quays: []string{"one", "two"}, pier: true, graves: []string{"quay 3"},
+			keys: func(t testing.TB, dir string, q []Capture, _ Capture) {
+				writeKey(t, dir, keyOf(t, dir, bCaptures, idKey(q[2].ID)), 0)
+			}},
+		{name: "the key of a resource", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			keys: func(t testing.TB, dir string, _ []Capture, _ Capture) {
+				writeKey(t, dir, keyOf(t, dir, bResources, []byte(quay)), 0)
+			},
+			check: func(t *testing.T, a *Archive) {
+				if r := resource(t, a, quay); !r.Indexed || len(r.Own.Tags) != 1 || r.Own.Tags[0].Content != "ACAP three" || !settles(t, a, quay) {
+					t.Errorf("%+v", r)
+				}
+			}},
+		{name: "the key of a resource without a copy", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			keys: func(t testing.TB, dir string, _ []Capture, _ Capture) {
+				writeKey(t, dir, keyOf(t, dir, bResources, []byte(mole)), 0)
+			},
+			check: func(t *testing.T, a *Archive) {
+				if r := resource(t, a, mole); r.Indexed || !r.FirstIndexed.Equal(noon) || !settles(t, a, mole) {
+					t.Errorf("%+v", r)
+				}
+			}},
+		{name: "the record of a resource whose first copy is held", quays: []string{"one", "two", "three"}, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return garble(tx, bResources, []byte(quay)) },
+			check: func(t *testing.T, a *Archive) {
+				r := resource(t, a, quay)
+				if !r.FirstPreserved.Equal(noon) || !r.FirstCrawled.Equal(noon) || r.Versions != 3 || r.Indexed || r.Own.Tags[0].Content != "ACAP three" || !settles(t, a, quay) {
+					t.Errorf("%+v", r)
+				}
+			}},
+		{name: "the record of a resource whose first copy is not held", pier: true, graves: []string{"quay 1", "quay 2", "quay 3"},
+			spoil: func(tx *bolt.Tx, q []Capture, _ Capture) error {
+				return errors.Join(garble(tx, bResources, []byte(quay)), garble(tx, bCaptures, idKey(q[0].ID)))
+			}},
+		{name: "a resource that is not there", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return tx.Bucket(bResources).Delete([]byte(pier)) },
+			check: func(t *testing.T, a *Archive) {
+				if r := resource(t, a, pier); !r.FirstPreserved.Equal(noon) || r.Current != 0 {
+					t.Errorf("%+v", r)
+				}
+			}},
+		{name: "a resource without copies", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return garble(tx, bResources, []byte(mole)) }},
+		{name: "the current version of another", quays: []string{"one", "two", "three"}, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, p Capture) error {
+				return amend(tx, bResources, []byte(quay), func(r *resourceRecord) { r.Current = p.ID })
+			}},
+		{name: "current and earlier", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, q []Capture, _ Capture) error {
+				return tx.Bucket(bEarlier).Put(versionKey(quay, 3), idKey(q[2].ID))
+			}},
+		{name: "neither current nor earlier", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				return tx.Bucket(bEarlier).Delete(versionKey(quay, 2))
+			}},
+		{name: "two of one version", quays: []string{"one", "three", "two"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, q []Capture, _ Capture) error {
+				return amend(tx, bCaptures, idKey(q[1].ID), func(r *captureRecord) { r.Version = 1 })
+			}},
+		{name: "a version that was never made", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				return amend(tx, bResources, []byte(quay), func(r *resourceRecord) { r.Versions = 1 })
+			}},
+		{name: "an earlier version of nothing", quays: []string{"one", "two", "three"}, current: 3, pier: true, graves: []string{"mole 7"},
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				return tx.Bucket(bEarlier).Put(versionKey(mole, 7), idKey(800))
+			}},
+		{name: "an earlier version of another", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, q []Capture, _ Capture) error {
+				return errors.Join(tx.Bucket(bEarlier).Put(versionKey(mole, 7), idKey(q[0].ID)), tx.Bucket(bEarlier).Put([]byte("x"), []byte("x")))
+			}},
+		{name: "a length that is not so", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, q []Capture, _ Capture) error {
+				return amend(tx, bCaptures, idKey(q[0].ID), func(r *captureRecord) { r.Bytes += 5 })
+			}},
+		{name: "a digest that is none", quays: []string{"one", "three"}, current: 3, pier: true, graves: []string{"quay 2"},
+			spoil: func(tx *bolt.Tx, q []Capture, _ Capture) error {
+				return amend(tx, bCaptures, idKey(q[1].ID), func(r *captureRecord) { r.Digest = "md5:0" })
+			}},
+		{name: "a body that becomes another when it is decoded", quays: []string{"one", "two", "three"}, current: 3, pier: true, graves: []string{"crane 1"},
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				var id uint64
+				return errors.Join(amend(tx, bResources, []byte(crane), func(r *resourceRecord) { id = r.Current }),
+					amend(tx, bCaptures, idKey(id), func(r *captureRecord) { r.Digest = Digest(nil) }))
+			}},
+		{name: "an alias", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return garble(tx, bAliases, []byte(hop)) }},
+		{name: "an alias that is not listed", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return tx.Bucket(bAliased).Delete(pair(pier, hop)) },
+			check: func(t *testing.T, a *Archive) {
+				if to, err := a.Resolve(hop); to != pier || err != nil {
+					t.Error(to, err)
+				}
+			}},
+		{name: "an alias listed in vain", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				return errors.Join(tx.Bucket(bAliased).Put(pair(quay, hop), nil), tx.Bucket(bAliased).Put([]byte("?"), nil))
+			}},
+		{name: "aliases to nowhere and in a circle", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				var err error
+				for from, to := range map[string]string{"http://a/": "http://b/", "http://b/": "http://a/", "http://c/": "http://nowhere/"} {
+					err = errors.Join(err, tx.Bucket(bAliases).Put([]byte(from), frame([]byte(from), []byte(to))), tx.Bucket(bAliased).Put(pair(to, from), nil))
+				}
+				return err
+			}},
+		{name: "a tombstone", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				k, _ := tx.Bucket(bTombstones).Cursor().First()
+				return errors.Join(garble(tx, bTombstones, bytes.Clone(k)), tx.Bucket(bTombstones).Put([]byte("x"), []byte("y")))
+			},
+			check: func(t *testing.T, a *Archive) {
+				if list, err := a.Tombstones(gone); err != nil || len(list) != 1 {
+					t.Error(list, err)
+				}
+			}},
+		{name: "an intent", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return tx.Bucket(bIntents).Put([]byte{0xff}, nil) }},
+		{name: "what is to be compacted", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return garble(tx, bMeta, kUpkeep) },
+			check: func(t *testing.T, a *Archive) {
+				if since, err := a.Uncompacted(); err != nil || since.IsZero() {
+					t.Error(since, err)
+				}
+			}},
+		{name: "when it was judged", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				return tx.Bucket(bJudged).Put([]byte("http://example.com"), []byte("?"))
+			},
+			check: func(t *testing.T, a *Archive) {
+				if since, err := a.Judged("http://example.com"); err != nil || !since.IsZero() {
+					t.Error(since, err)
+				}
+			}},
+		{name: "numbers given again", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				return errors.Join(tx.Bucket(bCaptures).SetSequence(1), tx.Bucket(bBodies).SetSequence(1))
+			}},
+		{name: "counts", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
+				c, err := readCounts(tx)
+				c.Captures, c.Bytes, c.Tombstones = 77, 3, 0
+				return errors.Join(err, tx.Bucket(bMeta).Put(kCounts, mustPack(kCounts, c)))
+			}},
+		{name: "a key of nobody", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			keys: func(t testing.TB, dir string, _ []Capture, _ Capture) { writeKey(t, dir, destroyedKey(t, dir), 7) }},
+		{name: "a key named twice", quays: []string{"one", "three"}, current: 3, pier: true, graves: []string{"quay 2"},
+			spoil: func(tx *bolt.Tx, q []Capture, p Capture) error {
+				var key uint64
+				return errors.Join(amend(tx, bCaptures, idKey(p.ID), func(r *captureRecord) { key = r.Key }),
+					amend(tx, bCaptures, idKey(q[1].ID), func(r *captureRecord) { r.Key = key }))
+			}},
+		{name: "a key that was never made", quays: []string{"one", "three"}, current: 3, pier: true, graves: []string{"quay 2"},
+			spoil: func(tx *bolt.Tx, q []Capture, _ Capture) error {
+				return amend(tx, bCaptures, idKey(q[1].ID), func(r *captureRecord) { r.Key = 1 << 40 })
+			}},
+		{name: "one of the two root records", quays: []string{"one", "two", "three"}, current: 3, pier: true,
+			keys: func(t testing.TB, dir string, _ []Capture, _ Capture) {
+				file, older := read(t, dir, "archive.db"), 0
+				first, _ := readRoot(bytes.NewReader(file), os.Getpagesize(), 0)
+				second, _ := readRoot(bytes.NewReader(file), os.Getpagesize(), 1)
+				if second.txid < first.txid {
+					older = os.Getpagesize()
+				}
+				file[older+pageHead+20] ^= 1
+				write(t, dir, "archive.db", file)
+			}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			quays, piers := harbour(t, dir)
+			if c.spoil != nil {
+				spoil(t, dir, func(tx *bolt.Tx) error { return c.spoil(tx, quays, piers) })
+			}
+			if c.keys != nil {
+				c.keys(t, dir, quays, piers)
+			}
+			a, err := Open(dir, Options{Now: func() time.Time { return noon }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Close()
+			if found, err := a.Verify(t.Context()); err != nil || len(found) == 0 {
+				t.Fatalf("verify: %v, %v", found, err)
+			}
+			var done []Repaired
+			left, err := a.Repair(t.Context(), func(r Repaired) { done = append(done, r) })
+			if err != nil || len(left) > 0 || len(done) == 0 {
+				t.Errorf("repaired %v, left %v, %v", done, left, err)
+			}
+			for range 2 { // as it is, and opened again
+				afterRepair(t, a, c.quays, c.current, c.pier, c.graves)
+				if c.check != nil {
+					c.check(t, a)
+					break
+				}
+				shut(t, a)
+				a = open(t, dir, Options{})
+			}
+			shut(t, a)
+		})
+	}
+}
+
+func afterRepair(t *testing.T, a *Archive, quays []string, current int, piers bool, graves []string) {
+	t.Helper()
+	var bodies []string
+	is := 0
+	list, err := a.Captures(quay)
+	slices.SortFunc(list, func(c, d Capture) int { return c.Version - d.Version })
+	for _, c := range list {
+		body, e := a.Body(c.ID)
+		bodies, err = append(bodies, strings.TrimPrefix(string(body), "<p>")), errors.Join(err, e)
+		if c.Current {
+			is = c.Version
+		}
+	}
+	if err != nil || !slices.Equal(bodies, quays) || is != current {
+		t.Errorf("%q are left, of which %d is current, %v", bodies, is, err)
+	}
+	if list, err := a.Captures(pier); err != nil || (len(list) == 1) != piers {
+		t.Errorf("pier: %v, %v", list, err)
+	}
+	var got []string
+	err = a.EachTombstone(func(s Tombstone) error {
+		if s.URL != gone {
+			got = append(got, fmt.Sprint(strings.TrimPrefix(s.URL, "http://example.com/"), " ", s.Version))
+		}
+		return nil
+	})
+	slices.Sort(got)
+	if err != nil || !slices.Equal(got, graves) {
+		t.Errorf("tombstones of %q, %v", got, err)
+	}
+}
+
+// goesWithItsLast checks that the body that quay and pier share goes when both have gone, and not before.
+func goesWithItsLast(t *testing.T, a *Archive) {
+	t.Helper()
+	if _, err := a.Erase(t.Context(), quay, "asked", ""); err != nil {
+		t.Fatal(err)
+	}
+	list, err := a.Captures(pier)
+	if err != nil || len(list) != 1 {
+		t.Fatal(list, err)
+	}
+	hasBody(t, a, list[0].ID, "<p>one")
+	if _, err := a.Erase(t.Context(), pier, "asked", ""); err != nil {
+		t.Fatal(err)
+	}
+	if s := stats(t, a); s.Bodies != 1 { // that of crane
+		t.Errorf("%+v", s)
+	}
+}
+
+func settles(t *testing.T, a *Archive, url string) bool {
+	t.Helper()
+	stands, err := a.Unsettled(url)
+	if err != nil {
+		t.Error(err)
+	}
+	return stands
+}
+
+func destroyedKey(t testing.TB, dir string) uint64 {
+	t.Helper()
+	file := read(t, dir, "keys.db")
+	for n := 1; n*slot < len(file); n++ {
+		if bytes.Equal(file[n*slot:(n+1)*slot], make([]byte, slot)) {
+			return uint64(n)
+		}
+	}
+	t.Fatal("no key was destroyed")
+	return 0
+}
+
+// Records that were changed at random are repaired: what is left is as it was, and Verify is content.
+func TestRepairAtRandom(t *testing.T) {
+	whole := specimen(t)
+	dir := t.TempDir()
+	unpackFiles(t, dir, whole)
+	want := contents(t, dir)
+	rnd := rand.New(rand.NewPCG(3, 4))
+	for range 40 {
+		dir := t.TempDir()
+		unpackFiles(t, dir, whole)
+		spoil(t, dir, func(tx *bolt.Tx) error {
+			for range 1 + rnd.IntN(6) {
+				if err := spoilOne(tx, rnd); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		a, err := Open(dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		left, err := a.Repair(t.Context(), nil)
+		if err != nil || len(left) > 0 {
+			t.Errorf("left %v, %v", left, err)
+		}
+		shut(t, a)
+		for id, is := range contents(t, dir) {
+			if is != want[id] {
+				t.Errorf("capture %d is %q and was %q", id, is, want[id])
+			}
+		}
+	}
+}
+
+// spoilOne deletes or changes one record of an archive.
+func spoilOne(tx *bolt.Tx, rnd *rand.Rand) error {
+	parts := [][]byte{bCaptures, bBodies, bDigests, bResources, bEarlier, bAliases, bAliased, bTombstones}
+	name := parts[rnd.IntN(len(parts))]
+	bucket := tx.Bucket(name)
+	var keys [][]byte
+	bucket.ForEach(func(k, _ []byte) error { keys = append(keys, bytes.Clone(k)); return nil })
+	if len(keys) == 0 {
+		return nil
+	}
+	k := keys[rnd.IntN(len(keys))]
+	v := bytes.Clone(bucket.Get(k))
+	if rnd.IntN(3) == 0 || len(v) == 0 {
+		return bucket.Delete(k)
+	}
+	v[rnd.IntN(len(v))] ^= byte(1 + rnd.IntN(255))
+	return bucket.Put(k, v)
+}
+
+func unpackFiles(t testing.TB, dir string, files map[string][]byte) {
+	t.Helper()
+	for name, file := range files {
+		write(t, dir, name, file)
+	}
+}
+
+// contents gives the captures and bodies of an archive, by number.
+func contents(t testing.TB, dir string) map[uint64]string {
+	t.Helper()
+	a := open(t, dir, Options{})
+	defer shut(t, a)
+	all := map[uint64]string{}
+	err := a.EachCapture(func(c Capture) error {
+		body, err := a.Body(c.ID)
+		all[c.ID] = fmt.Sprint(c.URL, c.Fetched, c.Header, Digest(body))
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return all
+}
+
+// Pages that are damaged are no matter of records: they are named, with what to do, and nothing is written.
+func TestRepairLeavesPages(t *testing.T) {
+	dir := t.TempDir()
+	unpackFiles(t, dir, specimen(t))
+	var page int
+	spoil(t, dir, func(tx *bolt.Tx) error { page = int(tx.Bucket(bBodies).Root()); return nil })
+	file := read(t, dir, "archive.db")
+	file[page*os.Getpagesize()] ^= 0xff // it says that it is another page
+	write(t, dir, "archive.db", file)
+	a, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	before := read(t, dir, "archive.db")
+	left, err := a.Repair(t.Context(), func(r Repaired) { t.Error("repaired:", r) })
+	if err != nil || len(left) == 0 || left[0].Repairable || left[0].Remedy == "" {
+		t.Errorf("left %+v, %v", left, err)
+	}
+	if !bytes.Equal(before, read(t, dir, "archive.db")) {
+		t.Error("it was written")
+	}
+}
+
+// Where the disk does not give what it holds, nothing is given up.
+func TestRepairFailingDisk(t *testing.T) {
+	dir := t.TempDir()
+	quays, piers := harbour(t, dir)
+	a, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := a.keys.f
+	if a.keys.f, err = os.OpenFile(filepath.Join(dir, "keys.db"), os.O_WRONLY, 0); err != nil {
+		t.Fatal(err)
+	}
+	left, err := a.Repair(t.Context(), func(r Repaired) { t.Error("repaired:", r) })
+	if err == nil && len(left) == 0 {
+		t.Error("nothing is wrong")
+	}
+	for _, p := range left {
+		if p.Repairable || p.Remedy == "" {
+			t.Errorf("%+v", p)
+		}
+	}
+	a.keys.f.Close()
+	a.keys.f = good
+	for _, c := range append(quays, piers) {
+		if _, err := a.Body(c.ID); err != nil {
+			t.Error(err)
+		}
+	}
+	shut(t, a)
+}
+
+// A repair that cannot be written leaves all as it is, and is done by the next.
+func TestRepairFails(t *testing.T) {
+	dir := t.TempDir()
+	quays, _ := harbour(t, dir)
+	spoil(t, dir, func(tx *bolt.Tx) error { return garble(tx, bCaptures, idKey(quays[0].ID)) })
+	var failing atomic.Bool
+	full := errors.New("no space left")
+	a, err := Open(dir, Options{Fault: func(s Step) error {
+		if s == Commit && failing.Load() {
+			return full
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := a.Verify(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	failing.Store(true)
+	if _, err := a.Repair(t.Context(), func(r Repaired) { t.Error("told:", r) }); !errors.Is(err, full) {
+		t.Error(err)
+	}
+	failing.Store(false)
+	if after, err := a.Verify(t.Context()); err != nil || !slices.Equal(before, after) {
+		t.Errorf("%v, then %v, %v", before, after, err)
+	}
+	if left, err := a.Repair(t.Context(), nil); err != nil || len(left) > 0 {
+		t.Error(left, err)
+	}
+	shut(t, a)
+}
+
+// Repair does no harm to what is written meanwhile, and what is written meanwhile no harm to it.
+func TestRepairMeanwhile(t *testing.T) {
+	dir := t.TempDir()
+	unpackFiles(t, dir, specimen(t))
+	rnd := rand.New(rand.NewPCG(5, 6))
+	spoil(t, dir, func(tx *bolt.Tx) error {
+		var err error
+		for range 12 {
+			err = errors.Join(err, spoilOne(tx, rnd))
+		}
+		return err
+	})
+	a, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := map[string]uint64{}
+	ctx, stop := context.WithCancel(t.Context())
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		for i := 0; ctx.Err() == nil || i < 10; i++ {
+			name := fmt.Sprintf("http://example.org/%d", i)
+			c, err := a.Receive(context.Background(), deposit(name, fmt.Sprint(i)))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			kept[name] = c.ID
+			if i%3 == 2 {
+				name := fmt.Sprintf("http://example.org/%d", i-1)
+				if _, err := a.Erase(context.Background(), name, "asked", ""); err != nil {
+					t.Error(err)
+					return
+				}
+				delete(kept, name)
+			}
+		}
+	}()
+	left, err := a.Repair(t.Context(), nil)
+	stop()
+	<-written
+	if err != nil || len(left) > 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(kept)) {
+		if _, err := a.Body(kept[name]); err != nil {
+			t.Error(name, err)
+		}
+	}
+	shut(t, a)
+}
+
+// Whatever bytes were changed, Repair either names what it cannot repair, or leaves an archive that holds nothing that is not as it was.
+func TestRepairDamage(t *testing.T) {
+	whole := specimen(t)
+	first := t.TempDir()
+	unpackFiles(t, first, whole)
+	want := contents(t, first)
+	rnd := rand.New(rand.NewPCG(7, 8))
+	repaired := 0
+	for i := range 80 {
+		name := []string{"archive.db", "keys.db"}[i%4/3]
+		file := bytes.Clone(whole[name])
+		at, n := rnd.IntN(len(file)), 1+rnd.IntN(8)
+		for j := at; j < min(at+n, len(file)); j++ {
+			file[j] ^= byte(1 << rnd.IntN(8))
+		}
+		dir := t.TempDir()
+		unpackFiles(t, dir, whole)
+		write(t, dir, name, file)
+		a, err := Open(dir, Options{})
+		if err != nil {
+			continue
+		}
+		done := 0
+		left, err := a.Repair(t.Context(), func(Repaired) { done++ })
+		if err != nil {
+			t.Errorf("%d bytes of %s changed at %d: %v", n, name, at, err)
+		}
+		if len(left) > 0 {
+			for _, p := range left {
+				if p.Remedy == "" {
+					t.Errorf("%d bytes of %s changed at %d: left, with nothing to do: %s", n, name, at, p)
+				}
+			}
+			a.Close()
+			continue
+		}
+		shut(t, a)
+		if done > 0 {
+			repaired++
+		}
+		for id, is := range contents(t, dir) {
+			if is != want[id] {
+				t.Errorf("%d bytes of %s changed at %d: capture %d is %q and was %q", n, name, at, id, is, want[id])
+			}
+		}
+	}
+	if repaired == 0 {
+		t.Error("nothing was ever repaired")
+	}
+}

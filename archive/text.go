@@ -1,0 +1,127 @@
+package archive
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"net/http"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// captureText is the part of a capture that derives from the page. It is JSON followed by the exchanges, packed; that of format 1 is
+// JSON alone, as it is.
+type captureText struct {
+	MIME    string                `json:",omitempty"`
+	Hops    []Hop                 `json:",omitempty"`
+	Headers [][]byte              `json:",omitempty"` // of format 1 alone: of the hops, then of the capture itself
+	Policy  PolicyVersion         `json:",omitzero"`
+	Own     acap.Own              `json:",omitzero"`
+	Decided map[acap.Usage]string `json:",omitempty"`
+
+	exchanges []exchange // of the hops, then of the capture itself
+}
+
+// exchange is what is kept of a request and its answer byte for byte.
+type exchange struct {
+	sent, head []byte // the heads as sent
+	header     []byte // as packHeader makes it
+}
+
+// old is the first byte of a text of format 1, and of no codec.
+const old = '{'
+
+// textOf is what is sealed of d.
+func textOf(d *Deposit) captureText {
+	t := captureText{MIME: d.Resource.MIME, Hops: d.Hops, Policy: d.Policy.utc(), Own: d.Resource.Own, Decided: d.Decided}
+	for _, h := range d.Hops {
+		t.add(h.Sent, h.Head, h.Header)
+	}
+	t.add(d.Sent, d.Head, d.Header)
+	return t
+}
+
+func (t *captureText) add(sent, head []byte, h http.Header) {
+	t.exchanges = append(t.exchanges, exchange{sent, head, packHeader(h)})
+}
+
+// plain is the text before it is packed.
+func (t captureText) plain() ([]byte, error) {
+	text, err := json.Marshal(t)
+	if err != nil {
+		return nil, err
+	}
+	size := len(text) + 8
+	for _, x := range t.exchanges {
+		size += len(x.sent) + len(x.head) + len(x.header) + 12
+	}
+	out := appendField(make([]byte, 0, size), text)
+	for _, x := range t.exchanges {
+		out = appendField(appendField(appendField(out, x.sent), x.head), x.header)
+	}
+	return out, nil
+}
+
+// packText packs what plain gave.
+func packText(p *packer, plain []byte) []byte {
+	packed, how := p.packText(plain)
+	defer p.reuse(packed)
+	out := binary.AppendUvarint(append(make([]byte, 0, len(packed)+8), byte(how)), uint64(len(plain)))
+	return append(out, packed...)
+}
+
+// decode reads a text that was sealed.
+func (t *captureText) decode(p *packer, sealed []byte) error {
+	if len(sealed) == 0 {
+		return errRecord
+	}
+	if sealed[0] == old {
+		if json.Unmarshal(sealed, t) != nil {
+			return errRecord
+		}
+		for _, h := range t.Headers {
+			t.exchanges = append(t.exchanges, exchange{header: h})
+		}
+		t.Headers = nil
+		return nil
+	}
+	size, w := binary.Uvarint(sealed[1:])
+	if w <= 0 {
+		return errRecord
+	}
+	plain, err := p.unpack(sealed[1+w:], codec(sealed[0]), size)
+	if err != nil {
+		return err
+	}
+	text, rest, ok := cutField(plain)
+	if !ok || json.Unmarshal(text, t) != nil {
+		return errRecord
+	}
+	for len(rest) > 0 {
+		var x exchange
+		for _, field := range []*[]byte{&x.sent, &x.head, &x.header} {
+			if *field, rest, ok = cutField(rest); !ok {
+				return errRecord
+			}
+		}
+		t.exchanges = append(t.exchanges, x)
+	}
+	return nil
+}
+
+// appendField appends b with its length in front.
+func appendField(out, b []byte) []byte {
+	return append(binary.AppendUvarint(out, uint64(len(b))), b...)
+}
+
+// cutField gives what appendField appended first, nil for nothing, and what follows it.
+func cutField(b []byte) (field, rest []byte, ok bool) {
+	n, w := binary.Uvarint(b)
+	if w <= 0 || n > uint64(len(b)-w) {
+		return nil, nil, false
+	}
+	field, rest = b[w:w+int(n):w+int(n)], b[w+int(n):]
+	if n == 0 {
+		field = nil
+	}
+	return field, rest, true
+}

@@ -1,0 +1,259 @@
+package archive
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+func zipped(t testing.TB, text string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	if _, err := w.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// hasWire checks both forms of a body, and that the capture names them.
+func hasWire(t testing.TB, a *Archive, id uint64, body string, wire []byte, encoding string) {
+	t.Helper()
+	hasBody(t, a, id, body)
+	if got, err := a.Wire(id); err != nil || !bytes.Equal(got, wire) {
+		t.Errorf("wire %d: %d bytes, %v; want %d", id, len(got), err, len(wire))
+	}
+	c, err := a.Capture(id)
+	if err != nil || c.Digest != Digest([]byte(body)) || c.Bytes != int64(len(body)) || c.Payload != Digest(wire) || c.Encoding != encoding {
+		t.Errorf("capture %+v, %v", c, err)
+	}
+}
+
+func TestWire(t *testing.T) {
+	text := strings.Repeat("The tide turns at noon. ", 400)
+	wire := zipped(t, text)
+	short := wire[:len(wire)/2]
+	a := open(t, t.TempDir(), Options{})
+	half, _ := a.pack.coding.Undo(short, []string{"gzip"}, 1<<20)
+	twice := zipped(t, string(wire))
+	for i, c := range []struct {
+		name, body     string
+		wire           []byte
+		encoding       string
+		truncated, cut bool
+		want           []byte // as kept; nil: wire
+		as             string
+	}{
+		{"none", text, nil, "", false, false, []byte(text), ""},
+		{"the same", text, []byte(text), "gzip", false, false, []byte(text), ""},
+		{"gzip", text, wire, "gzip", false, false, nil, "gzip"},
+		{"again, in other words", text, wire, " X-GZIP , identity", false, false, nil, "gzip"},
+		{"twice", text, twice, "gzip, gzip", false, false, nil, "gzip, gzip"},
+		{"broken off", string(half), short, "gzip", true, false, nil, "gzip"},
+		{"broken off, and read otherwise", string(half[:len(half)-9]) + "otherwise", short, "gzip", true, false, []byte(string(half[:len(half)-9]) + "otherwise"), ""},
+		{"capped", text[:100], wire, "gzip", true, false, nil, "gzip"},
+		{"cut", text[:50], wire, "gzip", false, true, []byte(text[:50]), ""},
+		{"nothing", "", zipped(t, ""), "gzip", false, false, nil, "gzip"},
+		{"nothing at all", "", []byte{}, "gzip", false, false, []byte{}, ""},
+	} {
+		d := deposit("http://example.com/"+c.name, "")
+		d.Body, d.Wire, d.Encoding, d.Truncated, d.Cut = []byte(c.body), c.wire, c.encoding, c.truncated, c.cut
+		got := put(t, a, d)
+		if c.want == nil {
+			c.want = c.wire
+		}
+		hasWire(t, a, uint64(i+1), c.body, c.want, c.as)
+		if read, err := a.Capture(got.ID); err != nil || read.Cut != c.cut || read.Payload != got.Payload || read.Encoding != got.Encoding {
+			t.Errorf("%s: %+v, %v; Receive gave %+v", c.name, read, err, got)
+		}
+	}
+	if s := stats(t, a); s.Bodies != 8 || s.Captures != 11 { // the text, as it is, and its gzip are held once
+		t.Errorf("%+v", s)
+	}
+	// The body goes with its last capture, and another form of it stays.
+	for _, id := range []uint64{3, 4, 8} {
+		if err := a.EraseCapture(context.Background(), id, "", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hasBody(t, a, 1, text)
+	if s := stats(t, a); s.Bodies != 7 {
+		t.Errorf("%+v", s)
+	}
+
+	for _, encoding := range []string{"", "identity", "compress", "gzip, gzip, gzip"} {
+		d := deposit("http://example.com/x", "")
+		d.Wire, d.Encoding = wire, encoding
+		if _, err := a.Receive(context.Background(), d); err == nil {
+			t.Errorf("%q: received", encoding)
+		}
+	}
+}
+
+// Bytes as sent that no longer give the body are an error, never another body.
+func TestWireThatDiffers(t *testing.T) {
+	a := open(t, t.TempDir(), Options{})
+	rec := captureRecord{Encoding: "gzip", Digest: Digest([]byte("low water")), Bytes: 9}
+	for text, ok := range map[string]bool{ // what is longer was capped
+		"low water": true, "low wader": false, "low": false, "low water!": true,
+	} {
+		body, err := a.decoded(rec, zipped(t, text))
+		if (err == nil) != ok || ok && string(body) != "low water" {
+			t.Errorf("%s: %q, %v", text, body, err)
+		}
+	}
+}
+
+// Bodies of all sizes are stored in parts and found again, and with one every part of it goes. Pages are full, as far as transactions of
+// one body let them.
+func TestParts(t *testing.T) {
+	a := open(t, t.TempDir(), Options{})
+	rnd := rand.New(rand.NewPCG(5, 6))
+	bodies := map[uint64]string{}
+	add := func(size int) {
+		b := make([]byte, size)
+		for i := range b {
+			b[i] = byte(rnd.Uint32())
+		}
+		d := deposit("http://example.com/"+Digest(b), "")
+		d.Body = b
+		bodies[put(t, a, d).ID] = string(b)
+	}
+	for _, size := range []int{0, 1, 40, 1990, 1996, 2012, 2013, 4000, 4050, 4096, 8192, 70_000} {
+		add(size)
+	}
+	for range 400 {
+		add(500 + rnd.IntN(9000))
+	}
+	check := func() {
+		t.Helper()
+		for id, want := range bodies {
+			if got, err := a.Body(id); err != nil || string(got) != want {
+				t.Fatalf("body %d: %d bytes, %v; want %d", id, len(got), err, len(want))
+			}
+		}
+	}
+	check()
+	s := stats(t, a)
+	_ = a.view(func(tx *bolt.Tx) error {
+		b := tx.Bucket(bBodies).Stats()
+		if taken := b.LeafAlloc + b.BranchAlloc; float64(taken) > 1.2*float64(s.Stored) {
+			t.Errorf("bodies of %d bytes take %d", s.Stored, taken)
+		}
+		return nil
+	})
+	for id := range bodies {
+		if id%3 == 0 {
+			if err := a.EraseCapture(context.Background(), id, "", ""); err != nil {
+				t.Fatal(err)
+			}
+			delete(bodies, id)
+		}
+	}
+	check()
+	_ = a.view(func(tx *bolt.Tx) error {
+		return tx.Bucket(bBodies).ForEach(func(k, _ []byte) error {
+			if _, held := bodies[bodyID(k)]; !held {
+				t.Errorf("part %x is left", k)
+			}
+			return nil
+		})
+	})
+}
+
+// What stands in archives was packed with this dictionary: it never changes.
+func TestDictionary(t *testing.T) {
+	const want = "sha256:399b751f40eb13b03ece3f460716c865b31ee37222864aa55f4cfc6c41288aa4"
+	if got := Digest([]byte(dictionary)); got != want {
+		t.Errorf("the dictionary has the digest %s", got)
+	}
+}
+
+// Every codec is chosen where it should be, and read.
+func TestPack(t *testing.T) {
+	p, err := newPacker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	rnd := rand.New(rand.NewPCG(7, 8))
+	noise := make([]byte, 3000)
+	for i := range noise {
+		noise[i] = byte(rnd.Uint32())
+	}
+	page := []byte(`<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Tide</title>`)
+	for _, c := range []struct {
+		name    string
+		b       []byte
+		encoded bool
+		want    codec
+	}{
+		{"nothing", nil, false, stored},
+		{"a page", page, false, zstdDic},
+		{"noise", noise, false, stored},
+		{"a long page", bytes.Repeat(page, 200), false, zstd1},
+		{"encoded", bytes.Repeat(page, 200), true, stored},
+	} {
+		packed, how := p.pack(c.b, c.encoded)
+		if how != c.want {
+			t.Errorf("%s: codec %d", c.name, how)
+		}
+		if got, err := p.unpack(packed, how, uint64(len(c.b))); err != nil || !bytes.Equal(got, c.b) {
+			t.Errorf("%s: %d bytes, %v", c.name, len(got), err)
+		}
+		if len(c.b) > 0 {
+			if _, err := p.unpack(packed, how, uint64(len(c.b)-1)); err == nil {
+				t.Errorf("%s: another size was believed", c.name)
+			}
+		}
+		if c.want == zstdDic && len(packed) > len(c.b)/2 {
+			t.Errorf("%s: %d bytes of %d", c.name, len(packed), len(c.b))
+		}
+	}
+	if _, err := p.unpack(noise, 77, 3000); err == nil {
+		t.Error("an unknown codec was read")
+	}
+}
+
+// A text that is cut or changed is an error or another text, never a panic.
+func TestBrokenText(t *testing.T) {
+	p, err := newPacker()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	d := deposit("http://example.com/", "x")
+	d.Sent, d.Head, d.Hops = []byte("GET"), []byte("HTTP"), []Hop{{URL: "http://example.com/a", Head: []byte("H")}}
+	plain, err := textOf(&d).plain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed := packText(p, plain)
+	for i := range sealed {
+		var x captureText
+		if x.decode(p, sealed[:i]) == nil {
+			t.Errorf("%d of %d bytes were read", i, len(sealed))
+		}
+		changed := bytes.Clone(sealed)
+		changed[i] ^= 0x55
+		_ = x.decode(p, changed)
+	}
+	for i := range plain {
+		var x captureText
+		if x.decode(p, append([]byte{0, byte(i), 0}, plain[:i]...)) == nil && i < 128 {
+			t.Errorf("%d of %d bytes were read", i, len(plain))
+		}
+	}
+	var x captureText
+	if err := x.decode(p, sealed); err != nil || x.MIME != "text/html" || len(x.exchanges) != 2 || string(x.exchanges[1].head) != "HTTP" {
+		t.Errorf("%+v, %v", x, err)
+	}
+}
