@@ -2,11 +2,17 @@ package holdings
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/index"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
@@ -23,5 +29,64 @@ func BenchmarkJudge(b *testing.B) {
 				h.judge(terms.Of(context.Background(), w.policy, pg.URL(), pg, h.sources, acap.Facts{Now: time.Now()}), pg, nil)
 			}
 		})
+	}
+}
+
+// BenchmarkSweep judges 20,000 pages of which nothing has to go, and sweeps as many of which every copy has.
+func BenchmarkSweep(b *testing.B) {
+	const pages = 20_000
+	for name, later := range map[string]string{"kept": "", "gone": "ACAP-disallow-preserve: /"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				h, end := filled(b, pages)
+				h.o.Known.(*web).says(later)
+				b.StartTimer()
+				counts, err := h.Sweep(context.Background(), SweepOptions{}, nil)
+				b.StopTimer()
+				if err != nil || counts.Pages != pages || counts.Copies != len(later)/25*pages {
+					b.Fatalf("%+v, %v", counts, err)
+				}
+				end()
+				b.StartTimer()
+			}
+			b.ReportMetric(pages*float64(b.N)/b.Elapsed().Seconds(), "pages/s")
+		})
+	}
+}
+
+// filled opens holdings with a number of pages, none of which is indexed.
+func filled(b *testing.B, pages int) (h *Holdings, end func()) {
+	b.Helper()
+	dir := b.TempDir()
+	a, err := archive.Open(dir, archive.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ix, err := index.Open(filepath.Join(dir, "index"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for worker := range 64 {
+		wg.Go(func() {
+			for i := worker; i < pages; i += 64 {
+				u := fmt.Sprintf("%s/%06d", site, i)
+				d := archive.Deposit{Resource: archive.Resource{URL: u, Status: 200, MIME: "text/html", Own: acap.Own{URL: u}}, Fetched: time.Now(),
+					Body: []byte(u), Header: http.Header{"Content-Type": {"text/html"}}}
+				if _, err := a.Receive(context.Background(), d); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if h, err = Open(context.Background(), a, ix, terms.Sources{Policies: newWeb("")}, Options{}); err != nil {
+		b.Fatal(err)
+	}
+	return h, func() {
+		h.Close()
+		ix.Close()
+		a.Close()
 	}
 }

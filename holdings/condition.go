@@ -52,18 +52,18 @@ func (c copied) page(hops []page.Hop) *page.Page {
 }
 
 // current gives the current copy of the page at address, without its body; false where none is held, where address has led elsewhere
-// since, or where the server cut it.
+// since, or where it was cut, by the server or for its terms.
 func (h *Holdings) current(address string) (c copied, ok bool) {
 	var err error
 	if c.known, _, err = h.archive.Resource(address); err != nil || c.known.Current == 0 {
 		return c, false
 	}
 	c.Capture, err = h.archive.Capture(c.known.Current)
-	return c, err == nil && !c.Truncated
+	return c, err == nil && !c.Truncated && !c.Cut
 }
 
 // complete reads the body of a copy, and reports whether it can stand for the page: where it verifies, and nothing was cut for its
-// terms. An element that was cut out took its marks with it.
+// terms. An element that was cut out took its marks with it, which tells where the copy does not say itself that it was cut (format 1).
 func (h *Holdings) complete(c *copied) bool {
 	var err error
 	if c.body, err = h.archive.Body(c.ID); err != nil || archive.Digest(c.body) != c.Digest {

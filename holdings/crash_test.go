@@ -33,13 +33,19 @@ func crashWeb() *web {
 }
 
 // child receives pages, acknowledges each by a line, and dies at a step: "archive" after the archive has a page and before the index
-// has it, "idle" when all is acknowledged.
+// has it, "idle" when all is acknowledged, or some time after a step of a compaction.
 func child(dir, step string) int {
 	fail := func(err error) int {
 		fmt.Println("error", err)
 		return 1
 	}
-	ar, err := archive.Open(dir, archive.Options{})
+	compacting := false
+	ar, err := archive.Open(dir, archive.Options{Fault: func(s archive.Step) error {
+		if compacting && string(s) == step {
+			fmt.Println("ready")
+		}
+		return nil
+	}})
 	if err != nil {
 		return fail(err)
 	}
@@ -90,13 +96,21 @@ func child(dir, step string) int {
 			return fail(err)
 		}
 	}
+	if step == string(archive.Rewrite) || step == string(archive.Swapped) { // killed while the archive is compacted, or the index
+		compacting = true
+		for {
+			if _, err := h.Compact(context.Background(), nil); err != nil {
+				return fail(err)
+			}
+		}
+	}
 	fmt.Println("ready")
 	io.Copy(io.Discard, os.Stdin) // until killed
 	return 0
 }
 
 func TestKill(t *testing.T) {
-	for _, step := range []string{"archive", "idle"} {
+	for _, step := range []string{"archive", "idle", string(archive.Rewrite), string(archive.Swapped)} {
 		t.Run(step, func(t *testing.T) {
 			dir := t.TempDir()
 			kept, erased := runChild(t, dir, step)

@@ -10,4 +10,14 @@
 //	condition.go  what to ask for instead of a page that is held, and what a 304 says of it
 //	indexer.go    grouped writes to the index
 //	recover.go    what a crash left to do between archive and index
+//	sweep.go      Sweep: what time and policy no longer let be held goes
+//	due.go        what that is, page by page
+//	grounds.go    why and by which line, without a word of the page
+//	compact.go    Compact and Upkeep: what was erased leaves the files; Receipt: is it gone?
+//	rejudge.go    Rejudge: the same in the background, when a policy has changed
+//	verify.go     Verify: do archive, index and policy agree?
+//	repair.go     Repair: archive and index are made to
+//	backup.go     Backup: both as they are at one instant
+//	export.go     Export: what may be kept, as WARC; export_records.go: its records
+//	import.go     Import: pages of WARC files; import_read.go puts records together, import_take.go judges and keeps them
 package holdings

@@ -26,7 +26,10 @@ type Options struct {
 	NoIndex    bool             // index nothing; what is received goes from the index
 	Requisites bool             // tell what pages are shown with
 	NoArchive  bool             // noarchive and nocache prohibit preserve too (N24)
-	Known      terms.Policies   // policies without a request, for what a crash left; nil: those of the sources
+	Known      terms.Policies   // policies without a request, for what a crash left and for sweeps; nil: those of the sources
+
+	Version func(u *url.URL) archive.PolicyVersion // the version of policy in force for u; nil: unknown
+	Swept   func(Swept)                            // is told what Rejudge ends, one item at a time; may be nil
 }
 
 // Holdings is what is held, and on what terms. It is safe for concurrent use.
@@ -38,6 +41,9 @@ type Holdings struct {
 	opened  time.Time
 	seed    maphash.Seed
 	locks   [256]sync.Mutex // by URL: archive and index see the changes of one in the same order
+
+	background background
+	bodies     chan struct{} // holds as many as sweeps have in memory
 }
 
 // Open puts archive and index together and finishes what a crash left between them. It does not own them: close Holdings first.
@@ -48,16 +54,19 @@ func Open(ctx context.Context, a *archive.Archive, ix *index.Index, s terms.Sour
 	if o.Known == nil {
 		o.Known = s.Policies
 	}
-	h := &Holdings{archive: a, sources: s, o: o, opened: o.Now().UTC(), seed: maphash.MakeSeed()}
+	h := &Holdings{archive: a, sources: s, o: o, opened: o.Now().UTC(), seed: maphash.MakeSeed(), bodies: make(chan struct{}, sweepBodies)}
+	h.background.pending = map[string]bool{}
+	h.background.ctx, h.background.stop = context.WithCancel(context.Background())
 	if err := h.recover(ctx, ix); err != nil {
+		h.background.stop()
 		return nil, fmt.Errorf("archive and index could not be brought together: %w", err)
 	}
 	h.indexer = startIndexer(ix, a)
 	return h, nil
 }
 
-// Close writes what the index has not got yet.
-func (h *Holdings) Close() error { return h.indexer.close() }
+// Close ends what Rejudge began, and writes what the index has not got yet.
+func (h *Holdings) Close() error { return errors.Join(h.background.end(), h.indexer.close()) }
 
 // lock is held while archive and index are told of a change of a URL. Policies must not be asked meanwhile: a request found in one
 // erases.
@@ -121,17 +130,27 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 	return h.stillAsked(ctx, origin, u, g.Receipt)
 }
 
-// stillAsked erases what was received while a take-down of it was being executed.
+// stillAsked looks at what was received while the policy changed under which it was judged: whoever judged what was held then may have
+// missed it.
 func (h *Holdings) stillAsked(ctx context.Context, judged *acap.Policy, u *url.URL, r Receipt) (Receipt, error) {
 	origin, err := h.sources.Policies.Policy(ctx, u)
 	if err != nil || origin == judged || !r.Stored && !r.Indexed {
 		return r, err
 	}
-	if r.TakenDown = terms.TakeDown(origin, u); r.TakenDown == nil {
-		return r, nil
+	if r.TakenDown = terms.TakeDown(origin, u); r.TakenDown != nil {
+		r.Stored, r.Indexed = false, false
+		_, err = h.Erase(ctx, u.String(), takenDown, r.TakenDown.String())
+		return r, err
 	}
-	r.Stored, r.Indexed = false, false
-	_, err = h.Erase(ctx, u.String(), takenDown, r.TakenDown.String())
+	known, _, err := h.archive.Resource(u.String())
+	if err != nil {
+		return r, err
+	}
+	d, err := h.sweepPage(ctx, known, h.settled(SweepOptions{}))
+	for _, s := range d.swept {
+		r.Stored = r.Stored && (s.capture == 0 || s.capture != known.Current)
+	}
+	r.Indexed = r.Indexed && !d.forget
 	return r, err
 }
 
@@ -225,8 +244,9 @@ func (h *Holdings) end(ctx context.Context, hops []page.Hop) error {
 		}
 		facts := acap.Facts{Now: now, FirstPreserved: known.FirstPreserved, Recrawled: true}
 		preserve := terms.Held(ctx, origin, u, known.Own, nil, h.sources, facts).Decide(acap.Preserve)
-		g := judged{drop: !preserve.Allowed, why: preserve.Why(), line: preserve.Because.String(), deposit: archive.Deposit{
+		g := judged{drop: !preserve.Allowed && preserve.Reason != acap.Unavailable, deposit: archive.Deposit{
 			Resource: archive.Resource{URL: hop.URL, Status: hop.Status, Own: known.Own}, Fetched: now}}
+		g.why, g.line = grounds(preserve)
 		if err := h.hold(ctx, g); err != nil {
 			return err
 		}

@@ -19,9 +19,9 @@ const (
 // change is one document for the index, or a URL to forget.
 type change struct {
 	doc  *index.Document // nil: forget url
-	url  string
-	wait bool       // somebody waits until the index has it, or has forgotten it
-	done chan error // set with wait
+	url  string          // "": nothing changes, but who sent it hears when all that came before is written
+	wait bool            // somebody waits until the index has it, or has forgotten it
+	done chan error      // set with wait
 }
 
 // indexer writes to the index from one goroutine, in the order of arrival, in groups.
@@ -66,6 +66,15 @@ func (w *indexer) send(c change) (func() error, error) {
 	w.changes <- c
 	w.senders.Done()
 	return func() error { return <-c.done }, nil
+}
+
+// drain returns when the index has all that was sent before.
+func (w *indexer) drain() error {
+	written, err := w.send(change{wait: true})
+	if err != nil {
+		return err
+	}
+	return written()
 }
 
 func (w *indexer) close() error {
@@ -146,6 +155,9 @@ func (w *indexer) write(group []change) error {
 	var docs []index.Document
 	var gone, all []string
 	for i, c := range group {
+		if c.url == "" {
+			continue
+		}
 		all = append(all, c.url)
 		switch {
 		case last[c.url] != i:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/coding"
 	"github.com/acapcrawl/acapcrawl/index"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/terms"
@@ -83,7 +84,8 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field) (g jud
 		g.Refused = append(g.Refused, t.Decide(acap.Index))
 	}
 	g.Stored, g.Indexed = preserve.Allowed && down == nil && !h.o.NoPreserve, mayIndex && down == nil
-	g.drop, g.why, g.line = !preserve.Allowed || down != nil, preserve.Why(), preserve.Because.String()
+	g.drop = !preserve.Allowed || down != nil
+	g.why, g.line = grounds(preserve)
 	g.deposit = archive.Deposit{Resource: archive.Resource{URL: pg.URL().String(), Status: pg.Last().Status}, Fetched: pg.Last().Start.UTC()}
 	if pg.Last().Start.IsZero() {
 		g.deposit.Fetched = t.Facts().Now
@@ -93,10 +95,14 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field) (g jud
 		return g
 	}
 	g.describe(t, pg)
+	g.deposit.Policy = h.version(pg.URL())
 	g.deposit.Index = g.Indexed
 	g.deposit.Replace = preserve.Allowed && preserve.Limits(t.Facts()).UntilRecrawled
 	if g.Stored {
-		g.deposit.Body = body
+		g.deposit.Body, g.deposit.Cut = body, cut
+		if last := pg.Last(); !cut {
+			g.deposit.Wire, g.deposit.Encoding = last.Wire, coding.Join(coding.Of(last.Header))
+		}
 	}
 	if !g.Stored && !g.Indexed {
 		return g
@@ -138,17 +144,22 @@ func (g *judged) stands(known archive.Resource) bool {
 	return known.Indexed && !g.wait && known.Excerpt == g.deposit.Resource.Excerpt && len(g.deposit.Resource.Own.Marks) == 0
 }
 
-// preserve decides whether a copy may be kept, and makes it.
-func (h *Holdings) preserve(t *terms.Terms) (d acap.Decision, body []byte, cut bool) {
-	d = t.Decide(acap.Preserve)
-	if !d.Allowed {
-		return d, nil, false
-	}
-	if h.o.NoArchive { // N24
+// keeping decides by the terms of a page whether a copy of it may be kept at all.
+func (h *Holdings) keeping(t *terms.Terms) acap.Decision {
+	d := t.Decide(acap.Preserve)
+	if d.Allowed && h.o.NoArchive { // N24
 		if shown := t.Decide(acap.PresentCurrentCopy); !shown.Allowed && (shown.Reason == acap.ByMeta || shown.Reason == acap.ByHeader) {
 			shown.Usage = acap.Preserve
-			return shown, nil, false
+			return shown
 		}
+	}
+	return d
+}
+
+// preserve decides whether a copy may be kept, and makes it.
+func (h *Holdings) preserve(t *terms.Terms) (d acap.Decision, body []byte, cut bool) {
+	if d = h.keeping(t); !d.Allowed {
+		return d, nil, false
 	}
 	body, cut, ok := t.Copy(acap.Preserve)
 	if !ok { // N28
@@ -160,10 +171,18 @@ func (h *Holdings) preserve(t *terms.Terms) (d acap.Decision, body []byte, cut b
 	return d, body, cut
 }
 
+// version is that of the policy in force for u; zero where it is unknown.
+func (h *Holdings) version(u *url.URL) archive.PolicyVersion {
+	if h.o.Version == nil {
+		return archive.PolicyVersion{}
+	}
+	return h.o.Version(u)
+}
+
 // describe adds what is known of a page and how it was obtained.
 func (g *judged) describe(t *terms.Terms, pg *page.Page) {
 	d, last := &g.deposit, pg.Last()
-	d.Truncated, d.Header = last.Truncated, last.Header
+	d.Truncated, d.Header, d.Sent, d.Head = last.Truncated, last.Header, last.Sent, last.Head
 	d.Resource = archive.Resource{URL: d.Resource.URL, Status: last.Status, Own: pg.Own(), MIME: pg.MIME(),
 		ETag: last.Header.Get("ETag"), LastModified: last.Header.Get("Last-Modified")}
 	if g.Stored || g.Indexed { // to guess a language costs as much as to read the page
@@ -174,7 +193,7 @@ func (g *judged) describe(t *terms.Terms, pg *page.Page) {
 	}
 	for _, hop := range pg.Hops()[:len(pg.Hops())-1] {
 		d.Hops = append(d.Hops, archive.Hop{URL: hop.URL, Method: hop.Method, Proto: hop.Proto, Status: hop.Status, Start: hop.Start,
-			Took: hop.Took, Header: hop.Header})
+			Took: hop.Took, Header: hop.Header, Sent: hop.Sent, Head: hop.Head})
 	}
 }
 

@@ -119,7 +119,7 @@ func (h *Holdings) rebuild(ctx context.Context, r *archive.Resource) (*index.Doc
 		return nil, nil
 	}
 	kept := terms.Recall("", r.Excerpt)
-	kept.Index = content.From
+	kept.Index, kept.Aside = content.From, t.Aside(acap.Index)
 	r.Excerpt = kept.String()
 	return &index.Document{URL: r.URL, Title: content.Title, Text: content.Text, Language: r.Language, Host: pg.URL().Host,
 		Fetched: c.Fetched, Positions: true}, nil

@@ -103,9 +103,14 @@ type store struct {
 // open opens holdings that are checked and closed when the test ends.
 func open(t *testing.T, dir string, w *web, o Options) *store {
 	t.Helper()
+	return openWith(t, dir, w, o, archive.Options{})
+}
+
+func openWith(t *testing.T, dir string, w *web, o Options, files archive.Options) *store {
+	t.Helper()
 	s := &store{T: t, web: w}
 	var err error
-	if s.archive, err = archive.Open(dir, archive.Options{}); err != nil {
+	if s.archive, err = archive.Open(dir, files); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.archive.Close() })

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/snippet"
+	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 // Copy is a preserved copy as it may be shown.
@@ -62,7 +62,7 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 	}
 	pg := c.Page(body)
 	if !c.Current {
-		r.Own.Marks = withOld(r.Own.Marks, pg.Own().Marks)
+		r.Own = terms.Earlier(r.Own, pg.Own())
 	}
 	facts := p.facts(r, who, !c.Current)
 	t, down, err := p.terms(ctx, r, pg, facts)
@@ -98,19 +98,6 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 	}
 	out.Include = t.Included(usage)
 	return out, p.shown(ctx, r.URL)
-}
-
-// withOld adds to the marks of the last lawful fetch (H11) what an old version prohibits of its own elements: nothing else speaks of a
-// part that is no longer in the page.
-func withOld(now, old []acap.Mark) []acap.Mark {
-	out := slices.Clone(now)
-	for _, m := range old {
-		token := strings.ToLower(m.Token)
-		if m.Place != acap.OnHead && strings.Contains(token, "disallow-") && !strings.HasSuffix(token, "disallow-crawl") {
-			out = append(out, m)
-		}
-	}
-	return out
 }
 
 // decoded is the header for a body whose coding is undone.

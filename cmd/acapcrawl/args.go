@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/url"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -65,4 +66,13 @@ func noArgs(cmd *cobra.Command, args []string) error {
 		return misuse(cmd.CommandPath()+" --help", "%s takes no argument, not %q", cmd.CommandPath(), args[0])
 	}
 	return nil
+}
+
+// path is where the file is that the user calls name: a relative name is of the directory that the verb was called in. It is for every
+// file named on the command line or in the environment; "" and "-" stay what they are.
+func (c *Command) path(name string) string {
+	if c.dir == "" || name == "" || name == "-" || filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(c.dir, name)
 }

@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -18,24 +20,51 @@ type Command struct {
 	Env    []string  // as os.Environ gives it
 
 	args  []string
-	owner *store // the open data directory that this command is lent; nil: it opens its own
+	in    *stdin
+	verb  string          // with those above it, as in "archive ls"; "" until it is known
+	over  <-chan struct{} // ends with the context of Main
+	dir   string          // the directory that the verb was called in, where that is not the working directory of this process
+	owner *store          // the open data directory that this command is lent; nil: it opens its own
 }
 
 // Main runs the verb that args name, without the name of the program, and returns the exit status. When ctx ends, the
 // verb stops cleanly.
 func (c *Command) Main(ctx context.Context, args []string) int {
 	out := &results{w: c.Stdout}
-	c.Stdout, c.args = out, args
-	root := c.root()
-	root.SetArgs(args)
-	root.SetIn(c.Stdin)
-	root.SetOut(c.Stdout)
-	root.SetErr(c.Stderr)
-	err := root.ExecuteContext(ctx)
+	c.in = &stdin{r: c.Stdin}
+	c.Stdin, c.Stdout, c.args, c.over = c.in, out, args, ctx.Done()
+	status, err := c.run(ctx)
 	if err == nil {
 		err = out.fault()
 	}
+	switch {
+	case err == nil:
+		return status
+	case errors.Is(err, syscall.EPIPE) && errors.Is(out.err, syscall.EPIPE):
+		return statusFailed // who read the results has had enough, and hears nothing
+	}
 	return report(c.Stderr, err)
+}
+
+// run runs the verb here, or in the process that has its data directory. The status says more where err is nil.
+func (c *Command) run(ctx context.Context) (status int, err error) {
+	for range maxTries {
+		root := c.root()
+		root.SetArgs(c.args)
+		root.SetIn(c.Stdin)
+		root.SetOut(c.Stdout)
+		root.SetErr(c.Stderr)
+		err = root.ExecuteContext(ctx)
+		taken, is := errors.AsType[*busy](err)
+		if !is {
+			return statusDone, err
+		}
+		if status, err = c.handOver(ctx, taken); !errors.Is(err, errAgain) {
+			return status, err
+		}
+		err = inUse(taken.dir)
+	}
+	return statusFailed, err
 }
 
 func (c *Command) root() *cobra.Command {
@@ -47,6 +76,9 @@ func (c *Command) root() *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
+	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		c.verb = strings.TrimPrefix(cmd.CommandPath(), root.Name()+" ")
+	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(c.wrongFlag)
 	root.SetHelpCommand(c.helpVerb(root))
@@ -55,7 +87,7 @@ func (c *Command) root() *cobra.Command {
 	setting(root.PersistentFlags(), "data")
 	setting(root.PersistentFlags(), "log-level")
 	root.AddCommand(
-		c.crawlVerb(), c.searchVerb(), c.showVerb(), c.explainVerb(), c.archiveVerb(), c.actionsVerb(),
+		c.crawlVerb(), c.searchVerb(), c.showVerb(), c.explainVerb(), c.archiveVerb(), c.sweepVerb(), c.actionsVerb(),
 		c.decideVerb(), c.demoVerb(), c.configVerb(), c.versionVerb(),
 	)
 	return root

@@ -123,7 +123,7 @@ func TestProgressDrawsOnTerminalsOnly(t *testing.T) {
 // On a terminal the line is taken away before anything else is written, and drawn again after it.
 func TestProgressMakesRoom(t *testing.T) {
 	var b bytes.Buffer
-	p := &progress{w: &b, terminal: 1 << 20} // no file: its width cannot be had
+	p := &progress{w: &b, columns: func() int { return 0 }}
 	p.Set("1 page")
 	p.Set("2 pages") // too soon after the first
 	fmt.Fprint(p, "a line\n")

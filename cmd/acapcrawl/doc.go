@@ -15,4 +15,6 @@
 //	watch.go, summary.go   how a crawl goes, and what it did, in words and as JSON
 //	report.go, metrics.go  what a crawl left undone and why; its metrics for Prometheus
 //	store.go, sitemaps.go  the parts that crawl puts together
+//	owner.go, remote.go, wire.go
+//	                       verbs that run in the process that has the data directory: there, where they were called, and between
 package main

@@ -84,7 +84,15 @@ func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
 		}
 		in.Flags[key[0]] = f.Value.String()
 	})
-	return config.Load(in)
+	cfg, err := config.Load(in)
+	if err != nil {
+		return nil, err
+	}
+	cfg.SignatureKey = c.path(cfg.SignatureKey)
+	if c.owner != nil {
+		cfg.Data = c.owner.dir
+	}
+	return cfg, nil
 }
 
 // fileVariable names the configuration file where --config does not.
@@ -93,11 +101,11 @@ const fileVariable = "ACAPCRAWL_CONFIG"
 // configFile is the file that the user named, "" for none.
 func (c *Command) configFile(cmd *cobra.Command) string {
 	if f := cmd.Flags().Lookup("config"); f.Changed {
-		return f.Value.String()
+		return c.path(f.Value.String())
 	}
 	for _, pair := range slices.Backward(c.Env) {
 		if file, ok := strings.CutPrefix(pair, fileVariable+"="); ok {
-			return file
+			return c.path(file)
 		}
 	}
 	return ""

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,6 +38,38 @@ func (c *Command) printJSON(v any) error {
 	e := json.NewEncoder(c.Stdout)
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
+}
+
+// jsonArray prints an array as its values come, a line each. What ends early is no JSON.
+type jsonArray struct {
+	w    io.Writer
+	some bool
+}
+
+func (a *jsonArray) add(v any) error {
+	before := "[\n"
+	if a.some {
+		before = ",\n"
+	}
+	a.some = true
+	var text bytes.Buffer
+	text.WriteString(before)
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := a.w.Write(bytes.TrimSuffix(text.Bytes(), []byte("\n")))
+	return err
+}
+
+func (a *jsonArray) end() error {
+	text := "[]\n"
+	if a.some {
+		text = "\n]\n"
+	}
+	_, err := io.WriteString(a.w, text)
+	return err
 }
 
 // orNothing prints an empty list where err says that there is nothing to list, for who reads JSON; err stays what it is.

@@ -13,8 +13,8 @@ import (
 // progress redraws one line on a terminal. On anything else it draws nothing. It is the writer for all that goes to the
 // same terminal meanwhile, so that the line does not mix with it. Its methods may be called concurrently.
 type progress struct {
-	w        io.Writer
-	terminal int // file descriptor, -1 for none
+	w       io.Writer
+	columns func() int // of the terminal; 0: not known. nil: it is none
 
 	mu   sync.Mutex
 	line string
@@ -29,16 +29,22 @@ func newProgress(w io.Writer) *progress {
 	if p, ok := w.(*progress); ok {
 		return p
 	}
-	p := &progress{w: w, terminal: -1}
+	p := &progress{w: w}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		p.terminal = int(f.Fd())
+		p.columns = func() int {
+			n, _, err := term.GetSize(int(f.Fd()))
+			if err != nil {
+				return 0
+			}
+			return n
+		}
 	}
 	return p
 }
 
 // Set draws the line, unless it is there already or another was drawn just before.
 func (p *progress) Set(format string, args ...any) {
-	if p.terminal < 0 {
+	if p.columns == nil {
 		return
 	}
 	p.mu.Lock()
@@ -80,8 +86,8 @@ const clearLine = "\r\x1b[K"
 
 func (p *progress) draw() {
 	line := []rune(p.line)
-	if width, _, err := term.GetSize(p.terminal); err == nil && len(line) >= width && width > 1 {
-		line = line[:width-1]
+	if n := p.columns(); len(line) >= n && n > 1 {
+		line = line[:n-1]
 	}
 	io.WriteString(p.w, clearLine+string(line))
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"text/tabwriter"
 	"time"
 
@@ -14,15 +12,11 @@ import (
 )
 
 func (c *Command) runActionsList(_ context.Context, cfg *config.Config, r actionsRequest) (err error) {
-	name := filepath.Join(cfg.Data, "actions.db")
-	if _, err := os.Stat(name); errors.Is(err, os.ErrNotExist) {
-		return c.orNothing(r.JSON, errEmpty(cfg.Data))
-	}
-	ledger, err := actions.Open(name)
+	ledger, done, err := c.openLedger(cfg)
 	if err != nil {
-		return (&store{dir: cfg.Data}).fault(err)
+		return c.orNothing(r.JSON, err)
 	}
-	defer func() { err = errors.Join(err, ledger.Close()) }()
+	defer func() { err = errors.Join(err, done()) }()
 	list, err := ledger.List()
 	switch {
 	case err != nil:

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"text/tabwriter"
 	"time"
@@ -11,7 +13,6 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
@@ -30,56 +31,64 @@ type listed struct {
 }
 
 func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {
-	who, err := recorded(cfg)
-	if err != nil {
-		return err
-	}
-	s, err := c.openStore(cfg, who, policy.Options{}, false)
+	s, _, err := c.openPresenter(ctx, cfg, r.judging)
 	if err != nil {
 		return c.orNothing(r.JSON, err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if r.Refresh {
-		if err := c.refresh(ctx, s); err != nil {
-			return err
-		}
-	}
-	list := []listed{}
+	s.serve()
+	out := bufio.NewWriter(c.Stdout)
+	values, lines := jsonArray{w: out}, tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	n := 0
 	err = s.archive.EachCapture(func(cp archive.Capture) error {
-		l := listed{URL: cp.URL, Version: cp.Version, Fetched: cp.Fetched, Status: cp.Status, MIME: cp.MIME, Digest: cp.Digest, Bytes: cp.Bytes}
 		d, f, err := s.preserve(ctx, cp, r.judging)
-		if err != nil {
+		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
 		}
-		l.Permitted = d.Allowed
+		l := listed{URL: cp.URL, Version: cp.Version, Fetched: cp.Fetched, Status: cp.Status, MIME: cp.MIME, Digest: cp.Digest, Bytes: cp.Bytes,
+			Permitted: d.Allowed}
 		limits := d.Limits(f)
 		l.Recrawled = limits.UntilRecrawled
 		if !limits.Until.IsZero() {
 			l.Until = &limits.Until
 		}
-		list = append(list, l)
-		return ctx.Err()
+		if r.JSON {
+			return values.add(l)
+		}
+		l.print(lines)
+		if n++; n%aligned == 0 {
+			return lines.Flush()
+		}
+		return nil
 	})
 	switch {
 	case err != nil:
-		return err
 	case r.JSON:
-		return c.printJSON(list)
+		err = values.end()
+	default:
+		err = lines.Flush()
 	}
-	w := tabwriter.NewWriter(c.Stdout, 0, 8, 2, ' ', 0)
-	for _, l := range list {
-		until := ""
-		switch {
-		case !l.Permitted:
-			until = "no longer permitted"
-		case l.Until != nil:
-			until = "until " + l.Until.Format(time.RFC3339)
-		case l.Recrawled:
-			until = "until crawled again"
-		}
-		fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%s\t%s\t%s\n", l.Fetched.Format(time.RFC3339), l.Version, l.URL, l.Status, l.MIME, size(l.Bytes), until)
+	if rest := out.Flush(); err == nil {
+		err = rest
 	}
-	return w.Flush()
+	return err
+}
+
+// aligned is how many captures have their columns in line with each other.
+const aligned = 1000
+
+// print prints a capture as one line of a table.
+func (l listed) print(w io.Writer) {
+	until := ""
+	switch {
+	case !l.Permitted:
+		until = "no longer permitted"
+	case l.Until != nil:
+		until = "until " + l.Until.Format(time.RFC3339)
+	case l.Recrawled:
+		until = "until crawled again"
+	}
+	fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%s\t%s\t%s\n", l.Fetched.Format(time.RFC3339), l.Version, l.URL, l.Status, l.MIME, size(l.Bytes), until)
 }
 
 // preserve decides by today's policy whether a capture may be kept.
@@ -99,70 +108,4 @@ func (s *store) preserve(ctx context.Context, cp archive.Capture, j judging) (ac
 		return acap.Decision{Usage: acap.Preserve, Reason: acap.Unavailable}, f, nil
 	}
 	return terms.Held(ctx, origin, u, res.Own, nil, terms.Sources{}, f).Decide(acap.Preserve), f, nil
-}
-
-func (c *Command) runArchiveStats(_ context.Context, cfg *config.Config, r archiveRequest) (err error) {
-	a, done, err := c.openArchive(cfg)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, done()) }()
-	st, err := a.Stats()
-	switch {
-	case err != nil:
-		return err
-	case r.JSON:
-		return c.printJSON(st)
-	}
-	_, err = fmt.Fprintf(c.Stdout, "%8d captures of %d resources, %s\n%8d bodies, %s as sent, %s stored\n%8d addresses that lead elsewhere\n%8d erasures\n",
-		st.Captures, st.Resources, size(st.Bytes), st.Bodies, size(st.Raw), size(st.Stored), st.Aliases, st.Tombstones)
-	return err
-}
-
-func (c *Command) runArchiveVerify(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {
-	if empty(cfg.Data) {
-		return failure("name the directory of a crawl with --data", fmt.Errorf("there is no archive in %s", cfg.Data))
-	}
-	a, done, err := c.openArchive(cfg)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, done()) }()
-	problems, err := a.Verify(ctx)
-	if err != nil {
-		return err
-	}
-	if r.JSON {
-		if problems == nil {
-			problems = []archive.Problem{}
-		}
-		if err := c.printJSON(problems); err != nil {
-			return err
-		}
-	} else {
-		for _, p := range problems {
-			fmt.Fprintln(c.Stdout, p)
-		}
-	}
-	if len(problems) > 0 {
-		return nothing(fmt.Sprintf("%d problems were found.", len(problems)))
-	}
-	if !r.JSON {
-		fmt.Fprintln(c.Stdout, "Every digest and reference is right.")
-	}
-	return nil
-}
-
-// openArchive opens the archive alone, until done is called.
-func (c *Command) openArchive(cfg *config.Config) (a *archive.Archive, done func() error, err error) {
-	if c.owner != nil {
-		return c.owner.archive, func() error { return nil }, nil
-	}
-	if empty(cfg.Data) {
-		return nil, nil, errEmpty(cfg.Data)
-	}
-	if a, err = archive.Open(cfg.Data, archive.Options{}); err != nil {
-		return nil, nil, (&store{dir: cfg.Data}).fault(err)
-	}
-	return a, a.Close, nil
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -135,7 +136,7 @@ func (c *Command) crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (
 	h := &handler{store: s, seen: map[string]*policy.Origin{}, listed: map[string]bool{}, log: o.log, told: o.received,
 		sitemaps: cfg.Sitemaps, drop: cfg.DropParameters}
 	h.holdings, err = s.hold(ctx, terms.Sources{Policies: h, Fetcher: parts{s.gate}}, holdings.Options{NoPreserve: !cfg.Preserve, NoIndex: !cfg.Index,
-		Requisites: cfg.Requisites, NoArchive: cfg.Policy.NoarchivePreserve, Known: held{s.policy}})
+		Requisites: cfg.Requisites, NoArchive: cfg.Policy.NoarchivePreserve, Known: held{s.policy}, Version: held{s.policy}.version, Swept: h.swept})
 	if err != nil {
 		if ctx.Err() != nil { // while it was finishing what a crash left
 			return crawler.Summary{Interrupted: true, Queued: s.frontier.Counts().Queued}, nil
@@ -148,11 +149,43 @@ func (c *Command) crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (
 		return sum, err
 	}
 	name(s.gate, append(earlier, o.seeds...))
+	endUpkeep := h.upkeep(ctx, cfg.CompactWithin)
+	defer endUpkeep()
+	s.serve()
 	cr := crawler.New(s.gate, h, s.frontier, crawler.Options{Concurrency: cfg.Concurrency, Scope: crawler.Scope(cfg.Scope), Depth: cfg.Depth,
 		MaxPages: max(cfg.MaxPages, 0), MaxBytes: max(cfg.MaxBytes, 0), MaxTime: cfg.MaxTime, Include: cfg.Include, Exclude: cfg.Exclude,
 		Requisites: cfg.Requisites, Canonical: cfg.Canonical, Drop: cfg.DropParameters, Recrawl: crawler.Recrawl{Min: cfg.RecrawlMin, Max: cfg.RecrawlMax},
 		Refetch: o.refetch, Pause: h.pause, Progress: o.progress, Every: o.every, Skipped: o.skipped})
-	return cr.Run(ctx, o.seeds)
+	h.holdings.Rejudge("") // time has passed
+	if sum, err = cr.Run(ctx, o.seeds); err == nil {
+		h.holdings.AwaitRejudged(ctx)
+	}
+	if endUpkeep(); err == nil && ctx.Err() == nil {
+		_, _, err = h.holdings.Settle(ctx, cfg.CompactWithin)
+	}
+	if n := h.ended.Load(); n > 0 {
+		o.log.Warn("what may no longer be held is gone; --log-level info names each item", "items", n)
+	}
+	return sum, err
+}
+
+// upkeep has archive and index compacted within that time after an erasure, until the function that it returns is called.
+func (h *handler) upkeep(ctx context.Context, within time.Duration) (end func()) {
+	ctx, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		h.holdings.Upkeep(ctx, within, func(n holdings.CompactStats, err error) {
+			if err != nil {
+				h.log.Error("what was erased could not be compacted away; it is tried again", "error", err)
+				return
+			}
+			h.log.Info("compacted", "before", n.Before, "after", n.After)
+		})
+	})
+	return func() {
+		stop()
+		wg.Wait()
+	}
 }
 
 // handler is the crawl's view of policies and holdings: a policy that has been read anew has its action requests executed before
@@ -162,11 +195,12 @@ type handler struct {
 	holdings *holdings.Holdings
 	log      *slog.Logger
 	told     func(*page.Page, holdings.Receipt)
-	sitemaps bool     // read those that robots.txt names
-	drop     []string // query parameters that make no difference
+	sitemaps bool         // read those that robots.txt names
+	drop     []string     // query parameters that make no difference
+	ended    atomic.Int64 // what Rejudge ended
 
 	mu     sync.Mutex
-	seen   map[string]*policy.Origin // whose requests have been executed
+	seen   map[string]*policy.Origin // whose requests have been executed, and whose pages are judged again
 	listed map[string]bool           // whose sitemaps have been read
 }
 
@@ -222,8 +256,17 @@ func (h *handler) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) 
 			h.mu.Unlock()
 			return nil, fmt.Errorf("action requests of %s: %w", o.Key, err)
 		}
+		h.holdings.Rejudge(o.Key)
 	}
 	return o.Policy, nil
+}
+
+// swept hears what is no longer held since a policy has changed or a time limit has passed.
+func (h *handler) swept(s holdings.Swept) {
+	if !s.Anew {
+		h.ended.Add(1)
+	}
+	h.log.Info("swept", "url", s.URL, "what", s.What, "version", s.Version, "anew", s.Anew, "why", s.Why, "line", s.Line)
 }
 
 // pause tells the Crawl-delay of u's host. It comes before the first page of an origin, and so do its sitemaps.

@@ -87,7 +87,7 @@ func (c *Command) readFile(flag, name string) ([]byte, error) {
 	if name == "-" {
 		return io.ReadAll(c.Stdin)
 	}
-	data, err := os.ReadFile(name)
+	data, err := os.ReadFile(c.path(name))
 	if err != nil {
 		return nil, misuse("", "%s: the file cannot be read: %w", flag, err)
 	}
@@ -237,16 +237,12 @@ type past struct {
 	led string // where a redirect led that was refused
 }
 
-// pastOf gives what the data directory knows of u, and opens the hosts that its seeds named; nothing where there is none, or while
-// another process has it.
+// pastOf gives what the data directory knows of u, and opens the hosts that its seeds named; nothing where there is none.
 func (c *Command) pastOf(cfg *config.Config, u *url.URL, g *gate.Gate) (p past, err error) {
 	if empty(cfg.Data) {
 		return p, nil
 	}
 	a, done, err := c.openArchive(cfg)
-	if errors.Is(err, archive.ErrLocked) {
-		return p, nil
-	}
 	if err != nil {
 		return p, err
 	}

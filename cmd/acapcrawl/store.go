@@ -37,13 +37,24 @@ type store struct {
 	holdings *holdings.Holdings // set by hold
 	frontier *crawler.Frontier  // of the crawl that owns the directory; nil: no crawl is under way
 	lent     bool               // by the process that owns the directory: whoever has it closes nothing
+	host     *host              // takes in the verbs of other processes; nil: they wait
 }
 
-// openStore opens the data directory of cfg, and makes it with create. The archive comes first: who has it owns the directory.
+// openStore opens the data directory of cfg, and makes it with create. A verb that others may go through calls serve when all it needs
+// is in the store.
 func (c *Command) openStore(cfg *config.Config, who acap.Crawler, o policy.Options, create bool) (s *store, err error) {
 	if c.owner != nil {
 		return c.owner.lend(who), nil
 	}
+	err = c.unlocked(cfg.Data, func() error {
+		s, err = c.ownStore(cfg, who, o, create)
+		return err
+	})
+	return s, err
+}
+
+// ownStore is openStore where no other process has the directory. The archive comes first: who has it owns the directory.
+func (c *Command) ownStore(cfg *config.Config, who acap.Crawler, o policy.Options, create bool) (s *store, err error) {
 	g, err := newGate(cfg, who)
 	if err != nil {
 		return nil, err
@@ -65,6 +76,11 @@ func (c *Command) openStore(cfg *config.Config, who acap.Crawler, o policy.Optio
 	}()
 	if s.archive, err = archive.Open(cfg.Data, archive.Options{}); err != nil {
 		return s, err
+	}
+	if slices.Contains(hosting, c.verb) {
+		if s.host, err = listen(cfg.Data, c.verb, c.Stderr); err != nil {
+			fmt.Fprintf(c.Stderr, "Notice: other verbs have to wait until this one ends, since they cannot be listened to: %v\n", err)
+		}
 	}
 	if s.index, err = index.Open(filepath.Join(cfg.Data, "index")); err != nil {
 		return s, err
@@ -96,13 +112,13 @@ func errEmpty(dir string) error {
 	return nothing(fmt.Sprintf("Nothing is held in %s yet: acapcrawl crawl fills it.", dir))
 }
 
-// fault says what is wrong with the data directory.
+// fault says what is wrong with the data directory. That it is locked stays to be seen.
 func (s *store) fault(err error) error {
 	switch {
-	case errors.Is(err, archive.ErrLocked), errors.Is(err, index.ErrLocked), errors.Is(err, actions.ErrLocked):
-		return failure("wait for it to end, or name another directory with --data", fmt.Errorf("the data directory %s is in use by another process", s.dir))
-	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, index.ErrCorrupt):
-		return failure("restore it from a copy, or name another directory with --data; nothing was changed", err)
+	case errors.Is(err, index.ErrCorrupt):
+		return failure("acapcrawl archive verify --repair, which makes the index anew from the copies", err)
+	case errors.Is(err, archive.ErrCorrupt):
+		return failure("acapcrawl archive restore a backup into another directory with --data; nothing was changed", err)
 	}
 	return err
 }
@@ -110,8 +126,16 @@ func (s *store) fault(err error) error {
 // lend gives the store to a command that judges for who.
 func (s *store) lend(who acap.Crawler) *store {
 	lent := *s
-	lent.who, lent.policy, lent.lent = who, s.policy.For(who), true
+	lent.who, lent.policy, lent.lent, lent.host = who, s.policy.For(who), true, nil
 	return &lent
+}
+
+// serve lets verbs of other processes use the store from now until it is closed, if its verb is one they go through. Nothing of the
+// store may be set after it.
+func (s *store) serve() {
+	if s.host != nil {
+		s.host.serve(s)
+	}
 }
 
 // hold opens the holdings, or gives those of the process that owns the directory. They are closed with the store.
@@ -122,12 +146,52 @@ func (s *store) hold(ctx context.Context, sources terms.Sources, o holdings.Opti
 	return s.holdings, err
 }
 
+// openArchive opens the archive alone, until done is called.
+func (c *Command) openArchive(cfg *config.Config) (a *archive.Archive, done func() error, err error) {
+	if c.owner != nil {
+		return c.owner.archive, func() error { return nil }, nil
+	}
+	if empty(cfg.Data) {
+		return nil, nil, errEmpty(cfg.Data)
+	}
+	err = c.unlocked(cfg.Data, func() error {
+		a, err = archive.Open(cfg.Data, archive.Options{})
+		return (&store{dir: cfg.Data}).fault(err)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return a, a.Close, nil
+}
+
+// openLedger opens the ledger of action requests alone, until done is called.
+func (c *Command) openLedger(cfg *config.Config) (l *actions.Ledger, done func() error, err error) {
+	if c.owner != nil {
+		return c.owner.ledger, func() error { return nil }, nil
+	}
+	name := filepath.Join(cfg.Data, "actions.db")
+	if _, err := os.Stat(name); errors.Is(err, os.ErrNotExist) {
+		return nil, nil, errEmpty(cfg.Data)
+	}
+	err = c.unlocked(cfg.Data, func() error {
+		l, err = actions.Open(name)
+		return err
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return l, l.Close, nil
+}
+
 // Close closes what is open.
 func (s *store) Close() error {
 	if s.lent {
 		return nil
 	}
 	var errs []error
+	if s.host != nil {
+		s.host.close()
+	}
 	if s.holdings != nil {
 		errs = append(errs, s.holdings.Close())
 	}

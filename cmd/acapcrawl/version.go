@@ -30,17 +30,22 @@ func (c *Command) versionVerb() *cobra.Command {
 		if *asJSON {
 			return c.printJSON(b)
 		}
-		changed := ""
-		if b.Modified {
-			changed = ", changed since"
-		}
-		fmt.Fprintf(c.Stdout, "acapcrawl %s (commit %s%s, %s)\n", b.Version, b.Commit, changed, b.Go)
+		fmt.Fprintf(c.Stdout, "acapcrawl %s\n", b)
 		for _, s := range b.Specifications {
 			fmt.Fprintln(c.Stdout, s)
 		}
 		return nil
 	}
 	return cmd
+}
+
+// String names the program in words.
+func (b build) String() string {
+	changed := ""
+	if b.Modified {
+		changed = ", changed since"
+	}
+	return fmt.Sprintf("%s (commit %s%s, %s)", b.Version, b.Commit, changed, b.Go)
 }
 
 // thisBuild reads what the Go toolchain wrote into the binary; "unknown" where it wrote

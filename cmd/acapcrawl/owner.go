@@ -1,0 +1,282 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+)
+
+// owner is who has a data directory, as owner.json there tells verbs of other processes.
+type owner struct {
+	PID     int       `json:"pid"`
+	Socket  string    `json:"socket"`  // where it is reached: a file of the data directory, unless the name is absolute
+	Version string    `json:"version"` // of its program
+	Verb    string    `json:"verb"`
+	Since   time.Time `json:"since"`
+	User    int       `json:"user"`
+	Token   string    `json:"token"` // who can read it is of the same user, and is let in
+}
+
+const (
+	ownerFile  = "owner.json"
+	socketFile = "owner.sock"
+	private    = "acapcrawl-" // begins the name of a directory made for a socket
+)
+
+// hosting are the verbs that take those of other processes in. What ends sooner is waited for.
+var hosting = []string{"crawl", "demo", "sweep", "archive ls", "archive verify", "archive compact", "archive export", "archive import", "archive backup"}
+
+// The bounds of a host.
+const (
+	maxGuests  = 32               // at once; others wait
+	maxRequest = 1 << 20          // bytes
+	introduce  = 10 * time.Second // for a guest to say what it wants
+	grace      = 5 * time.Second  // for guests to come to a result when their host ends
+	linger     = time.Minute      // for the rest of it, after that
+	lastWords  = time.Second      // for output to be taken
+	chunk      = 64 << 10         // bytes of output in a message
+)
+
+// host takes verbs of other processes in: they run in this one as if alone, with the data directory lent. Verbs that come before
+// serve is called wait.
+type host struct {
+	dir      string
+	listener *net.UnixListener
+	socket   string // its file
+	token    string
+	stderr   io.Writer
+
+	grace, linger time.Duration
+
+	ctx    context.Context // of the guests
+	cancel context.CancelFunc
+	ending context.Context // of those that have no result yet
+	end    context.CancelFunc
+	guests sync.WaitGroup // and who lets them in
+}
+
+// listen makes verb reachable for others as the owner of the data directory dir, which it must be. What a process that was killed
+// left is removed. Where the path is too long for a socket, or the file system has none, the socket is in a directory of its own.
+func listen(dir, verb string, stderr io.Writer) (*host, error) {
+	clearOwner(dir)
+	where, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	h := &host{dir: dir, socket: filepath.Join(where, socketFile), token: rand.Text(), stderr: stderr, grace: grace, linger: linger}
+	told := socketFile
+	if err := h.bind(); err != nil {
+		if where, err = os.MkdirTemp("", private); err != nil {
+			return nil, err
+		}
+		h.socket = filepath.Join(where, socketFile)
+		told = h.socket
+		if err := h.bind(); err != nil {
+			return nil, errors.Join(err, os.Remove(where))
+		}
+	}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	h.ending, h.end = context.WithCancel(h.ctx)
+	o := owner{PID: os.Getpid(), Socket: told, Version: thisBuild().String(), Verb: verb, Since: time.Now().UTC().Truncate(time.Second), User: os.Getuid(), Token: h.token}
+	if err := o.write(dir); err != nil {
+		h.close()
+		return nil, err
+	}
+	return h, nil
+}
+
+// bind makes the socket. Beyond its mode, which not every system heeds, the token keeps others out.
+func (h *host) bind() (err error) {
+	if h.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: h.socket, Net: "unix"}); err != nil {
+		return err
+	}
+	if err := os.Chmod(h.socket, 0o600); err != nil {
+		return errors.Join(err, h.listener.Close())
+	}
+	return nil
+}
+
+func (o owner) write(dir string) error {
+	text, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	name := filepath.Join(dir, ownerFile)
+	if err := os.WriteFile(name+".new", append(text, '\n'), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
+}
+
+// readOwner gives what owner.json in dir says; not ok where there is none that can be read.
+func readOwner(dir string) (o owner, ok bool) {
+	text, err := os.ReadFile(filepath.Join(dir, ownerFile))
+	if err != nil || json.Unmarshal(text, &o) != nil || o.Socket == "" {
+		return o, false
+	}
+	if !filepath.IsAbs(o.Socket) {
+		o.Socket = filepath.Join(dir, o.Socket)
+	}
+	return o, true
+}
+
+// clearOwner removes what an owner leaves that is killed.
+func clearOwner(dir string) {
+	if o, ok := readOwner(dir); ok {
+		removeSocket(o.Socket)
+	}
+	os.Remove(filepath.Join(dir, ownerFile))
+	removeSocket(filepath.Join(dir, socketFile))
+}
+
+// removeSocket removes a socket and the directory that was made for it.
+func removeSocket(name string) {
+	if filepath.Base(name) != socketFile {
+		return
+	}
+	os.Remove(name)
+	if where := filepath.Dir(name); strings.HasPrefix(filepath.Base(where), private) {
+		os.Remove(where) // which does nothing to one that holds anything
+	}
+}
+
+// serve lends s to the verbs of other processes until close is called. Nothing of s may change meanwhile.
+func (h *host) serve(s *store) {
+	slots := make(chan struct{}, maxGuests)
+	h.guests.Go(func() {
+		for {
+			select {
+			case slots <- struct{}{}:
+			case <-h.ending.Done():
+				return
+			}
+			conn, err := h.listener.AcceptUnix()
+			switch {
+			case errors.Is(err, net.ErrClosed):
+				return
+			case err != nil: // too many files are open: somebody will close one
+				<-slots
+				select {
+				case <-time.After(100 * time.Millisecond):
+				case <-h.ending.Done():
+				}
+				continue
+			}
+			h.guests.Go(func() {
+				defer func() { <-slots }()
+				h.take(conn, s)
+			})
+		}
+	})
+}
+
+// close turns away who has not been let in, and returns when the guests have gone. They have some time; after it, those that have
+// no result yet begin again elsewhere, and later the others are cut short.
+func (h *host) close() {
+	os.Remove(filepath.Join(h.dir, ownerFile))
+	h.listener.Close()
+	gone := make(chan struct{})
+	go func() {
+		h.guests.Wait()
+		close(gone)
+	}()
+	for _, step := range []struct {
+		after time.Duration
+		do    func()
+	}{
+		{h.grace, h.end},
+		{lastWords, func() {
+			fmt.Fprintln(h.stderr, "Waiting for what other processes have asked for; it ends within a minute.")
+		}},
+		{h.linger, h.cancel},
+	} {
+		select {
+		case <-gone:
+		case <-time.After(step.after):
+			step.do()
+		}
+	}
+	<-gone
+	h.cancel()
+	removeSocket(h.socket)
+}
+
+// take runs what a guest asks for. It ends early when the guest is interrupted, or gone.
+func (h *host) take(conn *net.UnixConn, s *store) {
+	defer conn.Close()
+	conn.SetReadDeadline(time.Now().Add(introduce))
+	in := context.AfterFunc(h.ending, func() { conn.Close() })
+	var req request
+	bounded := &io.LimitedReader{R: conn, N: maxRequest}
+	hears := json.NewDecoder(bounded)
+	err := hears.Decode(&req)
+	if !in() || err != nil || subtle.ConstantTimeCompare([]byte(req.Token), []byte(h.token)) != 1 {
+		return
+	}
+	conn.SetReadDeadline(time.Time{})
+	bounded.N = math.MaxInt64
+	ctx, cancel := context.WithCancel(h.ctx)
+	heard := make(chan input)
+	var hearing sync.WaitGroup
+	hearing.Go(func() {
+		defer cancel() // it is interrupted, or gone
+		for {
+			var in input
+			if hears.Decode(&in) != nil {
+				return
+			}
+			select {
+			case heard <- in:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	defer func() {
+		cancel()
+		conn.Close()
+		hearing.Wait()
+	}()
+	defer context.AfterFunc(h.ctx, func() { conn.SetWriteDeadline(time.Now().Add(lastWords)) })()
+
+	w := &wire{to: json.NewEncoder(conn), over: h.ending}
+	defer context.AfterFunc(h.ending, func() {
+		if !w.begun() {
+			cancel()
+		}
+	})()
+	w.send(message{}) // the guest is in
+	status := req.run(ctx, s, w, &distant{ctx: ctx, wire: w, heard: heard})
+	if h.ctx.Err() != nil && status != statusDone {
+		fmt.Fprintln(w.stderr(), "Try: the same again; the process that had the data directory came to its end")
+	}
+	w.send(message{Status: &status})
+}
+
+// run runs the verb that req names with s, and returns its exit status. A defect of the verb is no end of the owner.
+func (req request) run(ctx context.Context, s *store, w *wire, in io.Reader) (status int) {
+	screen := &progress{w: w.stderr()}
+	if req.Columns != nil {
+		screen.columns = func() int { return *req.Columns }
+	}
+	defer func() {
+		if fault := recover(); fault != nil {
+			fmt.Fprintf(screen, "Error: a defect of this program: %v\n%s", fault, debug.Stack())
+			status = statusFailed
+		}
+	}()
+	guest := Command{Stdin: in, Stdout: w.stdout(), Stderr: screen, Env: req.Env, dir: req.Dir, owner: s}
+	return guest.Main(ctx, req.Args)
+}

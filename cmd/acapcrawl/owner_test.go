@@ -1,0 +1,359 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/internal/testweb"
+	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// quay is a site with a page, one that may not be shown, and one whose answer is held.
+var quay = map[string]string{
+	testweb.RulesFile: `{"/held.html": {"hold": true}}`,
+	"robots.txt":      "ACAP-crawler: *\nACAP-disallow-present: /shy.html\nACAP-request-take-down: /gone.html\n",
+	"a.html":          "<!DOCTYPE html><html lang=en><title>Pier</title><p>A gull sat on the pier.</html>",
+	"shy.html":        "<!DOCTYPE html><html lang=en><p>A tern sat on the quay.</html>",
+	"big.html":        "<!DOCTYPE html><html lang=en><p>" + strings.Repeat("A gull. ", 1<<18),
+	"noise.html":      noise(),
+	"held.html":       "<p>Here.",
+}
+
+// crawled is a data directory with the pages of a site.
+func crawled(t *testing.T, pages ...string) (site *testweb.Site, data string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range quay {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	site, err := testweb.Start(dir, "127.0.0.1", io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { site.Close() })
+	data = filepath.Join(t.TempDir(), "data")
+	args := []string{"crawl", "--delay", "0"}
+	for _, page := range pages {
+		args = append(args, site.URL+page)
+	}
+	if said := call(t.Context(), data, args...); said.status != statusDone {
+		t.Fatal(said)
+	}
+	return site, data
+}
+
+// answer is what a verb says.
+type answer struct {
+	status         int
+	stdout, stderr string
+}
+
+// call runs a verb as a process of its own would.
+func call(ctx context.Context, data string, args ...string) answer {
+	var stdout, stderr bytes.Buffer
+	c := Command{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Env: []string{"HOME=" + filepath.Dir(data)}}
+	status := c.Main(ctx, append(args, "--data", data))
+	return answer{status, stdout.String(), stderr.String()}
+}
+
+// own opens a data directory as a verb that takes others in, until end is called.
+func own(t *testing.T, data, verb string) (s *store, end func() error) {
+	t.Helper()
+	c := Command{Stderr: io.Discard, verb: verb}
+	cfg, err := demoConfig(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err = c.openStore(cfg, acap.Crawler{Names: []string{"acapcrawl"}}, policy.Options{}, true); err != nil {
+		t.Fatal(err)
+	}
+	end = sync.OnceValue(s.Close)
+	t.Cleanup(func() { end() })
+	if _, err := s.hold(t.Context(), terms.Sources{Policies: held{s.policy}}, holdings.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return s, end
+}
+
+// joined checks at the end that nobody is left.
+func joined(t *testing.T) {
+	t.Helper()
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+}
+
+// Whether a verb runs alone or is taken in, it says the same.
+func TestTakenInAsAlone(t *testing.T) {
+	joined(t)
+	site, data := crawled(t, "/a.html", "/shy.html", "/big.html")
+	const noon = "2040-01-01T12:00:00Z"
+	verbs := [][]string{
+		{"search", "gull"}, {"search", "--json", "gull"}, {"search", "tern"}, {"search", "--json", "cormorant"}, {"search", `"gull`}, {"search", "--refresh", "gull"},
+		{"show", site.URL + "/a.html"}, {"show", "--json", "--headers", site.URL + "/a.html"}, {"show", site.URL + "/shy.html"}, {"show", site.URL + "/none.html"},
+		{"show", site.URL + "/big.html"}, {"show", "--version", "2", site.URL + "/a.html"},
+		{"archive", "ls"}, {"archive", "ls", "--json"}, {"archive", "stats"}, {"archive", "stats", "--json"}, {"archive", "verify"}, {"archive", "verify", "--json"},
+		{"actions", "ls"}, {"actions", "ls", "--json"},
+		{"explain", "--as-of", noon, site.URL + "/a.html"}, {"explain", "--as-of", noon, "--json", site.URL + "/shy.html"},
+		{"explain", "--as-of", noon, "--usage", "present", site.URL + "/shy.html"},
+	}
+	alone := make([]answer, len(verbs))
+	for i, verb := range verbs {
+		alone[i] = call(t.Context(), data, verb...)
+	}
+	s, end := own(t, data, "crawl")
+	s.serve()
+	var guests sync.WaitGroup
+	for i, verb := range verbs {
+		guests.Go(func() {
+			if got := call(t.Context(), data, verb...); got != alone[i] {
+				t.Errorf("%s: taken in %.500q\nalone %.500q", verb, fmt.Sprint(got), fmt.Sprint(alone[i]))
+			}
+		})
+	}
+	guests.Wait()
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{ownerFile, socketFile} {
+		if _, err := os.Lstat(filepath.Join(data, name)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", name, err)
+		}
+	}
+	for i, verb := range verbs {
+		if got := call(t.Context(), data, verb...); got != alone[i] {
+			t.Errorf("%s: afterwards %.500q\nbefore %.500q", verb, fmt.Sprint(got), fmt.Sprint(alone[i]))
+		}
+	}
+}
+
+// asking is a verb that waits for the held page of a site.
+func asking(t *testing.T, ctx context.Context, site *testweb.Site, data string) (said chan answer) {
+	t.Helper()
+	said = make(chan answer, 1)
+	go func() { said <- call(ctx, data, "explain", "--page", "--usage", "index", site.URL+"/held.html") }()
+	if err := site.Await(t.Context(), func(line string) bool { return line == "GET /held.html" }, 1); err != nil {
+		t.Fatal(err)
+	}
+	return said
+}
+
+// A guest that is interrupted ends, and its host goes on.
+func TestInterruptedGuest(t *testing.T) {
+	joined(t)
+	site, data := crawled(t, "/a.html")
+	s, _ := own(t, data, "crawl")
+	s.serve()
+	ctx, interrupt := context.WithCancel(t.Context())
+	said := asking(t, ctx, site, data)
+	interrupt()
+	if got := <-said; got != (answer{statusFailed, "", "Error: interrupted\n"}) {
+		t.Errorf("said %v", got)
+	}
+	if got := call(t.Context(), data, "search", "gull"); got.status != statusDone {
+		t.Errorf("said %v", got)
+	}
+}
+
+// A host that comes to its end lets guests finish.
+func TestEndWaits(t *testing.T) {
+	joined(t)
+	site, data := crawled(t, "/a.html")
+	s, end := own(t, data, "crawl")
+	s.host.grace = time.Hour
+	s.serve()
+	said := asking(t, t.Context(), site, data)
+	ended := make(chan error)
+	go func() { ended <- end() }()
+	for _, err := os.Stat(filepath.Join(data, ownerFile)); err == nil; _, err = os.Stat(filepath.Join(data, ownerFile)) {
+		runtime.Gosched() // until the host has begun to end
+	}
+	site.Release()
+	if got := <-said; got.status != statusDone {
+		t.Errorf("said %v", got)
+	}
+	if all := strings.Join(site.Requests(), "\n"); strings.Count(all, "GET /held.html") != 1 {
+		t.Errorf("it began again: %s", all)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// It does not wait for ever, whether a guest works or does not take its output.
+func TestEndIsBounded(t *testing.T) {
+	joined(t)
+	site, data := crawled(t, "/a.html", "/big.html")
+	s, end := own(t, data, "crawl")
+	s.host.grace, s.host.linger = 0, 0
+	s.serve()
+	asked := asking(t, t.Context(), site, data)
+	o, _ := readOwner(data)
+	conn, err := net.Dial("unix", o.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := json.NewEncoder(conn).Encode(request{Token: o.Token, Args: []string{"show", "--data", data, site.URL + "/big.html"}}); err != nil {
+		t.Fatal(err)
+	}
+	var m message
+	for hears := json.NewDecoder(conn); len(m.Out) == 0; { // and no more is read
+		if err := hears.Decode(&m); err != nil || len(m.Err) > 0 {
+			t.Fatalf("%v, %s", err, m.Err)
+		}
+	}
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+	site.Release()
+	if got := <-asked; got.status != statusDone || got.stdout == "" || got.stderr != "" { // it had said nothing yet, and has begun again, alone
+		t.Errorf("said %v", got)
+	}
+}
+
+// A verb that comes before the host is ready waits, says so, and is taken in.
+func TestNotReady(t *testing.T) {
+	joined(t)
+	_, data := crawled(t, "/a.html")
+	s, _ := own(t, data, "crawl")
+	hears, says := io.Pipe()
+	done := make(chan int)
+	go func() {
+		c := Command{Stdout: io.Discard, Stderr: says}
+		done <- c.Main(t.Context(), []string{"search", "--data", data, "gull"})
+	}()
+	line, err := bufio.NewReader(hears).ReadString('\n')
+	if err != nil || !strings.Contains(line, "acapcrawl crawl") {
+		t.Errorf("heard %q, %v", line, err)
+	}
+	s.serve()
+	if status := <-done; status != statusDone {
+		t.Errorf("status %d", status)
+	}
+}
+
+// A host that ends before it was ready leaves those who wait to themselves. A crawl waits for one that is none itself.
+func TestNeverReady(t *testing.T) {
+	joined(t)
+	site, data := crawled(t, "/a.html")
+	for _, verb := range [][]string{{"search", "gull"}, {"crawl", "--delay", "0", site.URL + "/shy.html"}} {
+		s, end := own(t, data, "archive export")
+		said := make(chan answer)
+		go func() { said <- call(t.Context(), data, verb...) }()
+		conn, err := s.host.listener.AcceptUnix() // the first look of the verb, which is no guest yet
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, conn)
+		conn.Close()
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+		if got := <-said; got.status != statusDone {
+			t.Errorf("said %v", got)
+		}
+	}
+}
+
+// The socket is in a directory of its own where its path would be too long, and nothing of it stays.
+func TestLongPath(t *testing.T) {
+	joined(t)
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	_, short := crawled(t, "/a.html")
+	data := filepath.Join(filepath.Dir(short), strings.Repeat("long", 40))
+	if err := os.Rename(short, data); err != nil {
+		t.Fatal(err)
+	}
+	for _, killed := range []bool{true, false} {
+		s, end := own(t, data, "crawl")
+		s.serve()
+		if o, _ := readOwner(data); !strings.HasPrefix(o.Socket, tmp) {
+			t.Fatalf("the socket is %s", o.Socket)
+		}
+		if got := call(t.Context(), data, "search", "gull"); got.status != statusDone {
+			t.Errorf("said %v", got)
+		}
+		if killed { // which leaves everything as it is
+			s.host.listener.SetUnlinkOnClose(false)
+			keep, _ := os.ReadFile(filepath.Join(data, ownerFile))
+			o, _ := readOwner(data)
+			s.host.socket = filepath.Join(tmp, "other")
+			end()
+			if err := os.WriteFile(filepath.Join(data, ownerFile), keep, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Lstat(o.Socket); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			end()
+		}
+		if got := call(t.Context(), data, "search", "gull"); got.status != statusDone {
+			t.Errorf("said %v", got)
+		}
+	}
+	if left, err := os.ReadDir(tmp); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// Who does not know the token is not let in, and nobody else can read it.
+func TestToken(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no modes")
+	}
+	joined(t)
+	_, data := crawled(t, "/a.html")
+	s, _ := own(t, data, "crawl")
+	s.serve()
+	for _, name := range []string{ownerFile, socketFile} {
+		if info, err := os.Stat(filepath.Join(data, name)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info.Mode(), err)
+		}
+	}
+	o, _ := readOwner(data)
+	for _, sent := range []string{`{"args":["search","gull"]}`, `{"token":"x","args":["search","gull"]}`, "GET / HTTP/1.1\r\n\r\n", ""} {
+		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: o.Socket, Net: "unix"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(conn, sent)
+		conn.CloseWrite()
+		if got, err := io.ReadAll(conn); len(got) > 0 {
+			t.Errorf("%q was answered %q, %v", sent, got, err)
+		}
+		conn.Close()
+	}
+}
+
+// A defect of a verb is no end of its host.
+func TestGuestPanics(t *testing.T) {
+	var told bytes.Buffer
+	w := &wire{to: json.NewEncoder(&told), over: t.Context()}
+	status := request{Args: []string{"search", "--data", t.TempDir(), "gull"}}.run(t.Context(), &store{}, w, nil)
+	var m message
+	if err := json.NewDecoder(&told).Decode(&m); status != statusFailed || err != nil || !bytes.HasPrefix(m.Err, []byte("Error: a defect")) {
+		t.Errorf("status %d, %v, %q", status, err, m.Err)
+	}
+}

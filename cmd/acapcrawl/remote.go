@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/index"
+)
+
+const (
+	lockWait = 10 * time.Second // with a process that has the data directory, and takes nobody in
+	pause    = 50 * time.Millisecond
+	notice   = 3 * time.Second // after which a guest is told what it waits for
+	maxTries = 3
+)
+
+// alone are the verbs that are never taken in: they are what owns a data directory.
+var alone = []string{"crawl", "demo"}
+
+// busy is the error of a verb that finds the data directory in the hands of a process that takes verbs in.
+type busy struct {
+	dir   string
+	owner owner
+}
+
+func (b *busy) Error() string {
+	return fmt.Sprintf("the data directory %s is in use: %s has it since %s", b.dir, b.owner, b.owner.Since.Format(time.RFC3339))
+}
+
+func (o owner) String() string { return fmt.Sprintf("acapcrawl %s (process %d)", o.Verb, o.PID) }
+
+// unlocked calls open, which opens a file of the data directory dir, until no other process has it open; that is waited for for a
+// while. Where that process takes verbs in, the error is a *busy, and Main goes through it.
+func (c *Command) unlocked(dir string, open func() error) error {
+	for end := time.Now().Add(lockWait); ; {
+		o, reached := reachable(dir)
+		err := inUse(dir)
+		if reached {
+			err = c.through(dir, o)
+		} else if failed := open(); !isLocked(failed) {
+			return failed
+		}
+		waits := !reached || slices.Contains(alone, c.verb) && !slices.Contains(alone, o.Verb)
+		if !waits || time.Now().After(end) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-c.over:
+			return context.Canceled
+		}
+	}
+}
+
+func isLocked(err error) bool {
+	return errors.Is(err, archive.ErrLocked) || errors.Is(err, index.ErrLocked) || errors.Is(err, actions.ErrLocked)
+}
+
+// endOrElsewhere is what can be done where a data directory is in use.
+const endOrElsewhere = "wait for it to end, or name another directory with --data"
+
+func inUse(dir string) error {
+	return failure(endOrElsewhere, fmt.Errorf("the data directory %s is in use by another process", dir))
+}
+
+// through gives the error that leads a verb through an owner, or says why it cannot go there.
+func (c *Command) through(dir string, o owner) error {
+	b := &busy{dir, o}
+	switch ours := thisBuild().String(); {
+	case slices.Contains(alone, c.verb):
+		return failure(endOrElsewhere, errors.New(b.Error()))
+	case o.User != os.Getuid():
+		return failure("run it as that user", fmt.Errorf("%s, for user %d, and only the same user goes through it", b, o.User))
+	case o.Version != ours:
+		return failure("run that program, or wait for it to end", fmt.Errorf("%s; it is version %s, and this, version %s, cannot go through it", b, o.Version, ours))
+	}
+	return b
+}
+
+// reachable gives the owner of dir, if it listens.
+func reachable(dir string) (owner, bool) {
+	o, ok := readOwner(dir)
+	if !ok {
+		return o, false
+	}
+	conn, err := net.Dial("unix", o.Socket)
+	if err != nil {
+		return o, false
+	}
+	conn.Close()
+	return o, true
+}
+
+// errAgain says that an owner ended before there was a result. Verbs can be repeated.
+var errAgain = errors.New("the owner has ended")
+
+// handOver has the owner run this command, and returns the exit status. When ctx ends, so does the verb.
+func (c *Command) handOver(ctx context.Context, b *busy) (status int, err error) {
+	if c.in.read {
+		return statusFailed, failure("name a file", fmt.Errorf("standard input was read before the data directory %s was found to be in use", b.dir))
+	}
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: b.owner.Socket, Net: "unix"})
+	if err != nil {
+		return statusFailed, errAgain
+	}
+	defer conn.Close()
+	leave := context.AfterFunc(ctx, func() { conn.Close() })
+	defer leave()
+	in := bufio.NewReader(conn)
+	out := json.NewEncoder(conn)
+	if err := c.introduce(conn, out, in, b); err != nil {
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return statusFailed, err
+	}
+	if !leave() {
+		return statusFailed, ctx.Err()
+	}
+	defer context.AfterFunc(ctx, func() { conn.CloseWrite() })()
+	said := false
+	for d := json.NewDecoder(in); ; {
+		var m message
+		if err := d.Decode(&m); err != nil {
+			if !said && ctx.Err() == nil {
+				return statusFailed, errAgain
+			}
+			return statusFailed, failure("the same again", fmt.Errorf("%s, which had the data directory %s, ended before this was done", b.owner, b.dir))
+		}
+		said = said || m.binds()
+		if m.Ask {
+			go func() { out.Encode(c.in.some()) }() // one at a time; one that waits for what is typed ends with the process
+		}
+		if len(m.Out) > 0 {
+			if _, err := c.Stdout.Write(m.Out); err != nil {
+				return statusFailed, err
+			}
+		}
+		if len(m.Err) > 0 {
+			c.Stderr.Write(m.Err)
+		}
+		if m.Status != nil {
+			return *m.Status, nil
+		}
+	}
+}
+
+// introduce says what is wanted, and waits to be let in.
+func (c *Command) introduce(conn *net.UnixConn, out *json.Encoder, in *bufio.Reader, b *busy) error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("the working directory cannot be named: %w", err)
+	}
+	req := request{Token: b.owner.Token, Args: c.args, Env: settingsOf(c.Env), Dir: dir}
+	if p, ok := c.Stderr.(*progress); ok && p.columns != nil {
+		n := p.columns()
+		req.Columns = &n
+	}
+	if out.Encode(req) != nil {
+		return errAgain
+	}
+	conn.SetReadDeadline(time.Now().Add(notice))
+	_, err = in.Peek(1)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		fmt.Fprintf(c.Stderr, "Waiting for %s, which has the data directory %s.\n", b.owner, b.dir)
+		conn.SetReadDeadline(time.Time{})
+		_, err = in.Peek(1)
+	}
+	if err != nil {
+		return errAgain
+	}
+	return conn.SetReadDeadline(time.Time{})
+}
+
+// settingsOf are the variables of env that settings come from; the others are nobody else's business.
+func settingsOf(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
+		return !strings.HasPrefix(pair, "ACAPCRAWL_") && !strings.HasPrefix(pair, "XDG_") && !strings.HasPrefix(pair, "HOME=")
+	})
+}

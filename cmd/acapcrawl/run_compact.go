@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+func (c *Command) runArchiveCompact(ctx context.Context, cfg *config.Config, r archiveRequest) error {
+	return c.withHoldings(ctx, cfg, func(h *holdings.Holdings) error {
+		screen := newProgress(c.Stderr)
+		s, err := h.Compact(ctx, func(done, total int64) { screen.Set("%s of %s", size(done), size(total)) })
+		screen.Done()
+		switch {
+		case err != nil:
+			return err
+		case r.JSON:
+			return c.printJSON(s)
+		}
+		_, err = fmt.Fprintf(c.Stdout, "archive %10s, was %s\nindex   %10s, was %s\n",
+			size(s.Archive.After), size(s.Archive.Before), size(s.Index.After), size(s.Index.Before))
+		return err
+	})
+}
+
+// withHoldings calls fn with what is held; nothing is asked of the network.
+func (c *Command) withHoldings(ctx context.Context, cfg *config.Config, fn func(*holdings.Holdings) error) (err error) {
+	who, err := recorded(cfg)
+	if err != nil {
+		return err
+	}
+	s, err := c.openStore(cfg, who, policy.Options{}, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	h, err := s.hold(ctx, terms.Sources{Policies: held{s.policy}}, holdings.Options{NoArchive: cfg.Policy.NoarchivePreserve})
+	if err != nil {
+		return err
+	}
+	s.serve()
+	return fn(h)
+}
+
+// receipt is an archive.Receipt as archive verify --erased --json prints it.
+type receipt struct {
+	URL       string     `json:"url"`
+	Verified  bool       `json:"verified"` // something was erased, and nothing of it is left
+	Erasures  []erasure  `json:"erasures"`
+	Left      []remnant  `json:"left"`
+	Compacted *time.Time `json:"compacted"` // when the last compaction began; null: none has been completed
+	Settled   bool       `json:"settled"`   // it began after the last erasure: the files hold no trace
+}
+
+// remnant is something that should be gone.
+type remnant struct {
+	Where string `json:"where"`
+	What  string `json:"what"` // a clause that goes on from it
+}
+
+type erasure struct {
+	When     time.Time `json:"when"`
+	Why      string    `json:"why"`
+	Line     string    `json:"line,omitempty"`
+	Version  int       `json:"version,omitempty"` // the only one that was erased; 0: all of them
+	Captures int       `json:"captures"`
+	Keys     []uint64  `json:"keys"` // slots of the keys that were destroyed
+}
+
+func receiptOf(r archive.Receipt) receipt {
+	out := receipt{URL: r.URL, Verified: r.Verified(), Erasures: []erasure{}, Left: []remnant{}, Settled: r.Settled()}
+	for _, s := range r.Erasures {
+		out.Erasures = append(out.Erasures, erasure{When: s.When, Why: s.Why, Line: s.Line, Version: s.Version, Captures: s.Captures,
+			Keys: append([]uint64{}, s.Keys...)})
+	}
+	for _, p := range r.Left {
+		out.Left = append(out.Left, remnant{p.Where, p.What})
+	}
+	if !r.Compacted.IsZero() {
+		out.Compacted = &r.Compacted
+	}
+	return out
+}
+
+// runArchiveErased prints the receipt of an erasure, and ends with 1 where there was none, or something is left.
+func (c *Command) runArchiveErased(ctx context.Context, cfg *config.Config, r archiveRequest) error {
+	address, err := crawler.Normal(r.Erased)
+	if err != nil {
+		return misuse("acapcrawl archive verify --erased https://example.com/page.html", "--erased: %v", err)
+	}
+	return c.withHoldings(ctx, cfg, func(h *holdings.Holdings) error {
+		found, err := h.Receipt(address)
+		if err != nil {
+			return err
+		}
+		out := receiptOf(found)
+		if r.JSON {
+			err = c.printJSON(out)
+		} else {
+			err = c.printReceipt(out)
+		}
+		switch {
+		case err != nil:
+			return err
+		case len(out.Erasures) == 0:
+			return nothing(fmt.Sprintf("Nothing was ever erased of %s.", address))
+		case len(out.Left) > 0:
+			return nothing(fmt.Sprintf("Of %s %s left.", address, isOrAre(len(out.Left))))
+		}
+		return nil
+	})
+}
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "1 thing is"
+	}
+	return number(n) + " things are"
+}
+
+func (c *Command) printReceipt(r receipt) error {
+	var keys int
+	for _, e := range r.Erasures {
+		keys += len(e.Keys)
+		what := several(e.Captures, "copy")
+		if e.Captures != 1 {
+			what = number(e.Captures) + " copies"
+		}
+		if e.Version != 0 {
+			what = fmt.Sprintf("version %d", e.Version)
+		}
+		line := e.Line
+		if line != "" {
+			line = " (" + line + ")"
+		}
+		fmt.Fprintf(c.Stdout, "%s  %s erased: %s%s\n", e.When.Format(time.RFC3339), what, e.Why, line)
+	}
+	for _, p := range r.Left {
+		fmt.Fprintln(c.Stdout, p.Where, p.What)
+	}
+	if !r.Verified {
+		return nil
+	}
+	_, err := fmt.Fprintf(c.Stdout, "Nothing of what was erased can be read or found: %s destroyed.\n", several(keys, "key"))
+	if err == nil && r.Settled {
+		_, err = fmt.Fprintf(c.Stdout, "The files have been written anew since, at %s.\n", r.Compacted.Format(time.RFC3339))
+	} else if err == nil {
+		_, err = fmt.Fprintln(c.Stdout, "What it was sealed as, and its words, stay in unused parts of the files until archive compact.")
+	}
+	return err
+}

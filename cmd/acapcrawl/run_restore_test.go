@@ -1,0 +1,200 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// tarballOf makes a backup of what is no data directory, with an end.
+func tarballOf(t *testing.T, format int, files ...string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	b := newTarball(t.Context(), &out, time.Now())
+	about, err := json.Marshal(aboutBackup{Format: format, Version: "9.9", Made: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.add(backupAbout, about); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if err := b.add(name, bytes.Repeat([]byte(name), 300)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func unpacked(t *testing.T, file []byte) (dir string, err error) {
+	t.Helper()
+	dir = t.TempDir()
+	_, err = unpackBackup(t.Context(), bytes.NewReader(file), dir)
+	return dir, err
+}
+
+func TestUnpackBackup(t *testing.T) {
+	whole := tarballOf(t, backupFormat, append(needed, "index/store/00000000000a.zap")...)
+	dir, err := unpacked(t, whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range needed {
+		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !bytes.Equal(got, bytes.Repeat([]byte(name), 300)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, file := range map[string][]byte{
+		"nothing":            nil,
+		"no archive":         []byte("this is no tar archive"),
+		"another archive":    other(t, "readme.txt"),
+		"out of it":          tarballOf(t, backupFormat, append(needed, "../evil.db")...),
+		"below it":           tarballOf(t, backupFormat, append(needed, "index/store/../../x.zap")...),
+		"an absolute name":   tarballOf(t, backupFormat, append(needed, "/etc/passwd")...),
+		"a file of ours":     tarballOf(t, backupFormat, append(needed, "owner.json")...),
+		"a file twice":       tarballOf(t, backupFormat, append(needed, "archive.db")...),
+		"without keys":       tarballOf(t, backupFormat, "archive.db", "policy.db", "actions.db", "index/index_meta.json", "index/store/root.bolt"),
+		"of a newer program": tarballOf(t, backupFormat+1, needed...),
+		"of no format":       tarballOf(t, 0, needed...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, err := unpacked(t, file)
+			if err == nil {
+				t.Error("it was taken")
+			}
+			if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(entries) != 1 {
+				t.Errorf("beside it: %v, %v", entries, err)
+			}
+		})
+	}
+}
+
+// A backup that was cut, or in which a byte was changed that is not padding, is refused.
+func TestUnpackDamagedBackup(t *testing.T) {
+	whole := tarballOf(t, backupFormat, needed...)
+	for n := 0; n < len(whole)-3*512; n += 997 { // it ends with a block that is half empty and two of nothing
+		if _, err := unpacked(t, whole[:n]); err == nil {
+			t.Errorf("cut to %d bytes of %d, it was taken", n, len(whole))
+		}
+	}
+	for at := 0; at < len(whole); at += 397 {
+		if whole[at] == 0 { // padding, or a field of a header that is not read
+			continue
+		}
+		file := bytes.Clone(whole)
+		file[at] ^= 0x20
+		dir, err := unpacked(t, file)
+		if err != nil {
+			continue
+		}
+		for _, name := range needed { // what was changed says nothing of the content: a date, an owner
+			if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !bytes.Equal(got, bytes.Repeat([]byte(name), 300)) {
+				t.Errorf("changed at %d, %s is another", at, name)
+			}
+		}
+	}
+}
+
+func TestUnpackStops(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	_, err := unpackBackup(ctx, bytes.NewReader(tarballOf(t, backupFormat, needed...)), t.TempDir())
+	if !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// other makes a tar archive of somebody else.
+func other(t *testing.T, name string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	err := w.WriteHeader(&tar.Header{Name: name, Size: 1, Mode: 0o600})
+	if err == nil {
+		_, err = io.WriteString(w, "x")
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func TestWithin(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	if err := os.MkdirAll(filepath.Join(data, "index"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(data, filepath.Join(dir, "link")); err != nil {
+		t.Skip(err)
+	}
+	for name, want := range map[string]bool{"data/b.tar": true, "data/index/b.tar": true, "link/b.tar": true, "b.tar": false, "data.tar": false, "data2/b.tar": false} {
+		if got, err := within(data, filepath.Join(dir, name)); err != nil || got != want {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+// A backup that does not come to its end leaves nothing, and what was there before stays.
+func TestBackupLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	var said bytes.Buffer
+	c := &Command{Stdout: &said, Stderr: &said}
+	cfg, err := config.Load(config.Input{Flags: map[string]any{"data": filepath.Join(dir, "data")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.openStore(cfg, acap.Crawler{}, policy.Options{}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	if _, err := s.hold(t.Context(), terms.Sources{Policies: held{s.policy}}, holdings.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "b.tar")
+	if err := os.WriteFile(name, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	b := &backup{Command: c, store: s}
+	if err := b.toFile(ctx, name, true); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := b.toFile(t.Context(), name, false); !errors.Is(err, os.ErrExist) { // made since it was looked for
+		t.Error(err)
+	}
+	if got, err := os.ReadFile(name); err != nil || string(got) != "before" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("%v, %v", entries, err)
+	}
+	if err := b.toFile(t.Context(), name, true); err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+)
+
+// request is the first JSON value that a guest sends. It ends what it asked for by closing its half of the connection.
+type request struct {
+	Token   string   `json:"token"`
+	Args    []string `json:"args"`
+	Env     []string `json:"env"` // what settings come from
+	Dir     string   `json:"dir"`
+	Columns *int     `json:"columns,omitempty"` // of the terminal that standard error is; 0: not known
+}
+
+// message is one of the JSON values that an owner sends: an empty one when the guest is let in, its output, and at last its status.
+type message struct {
+	Out    []byte `json:"out,omitempty"`
+	Err    []byte `json:"err,omitempty"`
+	Ask    bool   `json:"ask,omitempty"` // for an input
+	Status *int   `json:"status,omitempty"`
+}
+
+// input is some of the standard input of a guest, which it sends when it is asked.
+type input struct {
+	In  []byte `json:"in,omitempty"`
+	End bool   `json:"end,omitempty"`
+	Err string `json:"err,omitempty"`
+}
+
+// wire takes the output of a guest to where it was called. A guest that has no result when over has ended hears nothing more, and
+// begins again. It is safe for concurrent use.
+type wire struct {
+	over context.Context
+
+	mu   sync.Mutex
+	to   *json.Encoder
+	said bool // a part of the result, or standard input was read: it cannot begin again
+}
+
+func (w *wire) send(m message) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !w.said && w.over.Err() != nil {
+		return errAgain
+	}
+	w.said = w.said || m.binds()
+	return w.to.Encode(m)
+}
+
+// binds reports whether a guest that has heard m cannot begin again.
+func (m message) binds() bool { return len(m.Out) > 0 || m.Ask }
+
+// begun reports whether the guest cannot begin again.
+func (w *wire) begun() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.said
+}
+
+func (w *wire) stdout() io.Writer {
+	return stream(func(p []byte) error { return w.send(message{Out: p}) })
+}
+
+func (w *wire) stderr() io.Writer {
+	return stream(func(p []byte) error { return w.send(message{Err: p}) })
+}
+
+// stream writes by messages.
+type stream func([]byte) error
+
+func (send stream) Write(p []byte) (n int, err error) {
+	for part := range slices.Chunk(p, chunk) {
+		if err := send(part); err != nil {
+			return n, err
+		}
+		n += len(part)
+	}
+	return n, nil
+}
+
+// distant is the standard input of a guest, which is asked for as it is read.
+type distant struct {
+	ctx   context.Context
+	wire  *wire
+	heard <-chan input
+	rest  []byte
+	err   error
+}
+
+func (d *distant) Read(p []byte) (int, error) {
+	for len(d.rest) == 0 && d.err == nil {
+		if err := d.wire.send(message{Ask: true}); err != nil {
+			return 0, err
+		}
+		select {
+		case in := <-d.heard:
+			d.rest = in.In
+			switch {
+			case in.Err != "":
+				d.err = errors.New(in.Err)
+			case in.End:
+				d.err = io.EOF
+			}
+		case <-d.ctx.Done():
+			return 0, d.ctx.Err()
+		}
+	}
+	if len(d.rest) == 0 {
+		return 0, d.err
+	}
+	n := copy(p, d.rest)
+	d.rest = d.rest[n:]
+	return n, nil
+}
+
+// stdin is standard input, which is read once: a verb that has read of it cannot begin again.
+type stdin struct {
+	r    io.Reader
+	read bool
+}
+
+func (s *stdin) Read(p []byte) (int, error) {
+	s.read = true
+	return s.r.Read(p)
+}
+
+// some reads what there is for an owner.
+func (s *stdin) some() input {
+	buf := make([]byte, chunk)
+	n, err := s.Read(buf)
+	in := input{In: buf[:n], End: errors.Is(err, io.EOF)}
+	if err != nil && !in.End {
+		in.Err = err.Error()
+	}
+	return in
+}

@@ -1,0 +1,351 @@
+package holdings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+)
+
+// holding names the files below dir that hold s.
+func holding(t *testing.T, dir, s string) (where []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if strings.Contains(string(data), s) {
+			where = append(where, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return where
+}
+
+// What was erased is in no file after compaction: no byte of its text, title, excerpt, statements and headers, and in the index not even
+// its address; of a page that stays nothing is lost.
+func TestNothingRemains(t *testing.T) {
+	dir := t.TempDir()
+	w := newWeb("ACAP-disallow-preserve: /bare/\nACAP-allow-present-snippet: / max-length=20-words")
+	s := open(t, dir, w, Options{})
+	page := func(word string) string {
+		return fmt.Sprintf(`<html lang="en"><title>Title%s</title><meta name="robots" content="%smeta"><p>The %stext waits. %s</p>`, word, word, word,
+			strings.Repeat("The harbour lay still under the fog. ", 40))
+	}
+	receive := func(path, word string) {
+		h := http.Header{"Content-Type": {"text/html; charset=utf-8"}, "X-Word": {word + "header"}, "Etag": {word + "etag"}}
+		s.receive(pageWith(h, 200, page(word), site+path))
+	}
+	for i := range 20 {
+		receive(fmt.Sprintf("/stays/%d", i), fmt.Sprintf("stays%dquux", i))
+	}
+	receive("/whole/1", "zanzibarquux")
+	receive("/bare/2", "barequux")
+	receive("/whole/shared", "sharedquux")
+	receive("/whole/alike", "sharedquux")
+	if s.found("zanzibarquuxtext") == "" || s.found("barequuxtext") == "" || s.resource(site+"/bare/2").Excerpt == "" {
+		t.Fatal("the pages are not held as they should be")
+	}
+	if where := append(holding(t, dir, "zanzibarquuxt"), holding(t, dir, "barequuxt")...); len(where) > 0 && !strings.Contains(where[0], ".zap") {
+		t.Error("held, and not sealed, in", where)
+	}
+	for _, path := range []string{"/whole/1", "/bare/2", "/whole/shared"} {
+		if _, err := s.Erase(context.Background(), site+path, "asked", ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(s.copies(site+"/whole/alike")) != 1 || s.found("sharedquuxtext") != "/whole/alike" {
+		t.Error("what two addresses had in common is lost with one")
+	}
+	if _, err := s.Erase(context.Background(), site+"/whole/alike", "asked", ""); err != nil {
+		t.Fatal(err)
+	}
+	gone := []string{"/whole/1", "/bare/2", "/whole/shared", "/whole/alike"}
+	stats, err := s.Compact(context.Background(), nil)
+	if err != nil || stats.Index.After >= stats.Index.Before || stats.Before != stats.Archive.Before+stats.Index.Before || stats.After < stats.Index.After {
+		t.Errorf("%+v, %v", stats, err)
+	}
+	look := func(when string) {
+		t.Helper()
+		for _, word := range []string{"zanzibarquux", "barequux", "sharedquux", "xuuqrabiznaz", "xuuqerab"} { // dictionaries are written from behind
+			if where := holding(t, dir, word); len(where) > 0 {
+				t.Errorf("%s, %s is in %s", when, word, where)
+			}
+		}
+		for _, path := range gone {
+			if where := holding(t, filepath.Join(dir, "index"), site+path); len(where) > 0 {
+				t.Errorf("%s, %s is in %s", when, path, where)
+			}
+		}
+	}
+	look("open")
+	for _, path := range gone {
+		if r, err := s.Receipt(site + path); err != nil || !r.Verified() || !r.Settled() {
+			t.Errorf("%+v, %v", r, err)
+		}
+	}
+	for i := range 20 {
+		if got := s.found(fmt.Sprintf("stays%dquuxtext", i)); got != fmt.Sprintf("/stays/%d", i) {
+			t.Errorf("page %d is found as %q", i, got)
+		}
+	}
+	s.shut()
+	look("closed")
+}
+
+// A receipt looks into the index itself.
+func TestReceiptIndex(t *testing.T) {
+	s := open(t, t.TempDir(), newWeb(""), Options{})
+	s.receive(pageOf(article, a))
+	if r, err := s.Holdings.Receipt(a); err != nil || r.Verified() || len(r.Erasures) > 0 {
+		t.Errorf("nothing was erased: %+v, %v", r, err)
+	}
+	if _, err := s.archive.Erase(context.Background(), a, "asked", ""); err != nil { // and not the index
+		t.Fatal(err)
+	}
+	s.flushed()
+	if r, err := s.Holdings.Receipt(a); err != nil || r.Verified() || len(r.Left) != 1 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if err := s.index.Delete(a); err != nil {
+		t.Fatal(err)
+	}
+	s.archive.Done(a)
+	if r, err := s.Holdings.Receipt(a); err != nil || !r.Verified() {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// Pages come and go while all is compacted; what is not due any more is in no file.
+func TestCompactInUse(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, newWeb(""), Options{})
+	ctx := context.Background()
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	for i := range 4 {
+		wg.Go(func() {
+			for n := range 25 {
+				at := fmt.Sprintf("%s/%d/%d", site, i, n)
+				if _, err := s.Receive(ctx, pageOf(fmt.Sprintf("<p>quux%dx%dquux pilot", i, n), at)); err != nil {
+					t.Error(err)
+				}
+				if n%2 == 0 {
+					continue
+				}
+				if _, err := s.Erase(ctx, at, "asked", ""); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	go func() {
+		wg.Wait()
+		close(done)
+	}()
+	for busy := true; busy; {
+		select {
+		case <-done:
+			busy = false
+		default:
+		}
+		if _, err := s.Compact(ctx, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if since, err := s.archive.Uncompacted(); !since.IsZero() || err != nil {
+		t.Error(since, err)
+	}
+	for i := range 4 {
+		if where := holding(t, filepath.Join(dir, "index"), fmt.Sprintf("%s/%d/1", site, i)); len(where) > 0 && s.found(fmt.Sprintf("quux%dx1quux", i)) != "" {
+			t.Error("erased, and in", where)
+		}
+	}
+	if got := len(strings.Fields(s.found("pilot"))); got != 52 {
+		t.Errorf("%d pages are found", got)
+	}
+}
+
+func TestUpkeep(t *testing.T) {
+	full := errors.New("no space left")
+	var mu sync.Mutex
+	fault := error(nil)
+	set := func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		fault = err
+	}
+	now := time.Now()
+	s := openWith(t, t.TempDir(), newWeb(""), Options{Now: func() time.Time { return now.Add(time.Hour) }}, archive.Options{
+		Now: func() time.Time { return now },
+		Fault: func(step archive.Step) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if step == archive.Rewrite {
+				return fault
+			}
+			return nil
+		}})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	told, ended := make(chan error), make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.Upkeep(ctx, time.Millisecond, func(_ CompactStats, err error) { told <- err })
+	}()
+	for range 2 { // it waits for an erasure, and for the next
+		s.receive(pageOf(article, a))
+		if _, err := s.Erase(ctx, a, "asked", ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-told; err != nil {
+			t.Error(err)
+		}
+	}
+	set(full)
+	s.receive(pageOf(article, a))
+	if _, err := s.Erase(ctx, a, "asked", ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-told; !errors.Is(err, full) {
+		t.Error(err)
+	}
+	set(nil)
+	for err := range told { // it may have begun again before that
+		if err == nil {
+			break
+		}
+	}
+	if since, err := s.archive.Uncompacted(); !since.IsZero() || err != nil {
+		t.Error(since, err)
+	}
+	cancel()
+	<-ended
+	ctx = context.Background()
+	s.Upkeep(ctx, 0, nil) // never
+	settle := func(within time.Duration, want bool) {
+		t.Helper()
+		if _, done, err := s.Settle(ctx, within); done != want || err != nil {
+			t.Error(done, err)
+		}
+	}
+	settle(time.Hour, false) // there is nothing to do
+	s.receive(pageOf(article, a))
+	if _, err := s.Erase(ctx, a, "asked", ""); err != nil {
+		t.Fatal(err)
+	}
+	settle(0, false)
+	settle(time.Hour, true)
+	settle(time.Hour, false)
+}
+
+// Whichever write fails, archive and index agree when they are opened again, what was acknowledged is held, and what was erased is not.
+func TestFaultEverywhere(t *testing.T) {
+	full := errors.New("no space left on device")
+	ctx := context.Background()
+	for n := 1; ; n++ {
+		dir := t.TempDir()
+		var mu sync.Mutex
+		calls, failed := 0, archive.Step("")
+		fault := func(step archive.Step) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if calls++; calls == n {
+				failed = step
+				return full
+			}
+			return nil
+		}
+		kept, gone := map[string]bool{}, map[string]bool{}
+		s := openWith(t, dir, newWeb(""), Options{}, archive.Options{Fault: fault})
+		erase := func(path string) {
+			kept[path] = false
+			if _, err := s.Erase(ctx, site+path, "asked", ""); err == nil {
+				gone[path] = true
+			}
+		}
+		for i := range 6 {
+			path := fmt.Sprint("/", i)
+			if _, err := s.Receive(ctx, pageOf(fmt.Sprintf("<p>pilot quux%dquux", i), site+path)); err == nil {
+				kept[path] = true
+			}
+		}
+		erase("/1")
+		s.Compact(ctx, nil)
+		erase("/2")
+		s.Compact(ctx, nil)
+		s.Holdings.Close()
+		s.index.Close()
+		s.archive.Close()
+		s.Holdings = nil // the next one looks at what it has left
+		s = open(t, dir, newWeb(""), Options{})
+		if _, err := s.Compact(ctx, nil); err != nil {
+			t.Error(err)
+		}
+		found := " " + s.found("pilot") + " "
+		for path := range kept {
+			is := strings.Contains(found, " "+path+" ")
+			if kept[path] && (!is || len(s.copies(site+path)) != 1) {
+				t.Errorf("%s was acknowledged and is lost", path)
+			}
+			if gone[path] && (is || len(s.copies(site+path)) != 0 || len(holding(t, dir, fmt.Sprintf("quux%squux", path[1:]))) > 0) {
+				t.Errorf("%s was erased and is there", path)
+			}
+		}
+		s.shut()
+		if t.Failed() {
+			t.Fatalf("call %d, %s", n, failed)
+		}
+		if failed == "" {
+			return
+		}
+	}
+}
+
+// A tombstone holds no content: what the page itself said is named by its place.
+func TestGrounds(t *testing.T) {
+	for _, c := range []struct {
+		name, robots, body string
+		header             http.Header
+		line               string
+	}{
+		{name: "robots.txt", robots: "ACAP-disallow-preserve: /", line: site + "/robots.txt:3: ACAP-disallow-preserve: /"},
+		{name: "META", body: `<meta name="robots" content="ACAP disallow-preserve, unmistakable">`, line: a + ":1: META"},
+		{name: "noarchive in a header", header: http.Header{"X-Robots-Tag": {"noarchive, unmistakable"}}, line: a + ": header X-Robots-Tag"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t, t.TempDir(), newWeb(""), Options{NoArchive: true})
+			s.receive(pageOf("<p>Before.", a))
+			s.web.says(c.robots)
+			h := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
+			for k, v := range c.header {
+				h[k] = v
+			}
+			r := s.receive(pageWith(h, 200, c.body+"<p>After.", a))
+			if refused(r) != "preserve" {
+				t.Fatalf("%+v", r)
+			}
+			stones, err := s.archive.Tombstones(a)
+			if err != nil || len(stones) != 1 || stones[0].Line != c.line || strings.Contains(stones[0].Why, "unmistakable") ||
+				!strings.Contains(stones[0].Why, c.line) {
+				t.Errorf("%+v, %v", stones, err)
+			}
+		})
+	}
+	if why, line := grounds(acap.Decision{Reason: acap.Unavailable}); why == "" || line != "" {
+		t.Error(why, line)
+	}
+}

@@ -1,0 +1,249 @@
+package holdings
+
+import (
+	"context"
+	"net/url"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/index"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// due is what a sweep has to do to one page.
+type due struct {
+	known    archive.Resource // as it was judged
+	held     bool             // there was something to judge
+	unjudged bool             // no policy could be read that would say what may be held
+	swept    []Swept          // what goes or is made anew
+	whole    bool             // nothing is left: what is known of the page goes too
+	forget   bool             // the index entry goes
+	document *index.Document  // the index entry made anew; nil: it stays as it is, or goes
+	kept     *terms.Kept      // what is kept beside it from now on; nil: as before
+}
+
+// judging is one page under judgement.
+type judging struct {
+	*Holdings
+	ctx      context.Context
+	resource archive.Resource
+	url      *url.URL
+	origin   *acap.Policy
+	sources  terms.Sources
+	facts    acap.Facts
+}
+
+// due judges all that is held of a page. Bodies are read only where elements have rules of their own, or where the index entry must be
+// made anew.
+func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) (due, error) {
+	d := due{known: r}
+	captures, err := h.archive.Captures(r.URL)
+	if err != nil {
+		return d, err
+	}
+	d.held = len(captures) > 0 || r.Indexed || described(r)
+	if !d.held {
+		return d, nil
+	}
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return d, err
+	}
+	j := judging{Holdings: h, ctx: ctx, resource: r, url: u, sources: terms.Sources{Policies: o.Policies},
+		facts: acap.Facts{Now: o.AsOf, FirstCrawled: r.FirstCrawled, FirstIndexed: r.FirstIndexed, FirstPreserved: r.FirstPreserved,
+			FirstPresented: r.FirstPresented}}
+	if j.origin, err = o.Policies.Policy(ctx, u); err != nil {
+		d.unjudged = true
+		return d, ctx.Err()
+	}
+	if down := terms.TakeDown(j.origin, u); down != nil {
+		d.all(captures, takenDown, down.String())
+		return d, nil
+	}
+	if len(captures) == 0 && !r.Indexed {
+		if !r.FirstIndexed.IsZero() || !r.FirstPreserved.IsZero() {
+			d.all(nil, "nothing else is left of the page", "")
+		}
+		return d, nil
+	}
+	if err := j.copies(&d, captures); err != nil {
+		return d, err
+	}
+	gone := len(d.swept)
+	if r.Indexed {
+		if err := j.entry(&d); err != nil {
+			return d, err
+		}
+	}
+	d.whole = len(d.swept) > 0 && gone == len(captures) && (!r.Indexed || d.forget)
+	return d, nil
+}
+
+// described reports whether anything is known of a page but dates and counts.
+func described(r archive.Resource) bool {
+	return r.Title+r.Excerpt+r.Language+r.MIME+r.ETag+r.LastModified+r.Own.URL != ""
+}
+
+// all lets everything of a page go for one reason.
+func (d *due) all(captures []archive.Capture, why, line string) {
+	r := d.known
+	for _, c := range captures {
+		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptCopy, Version: c.Version, Why: why, Line: line, capture: c.ID})
+	}
+	if r.Indexed {
+		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptEntry, Why: why, Line: line})
+	}
+	if len(d.swept) == 0 && described(r) {
+		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptRecord, Why: why, Line: line})
+	}
+	for i := range d.swept {
+		d.swept[i].TakenDown = why == takenDown
+	}
+	d.whole, d.forget = true, r.Indexed
+}
+
+// copies adds the copies that may no longer be kept.
+func (j *judging) copies(d *due, captures []archive.Capture) error {
+	for _, c := range captures {
+		permit, err := j.capture(c)
+		switch {
+		case err != nil:
+			return err
+		case permit.Allowed:
+		case permit.Reason == acap.Unavailable:
+			d.unjudged = true
+		default:
+			why, line := grounds(permit)
+			d.swept = append(d.swept, Swept{URL: c.URL, What: SweptCopy, Version: c.Version, Why: why, Line: line, capture: c.ID})
+		}
+	}
+	return nil
+}
+
+// capture decides about one copy. A version that a later crawl has replaced has been re-crawled (H05), and what it prohibits of its own
+// elements still counts.
+func (j *judging) capture(c archive.Capture) (acap.Decision, error) {
+	facts, own := j.facts, j.resource.Own
+	if facts.Recrawled = !c.Current; facts.Recrawled {
+		old, err := j.said(c)
+		if err != nil {
+			return acap.Decision{}, err
+		}
+		own = terms.Earlier(own, old)
+	}
+	t := terms.Held(j.ctx, j.origin, j.url, own, nil, j.sources, facts)
+	permit := j.keeping(t)
+	if !permit.Allowed {
+		return permit, nil
+	}
+	part, barred := t.Barred(acap.Preserve)
+	if !barred {
+		return permit, nil
+	}
+	whole := false
+	err := j.read(c, func(pg *page.Page) {
+		_, cut, ok := terms.Held(j.ctx, j.origin, j.url, own, pg, j.sources, facts).Copy(acap.Preserve)
+		whole = ok && !cut
+	})
+	if err != nil || whole { // it was cut before it was kept
+		return permit, err
+	}
+	return part.Refuse(acap.ByProhibition, "a part of the copy"), nil // N28
+}
+
+// read calls fn with the page that a copy holds. Few are in memory at a time.
+func (j *judging) read(c archive.Capture, fn func(*page.Page)) error {
+	j.bodies <- struct{}{}
+	defer func() { <-j.bodies }()
+	body, err := j.archive.Body(c.ID)
+	if err != nil {
+		return err
+	}
+	fn(c.Page(body))
+	return nil
+}
+
+// said gives what a copy says of itself; one that was kept before that was noted is read.
+func (j *judging) said(c archive.Capture) (own acap.Own, err error) {
+	if c.Own.URL != "" || c.MIME != "text/html" && c.MIME != "application/xhtml+xml" {
+		return c.Own, nil
+	}
+	err = j.read(c, func(pg *page.Page) { own = pg.Own() })
+	return own, err
+}
+
+// entry judges the index entry. What was made otherwise than it may be now is made anew from the copy, and so is an entry whose copy
+// goes: its words must not keep their order.
+func (j *judging) entry(d *due) error {
+	r := j.resource
+	kept := terms.Recall(r.Title, r.Excerpt)
+	t := terms.Held(j.ctx, j.origin, j.url, r.Own, nil, j.sources, j.facts).Keeping(kept)
+	permit := t.Decide(acap.Index)
+	if permit.Reason == acap.Unavailable {
+		d.unjudged = true
+		return nil
+	}
+	bare := false // its copy goes
+	for _, s := range d.swept {
+		bare = bare || s.capture == r.Current && r.Current != 0
+	}
+	findable := t.Findable()
+	if t.Stands() && !bare {
+		return nil
+	}
+	other := false
+	if r.Current != 0 {
+		var err error
+		if other, err = j.renew(d, kept, bare); err != nil {
+			return err
+		}
+	}
+	switch {
+	case d.document != nil:
+		why, line := grounds(permit)
+		if bare {
+			why, line = "its copy goes", ""
+		}
+		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptEntry, Anew: true, Why: why, Line: line})
+	case findable && (!bare || other):
+	default:
+		if part, barred := t.Barred(acap.Index); permit.Allowed && barred {
+			permit = part
+		}
+		if permit.Allowed {
+			permit = permit.Refuse(acap.ByProhibition, "it cannot be made again without its copy")
+		}
+		why, line := grounds(permit)
+		d.forget, d.kept = true, nil
+		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptEntry, Why: why, Line: line})
+	}
+	return nil
+}
+
+// renew makes the index entry of the current copy anew, and what is kept beside it; bare says that the copy goes. It makes none where
+// the page may not be indexed, and none of another resource (other), which is not at hand.
+func (j *judging) renew(d *due, kept terms.Kept, bare bool) (other bool, err error) {
+	c, err := j.archive.Capture(j.resource.Current)
+	if err != nil {
+		return false, err
+	}
+	err = j.read(c, func(pg *page.Page) {
+		t := terms.Held(j.ctx, j.origin, j.url, j.resource.Own, pg, j.sources, j.facts).Keeping(kept)
+		content, ok := t.Text()
+		if !ok {
+			return
+		}
+		if bare {
+			kept = t.Keep(false, content)
+		}
+		d.kept = &kept
+		if other = content.Other; other {
+			return
+		}
+		kept.Index, kept.Aside = content.From, t.Aside(acap.Index)
+		d.document = &index.Document{URL: j.resource.URL, Title: content.Title, Text: content.Text, Language: j.resource.Language,
+			Host: j.url.Host, Fetched: c.Fetched, Positions: !bare}
+	})
+	return other, err
+}

@@ -1,0 +1,223 @@
+package holdings
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/coding"
+	"github.com/acapcrawl/acapcrawl/terms"
+	"github.com/acapcrawl/acapcrawl/warc"
+)
+
+// The named fields of our metadata records, beside those of WARC 1.1, 6.6. There are none agreed upon for the policy that was followed.
+const (
+	metaPolicy     = "acap-policy"          // the origin whose policy decided
+	metaSince      = "acap-policy-since"    // when that version of it was first read
+	metaDecided    = "acap-decided"         // a usage, and the line that decided about it
+	metaStatements = "acap-page-statements" // what the page said of itself, as acap.Own in JSON
+	metaCut        = "acap-cut"             // parts that may not be kept are not in the body (N28)
+	metaTruncated  = "acap-truncated"       // the body was longer
+)
+
+// write writes a record, and its line of the index.
+func (e *exporter) write(r warc.Entry) error {
+	p, err := e.w.Write(r)
+	if err != nil {
+		return fmt.Errorf("the record of %s could not be written: %w", r.Target, err)
+	}
+	e.counts.Records++
+	e.counts.Bytes = p.Offset + p.Length
+	if e.o.Line == nil {
+		return nil
+	}
+	if line, indexed := r.Index(p, e.o.Name); indexed {
+		return e.o.Line(line.String())
+	}
+	return nil
+}
+
+func (e *exporter) id(capture uint64, kind string) string { return warc.IDOf(e.space, capture, kind) }
+
+// info writes the warcinfo record.
+func (e *exporter) info() error {
+	fields := append(warc.Fields{}, e.o.Info...)
+	fields = append(fields, warc.Field{Name: "format", Value: "WARC File Format 1.1"},
+		warc.Field{Name: "conformsTo", Value: "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"})
+	r := warc.Entry{Type: warc.Warcinfo, ID: e.space, Date: e.Holdings.o.Now(), ContentType: warc.TypeFields, Payload: fields.Bytes()}
+	if e.o.Name != "" {
+		r.More = warc.Fields{{Name: warc.Filename, Value: e.o.Name}}
+	}
+	return e.write(r)
+}
+
+// exchange is a request with its answer.
+type exchange struct {
+	capture uint64
+	kind    string // tells the exchanges of a capture apart
+	url     string
+	at      time.Time
+	sent    []byte
+	head    []byte
+	cut     bool // the answer had more than is written
+}
+
+func (x exchange) entry(e *exporter, kind, contentType string) warc.Entry {
+	return warc.Entry{Type: kind, ID: e.id(x.capture, x.kind+kind), Date: x.at, Target: x.url, ContentType: contentType}
+}
+
+// begin writes the request, if it was recorded, and gives the record of the answer without its payload.
+func (x exchange) begin(e *exporter) (warc.Entry, error) {
+	answer := x.entry(e, warc.Response, warc.TypeResponse)
+	answer.Head = warc.Complete(x.head)
+	if x.cut {
+		answer.More = warc.Fields{{Name: warc.Truncated, Value: "length"}}
+	}
+	if len(x.sent) == 0 {
+		return answer, nil
+	}
+	request := x.entry(e, warc.Request, warc.TypeRequest)
+	request.Head = warc.Complete(x.sent)
+	request.More = warc.Fields{{Name: warc.ConcurrentTo, Value: warc.Ref(answer.ID)}}
+	return answer, e.write(request)
+}
+
+// records writes request, answer and metadata of a capture. It reports whether the answer is a revisit.
+func (e *exporter) records(c archive.Capture, wire []byte) (duplicate bool, err error) {
+	x := exchange{capture: c.ID, url: c.URL, at: c.Fetched, sent: c.Sent, head: headOf(c), cut: c.Truncated}
+	answer, err := x.begin(e)
+	if err != nil {
+		return false, err
+	}
+	answer.Payload = wire
+	if duplicate, err = e.duplicates(c, &answer); err != nil {
+		return false, err
+	}
+	if err := e.write(answer); err != nil {
+		return false, err
+	}
+	said, err := e.describe(c)
+	if err != nil {
+		return false, err
+	}
+	metadata := x.entry(e, warc.Metadata, warc.TypeFields)
+	metadata.More = warc.Fields{{Name: warc.RefersTo, Value: warc.Ref(answer.ID)}, {Name: warc.ConcurrentTo, Value: warc.Ref(answer.ID)}}
+	metadata.Payload = said.Bytes()
+	return duplicate, e.write(metadata)
+}
+
+// duplicates makes a revisit of an answer whose payload stands in the file already, and notes it where it does not.
+func (e *exporter) duplicates(c archive.Capture, answer *warc.Entry) (bool, error) {
+	var sum [32]byte
+	_, digits, _ := strings.Cut(c.Payload, ":")
+	if n, err := hex.Decode(sum[:], []byte(digits)); err != nil || n != len(sum) || len(answer.Payload) == 0 {
+		return false, nil
+	}
+	first, known := e.bodies[sum]
+	if !known {
+		e.bodies[sum] = c.ID
+		return false, nil
+	}
+	original, err := e.archive.Capture(first)
+	if err != nil { // it is in the file, and must not be
+		return false, fmt.Errorf("capture %d was %w", first, ErrErased)
+	}
+	answer.Type, answer.Digest, answer.Payload = warc.Revisit, c.Payload, nil
+	answer.More = warc.Fields{{Name: warc.Profile, Value: warc.IdenticalPayload}, {Name: warc.Truncated, Value: "length"},
+		{Name: warc.RefersTo, Value: warc.Ref(e.id(first, warc.Response))}, {Name: warc.RefersToTargetURI, Value: original.URL},
+		{Name: warc.RefersToDate, Value: warc.Date(original.Fetched)}}
+	return true, nil
+}
+
+// hops writes the redirects that led to a capture, as far as they may be kept themselves. Their bodies were not kept.
+func (e *exporter) hops(c archive.Capture) error {
+	for i, hop := range c.Hops {
+		known, _, err := e.archive.Resource(hop.URL)
+		if err != nil {
+			return err
+		}
+		j, why, _, err := e.judging(hop.URL, known)
+		if err != nil {
+			return err
+		}
+		if why != "" || !e.keeping(terms.Held(e.ctx, j.origin, j.url, known.Own, nil, j.sources, j.facts)).Allowed {
+			continue
+		}
+		head := hop.Head
+		if len(head) == 0 {
+			head = headFrom(hop.Proto, hop.Status, hop.Header)
+		}
+		x := exchange{capture: c.ID, kind: strconv.Itoa(i), url: hop.URL, at: hop.Start, sent: hop.Sent, cut: hop.Header.Get("Content-Length") != "0",
+			head: warc.Undone(head, "Transfer-Encoding")}
+		if x.at.IsZero() {
+			x.at = c.Fetched
+		}
+		answer, err := x.begin(e)
+		if err != nil {
+			return err
+		}
+		if err := e.write(answer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// headOf is the head of a capture as it was sent, but for what it says of a body that is kept in another form.
+func headOf(c archive.Capture) []byte {
+	head, undone := c.Head, []string{"Transfer-Encoding"}
+	if len(head) == 0 {
+		head = headFrom("HTTP/1.1", c.Status, c.Header)
+	}
+	if c.Cut || c.Encoding == "" && len(coding.Of(c.Header)) > 0 {
+		undone = append(undone, "Content-Encoding", "Content-Length")
+	}
+	return warc.Undone(head, undone...)
+}
+
+// headFrom writes a head of which only its fields were kept.
+func headFrom(proto string, status int, h http.Header) []byte {
+	if !strings.HasPrefix(proto, "HTTP/1.") {
+		proto = "HTTP/1.1"
+	}
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "%s %d %s\r\n", proto, status, http.StatusText(status))
+	h.Write(&b) // never fails
+	b.WriteString("\r\n")
+	return b.Bytes()
+}
+
+// describe is what a metadata record says of a capture.
+func (e *exporter) describe(c archive.Capture) (f warc.Fields, err error) {
+	add := func(name, value string) { f = append(f, warc.Field{Name: name, Value: value}) }
+	if c.Policy.Origin != "" {
+		add(metaPolicy, c.Policy.Origin)
+		add(metaSince, warc.Date(c.Policy.Since))
+	}
+	for _, usage := range acap.Usages() {
+		if line := c.Decided[usage]; line != "" {
+			add(metaDecided, string(usage)+" "+line)
+		}
+	}
+	if own := c.Own; len(own.Tags) > 0 || len(own.Marks) > 0 || own.Plus != nil {
+		text, err := json.Marshal(own)
+		if err != nil {
+			return nil, fmt.Errorf("what %s says of itself cannot be encoded: %w", c.URL, err)
+		}
+		add(metaStatements, string(text))
+	}
+	if c.Cut {
+		add(metaCut, "yes")
+	}
+	if c.Truncated {
+		add(metaTruncated, "yes")
+	}
+	return f, nil
+}

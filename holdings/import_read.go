@@ -1,0 +1,309 @@
+package holdings
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/warc"
+)
+
+// incoming is an answer on its way into the archive, with what other records say of it.
+type incoming struct {
+	result     Imported
+	id         string // of its record
+	concurrent []string
+	target     string // as the record writes it
+	url        string // as it is held
+	at         time.Time
+	message    warc.Message // without its body
+	payload    []byte       // as sent, its transfer coding undone
+	digest     string       // of the payload, as the record labels it
+	truncated  bool
+	request    *question
+
+	revisit   bool   // the payload is that of another record
+	refersURL string // of that
+
+	cut  bool // parts that might not be kept are not in the payload
+	said *acap.Own
+	hops []*incoming // redirects that led here
+}
+
+// question is a request.
+type question struct {
+	id, target string
+	concurrent []string
+	method     string
+	head       []byte
+}
+
+// asks reports whether q is the request of x.
+func (q *question) asks(x *incoming) bool {
+	if q == nil || x == nil || x.request != nil {
+		return false
+	}
+	if slices.Contains(q.concurrent, x.id) || slices.Contains(x.concurrent, q.id) {
+		return true
+	}
+	return len(q.concurrent) == 0 && len(x.concurrent) == 0 && q.target == x.target
+}
+
+// record takes one record. Requests may stand before or after their answers, metadata after them.
+func (m *importer) record(rec *warc.Record) error {
+	switch rec.Type() {
+	case warc.Request:
+		return m.question(rec)
+	case warc.Response, warc.Revisit, warc.Resource:
+		if err := m.finish(); err != nil {
+			return err
+		}
+		x := &incoming{result: Imported{Offset: rec.Offset, URL: rec.Target()}, id: rec.ID(), concurrent: rec.Concurrent(), target: rec.Target()}
+		if err := m.answer(rec, x); err != nil {
+			return err
+		}
+		if m.asked.asks(x) {
+			x.request, m.asked = m.asked, nil
+		}
+		m.open = x
+	case warc.Metadata:
+		return m.metadata(rec)
+	}
+	return nil
+}
+
+// block reads the block of a record. It is nil where the record is damaged; that is told.
+func (m *importer) block(rec *warc.Record) ([]byte, error) {
+	block, err := io.ReadAll(rec.Block)
+	var damage *warc.Damage
+	switch {
+	case errors.As(err, &damage):
+		m.broken(rec, "the record "+damage.What)
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("the file cannot be read: %w", err)
+	}
+	return block, nil
+}
+
+// question notes a request for the answer that it belongs to.
+func (m *importer) question(rec *warc.Record) error {
+	m.asked = nil
+	if rec.Length > longestHead {
+		return nil
+	}
+	block, err := m.block(rec)
+	if block == nil {
+		return err
+	}
+	message, parsed := warc.ParseMessage(block)
+	switch wrong := rec.Check(block, message.Body); {
+	case wrong != "":
+		m.broken(rec, wrong)
+		return nil
+	case parsed != nil:
+		return nil
+	}
+	q := &question{id: rec.ID(), target: rec.Target(), concurrent: rec.Concurrent(), method: message.Method(), head: warc.Complete(message.Head)}
+	if q.asks(m.open) {
+		m.open.request = q
+		return nil
+	}
+	m.asked = q
+	return m.finish()
+}
+
+// answer reads what a page may have been answered with, and notes where the record holds none.
+func (m *importer) answer(rec *warc.Record, x *incoming) error {
+	if why := m.passed(rec, x); why != "" {
+		x.skip(why)
+		return nil
+	}
+	block, err := m.block(rec)
+	if block == nil {
+		x.result.Outcome = told
+		return err
+	}
+	if rec.Type() == warc.Resource {
+		x.payload, x.message = block, warc.Message{Line: "HTTP/1.1 200 OK", Header: http.Header{}}
+		if kind := rec.ContentType(); kind != "" {
+			x.message.Header.Set("Content-Type", kind)
+		}
+		x.verify(rec, block, block)
+		return nil
+	}
+	var parsed error
+	x.message, parsed = warc.ParseMessage(block)
+	if rec.Type() == warc.Revisit { // the digest of its block is not to be relied on: wget writes that of no block at all
+		x.repeats(rec, parsed == nil)
+		return nil
+	}
+	var whole bool
+	x.payload, whole = x.message.Payload()
+	x.truncated = x.truncated || !whole
+	if x.verify(rec, block, x.message.Body, x.payload); parsed != nil {
+		x.skip("its block " + parsed.Error())
+	}
+	x.message.Body = nil
+	return nil
+}
+
+// told marks an answer of which everything has been said.
+const told Outcome = "told"
+
+// skip says why an answer is not taken in, unless that is known.
+func (x *incoming) skip(why string) {
+	if x.result.Outcome == "" {
+		x.result.Outcome, x.result.Why = Unfit, why
+	}
+}
+
+// verify checks the digests of a record; payloads are what they may be of.
+func (x *incoming) verify(rec *warc.Record, block []byte, payloads ...[]byte) {
+	if wrong := rec.Check(block, payloads...); wrong != "" {
+		x.result.Outcome, x.result.Why = Broken, wrong
+	}
+}
+
+// passed notes what the fields of a record say, and why no page can be in it; "" where one can.
+func (m *importer) passed(rec *warc.Record, x *incoming) string {
+	var dated bool
+	x.at, dated = rec.Date()
+	x.digest, x.truncated = rec.PayloadDigest(), rec.Fields.Get(warc.Truncated) != ""
+	u, err := url.Parse(x.target)
+	switch {
+	case err != nil || u.Scheme != "http" && u.Scheme != "https":
+		return "its address is no http or https address"
+	case !dated:
+		return "its date cannot be read"
+	case x.at.After(m.Holdings.o.Now()):
+		return "its date lies in the future"
+	case rec.Fields.Get(warc.SegmentNumber) != "":
+		return "it is one segment of several"
+	case rec.Length > m.o.MaxBody+longestHead:
+		return fmt.Sprintf("it has %d bytes, and a body may have %d", rec.Length, m.o.MaxBody)
+	}
+	if x.url, err = m.o.Normal(x.target); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// repeats notes whose payload a revisit has; headed says that it has a head of its own.
+func (x *incoming) repeats(rec *warc.Record, headed bool) {
+	profile := strings.Trim(rec.Fields.Get(warc.Profile), "<>")
+	switch {
+	case !strings.HasSuffix(profile, "/revisit/identical-payload-digest"):
+		x.skip("it is a revisit without the payload of another record")
+	case x.digest == "":
+		x.skip("it is a revisit that names no digest")
+	}
+	x.revisit, x.refersURL = true, rec.Fields.Get(warc.RefersToTargetURI)
+	x.truncated = false // what is missing is somewhere else
+	if x.refersURL == "" {
+		x.refersURL = x.target
+	}
+	x.message.Body = nil
+	if !headed {
+		x.message = warc.Message{}
+	}
+}
+
+// metadata reads what our own exports say of an answer, where it cannot be read from that.
+func (m *importer) metadata(rec *warc.Record) error {
+	x := m.open
+	if x == nil || rec.ContentType() != warc.TypeFields || rec.Length > longestHead ||
+		rec.Fields.Get(warc.RefersTo) != warc.Ref(x.id) && !slices.Contains(rec.Concurrent(), x.id) {
+		return nil
+	}
+	block, err := m.block(rec)
+	if block == nil {
+		return err
+	}
+	if wrong := rec.Check(block); wrong != "" {
+		m.broken(rec, wrong)
+		return nil
+	}
+	fields := warc.ParseFields(block)
+	x.truncated = x.truncated || fields.Get(metaTruncated) != ""
+	var own acap.Own
+	if fields.Get(metaCut) != "" && json.Unmarshal([]byte(fields.Get(metaStatements)), &own) == nil {
+		x.cut, x.said = true, &own
+	}
+	return nil
+}
+
+// longestChain is the number of redirects that are kept with a page.
+const longestChain = 20
+
+// finish ends the answer that was open: a redirect waits for what it leads to, a page goes into the batch. One that needs what is in
+// the batch waits for that.
+func (m *importer) finish() error {
+	x := m.open
+	m.open = nil
+	if x == nil || x.result.Outcome == told {
+		return nil
+	}
+	if n := len(m.chain); n > 0 && (n == longestChain || m.chain[n-1].leads(m.o.Normal) != x.url) {
+		m.chain = nil
+	}
+	if x.result.Outcome == "" && x.leads(m.o.Normal) != "" {
+		m.counts.Redirects++
+		m.chain = append(m.chain, x)
+		return nil
+	}
+	x.hops, m.chain = m.chain, nil
+	if why := x.unfit(); why != "" {
+		x.skip(why)
+	}
+	if x.revisit || m.urls[x.url] {
+		if err := m.flush(); err != nil {
+			return err
+		}
+	}
+	m.add(x)
+	return nil
+}
+
+// leads gives the address that a redirect leads to; "" for other answers.
+func (x *incoming) leads(normal func(string) (string, error)) string {
+	status, to := x.message.Status(), x.message.Header.Get("Location")
+	if status < 300 || status > 399 || to == "" {
+		return ""
+	}
+	base, err := url.Parse(x.url)
+	if err != nil {
+		return ""
+	}
+	u, err := base.Parse(to)
+	if err != nil {
+		return ""
+	}
+	if to, err = normal(u.String()); err != nil {
+		return ""
+	}
+	return to
+}
+
+// unfit says why an answer is not the page at its address; "" where it is.
+func (x *incoming) unfit() string {
+	status := x.message.Status()
+	switch {
+	case x.request != nil && x.request.method != http.MethodGet:
+		return "it answers " + x.request.method + ", not GET"
+	case x.revisit && x.message.Line == "":
+		return ""
+	case status == http.StatusPartialContent:
+		return "it is a part of a page (206)"
+	case status < 200 || status > 299:
+		return fmt.Sprintf("its status is %d: it is no page", status)
+	}
+	return ""
+}

@@ -1,0 +1,298 @@
+package holdings
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/coding"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/terms"
+	"github.com/acapcrawl/acapcrawl/warc"
+)
+
+// take judges one answer and keeps it where that is permitted. What became of it is in its result.
+func (m *importer) take(x *incoming) error {
+	u, err := url.Parse(x.url)
+	if err != nil {
+		return err
+	}
+	origin, err := m.o.Policies.Policy(m.ctx, u)
+	if err != nil {
+		x.refuse(err.Error(), "")
+		return m.ctx.Err()
+	}
+	if d := origin.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed { // as a page that was never lawfully fetched (X02)
+		x.refuse(d.Why(), d.Because.String())
+		return nil
+	}
+	if down := terms.TakeDown(origin, u); down != nil {
+		x.refuse(takenDown, down.String())
+		return nil
+	}
+	if gone, err := m.goneFor(x); err != nil || gone {
+		return err
+	}
+	if x.revisit {
+		if found, err := m.original(x); err != nil || !found {
+			x.skip("it is a revisit of what is not held: " + x.refersURL)
+			return err
+		}
+	}
+	known, _, err := m.archive.Resource(x.url)
+	if err != nil {
+		return err
+	}
+	if again, err := m.already(x, known); err != nil || again {
+		return err
+	}
+	pg, err := m.page(x)
+	if pg == nil || err != nil {
+		return err
+	}
+	return m.keep(x, u, origin, known, pg)
+}
+
+// goneFor refuses what is older than a take-down of its address: although that stands no longer, the copies of then were to go.
+func (m *importer) goneFor(x *incoming) (bool, error) {
+	stones, err := m.archive.Tombstones(x.url)
+	for _, t := range stones {
+		if t.Why == takenDown && !x.at.After(t.When) {
+			x.refuse(takenDown+" on "+t.When.Format(time.DateOnly), t.Line)
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+func (x *incoming) refuse(why, line string) {
+	x.result.Outcome, x.result.Why, x.result.Line = Barred, why, line
+}
+
+// original finds the payload of a revisit: in what this import has taken in, or in what is held of the address that it names.
+func (m *importer) original(x *incoming) (bool, error) {
+	m.mu.Lock()
+	id := m.taken[x.digest]
+	m.mu.Unlock()
+	if id == 0 {
+		address, err := m.o.Normal(x.refersURL)
+		if err != nil {
+			return false, nil
+		}
+		captures, err := m.archive.Captures(address)
+		if err != nil {
+			return false, err
+		}
+		for _, c := range captures {
+			if same, err := m.matches(c, x.digest); err != nil {
+				return false, err
+			} else if same {
+				id = c.ID
+			}
+		}
+	}
+	c, err := m.archive.Capture(id)
+	if err == nil {
+		x.payload, err = m.archive.Wire(id)
+	}
+	if errors.Is(err, archive.ErrNotHeld) {
+		return false, nil
+	}
+	if x.message.Line == "" {
+		x.message.Line, x.message.Head, x.message.Header = "HTTP/1.1 200 OK", c.Head, c.Header
+	}
+	x.truncated = c.Truncated
+	if c.Cut && x.said == nil {
+		x.cut, x.said = true, &c.Own
+	}
+	return true, err
+}
+
+// matches reports whether the bytes of a capture have a labelled digest.
+func (m *importer) matches(c archive.Capture, digest string) (bool, error) {
+	if c.Payload == digest {
+		return true, nil
+	}
+	wire, err := m.archive.Wire(c.ID)
+	if errors.Is(err, archive.ErrNotHeld) {
+		return false, nil
+	}
+	same, _ := warc.Matches(digest, wire)
+	return same, err
+}
+
+// already reports whether a capture of the same time with the same bytes is held.
+func (m *importer) already(x *incoming, known archive.Resource) (bool, error) {
+	if known.Versions == 0 {
+		return false, nil
+	}
+	captures, err := m.archive.Captures(x.url)
+	if err != nil {
+		return false, err
+	}
+	digest := archive.Digest(x.payload)
+	for _, c := range captures {
+		if c.Fetched.Equal(x.at) && (c.Payload == digest || c.Cut) {
+			x.result.Outcome, x.result.Version = Already, c.Version
+			m.note(x, c.ID)
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// note keeps in mind which capture has the payload of x, for revisits.
+func (m *importer) note(x *incoming, id uint64) {
+	if x.digest == "" {
+		x.digest = warc.Digest(x.payload)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.taken[x.digest] = id
+}
+
+// page makes the page that an answer and the redirects before it brought; nil where its body cannot be read.
+func (m *importer) page(x *incoming) (*page.Page, error) {
+	codings := coding.Of(x.message.Header)
+	if x.cut {
+		codings = nil
+	}
+	if err := coding.Check(codings); err != nil {
+		x.skip("its body is " + err.Error())
+		return nil, nil
+	}
+	body, short := m.decoders.Undo(x.payload, codings, m.o.MaxBody)
+	if short && len(body) == 0 { // some tools undo the coding and leave the field
+		body, short = x.payload, false
+	}
+	var hops []page.Hop
+	for _, hop := range x.hops {
+		if lawful, err := m.lawful(hop); err != nil {
+			return nil, err
+		} else if lawful {
+			hops = append(hops, hop.hop())
+		}
+	}
+	last := x.hop()
+	last.Wire, last.Body, last.Truncated = x.payload, body, x.truncated || short
+	return page.New(append(hops, last)), nil
+}
+
+// lawful reports whether the policy of now permits to crawl a redirect on the way.
+func (m *importer) lawful(hop *incoming) (bool, error) {
+	u, err := url.Parse(hop.url)
+	if err != nil {
+		return false, err
+	}
+	origin, err := m.o.Policies.Policy(m.ctx, u)
+	if err != nil {
+		return false, m.ctx.Err()
+	}
+	return origin.Decide(acap.Crawl, acap.NewResource(u)).Allowed && terms.TakeDown(origin, u) == nil, nil
+}
+
+func (x *incoming) hop() page.Hop {
+	h := page.Hop{URL: x.url, Method: http.MethodGet, Status: x.message.Status(), Proto: x.message.Proto(), Header: x.message.Header,
+		Head: warc.Complete(x.message.Head), Start: x.at}
+	if x.request != nil {
+		h.Sent = x.request.head
+	}
+	return h
+}
+
+// keep judges a page of the past as if its first dates had always been known, and keeps it.
+func (m *importer) keep(x *incoming, u *url.URL, origin *acap.Policy, known archive.Resource, pg *page.Page) error {
+	facts := acap.Facts{Now: m.Holdings.o.Now().UTC(), FirstCrawled: earliest(known.FirstCrawled, x.at), FirstIndexed: known.FirstIndexed,
+		FirstPreserved: earliest(known.FirstPreserved, x.at), FirstPresented: known.FirstPresented, Recrawled: known.LastCrawled.After(x.at)}
+	own := pg.Own()
+	if x.said != nil {
+		own = *x.said
+	}
+	t := terms.Held(m.ctx, origin, u, own, pg, terms.Sources{Policies: m.o.Policies}, facts)
+	g := m.judge(t, pg, nil)
+	switch {
+	case g.Discarded:
+		d := t.Decide(acap.Crawl)
+		x.refuse(d.Why(), d.Because.String())
+		return nil
+	case !g.Stored:
+		d := m.keeping(t)
+		if why, line := g.why, g.line; d.Allowed {
+			x.refuse(why, line)
+		} else {
+			x.refuse(d.Why(), d.Because.String())
+		}
+		return nil
+	}
+	g.deposit.Past = true
+	g.deposit.Resource.Own = own
+	g.deposit.Cut = g.deposit.Cut || x.cut
+	var err error
+	if g.deposit.Aliases, err = m.leading(g.deposit.Hops); err != nil {
+		return err
+	}
+	c, err := m.hold(x.url, g)
+	if err != nil {
+		return err
+	}
+	x.result.Outcome, x.result.Version = TakenIn, c.Version
+	m.note(x, c.ID)
+	return m.stillLawful(x, u, origin)
+}
+
+// earliest is the earlier of two times, where a zero one is none.
+func earliest(a, b time.Time) time.Time {
+	if a.IsZero() || b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// hold tells archive and index of a capture. What was crawled later stays the current version, and its index entry as it is.
+func (m *importer) hold(address string, g judged) (c archive.Capture, err error) {
+	wait, err := m.tell(m.ctx, address, change{doc: g.document, url: address, wait: g.wait}, func(known archive.Resource) (bool, error) {
+		var err error
+		c, err = m.archive.Receive(m.ctx, g.deposit)
+		return c.Current && (g.document != nil || known.Indexed), err
+	})
+	if err == nil {
+		err = wait()
+	}
+	return c, err
+}
+
+// leading are the redirects of which nothing else is known: what has been crawled itself, or leads elsewhere, goes on doing so.
+func (m *importer) leading(hops []archive.Hop) (aliases []string, err error) {
+	for _, hop := range hops {
+		_, known, err := m.archive.Resource(hop.URL)
+		if err != nil {
+			return nil, err
+		}
+		to, err := m.archive.Resolve(hop.URL)
+		if err != nil {
+			return nil, err
+		}
+		if !known && to == hop.URL {
+			aliases = append(aliases, hop.URL)
+		}
+	}
+	return aliases, nil
+}
+
+// stillLawful erases what was taken in while a take-down of it was being executed.
+func (m *importer) stillLawful(x *incoming, u *url.URL, judged *acap.Policy) error {
+	origin, err := m.o.Policies.Policy(m.ctx, u)
+	if err != nil || origin == judged {
+		return m.ctx.Err()
+	}
+	down := terms.TakeDown(origin, u)
+	if down == nil {
+		return nil
+	}
+	x.refuse(takenDown, down.String())
+	_, err = m.Erase(m.ctx, x.url, takenDown, down.String())
+	return err
+}

@@ -1,0 +1,122 @@
+package holdings
+
+import (
+	"context"
+	"slices"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+)
+
+// Repair repairs what can be of what Verify finds, and gives what is left. The archive comes first (archive.Repair); then the index is
+// made to agree with it: an entry is made anew from the copy held, as it may be indexed by the policy last read, and dropped where there
+// is none. What is due for sweep is left to Sweep. Others may read and write meanwhile. told hears of each repair that is done.
+func (h *Holdings) Repair(ctx context.Context, told func(archive.Repaired)) ([]archive.Problem, error) {
+	left, err := h.archive.Repair(ctx, told)
+	if err != nil {
+		return left, err
+	}
+	if err := h.reconcile(ctx, told); err != nil {
+		return left, err
+	}
+	rest, err := h.beyond(ctx)
+	return append(left, rest...), err
+}
+
+// reconcile makes the index agree with the archive where it does not.
+func (h *Holdings) reconcile(ctx context.Context, told func(archive.Repaired)) error {
+	differ, err := h.compare(ctx)
+	if err != nil {
+		return nil // beyond says so
+	}
+	said := map[string]string{}
+	for _, d := range differ {
+		said[d.url] = d.what
+	}
+	urls, err := h.archive.Intents()
+	if err != nil {
+		return err
+	}
+	for _, d := range differ {
+		urls = append(urls, d.url)
+	}
+	slices.Sort(urls)
+	for _, address := range slices.Compact(urls) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		did, err := h.align(ctx, address)
+		if err != nil {
+			return err
+		}
+		what := said[address]
+		if what == "" {
+			what = "was not brought from the archive to the index"
+		}
+		if did != "" && told != nil {
+			told(archive.Repaired{Problem: archive.Problem{Where: address, What: what, Repairable: true}, Done: did})
+		}
+	}
+	return nil
+}
+
+// align makes the index agree with the archive about one URL, and says what it did; nothing if they agree.
+func (h *Holdings) align(ctx context.Context, address string) (did string, err error) {
+	mu := h.lock(address)
+	mu.Lock()
+	defer mu.Unlock()
+	if err := h.indexer.drain(); err != nil { // what is under way needs no help
+		return "", err
+	}
+	r, _, err := h.archive.Resource(address)
+	if err != nil {
+		return "", err
+	}
+	has, err := h.indexer.index.Has(address)
+	if err != nil {
+		return "", err
+	}
+	pending, err := h.archive.Unsettled(address)
+	if err != nil || !pending && has == r.Indexed {
+		return "", err
+	}
+	before := r.Excerpt
+	doc, err := h.rebuild(ctx, &r)
+	if err != nil {
+		return "", err
+	}
+	did = "indexed anew from its copy"
+	switch {
+	case doc != nil && r.Excerpt != before:
+		err = h.archive.Update(ctx, address, func(x *archive.Resource) { x.Excerpt = r.Excerpt })
+	case doc == nil && r.Indexed:
+		did = "dropped from the index, since no copy is held that may be indexed"
+		err = h.unfind(ctx, address)
+	case doc == nil && has:
+		did = "dropped from the index"
+	case doc == nil:
+		did = ""
+	}
+	if err != nil {
+		return "", err
+	}
+	written, err := h.indexer.send(change{doc: doc, url: address, wait: true})
+	if err != nil {
+		return "", err
+	}
+	return did, written()
+}
+
+// unfind notes that a page is not in the index any more. Where no copy is held either, what is known of it goes; its dates stay.
+func (h *Holdings) unfind(ctx context.Context, address string) error {
+	copies, err := h.archive.Captures(address)
+	if err != nil {
+		return err
+	}
+	return h.archive.Update(ctx, address, func(r *archive.Resource) {
+		r.Indexed = false
+		if len(copies) == 0 {
+			r.Title, r.Excerpt, r.Language, r.MIME, r.ETag, r.LastModified, r.Own = "", "", "", "", "", "", acap.Own{}
+		}
+	})
+}

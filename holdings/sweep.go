@@ -1,0 +1,299 @@
+package holdings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+const (
+	sweepBatch  = 256 // pages judged before what became of them is told
+	sweepers    = 64  // pages under way at a time: those that wait for the disk share a write
+	sweepBodies = 8   // of which a body is in memory
+	sweepTries  = 3   // how often a page is judged that is received meanwhile
+	sweepErrors = 20  // errors told of pages that could not be judged
+)
+
+// SweepOptions say what is swept, and under which clock.
+type SweepOptions struct {
+	AsOf     time.Time       // the clock of time limits; zero: now
+	DryRun   bool            // tell what would go and change nothing
+	Origin   string          // what is held of this origin alone, named as archive.PolicyVersion does; "": everything
+	Policies terms.Policies  // whose word counts, without a request; nil: Options.Known
+	Progress func(pages int) // is told now and then how many were judged; may be nil
+}
+
+// Swept is one thing that may no longer be held as it is.
+type Swept struct {
+	URL     string `json:"url"`
+	What    string `json:"what"`              // SweptCopy, SweptEntry or SweptRecord
+	Version int    `json:"version,omitempty"` // of a copy
+	Anew    bool   `json:"anew,omitempty"`    // an index entry that was not dropped but made again, as it may be now
+	Why     string `json:"why"`               // a clause
+	Line    string `json:"line,omitempty"`    // the line that decided, if one did
+
+	TakenDown bool `json:"taken_down,omitempty"` // at the publisher's request
+
+	capture uint64 // of a copy
+}
+
+// What is swept.
+const (
+	SweptCopy   = "copy"
+	SweptEntry  = "index entry"
+	SweptRecord = "record" // what is known of a page beside them: title, excerpt, its own statements
+)
+
+// SweepCounts count what a sweep did, or would do.
+type SweepCounts struct {
+	Pages    int `json:"pages"`    // judged
+	Copies   int `json:"copies"`   // gone
+	Entries  int `json:"entries"`  // index entries gone
+	Renewed  int `json:"renewed"`  // index entries made anew
+	Records  int `json:"records"`  // pages of which nothing was left but their record, which is gone too
+	Unjudged int `json:"unjudged"` // pages left as they are, since no policy could be read that would say otherwise (X63)
+}
+
+func (c *SweepCounts) add(d due) {
+	switch {
+	case !d.held:
+		return
+	case d.unjudged:
+		c.Unjudged++
+	}
+	c.Pages++
+	for _, s := range d.swept {
+		switch {
+		case s.What == SweptCopy:
+			c.Copies++
+		case s.Anew:
+			c.Renewed++
+		case s.What == SweptEntry:
+			c.Entries++
+		default:
+			c.Records++
+		}
+	}
+}
+
+// Sweep judges what is held by the policy last read and by the clock, and ends what may no longer be held: copies, index entries, and
+// with the last of them what is known of the page; its dates stay. Policy that could not be read ends nothing (X63). told is called
+// for every item, in the order of URLs, and may be nil. It may run beside Receive and other sweeps. A page whose record is damaged is
+// passed over; the error names it.
+func (h *Holdings) Sweep(ctx context.Context, o SweepOptions, told func(Swept)) (SweepCounts, error) {
+	return h.sweep(ctx, o, told, func() {})
+}
+
+// sweep is Sweep; between is called after each batch.
+func (h *Holdings) sweep(ctx context.Context, o SweepOptions, told func(Swept), between func()) (counts SweepCounts, err error) {
+	o = h.settled(o)
+	prefix := ""
+	if o.Origin != "" {
+		prefix = o.Origin + "/"
+	}
+	var failed []error
+	batch := make([]archive.Resource, 0, sweepBatch)
+	flush := func() error {
+		for _, r := range h.sweepAll(ctx, batch, o) {
+			switch {
+			case r.err != nil && (ctx.Err() != nil || !errors.Is(r.err, archive.ErrCorrupt)):
+				return r.err
+			case r.err != nil:
+				if len(failed) < sweepErrors {
+					failed = append(failed, fmt.Errorf("%s could not be judged: %w", r.known.URL, r.err))
+				}
+				continue
+			}
+			counts.add(r.due)
+			for _, s := range r.swept {
+				if told != nil {
+					told(s)
+				}
+			}
+		}
+		batch = batch[:0]
+		if o.Progress != nil {
+			o.Progress(counts.Pages)
+		}
+		between()
+		return ctx.Err()
+	}
+	err = h.archive.EachUnder(prefix, func(r archive.Resource) error {
+		if batch = append(batch, r); len(batch) < cap(batch) {
+			return ctx.Err()
+		}
+		return flush()
+	})
+	if err == nil {
+		err = flush()
+	}
+	return counts, errors.Join(append(failed, err)...)
+}
+
+// settled gives o with the defaults in place.
+func (h *Holdings) settled(o SweepOptions) SweepOptions {
+	if o.Policies == nil {
+		o.Policies = h.o.Known
+	}
+	if o.AsOf.IsZero() {
+		o.AsOf = h.o.Now()
+	}
+	o.AsOf = o.AsOf.UTC()
+	return o
+}
+
+type sweptPage struct {
+	due
+	err error
+}
+
+// sweepAll sweeps some pages, several at a time.
+func (h *Holdings) sweepAll(ctx context.Context, pages []archive.Resource, o SweepOptions) []sweptPage {
+	out := make([]sweptPage, len(pages))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(sweepers, len(pages)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(pages)); i = next.Add(1) - 1 {
+				out[i].due, out[i].err = h.sweepPage(ctx, pages[i], o)
+			}
+		})
+	}
+	wg.Wait()
+	return out
+}
+
+// sweepPage sweeps one page, of which r is known.
+func (h *Holdings) sweepPage(ctx context.Context, r archive.Resource, o SweepOptions) (d due, err error) {
+	for range sweepTries {
+		if err := ctx.Err(); err != nil {
+			return due{known: r}, err
+		}
+		d, err = h.due(ctx, r, o)
+		if err == nil && !o.DryRun {
+			err = h.carryOut(ctx, d)
+		}
+		if !errors.Is(err, errMoved) && !errors.Is(err, archive.ErrNotHeld) {
+			return d, err
+		}
+		if r, _, err = h.archive.Resource(r.URL); err != nil {
+			return d, err
+		}
+	}
+	return due{known: r, held: d.held}, nil // it is received all the time, and judged each time
+}
+
+// errMoved: the page was received, or swept, after it was judged.
+var errMoved = errors.New("received meanwhile")
+
+// carryOut does what is due. What may stay of the index is made anew first, and the archive is written before the index forgets: cut
+// short anywhere, it leaves what another sweep, or the next opening, brings to its end.
+func (h *Holdings) carryOut(ctx context.Context, d due) error {
+	if len(d.swept) == 0 {
+		return nil
+	}
+	address := d.known.URL
+	mu := h.lock(address)
+	mu.Lock()
+	defer mu.Unlock()
+	known, _, err := h.archive.Resource(address)
+	switch {
+	case err != nil:
+		return err
+	case !known.LastCrawled.Equal(d.known.LastCrawled) || known.Current != d.known.Current || known.Versions != d.known.Versions ||
+		known.Indexed != d.known.Indexed:
+		return errMoved
+	}
+	if d.document != nil {
+		if err := h.enter(change{doc: d.document, url: address, wait: true}); err != nil {
+			return err
+		}
+	}
+	if d.kept != nil {
+		err := h.archive.Update(ctx, address, func(r *archive.Resource) { r.Title, r.Excerpt = d.kept.Title, d.kept.String() })
+		if err != nil {
+			return err
+		}
+	}
+	if d.whole {
+		err = h.dropAll(ctx, d)
+	} else {
+		err = h.dropSome(ctx, d)
+	}
+	switch {
+	case err != nil:
+		return err
+	case known.Indexed && (d.whole || d.forget):
+		return h.enter(change{url: address, wait: true})
+	case d.whole:
+		h.archive.Done(address) // it was not to be found
+	}
+	return nil
+}
+
+// enter passes a change on to the index and waits until it has it.
+func (h *Holdings) enter(c change) error {
+	wait, err := h.indexer.send(c)
+	if err != nil {
+		return err
+	}
+	return wait()
+}
+
+// dropSome ends copies, or the index entry, of a page of which something is left.
+func (h *Holdings) dropSome(ctx context.Context, d due) error {
+	for _, s := range d.swept {
+		if err := h.dropCopy(ctx, s); err != nil {
+			return err
+		}
+	}
+	if !d.forget {
+		return nil
+	}
+	return h.archive.Update(ctx, d.known.URL, func(r *archive.Resource) {
+		kept := terms.Recall("", r.Excerpt)
+		kept.Text, kept.Index, kept.Aside = "", "", nil
+		r.Indexed, r.Title, r.Excerpt = false, "", kept.String()
+	})
+}
+
+func (h *Holdings) dropCopy(ctx context.Context, s Swept) error {
+	if s.capture == 0 {
+		return nil
+	}
+	err := h.archive.EraseCapture(ctx, s.capture, s.Why, s.Line)
+	if errors.Is(err, archive.ErrNotHeld) {
+		return nil
+	}
+	return err
+}
+
+// dropAll ends all that is held of a page. An address that leads elsewhere by now goes on doing so.
+func (h *Holdings) dropAll(ctx context.Context, d due) error {
+	final, err := h.archive.Resolve(d.known.URL)
+	if err != nil {
+		return err
+	}
+	last := d.swept[len(d.swept)-1]
+	elsewhere := final != d.known.URL && !last.TakenDown
+	for _, s := range d.swept {
+		if elsewhere || s.Why != last.Why || s.Line != last.Line { // a tombstone names one line
+			if err := h.dropCopy(ctx, s); err != nil {
+				return err
+			}
+		}
+	}
+	if elsewhere {
+		return h.archive.Update(ctx, d.known.URL, func(r *archive.Resource) {
+			*r = archive.Resource{LastCrawled: r.LastCrawled, Status: r.Status}
+		})
+	}
+	_, err = h.archive.Erase(ctx, d.known.URL, last.Why, last.Line)
+	return err
+}

@@ -1,0 +1,293 @@
+package holdings
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/internal/pictures"
+	"github.com/acapcrawl/acapcrawl/page"
+)
+
+// clock is a time that a test sets.
+type clock struct{ at atomic.Pointer[time.Time] }
+
+func newClock(t time.Time) *clock {
+	c := &clock{}
+	c.set(t)
+	return c
+}
+
+func (c *clock) set(t time.Time) { c.at.Store(&t) }
+func (c *clock) now() time.Time  { return *c.at.Load() }
+
+// fetched is a page that was asked for now.
+func (c *clock) fetched(pg *page.Page) *page.Page {
+	hops := slices.Clone(pg.Hops())
+	for i := range hops {
+		hops[i].Start = c.now()
+	}
+	return page.New(hops)
+}
+
+var (
+	firstUse  = time.Date(2026, 3, 10, 9, 30, 15, 0, time.UTC)
+	recrawled = firstUse.Add(12 * time.Hour)
+)
+
+func at(text string) time.Time {
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// limit is one value of time-limit, or a combination, with what it comes to (P1 2.5.3.1; 2.5.4.1 says the same of preserve).
+type limit struct {
+	values    string    // of time-limit, by turns
+	end       time.Time // the first instant no longer permitted (X03); zero: time alone does not end it
+	recrawled bool      // a re-crawl ends what was there before
+	never     bool      // it is prohibited from the start
+	image     string    // the page is an image with this licence embedded
+}
+
+func limits() []limit {
+	day12, day14 := at("2026-03-13T00:00:00Z"), at("2026-03-15T00:00:00Z") // not after the date, UTC (H02)
+	days := func(n int) time.Time { return firstUse.AddDate(0, 0, n) }
+	rows := []limit{
+		{},
+		{values: "until-recrawled", recrawled: true},
+		{values: "until-recrawl", recrawled: true}, // H01
+		{values: "until-2026-03-12", end: day12},
+		{values: "3-days", end: days(3)},
+		{values: "1-days", end: days(1)},
+		{values: "99999999999999999999-days"}, // H03, X26
+		{values: "0-days", never: true},       // H03
+		{values: "plus-terms", never: true},   // X32: no licence in a page of HTML
+		{values: "plus-terms plus-terms", never: true},
+		{values: "plus-terms", image: `plus:LicenseEndDate="2026-03-12"`, end: day12},
+		{values: "plus-terms", image: `plus:LicenseEndDate="2026-03-12T06:30Z"`, end: at("2026-03-12T06:30:00Z")},
+		{values: "plus-terms", image: `photoshop:Credit="Ida Marsh"`, never: true},
+		{values: "until-recrawled until-recrawled", recrawled: true},
+		// Of others the second is ignored (H07), a third always (H12).
+		{values: "until-2026-03-12 until-2026-03-14", end: day12},
+		{values: "until-2026-03-14 until-2026-03-12", end: day14},
+		{values: "1-days 3-days", end: days(1)},
+		{values: "3-days 1-days", end: days(3)},
+		{values: "until-recrawled 3-days 1-days", end: days(3), recrawled: true},
+		{values: "3-days until-2026-03-14 until-recrawled", end: days(3)},
+		{values: "until-2026-03-14 until-recrawled 1-days", end: day14, recrawled: true},
+		{values: "plus-terms until-recrawled 1-days", end: days(1), recrawled: true}, // H08
+	}
+	for _, bad := range []string{"until-2099-02-30", "until-20260312", "until-2026-3-12", "-3-days", "+3-days", "3.5-days", "days", "3-days soon", "soon 3-days"} { // H03, H10, X46
+		rows = append(rows, limit{values: bad, never: true})
+	}
+	for _, pair := range []limit{ // whichever is sooner, in either order (H06)
+		{values: "until-recrawled until-2026-03-12", end: day12, recrawled: true},
+		{values: "until-recrawled 3-days", end: days(3), recrawled: true},
+		{values: "until-2026-03-12 3-days", end: day12},
+		{values: "until-2026-03-14 3-days", end: days(3)},
+		{values: "plus-terms 3-days", end: days(3)}, // H08
+		{values: "plus-terms until-2026-03-12", end: day12},
+		{values: "plus-terms until-recrawled", recrawled: true},
+	} {
+		rows = append(rows, pair)
+		a, b, _ := strings.Cut(pair.values, " ")
+		pair.values = b + " " + a
+		rows = append(rows, pair)
+	}
+	return rows
+}
+
+// answers are what a re-crawl may get (H05). Answer 0 is that there is none.
+var answers = []int{0, 200, 302, 304, 404, 410, 403, 500, 503}
+
+// trial is one page under one limit, for preserve or for index, and what its re-crawl gets.
+type trial struct {
+	limit
+	index  bool
+	answer int
+	url    string
+}
+
+func trials() (list []trial, robots string) {
+	lines := []string{"ACAP-disallow-index: /preserve/"}
+	for i, l := range limits() {
+		for _, usage := range []string{"preserve", "index"} {
+			path := fmt.Sprintf("/%s/%d/", usage, i)
+			line := "ACAP-allow-" + usage + ": " + path
+			for _, v := range strings.Fields(l.values) {
+				line += " time-limit=" + v
+			}
+			lines = append(lines, line)
+			for _, answer := range answers {
+				list = append(list, trial{limit: l, index: usage == "index", answer: answer, url: fmt.Sprintf("%s%s%d", site, path, answer)})
+			}
+		}
+	}
+	return list, strings.Join(lines, "\n")
+}
+
+func (x trial) String() string {
+	return fmt.Sprintf("%s (time-limit %s, answer %d)", strings.TrimPrefix(x.url, site), x.values, x.answer)
+}
+
+// page is what the server gives at first, and of again afterwards.
+func (x trial) page(again bool) *page.Page {
+	h, body := http.Header{"Content-Type": {"text/html; charset=utf-8"}, "Etag": {`"1"`}}, "<p>The pilot waits at "+x.url
+	if x.image != "" {
+		h.Set("Content-Type", "image/jpeg")
+		body = string(pictures.JPEG(pictures.XMP(x.image, "")))
+	}
+	switch {
+	case !again:
+		return pageWith(h, 200, body, x.url)
+	case x.answer == 200 && x.image != "":
+		return pageWith(h, 200, body+"\x00", x.url)
+	case x.answer == 200:
+		return pageWith(h, 200, body+" again", x.url)
+	case x.answer == 302:
+		return pageOf("<p>Elsewhere", x.url, site+"/elsewhere")
+	case x.answer == 304:
+		return pageWith(http.Header{"Etag": {`"1"`}}, 304, "", x.url)
+	}
+	return answer(x.answer, x.url)
+}
+
+// want is how many copies are held of it, and whether it is indexed, at a time.
+func (x trial) want(now time.Time) (copies int, indexed bool) {
+	permitted := !x.never && (x.end.IsZero() || now.Before(x.end))
+	gone := x.answer == 404 || x.answer == 410 || x.answer == 302
+	again := !now.Before(recrawled)
+	if x.index {
+		copies = 1
+		if again && x.answer == 200 {
+			copies = 2
+		}
+		return copies, permitted && !(again && gone)
+	}
+	switch {
+	case !permitted, again && gone && x.recrawled:
+		return 0, false
+	case again && x.answer == 200 && !x.recrawled:
+		return 2, false
+	}
+	return 1, false
+}
+
+// Every row of P1 2.5.3.1 and 2.5.4.1 in time: each page is what it should be a second before the end of each limit and at the end
+// (which is the first second after), whatever a re-crawl got meanwhile. Before each sweep a dry run names what will go, and by which
+// line.
+func TestTimeLimits(t *testing.T) {
+	list, robots := trials()
+	instants := map[time.Time]bool{firstUse: true, recrawled.Add(-time.Second): true, recrawled: true}
+	for _, l := range limits() {
+		if !l.end.IsZero() {
+			instants[l.end.Add(-time.Second)], instants[l.end], instants[l.end.AddDate(1, 0, 0)] = true, true, true
+		}
+	}
+	var times []time.Time
+	for x := range instants {
+		times = append(times, x)
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	now := newClock(firstUse)
+	s := open(t, t.TempDir(), newWeb(robots), Options{Now: now.now})
+	for _, x := range list {
+		s.receive(now.fetched(x.page(false)))
+	}
+	for _, instant := range times {
+		foretold := s.sweep(SweepOptions{AsOf: instant, DryRun: true})
+		now.set(instant)
+		done := s.sweep(SweepOptions{})
+		if !slices.Equal(foretold, done) {
+			t.Errorf("%v: a dry run said %q, and the sweep ended %q", instant, foretold, done)
+		}
+		if instant.Equal(recrawled) {
+			for _, x := range list {
+				if x.answer != 0 {
+					s.receive(now.fetched(x.page(true)))
+				}
+			}
+		}
+		for _, x := range list {
+			copies, indexed := x.want(instant)
+			held, err := s.archive.Captures(x.url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r := s.resource(x.url); len(held) != copies || r.Indexed != indexed {
+				t.Errorf("%v: of %v %d copies are held, want %d; indexed %v, want %v", instant, x, len(held), copies, r.Indexed, indexed)
+			}
+		}
+		if t.Failed() {
+			break
+		}
+	}
+	for _, x := range list { // the dates outlive what they are of (H04)
+		r := s.resource(x.url)
+		if first := r.FirstPreserved; !r.FirstCrawled.Equal(firstUse) || !first.IsZero() && !first.Equal(firstUse) || first.IsZero() != (x.never && !x.index) {
+			t.Errorf("%v: %+v", x, r)
+		}
+		if len(s.copies(x.url)) == 0 && !r.Indexed && r.Versions > 0 && described(r) {
+			t.Errorf("%v: nothing is held, and of it is known %+v", x, r)
+		}
+	}
+}
+
+// sweep sweeps and gives what was told, a line each. Whatever goes by a limit goes by a line.
+func (s *store) sweep(o SweepOptions) []string {
+	s.Helper()
+	var out []string
+	counts, err := s.Sweep(context.Background(), o, func(x Swept) {
+		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %d %v %s", strings.TrimPrefix(x.URL, site), x.What, x.Version, x.Anew, x.Line)))
+		if x.Why == "" {
+			s.Errorf("%+v", x)
+		}
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	if n := counts.Copies + counts.Entries + counts.Renewed + counts.Records; n != len(out) || counts.Unjudged > 0 {
+		s.Errorf("%+v, and told %d", counts, len(out))
+	}
+	return out
+}
+
+// A limit that was shortened holds from the first use on (H11), and one that was lengthened does not bring back what is gone.
+func TestLimitsChange(t *testing.T) {
+	now := newClock(firstUse)
+	s := open(t, t.TempDir(), newWeb("ACAP-allow-preserve: / time-limit=30-days\nACAP-allow-index: / time-limit=30-days"), Options{Now: now.now})
+	s.receive(now.fetched(pageOf(article, a)))
+	now.set(firstUse.AddDate(0, 0, 5))
+	if got := s.sweep(SweepOptions{}); len(got) > 0 {
+		t.Errorf("%q", got)
+	}
+	s.web.says("ACAP-allow-preserve: / time-limit=3-days\nACAP-allow-index: / time-limit=30-days")
+	want := []string{"/a copy 1 false " + site + "/robots.txt:3: ACAP-allow-preserve: / time-limit=3-days", "/a index entry 0 true"}
+	if got := s.sweep(SweepOptions{}); !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	s.web.says("ACAP-allow-preserve: / time-limit=30-days\nACAP-allow-index: / time-limit=30-days")
+	if got := s.sweep(SweepOptions{}); len(got) > 0 || len(s.copies(a)) != 0 || s.found("pilot") != "/a" {
+		t.Errorf("%q", got)
+	}
+	if r := s.receive(now.fetched(pageOf(article, a))); !r.Stored {
+		t.Errorf("%+v", r)
+	}
+	now.set(firstUse.AddDate(0, 0, 30))
+	if got := s.sweep(SweepOptions{}); len(got) != 2 || len(s.copies(a)) != 0 {
+		t.Errorf("the limit began again: %q", got)
+	}
+	stones, err := s.archive.Tombstones(a)
+	if err != nil || len(stones) != 3 || !slices.ContainsFunc(stones, func(x archive.Tombstone) bool { return strings.Contains(x.Line, "time-limit=3-days") }) {
+		t.Errorf("%+v, %v", stones, err)
+	}
+}

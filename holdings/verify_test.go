@@ -1,0 +1,280 @@
+package holdings
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/index"
+)
+
+// problems are what Verify finds, without what it says of them after the first colon.
+func (s *store) problems() (list []string) {
+	s.Helper()
+	found, err := s.Verify(context.Background())
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, p := range found {
+		what, _, _ := strings.Cut(p.String(), ": ")
+		list = append(list, strings.TrimPrefix(what, site))
+	}
+	return list
+}
+
+func (s *store) repair() (done, left []string) {
+	s.Helper()
+	problems, err := s.Repair(context.Background(), func(r archive.Repaired) { done = append(done, strings.TrimPrefix(r.String(), site)) })
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, p := range problems {
+		left = append(left, p.String())
+	}
+	return done, left
+}
+
+func TestVerifyAgreement(t *testing.T) {
+	const toBeFound, notToBe = "is to be found and is not in the index", "is in the index and is not to be found"
+	for _, c := range []struct {
+		name   string
+		robots string
+		spoil  func(*store) error
+		found  []string
+		done   []string
+		pilot  string // where it is found afterwards
+	}{
+		{name: "nothing", spoil: func(*store) error { return nil }, pilot: "/a /b"},
+		{name: "an entry that is gone", spoil: func(s *store) error { return s.index.Delete(a) },
+			found: []string{"/a " + toBeFound}, done: []string{"/a " + toBeFound + ": indexed anew from its copy"}, pilot: "/a /b"},
+		{name: "an entry that is gone, of a page without a copy", robots: "ACAP-disallow-preserve: /a",
+			spoil: func(s *store) error { return s.index.Delete(a) }, found: []string{"/a " + toBeFound},
+			done: []string{"/a " + toBeFound + ": dropped from the index, since no copy is held that may be indexed"}, pilot: "/b"},
+		{name: "an entry of nothing", spoil: func(s *store) error { return s.index.Put(index.Document{URL: c2, Text: "pilot"}) },
+			found: []string{"/z " + notToBe}, done: []string{"/z " + notToBe + ": dropped from the index"}, pilot: "/a /b"},
+		{name: "an entry of what may not be found", robots: "ACAP-disallow-index: /a",
+			spoil: func(s *store) error { return s.index.Put(index.Document{URL: a, Text: "pilot"}) },
+			found: []string{"/a " + notToBe}, done: []string{"/a " + notToBe + ": dropped from the index"}, pilot: "/b"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t, t.TempDir(), newWeb(c.robots), Options{})
+			s.receive(pageOf(article, a))
+			s.receive(pageOf(article, b))
+			s.flushed()
+			if err := c.spoil(s); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.problems(); !slices.Equal(got, c.found) {
+				t.Errorf("found %q", got)
+			}
+			if done, left := s.repair(); !slices.Equal(done, c.done) || len(left) > 0 {
+				t.Errorf("done %q, left %q", done, left)
+			}
+			if got := s.problems(); len(got) > 0 {
+				t.Errorf("found after the repair: %q", got)
+			}
+			got := strings.Fields(s.found("pilot"))
+			slices.Sort(got)
+			if strings.Join(got, " ") != c.pilot {
+				t.Errorf("the pilot is found at %q", got)
+			}
+		})
+	}
+}
+
+const c2 = site + "/z"
+
+// What may no longer be held is found with the line that says so, and is left to sweep.
+func TestVerifyDue(t *testing.T) {
+	now := time.Now()
+	s := open(t, t.TempDir(), newWeb("ACAP-allow-preserve: / time-limit=2-days"), Options{Now: func() time.Time { return now }})
+	s.receive(pageOf(article, a))
+	s.receive(pageOf(article, b))
+	if got := s.problems(); len(got) > 0 {
+		t.Errorf("found %q", got)
+	}
+	now = now.Add(49 * time.Hour)
+	found, err := s.Verify(t.Context())
+	if err != nil || len(found) != 4 || found[0].Where != a || found[0].Remedy != SweepRemedy || !strings.Contains(found[0].What, "robots.txt") {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if done, left := s.repair(); len(done) > 0 || len(left) != 4 {
+		t.Errorf("done %q, left %q", done, left)
+	}
+	if len(s.copies(a)) != 1 {
+		t.Error("the repair has swept")
+	}
+	if _, err := s.Sweep(t.Context(), SweepOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.problems(); len(got) > 0 {
+		t.Errorf("found after the sweep: %q", got)
+	}
+}
+
+// What is on its way is no problem, and repairing does it no harm.
+func TestVerifyMeanwhile(t *testing.T) {
+	s := open(t, t.TempDir(), newWeb("ACAP-disallow-preserve: /bare/\nACAP-disallow-index: /mute/"), Options{})
+	ctx, stop := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for _, folder := range []string{"whole", "bare", "mute"} {
+		wg.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				address := fmt.Sprintf("%s/%s/%d", site, folder, i%20)
+				if _, err := s.Receive(context.Background(), pageOf(fmt.Sprint("<p>pilot ", i), address)); err != nil {
+					t.Error(err)
+				}
+				if i%7 == 6 {
+					if _, err := s.Erase(context.Background(), address, "asked", ""); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	for range 3 {
+		if got := s.problems(); len(got) > 0 {
+			t.Errorf("found %q", got)
+		}
+	}
+	for range 2 {
+		if _, left := s.repair(); len(left) > 0 {
+			t.Errorf("left %q", left)
+		}
+	}
+	stop()
+	wg.Wait()
+}
+
+// Where keys are lost, what they sealed goes, from the index too, and the rest stays.
+func TestRepairLostKeys(t *testing.T) {
+	for lost := 1; lost <= 7; lost++ {
+		t.Run(fmt.Sprint(lost), func(t *testing.T) {
+			dir := t.TempDir()
+			w := newWeb("ACAP-disallow-preserve: /b")
+			s := open(t, dir, w, Options{})
+			for _, address := range []string{a, b, c} {
+				s.receive(pageOf("<title>Low water</title><p>pilot of "+address, address))
+			}
+			s.shut()
+			zero(t, filepath.Join(dir, "keys.db"), lost)
+			s = open(t, dir, w, Options{})
+			if got := s.problems(); len(got) == 0 {
+				t.Error("nothing is found")
+			}
+			if done, left := s.repair(); len(done) == 0 || len(left) > 0 {
+				t.Errorf("done %q, left %q", done, left)
+			}
+			if got := s.problems(); len(got) > 0 {
+				t.Errorf("found after the repair: %q", got)
+			}
+			for _, address := range strings.Fields(s.found("pilot")) {
+				if r := s.resource(site + address); !r.Indexed || r.FirstIndexed.IsZero() {
+					t.Errorf("%+v", r)
+				}
+			}
+		})
+	}
+}
+
+// zero destroys the nth key of a file of keys.
+func zero(t *testing.T, name string, n int) {
+	t.Helper()
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	key := make([]byte, 32)
+	if _, err := f.ReadAt(key, int64(32*n)); err != nil || bytes.Equal(key, make([]byte, 32)) {
+		t.Fatalf("key %d is not in use: %v", n, err)
+	}
+	if _, err := f.WriteAt(make([]byte, 32), int64(32*n)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// files takes the files of a backup into a directory.
+type files struct {
+	dir  string
+	last *os.File
+}
+
+func (f *files) create(name string, _ int64) (io.Writer, error) {
+	to := filepath.Join(f.dir, filepath.FromSlash(name))
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+		return nil, err
+	}
+	if f.last != nil {
+		f.last.Close()
+	}
+	var err error
+	f.last, err = os.Create(to)
+	return f.last, err
+}
+
+// A backup made while pages come and go agrees with itself, and holds all that was acknowledged before.
+func TestBackupMeanwhile(t *testing.T) {
+	const robots = "ACAP-disallow-preserve: /bare/\nACAP-disallow-index: /mute/"
+	s := open(t, t.TempDir(), newWeb(robots), Options{})
+	ctx, stop := context.WithCancel(t.Context())
+	var mu sync.Mutex
+	var kept []string
+	var wg sync.WaitGroup
+	for _, folder := range []string{"whole", "bare", "mute"} {
+		wg.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				address := fmt.Sprintf("%s/%s/%d", site, folder, i)
+				if _, err := s.Receive(context.Background(), pageOf("<p>pilot "+address, address)); err != nil {
+					t.Error(err)
+				}
+				if i%3 == 2 {
+					if _, err := s.Erase(context.Background(), address, "asked", ""); err != nil {
+						t.Error(err)
+					}
+					continue
+				}
+				mu.Lock()
+				kept = append(kept, address)
+				mu.Unlock()
+			}
+		})
+	}
+	for range 3 {
+		mu.Lock()
+		before := slices.Clone(kept)
+		mu.Unlock()
+		to := &files{dir: t.TempDir()}
+		held, err := s.Backup(t.Context(), to.create)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to.last.Close()
+		r := open(t, to.dir, newWeb(robots), Options{})
+		if got := r.problems(); len(got) > 0 {
+			t.Errorf("the backup: %q", got)
+		}
+		if st, err := r.archive.Stats(); err != nil || st != held {
+			t.Errorf("it holds %+v, %v, and was said to hold %+v", st, err, held)
+		}
+		for _, address := range before {
+			is := r.resource(address)
+			found, err := r.index.Has(address)
+			if err != nil || found == strings.Contains(address, "/mute/") || (is.Current == 0) != strings.Contains(address, "/bare/") {
+				t.Errorf("%s: %+v, found %v, %v", address, is, found, err)
+			}
+		}
+		r.shut()
+	}
+	stop()
+	wg.Wait()
+}
