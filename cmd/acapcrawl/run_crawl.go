@@ -133,7 +133,7 @@ func (c *Command) crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (
 		Backoff: o.backoff, Adaptive: cfg.Adaptive, MaxHost: max(cfg.MaxHostURLs, 0)}); err != nil {
 		return sum, err
 	}
-	h := &handler{store: s, seen: map[string]*policy.Origin{}, listed: map[string]bool{}, log: o.log, told: o.received,
+	h := &handler{store: s, heeded: map[string]*heeded{}, listed: map[string]bool{}, log: o.log, told: o.received,
 		sitemaps: cfg.Sitemaps, drop: cfg.DropParameters}
 	h.holdings, err = s.hold(ctx, terms.Sources{Policies: h, Fetcher: parts{s.gate}}, holdings.Options{NoPreserve: !cfg.Preserve, NoIndex: !cfg.Index,
 		Requisites: cfg.Requisites, NoArchive: cfg.Policy.NoarchivePreserve, Known: held{s.policy}, Version: held{s.policy}.version, Swept: h.swept})
@@ -200,8 +200,8 @@ type handler struct {
 	ended    atomic.Int64 // what Rejudge ended
 
 	mu     sync.Mutex
-	seen   map[string]*policy.Origin // whose requests have been executed, and whose pages are judged again
-	listed map[string]bool           // whose sitemaps have been read
+	heeded map[string]*heeded // by origin
+	listed map[string]bool    // whose sitemaps have been read
 }
 
 // name opens the hosts of the seeds of this and earlier runs: a named host is fetched even where its address is private.
@@ -245,20 +245,50 @@ func (h *handler) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) 
 	if err != nil {
 		return nil, err
 	}
-	h.mu.Lock()
-	known := h.seen[o.Key] == o
-	h.seen[o.Key] = o
-	h.mu.Unlock()
-	if !known && o.Status != policy.Unreachable {
-		if err := h.store.ledger.Run(ctx, o.Key, o.Policy.Actions(), eraser{h.holdings}, h.store.frontier); err != nil {
-			h.mu.Lock()
-			delete(h.seen, o.Key) // they are due again
-			h.mu.Unlock()
-			return nil, fmt.Errorf("action requests of %s: %w", o.Key, err)
-		}
-		h.holdings.Rejudge(o.Key)
+	if err := h.heed(ctx, o); err != nil {
+		return nil, fmt.Errorf("action requests of %s: %w", o.Key, err)
 	}
 	return o.Policy, nil
+}
+
+// heeded is what an origin said when its requests were executed and its pages put down to be judged again. All that is set once done
+// is closed.
+type heeded struct {
+	origin *policy.Origin
+	done   chan struct{}
+	err    error
+}
+
+// heed has what o asks for executed by the first who comes with it; others wait until it has been.
+func (h *handler) heed(ctx context.Context, o *policy.Origin) error {
+	if o.Status == policy.Unreachable {
+		return nil
+	}
+	h.mu.Lock()
+	x := h.heeded[o.Key]
+	if x != nil && x.origin == o {
+		h.mu.Unlock()
+		select {
+		case <-x.done:
+			return x.err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	x = &heeded{origin: o, done: make(chan struct{})}
+	h.heeded[o.Key] = x
+	h.mu.Unlock()
+	defer close(x.done)
+	if x.err = h.store.ledger.Run(ctx, o.Key, o.Policy.Actions(), eraser{h.holdings}, h.store.frontier); x.err == nil {
+		h.holdings.Rejudge(o.Key)
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.heeded[o.Key] == x { // they are due again
+		delete(h.heeded, o.Key)
+	}
+	return x.err
 }
 
 // swept hears what is no longer held since a policy has changed or a time limit has passed.
