@@ -63,7 +63,7 @@ func openDisk(name string) (db *bbolt.DB, c counts, err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return nil, c, fmt.Errorf("the frontier cannot be made: %w", err)
 	}
-	db, err = bbolt.Open(name, 0o644, &bbolt.Options{
+	db, err = bbolt.Open(name, 0o600, &bbolt.Options{
 		Timeout:      time.Second,
 		FreelistType: bbolt.FreelistMapType,
 	})
