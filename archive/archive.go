@@ -27,7 +27,7 @@ var (
 const (
 	format      = 2
 	lockWait    = 150 * time.Millisecond       // a process that is just ending has let go by then
-	mapAhead    = 1 << (30 + 4*(^uint(0)>>63)) // mapped beyond the file, so that growing does not wait for readers: 16 GB, or 1 with 32 bits
+	ahead       = 1 << (30 + 4*(^uint(0)>>63)) // mapped beyond the file, so that growing does not wait for readers: 16 GB, or 1 with 32 bits
 	leastGrowth = 1 << 20                      // of the file, at a time
 	mostGrowth  = 16 << 20
 )
@@ -56,6 +56,7 @@ const (
 type Options struct {
 	Now   func() time.Time // the clock of tombstones; nil: time.Now
 	Fault func(Step) error // called before each step; its error is taken for the step's own
+	Ahead int64            // bytes mapped beyond the file; 0: as many as is right
 }
 
 // Archive is an open archive.
@@ -67,6 +68,7 @@ type Archive struct {
 	pack  *packer
 	now   func() time.Time
 	fault func(Step) error
+	ahead int64       // bytes mapped beyond the file
 	stale atomic.Bool // one of the two root records was damaged when the file was opened
 
 	jobs    chan *job
@@ -79,7 +81,7 @@ type Archive struct {
 
 	readers sync.RWMutex // locked while keys are overwritten
 
-	compacting chan struct{}  // holds a value while Compact runs, and when the archive is closed
+	compacting chan struct{}  // holds a value while Compact or Repair runs, and when the archive is closed
 	retiring   sync.WaitGroup // files that Compact has replaced, until nobody reads them
 	erased     chan struct{}  // holds a value when something was erased
 
@@ -91,10 +93,12 @@ type Archive struct {
 	done        []string              // intents to be cleared with the next transaction
 
 	// The writer's own.
-	crowd     int      // callers that waited when the last transaction ended
-	condemned []uint64 // keys whose records are gone, to be destroyed
-	destroyed []uint64 // keys destroyed, still listed in the file
-	tail      int      // bytes used of the page that the last body ends on, as far as is known
+	mapped    int64       // bytes that were mapped when the file was opened
+	underway  *compaction // that reads, or has read
+	crowd     int         // callers that waited when the last transaction ended
+	condemned []uint64    // keys whose records are gone, to be destroyed
+	destroyed []uint64    // keys destroyed, still listed in the file
+	tail      int         // bytes used of the page that the last body ends on, as far as is known
 }
 
 // Open opens the archive in dir and creates what is missing. Keys whose destruction was interrupted are destroyed first.
@@ -103,7 +107,7 @@ func Open(dir string, o Options) (*Archive, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the archive's directory cannot be made: %w", err)
 	}
-	a := &Archive{dir: dir, now: o.Now, fault: o.Fault,
+	a := &Archive{dir: dir, now: o.Now, fault: o.Fault, ahead: o.Ahead,
 		jobs: make(chan *job), halts: make(chan *halt), quit: make(chan struct{}), stopped: make(chan struct{}),
 		compacting: make(chan struct{}, 1), erased: make(chan struct{}, 1), reading: map[*bolt.DB]int{}, retired: map[*bolt.DB]*os.File{}, outstanding: map[string]int{}}
 	if a.now == nil {
@@ -111,6 +115,9 @@ func Open(dir string, o Options) (*Archive, error) {
 	}
 	if a.fault == nil {
 		a.fault = noFault
+	}
+	if a.ahead == 0 {
+		a.ahead = ahead
 	}
 	var err error
 	if a.pack, err = newPacker(); err != nil {
@@ -124,7 +131,8 @@ func Open(dir string, o Options) (*Archive, error) {
 	return a, nil
 }
 
-// Close writes what is pending and closes the files. Calls that wait are answered first; later ones get ErrClosed.
+// Close writes what is pending and closes the files. Calls that wait are answered first; later ones get ErrClosed. A compaction and
+// a repair under way are broken off.
 func (a *Archive) Close() error {
 	a.closing.Do(func() {
 		close(a.quit)
@@ -204,7 +212,7 @@ func (a *Archive) readHeader(tx *bolt.Tx, h *header) error {
 }
 
 // upgrade makes an archive of an older format one of this format, in one transaction. Records stay as they are: what they lack is
-// optional. An archive that is of this format already is not written.
+// optional. Format 1 did not note erasures, so such an archive is to be compacted. One that is of this format already is not written.
 func (a *Archive) upgrade(h header) error {
 	old := h.Format < format
 	err := a.db.View(func(tx *bolt.Tx) error {
@@ -222,8 +230,16 @@ func (a *Archive) upgrade(h header) error {
 				return err
 			}
 		}
+		meta := tx.Bucket(bMeta)
+		if h.Format < 2 { // nobody noted what was erased
+			u, _ := a.readUpkeep(tx) // what cannot be read is written anew
+			setNow(&u.Erased, a.now())
+			if err := meta.Put(kUpkeep, mustPack(kUpkeep, u)); err != nil {
+				return err
+			}
+		}
 		h.Format = format
-		return tx.Bucket(bMeta).Put(kHeader, mustPack(kHeader, h))
+		return meta.Put(kHeader, mustPack(kHeader, h))
 	})
 	if err != nil {
 		return fmt.Errorf("the archive in %s cannot be brought to format %d: %w", a.dir, format, err)

@@ -13,6 +13,8 @@ import (
 const (
 	partKey   = 12 // bytes of the key of a part: body id, number
 	leastPart = 64 // bytes; smaller room at the end of a page stays empty
+
+	between = 1 << 20 // bytes that a body may take between two codings, beside twice its own
 )
 
 // putBody stores the sealed bytes of a body, in parts that fill pages. bbolt puts two values at least on a page, and leaves empty what
@@ -81,9 +83,21 @@ func (a *Archive) decoded(rec captureRecord, wire []byte) ([]byte, error) {
 	if rec.Encoding == "" {
 		return wire, nil
 	}
-	body, _ := a.pack.coding.Undo(wire, coding.List(rec.Encoding), rec.Bytes)
+	body, _ := a.pack.undo(wire, coding.List(rec.Encoding), rec.Bytes)
 	if int64(len(body)) != rec.Bytes || Digest(body) != rec.Digest {
 		return nil, fmt.Errorf("does not become what it was when %s is undone", rec.Encoding)
 	}
 	return body, nil
+}
+
+// undo gives the first bytes, as many as limit, of what was sent in codings; short says that this is not all, or that the stream is
+// broken. What lies between two codings may be larger than what was encoded, but not by much.
+func (p *packer) undo(wire []byte, codings []string, limit int64) (body []byte, short bool) {
+	cut := false
+	if last := len(codings) - 1; last > 0 {
+		wire, cut = p.coding.Undo(wire, codings[last:], 2*limit+between)
+		codings = codings[:last]
+	}
+	body, short = p.coding.Undo(wire, codings, limit)
+	return body, short || cut
 }

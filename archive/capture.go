@@ -56,7 +56,7 @@ type Hop struct {
 }
 
 // Resource is what is known of a URL, whether or not a copy of it is held. The first dates are given once: they outlive
-// expiry and erasure, and neither Receive nor Update moves them.
+// expiry and erasure, and neither Receive nor Update moves them; a Deposit of the Past alone moves them back.
 type Resource struct {
 	URL            string
 	FirstCrawled   time.Time
@@ -79,7 +79,7 @@ type Resource struct {
 // Tombstone says that something was erased. It holds no content.
 type Tombstone struct {
 	URL      string
-	Version  int `json:",omitempty"` // the one version that was erased; 0: everything
+	Version  int `json:",omitempty"` // the one version that was erased; 0: everything, or one that was lost and is not known
 	Captures int // how many
 	When     time.Time
 	Why      string

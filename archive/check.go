@@ -32,11 +32,11 @@ func (v *verifier) digest(sum, value []byte) {
 	switch {
 	case len(sealed) == 0:
 		seen.state = lost
-		v.find(where, "is missing", drop)
+		v.findAt(third, where, "is missing", drop)
 		return
 	case uint64(len(sealed)) != rec.Stored:
 		seen.state = lost
-		v.find(where, fmt.Sprintf("takes %d bytes and should take %d", len(sealed), rec.Stored), drop)
+		v.findAt(third, where, fmt.Sprintf("takes %d bytes and should take %d", len(sealed), rec.Stored), drop)
 		return
 	}
 	raw, err := v.a.readBody(v.tx, sum, rec)
@@ -48,12 +48,12 @@ func (v *verifier) digest(sum, value []byte) {
 		default:
 			seen.state = lost
 		}
-		v.unreadable(where, err, bDigests, sum, value, drop)
+		v.unreadable(third, where, err, bDigests, sum, value, drop)
 		return
 	}
 	if got := sha256.Sum256(raw); !bytes.Equal(got[:], sum) {
 		seen.state = lost
-		v.find(where, "has another digest: "+digestText(got[:]), drop)
+		v.findAt(third, where, "has another digest: "+digestText(got[:]), drop)
 	}
 }
 
@@ -87,7 +87,7 @@ func (v *verifier) capture(k, value []byte) {
 	bury := v.buryCapture(id)
 	var text captureText
 	if _, err := v.a.text(ofCapture(k), rec.Key, sealed, &text); err != nil {
-		v.unreadable(where, err, bCaptures, k, value, bury)
+		v.unreadable(second, where, err, bCaptures, k, value, bury)
 	}
 	v.listed(where, id, rec)
 	v.content(where, k, value, rec, bury)
@@ -121,7 +121,8 @@ func (v *verifier) content(where string, k, value []byte, rec captureRecord, bur
 	}
 	b, err := unpackBody(sum, v.tx.Bucket(bDigests).Get(sum))
 	if err != nil {
-		v.find(where, "has no body", bury)
+		v.bodiless[number(k)] = true
+		v.find(where, "has no body", v.buryBodiless(number(k)))
 		return
 	}
 	seen := v.bodies[b.ID]
@@ -131,7 +132,7 @@ func (v *verifier) content(where string, k, value []byte, rec captureRecord, bur
 	case seen.state == lost:
 		v.find(where, "has a body that cannot be read", bury)
 	case seen.state == unsure:
-		v.doubt(where, "has a body that "+errDestroyed.Error(), bCaptures, k, value, bury)
+		v.doubt(second, where, "has a body that "+errDestroyed.Error(), bCaptures, k, value, bury)
 	case rec.payload() == rec.Digest && b.Raw != uint64(rec.Bytes):
 		v.find(where, fmt.Sprintf("has a body of %d bytes and says %d", b.Raw, rec.Bytes), v.measure(number(k), int64(b.Raw)))
 	case rec.payload() != rec.Digest:
@@ -140,7 +141,7 @@ func (v *verifier) content(where string, k, value []byte, rec captureRecord, bur
 			_, err = v.a.decoded(rec, wire)
 		}
 		if err != nil {
-			v.unreadable(where, err, bCaptures, k, value, bury)
+			v.unreadable(second, where, err, bCaptures, k, value, bury)
 		}
 	}
 }
@@ -152,7 +153,7 @@ func (v *verifier) references(sum, value []byte) {
 		return
 	}
 	if found := v.bodies[rec.ID].refs; found != rec.Refs {
-		v.find("body "+digestText(sum), fmt.Sprintf("has %d references and says %d", found, rec.Refs), v.recount(bytes.Clone(sum), rec, found))
+		v.findAt(first, "body "+digestText(sum), fmt.Sprintf("has %d references and says %d", found, rec.Refs), v.recount(bytes.Clone(sum), rec, found))
 	}
 }
 
@@ -172,7 +173,7 @@ func (v *verifier) resource(k, value []byte) {
 	v.use(where, rec.Key)
 	var text resourceText
 	if _, err := v.a.text(ofResource(k), rec.Key, sealed, &text); err != nil {
-		v.unreadable(where, err, bResources, k, value, v.relearn(where))
+		v.unreadable(second, where, err, bResources, k, value, v.relearn(where))
 	}
 	if rec.Current == 0 {
 		return

@@ -45,7 +45,8 @@ func (a *Archive) Erased() <-chan struct{} { return a.erased }
 // used meanwhile: only for the end of it do readers and the writer wait. Whatever fails, the archive stays as it was, unless the error
 // says that it must be opened again. When it has succeeded, also is called, to do the same for what goes with the archive, and with
 // that the compaction is complete (Uncompacted); a nil also does nothing. progress, which may be nil, is told of bytes copied so far and
-// in all. Calls follow one another; one that waits ends with ctx.
+// in all. Calls follow one another; one that waits ends with ctx. One that is in the way of the writer, or cannot keep up with it, fails
+// and can be tried again.
 func (a *Archive) Compact(ctx context.Context, progress func(done, total int64), also func(context.Context) error) (s CompactStats, err error) {
 	select {
 	case a.compacting <- struct{}{}:
@@ -65,8 +66,10 @@ func (a *Archive) Compact(ctx context.Context, progress func(done, total int64),
 		return s, a.uncompacted(ctx, err)
 	}
 	if also != nil {
+		ctx, release := a.whileOpen(ctx)
+		defer release()
 		if err := also(ctx); err != nil {
-			return s, err
+			return s, ended(ctx, err)
 		}
 	}
 	if err := a.do(ctx, 0, (*txn).endCompaction); err != nil {
@@ -93,23 +96,39 @@ func (a *Archive) rewrite(ctx context.Context, progress func(done, total int64))
 	if err == nil {
 		err = a.guard(func() error { return c.all(progress) })
 	}
-	for n := 0; err == nil && n < rounds && c.changes > few; n++ {
-		err = a.guard(c.follow)
+	if err == nil {
+		err = a.guard(c.pursue)
 	}
 	if err == nil {
 		err = a.guard(c.complete) // so that little is left of it to do while the writer waits
 	}
 	if err == nil {
-		err = a.halt(ctx, func() error { return a.guard(c.finish) })
+		err = a.guard(c.pursue) // that took a while
+	}
+	if err == nil {
+		err = a.halt(c.ctx, func() error { return a.guard(c.finish) })
 	}
 	return c.records, errors.Join(err, c.end())
 }
 
-// How a copy follows the writer: until little was left to do, but not for ever.
+// How a copy follows the writer: until little was left to do, but not for ever. The writer waits for the last of it.
 const (
-	rounds = 8
-	few    = 2000 // records
+	rounds  = 8
+	few     = 2000     // records
+	tooMany = 20 * few // more the writer does not wait for
 )
+
+var errBusy = errors.New("more is being written than can be copied meanwhile, try again")
+
+// pursue follows the writer until little is left to do.
+func (c *copier) pursue() error {
+	for range rounds {
+		if err := c.follow(); err != nil || c.changes <= few {
+			return err
+		}
+	}
+	return nil
+}
 
 // halt has fn done by the writer between two transactions.
 func (a *Archive) halt(ctx context.Context, fn func() error) error {
@@ -121,7 +140,7 @@ func (a *Archive) halt(ctx context.Context, fn func() error) error {
 	case <-a.quit:
 		return ErrClosed
 	case <-ctx.Done():
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 }
 

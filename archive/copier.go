@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 
@@ -27,6 +28,9 @@ type copier struct {
 	file *os.File
 	done bool // it has taken the place of the old
 
+	mapped  int64       // bytes of the new file that were mapped when it was opened
+	reading *compaction // nil: it has not begun to read
+
 	was     *bolt.Tx // the state of the old file that has been copied
 	tx      *bolt.Tx // of the new file; nil: none is under way
 	pending int      // bytes in it
@@ -36,14 +40,25 @@ type copier struct {
 
 // startCopy opens both files. The copier must be ended, whether or not there was an error.
 func (a *Archive) startCopy(ctx context.Context) (c *copier, err error) {
-	c = &copier{a: a, ctx: ctx, path: filepath.Join(a.dir, "archive.db"), changes: few + 1}
-	if c.was, err = a.begin(); err != nil {
+	c = &copier{a: a, path: filepath.Join(a.dir, "archive.db")}
+	var stop context.CancelCauseFunc
+	c.ctx, stop = context.WithCancelCause(ctx)
+	err = a.halt(ctx, func() (err error) {
+		if c.was, err = a.begin(); err == nil {
+			c.reading = &compaction{stop, make(chan struct{})}
+			a.underway = c.reading
+		}
+		return err
+	})
+	if err != nil {
+		stop(nil)
 		return c, err
 	}
 	if err := os.Remove(c.path + unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return c, err
 	}
-	if c.db, c.file, err = a.openBolt(c.path + unfinished); err != nil {
+	c.mapped = a.mapAhead(c.was.Size())
+	if c.db, c.file, err = a.openBolt(c.path+unfinished, c.mapped); err != nil {
 		return c, err
 	}
 	c.db.NoSync, c.db.NoGrowSync, c.db.AllocSize = true, true, 0 // until finish
@@ -91,13 +106,25 @@ func (c *copier) all(progress func(done, total int64)) error {
 	return c.flush()
 }
 
-// follow copies what was written since the state that has been copied.
+// follow copies what was written since the state that has been copied. The writer begins the transaction that is read: while it
+// does, no commit waits for the one that is still open.
 func (c *copier) follow() error {
-	is, err := c.a.begin()
+	ctx, stop := context.WithTimeoutCause(c.ctx, beginWait, errBusy)
+	defer stop()
+	var is *bolt.Tx
+	err := c.a.halt(ctx, func() (err error) {
+		is, err = c.a.begin()
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	if err := c.catchUp(is); err != nil {
+	return c.advance(is, math.MaxInt)
+}
+
+// advance copies what differs in is, which must not be more records than most; it ends is at last.
+func (c *copier) advance(is *bolt.Tx, most int) error {
+	if err := c.catchUp(is, most); err != nil {
 		return errors.Join(err, c.a.end(is))
 	}
 	was := c.was
@@ -105,7 +132,7 @@ func (c *copier) follow() error {
 	return c.a.end(was)
 }
 
-func (c *copier) catchUp(is *bolt.Tx) error {
+func (c *copier) catchUp(is *bolt.Tx, most int) error {
 	c.changes = 0
 	t := trees{c.a.file, c.a.db.Info().PageSize}
 	err := is.ForEach(func(name []byte, b *bolt.Bucket) error {
@@ -125,7 +152,12 @@ func (c *copier) catchUp(is *bolt.Tx) error {
 		cursor := b.Cursor()
 		for _, s := range fresh {
 			for k, v := cursor.Seek(s.lo); s.has(k); k, v = cursor.Next() {
-				c.changes++
+				if copied(old, k, v) {
+					continue
+				}
+				if c.changes++; c.changes > most {
+					return errBusy
+				}
 				if err := c.put(name, k, v); err != nil {
 					return err
 				}
@@ -137,6 +169,15 @@ func (c *copier) catchUp(is *bolt.Tx) error {
 		return err
 	}
 	return c.flush()
+}
+
+// copied reports whether the earlier state had v under k.
+func copied(old *bolt.Bucket, k, v []byte) bool {
+	if old == nil || v == nil {
+		return false
+	}
+	was := old.Get(k)
+	return was != nil && bytes.Equal(was, v)
 }
 
 // forget deletes what the spans of the earlier state had and the later one has not.
@@ -213,7 +254,7 @@ func (c *copier) interrupted() error {
 	case <-c.a.quit:
 		return ErrClosed
 	default:
-		return c.ctx.Err()
+		return context.Cause(c.ctx)
 	}
 }
 
@@ -237,7 +278,11 @@ func (c *copier) flush() error {
 
 // finish is done by the writer: it copies the last changes, brings the new file to disk and puts it in the place of the old.
 func (c *copier) finish() error {
-	if err := c.follow(); err != nil {
+	is, err := c.a.begin()
+	if err != nil {
+		return err
+	}
+	if err := c.advance(is, tooMany); err != nil {
 		return err
 	}
 	if err := c.complete(); err != nil {
@@ -251,8 +296,8 @@ func (c *copier) finish() error {
 		return err
 	}
 	c.a.replace(c.db, c.file)
-	c.done = true
-	err := c.a.fault(Swapped)
+	c.a.mapped, c.done = c.mapped, true
+	err = c.a.fault(Swapped)
 	if err == nil {
 		err = syncDir(c.a.dir)
 	}
@@ -290,6 +335,10 @@ func (c *copier) end() error {
 	}
 	if c.was != nil {
 		errs = append(errs, c.a.end(c.was))
+	}
+	if c.reading != nil {
+		c.reading.stop(nil)
+		close(c.reading.over)
 	}
 	if c.done {
 		return errors.Join(errs...)

@@ -38,7 +38,11 @@ func (a *Archive) openFiles() error {
 // openLasting opens the database at path. While it waited for the lock, the process that has the archive may have put another file
 // there: then the one that it got is nobody's any more, and must not be used with the keys.
 func (a *Archive) openLasting(path string) (err error) {
-	if a.db, a.file, err = a.openBolt(path); err != nil {
+	if info, err := os.Stat(path); err == nil {
+		a.mapped = info.Size()
+	}
+	a.mapped = a.mapAhead(a.mapped)
+	if a.db, a.file, err = a.openBolt(path, a.mapped); err != nil {
 		return err
 	}
 	there, err := os.Stat(path)
@@ -52,14 +56,11 @@ func (a *Archive) openLasting(path string) (err error) {
 	return err
 }
 
-func (a *Archive) openBolt(path string) (db *bolt.DB, file *os.File, err error) {
-	ahead := int64(mapAhead)
-	if info, err := os.Stat(path); err == nil {
-		ahead += info.Size()
-	}
+// openBolt opens a database and maps so many bytes of it at least.
+func (a *Archive) openBolt(path string, mapped int64) (db *bolt.DB, file *os.File, err error) {
 	err = a.guard(func() (err error) {
 		db, err = bolt.Open(path, 0o600, &bolt.Options{
-			Timeout: lockWait, FreelistType: bolt.FreelistMapType, InitialMmapSize: int(ahead), NoStatistics: true,
+			Timeout: lockWait, FreelistType: bolt.FreelistMapType, InitialMmapSize: int(mapped), NoStatistics: true,
 			OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
 				f, err := os.OpenFile(name, flag, mode)
 				file = f
@@ -85,14 +86,15 @@ func (a *Archive) checkSize() error {
 	})
 }
 
-// closeFiles closes both files. With abandon, the database is let go without waiting for transactions that will never end.
+// closeFiles closes both files, and what unpacks. With abandon, the database is let go without waiting for transactions that will never
+// end, and what they may still unpack with stays.
 func (a *Archive) closeFiles(abandon bool) error {
 	var errs []error
 	a.retiring.Wait()
-	if a.pack != nil {
+	errs = append(errs, a.closeBolt(a.db, a.file, abandon))
+	if a.pack != nil && !abandon { // not sooner: readers unpack until their transactions end
 		a.pack.close()
 	}
-	errs = append(errs, a.closeBolt(a.db, a.file, abandon))
 	if a.keys != nil {
 		errs = append(errs, a.keys.close())
 	}

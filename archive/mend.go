@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // damagedWhy is why a tombstone stands where something was lost.
@@ -29,11 +31,17 @@ func (v *verifier) doom(t *txn, slot uint64) error {
 	return t.doom(slot)
 }
 
-// dropBody removes a body that cannot be read, so that it is stored anew when it is received again.
+// dropBody removes a body that cannot be read, so that it is stored anew when it is received again. What referred to it has been buried
+// by then, and the body went with the last of it; one that is referred to nevertheless has been received meanwhile, and the next look
+// has it.
 func (v *verifier) dropBody(sum []byte, id uint64) fixer {
 	return func(t *txn) (string, error) {
-		rec, err := unpackBody(sum, t.tx.Bucket(bDigests).Get(sum))
-		if err != nil || rec.ID != id {
+		value := t.tx.Bucket(bDigests).Get(sum)
+		rec, err := unpackBody(sum, value)
+		switch {
+		case value == nil || err == nil && rec.ID != id:
+			return "removed", nil
+		case err != nil || rec.Refs > 0:
 			return "", nil
 		}
 		return "removed", v.remove(t, sum, rec)
@@ -72,12 +80,30 @@ func (v *verifier) buryCapture(id uint64) fixer {
 	}
 }
 
+// buryBodiless is buryCapture for one that had no body, unless its body has been received meanwhile.
+func (v *verifier) buryBodiless(id uint64) fixer {
+	bury := v.buryCapture(id)
+	return func(t *txn) (string, error) {
+		rec, _, err := t.a.captureRecord(t.tx, id)
+		if err != nil {
+			return "", nil
+		}
+		if sum, err := digestBytes(rec.payload()); err == nil {
+			if _, err := unpackBody(sum, t.tx.Bucket(bDigests).Get(sum)); err == nil {
+				return "", nil
+			}
+		}
+		return bury(t)
+	}
+}
+
+// bury erases a capture. A body that it was not counted for keeps its references.
 func (v *verifier) bury(t *txn, id uint64, rec captureRecord) error {
 	before := len(t.doomed)
 	if err := errors.Join(v.doom(t, rec.Key), t.erased()); err != nil {
 		return err
 	}
-	if sum, err := digestBytes(rec.payload()); err == nil {
+	if sum, err := digestBytes(rec.payload()); err == nil && !v.bodiless[id] {
 		b, err := unpackBody(sum, t.tx.Bucket(bDigests).Get(sum))
 		switch {
 		case err != nil: // lost
@@ -196,12 +222,12 @@ func (v *verifier) dethrone(url string, id uint64) fixer {
 		if err == nil && c.URL == url {
 			return "", nil
 		}
-		version := 0
+		version, was := 0, false
 		if e := amendResource(t, url, func(r *resourceRecord) {
-			if r.Current == id {
-				version, r.Current = r.Versions, 0
+			if was = r.Current == id; was {
+				version, r.Current = unlisted(t.tx, url, r.Versions), 0
 			}
-		}); e != nil || version == 0 {
+		}); e != nil || !was {
 			return "", e
 		}
 		if err == nil { // it is another's
@@ -209,6 +235,20 @@ func (v *verifier) dethrone(url string, id uint64) fixer {
 		}
 		return "without a current version now, with a tombstone", t.bury(Tombstone{URL: url, Version: version, Captures: 1, Why: damagedWhy})
 	}
+}
+
+// unlisted gives the one version of so many that is none of the earlier ones; 0 if that is not certain.
+func unlisted(tx *bolt.Tx, url string, versions int) (version int) {
+	for n := 1; n <= versions; n++ {
+		if tx.Bucket(bEarlier).Get(versionKey(url, n)) != nil {
+			continue
+		}
+		if version > 0 {
+			return 0
+		}
+		version = n
+	}
+	return version
 }
 
 // unlist removes an entry of the list of earlier versions that leads nowhere; what it led to is noted as lost.

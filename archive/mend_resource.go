@@ -2,6 +2,7 @@ package archive
 
 import (
 	"errors"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -86,7 +87,7 @@ func (v *verifier) adopt(url string, ids []uint64) fixer {
 // putText writes the record of a resource with a new text: what the newest of its captures says of the page.
 func (v *verifier) putText(t *txn, url string, rec resourceRecord, ids []uint64) error {
 	var text resourceText
-	if own, ok := v.own(t.tx, ids); ok {
+	if own, ok := v.own(t.tx, rec.Current, ids); ok {
 		text.Own = own
 	}
 	plain, err := text.encode()
@@ -108,32 +109,42 @@ func (v *verifier) putText(t *txn, url string, rec resourceRecord, ids []uint64)
 	return t.tx.Bucket(bResources).Put(k, value)
 }
 
-// own is what the page of the newest capture said of itself; where the capture does not tell, it is read from the copy.
-func (v *verifier) own(tx *bolt.Tx, ids []uint64) (own acap.Own, ok bool) {
-	var newest captureRecord
+// own is what the page of the newest capture said of itself: of the current one, else of the one fetched last. Where the capture does
+// not tell, it is read from the copy.
+func (v *verifier) own(tx *bolt.Tx, current uint64, ids []uint64) (own acap.Own, ok bool) {
+	var newest time.Time
 	for _, id := range ids {
 		k := idKey(id)
 		rec, sealed, err := v.a.captureRecord(tx, id)
-		if err != nil || ok && rec.Version < newest.Version {
+		if err != nil || ok && id != current && rec.Fetched.Before(newest) {
 			continue
 		}
 		var text captureText
 		if _, err := v.a.text(ofCapture(k), rec.Key, sealed, &text); err != nil {
 			continue
 		}
-		newest, own, ok = rec, text.Own, true
-		if own.URL != "" {
-			continue
+		newest, own, ok = rec.Fetched, text.Own, true
+		if own.URL == "" {
+			own = v.ownOf(tx, id, rec, text)
 		}
-		c, err := captureOf(id, rec, text, 0)
-		if err != nil {
-			continue
-		}
-		if body, err := v.read(tx, rec); err == nil {
-			own = c.Page(body).Own()
+		if id == current {
+			break
 		}
 	}
 	return own, ok
+}
+
+// ownOf reads what the page of a capture said of itself from the copy.
+func (v *verifier) ownOf(tx *bolt.Tx, id uint64, rec captureRecord, text captureText) (own acap.Own) {
+	c, err := captureOf(id, rec, text, 0)
+	if err != nil {
+		return own
+	}
+	body, err := v.read(tx, rec)
+	if err != nil {
+		return own
+	}
+	return c.Page(body).Own()
 }
 
 // read gives the body of a capture as readers get it.

@@ -1,19 +1,14 @@
 package archive
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/coding"
 )
 
 // longestURL is set by what bbolt takes as a key, less the longest ending of ours.
@@ -43,7 +38,7 @@ type Deposit struct {
 // Receive keeps a deposit. When it returns without error, everything is on disk; otherwise nothing is kept. First dates that
 // are neither known nor given are set to Fetched: crawled always, preserved with a body, indexed with Index. The Capture is
 // zero if there was no body. An intent is logged if the index is to hold the page, or held it. Bytes and maps must not
-// be changed before Receive returns. Bytes as sent that do not give the body again, because a server broke them off, are not kept:
+// be changed before Receive returns. Bytes as sent that do not give the body again, as when a server broke them off, are not kept:
 // then the body stands for them.
 func (a *Archive) Receive(ctx context.Context, d Deposit) (Capture, error) {
 	if err := checkURL(d.Resource.URL); err != nil {
@@ -73,49 +68,6 @@ func (a *Archive) Receive(ctx context.Context, d Deposit) (Capture, error) {
 	return c, nil
 }
 
-// Update changes what is known of url, which need not be known before. fn may run more than once, must not panic and must
-// not call the archive. First dates once set, and what the archive itself counts, stay as they are. Whoever changes Indexed
-// has logged an intent.
-func (a *Archive) Update(ctx context.Context, url string, fn func(*Resource)) error {
-	if err := checkURL(url); err != nil {
-		return err
-	}
-	return a.do(ctx, 0, func(t *txn) error {
-		h, err := t.resource(url)
-		if err != nil {
-			return err
-		}
-		r := h.Resource
-		fn(&r)
-		r.keep(h.Resource)
-		if r.Indexed != h.Indexed {
-			if err := t.intend(url); err != nil {
-				return err
-			}
-		}
-		text, err := r.text().encode()
-		if err != nil {
-			return err
-		}
-		return t.putResource(h, r, text)
-	})
-}
-
-// Lead notes that requests for from lead to url, whose page is held already (X66). Where nothing is known of url it does nothing.
-func (a *Archive) Lead(ctx context.Context, from []string, url string) error {
-	for _, alias := range append([]string{url}, from...) {
-		if err := checkURL(alias); err != nil {
-			return err
-		}
-	}
-	return a.do(ctx, 0, func(t *txn) error {
-		if h, err := t.resource(url); err != nil || h.LastCrawled.IsZero() {
-			return err
-		}
-		return t.putAliases(url, from)
-	})
-}
-
 func checkURL(url string) error {
 	switch {
 	case url == "" || strings.IndexByte(url, 0) >= 0 || !utf8.ValidString(url):
@@ -123,68 +75,6 @@ func checkURL(url string) error {
 	case len(url) > longestURL:
 		return fmt.Errorf("the URL %.60s… has %d bytes; the archive takes %d", url, len(url), longestURL)
 	}
-	return nil
-}
-
-// body is a body on its way to the file, and the texts that go with it.
-type body struct {
-	wire     []byte // the bytes as sent
-	sum      []byte // their digest
-	encoding string // what leads from the deposit's body to them
-	digest   string // of the deposit's body
-	packed   []byte // while codec is not noCodec
-	codec    codec
-	capture  []byte // captureText, packed
-	resource []byte // resourceText, encoded; nil if there is none
-}
-
-// prepare does in the caller's goroutine what needs no transaction. A body that the archive has already is not packed.
-func (a *Archive) prepare(d *Deposit) (*body, error) {
-	b := &body{codec: noCodec}
-	var err error
-	if b.resource, err = d.Resource.text().encode(); err != nil {
-		return nil, fmt.Errorf("the deposit of %s cannot be encoded: %w", d.Resource.URL, err)
-	}
-	if d.Body == nil {
-		return b, nil
-	}
-	if err := a.measure(d, b); err != nil {
-		return nil, err
-	}
-	plain, err := textOf(d).plain()
-	if err != nil {
-		return nil, fmt.Errorf("the deposit of %s cannot be encoded: %w", d.Resource.URL, err)
-	}
-	b.capture = packText(a.pack, plain)
-	held := false
-	err = a.view(func(tx *bolt.Tx) error {
-		held = tx.Bucket(bDigests).Get(b.sum) != nil
-		return nil
-	})
-	if err == nil && !held {
-		b.packed, b.codec = a.pack.pack(b.wire, b.encoding != "")
-	}
-	return b, err
-}
-
-// measure finds out what bytes are kept of the body of d, and names them.
-func (a *Archive) measure(d *Deposit, b *body) error {
-	sum := sha256.Sum256(d.Body)
-	b.wire, b.sum, b.digest = d.Body, sum[:], digestText(sum[:])
-	if d.Wire == nil || d.Cut || len(d.Wire) == len(d.Body) && bytes.Equal(d.Wire, d.Body) {
-		return nil
-	}
-	codings := coding.List(d.Encoding)
-	if err := coding.Check(codings); err != nil || len(codings) == 0 {
-		return fmt.Errorf("the deposit of %s was sent in other bytes than its body, and %q does not lead to them", d.Resource.URL, d.Encoding)
-	}
-	if d.Truncated || len(codings) > 1 { // what a broken stream gives depends on where its limits were
-		if again, _ := a.pack.coding.Undo(d.Wire, codings, int64(len(d.Body))); !bytes.Equal(again, d.Body) {
-			return nil
-		}
-	}
-	sum = sha256.Sum256(d.Wire)
-	b.wire, b.sum, b.encoding = d.Wire, sum[:], coding.Join(codings)
 	return nil
 }
 
@@ -343,104 +233,4 @@ func (t *txn) seal(belongs string, plain, out []byte) ([]byte, uint64, error) {
 	}
 	sealed, err := seal(k, belongs, plain, out)
 	return sealed, slot, err
-}
-
-// putAliases makes each alias lead to url. What has answered itself leads nowhere, so there are no circles.
-func (t *txn) putAliases(url string, aliases []string) error {
-	if err := t.dropAlias(url); err != nil {
-		return err
-	}
-	for _, alias := range aliases {
-		if alias == url {
-			continue
-		}
-		if err := t.dropAlias(alias); err != nil {
-			return err
-		}
-		if err := t.tx.Bucket(bAliases).Put([]byte(alias), frame([]byte(alias), []byte(url))); err != nil {
-			return err
-		}
-		if err := t.tx.Bucket(bAliased).Put(pair(url, alias), nil); err != nil {
-			return err
-		}
-		t.counts.Aliases++
-	}
-	return nil
-}
-
-func (t *txn) dropAlias(alias string) error {
-	aliases := t.tx.Bucket(bAliases)
-	value := aliases.Get([]byte(alias))
-	if value == nil {
-		return nil
-	}
-	url, err := unframe([]byte(alias), value)
-	if err != nil {
-		return t.a.damaged("the alias "+alias, err)
-	}
-	if err := t.tx.Bucket(bAliased).Delete(pair(string(url), alias)); err != nil {
-		return err
-	}
-	t.counts.Aliases--
-	return aliases.Delete([]byte(alias))
-}
-
-// held is a resource as the transaction found it.
-type held struct {
-	Resource
-	known  bool
-	rec    resourceRecord
-	plain  []byte // its text, as it was sealed
-	sealed []byte
-}
-
-func (t *txn) resource(url string) (held, error) {
-	h := held{Resource: Resource{URL: url}}
-	value := t.tx.Bucket(bResources).Get([]byte(url))
-	if value == nil {
-		return h, nil
-	}
-	h.known = true
-	sealed, err := unpackSealed([]byte(url), value, &h.rec)
-	if err != nil {
-		return h, t.a.damaged("the record of "+url, err)
-	}
-	h.sealed = bytes.Clone(sealed)
-	var text resourceText
-	if h.plain, err = t.a.text(ofResource([]byte(url)), h.rec.Key, sealed, &text); err != nil {
-		return h, t.a.damaged("the record of "+url, err)
-	}
-	h.Resource = resourceOf(url, h.rec, text)
-	return h, nil
-}
-
-// putResource writes r over h, with plain as its encoded text. A text that changed gets a new key, and the old one is
-// destroyed with the old text.
-func (t *txn) putResource(h held, r Resource, plain []byte) error {
-	if h.Indexed && !r.Indexed { // its words are in the index until that is compacted
-		if err := t.erased(); err != nil {
-			return err
-		}
-	}
-	slot, sealed := h.rec.Key, h.sealed
-	if !bytes.Equal(plain, h.plain) {
-		if err := t.doom(slot); err != nil {
-			return err
-		}
-		slot, sealed = 0, nil
-		if plain != nil {
-			var err error
-			if sealed, slot, err = t.seal(ofResource([]byte(h.URL)), plain, nil); err != nil {
-				return err
-			}
-		}
-	}
-	if !h.known {
-		t.counts.Resources++
-	}
-	value, err := packSealed([]byte(h.URL), r.record(slot), sealed)
-	if err != nil {
-		return err
-	}
-	return t.tx.Bucket(bResources).Put([]byte(h.URL), value)
 }

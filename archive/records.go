@@ -17,7 +17,7 @@ import (
 
 // The parts of archive.db. Numbers in keys are big-endian, so that they sort.
 var (
-	bMeta       = []byte("meta")       // header, counts
+	bMeta       = []byte("meta")       // header, counts, upkeep
 	bCaptures   = []byte("captures")   // capture id → captureRecord, sealed captureText
 	bBodies     = []byte("bodies")     // body id, number of the part → part of a sealed packed body; of format 1: body id → all of it
 	bDigests    = []byte("digests")    // SHA-256 → bodyRecord

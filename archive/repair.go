@@ -32,6 +32,9 @@ func (a *Archive) Repair(ctx context.Context, told func(Repaired)) (left []Probl
 	case <-a.quit:
 		return nil, ErrClosed
 	}
+	ctx, release := a.whileOpen(ctx)
+	defer release()
+	defer func() { err = ended(ctx, err) }()
 	for range repairRounds {
 		found, err := a.inspect(ctx)
 		if err != nil {
@@ -55,19 +58,13 @@ func (a *Archive) Repair(ctx context.Context, told func(Repaired)) (left []Probl
 
 // mend repairs what was found in one transaction.
 func (a *Archive) mend(ctx context.Context, found []finding) (done []Repaired, err error) {
-	repairable := false
-	for _, f := range found {
-		repairable = repairable || f.fix != nil
-	}
-	if !repairable {
+	list := inTurn(found)
+	if len(list) == 0 {
 		return nil, nil
 	}
 	err = a.do(ctx, groupBytes, func(t *txn) error {
 		done = nil
-		for _, f := range found {
-			if f.fix == nil {
-				continue
-			}
+		for _, f := range list {
 			did, err := f.fix(t)
 			if err != nil {
 				return err
@@ -82,6 +79,18 @@ func (a *Archive) mend(ctx context.Context, found []finding) (done []Repaired, e
 		err = a.renewRoots(ctx)
 	}
 	return done, err
+}
+
+// inTurn gives what can be repaired, in the order in which it is.
+func inTurn(found []finding) (list []finding) {
+	for at := range turns {
+		for _, f := range found {
+			if f.fix != nil && f.turn == at {
+				list = append(list, f)
+			}
+		}
+	}
+	return list
 }
 
 // renewRoots writes the root record that the last transaction did not write.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -83,6 +84,21 @@ func TestUpgrade(t *testing.T) {
 	hasBody(t, a, 3, "<p>shared")
 	shut(t, a)
 	open(t, dir, Options{})
+}
+
+// What was erased before format 2 was noted nowhere: the archive is compacted once.
+func TestUpgradeIsCompacted(t *testing.T) {
+	dir := format1(t)
+	for _, want := range []time.Time{noon, {}, {}} {
+		a := open(t, dir, Options{})
+		if since, err := a.Uncompacted(); !since.Equal(want) || err != nil {
+			t.Errorf("%v, %v; want %v", since, err, want)
+		}
+		if !want.IsZero() {
+			compact(t, a)
+		}
+		shut(t, a)
+	}
 }
 
 // The number is raised, and the archive stays the one that its keys belong to.

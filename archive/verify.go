@@ -43,8 +43,20 @@ func (a *Archive) Unsettled(url string) (stands bool, err error) {
 // finding is a problem, and how it is repaired.
 type finding struct {
 	Problem
-	fix fixer // nil: it cannot be
+	fix  fixer // nil: it cannot be
+	turn turn  // when it is repaired
 }
+
+// turn orders the repairs of a transaction: references are counted anew before captures are buried that refer, and after that bodies
+// are dropped.
+type turn uint8
+
+const (
+	first turn = iota
+	second
+	third
+	turns
+)
 
 // fixer looks whether its problem still stands, since others write meanwhile, and repairs it. It says what it did, as a clause
 // without subject; nothing if there was nothing left to do. It runs in the writer and may run more than once.
@@ -90,6 +102,7 @@ type verifier struct {
 	used     bits                // key slots that a record names
 	shared   map[uint64]bool     // those that several name
 	bodies   map[uint64]bodySeen // by body id
+	bodiless map[uint64]bool     // captures whose body no digest has
 	homeless map[string][]uint64 // captures of URLs whose record is lost
 	orphan   uint64              // the last body reported that belongs to no digest
 	count    counts
@@ -122,24 +135,28 @@ func (v *verifier) report(where, what, remedy string) {
 }
 
 func (v *verifier) find(where, what string, fix fixer) {
-	v.found = append(v.found, finding{Problem{Where: where, What: what, Repairable: true}, fix})
+	v.findAt(second, where, what, fix)
+}
+
+func (v *verifier) findAt(at turn, where, what string, fix fixer) {
+	v.found = append(v.found, finding{Problem{Where: where, What: what, Repairable: true}, fix, at})
 }
 
 // doubt notes a problem that is none if the record has been erased meanwhile.
-func (v *verifier) doubt(where, what string, bucket, k, value []byte, fix fixer) {
+func (v *verifier) doubt(at turn, where, what string, bucket, k, value []byte, fix fixer) {
 	v.suspects = append(v.suspects, suspect{bucket, bytes.Clone(k), bytes.Clone(value),
-		finding{Problem{Where: where, What: what, Repairable: true}, fix}})
+		finding{Problem{Where: where, What: what, Repairable: true}, fix, at}})
 }
 
 // unreadable notes a sealed text that could not be read. Where it was the disk that failed, the text may be there all the same.
-func (v *verifier) unreadable(where string, err error, bucket, k, value []byte, fix fixer) {
+func (v *verifier) unreadable(at turn, where string, err error, bucket, k, value []byte, fix fixer) {
 	switch {
 	case failed(err):
 		v.report(where, err.Error(), "see to the disk, and verify again")
 	case errors.Is(err, errDestroyed):
-		v.doubt(where, err.Error(), bucket, k, value, fix)
+		v.doubt(at, where, err.Error(), bucket, k, value, fix)
 	default:
-		v.find(where, err.Error(), fix)
+		v.findAt(at, where, err.Error(), fix)
 	}
 }
 
@@ -151,6 +168,7 @@ func failed(err error) bool {
 
 func (v *verifier) all(tx *bolt.Tx) error {
 	v.tx, v.bodies, v.shared, v.homeless = tx, map[uint64]bodySeen{}, map[uint64]bool{}, map[string][]uint64{}
+	v.bodiless = map[uint64]bool{}
 	wrong, err := checkPages(v.ctx, v.a.fileOf(tx), tx.DB().Info().PageSize, uint64(tx.ID()))
 	for _, w := range wrong {
 		v.report("archive.db", "is damaged: "+w, fromBackup)

@@ -44,6 +44,7 @@ func TestWire(t *testing.T) {
 	a := open(t, t.TempDir(), Options{})
 	half, _ := a.pack.coding.Undo(short, []string{"gzip"}, 1<<20)
 	twice := zipped(t, string(wire))
+	dense := string(noise("dense", 3000)) // larger between its codings than it is
 	for i, c := range []struct {
 		name, body     string
 		wire           []byte
@@ -61,6 +62,10 @@ func TestWire(t *testing.T) {
 		{"broken off, and read otherwise", string(half[:len(half)-9]) + "otherwise", short, "gzip", true, false, []byte(string(half[:len(half)-9]) + "otherwise"), ""},
 		{"capped", text[:100], wire, "gzip", true, false, nil, "gzip"},
 		{"cut", text[:50], wire, "gzip", false, true, []byte(text[:50]), ""},
+		{"twice, and it cannot be packed", dense, []byte(zipped(t, string(zipped(t, dense)))), "gzip, gzip", false, false, nil, "gzip, gzip"},
+		{"another text", dense, wire, "gzip", false, false, []byte(dense), ""},
+		{"more text", text[:200], wire, "gzip", false, false, []byte(text[:200]), ""},
+		{"no such coding", text[:300], []byte(text), "gzip", true, false, []byte(text[:300]), ""},
 		{"nothing", "", zipped(t, ""), "gzip", false, false, nil, "gzip"},
 		{"nothing at all", "", []byte{}, "gzip", false, false, []byte{}, ""},
 	} {
@@ -75,7 +80,7 @@ func TestWire(t *testing.T) {
 			t.Errorf("%s: %+v, %v; Receive gave %+v", c.name, read, err, got)
 		}
 	}
-	if s := stats(t, a); s.Bodies != 8 || s.Captures != 11 { // the text, as it is, and its gzip are held once
+	if s := stats(t, a); s.Bodies != 12 || s.Captures != 15 { // the text, as it is, and its gzip are held once
 		t.Errorf("%+v", s)
 	}
 	// The body goes with its last capture, and another form of it stays.
@@ -85,7 +90,7 @@ func TestWire(t *testing.T) {
 		}
 	}
 	hasBody(t, a, 1, text)
-	if s := stats(t, a); s.Bodies != 7 {
+	if s := stats(t, a); s.Bodies != 11 {
 		t.Errorf("%+v", s)
 	}
 

@@ -154,6 +154,7 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 		}
 		id = tx.ID()
 		a.db.AllocSize = growth(tx.Size())
+		a.makeRoom(tx.Size(), group)
 		t = &txn{a: a, tx: tx}
 		if failed, err = t.fill(group, finished, a.destroyed); err != nil {
 			return err

@@ -1,0 +1,72 @@
+package archive
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/acapcrawl/acapcrawl/coding"
+)
+
+// body is a body on its way to the file, and the texts that go with it.
+type body struct {
+	wire     []byte // the bytes as sent
+	sum      []byte // their digest
+	encoding string // what leads from the deposit's body to them
+	digest   string // of the deposit's body
+	packed   []byte // while codec is not noCodec
+	codec    codec
+	capture  []byte // captureText, packed
+	resource []byte // resourceText, encoded; nil if there is none
+}
+
+// prepare does in the caller's goroutine what needs no transaction. A body that the archive has already is not packed.
+func (a *Archive) prepare(d *Deposit) (*body, error) {
+	b := &body{codec: noCodec}
+	var err error
+	if b.resource, err = d.Resource.text().encode(); err != nil {
+		return nil, fmt.Errorf("the deposit of %s cannot be encoded: %w", d.Resource.URL, err)
+	}
+	if d.Body == nil {
+		return b, nil
+	}
+	if err := a.measure(d, b); err != nil {
+		return nil, err
+	}
+	plain, err := textOf(d).plain()
+	if err != nil {
+		return nil, fmt.Errorf("the deposit of %s cannot be encoded: %w", d.Resource.URL, err)
+	}
+	b.capture = packText(a.pack, plain)
+	held := false
+	err = a.view(func(tx *bolt.Tx) error {
+		held = tx.Bucket(bDigests).Get(b.sum) != nil
+		return nil
+	})
+	if err == nil && !held {
+		b.packed, b.codec = a.pack.pack(b.wire, b.encoding != "")
+	}
+	return b, err
+}
+
+// measure finds out what bytes are kept of the body of d, and names them. What was sent is kept where it leads back to the body.
+func (a *Archive) measure(d *Deposit, b *body) error {
+	sum := sha256.Sum256(d.Body)
+	b.wire, b.sum, b.digest = d.Body, sum[:], digestText(sum[:])
+	if d.Wire == nil || d.Cut || len(d.Wire) == len(d.Body) && bytes.Equal(d.Wire, d.Body) {
+		return nil
+	}
+	codings := coding.List(d.Encoding)
+	if err := coding.Check(codings); err != nil || len(codings) == 0 {
+		return fmt.Errorf("the deposit of %s was sent in other bytes than its body, and %q does not lead to them", d.Resource.URL, d.Encoding)
+	}
+	again, short := a.pack.undo(d.Wire, codings, int64(len(d.Body)))
+	if !bytes.Equal(again, d.Body) || short && !d.Truncated { // what a broken stream gives depends on where its limits were
+		return nil
+	}
+	sum = sha256.Sum256(d.Wire)
+	b.wire, b.sum, b.encoding = d.Wire, sum[:], coding.Join(codings)
+	return nil
+}
