@@ -192,14 +192,16 @@ func (j *judging) entry(d *due) error {
 	if t.Stands() && !bare {
 		return nil
 	}
-	other := false
-	if r.Current != 0 {
+	other, unread := false, t.Unread()
+	if r.Current != 0 && (bare || !unread) {
 		var err error
-		if other, err = j.renew(d, kept, bare); err != nil {
+		if other, unread, err = j.renew(d, kept, bare); err != nil {
 			return err
 		}
 	}
 	switch {
+	case d.document == nil && unread && !bare: // what must be shown with it is of an origin whose policy cannot be read
+		d.unjudged, d.kept = true, nil
 	case d.document != nil:
 		why, line := grounds(permit)
 		if bare {
@@ -222,16 +224,17 @@ func (j *judging) entry(d *due) error {
 }
 
 // renew makes the index entry of the current copy anew, and what is kept beside it; bare says that the copy goes. It makes none where
-// the page may not be indexed, and none of another resource (other), which is not at hand.
-func (j *judging) renew(d *due, kept terms.Kept, bare bool) (other bool, err error) {
+// the page may not be indexed, and none of another resource (other), which is not at hand. Unread says that the
+// policy of that could not be read.
+func (j *judging) renew(d *due, kept terms.Kept, bare bool) (other, unread bool, err error) {
 	c, err := j.archive.Capture(j.resource.Current)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	err = j.read(c, func(pg *page.Page) {
 		t := terms.Held(j.ctx, j.origin, j.url, j.resource.Own, pg, j.sources, j.facts).Keeping(kept)
 		content, ok := t.Text()
-		if !ok {
+		if unread = t.Unread(); !ok {
 			return
 		}
 		if bare {
@@ -245,5 +248,5 @@ func (j *judging) renew(d *due, kept terms.Kept, bare bool) (other bool, err err
 		d.document = &index.Document{URL: j.resource.URL, Title: content.Title, Text: content.Text, Language: j.resource.Language,
 			Host: j.url.Host, Fetched: c.Fetched, Positions: !bare}
 	})
-	return other, err
+	return other, unread, err
 }

@@ -130,28 +130,40 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 	return h.stillAsked(ctx, origin, u, g.Receipt)
 }
 
-// stillAsked looks at what was received while the policy changed under which it was judged: whoever judged what was held then may have
-// missed it.
+// stillAsked looks at what was received while the policy changed under which it was judged.
 func (h *Holdings) stillAsked(ctx context.Context, judged *acap.Policy, u *url.URL, r Receipt) (Receipt, error) {
 	origin, err := h.sources.Policies.Policy(ctx, u)
-	if err != nil || origin == judged || !r.Stored && !r.Indexed {
+	if err != nil || !r.Stored && !r.Indexed {
 		return r, err
 	}
-	if r.TakenDown = terms.TakeDown(origin, u); r.TakenDown != nil {
+	d, down, err := h.lookAgain(ctx, u.String(), u, judged, origin, SweepOptions{})
+	if r.TakenDown = down; down != nil {
 		r.Stored, r.Indexed = false, false
-		_, err = h.Erase(ctx, u.String(), takenDown, r.TakenDown.String())
 		return r, err
 	}
-	known, _, err := h.archive.Resource(u.String())
-	if err != nil {
-		return r, err
-	}
-	d, err := h.sweepPage(ctx, known, h.settled(SweepOptions{}))
 	for _, s := range d.swept {
-		r.Stored = r.Stored && (s.capture == 0 || s.capture != known.Current)
+		r.Stored = r.Stored && (s.capture == 0 || s.capture != d.known.Current)
 	}
 	r.Indexed = r.Indexed && !d.forget
 	return r, err
+}
+
+// lookAgain judges what is held of an address once more, where the policy it was judged under is no longer that of its origin: whoever
+// judged what was held then may have missed it. It gives what was ended, or the request for which all was.
+func (h *Holdings) lookAgain(ctx context.Context, address string, u *url.URL, judged, origin *acap.Policy, o SweepOptions) (d due, down *acap.Field, err error) {
+	if origin == judged {
+		return d, nil, nil
+	}
+	if down = terms.TakeDown(origin, u); down != nil {
+		_, err = h.Erase(ctx, address, takenDown, down.String())
+		return d, down, err
+	}
+	known, _, err := h.archive.Resource(address)
+	if err != nil {
+		return d, nil, err
+	}
+	d, err = h.sweepPage(ctx, known, h.settled(o))
+	return d, nil, err
 }
 
 const takenDown = "taken down at the publisher's request"

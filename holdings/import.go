@@ -55,16 +55,19 @@ type ImportCounts struct {
 
 // The bounds of what is judged at a time.
 const (
-	importBatch = 64
-	importBytes = 16 << 20
-	longestHead = 1 << 20 // of a message, in bytes; a longer request is not kept
+	importBatch    = 64
+	importBytes    = 16 << 20
+	importDecoders = 8        // bodies that are being decoded
+	importRoom     = 64 << 20 // of the bodies that have been, in bytes
+	longestHead    = 1 << 20  // of a message, in bytes; a longer request is not kept
 )
 
 // Import takes in the pages of a WARC file as captures of the past, under the policies of now: what they prohibit to crawl or to
 // preserve is refused, and so is what no policy is known for. A capture that is later than the last crawl becomes the current one and
 // is indexed as it may be; first dates go back to those of the file. It makes no request. Told is called for every record that could
 // hold a page and for every one that is damaged, in the order of the file; it may be nil. What was told is durable. Import may be
-// repeated: what is held already stays as it is. Memory grows by about 150 bytes for each body.
+// repeated: what is held already stays as it is. Memory grows by about 150 bytes for each body, and less for each
+// request other than GET.
 func (h *Holdings) Import(ctx context.Context, file io.Reader, o ImportOptions, told func(Imported)) (ImportCounts, error) {
 	if o.Policies == nil {
 		o.Policies = h.o.Known
@@ -75,7 +78,8 @@ func (h *Holdings) Import(ctx context.Context, file io.Reader, o ImportOptions, 
 	if told == nil {
 		told = func(Imported) {}
 	}
-	m := &importer{Holdings: h, ctx: ctx, o: o, told: told, decoders: coding.NewDecoders(), urls: map[string]bool{}, taken: map[string]uint64{}}
+	m := &importer{Holdings: h, ctx: ctx, o: o, told: told, decoders: coding.NewDecoders(), urls: map[string]bool{}, taken: map[string]uint64{},
+		methods: methods{h.seed, map[uint64]string{}}, decoding: make(chan struct{}, importDecoders), room: newRoom(importRoom)}
 	err := m.read(warc.NewReader(file))
 	if m.counts.Imported > 0 { // whoever searches next finds it
 		err = errors.Join(err, h.indexer.drain())
@@ -92,9 +96,10 @@ type importer struct {
 	decoders *coding.Decoders
 	counts   ImportCounts
 
-	asked *question   // the request that waits for its answer
-	open  *incoming   // the answer that waits for its request or metadata
-	chain []*incoming // redirects that lead to what comes next
+	asked   *question   // the request that waits for its answer
+	open    *incoming   // the answer that waits for its request or metadata
+	chain   []*incoming // redirects that lead to what comes next
+	methods methods
 
 	batch []*incoming
 	urls  map[string]bool // of the batch
@@ -102,6 +107,9 @@ type importer struct {
 
 	mu    sync.Mutex
 	taken map[string]uint64 // labelled payload digest → a capture that has it
+
+	decoding chan struct{} // holds as many as are being decoded
+	room     *room         // for what has been decoded
 }
 
 // read reads the file to its end, past what is broken.
@@ -141,10 +149,22 @@ func (m *importer) broken(rec *warc.Record, what string) {
 // add puts a record into the batch, after those that must be done before it.
 func (m *importer) add(x *incoming) {
 	m.batch = append(m.batch, x)
-	m.bytes += int64(len(x.payload))
+	m.bytes += x.size()
+	for _, hop := range x.hops {
+		m.bytes += hop.size()
+	}
 	if x.url != "" {
 		m.urls[x.url] = true
 	}
+}
+
+// size is what an answer takes up in memory, in bytes.
+func (x *incoming) size() int64 {
+	n := len(x.payload) + len(x.message.Head)
+	if x.request != nil {
+		n += len(x.request.head)
+	}
+	return int64(n)
 }
 
 // flush takes in the batch, several records at a time: they share their writes to the disk.

@@ -1,9 +1,11 @@
 package holdings
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"net/http"
 	"net/url"
@@ -26,14 +28,16 @@ type incoming struct {
 	message    warc.Message // without its body
 	payload    []byte       // as sent, its transfer coding undone
 	digest     string       // of the payload, as the record labels it
+	verified   bool         // the payload has it
 	truncated  bool
 	request    *question
 
 	revisit   bool   // the payload is that of another record
 	refersURL string // of that
 
-	cut  bool // parts that might not be kept are not in the payload
-	said *acap.Own
+	cut  bool        // parts that might not be kept are not in the payload
+	bare bool        // the payload is in no coding, whatever its head says
+	said []acap.Own  // what other records say that the page said of itself
 	hops []*incoming // redirects that led here
 }
 
@@ -50,10 +54,51 @@ func (q *question) asks(x *incoming) bool {
 	if q == nil || x == nil || x.request != nil {
 		return false
 	}
-	if slices.Contains(q.concurrent, x.id) || slices.Contains(x.concurrent, q.id) {
-		return true
+	return q.names(x) || len(q.concurrent) == 0 && len(x.concurrent) == 0 && q.target == x.target
+}
+
+// names reports whether q or x says that they belong together.
+func (q *question) names(x *incoming) bool {
+	return slices.Contains(q.concurrent, x.id) || slices.Contains(x.concurrent, q.id)
+}
+
+// answered says why an answer to q, which is no GET, is no page.
+func (q *question) answered() string { return "it answers " + q.method + ", not GET" }
+
+// longestMethod bounds what is read of a request that is not kept, in bytes.
+const longestMethod = 32
+
+// methods are those of the requests so far, but GET, by the hash of their IDs and of those of their answers.
+type methods struct {
+	seed maphash.Seed
+	by   map[uint64]string
+}
+
+func (m methods) request(id string) uint64 { return maphash.String(m.seed, "request "+id) }
+func (m methods) answer(id string) uint64  { return maphash.String(m.seed, "answer "+id) }
+
+func (m methods) note(q *question) {
+	if q.method == http.MethodGet || q.method == "" {
+		return
 	}
-	return len(q.concurrent) == 0 && len(x.concurrent) == 0 && q.target == x.target
+	method := strings.Clone(q.method[:min(len(q.method), longestMethod)])
+	m.by[m.request(q.id)] = method
+	for _, id := range q.concurrent {
+		m.by[m.answer(id)] = method
+	}
+}
+
+// of gives the method that x answers, where it is known to be another than GET.
+func (m methods) of(x *incoming) string {
+	if method := m.by[m.answer(x.id)]; method != "" {
+		return method
+	}
+	for _, id := range x.concurrent {
+		if method := m.by[m.request(id)]; method != "" {
+			return method
+		}
+	}
+	return ""
 }
 
 // record takes one record. Requests may stand before or after their answers, metadata after them.
@@ -71,6 +116,8 @@ func (m *importer) record(rec *warc.Record) error {
 		}
 		if m.asked.asks(x) {
 			x.request, m.asked = m.asked, nil
+		} else if method := m.methods.of(x); method != "" {
+			x.request = &question{method: method}
 		}
 		m.open = x
 	case warc.Metadata:
@@ -96,22 +143,31 @@ func (m *importer) block(rec *warc.Record) ([]byte, error) {
 // question notes a request for the answer that it belongs to.
 func (m *importer) question(rec *warc.Record) error {
 	m.asked = nil
+	q := &question{id: rec.ID(), target: rec.Target(), concurrent: rec.Concurrent()}
 	if rec.Length > longestHead {
-		return nil
+		begins, _ := io.ReadAll(io.LimitReader(rec.Block, longestMethod))
+		q.method, _, _ = strings.Cut(string(begins), " ")
+	} else {
+		block, err := m.block(rec)
+		if block == nil {
+			return err
+		}
+		message, parsed := warc.ParseMessage(block)
+		switch wrong := rec.Check(block, message.Body); {
+		case wrong != "":
+			m.broken(rec, wrong)
+			return nil
+		case parsed != nil:
+			return nil
+		}
+		q.method, q.head = message.Method(), warc.Complete(message.Head)
 	}
-	block, err := m.block(rec)
-	if block == nil {
-		return err
+	m.methods.note(q)
+	for _, x := range m.batch {
+		if q.method != http.MethodGet && q.names(x) {
+			x.skip(q.answered())
+		}
 	}
-	message, parsed := warc.ParseMessage(block)
-	switch wrong := rec.Check(block, message.Body); {
-	case wrong != "":
-		m.broken(rec, wrong)
-		return nil
-	case parsed != nil:
-		return nil
-	}
-	q := &question{id: rec.ID(), target: rec.Target(), concurrent: rec.Concurrent(), method: message.Method(), head: warc.Complete(message.Head)}
 	if q.asks(m.open) {
 		m.open.request = q
 		return nil
@@ -150,6 +206,8 @@ func (m *importer) answer(rec *warc.Record, x *incoming) error {
 	x.truncated = x.truncated || !whole
 	if x.verify(rec, block, x.message.Body, x.payload); parsed != nil {
 		x.skip("its block " + parsed.Error())
+	} else if x.message.Body == nil {
+		x.skip("its head has no end")
 	}
 	x.message.Body = nil
 	return nil
@@ -170,7 +228,12 @@ func (x *incoming) verify(rec *warc.Record, block []byte, payloads ...[]byte) {
 	if wrong := rec.Check(block, payloads...); wrong != "" {
 		x.result.Outcome, x.result.Why = Broken, wrong
 	}
+	_, known := warc.Matches(x.digest, nil)
+	x.verified = known && x.result.Outcome == ""
 }
+
+// oldest is before there was any page.
+var oldest = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // passed notes what the fields of a record say, and why no page can be in it; "" where one can.
 func (m *importer) passed(rec *warc.Record, x *incoming) string {
@@ -183,6 +246,8 @@ func (m *importer) passed(rec *warc.Record, x *incoming) string {
 		return "its address is no http or https address"
 	case !dated:
 		return "its date cannot be read"
+	case x.at.Before(oldest):
+		return "its date lies before the web"
 	case x.at.After(m.Holdings.o.Now()):
 		return "its date lies in the future"
 	case rec.Fields.Get(warc.SegmentNumber) != "":
@@ -233,9 +298,13 @@ func (m *importer) metadata(rec *warc.Record) error {
 	}
 	fields := warc.ParseFields(block)
 	x.truncated = x.truncated || fields.Get(metaTruncated) != ""
+	if fields.Get(metaCut) == "" {
+		return nil
+	}
+	x.cut = true
 	var own acap.Own
-	if fields.Get(metaCut) != "" && json.Unmarshal([]byte(fields.Get(metaStatements)), &own) == nil {
-		x.cut, x.said = true, &own
+	if json.Unmarshal([]byte(fields.Get(metaStatements)), &own) == nil {
+		x.said = append(x.said, own)
 	}
 	return nil
 }
@@ -256,6 +325,7 @@ func (m *importer) finish() error {
 	}
 	if x.result.Outcome == "" && x.leads(m.o.Normal) != "" {
 		m.counts.Redirects++
+		x.payload, x.message.Head = nil, bytes.Clone(x.message.Head)
 		m.chain = append(m.chain, x)
 		return nil
 	}
@@ -297,7 +367,7 @@ func (x *incoming) unfit() string {
 	status := x.message.Status()
 	switch {
 	case x.request != nil && x.request.method != http.MethodGet:
-		return "it answers " + x.request.method + ", not GET"
+		return x.request.answered()
 	case x.revisit && x.message.Line == "":
 		return ""
 	case status == http.StatusPartialContent:

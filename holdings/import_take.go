@@ -42,6 +42,16 @@ func (m *importer) take(x *incoming) error {
 			return err
 		}
 	}
+	for range sweepTries {
+		if err = m.judgeOnce(x, u, origin); !errors.Is(err, errMoved) {
+			break
+		}
+	}
+	return err
+}
+
+// judgeOnce judges an answer beside what is known of its address, and keeps it; errMoved where that is something else by then.
+func (m *importer) judgeOnce(x *incoming, u *url.URL, origin *acap.Policy) error {
 	known, _, err := m.archive.Resource(x.url)
 	if err != nil {
 		return err
@@ -49,10 +59,14 @@ func (m *importer) take(x *incoming) error {
 	if again, err := m.already(x, known); err != nil || again {
 		return err
 	}
+	m.decoding <- struct{}{}
 	pg, err := m.page(x)
 	if pg == nil || err != nil {
+		<-m.decoding
 		return err
 	}
+	defer m.room.take(int64(len(pg.Last().Body)))()
+	<-m.decoding
 	return m.keep(x, u, origin, known, pg)
 }
 
@@ -105,8 +119,9 @@ func (m *importer) original(x *incoming) (bool, error) {
 		x.message.Line, x.message.Head, x.message.Header = "HTTP/1.1 200 OK", c.Head, c.Header
 	}
 	x.truncated = c.Truncated
-	if c.Cut && x.said == nil {
-		x.cut, x.said = true, &c.Own
+	x.verified = true
+	if c.Cut {
+		x.cut, x.bare, x.said = true, true, append(x.said, c.Own)
 	}
 	return true, err
 }
@@ -146,7 +161,7 @@ func (m *importer) already(x *incoming, known archive.Resource) (bool, error) {
 
 // note keeps in mind which capture has the payload of x, for revisits.
 func (m *importer) note(x *incoming, id uint64) {
-	if x.digest == "" {
+	if !x.verified {
 		x.digest = warc.Digest(x.payload)
 	}
 	m.mu.Lock()
@@ -157,7 +172,7 @@ func (m *importer) note(x *incoming, id uint64) {
 // page makes the page that an answer and the redirects before it brought; nil where its body cannot be read.
 func (m *importer) page(x *incoming) (*page.Page, error) {
 	codings := coding.Of(x.message.Header)
-	if x.cut {
+	if x.bare {
 		codings = nil
 	}
 	if err := coding.Check(codings); err != nil {
@@ -203,15 +218,25 @@ func (x *incoming) hop() page.Hop {
 	return h
 }
 
-// keep judges a page of the past as if its first dates had always been known, and keeps it.
+// keep judges a page of the past as if its first dates had always been known, and keeps it. What was crawled later, or leads elsewhere
+// by now, is judged by what was said then, as an earlier version is (H11).
 func (m *importer) keep(x *incoming, u *url.URL, origin *acap.Policy, known archive.Resource, pg *page.Page) error {
-	facts := acap.Facts{Now: m.Holdings.o.Now().UTC(), FirstCrawled: earliest(known.FirstCrawled, x.at), FirstIndexed: known.FirstIndexed,
-		FirstPreserved: earliest(known.FirstPreserved, x.at), FirstPresented: known.FirstPresented, Recrawled: known.LastCrawled.After(x.at)}
-	own := pg.Own()
-	if x.said != nil {
-		own = *x.said
+	final, err := m.archive.Resolve(x.url)
+	if err != nil {
+		return err
 	}
-	t := terms.Held(m.ctx, origin, u, own, pg, terms.Sources{Policies: m.o.Policies}, facts)
+	facts := acap.Facts{Now: m.Holdings.o.Now().UTC(), FirstCrawled: earliest(known.FirstCrawled, x.at), FirstIndexed: known.FirstIndexed,
+		FirstPreserved: earliest(known.FirstPreserved, x.at), FirstPresented: known.FirstPresented,
+		Recrawled: known.LastCrawled.After(x.at) || final != x.url}
+	own := pg.Own()
+	for _, said := range x.said {
+		own = terms.WithLost(own, said)
+	}
+	now := own
+	if facts.Recrawled && known.Own.URL != "" {
+		now = terms.Earlier(known.Own, own)
+	}
+	t := terms.Held(m.ctx, origin, u, now, pg, terms.Sources{Policies: m.o.Policies}, facts)
 	g := m.judge(t, pg, nil)
 	switch {
 	case g.Discarded:
@@ -230,17 +255,16 @@ func (m *importer) keep(x *incoming, u *url.URL, origin *acap.Policy, known arch
 	g.deposit.Past = true
 	g.deposit.Resource.Own = own
 	g.deposit.Cut = g.deposit.Cut || x.cut
-	var err error
 	if g.deposit.Aliases, err = m.leading(g.deposit.Hops); err != nil {
 		return err
 	}
-	c, err := m.hold(x.url, g)
+	c, err := m.hold(x.url, final, known, g)
 	if err != nil {
 		return err
 	}
 	x.result.Outcome, x.result.Version = TakenIn, c.Version
 	m.note(x, c.ID)
-	return m.stillLawful(x, u, origin)
+	return m.stillLawful(x, u, origin, c.ID)
 }
 
 // earliest is the earlier of two times, where a zero one is none.
@@ -251,10 +275,22 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// hold tells archive and index of a capture. What was crawled later stays the current version, and its index entry as it is.
-func (m *importer) hold(address string, g judged) (c archive.Capture, err error) {
+// hold tells archive and index of a capture. What was crawled later stays the current version, and its index entry as it is. It was
+// judged beside what was known, when its address led to final.
+func (m *importer) hold(address, final string, was archive.Resource, g judged) (c archive.Capture, err error) {
 	wait, err := m.tell(m.ctx, address, change{doc: g.document, url: address, wait: g.wait}, func(known archive.Resource) (bool, error) {
-		var err error
+		leads, err := m.archive.Resolve(address)
+		switch {
+		case err != nil:
+			return false, err
+		case leads != final || moved(known, was):
+			return false, errMoved
+		case final != address && !known.LastCrawled.After(g.deposit.Fetched): // so that it becomes no current version
+			err = m.archive.Update(m.ctx, address, func(r *archive.Resource) { r.LastCrawled = g.deposit.Fetched.Add(time.Nanosecond) })
+			if err != nil {
+				return false, err
+			}
+		}
 		c, err = m.archive.Receive(m.ctx, g.deposit)
 		return c.Current && (g.document != nil || known.Indexed), err
 	})
@@ -282,17 +318,20 @@ func (m *importer) leading(hops []archive.Hop) (aliases []string, err error) {
 	return aliases, nil
 }
 
-// stillLawful erases what was taken in while a take-down of it was being executed.
-func (m *importer) stillLawful(x *incoming, u *url.URL, judged *acap.Policy) error {
+// stillLawful ends what was taken in while the policy changed under which it was judged.
+func (m *importer) stillLawful(x *incoming, u *url.URL, judged *acap.Policy, id uint64) error {
 	origin, err := m.o.Policies.Policy(m.ctx, u)
-	if err != nil || origin == judged {
+	if err != nil {
 		return m.ctx.Err()
 	}
-	down := terms.TakeDown(origin, u)
-	if down == nil {
-		return nil
+	d, down, err := m.lookAgain(m.ctx, x.url, u, judged, origin, SweepOptions{Policies: m.o.Policies})
+	if down != nil {
+		x.refuse(takenDown, down.String())
 	}
-	x.refuse(takenDown, down.String())
-	_, err = m.Erase(m.ctx, x.url, takenDown, down.String())
+	for _, s := range d.swept {
+		if s.capture == id {
+			x.refuse(s.Why, s.Line)
+		}
+	}
 	return err
 }

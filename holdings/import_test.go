@@ -2,6 +2,7 @@ package holdings
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha1"
 	"encoding/base32"
@@ -122,6 +123,7 @@ func payloads(t *testing.T, file []byte) (list []string) {
 type foreign struct {
 	kind, url, date, block string
 	more                   string // further fields, each with its end
+	id                     string // "x" where it has none
 }
 
 func (f foreign) String() string {
@@ -137,8 +139,8 @@ func (f foreign) String() string {
 	if !strings.Contains(f.more, "Content-Type") {
 		f.more += "Content-Type: application/http;msgtype=response\r\n"
 	}
-	return fmt.Sprintf("WARC/1.0\r\nWARC-Type: %s\r\nWARC-Record-ID: <urn:x>\r\nWARC-Date: %s\r\nWARC-Target-URI: <%s>\r\n%sContent-Length: %d\r\n\r\n%s\r\n\r\n",
-		f.kind, f.date, f.url, f.more, len(f.block), f.block)
+	return fmt.Sprintf("WARC/1.0\r\nWARC-Type: %s\r\nWARC-Record-ID: <urn:%s>\r\nWARC-Date: %s\r\nWARC-Target-URI: <%s>\r\n%sContent-Length: %d\r\n\r\n%s\r\n\r\n",
+		f.kind, cmp.Or(f.id, "x"), f.date, f.url, f.more, len(f.block), f.block)
 }
 
 const answered = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>A gull."

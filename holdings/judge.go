@@ -95,6 +95,7 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field) (g jud
 		return g
 	}
 	g.describe(t, pg)
+	h.bareHops(t, pg, g.deposit.Hops)
 	g.deposit.Policy = h.version(pg.URL())
 	g.deposit.Index = g.Indexed
 	g.deposit.Replace = preserve.Allowed && preserve.Limits(t.Facts()).UntilRecrawled
@@ -194,6 +195,16 @@ func (g *judged) describe(t *terms.Terms, pg *page.Page) {
 	for _, hop := range pg.Hops()[:len(pg.Hops())-1] {
 		d.Hops = append(d.Hops, archive.Hop{URL: hop.URL, Method: hop.Method, Proto: hop.Proto, Status: hop.Status, Start: hop.Start,
 			Took: hop.Took, Header: hop.Header, Sent: hop.Sent, Head: hop.Head})
+	}
+}
+
+// bareHops leaves of the answers that led to a page, where they may not be preserved themselves, no more than address, status and time.
+func (h *Holdings) bareHops(t *terms.Terms, pg *page.Page, hops []archive.Hop) {
+	for i := range hops {
+		own := t.Hop(pg.Hops()[i])
+		if own == nil || !own.Decide(acap.Crawl).Allowed || !h.keeping(own).Allowed {
+			hops[i].Header, hops[i].Sent, hops[i].Head = nil, nil, nil
+		}
 	}
 }
 

@@ -179,18 +179,31 @@ func (h *Holdings) sweepPage(ctx context.Context, r archive.Resource, o SweepOpt
 		if err == nil && !o.DryRun {
 			err = h.carryOut(ctx, d)
 		}
-		if !errors.Is(err, errMoved) && !errors.Is(err, archive.ErrNotHeld) {
+		lost := errors.Is(err, archive.ErrNotHeld)
+		if !errors.Is(err, errMoved) && !lost {
 			return d, err
 		}
+		was, missing := r, err
 		if r, _, err = h.archive.Resource(r.URL); err != nil {
 			return d, err
 		}
+		if err = errMoved; lost && !moved(r, was) { // nobody took it
+			err = fmt.Errorf("what is known of it is %w: %w", archive.ErrCorrupt, missing)
+		}
+	}
+	if !errors.Is(err, errMoved) {
+		return due{known: r}, err
 	}
 	return due{known: r, held: d.held}, nil // it is received all the time, and judged each time
 }
 
 // errMoved: the page was received, or swept, after it was judged.
 var errMoved = errors.New("received meanwhile")
+
+// moved reports whether a page of which was was known has been received, or swept, since.
+func moved(now, was archive.Resource) bool {
+	return !now.LastCrawled.Equal(was.LastCrawled) || now.Current != was.Current || now.Versions != was.Versions || now.Indexed != was.Indexed
+}
 
 // carryOut does what is due. What may stay of the index is made anew first, and the archive is written before the index forgets: cut
 // short anywhere, it leaves what another sweep, or the next opening, brings to its end.
@@ -206,8 +219,7 @@ func (h *Holdings) carryOut(ctx context.Context, d due) error {
 	switch {
 	case err != nil:
 		return err
-	case !known.LastCrawled.Equal(d.known.LastCrawled) || known.Current != d.known.Current || known.Versions != d.known.Versions ||
-		known.Indexed != d.known.Indexed:
+	case moved(known, d.known):
 		return errMoved
 	}
 	if d.document != nil {
@@ -274,7 +286,8 @@ func (h *Holdings) dropCopy(ctx context.Context, s Swept) error {
 	return err
 }
 
-// dropAll ends all that is held of a page. An address that leads elsewhere by now goes on doing so.
+// dropAll ends all that is held of a page. An address that leads elsewhere by now goes on doing so. Of a page of which nothing was held
+// but its record none but dates and status stay, and no tombstone says so: it would be buried again after each crawl.
 func (h *Holdings) dropAll(ctx context.Context, d due) error {
 	final, err := h.archive.Resolve(d.known.URL)
 	if err != nil {
@@ -289,7 +302,7 @@ func (h *Holdings) dropAll(ctx context.Context, d due) error {
 			}
 		}
 	}
-	if elsewhere {
+	if elsewhere || last.What == SweptRecord && !last.TakenDown {
 		return h.archive.Update(ctx, d.known.URL, func(r *archive.Resource) {
 			*r = archive.Resource{LastCrawled: r.LastCrawled, Status: r.Status}
 		})

@@ -192,12 +192,33 @@ func (t *Terms) Barred(u acap.Usage) (d acap.Decision, barred bool) {
 func Earlier(now, old acap.Own) acap.Own {
 	now.Marks = slices.Clone(now.Marks)
 	for _, m := range old.Marks {
-		token := strings.ToLower(m.Token)
-		if m.Place != acap.OnHead && strings.Contains(token, "disallow-") && !strings.HasSuffix(token, "disallow-crawl") {
+		if m.Place != acap.OnHead && prohibits(m) && !strings.HasSuffix(strings.ToLower(m.Token), "disallow-crawl") {
 			now.Marks = append(now.Marks, m)
 		}
 	}
 	return now
+}
+
+func prohibits(m acap.Mark) bool { return strings.Contains(strings.ToLower(m.Token), "disallow-") }
+
+// WithLost is what a page says of itself, and what said prohibits beside that: said is what was noted of the page before parts were cut
+// out of it, and their marks with them. Nothing that said permits or leaves out takes anything away from what the page says.
+func WithLost(own, said acap.Own) acap.Own {
+	there, elements := map[acap.Mark]int{}, 0
+	for _, m := range own.Marks {
+		there[acap.Mark{Token: m.Token, Place: m.Place}]++
+		elements = max(elements, m.Element+1)
+	}
+	own.Marks = slices.Clone(own.Marks)
+	for _, m := range said.Marks {
+		if same := (acap.Mark{Token: m.Token, Place: m.Place}); there[same] > 0 {
+			there[same]--
+		} else if prohibits(m) {
+			m.Element += elements
+			own.Marks = append(own.Marks, m)
+		}
+	}
+	return own
 }
 
 // May reports whether u may be permitted once the copy is at hand; where it is not, no copy changes that.

@@ -110,11 +110,11 @@ func (t *Terms) obtain(rawurl string) obtained {
 	if s := pg.Last().Status; s < 200 || s > 299 {
 		return obtained{err: fmt.Errorf("it answers with status %d", s)}
 	}
-	p, err := t.sources.Policies.Policy(t.ctx, pg.URL())
+	d, err := t.crawl(pg.URL(), pg.Own())
 	if err != nil {
 		return obtained{err: err}
 	}
-	if d := p.Narrow(pg.Own()).Decide(acap.Crawl, acap.NewResource(pg.URL())); !d.Allowed {
+	if !d.Allowed {
 		return obtained{err: d.Err(pg.URL().String())}
 	}
 	return obtained{page: pg}
@@ -179,11 +179,11 @@ func (t *Terms) crawlable(rawurl string) error {
 	if t.sources.Policies == nil {
 		return errors.New("the policy of its target is not at hand")
 	}
-	p, err := t.sources.Policies.Policy(t.ctx, u)
+	d, err := t.crawl(u, acap.Own{})
 	if err != nil {
 		return err
 	}
-	return p.Decide(acap.Crawl, acap.NewResource(u)).Err(rawurl)
+	return d.Err(rawurl)
 }
 
 // standing says why what was kept of another resource may not be used now: it may no longer be crawled (I02), or its publisher has it

@@ -35,6 +35,7 @@ type Terms struct {
 	facts    acap.Facts
 	ctx      context.Context // of the call that made it: one Terms serves one request
 	fetched  map[string]obtained
+	unread   bool // an answer hung on the policy of another origin, which could not be read
 }
 
 // Of gives the terms of u under the policy of its origin. pg is the page as it was fetched just now, nil where it was not: its
@@ -102,6 +103,22 @@ func (t *Terms) Decide(u acap.Usage) acap.Decision {
 		return d
 	}
 	return t.fulfil(d)
+}
+
+// Unread reports whether any answer so far was a refusal because the policy of another origin, that of a resource required, could not
+// be read. What is held is not ended for that (X63).
+func (t *Terms) Unread() bool { return t.unread }
+
+// crawl decides whether another resource may be crawled.
+func (t *Terms) crawl(u *url.URL, own acap.Own) (acap.Decision, error) {
+	p, err := t.sources.Policies.Policy(t.ctx, u)
+	if err != nil {
+		t.unread = true
+		return acap.Decision{}, err
+	}
+	d := p.Narrow(own).Decide(acap.Crawl, acap.NewResource(u))
+	t.unread = t.unread || d.Reason == acap.Unavailable
+	return d, nil
 }
 
 // decide leaves out whether required resources can be had.

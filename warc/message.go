@@ -16,24 +16,30 @@ type Message struct {
 	Head   []byte // from its first line to the blank line, as it stands
 	Line   string // the first line
 	Header http.Header
-	Body   []byte // what follows the head, as it stands
+	Body   []byte // what follows the head, as it stands; nil where no blank line ends the head
 }
 
+// longestHead bounds the head of a message, in octets.
+const longestHead = 1 << 20
+
 // ParseMessage takes a block apart. It is as lenient as archives need it: lines may end with a line feed alone, and those that are
-// no header field are left out.
+// no header field are left out. Of a head that is too long nothing is read.
 func ParseMessage(block []byte) (Message, error) {
 	head, body := splitHead(block)
 	m := Message{Head: head, Body: body, Header: http.Header{}}
-	var fields Fields
+	if len(head) > longestHead {
+		return m, fmt.Errorf("has a head of more than %d octets", longestHead)
+	}
+	var fields folded
 	for line := range bytes.Lines(head) {
 		text := strings.TrimRight(string(line), "\r\n")
 		if m.Line == "" {
 			m.Line = text
 			continue
 		}
-		fields, _ = fields.add(text)
+		fields.add(text)
 	}
-	for _, f := range fields {
+	for _, f := range fields.all() {
 		name := textproto.CanonicalMIMEHeaderKey(f.Name)
 		m.Header[name] = append(m.Header[name], f.Value)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/base32"
 	"encoding/base64"
 	"encoding/hex"
+	"strings"
 	"testing"
 )
 
@@ -77,5 +78,29 @@ func TestDigests(t *testing.T) {
 		if ok, known := Matches(d, text); ok || known != sayable {
 			t.Errorf("%q: %v, %v", d, ok, known)
 		}
+	}
+}
+
+// A value that goes on over many lines costs no more than its length: each line once took as much as all before it.
+func TestManyLines(t *testing.T) {
+	const n = 20000
+	lines := "a: b\n" + strings.Repeat(" x\n", n)
+	want := "b" + strings.Repeat(" x", n)
+	if got := testing.AllocsPerRun(1, func() {
+		if f := ParseFields([]byte(lines)); len(f) != 1 || f[0].Value != want {
+			t.Error("the value is another")
+		}
+	}); got > n/10 {
+		t.Errorf("%v allocations for %d lines", got, n)
+	}
+	m, err := ParseMessage([]byte("HTTP/1.1 200 OK\r\n" + lines + "\r\nbody"))
+	if err != nil || m.Header.Get("a") != want || string(m.Body) != "body" {
+		t.Errorf("%.40q, %v", m.Header.Get("a"), err)
+	}
+	if _, err := ParseMessage([]byte("HTTP/1.1 200 OK\r\na: b\r\n" + strings.Repeat(" x\n", longestHead/3) + "\r\nbody")); err == nil {
+		t.Error("a head of any length is read")
+	}
+	if m, err := ParseMessage([]byte("HTTP/1.1 200 OK\r\na: b\r\n")); err != nil || m.Body != nil {
+		t.Errorf("a head without its end: %+v, %v", m, err)
 	}
 }

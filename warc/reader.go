@@ -162,6 +162,7 @@ func (r *Reader) header() (*Record, error) {
 		return nil, r.damage("is of version %.20q; 1.0 and 1.1 are known", version)
 	}
 	rec := &Record{Version: version, Offset: r.at}
+	var fields folded
 	for {
 		line, err := r.line(&room)
 		switch {
@@ -170,10 +171,10 @@ func (r *Reader) header() (*Record, error) {
 		case err != nil:
 			return nil, r.damage("breaks off in its named fields")
 		case line == "":
+			rec.Fields = fields.all()
 			return rec, r.length(rec)
 		}
-		var ok bool
-		if rec.Fields, ok = rec.Fields.add(line); !ok {
+		if !fields.add(line) {
 			return nil, r.damage("has a line that is no named field: %.60q", line)
 		}
 	}

@@ -130,26 +130,47 @@ func unbracket(s string) string {
 
 // ParseFields reads a block of type TypeFields. Lines that are no named field are left out.
 func ParseFields(block []byte) Fields {
-	var f Fields
+	var f folded
 	for line := range strings.Lines(string(block)) {
-		f, _ = f.add(strings.TrimRight(line, "\r\n"))
+		f.add(strings.TrimRight(line, "\r\n"))
 	}
-	return f
+	return f.all()
+}
+
+// folded puts fields together line by line.
+type folded struct {
+	fields Fields
+	value  []byte // of the last field, where it goes on over several lines
 }
 
 // add takes one line: a field, or more of the value before (RFC 5322 2.2.3). It reports whether it is one of both.
-func (f Fields) add(line string) (Fields, bool) {
-	if len(f) > 0 && (strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")) {
-		last := &f[len(f)-1]
-		last.Value = strings.TrimSpace(last.Value + " " + strings.TrimSpace(line))
-		return f, true
+func (f *folded) add(line string) bool {
+	if len(f.fields) > 0 && (strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")) {
+		more := strings.TrimSpace(line)
+		if f.value == nil {
+			f.value = []byte(f.fields[len(f.fields)-1].Value)
+		}
+		if len(f.value) > 0 && more != "" {
+			f.value = append(f.value, ' ')
+		}
+		f.value = append(f.value, more...)
+		return true
 	}
 	name, value, found := strings.Cut(line, ":")
 	name = strings.TrimRight(name, " \t")
 	if !found || name == "" || strings.ContainsAny(name, " \t\x00") {
-		return f, false
+		return false
 	}
-	return append(f, Field{name, strings.TrimSpace(value)}), true
+	f.fields = append(f.all(), Field{name, strings.TrimSpace(value)})
+	return true
+}
+
+// all gives the fields so far.
+func (f *folded) all() Fields {
+	if f.value != nil {
+		f.fields[len(f.fields)-1].Value, f.value = string(f.value), nil
+	}
+	return f.fields
 }
 
 // Bytes is f as a block of type TypeFields, or as the fields of a record. Control characters in values become blanks, so that no

@@ -1,0 +1,121 @@
+package holdings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/page"
+)
+
+// A page of which a copy is never where its record says is named. It does not pass for one of which nothing is due.
+func TestSweepLost(t *testing.T) {
+	w := newWeb("ACAP-composite-usage: hoard follow")
+	s := open(t, t.TempDir(), w, Options{})
+	for i := range 6 {
+		s.receive(pageOf(fmt.Sprint(article, i, ` <b class="the-acap:disallow-(hoard)">gull</b>`), a))
+	}
+	s.receive(pageOf(article, b))
+	w.says("ACAP-composite-usage: hoard preserve\nACAP-disallow-preserve: /b")
+	o := SweepOptions{Policies: policies(func(u *url.URL) (*acap.Policy, error) {
+		if u.String() == a { // the oldest goes after it was listed
+			list, err := s.archive.Captures(a)
+			if err != nil {
+				return nil, err
+			}
+			if err := s.archive.EraseCapture(context.Background(), list[0].ID, "lost", ""); err != nil {
+				return nil, err
+			}
+		}
+		return w.Policy(context.Background(), u)
+	})}
+	counts, err := s.Sweep(context.Background(), o, nil)
+	if !errors.Is(err, archive.ErrCorrupt) || !errors.Is(err, archive.ErrNotHeld) || !strings.Contains(err.Error(), a) || counts.Copies != 1 {
+		t.Errorf("%+v, %v", counts, err)
+	}
+	if len(s.copies(a)) != 6-sweepTries || len(s.copies(b)) != 0 {
+		t.Errorf("held: %q %q", s.copies(a), s.copies(b))
+	}
+}
+
+// What is made of another origin's resource is not ended because that origin's policy could not be read (X63).
+func TestSweepOtherUnread(t *testing.T) {
+	const other = "http://other.example/s"
+	for name, answer := range map[string]func() (*acap.Policy, error){
+		"unknown": func() (*acap.Policy, error) { return nil, errors.New("no policy was read") },
+		"unavailable": func() (*acap.Policy, error) {
+			return acap.Unreachable("http://other.example/robots.txt", "HTTP status 503"), nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWeb("ACAP-allow-index: / must-use-resource=" + other)
+			w.parts[other] = "<p>Tide tables"
+			s := open(t, t.TempDir(), w, Options{})
+			s.receive(pageOf(article, a))
+			if s.found("tables") != "/a" {
+				t.Fatal("the page is not indexed")
+			}
+			o := SweepOptions{Policies: policies(func(u *url.URL) (*acap.Policy, error) {
+				if u.Host == "other.example" {
+					return answer()
+				}
+				return w.Policy(context.Background(), u)
+			})}
+			counts, err := s.Sweep(context.Background(), o, func(x Swept) { t.Errorf("%+v", x) })
+			if err != nil || counts != (SweepCounts{Pages: 1, Unjudged: 1}) || s.found("tables") != "/a" || len(s.copies(a)) != 1 {
+				t.Errorf("%+v, %v; found at %q", counts, err, s.found("tables"))
+			}
+			w.says("ACAP-allow-index: / must-use-resource=" + other + "\nACAP-disallow-crawl: /s")
+			if counts, err := s.Sweep(context.Background(), SweepOptions{}, nil); err != nil || counts.Entries != 1 || s.found("tables") != "" {
+				t.Errorf("once it is known to be prohibited: %+v, %v", counts, err)
+			}
+		})
+	}
+}
+
+// What is known of a redirect that led to a page is bounded by the terms of its own origin.
+func TestHopsOnTheirTerms(t *testing.T) {
+	w := newWeb("ACAP-disallow-preserve: /b")
+	s := open(t, t.TempDir(), w, Options{})
+	hop := func(address string) page.Hop {
+		return sent(address, "302 Found", "Location: /a\nX-Secret: x\n", "", time.Now())
+	}
+	s.receive(page.New([]page.Hop{hop(b), hop(c), sent(a, "200 OK", html, article, time.Now())}))
+	list, err := s.archive.Captures(a)
+	if err != nil || len(list) != 1 || len(list[0].Hops) != 2 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	bare, whole := list[0].Hops[0], list[0].Hops[1]
+	if bare.URL != b || bare.Status != 302 || bare.Start.IsZero() || len(bare.Head)+len(bare.Sent)+len(bare.Header) != 0 {
+		t.Errorf("kept of the first: %+v", bare)
+	}
+	if len(whole.Head) == 0 || len(whole.Sent) == 0 || whole.Header.Get("X-Secret") != "x" {
+		t.Errorf("kept of the second: %+v", whole)
+	}
+}
+
+// A page that may neither be kept nor found is buried once, however often it is crawled and swept.
+func TestSweepBuriesOnce(t *testing.T) {
+	s := open(t, t.TempDir(), newWeb(""), Options{})
+	s.receive(pageOf(article, a))
+	s.web.says("ACAP-disallow-preserve: /\nACAP-disallow-index: /")
+	buried := 0
+	for i := range 4 {
+		s.sweep(SweepOptions{})
+		stones, err := s.archive.Tombstones(a)
+		if err != nil || len(stones) == 0 || described(s.resource(a)) || s.resource(a).FirstPreserved.IsZero() {
+			t.Fatalf("%+v, %v", stones, err)
+		}
+		if i > 0 && len(stones) != buried {
+			t.Errorf("buried %d times, then %d", buried, len(stones))
+		}
+		buried = len(stones)
+		s.receive(pageOf(article, a))
+	}
+}
