@@ -66,8 +66,11 @@ to agree, and what nothing needs is removed; each thing done is told, and all is
 	erased := flags.String("erased", "", "say whether everything of `URL` that was held is gone")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if *repair && *erased != "" {
+		switch given := flags.Changed("erased"); {
+		case given && *repair:
 			return misuse("--erased alone", "--repair and --erased are two things to do")
+		case given && *erased == "":
+			return misuse("acapcrawl archive verify --erased https://example.com/page.html", "--erased needs a URL")
 		}
 		cfg, err := c.settings(cmd)
 		if err != nil {

@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
+	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -75,4 +78,26 @@ func (c *Command) path(name string) string {
 		return name
 	}
 	return filepath.Join(c.dir, name)
+}
+
+// bare is err without the name of the file that it is about, for a sentence that has it as it was typed.
+func bare(err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		return p.Err
+	}
+	return err
+}
+
+// readable refuses, where the verb runs in the process that has the data directory, a file to be read that could keep that process
+// waiting, or is another one there.
+func (c *Command) readable(name string) error {
+	if c.owner == nil || name == "" || name == "-" {
+		return nil
+	}
+	file := filepath.Clean(c.path(name))
+	own := strings.HasPrefix(file, "/dev/") || strings.HasPrefix(file, "/proc/")
+	if info, err := os.Stat(file); own || err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return misuse("", "%s cannot be read by the process that has the data directory: use - or a regular file", name)
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"net/netip"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -73,6 +74,9 @@ func setting(flags *pflag.FlagSet, name string) {
 // settings loads the configuration under the flags that were given to cmd.
 func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
 	in := config.Input{File: c.configFile(cmd), Env: c.Env, Flags: map[string]any{}}
+	if err := c.readable(in.File); err != nil {
+		return nil, err
+	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		key := f.Annotations[keyOfFlag]
 		if len(key) == 0 {
@@ -91,6 +95,8 @@ func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
 	cfg.SignatureKey = c.path(cfg.SignatureKey)
 	if c.owner != nil {
 		cfg.Data = c.owner.dir
+	} else if info, err := os.Stat(cfg.Data); err == nil && !info.IsDir() {
+		return nil, misuse("a directory with --data", "%s is a file, and no data directory", cfg.Data)
 	}
 	return cfg, nil
 }

@@ -72,11 +72,11 @@ func (a *jsonArray) end() error {
 	return err
 }
 
-// orNothing prints an empty list where err says that there is nothing to list, for who reads JSON; err stays what it is.
-func (c *Command) orNothing(asJSON bool, err error) error {
-	var f *fault
-	if asJSON && errors.As(err, &f) && f.status == statusNothing {
-		return errors.Join(c.printJSON([]struct{}{}), err)
+// orNothing prints none, what a verb says of nothing, where err says that the data directory holds nothing yet, for who reads JSON; err
+// stays what it is.
+func (c *Command) orNothing(asJSON bool, none any, err error) error {
+	if _, is := errors.AsType[*nothingYet](err); is && asJSON {
+		return errors.Join(c.printJSON(none), err)
 	}
 	return err
 }

@@ -20,13 +20,15 @@ import (
 
 // owner is who has a data directory, as owner.json there tells verbs of other processes.
 type owner struct {
-	PID     int       `json:"pid"`
-	Socket  string    `json:"socket"`  // where it is reached: a file of the data directory, unless the name is absolute
-	Version string    `json:"version"` // of its program
-	Verb    string    `json:"verb"`
-	Since   time.Time `json:"since"`
-	User    int       `json:"user"`
-	Token   string    `json:"token"` // who can read it is of the same user, and is let in
+	PID     int    `json:"pid"`
+	Socket  string `json:"socket"`  // where it is reached: a file of the data directory, unless the name is absolute
+	Version string `json:"version"` // of its program
+	// Protocol is what it speaks with guests. Builds whose commit is not known are told apart by it alone.
+	Protocol int       `json:"protocol"`
+	Verb     string    `json:"verb"`
+	Since    time.Time `json:"since"`
+	User     int       `json:"user"`
+	Token    string    `json:"token"` // who can read it is of the same user, and is let in
 }
 
 const (
@@ -38,6 +40,9 @@ const (
 // hosting are the verbs that take those of other processes in. What ends sooner is waited for.
 var hosting = []string{"crawl", "demo", "sweep", "archive ls", "archive verify", "archive compact", "archive export", "archive import", "archive backup"}
 
+// protocol is the number of what an owner and its guests say to each other: request, message and input.
+const protocol = 1
+
 // The bounds of a host.
 const (
 	maxGuests  = 32               // at once; others wait
@@ -46,6 +51,7 @@ const (
 	grace      = 5 * time.Second  // for guests to come to a result when their host ends
 	linger     = time.Minute      // for the rest of it, after that
 	lastWords  = time.Second      // for output to be taken
+	patient    = 30 * time.Second // with guests that were cut short, until they are left behind
 	chunk      = 64 << 10         // bytes of output in a message
 )
 
@@ -58,7 +64,7 @@ type host struct {
 	token    string
 	stderr   io.Writer
 
-	grace, linger time.Duration
+	grace, linger, patient time.Duration
 
 	ctx    context.Context // of the guests
 	cancel context.CancelFunc
@@ -75,7 +81,7 @@ func listen(dir, verb string, stderr io.Writer) (*host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &host{dir: dir, socket: filepath.Join(where, socketFile), token: rand.Text(), stderr: stderr, grace: grace, linger: linger}
+	h := &host{dir: dir, socket: filepath.Join(where, socketFile), token: rand.Text(), stderr: stderr, grace: grace, linger: linger, patient: patient}
 	told := socketFile
 	if err := h.bind(); err != nil {
 		if where, err = os.MkdirTemp("", private); err != nil {
@@ -89,7 +95,7 @@ func listen(dir, verb string, stderr io.Writer) (*host, error) {
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.ending, h.end = context.WithCancel(h.ctx)
-	o := owner{PID: os.Getpid(), Socket: told, Version: thisBuild().String(), Verb: verb, Since: time.Now().UTC().Truncate(time.Second), User: os.Getuid(), Token: h.token}
+	o := owner{PID: os.Getpid(), Socket: told, Version: thisBuild().String(), Protocol: protocol, Verb: verb, Since: time.Now().UTC().Truncate(time.Second), User: os.Getuid(), Token: h.token}
 	if err := o.write(dir); err != nil {
 		h.close()
 		return nil, err
@@ -99,7 +105,8 @@ func listen(dir, verb string, stderr io.Writer) (*host, error) {
 
 // bind makes the socket. Beyond its mode, which not every system heeds, the token keeps others out.
 func (h *host) bind() (err error) {
-	if h.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: h.socket, Net: "unix"}); err != nil {
+	unshared(func() { h.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: h.socket, Net: "unix"}) })
+	if err != nil {
 		return err
 	}
 	if err := os.Chmod(h.socket, 0o600); err != nil {
@@ -114,7 +121,13 @@ func (o owner) write(dir string) error {
 		return err
 	}
 	name := filepath.Join(dir, ownerFile)
-	if err := os.WriteFile(name+".new", append(text, '\n'), 0o600); err != nil {
+	os.Remove(name + ".new") // what a process that was killed left keeps the mode that it has
+	f, err := os.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err := errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(name+".new", name)
@@ -182,9 +195,12 @@ func (h *host) serve(s *store) {
 	})
 }
 
+// errGuests says that a guest does not end, which may use what it was lent at any time.
+var errGuests = errors.New("what another process has asked for does not end")
+
 // close turns away who has not been let in, and returns when the guests have gone. They have some time; after it, those that have
-// no result yet begin again elsewhere, and later the others are cut short.
-func (h *host) close() {
+// no result yet begin again elsewhere, and later the others are cut short. Who is there even then is left behind: errGuests.
+func (h *host) close() error {
 	os.Remove(filepath.Join(h.dir, ownerFile))
 	h.listener.Close()
 	gone := make(chan struct{})
@@ -198,7 +214,7 @@ func (h *host) close() {
 	}{
 		{h.grace, h.end},
 		{lastWords, func() {
-			fmt.Fprintln(h.stderr, "Waiting for what other processes have asked for; it ends within a minute.")
+			fmt.Fprintln(h.stderr, "Waiting for what other processes have asked for; it ends within two minutes.")
 		}},
 		{h.linger, h.cancel},
 	} {
@@ -208,9 +224,14 @@ func (h *host) close() {
 			step.do()
 		}
 	}
-	<-gone
 	h.cancel()
 	removeSocket(h.socket)
+	select {
+	case <-gone:
+		return nil
+	case <-time.After(h.patient):
+		return errGuests
+	}
 }
 
 // take runs what a guest asks for. It ends early when the guest is interrupted, or gone.

@@ -325,9 +325,12 @@ func TestToken(t *testing.T) {
 	}
 	joined(t)
 	_, data := crawled(t, "/a.html")
+	if err := os.WriteFile(filepath.Join(data, ownerFile+".new"), nil, 0o644); err != nil { // a process was killed
+		t.Fatal(err)
+	}
 	s, _ := own(t, data, "crawl")
 	s.serve()
-	for _, name := range []string{ownerFile, socketFile} {
+	for _, name := range []string{ownerFile, socketFile, "frontier.db"} {
 		if info, err := os.Stat(filepath.Join(data, name)); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)
 		}
@@ -355,5 +358,26 @@ func TestGuestPanics(t *testing.T) {
 	var m message
 	if err := json.NewDecoder(&told).Decode(&m); status != statusFailed || err != nil || !bytes.HasPrefix(m.Err, []byte("Error: a defect")) {
 		t.Errorf("status %d, %v, %q", status, err, m.Err)
+	}
+}
+
+// A guest that does not end is left behind, and what stays open is said.
+func TestEndWithoutGuest(t *testing.T) {
+	joined(t)
+	_, data := crawled(t, "/a.html")
+	s, end := own(t, data, "crawl")
+	s.host.grace, s.host.linger, s.host.patient = 0, 0, 0
+	s.serve()
+	free := make(chan struct{})
+	s.host.guests.Go(func() { <-free })
+	err := end()
+	var said bytes.Buffer
+	if status := report(&said, err); !errors.Is(err, errGuests) || status != statusFailed || strings.Count(said.String(), "could not be closed") != 1 {
+		t.Errorf("status %d, said %q", status, said.String())
+	}
+	close(free)
+	s.host = nil
+	if err := s.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -81,6 +81,8 @@ func (c *Command) through(dir string, o owner) error {
 		return failure(endOrElsewhere, errors.New(b.Error()))
 	case o.User != os.Getuid():
 		return failure("run it as that user", fmt.Errorf("%s, for user %d, and only the same user goes through it", b, o.User))
+	case o.Protocol != protocol:
+		return failure("run that program, or wait for it to end", fmt.Errorf("%s; it is another build, version %s, and this one cannot go through it", b, o.Version))
 	case o.Version != ours:
 		return failure("run that program, or wait for it to end", fmt.Errorf("%s; it is version %s, and this, version %s, cannot go through it", b, o.Version, ours))
 	}

@@ -16,7 +16,7 @@ import (
 // pretend answers as an owner of the data directory until the test ends.
 func pretend(t *testing.T, data string, change func(*owner), answer func(*net.UnixConn)) {
 	t.Helper()
-	o := owner{PID: 1, Socket: filepath.Join(data, socketFile), Version: thisBuild().String(), Verb: "crawl", User: os.Getuid()}
+	o := owner{PID: 1, Socket: filepath.Join(data, socketFile), Version: thisBuild().String(), Protocol: protocol, Verb: "crawl", User: os.Getuid()}
 	if change != nil {
 		change(&o)
 	}
@@ -60,6 +60,7 @@ func TestKeptOut(t *testing.T) {
 	}{
 		"a second crawl":  {[]string{"crawl", "http://127.0.0.1:1/"}, nil, nobody, "is in use: acapcrawl crawl (process 1)"},
 		"another version": {[]string{"search", "gull"}, func(o *owner) { o.Version = "0.0.9 (commit x)" }, nobody, "version 0.0.9 (commit x)"},
+		"another build":   {[]string{"search", "gull"}, func(o *owner) { o.Protocol++ }, nobody, "another build"},
 		"another user":    {[]string{"search", "gull"}, func(o *owner) { o.User += 5 }, nobody, fmt.Sprintf("for user %d", os.Getuid()+5)},
 		"not let in":      {[]string{"search", "gull"}, nil, nobody, "is in use"},
 		"never a result": {[]string{"search", "gull"}, nil, func(conn *net.UnixConn) {

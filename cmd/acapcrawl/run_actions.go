@@ -14,7 +14,7 @@ import (
 func (c *Command) runActionsList(_ context.Context, cfg *config.Config, r actionsRequest) (err error) {
 	ledger, done, err := c.openLedger(cfg)
 	if err != nil {
-		return c.orNothing(r.JSON, err)
+		return c.orNothing(r.JSON, []struct{}{}, err)
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	list, err := ledger.List()

@@ -33,7 +33,7 @@ type listed struct {
 func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {
 	s, _, err := c.openPresenter(ctx, cfg, r.judging)
 	if err != nil {
-		return c.orNothing(r.JSON, err)
+		return c.orNothing(r.JSON, []struct{}{}, err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	s.serve()

@@ -15,13 +15,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
-	"github.com/acapcrawl/acapcrawl/holdings"
-	"github.com/acapcrawl/acapcrawl/policy"
-	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 // backupRequest is what backup or restore was asked for, beside the configuration.
@@ -61,23 +59,14 @@ func (c *Command) runBackup(ctx context.Context, cfg *config.Config, r backupReq
 	if err := backupPlace(cfg.Data, name, r.Force); err != nil {
 		return err
 	}
-	who, err := recorded(cfg)
+	s, err := c.openHeld(ctx, cfg, false)
 	if err != nil {
-		return err
-	}
-	s, err := c.openStore(cfg, who, policy.Options{}, false)
-	if err != nil {
-		return err
+		return c.orNothing(r.JSON, nil, err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	h, err := s.hold(ctx, terms.Sources{Policies: held{s.policy}}, holdings.Options{NoArchive: cfg.Policy.NoarchivePreserve})
-	if err != nil {
-		return err
-	}
-	s.serve()
 	// What is erased must not be in the backup: until it is compacted, the files of the index still have its words.
 	if since, err := s.archive.Uncompacted(); err != nil || !since.IsZero() {
-		if _, e := h.Compact(ctx, nil); errors.Join(err, e) != nil {
+		if _, e := s.holdings.Compact(ctx, nil); errors.Join(err, e) != nil {
 			return errors.Join(err, e)
 		}
 	}
@@ -86,7 +75,14 @@ func (c *Command) runBackup(ctx context.Context, cfg *config.Config, r backupReq
 		return b.write(ctx, c.Stdout)
 	}
 	if err := b.toFile(ctx, name, r.Force); err != nil {
-		return failure("the same again with more space, or another file", fmt.Errorf("the backup cannot be made: %w", err))
+		err = fmt.Errorf("the backup cannot be made: %w", err)
+		switch {
+		case errors.Is(err, fs.ErrExist):
+			return existing(r.File)
+		case errors.Is(err, syscall.ENOSPC):
+			return failure("the same again with more space, or another file", err)
+		}
+		return err
 	}
 	out := b.out
 	if r.JSON {
@@ -96,13 +92,19 @@ func (c *Command) runBackup(ctx context.Context, cfg *config.Config, r backupReq
 	return err
 }
 
-// backupPlace refuses a file that exists, and one in the data directory: what is erased must not stay there.
+// existing is the fault of a file that is not to be replaced.
+func existing(name string) error { return misuse("--force, or another name", "%s exists", name) }
+
+// backupPlace refuses a file that exists, one in the data directory, where what is erased must not stay, and one in no directory.
 func backupPlace(dir, name string, force bool) error {
 	if name == "-" {
 		return nil
 	}
 	if inside, err := within(dir, name); err != nil || inside {
 		return errors.Join(err, misuse("a file elsewhere", "%s is in the data directory, where nothing may stay that is erased", name))
+	}
+	if info, err := os.Stat(filepath.Dir(name)); err != nil || !info.IsDir() {
+		return misuse("another name", "%s cannot be made: there is no directory %s", name, filepath.Dir(name))
 	}
 	switch info, err := os.Stat(name); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -112,7 +114,7 @@ func backupPlace(dir, name string, force bool) error {
 	case !info.Mode().IsRegular():
 		return misuse("-, which is standard output, or another name", "%s is no file", name)
 	case !force:
-		return misuse("--force, or another name", "%s exists", name)
+		return existing(name)
 	}
 	return nil
 }

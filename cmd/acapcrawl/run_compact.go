@@ -4,18 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/holdings"
-	"github.com/acapcrawl/acapcrawl/policy"
-	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 func (c *Command) runArchiveCompact(ctx context.Context, cfg *config.Config, r archiveRequest) error {
-	return c.withHoldings(ctx, cfg, func(h *holdings.Holdings) error {
+	err := c.withHoldings(ctx, cfg, func(h *holdings.Holdings) error {
 		screen := newProgress(c.Stderr)
 		s, err := h.Compact(ctx, func(done, total int64) { screen.Set("%s of %s", size(done), size(total)) })
 		screen.Done()
@@ -29,25 +29,17 @@ func (c *Command) runArchiveCompact(ctx context.Context, cfg *config.Config, r a
 			size(s.Archive.After), size(s.Archive.Before), size(s.Index.After), size(s.Index.Before))
 		return err
 	})
+	return c.orNothing(r.JSON, holdings.CompactStats{}, err)
 }
 
 // withHoldings calls fn with what is held; nothing is asked of the network.
 func (c *Command) withHoldings(ctx context.Context, cfg *config.Config, fn func(*holdings.Holdings) error) (err error) {
-	who, err := recorded(cfg)
-	if err != nil {
-		return err
-	}
-	s, err := c.openStore(cfg, who, policy.Options{}, false)
+	s, err := c.openHeld(ctx, cfg, false)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	h, err := s.hold(ctx, terms.Sources{Policies: held{s.policy}}, holdings.Options{NoArchive: cfg.Policy.NoarchivePreserve})
-	if err != nil {
-		return err
-	}
-	s.serve()
-	return fn(h)
+	return fn(s.holdings)
 }
 
 // receipt is an archive.Receipt as archive verify --erased --json prints it.
@@ -96,7 +88,7 @@ func (c *Command) runArchiveErased(ctx context.Context, cfg *config.Config, r ar
 	if err != nil {
 		return misuse("acapcrawl archive verify --erased https://example.com/page.html", "--erased: %v", err)
 	}
-	return c.withHoldings(ctx, cfg, func(h *holdings.Holdings) error {
+	err = c.withHoldings(ctx, cfg, func(h *holdings.Holdings) error {
 		found, err := h.Receipt(address)
 		if err != nil {
 			return err
@@ -111,12 +103,21 @@ func (c *Command) runArchiveErased(ctx context.Context, cfg *config.Config, r ar
 		case err != nil:
 			return err
 		case len(out.Erasures) == 0:
-			return nothing(fmt.Sprintf("Nothing was ever erased of %s.", address))
+			return nothing(fmt.Sprintf("Nothing was ever erased of %s%s.", address, stillHeld(found.Left)))
 		case len(out.Left) > 0:
 			return nothing(fmt.Sprintf("Of %s %s left.", address, isOrAre(len(out.Left))))
 		}
 		return nil
 	})
+	return c.orNothing(r.JSON, receiptOf(archive.Receipt{URL: address}), err)
+}
+
+// stillHeld says, after a sentence, that there is a copy among what is left.
+func stillHeld(left []archive.Problem) string {
+	if slices.ContainsFunc(left, func(p archive.Problem) bool { return strings.HasPrefix(p.Where, "version ") }) {
+		return "; a copy is held"
+	}
+	return ""
 }
 
 func isOrAre(n int) string {
@@ -137,9 +138,9 @@ func (c *Command) printReceipt(r receipt) error {
 		if e.Version != 0 {
 			what = fmt.Sprintf("version %d", e.Version)
 		}
-		line := e.Line
-		if line != "" {
-			line = " (" + line + ")"
+		line := ""
+		if e.Line != "" && !strings.Contains(e.Why, e.Line) {
+			line = " (" + e.Line + ")"
 		}
 		fmt.Fprintf(c.Stdout, "%s  %s erased: %s%s\n", e.When.Format(time.RFC3339), what, e.Why, line)
 	}

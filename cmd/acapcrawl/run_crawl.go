@@ -62,13 +62,13 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 	}
 	sum, err := c.crawl(ctx, cfg, order)
 	w.screen.Done()
-	if err != nil {
+	if err != nil && !errors.Is(err, errGuests) {
 		return err
 	}
 	if r.JSON {
-		err = c.printJSON(sum)
+		err = errors.Join(err, c.printJSON(sum))
 	} else {
-		err = printSummary(summary, sum, time.Now())
+		err = errors.Join(err, printSummary(summary, sum, time.Now()))
 	}
 	return errors.Join(err, outcome(sum))
 }

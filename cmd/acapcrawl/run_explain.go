@@ -29,6 +29,9 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 	if err != nil {
 		return err
 	}
+	if err := c.readable(cfg.SignatureKey); err != nil {
+		return err
+	}
 	g, err := newGate(cfg, who)
 	if err != nil {
 		return err
@@ -86,6 +89,9 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 func (c *Command) readFile(flag, name string) ([]byte, error) {
 	if name == "-" {
 		return io.ReadAll(c.Stdin)
+	}
+	if err := c.readable(name); err != nil {
+		return nil, err
 	}
 	data, err := os.ReadFile(c.path(name))
 	if err != nil {

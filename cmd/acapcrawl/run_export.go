@@ -6,14 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/holdings"
-	"github.com/acapcrawl/acapcrawl/policy"
-	"github.com/acapcrawl/acapcrawl/terms"
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
@@ -24,29 +23,14 @@ func (c *Command) runExport(ctx context.Context, cfg *config.Config, r exportReq
 			return err
 		}
 	}
-	who, err := recorded(cfg)
+	s, err := c.openHeld(ctx, cfg, r.Refresh)
 	if err != nil {
-		return err
-	}
-	s, err := c.openStore(cfg, who, policy.Options{}, false)
-	if err != nil {
-		return err
+		return c.orNothing(r.JSON, holdings.ExportCounts{}, err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	known := held{s.policy}
-	h, err := s.hold(ctx, terms.Sources{Policies: known}, holdings.Options{NoArchive: cfg.Policy.NoarchivePreserve, Version: known.version})
-	if err != nil {
-		return err
-	}
-	s.serve()
-	if r.Refresh {
-		if err := c.refresh(ctx, s); err != nil {
-			return err
-		}
-	}
-	x := &export{holdings: h, screen: newProgress(c.Stderr), o: holdings.ExportOptions{Under: r.Under, Policies: known, Plain: strings.HasSuffix(name, ".warc"),
+	x := &export{holdings: s.holdings, screen: newProgress(c.Stderr), o: holdings.ExportOptions{Under: r.Under, Policies: held{s.policy}, Plain: strings.HasSuffix(name, ".warc"),
 		Info: warc.Fields{{Name: "software", Value: "acapcrawl/" + programVersion}, {Name: "robots", Value: strings.Join(specifications, ", ")},
-			{Name: "http-header-user-agent", Value: userAgent(cfg, who)}}}}
+			{Name: "http-header-user-agent", Value: userAgent(cfg, s.who)}}}}
 	defer x.screen.Done()
 	if name == "-" {
 		err = x.write(ctx, c.Stdout)
@@ -118,12 +102,20 @@ func (x *export) toFile(ctx context.Context, name string, force bool) (err error
 		return errors.Join(err, os.Remove(part))
 	}
 	if err := publish(index, indexName(name), force); err != nil {
-		return errors.Join(err, os.Remove(part), os.Remove(index))
+		return errors.Join(meanwhile(err, indexName(name)), os.Remove(part), os.Remove(index))
 	}
 	if err := publish(part, name, force); err != nil {
-		return errors.Join(err, os.Remove(part))
+		return errors.Join(meanwhile(err, name), os.Remove(part), os.Remove(indexName(name)))
 	}
 	return syncDir(dir)
+}
+
+// meanwhile is err, in the words for a file that exists where that is what it says: it was made since it was looked for.
+func meanwhile(err error, name string) error {
+	if errors.Is(err, fs.ErrExist) {
+		return existing(name)
+	}
+	return err
 }
 
 // partOf writes a file beside the one called name, for publish.

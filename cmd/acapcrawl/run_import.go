@@ -22,7 +22,7 @@ import (
 
 // importSummary is what archive import --json prints.
 type importSummary struct {
-	Files int `json:"files"`
+	Files int `json:"files"` // that were read, the last one perhaps in part
 	holdings.ImportCounts
 }
 
@@ -32,11 +32,8 @@ func (c *Command) runImport(ctx context.Context, cfg *config.Config, r importReq
 		return err
 	}
 	for _, name := range r.Files {
-		if name = c.path(name); name == "-" {
-			continue
-		}
-		if info, err := os.Stat(name); err != nil || info.IsDir() {
-			return misuse("the name of a WARC file", "%s cannot be read: it is no file", name)
+		if err := c.importable(name); err != nil {
+			return err
 		}
 	}
 	var assume []byte
@@ -64,17 +61,39 @@ func (c *Command) runImport(ctx context.Context, cfg *config.Config, r importReq
 		Policies: &assumed{held: known, given: r.Assume != "", text: assume, origins: map[string]bool{}}}}
 	defer m.screen.Done()
 	for _, name := range r.Files {
-		if err := m.read(ctx, c, name); err != nil {
-			return err
+		if err = m.read(ctx, c, name); err != nil {
+			break
 		}
 	}
 	m.screen.Done()
+	whole := err == nil
 	if r.JSON {
-		err = c.printJSON(m.sum)
+		err = errors.Join(err, c.printJSON(m.sum))
 	} else {
-		err = m.summary(c.Stdout)
+		err = errors.Join(err, m.summary(c.Stdout))
 	}
-	return errors.Join(err, m.outcome())
+	if whole {
+		err = errors.Join(err, m.outcome())
+	}
+	return err
+}
+
+// importable refuses a name, as typed, of what is no file.
+func (c *Command) importable(name string) error {
+	if name == "-" {
+		return nil
+	}
+	if err := c.readable(name); err != nil {
+		return err
+	}
+	info, err := os.Stat(c.path(name))
+	if err == nil && info.IsDir() {
+		err = errors.New("it is a directory")
+	}
+	if err != nil {
+		return misuse("the name of a WARC file", "%s cannot be read: %w", name, bare(err))
+	}
+	return nil
 }
 
 // recordFirst keeps who judges what is held, where no crawl has done so.
@@ -141,7 +160,7 @@ func (m *intake) read(ctx context.Context, c *Command, name string) error {
 	if name != "-" {
 		f, err := os.Open(c.path(name))
 		if err != nil {
-			return err
+			return fmt.Errorf("%s cannot be read: %w", name, bare(err))
 		}
 		defer f.Close()
 		if info, err := f.Stat(); err == nil {
@@ -159,12 +178,12 @@ func (m *intake) read(ctx context.Context, c *Command, name string) error {
 		}
 		return len(p), nil
 	}))
+	m.sum.Files++
 	n, err := m.holdings.Import(ctx, in, m.o, func(i holdings.Imported) { m.told(name, i) })
 	m.add(n)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	m.sum.Files++
 	return nil
 }
 

@@ -54,7 +54,15 @@ func (c *Command) runRestore(ctx context.Context, cfg *config.Config, r backupRe
 	defer os.RemoveAll(made)
 	about, err := unpackBackup(ctx, in, made)
 	if err != nil {
-		return failure("another backup; nothing was restored", fmt.Errorf("%s cannot be restored: %w", r.File, err))
+		try := "another backup; nothing was restored"
+		if errors.Is(err, errUnwritten) {
+			try = "another directory with --data; nothing was restored"
+		}
+		err = fmt.Errorf("%s cannot be restored: %w", r.File, err)
+		if ctx.Err() != nil {
+			return err
+		}
+		return failure(try, err)
 	}
 	there := *cfg
 	there.Data = made
@@ -143,7 +151,7 @@ func (c *Command) tellRestored(out restored, asJSON bool) error {
 		return err
 	}
 	if len(out.Problems) > 0 {
-		return findings(out.Problems)
+		return findings(out.Problems, false)
 	}
 	if out.Due > 0 {
 		fmt.Fprintf(c.Stderr, "Notice: %s may no longer be held.\n", several(out.Due, "thing"))
@@ -181,10 +189,10 @@ func unpackBackup(ctx context.Context, in io.Reader, dir string) (about aboutBac
 		}
 		switch head.Name {
 		case backupSums:
-			sums, err = io.ReadAll(io.LimitReader(t, smallFile))
+			sums, err = io.ReadAll(io.LimitReader(content{t}, smallFile))
 		case backupAbout:
 			var text []byte
-			if text, err = io.ReadAll(io.LimitReader(t, smallFile)); err == nil {
+			if text, err = io.ReadAll(io.LimitReader(content{t}, smallFile)); err == nil {
 				about, err = readAbout(text)
 				digests[head.Name] = digestOf(text)
 			}
@@ -207,8 +215,16 @@ func readAbout(text []byte) (about aboutBackup, err error) {
 	return about, nil
 }
 
+// errUnwritten says that it is not the backup that is at fault.
+var errUnwritten = errors.New("cannot be written")
+
 // unpackFile writes one file to disk and gives its digest.
 func unpackFile(ctx context.Context, in io.Reader, name string) (digest string, err error) {
+	defer func() {
+		if err != nil && !errors.Is(err, errDamaged) {
+			err = fmt.Errorf("%s %w: %w", filepath.Base(name), errUnwritten, err)
+		}
+	}()
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return "", err
 	}
@@ -218,11 +234,24 @@ func unpackFile(ctx context.Context, in io.Reader, name string) (digest string, 
 	}
 	sum := sha256.New()
 	stop := writerFunc(func(p []byte) (int, error) { return len(p), ctx.Err() })
-	_, err = io.Copy(io.MultiWriter(f, sum, stop), in)
+	_, err = io.Copy(io.MultiWriter(f, sum, stop), content{in})
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return "", fmt.Errorf("%s cannot be written: %w", filepath.Base(name), err)
+		return "", err
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+var errDamaged = errors.New("the backup is damaged or incomplete")
+
+// content is a file of a backup, whose errors are told from those of what takes it.
+type content struct{ r io.Reader }
+
+func (c content) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return n, err
 }
 
 func digestOf(text []byte) string {

@@ -8,18 +8,15 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/index"
-	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/present"
 	"github.com/acapcrawl/acapcrawl/snippet"
-	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchRequest) (err error) {
 	s, p, err := c.openPresenter(ctx, cfg, r.judging)
 	if err != nil {
-		return c.orNothing(r.JSON, err)
+		return c.orNothing(r.JSON, []struct{}{}, err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	found, err := p.Search(ctx, r.Query, 0, r.Limit, present.Reader{Target: r.Reader, AsOf: r.AsOf})
@@ -47,22 +44,9 @@ func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchReq
 
 // openPresenter opens the data directory for a reader: policies are the last ones read, unless they are to be read anew.
 func (c *Command) openPresenter(ctx context.Context, cfg *config.Config, j judging) (*store, *present.Presenter, error) {
-	who, err := recorded(cfg)
+	s, err := c.openHeld(ctx, cfg, j.Refresh)
 	if err != nil {
 		return nil, nil, err
-	}
-	s, err := c.openStore(cfg, who, policy.Options{}, false)
-	if err != nil {
-		return nil, nil, err
-	}
-	if j.Refresh {
-		if err := c.refresh(ctx, s); err != nil {
-			return nil, nil, errors.Join(err, s.Close())
-		}
-	}
-	// What a crash left between archive and index is finished first.
-	if _, err := s.hold(ctx, terms.Sources{Policies: held{s.policy}}, holdings.Options{}); err != nil {
-		return nil, nil, errors.Join(err, s.Close())
 	}
 	return s, present.New(s.archive, s.index, held{s.policy}), nil
 }

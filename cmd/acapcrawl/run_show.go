@@ -14,7 +14,7 @@ import (
 func (c *Command) runShow(ctx context.Context, cfg *config.Config, r showRequest) (err error) {
 	s, p, err := c.openPresenter(ctx, cfg, r.judging)
 	if err != nil {
-		return err
+		return c.orNothing(r.JSON, nil, err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	address, err := crawler.Normal(r.URL.String())

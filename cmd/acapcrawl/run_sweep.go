@@ -13,8 +13,6 @@ import (
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/holdings"
-	"github.com/acapcrawl/acapcrawl/policy"
-	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 // sweepSummary is what sweep --json prints.
@@ -24,26 +22,11 @@ type sweepSummary struct {
 }
 
 func (c *Command) runSweep(ctx context.Context, cfg *config.Config, r sweepRequest) (err error) {
-	who, err := recorded(cfg)
+	s, err := c.openHeld(ctx, cfg, r.Refresh)
 	if err != nil {
-		return err
-	}
-	s, err := c.openStore(cfg, who, policy.Options{}, false)
-	if err != nil {
-		return err
+		return c.orNothing(r.JSON, sweepSummary{DryRun: r.DryRun}, err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	known := held{s.policy}
-	h, err := s.hold(ctx, terms.Sources{Policies: known}, holdings.Options{NoArchive: cfg.Policy.NoarchivePreserve, Version: known.version})
-	if err != nil {
-		return err
-	}
-	s.serve()
-	if r.Refresh {
-		if err := c.refresh(ctx, s); err != nil {
-			return err
-		}
-	}
 	taken, screen := map[string]int{}, newProgress(c.Stderr)
 	told := func(item holdings.Swept) {
 		if item.TakenDown && item.What == holdings.SweptCopy {
@@ -54,19 +37,22 @@ func (c *Command) runSweep(ctx context.Context, cfg *config.Config, r sweepReque
 			fmt.Fprintln(c.Stdout, sweptInWords(item, r.DryRun))
 		}
 	}
-	counts, err := h.Sweep(ctx, holdings.SweepOptions{AsOf: r.AsOf, DryRun: r.DryRun, Policies: known,
+	counts, err := s.holdings.Sweep(ctx, holdings.SweepOptions{AsOf: r.AsOf, DryRun: r.DryRun, Policies: held{s.policy},
 		Progress: func(n int) { screen.Set("%s judged", several(n, "page")) }}, told)
 	screen.Done()
 	if err == nil && !r.DryRun {
-		err = c.execute(ctx, cfg, s, sweptEraser{eraser{h}, taken})
+		err = c.execute(ctx, cfg, s, sweptEraser{eraser{s.holdings}, taken})
 	}
 	if err == nil && !r.DryRun && c.owner == nil { // the process that has the directory does it in its own time
-		_, _, err = h.Settle(ctx, cfg.CompactWithin)
+		_, _, err = s.holdings.Settle(ctx, cfg.CompactWithin)
 	}
-	if r.JSON {
-		return errors.Join(err, c.printJSON(sweepSummary{counts, r.DryRun}))
+	switch {
+	case err != nil: // what is gone was told, and what is left was not judged
+		return err
+	case r.JSON:
+		return c.printJSON(sweepSummary{counts, r.DryRun})
 	}
-	return errors.Join(err, printSwept(c.Stdout, counts, r.DryRun))
+	return printSwept(c.Stdout, counts, r.DryRun)
 }
 
 // execute has the action requests noted and done that the policies last read make: sweep --refresh may have read new ones.

@@ -19,7 +19,7 @@ import (
 func (c *Command) runArchiveStats(_ context.Context, cfg *config.Config, r archiveRequest) (err error) {
 	a, done, err := c.openArchive(cfg)
 	if err != nil {
-		return err
+		return c.orNothing(r.JSON, archive.Stats{}, err)
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	st, err := a.Stats()
@@ -45,7 +45,11 @@ func (c *Command) runArchiveVerify(ctx context.Context, cfg *config.Config, r ar
 		return c.runArchiveErased(ctx, cfg, r)
 	}
 	if c.owner == nil && empty(cfg.Data) {
-		return failure("name the directory of a crawl with --data", fmt.Errorf("there is no archive in %s", cfg.Data))
+		err := failure("name the directory of a crawl with --data", fmt.Errorf("there is no archive in %s", cfg.Data))
+		if r.JSON {
+			err = errors.Join(c.printVerified(verified{Repaired: []archive.Repaired{}, Problems: []archive.Problem{}}, r.Repair), err)
+		}
+		return err
 	}
 	out := verified{Repaired: []archive.Repaired{}, Problems: []archive.Problem{}}
 	told := func(done archive.Repaired) {
@@ -60,16 +64,18 @@ func (c *Command) runArchiveVerify(ctx context.Context, cfg *config.Config, r ar
 		}
 	}
 	problems, err := c.verify(ctx, cfg, r.Repair, told)
-	if err != nil {
+	switch damaged := errors.Is(err, archive.ErrCorrupt) || errors.Is(err, index.ErrCorrupt); {
+	case damaged && r.Repair:
+		return failure(restoreVerb+"; this cannot be repaired", err)
+	case damaged:
+		return failure(repairVerb, err)
+	case err != nil:
 		return err
 	}
 	out.Problems = append(out.Problems, problems...)
-	switch {
-	case r.JSON && r.Repair:
-		err = c.printJSON(out)
-	case r.JSON:
-		err = c.printJSON(out.Problems)
-	default:
+	if r.JSON {
+		err = c.printVerified(out, r.Repair)
+	} else {
 		for _, p := range problems {
 			fmt.Fprintln(c.Stdout, p)
 		}
@@ -80,31 +86,46 @@ func (c *Command) runArchiveVerify(ctx context.Context, cfg *config.Config, r ar
 	if err != nil || len(problems) == 0 {
 		return err
 	}
-	return findings(problems)
+	return findings(problems, r.Repair)
 }
 
-// findings is what a verb ends with that has found problems.
-func findings(problems []archive.Problem) error {
+// printVerified prints what was found as JSON; with repair, what was done before too.
+func (c *Command) printVerified(out verified, repair bool) error {
+	if repair {
+		return c.printJSON(out)
+	}
+	return c.printJSON(out.Problems)
+}
+
+// What a damaged data directory can be helped with.
+const (
+	repairVerb  = "acapcrawl archive verify --repair"
+	restoreVerb = "acapcrawl archive restore of a backup, into another directory with --data"
+)
+
+// findings is what a verb ends with that has found problems; repaired: those that a repair has left.
+func findings(problems []archive.Problem, repaired bool) error {
 	sentence := "1 problem was found."
 	if n := len(problems); n != 1 {
 		sentence = number(n) + " problems were found."
 	}
-	return &fault{status: statusNothing, err: errors.New(sentence), try: remedy(problems)}
+	return &fault{status: statusNothing, err: errors.New(sentence), try: remedy(problems, repaired)}
 }
 
 // remedy says what to do about problems: what does the most first.
-func remedy(problems []archive.Problem) string {
-	const repair = "acapcrawl archive verify --repair"
+func remedy(problems []archive.Problem, repaired bool) string {
 	try := ""
 	for _, p := range problems {
 		switch {
+		case p.Repairable && repaired, p.Remedy != "" && strings.HasPrefix(p.Remedy, "restore ") && try != repairVerb:
+			try = restoreVerb
 		case p.Repairable && strings.HasPrefix(p.Where, "capture "):
-			return repair + ", which gives up what was lost; or restore a backup"
+			return repairVerb + ", which gives up what was lost; or restore a backup"
 		case p.Repairable:
-			try = repair
+			try = repairVerb
 		case try == "" && p.Remedy == holdings.SweepRemedy:
 			try = "acapcrawl sweep"
-		case p.Remedy != "" && p.Remedy != holdings.SweepRemedy && try != repair:
+		case p.Remedy != "" && p.Remedy != holdings.SweepRemedy && try != repairVerb && try != restoreVerb:
 			try = p.Remedy
 		}
 	}

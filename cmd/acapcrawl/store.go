@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -107,18 +106,25 @@ func empty(dir string) bool {
 	return true
 }
 
+// nothingYet says that nothing was ever crawled into a directory.
+type nothingYet struct{ dir string }
+
+func (n *nothingYet) Error() string {
+	return fmt.Sprintf("Nothing is held in %s yet: acapcrawl crawl fills it.", n.dir)
+}
+
 // errEmpty is the answer of verbs that have nothing to look at.
 func errEmpty(dir string) error {
-	return nothing(fmt.Sprintf("Nothing is held in %s yet: acapcrawl crawl fills it.", dir))
+	return &fault{status: statusNothing, err: &nothingYet{dir}}
 }
 
 // fault says what is wrong with the data directory. That it is locked stays to be seen.
 func (s *store) fault(err error) error {
 	switch {
 	case errors.Is(err, index.ErrCorrupt):
-		return failure("acapcrawl archive verify --repair, which makes the index anew from the copies", err)
+		return failure(repairVerb+", which makes the index anew from the copies", err)
 	case errors.Is(err, archive.ErrCorrupt):
-		return failure("acapcrawl archive restore a backup into another directory with --data; nothing was changed", err)
+		return failure(restoreVerb+"; nothing was changed", err)
 	}
 	return err
 }
@@ -144,6 +150,31 @@ func (s *store) hold(ctx context.Context, sources terms.Sources, o holdings.Opti
 		s.holdings, err = holdings.Open(ctx, s.archive, s.index, sources, o)
 	}
 	return s.holdings, err
+}
+
+// openHeld opens the data directory for a verb that judges what is held by the policies last read, and lets other verbs in. With
+// refresh, policies are read anew first.
+func (c *Command) openHeld(ctx context.Context, cfg *config.Config, refresh bool) (*store, error) {
+	who, err := recorded(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s, err := c.openStore(cfg, who, policy.Options{}, false)
+	if err != nil {
+		return nil, err
+	}
+	known := held{s.policy}
+	_, err = s.hold(ctx, terms.Sources{Policies: known}, holdings.Options{NoArchive: cfg.Policy.NoarchivePreserve, Version: known.version})
+	if err == nil {
+		s.serve()
+		if refresh {
+			err = c.refresh(ctx, s)
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 // openArchive opens the archive alone, until done is called.
@@ -188,10 +219,12 @@ func (s *store) Close() error {
 	if s.lent {
 		return nil
 	}
-	var errs []error
 	if s.host != nil {
-		s.host.close()
+		if err := s.host.close(); err != nil {
+			return s.leave(err)
+		}
 	}
+	var errs []error
 	if s.holdings != nil {
 		errs = append(errs, s.holdings.Close())
 	}
@@ -212,6 +245,23 @@ func (s *store) Close() error {
 	}
 	s.gate.Close()
 	return errors.Join(errs...)
+}
+
+// leave closes what a guest that does not end leaves alone, and says what stays open. Nothing acknowledged is lost by that: all of it is
+// on disk, and the frontier, of which the last moments are not, is waited for for a while.
+func (s *store) leave(why error) error {
+	open := "archive, index, policies and requests"
+	if s.frontier != nil {
+		closed := make(chan error, 1)
+		go func() { closed <- s.frontier.Close() }()
+		select {
+		case err := <-closed:
+			why = errors.Join(why, err)
+		case <-time.After(s.host.patient):
+			open += ", and frontier"
+		}
+	}
+	return failure("acapcrawl archive verify", fmt.Errorf("%w: %s of %s could not be closed; nothing that was kept is lost", why, open, s.dir))
 }
 
 // held answers for policies without a request: the last version read (H11). A reader of what is held asks nothing of the network.
@@ -288,77 +338,4 @@ func userAgent(cfg *config.Config, who acap.Crawler) string {
 		agent += " (+" + cfg.Contact + ")"
 	}
 	return agent
-}
-
-// identity is what a crawl records of itself in the data directory: the other verbs judge by it.
-type identity struct {
-	Crawler  []string  `json:"crawler"`
-	Purposes *[]string `json:"purposes"` // null: undeclared
-	Cannot   []string  `json:"cannot,omitempty"`
-	Strict   bool      `json:"strict,omitempty"`
-	Dialect  string    `json:"dialect,omitempty"` // of the configuration; empty: 1.1
-}
-
-func identityFile(dir string) string { return filepath.Join(dir, "crawler.json") }
-
-func crawlerOf(cfg *config.Config) acap.Crawler {
-	return acap.Crawler{Names: cfg.Crawler, Purposes: cfg.Purposes, Cannot: cfg.Cannot, Strict: cfg.Policy.Strict,
-		Pilot: cfg.Policy.Dialect == config.DialectPilot}
-}
-
-// record keeps who crawled, for the verbs that judge what is held.
-func record(dir string, who acap.Crawler) error {
-	id := identity{Crawler: who.Names, Cannot: who.Cannot, Strict: who.Strict}
-	if who.Purposes != nil {
-		id.Purposes = &who.Purposes
-	}
-	if who.Pilot {
-		id.Dialect = config.DialectPilot
-	}
-	data, err := json.MarshalIndent(id, "", "  ")
-	if err != nil {
-		return err
-	}
-	name := identityFile(dir)
-	if err := os.WriteFile(name+".new", append(data, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(name+".new", name)
-}
-
-// recorded is who crawled into the data directory, as far as nothing of the given kinds says otherwise: flags for the verbs that
-// judge what is held; for crawl, which goes on as who it was, environment and file too.
-func recorded(cfg *config.Config, kinds ...config.Kind) (acap.Crawler, error) {
-	who := crawlerOf(cfg)
-	data, err := os.ReadFile(identityFile(cfg.Data))
-	if errors.Is(err, os.ErrNotExist) {
-		return who, nil
-	}
-	if err != nil {
-		return who, err
-	}
-	var id identity
-	if err := json.Unmarshal(data, &id); err != nil {
-		return who, failure("crawl into the directory again, which writes it anew", fmt.Errorf("%s cannot be read: %w", identityFile(cfg.Data), err))
-	}
-	given := func(key string) bool { return slices.Contains(append(kinds, config.Flag), cfg.Origin(key).Kind) }
-	if !given("crawler") {
-		who.Names = id.Crawler
-	}
-	if !given("purposes") {
-		who.Purposes = nil
-		if id.Purposes != nil {
-			who.Purposes = append([]string{}, *id.Purposes...)
-		}
-	}
-	if !given("cannot") {
-		who.Cannot = id.Cannot
-	}
-	if !given("policy.strict") {
-		who.Strict = id.Strict
-	}
-	if !given("policy.dialect") {
-		who.Pilot = id.Dialect == config.DialectPilot
-	}
-	return who, nil
 }

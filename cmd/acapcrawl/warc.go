@@ -54,6 +54,8 @@ capture which policy decided, by which lines, and what the page said itself. Wha
 		switch {
 		case r.File == "":
 			return misuse("--output archive.warc.gz", "%s needs the name of a file", cmd.CommandPath())
+		case strings.HasSuffix(r.File, ".cdxj"):
+			return misuse("--output archive.warc.gz", "--output %s: the index beside FILE is called so", r.File)
 		case r.File == "-" && r.JSON:
 			return misuse("--output FILE", "--output -: with --json the counts go to standard output")
 		}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/acapcrawl/acapcrawl/holdings"
+)
+
+// A WARC file whose name was taken meanwhile stays as it is, and gets no index.
+func TestExportMeanwhile(t *testing.T) {
+	_, data := crawled(t, "/a.html")
+	s, _ := own(t, data, "archive export")
+	dir := t.TempDir()
+	name := filepath.Join(dir, "x.warc.gz")
+	if err := os.WriteFile(name, []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x := &export{holdings: s.holdings, screen: newProgress(io.Discard), o: holdings.ExportOptions{Policies: held{s.policy}}}
+	var said bytes.Buffer
+	if status := report(&said, x.toFile(t.Context(), name, false)); status != statusUsage || !strings.Contains(said.String(), "x.warc.gz exists\n") {
+		t.Errorf("status %d, said %q", status, said.String())
+	}
+	if got, err := os.ReadFile(name); err != nil || string(got) != "before" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// It is told whether a backup cannot be read or its files cannot be written.
+func TestUnpackFileFails(t *testing.T) {
+	dir := t.TempDir()
+	_, err := unpackFile(t.Context(), iotest.ErrReader(io.ErrUnexpectedEOF), filepath.Join(dir, "a.db"))
+	if !errors.Is(err, errDamaged) || errors.Is(err, errUnwritten) {
+		t.Errorf("not read: %v", err)
+	}
+	_, err = unpackFile(t.Context(), strings.NewReader("x"), filepath.Join(dir, "a.db", "b.db"))
+	if errors.Is(err, errDamaged) || !errors.Is(err, errUnwritten) {
+		t.Errorf("not written: %v", err)
+	}
+}
+
+const oneRecord = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:1>\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n" +
+	"WARC-Target-URI: http://quay.example/1\r\nContent-Length: 51\r\n\r\n" +
+	"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nA gull\r\n\r\n"
+
+// An import that fails says what it has taken in before.
+func TestImportFails(t *testing.T) {
+	dir := t.TempDir()
+	first := filepath.Join(dir, "first.warc")
+	if err := os.WriteFile(first, []byte(oneRecord), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	c := Command{Stdin: iotest.ErrReader(errors.New("the tape tore")), Stdout: &stdout, Stderr: &stderr}
+	status := c.Main(t.Context(), []string{"archive", "import", "--json", "--assume-policy", "none", "--data", filepath.Join(dir, "data"), first, "-"})
+	if status != statusFailed || !strings.Contains(stdout.String(), `"imported":1`) || !strings.Contains(stderr.String(), "the tape tore") {
+		t.Errorf("status %d, said %q, %q", status, stdout.String(), stderr.String())
+	}
+}
+
+// A sweep that is interrupted claims nothing of what it has not judged.
+func TestSweepInterrupted(t *testing.T) {
+	_, data := crawled(t, "/a.html", "/shy.html", "/big.html")
+	for _, flag := range []string{"--json=false", "--json"} {
+		ctx, interrupt := context.WithCancel(t.Context())
+		var stdout bytes.Buffer
+		screen := &progress{w: io.Discard, columns: func() int { interrupt(); return 80 }} // once a page is judged
+		c := Command{Stdout: &stdout, Stderr: screen}
+		if status := c.Main(ctx, []string{"sweep", flag, "--data", data}); status != statusFailed || stdout.Len() > 0 || ctx.Err() == nil {
+			t.Errorf("%s: status %d, said %q", flag, status, stdout.String())
+		}
+	}
+}
