@@ -44,7 +44,7 @@ var siblings = map[string][]string{
 // owners are the packages that alone may import a library, so that it can be replaced in one place.
 var owners = map[string][]string{
 	"github.com/gocolly/colly/":            {"crawler", "bench"},
-	"github.com/andybalholm/brotli":        {"coding", "internal/faults"},
+	"github.com/andybalholm/brotli":        {"coding", "internal/faults", "internal/squeeze"},
 	"github.com/PuerkitoBio/goquery":       {"page"},
 	"github.com/blevesearch/":              {"index", "bench"},
 	"github.com/temoto/robotstxt":          {"check", "bench"},

@@ -2,9 +2,6 @@ package coding
 
 import (
 	"bytes"
-	"compress/flate"
-	"compress/gzip"
-	"compress/zlib"
 	"io"
 	"net/http"
 	"runtime"
@@ -12,48 +9,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/andybalholm/brotli"
-	"github.com/klauspost/compress/zstd"
+	"github.com/acapcrawl/acapcrawl/internal/squeeze"
 )
-
-// squeezer packs what is written to it into w.
-func squeezer(t *testing.T, kind string, w io.Writer) (packed io.WriteCloser) {
-	t.Helper()
-	var err error
-	switch kind {
-	case "br":
-		packed = brotli.NewWriterLevel(w, brotli.BestSpeed)
-	case "zstd":
-		packed, err = zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
-	case "gzip":
-		packed, err = gzip.NewWriterLevel(w, gzip.BestSpeed)
-	case "zlib":
-		packed = zlib.NewWriter(w)
-	case "raw":
-		packed, err = flate.NewWriter(w, flate.BestSpeed)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return packed
-}
-
-func squeeze(t *testing.T, kind string, src []byte) []byte {
-	t.Helper()
-	var buf bytes.Buffer
-	w := squeezer(t, kind, &buf)
-	if _, err := w.Write(src); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return buf.Bytes()
-}
 
 func TestUndo(t *testing.T) {
 	plain := []byte(strings.Repeat("The river rose in the night and fell by noon.\n", 50))
-	zipped := squeeze(t, "gzip", plain)
+	zipped := squeeze.Bytes(t, "gzip", plain)
 	d := NewDecoders()
 	for _, c := range []struct {
 		name, codings string
@@ -62,12 +23,12 @@ func TestUndo(t *testing.T) {
 	}{
 		{"none", "identity", plain, plain, false},
 		{"gzip", "gzip", zipped, plain, false},
-		{"deflate", "deflate", squeeze(t, "zlib", plain), plain, false},
-		{"raw deflate", "deflate", squeeze(t, "raw", plain), plain, false},
-		{"brotli", "br", squeeze(t, "br", plain), plain, false},
-		{"zstd", "zstd", squeeze(t, "zstd", plain), plain, false},
-		{"zstd frames", "zstd", append(squeeze(t, "zstd", plain[:100]), squeeze(t, "zstd", plain[100:])...), plain, false},
-		{"gzip in brotli", "gzip, br", squeeze(t, "br", zipped), plain, false},
+		{"deflate", "deflate", squeeze.Bytes(t, "zlib", plain), plain, false},
+		{"raw deflate", "deflate", squeeze.Bytes(t, "raw", plain), plain, false},
+		{"brotli", "br", squeeze.Bytes(t, "br", plain), plain, false},
+		{"zstd", "zstd", squeeze.Bytes(t, "zstd", plain), plain, false},
+		{"zstd frames", "zstd", append(squeeze.Bytes(t, "zstd", plain[:100]), squeeze.Bytes(t, "zstd", plain[100:])...), plain, false},
+		{"gzip in brotli", "gzip, br", squeeze.Bytes(t, "br", zipped), plain, false},
 		{"nothing", "gzip", nil, nil, false},
 		{"not brotli", "br", []byte{0xff, 0xff, 0xff}, nil, true},
 		{"not zstd", "zstd", plain, nil, true},
@@ -112,7 +73,7 @@ func TestBombsTakeBoundedMemory(t *testing.T) {
 	d := NewDecoders()
 	for _, coding := range []string{"gzip", "br", "zstd"} {
 		var buf bytes.Buffer
-		w := squeezer(t, coding, &buf)
+		w := squeeze.To(t, coding, &buf)
 		if _, err := io.CopyN(w, zeros{}, 20<<20); err != nil {
 			t.Fatal(err)
 		}

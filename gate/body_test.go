@@ -2,8 +2,6 @@ package gate
 
 import (
 	"bytes"
-	"compress/gzip"
-	"compress/zlib"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -11,47 +9,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/acapcrawl/acapcrawl/coding"
+	"github.com/acapcrawl/acapcrawl/internal/squeeze"
 )
 
 const sentence = "The river rose in the night and fell by noon.\n"
 
-// squeezer packs what is written to it into w.
-func squeezer(t *testing.T, kind string, w io.Writer) (packed io.WriteCloser) {
-	t.Helper()
-	var err error
-	switch kind {
-	case "zstd":
-		packed, err = zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
-	case "gzip":
-		packed, err = gzip.NewWriterLevel(w, gzip.BestSpeed)
-	case "zlib":
-		packed = zlib.NewWriter(w)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return packed
-}
-
-func squeeze(t *testing.T, kind string, src []byte) []byte {
-	t.Helper()
-	var buf bytes.Buffer
-	w := squeezer(t, kind, &buf)
-	if _, err := w.Write(src); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return buf.Bytes()
-}
-
 func TestCapture(t *testing.T) {
 	plain := []byte(strings.Repeat(sentence, 50))
-	zipped := squeeze(t, "gzip", plain)
+	zipped := squeeze.Bytes(t, "gzip", plain)
 	cases := []struct {
 		name, coding string
 		wire, body   []byte
@@ -61,9 +27,9 @@ func TestCapture(t *testing.T) {
 		{"named identity", "identity", plain, plain, false},
 		{"gzip", "gzip", zipped, plain, false},
 		{"x-gzip", "X-GZip", zipped, plain, false},
-		{"deflate", "deflate", squeeze(t, "zlib", plain), plain, false},
-		{"twice", "deflate, gzip", squeeze(t, "gzip", squeeze(t, "zlib", plain)), plain, false},
-		{"zstd", "zstd", squeeze(t, "zstd", plain), plain, false},
+		{"deflate", "deflate", squeeze.Bytes(t, "zlib", plain), plain, false},
+		{"twice", "deflate, gzip", squeeze.Bytes(t, "gzip", squeeze.Bytes(t, "zlib", plain)), plain, false},
+		{"zstd", "zstd", squeeze.Bytes(t, "zstd", plain), plain, false},
 		{"not brotli", "br", []byte{0xff, 0xff, 0xff}, nil, true},
 		{"empty gzip", "gzip", nil, nil, false},
 		{"broken checksum", "gzip", append(bytes.Clone(zipped[:len(zipped)-8]), 0, 0, 0, 0, 0, 0, 0, 0), plain, true},
@@ -182,7 +148,7 @@ func TestCutOff(t *testing.T) {
 			_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n"+head)
 		}
 	}
-	half := string(squeeze(t, "gzip", []byte(strings.Repeat(sentence, 50)))[:40])
+	half := string(squeeze.Bytes(t, "gzip", []byte(strings.Repeat(sentence, 50)))[:40])
 	for name, head := range map[string]string{
 		"length": "Content-Length: 100\r\n\r\nonly this",
 		"chunks": "Transfer-Encoding: chunked\r\n\r\n9\r\nonly this\r\n",

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/acapcrawl/acapcrawl/internal/squeeze"
 )
 
 // What is asked of one address is not asked of those that it redirects to; who follows may ask something else of them.
@@ -102,7 +104,7 @@ func TestHTTP2(t *testing.T) {
 				t.Errorf("a body of %d bytes was announced", r.ContentLength)
 			}
 			w.Header().Set("Content-Encoding", "zstd")
-			_, _ = w.Write(squeeze(t, "zstd", []byte(sentence)))
+			_, _ = w.Write(squeeze.Bytes(t, "zstd", []byte(sentence)))
 		})
 		g := newGate(t, Options{PerHost: 4, AllowPrivate: true}, rule(open))
 		g.transport.TLSClientConfig = trust

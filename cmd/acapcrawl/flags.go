@@ -124,13 +124,14 @@ type judging struct {
 	Refresh bool // read the policies anew first
 }
 
-// judgingFlags adds the flags of judging to cmd, those named only; the function returned reads them.
+// judgingFlags adds the flags of judging to cmd, those named only; the function returned reads them. With from-now it is --as-of that
+// takes no time before now.
 func judgingFlags(cmd *cobra.Command, names ...string) func() (judging, error) {
 	flags := cmd.Flags()
 	for _, name := range names {
 		switch name {
-		case "as-of":
-			flags.String(name, "", "judge time limits as of `TIME` (RFC 3339)")
+		case "as-of", "from-now":
+			flags.String("as-of", "", "judge time limits as of `TIME` (RFC 3339)")
 		case "reader":
 			flags.String("reader-ip", "", "the reader's `ADDRESS`")
 			flags.String("reader-domain", "", "the reader's verified `DOMAIN`")
@@ -169,7 +170,10 @@ func judgingFlags(cmd *cobra.Command, names ...string) func() (judging, error) {
 		if f := flags.Lookup("refresh"); f != nil {
 			j.Refresh = f.Value.String() == "true"
 		}
-		return j, nil
+		if slices.Contains(names, "from-now") {
+			err = notBefore(time.Now(), j.AsOf)
+		}
+		return j, err
 	}
 }
 

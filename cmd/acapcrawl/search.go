@@ -2,7 +2,6 @@ package main
 
 import (
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -27,7 +26,7 @@ func (c *Command) searchVerb() *cobra.Command {
 	limit := flags.Int("limit", 10, "show at most `N` results")
 	setting(flags, "crawler")
 	setting(flags, "purpose")
-	judge := judgingFlags(cmd, "as-of", "reader", "refresh")
+	judge := judgingFlags(cmd, "from-now", "reader", "refresh")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r := searchRequest{Query: strings.TrimSpace(strings.Join(args, " ")), Limit: *limit, JSON: *asJSON}
@@ -39,9 +38,6 @@ func (c *Command) searchVerb() *cobra.Command {
 		}
 		var err error
 		if r.judging, err = judge(); err != nil {
-			return err
-		}
-		if err := notBefore(time.Now(), r.AsOf); err != nil {
 			return err
 		}
 		cfg, err := c.settings(cmd)

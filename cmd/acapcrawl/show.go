@@ -26,7 +26,7 @@ func (c *Command) showVerb() *cobra.Command {
 	headers := flags.Bool("headers", false, "print the response header too")
 	setting(flags, "crawler")
 	setting(flags, "purpose")
-	judge := judgingFlags(cmd, "as-of", "reader", "refresh")
+	judge := judgingFlags(cmd, "from-now", "reader", "refresh")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r := showRequest{Version: *version, Headers: *headers, JSON: *asJSON}
@@ -44,9 +44,6 @@ func (c *Command) showVerb() *cobra.Command {
 			return misuse("", "--at and --version both name a version; give one of them")
 		}
 		if r.judging, err = judge(); err != nil {
-			return err
-		}
-		if err := notBefore(time.Now(), r.AsOf); err != nil {
 			return err
 		}
 		cfg, err := c.settings(cmd)

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"time"
-
 	"github.com/spf13/cobra"
 )
 
@@ -30,15 +28,12 @@ A site whose policy could not be read loses nothing.`,
 	dryRun := flags.Bool("dry-run", false, "say what would go, and by which line; change nothing")
 	setting(flags, "crawler")
 	setting(flags, "purpose")
-	judge := judgingFlags(cmd, "as-of", "refresh")
+	judge := judgingFlags(cmd, "from-now", "refresh")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r := sweepRequest{DryRun: *dryRun, JSON: *asJSON}
 		var err error
 		if r.judging, err = judge(); err != nil {
-			return err
-		}
-		if err := notBefore(time.Now(), r.AsOf); err != nil {
 			return err
 		}
 		cfg, err := c.settings(cmd)
