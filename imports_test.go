@@ -21,7 +21,7 @@ const module = "github.com/acapcrawl/acapcrawl"
 // aside, and nothing but tests may import internal.
 var siblings = map[string][]string{
 	"acap":        {},
-	"page":        {"acap"},
+	"page":        {"acap", "coding"},
 	"policy":      {"acap", "spool"},
 	"coding":      {},
 	"spool":       {},

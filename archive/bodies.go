@@ -93,11 +93,10 @@ func (a *Archive) decoded(rec captureRecord, wire []byte) ([]byte, error) {
 // undo gives the first bytes, as many as limit, of what was sent in codings; short says that this is not all, or that the stream is
 // broken. What lies between two codings may be larger than what was encoded, but not by much.
 func (p *packer) undo(wire []byte, codings []string, limit int64) (body []byte, short bool) {
-	cut := false
 	if last := len(codings) - 1; last > 0 {
-		wire, cut = p.coding.Undo(wire, codings[last:], 2*limit+between)
-		codings = codings[:last]
+		u := p.coding.Undo(wire, codings[last:], 2*limit+between)
+		wire, short, codings = u.Body, u.Short, codings[:last]
 	}
-	body, short = p.coding.Undo(wire, codings, limit)
-	return body, short || cut
+	u := p.coding.Undo(wire, codings, limit)
+	return u.Body, short || u.Short
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/coding"
 )
 
 // longestURL is set by what bbolt takes as a key, less the longest ending of ours.
@@ -16,11 +17,12 @@ const longestURL = 16 << 10
 
 // Deposit is what one fetch hands over.
 type Deposit struct {
-	Resource  Resource  // URL, Status and what the page says; of its dates only the first ones count, and only while none is held
-	Fetched   time.Time // must be set
-	Body      []byte    // what is kept of the body, decoded; nil: nothing, and no capture is made
-	Wire      []byte    // the body as sent; nil: Body
-	Encoding  string    // the content codings that lead from Body to Wire, in the order applied; "" for none
+	Resource  Resource      // URL, Status and what the page says; of its dates only the first ones count, and only while none is held
+	Fetched   time.Time     // must be set
+	Body      []byte        // what is kept of the body, decoded; nil: nothing, and no capture is made
+	Wire      []byte        // the body as sent; nil: Body
+	Encoding  string        // the content codings that lead from Body to Wire, in the order applied; "" for none
+	Undone    coding.Undone // how Wire became Body, where that is known; it saves undoing the codings again
 	Truncated bool
 	Cut       bool // parts that may not be kept were cut out of Body
 	Past      bool // a capture of the past: where the URL was crawled later, it is no current version, and what is known stays

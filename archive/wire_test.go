@@ -42,7 +42,7 @@ func TestWire(t *testing.T) {
 	wire := zipped(t, text)
 	short := wire[:len(wire)/2]
 	a := open(t, t.TempDir(), Options{})
-	half, _ := a.pack.coding.Undo(short, []string{"gzip"}, 1<<20)
+	half := a.pack.coding.Undo(short, []string{"gzip"}, 1<<20).Body
 	twice := zipped(t, string(wire))
 	dense := string(noise("dense", 3000)) // larger between its codings than it is
 	for i, c := range []struct {

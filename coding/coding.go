@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 // Accepted names the codings that can be undone, as Accept-Encoding does.
@@ -51,16 +52,33 @@ func Check(codings []string) error {
 	return nil
 }
 
-// Undo undoes codings, which Check has passed, the last one first. It gives what can be decoded within limit bytes at every stage; short
-// says that this is not all, because there is more or because the stream is broken. Without codings, and of nothing, it gives wire itself.
-func (d *Decoders) Undo(wire []byte, codings []string, limit int64) (body []byte, short bool) {
-	body = wire
-	for i := len(codings) - 1; i >= 0 && len(body) > 0; i-- {
-		decoded, cut := d.undo(body, codings[i], limit)
-		body, short = decoded, short || cut
-	}
-	return body, short
+// Undone is what Undo made of a body as it was sent. Nothing else makes one, so it proves to whom it is handed on what became of what.
+type Undone struct {
+	Body    []byte
+	Short   bool // Body is not all: there is more, or the stream is broken
+	wire    []byte
+	codings []string
 }
+
+// Undo undoes codings, which Check has passed, the last one first, as far as limit bytes at every stage. Without codings, and of
+// nothing, it gives wire itself.
+func (d *Decoders) Undo(wire []byte, codings []string, limit int64) Undone {
+	u := Undone{Body: wire, wire: wire, codings: codings}
+	for i := len(codings) - 1; i >= 0 && len(u.Body) > 0; i-- {
+		decoded, cut := d.undo(u.Body, codings[i], limit)
+		u.Body, u.Short = decoded, u.Short || cut
+	}
+	return u
+}
+
+// Leads reports whether Undo found that codings, undone, lead from these very bytes wire to these very bytes body and to no more. They
+// must not have been changed since.
+func (u Undone) Leads(wire, body []byte, codings []string) bool {
+	return !u.Short && same(u.wire, wire) && same(u.Body, body) && slices.Equal(u.codings, codings)
+}
+
+// same reports whether a and b are the same memory.
+func same(a, b []byte) bool { return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b) }
 
 // Read takes at most limit bytes from r; expect is a guess of their number. It reports whether that is not all.
 func Read(r io.Reader, limit, expect int64) ([]byte, bool) {

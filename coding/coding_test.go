@@ -35,12 +35,34 @@ func TestUndo(t *testing.T) {
 		{"not gzip", "gzip", plain, nil, true},
 		{"broken checksum", "gzip", append(bytes.Clone(zipped[:len(zipped)-8]), 0, 0, 0, 0, 0, 0, 0, 0), plain, true},
 	} {
-		if body, short := d.Undo(c.wire, List(c.codings), int64(len(plain))); !bytes.Equal(body, c.body) || short != c.short {
-			t.Errorf("%s: %d bytes, short %v", c.name, len(body), short)
+		if u := d.Undo(c.wire, List(c.codings), int64(len(plain))); !bytes.Equal(u.Body, c.body) || u.Short != c.short {
+			t.Errorf("%s: %d bytes, short %v", c.name, len(u.Body), u.Short)
 		}
 	}
-	if body, short := d.Undo(zipped, []string{"gzip"}, 100); !short || !bytes.Equal(body, plain[:100]) {
-		t.Errorf("cut: %d bytes, short %v", len(body), short)
+	if u := d.Undo(zipped, []string{"gzip"}, 100); !u.Short || !bytes.Equal(u.Body, plain[:100]) {
+		t.Errorf("cut: %d bytes, short %v", len(u.Body), u.Short)
+	}
+}
+
+// Only what Undo made proves anything, of the memory that it was given, and only where nothing was left over.
+func TestLeads(t *testing.T) {
+	plain := []byte(strings.Repeat("The river rose in the night and fell by noon.\n", 50))
+	wire, codings := squeeze.Bytes(t, "gzip", plain), []string{"gzip"}
+	d := NewDecoders()
+	u := d.Undo(wire, codings, int64(len(plain)))
+	cut := d.Undo(wire, codings, 100)
+	for name, proved := range map[string]bool{
+		"itself":         u.Leads(wire, u.Body, codings),
+		"another body":   !u.Leads(wire, bytes.Clone(u.Body), codings),
+		"less of it":     !u.Leads(wire, u.Body[:10], codings),
+		"another wire":   !u.Leads(bytes.Clone(wire), u.Body, codings),
+		"another coding": !u.Leads(wire, u.Body, []string{"br"}),
+		"short":          !cut.Leads(wire, cut.Body, codings),
+		"nothing":        !Undone{Body: u.Body}.Leads(wire, u.Body, codings),
+	} {
+		if !proved {
+			t.Error(name)
+		}
 	}
 }
 
@@ -82,10 +104,10 @@ func TestBombsTakeBoundedMemory(t *testing.T) {
 		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		body, short := d.Undo(buf.Bytes(), []string{coding}, limit)
+		u := d.Undo(buf.Bytes(), []string{coding}, limit)
 		runtime.ReadMemStats(&after)
-		if n := after.TotalAlloc - before.TotalAlloc; len(body) != limit || !short || n > bound {
-			t.Errorf("%s: %d bytes, short %v, %d allocated", coding, len(body), short, n)
+		if n := after.TotalAlloc - before.TotalAlloc; len(u.Body) != limit || !u.Short || n > bound {
+			t.Errorf("%s: %d bytes, short %v, %d allocated", coding, len(u.Body), u.Short, n)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 // capture is a body as it was sent and as it is meant.
 type capture struct {
 	wire      []byte
-	body      []byte
+	undone    coding.Undone
 	truncated bool // something of it is missing: capped, cut off, or a broken stream
 }
 
@@ -25,6 +25,6 @@ func take(d *coding.Decoders, resp *http.Response, raw, most int64) (capture, er
 		raw = min(raw, most)
 	}
 	wire, short := coding.Read(resp.Body, raw, resp.ContentLength)
-	body, broken := d.Undo(wire, codings, most)
-	return capture{wire, body, short || broken}, nil
+	undone := d.Undo(wire, codings, most)
+	return capture{wire, undone, short || undone.Short}, nil
 }

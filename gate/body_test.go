@@ -54,8 +54,9 @@ func TestCapture(t *testing.T) {
 			if err != nil || !bytes.Equal(got, c.body) || !bytes.Equal(hop.Body, c.body) || !bytes.Equal(hop.Wire, c.wire) {
 				t.Errorf("body %d bytes, hop %d of %d, err %v", len(got), len(hop.Body), len(hop.Wire), err)
 			}
-			if hop.Truncated != c.truncated {
-				t.Errorf("truncated: %v", hop.Truncated)
+			proved := hop.Undone.Leads(hop.Wire, hop.Body, coding.List(c.coding))
+			if hop.Truncated != c.truncated || proved == c.truncated {
+				t.Errorf("truncated: %v, proved: %v", hop.Truncated, proved)
 			}
 			if hop.Header.Get("Content-Encoding") != c.coding || hop.Header.Get("X-Robots-Tag") != "noindex" {
 				t.Errorf("header of the hop: %v", hop.Header)
@@ -210,8 +211,8 @@ func FuzzTake(f *testing.F) {
 		most &= 0xffff
 		resp := &http.Response{Header: http.Header{"Content-Encoding": {coding}}, Body: io.NopCloser(bytes.NewReader(wire)), ContentLength: -1}
 		c, err := take(ds, resp, most, most)
-		if err == nil && (int64(len(c.body)) > most || int64(len(c.wire)) > most || int64(len(wire)) > most && !c.truncated) {
-			t.Errorf("wire %d, body %d of at most %d", len(c.wire), len(c.body), most)
+		if err == nil && (int64(len(c.undone.Body)) > most || int64(len(c.wire)) > most || int64(len(wire)) > most && !c.truncated) {
+			t.Errorf("wire %d, body %d of at most %d", len(c.wire), len(c.undone.Body), most)
 		}
 	})
 }

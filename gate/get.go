@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/acapcrawl/acapcrawl/coding"
 )
 
 // MaxRedirects is how many redirects Get follows.
@@ -29,12 +31,13 @@ type Hop struct {
 	Method    string
 	Status    int
 	Proto     string
-	Header    http.Header // as sent, Content-Encoding included
-	Sent      []byte      // the head of the request, from its first line to the blank line: as sent, or what HTTP/2 sent in the form of HTTP/1.1
-	Head      []byte      // the head of the response, likewise
-	Wire      []byte      // the body as sent, within the cap
-	Body      []byte      // the body after Content-Encoding is undone; the same slice where there is none
-	Truncated bool        // something of the body is missing: capped, cut off, broken stream
+	Header    http.Header   // as sent, Content-Encoding included
+	Sent      []byte        // the head of the request, from its first line to the blank line: as sent, or what HTTP/2 sent in the form of HTTP/1.1
+	Head      []byte        // the head of the response, likewise
+	Wire      []byte        // the body as sent, within the cap
+	Body      []byte        // the body after Content-Encoding is undone; the same slice where there is none
+	Undone    coding.Undone // how Wire became Body
+	Truncated bool          // something of the body is missing: capped, cut off, broken stream
 	Start     time.Time
 	Took      time.Duration // from Start to the end of the body
 }

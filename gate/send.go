@@ -97,8 +97,8 @@ func (g *Gate) send(req *http.Request, u *url.URL, key string, kind Kind) (_ Hop
 		return Hop{}, nil, fmt.Errorf("%s %s: %w", out.Method, u, err)
 	}
 	hop := Hop{URL: u.String(), Method: out.Method, Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header,
-		Sent: asked, Head: head, Wire: c.wire, Body: c.body, Truncated: c.truncated, Start: start, Took: time.Since(start)}
-	return hop, decoded(resp, req, c.body), nil
+		Sent: asked, Head: head, Wire: c.wire, Body: c.undone.Body, Undone: c.undone, Truncated: c.truncated, Start: start, Took: time.Since(start)}
+	return hop, decoded(resp, req, c.undone.Body), nil
 }
 
 // resolve gives the address of the host key, for pauses and slots; it is the one that is dialled. It is judged here already,

@@ -179,9 +179,9 @@ func (m *importer) page(x *incoming) (*page.Page, error) {
 		x.skip("its body is " + err.Error())
 		return nil, nil
 	}
-	body, short := m.decoders.Undo(x.payload, codings, m.o.MaxBody)
-	if short && len(body) == 0 { // some tools undo the coding and leave the field
-		body, short = x.payload, false
+	undone := m.decoders.Undo(x.payload, codings, m.o.MaxBody)
+	if undone.Short && len(undone.Body) == 0 { // some tools undo the coding and leave the field
+		undone = coding.Undone{Body: x.payload}
 	}
 	var hops []page.Hop
 	for _, hop := range x.hops {
@@ -192,7 +192,7 @@ func (m *importer) page(x *incoming) (*page.Page, error) {
 		}
 	}
 	last := x.hop()
-	last.Wire, last.Body, last.Truncated = x.payload, body, x.truncated || short
+	last.Wire, last.Body, last.Undone, last.Truncated = x.payload, undone.Body, undone, x.truncated || undone.Short
 	return page.New(append(hops, last)), nil
 }
 

@@ -102,7 +102,7 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field) (g jud
 	if g.Stored {
 		g.deposit.Body, g.deposit.Cut = body, cut
 		if last := pg.Last(); !cut {
-			g.deposit.Wire, g.deposit.Encoding = last.Wire, coding.Join(coding.Of(last.Header))
+			g.deposit.Wire, g.deposit.Undone, g.deposit.Encoding = last.Wire, last.Undone, coding.Join(coding.Of(last.Header))
 		}
 	}
 	if !g.Stored && !g.Indexed {

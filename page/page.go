@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/coding"
 )
 
 // Hop is one request and its response on the way to a page.
@@ -17,11 +18,12 @@ type Hop struct {
 	Status    int
 	Proto     string
 	Header    http.Header
-	Sent      []byte // head of the request as sent, from its first line to the blank line
-	Head      []byte // head of the response as sent, likewise
-	Wire      []byte // body as sent, still content-encoded
-	Body      []byte // body after Content-Encoding is undone; the same slice as Wire if there was none
-	Truncated bool   // the body was longer than what was read
+	Sent      []byte        // head of the request as sent, from its first line to the blank line
+	Head      []byte        // head of the response as sent, likewise
+	Wire      []byte        // body as sent, still content-encoded
+	Body      []byte        // body after Content-Encoding is undone; the same slice as Wire if there was none
+	Undone    coding.Undone // how Wire became Body, where that is known
+	Truncated bool          // the body was longer than what was read
 	Start     time.Time
 	Took      time.Duration
 }
