@@ -9,7 +9,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -134,6 +136,112 @@ func TestKill(t *testing.T) {
 			}
 			if len(s.copies(site+"/whole/0")) != 0 {
 				t.Error("erased, and still held")
+			}
+		})
+	}
+}
+
+// sweepChild receives pages that may then not be preserved any more, sweeps, and waits to be killed when the archive comes to a write: step
+// is "SWEEP n", the n-th write of the sweep.
+func sweepChild(dir, step string) int {
+	fail := func(err error) int {
+		fmt.Println("error", err)
+		return 1
+	}
+	var nth int64
+	if _, err := fmt.Sscanf(step, "SWEEP %d", &nth); err != nil {
+		return fail(err)
+	}
+	var sweeping atomic.Bool
+	var writes atomic.Int64
+	ar, err := archive.Open(dir, archive.Options{Fault: func(archive.Step) error {
+		if sweeping.Load() && writes.Add(1) == nth {
+			fmt.Println("ready")
+			select {}
+		}
+		return nil
+	}})
+	if err != nil {
+		return fail(err)
+	}
+	ix, err := index.Open(filepath.Join(dir, "index"))
+	if err != nil {
+		return fail(err)
+	}
+	w := crashWeb()
+	h, err := Open(context.Background(), ar, ix, terms.Sources{Policies: w, Fetcher: w}, Options{})
+	if err != nil {
+		return fail(err)
+	}
+	for i := range sweepPages {
+		path := fmt.Sprintf("/whole/%d", i)
+		if _, err := h.Receive(context.Background(), pageOf("<p>pilot", site+path)); err != nil {
+			return fail(err)
+		}
+		fmt.Println("kept", path)
+	}
+	w.says(sweptRobots)
+	sweeping.Store(true)
+	if _, err := h.Sweep(context.Background(), SweepOptions{}, func(s Swept) { fmt.Println("erased", strings.TrimPrefix(s.URL, site)) }); err != nil {
+		return fail(err)
+	}
+	fmt.Println("ready") // fewer writes than that
+	select {}
+}
+
+const sweepPages = 90 // of which a search gives all
+
+// sweptRobots ends every second page of sweepChild.
+const sweptRobots = "ACAP-disallow-preserve: /*1$\nACAP-disallow-index: /*1$\nACAP-disallow-preserve: /*3$\nACAP-disallow-index: /*3$"
+
+// A sweep that is killed at any of its writes has told nothing that did not happen, and the next one completes it.
+func TestKillSweep(t *testing.T) {
+	for n := 1; n <= 24; n++ {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			kept, erased := runChild(t, dir, fmt.Sprintf("SWEEP %d", n))
+			if len(kept) != sweepPages {
+				t.Fatalf("%d pages", len(kept))
+			}
+			s := open(t, dir, crashWeb(), Options{})
+			found := " " + s.found("pilot") + " "
+			for path := range erased {
+				if len(s.copies(site+path)) != 0 || strings.Contains(found, " "+path+" ") {
+					t.Errorf("%s was told to be ended, and is there", path)
+				}
+			}
+			s.web.says(sweptRobots)
+			if _, err := s.Sweep(context.Background(), SweepOptions{}, nil); err != nil {
+				t.Fatal(err)
+			}
+			found = " " + s.found("pilot") + " "
+			for path := range kept {
+				ends := strings.HasSuffix(path, "1") || strings.HasSuffix(path, "3")
+				stones, err := s.archive.Tombstones(site + path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				known, _, err := s.archive.Resource(site + path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var versions []int // 1 for the copy, 0 for the rest; where the child died between them, opening has already cleared the rest
+				for _, stone := range stones {
+					versions = append(versions, stone.Version)
+					if stone.Line == "" {
+						t.Errorf("%s: version %d was ended by no line", path, stone.Version)
+					}
+				}
+				if one := slices.Equal(versions, []int{1}) || slices.Equal(versions, []int{1, 0}); ends && !one || !ends && versions != nil {
+					t.Errorf("%s: tombstones of versions %v", path, versions)
+				}
+				if gone := known.Excerpt == "" && known.Own.URL == ""; gone != ends {
+					t.Errorf("%s: %+v", path, known)
+				}
+				if held := len(s.copies(site+path)) == 1; held == ends || strings.Contains(found, " "+path+" ") == ends {
+					t.Errorf("%s: held %v", path, held)
+				}
 			}
 		})
 	}

@@ -24,7 +24,11 @@ import (
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
-		os.Exit(child(dir, os.Getenv(childStep)))
+		if step := os.Getenv(childStep); strings.HasPrefix(step, "SWEEP ") {
+			os.Exit(sweepChild(dir, step))
+		} else {
+			os.Exit(child(dir, step))
+		}
 	}
 	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // bleve starts workers of its own when it is loaded
 }
