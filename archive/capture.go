@@ -74,6 +74,7 @@ type Resource struct {
 	Title, Excerpt     string
 	Language, MIME     string
 	ETag, LastModified string
+	Sources            []string // URLs of other resources that something of this, or its index entry, was made of
 }
 
 // Tombstone says that something was erased. It holds no content.
@@ -95,7 +96,7 @@ func (r Resource) record(key uint64) resourceRecord {
 
 func (r Resource) text() resourceText {
 	return resourceText{Own: r.Own, Title: r.Title, Excerpt: r.Excerpt, Language: r.Language, MIME: r.MIME, ETag: r.ETag,
-		LastModified: r.LastModified}
+		LastModified: r.LastModified, Sources: r.Sources}
 }
 
 // keep lets the first dates, and what the archive counts, stand as they were in old.
@@ -117,7 +118,8 @@ func resourceOf(url string, rec resourceRecord, text resourceText) Resource {
 	return Resource{URL: url, FirstCrawled: rec.FirstCrawled, FirstIndexed: rec.FirstIndexed, FirstPreserved: rec.FirstPreserved,
 		FirstPresented: rec.FirstPresented, LastCrawled: rec.LastCrawled, Status: rec.Status, Indexed: rec.Indexed,
 		Versions: rec.Versions, Current: rec.Current, Own: text.Own, Title: text.Title, Excerpt: text.Excerpt,
-		Language: text.Language, MIME: text.MIME, ETag: text.ETag, LastModified: text.LastModified}
+		Language: text.Language, MIME: text.MIME, ETag: text.ETag, LastModified: text.LastModified,
+		Sources: text.Sources}
 }
 
 func captureOf(id uint64, rec captureRecord, text captureText, current uint64) (Capture, error) {

@@ -55,8 +55,14 @@ func (t *txn) erase(url, why, line string) (int, error) {
 	value := t.tx.Bucket(bResources).Get([]byte(url))
 	var rec resourceRecord
 	if value != nil {
-		if _, err := unpackSealed([]byte(url), value, &rec); err != nil {
+		sealed, err := unpackSealed([]byte(url), value, &rec)
+		if err != nil {
 			return 0, t.a.damaged("the record of "+url, err)
+		}
+		var text resourceText // what cannot be read goes all the same; verify --repair finds what it leaves
+		_, _ = t.a.text(ofResource([]byte(url)), rec.Key, sealed, &text)
+		if err := t.putSources(url, text.Sources, nil); err != nil {
+			return 0, err
 		}
 	}
 	n, err := t.eraseVersions(url, rec.Current)

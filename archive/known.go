@@ -138,6 +138,9 @@ func (t *txn) putResource(h held, r Resource, plain []byte) error {
 			}
 		}
 	}
+	if err := t.putSources(h.URL, h.Sources, r.Sources); err != nil {
+		return err
+	}
 	if !h.known {
 		t.counts.Resources++
 	}

@@ -29,11 +29,12 @@ var (
 	bIntents    = []byte("intents")    // URL → nothing: the index may disagree with the resource
 	bDoomed     = []byte("doomed")     // key id → nothing: to be destroyed
 
-	bJudged = []byte("judged") // origin → since when the policy stands that its holdings were last judged under
+	bJudged  = []byte("judged")  // origin → since when the policy stands that its holdings were last judged under
+	bSources = []byte("sources") // URL, 0, URL of a page that something is held of which was made of it → nothing
 
 	// Those that every archive has, and those that came later: they are made when an older one is opened.
 	buckets = [][]byte{bMeta, bCaptures, bBodies, bDigests, bResources, bEarlier, bAliases, bAliased, bTombstones, bIntents, bDoomed}
-	later   = [][]byte{bJudged}
+	later   = [][]byte{bJudged, bSources}
 
 	kHeader = []byte("header")
 	kCounts = []byte("counts")
@@ -84,17 +85,18 @@ type resourceRecord struct {
 // resourceText is the part of a resource that derives from the page.
 type resourceText struct {
 	Own          acap.Own
-	Title        string `json:",omitempty"`
-	Excerpt      string `json:",omitempty"`
-	Language     string `json:",omitempty"`
-	MIME         string `json:",omitempty"`
-	ETag         string `json:",omitempty"`
-	LastModified string `json:",omitempty"`
+	Title        string   `json:",omitempty"`
+	Excerpt      string   `json:",omitempty"`
+	Language     string   `json:",omitempty"`
+	MIME         string   `json:",omitempty"`
+	ETag         string   `json:",omitempty"`
+	LastModified string   `json:",omitempty"`
+	Sources      []string `json:",omitempty"`
 }
 
 func (t resourceText) empty() bool {
 	return t.Own.URL == "" && len(t.Own.Tags) == 0 && len(t.Own.Marks) == 0 && t.Title == "" && t.Excerpt == "" &&
-		t.Language == "" && t.MIME == "" && t.ETag == "" && t.LastModified == ""
+		t.Language == "" && t.MIME == "" && t.ETag == "" && t.LastModified == "" && len(t.Sources) == 0
 }
 
 // encode gives nil for a text that says nothing.

@@ -77,6 +77,9 @@ func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) 
 		}
 	}
 	d.whole = len(d.swept) > 0 && gone == len(captures) && (!r.Indexed || d.forget)
+	if !d.whole {
+		j.beside(&d)
+	}
 	return d, nil
 }
 

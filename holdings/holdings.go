@@ -353,7 +353,7 @@ func (h *Holdings) erase(ctx context.Context, address, why, line string) (n int,
 		return 0, err
 	}
 	if _, known, err := h.archive.Resource(address); err != nil || !known && final == address {
-		return 0, err
+		return 0, errors.Join(err, h.withdraw(ctx, address))
 	}
 	var failure error
 	forgotten, err := h.tell(ctx, address, change{url: address, wait: true}, func(archive.Resource) (bool, error) {
@@ -364,5 +364,5 @@ func (h *Holdings) erase(ctx context.Context, address, why, line string) (n int,
 	if err == nil {
 		err = forgotten()
 	}
-	return n, errors.Join(failure, err)
+	return n, errors.Join(failure, err, h.withdraw(ctx, address))
 }

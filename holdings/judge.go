@@ -112,7 +112,7 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field) (g jud
 	if !g.Indexed { // nobody looks for it
 		kept.Title, kept.Text = "", ""
 	}
-	g.deposit.Resource.Title, g.deposit.Resource.Excerpt = kept.Title, kept.String()
+	describe(&g.deposit.Resource, kept)
 	if g.Indexed {
 		whole := g.Stored && !cut && !content.Other
 		g.wait = !whole

@@ -66,7 +66,7 @@ func (h *Holdings) settle(ctx context.Context, ix *index.Index, urls []string) e
 			gone = append(gone, address)
 			continue
 		case r.Excerpt != before:
-			if err := h.archive.Update(ctx, address, func(x *archive.Resource) { x.Excerpt = r.Excerpt }); err != nil {
+			if err := h.archive.Update(ctx, address, func(x *archive.Resource) { x.Excerpt, x.Sources = r.Excerpt, r.Sources }); err != nil {
 				return err
 			}
 		}
@@ -120,7 +120,7 @@ func (h *Holdings) rebuild(ctx context.Context, r *archive.Resource) (*index.Doc
 	}
 	kept := terms.Recall("", r.Excerpt)
 	kept.Index, kept.Aside = content.From, t.Aside(acap.Index)
-	r.Excerpt = kept.String()
+	describe(r, kept)
 	return &index.Document{URL: r.URL, Title: content.Title, Text: content.Text, Language: r.Language, Host: pg.URL().Host,
 		Fetched: c.Fetched, Positions: true}, nil
 }

@@ -88,7 +88,7 @@ func (h *Holdings) align(ctx context.Context, address string) (did string, err e
 	did = "indexed anew from its copy"
 	switch {
 	case doc != nil && r.Excerpt != before:
-		err = h.archive.Update(ctx, address, func(x *archive.Resource) { x.Excerpt = r.Excerpt })
+		err = h.archive.Update(ctx, address, func(x *archive.Resource) { x.Excerpt, x.Sources = r.Excerpt, r.Sources })
 	case doc == nil && r.Indexed:
 		did = "dropped from the index, since no copy is held that may be indexed"
 		err = h.unfind(ctx, address)
@@ -116,7 +116,7 @@ func (h *Holdings) unfind(ctx context.Context, address string) error {
 	return h.archive.Update(ctx, address, func(r *archive.Resource) {
 		r.Indexed = false
 		if len(copies) == 0 {
-			r.Title, r.Excerpt, r.Language, r.MIME, r.ETag, r.LastModified, r.Own = "", "", "", "", "", "", acap.Own{}
+			r.Title, r.Excerpt, r.Language, r.MIME, r.ETag, r.LastModified, r.Own, r.Sources = "", "", "", "", "", "", acap.Own{}, nil
 		}
 	})
 }

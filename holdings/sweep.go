@@ -32,7 +32,7 @@ type SweepOptions struct {
 // Swept is one thing that may no longer be held as it is.
 type Swept struct {
 	URL     string `json:"url"`
-	What    string `json:"what"`              // SweptCopy, SweptEntry or SweptRecord
+	What    string `json:"what"`              // SweptCopy, SweptEntry, SweptExcerpt or SweptRecord
 	Version int    `json:"version,omitempty"` // of a copy
 	Anew    bool   `json:"anew,omitempty"`    // an index entry that was not dropped but made again, as it may be now
 	Why     string `json:"why"`               // a clause
@@ -45,9 +45,10 @@ type Swept struct {
 
 // What is swept.
 const (
-	SweptCopy   = "copy"
-	SweptEntry  = "index entry"
-	SweptRecord = "record" // what is known of a page beside them: title, excerpt, its own statements
+	SweptCopy    = "copy"
+	SweptEntry   = "index entry"
+	SweptExcerpt = "excerpt" // what is kept to present the page: title, excerpt, parts of other resources
+	SweptRecord  = "record"  // what is known of a page beside them: title, excerpt, its own statements
 )
 
 // SweepCounts count what a sweep did, or would do.
@@ -56,6 +57,7 @@ type SweepCounts struct {
 	Copies   int `json:"copies"`   // gone
 	Entries  int `json:"entries"`  // index entries gone
 	Renewed  int `json:"renewed"`  // index entries made anew
+	Excerpts int `json:"excerpts"` // pages of which what is kept to present them is gone, or some of it
 	Records  int `json:"records"`  // pages of which nothing was left but their record, which is gone too
 	Unjudged int `json:"unjudged"` // pages left as they are, since no policy could be read that would say otherwise (X63)
 }
@@ -76,6 +78,8 @@ func (c *SweepCounts) add(d due) {
 			c.Renewed++
 		case s.What == SweptEntry:
 			c.Entries++
+		case s.What == SweptExcerpt:
+			c.Excerpts++
 		default:
 			c.Records++
 		}
@@ -228,7 +232,7 @@ func (h *Holdings) carryOut(ctx context.Context, d due) error {
 		}
 	}
 	if d.kept != nil {
-		err := h.archive.Update(ctx, address, func(r *archive.Resource) { r.Title, r.Excerpt = d.kept.Title, d.kept.String() })
+		err := h.archive.Update(ctx, address, func(r *archive.Resource) { describe(r, *d.kept) })
 		if err != nil {
 			return err
 		}
@@ -271,7 +275,8 @@ func (h *Holdings) dropSome(ctx context.Context, d due) error {
 	return h.archive.Update(ctx, d.known.URL, func(r *archive.Resource) {
 		kept := terms.Recall("", r.Excerpt)
 		kept.Text, kept.Index, kept.Aside = "", "", nil
-		r.Indexed, r.Title, r.Excerpt = false, "", kept.String()
+		r.Indexed = false
+		describe(r, kept)
 	})
 }
 

@@ -2,6 +2,7 @@ package terms
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -18,6 +19,9 @@ type Kept struct {
 	Index string                     `json:"index,omitempty"`    // Content.From of the index entry
 	Aside []string                   `json:"aside,omitempty"`    // marks whose parts of the page are in it or not (Terms.Aside)
 	Parts map[string]snippet.Include `json:"included,omitempty"` // by the value of their must-include-resource
+
+	// Addresses of other resources, hops to them included, that Text, Parts and the index entry were made of, by the value that names them.
+	Of map[string][]string `json:"of,omitempty"`
 }
 
 // longestPart bounds the text of a part that is kept, in bytes. A longer one is not kept: it must be shown whole or not at all.
@@ -40,6 +44,7 @@ func (t *Terms) Keep(copied bool, entry Content) Kept {
 					k.Parts = map[string]snippet.Include{}
 				}
 				k.Parts[r.Value] = in
+				k.of(r, t)
 			}
 		}
 	}
@@ -51,12 +56,66 @@ func (t *Terms) Keep(copied bool, entry Content) Kept {
 	if !copied || k.Use != "" && uses[0].URL != "" {
 		if s, ok := t.Snippet(acap.PresentSnippet, ""); ok {
 			k.Text = s.Text
+			if k.Use != "" {
+				k.of(uses[0], t)
+			}
 		}
+	}
+	if entry.Other {
+		k.of(t.decide(acap.Index).MustUse()[0], t)
 	}
 	if !copied {
 		k.Title, _ = t.Title()
 	}
 	return k
+}
+
+// of notes the addresses of another resource that something was made of.
+func (k *Kept) of(r *acap.Required, t *Terms) {
+	got := t.fetched[r.URL]
+	if r.IsText || r.Locator != "" || got.page == nil {
+		return
+	}
+	if k.Of == nil {
+		k.Of = map[string][]string{}
+	}
+	list := []string{r.URL}
+	for _, hop := range got.page.Hops() {
+		if !slices.Contains(list, hop.URL) {
+			list = append(list, hop.URL)
+		}
+	}
+	k.Of[r.Value] = list
+}
+
+// Sources are the addresses of other resources that something of k was made of, sorted.
+func (k Kept) Sources() (list []string) {
+	for _, addresses := range k.Of {
+		list = append(list, addresses...)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// Without gives k less what was made of the resource at address, whether that makes a difference, and whether the index entry was.
+func (k Kept) Without(address string) (less Kept, changed, entry bool) {
+	less = k
+	less.Parts, less.Of = maps.Clone(k.Parts), maps.Clone(k.Of)
+	for value, addresses := range k.Of {
+		if !slices.Contains(addresses, address) {
+			continue
+		}
+		changed = true
+		delete(less.Of, value)
+		delete(less.Parts, value)
+		if value == k.Use {
+			less.Text, less.Use = "", ""
+		}
+		if value == k.Index {
+			less.Index, less.Aside, entry = "", nil, true
+		}
+	}
+	return less, changed, entry
 }
 
 // String is the form in which Kept is stored; empty where there is nothing to say.

@@ -117,7 +117,24 @@ func (t *Terms) obtain(rawurl string) obtained {
 	if !d.Allowed {
 		return obtained{err: d.Err(pg.URL().String())}
 	}
+	for _, hop := range pg.Hops() {
+		if err := t.takenDown(hop.URL); err != nil {
+			return obtained{err: err}
+		}
+	}
 	return obtained{page: pg}
+}
+
+// takenDown is an error where the publisher of another resource has it taken down (P04).
+func (t *Terms) takenDown(rawurl string) error {
+	u, err := url.Parse(rawurl)
+	if err != nil {
+		return err
+	}
+	if p, err := t.sources.Policies.Policy(t.ctx, u); err != nil || TakeDown(p, u) == nil {
+		return nil // what no policy says, the gate has judged
+	}
+	return errors.New("its publisher has it taken down")
 }
 
 // include gives a part that must be shown beside or within a presentation, which d permits.
@@ -192,15 +209,7 @@ func (t *Terms) standing(rawurl string) error {
 	if err := t.crawlable(rawurl); err != nil {
 		return err
 	}
-	u, err := url.Parse(rawurl)
-	if err != nil {
-		return err
-	}
-	p, err := t.sources.Policies.Policy(t.ctx, u)
-	if err == nil && TakeDown(p, u) != nil {
-		err = errors.New("its publisher has it taken down")
-	}
-	return err
+	return t.takenDown(rawurl)
 }
 
 // extracts are the texts that must stand in a snippet unmodified (X06).

@@ -1,0 +1,105 @@
+package holdings
+
+import (
+	"context"
+	"errors"
+	"net/url"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// describe notes in r what is kept to present the page, and of what else it was made.
+func describe(r *archive.Resource, kept terms.Kept) {
+	r.Title, r.Excerpt, r.Sources = kept.Title, kept.String(), kept.Sources()
+}
+
+// beside judges what is kept to present the page: an excerpt or a title that may be presented to nobody goes, and so does what was made
+// of another resource whose publisher has it taken down (P04).
+func (j *judging) beside(d *due) {
+	kept := terms.Recall(j.resource.Title, j.resource.Excerpt)
+	if d.kept != nil {
+		kept = *d.kept
+	}
+	less := kept
+	drop := func(why, line string, down bool) {
+		d.kept = &less
+		item := Swept{URL: j.resource.URL, What: SweptExcerpt, Why: why, Line: line, TakenDown: down}
+		if n := len(d.swept); n == 0 || d.swept[n-1] != item { // one line can end several things
+			d.swept = append(d.swept, item)
+		}
+	}
+	for _, source := range kept.Sources() {
+		if line := j.takenDown(source); line != "" {
+			less, _, _ = less.Without(source)
+			drop(takenDown, line, true)
+		}
+	}
+	if d.forget { // title and excerpt go with the index entry
+		return
+	}
+	t := terms.Held(j.ctx, j.origin, j.url, j.resource.Own, nil, j.sources, j.facts)
+	snippet, whole := t.Decide(acap.PresentSnippet), t.Decide(acap.Present)
+	if less.Text != "" && ends(snippet) {
+		less.Text = ""
+		drop(reasoned(snippet))
+	}
+	if less.Title != "" && ends(snippet) && ends(whole) {
+		less.Title = ""
+		drop(reasoned(snippet))
+	}
+}
+
+// ends reports whether d ends what is held for it: whoever asks, and whatever is at hand.
+func ends(d acap.Decision) bool {
+	return !d.Allowed && d.Reason != acap.Unavailable && d.Reason != acap.Unfulfillable && d.Reason != acap.ByTarget
+}
+
+func reasoned(d acap.Decision) (why, line string, down bool) {
+	why, line = grounds(d)
+	return why, line, false
+}
+
+// takenDown gives the line by which the publisher of another resource has it taken down, "" where none stands.
+func (j *judging) takenDown(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	p, err := j.sources.Policies.Policy(j.ctx, u)
+	if err != nil {
+		return ""
+	}
+	if f := terms.TakeDown(p, u); f != nil {
+		return f.String()
+	}
+	return ""
+}
+
+// withdraw takes what was made of the resource at address, which is erased, out of what is held of other pages: their excerpts, and
+// their index entries (P04).
+func (h *Holdings) withdraw(ctx context.Context, address string) error {
+	pages, err := h.archive.MadeOf(address)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, page := range pages {
+		entry := false
+		forgotten, err := h.tell(ctx, page, change{url: page, wait: true}, func(archive.Resource) (bool, error) {
+			err := h.archive.Update(ctx, page, func(r *archive.Resource) {
+				var less terms.Kept
+				less, _, entry = terms.Recall(r.Title, r.Excerpt).Without(address)
+				r.Indexed = r.Indexed && !entry
+				describe(r, less)
+			})
+			return entry, err
+		})
+		if err == nil {
+			err = forgotten()
+		}
+		failed = append(failed, err)
+	}
+	return errors.Join(failed...)
+}

@@ -1,0 +1,123 @@
+package holdings
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// withParts opens a store in which a shows a credit, and is found by the words of a substitute, of two other resources.
+func withParts(t *testing.T, more string) *store {
+	t.Helper()
+	w := newWeb("ACAP-allow-present: /a must-include-resource=the-acap:credit:" + site + "/credit\n" +
+		"ACAP-allow-index: /a must-use-resource=" + site + "/lead\n" + more)
+	w.parts[site+"/credit"], w.parts[site+"/lead"] = "Photograph by Guillemot", "tables"
+	s := open(t, t.TempDir(), w, Options{})
+	s.receive(pageOf(article, a))
+	if got := s.resource(a).Sources; !slices.Equal(got, []string{site + "/credit", site + "/lead"}) {
+		t.Fatalf("made of %q", got)
+	}
+	if s.found("tables") != "/a" {
+		t.Fatal("not found by the substitute")
+	}
+	return s
+}
+
+func (s *store) parts(address string) (texts []string) {
+	s.Helper()
+	r := s.resource(address)
+	for _, in := range terms.Recall(r.Title, r.Excerpt).Parts {
+		texts = append(texts, in.Text)
+	}
+	return texts
+}
+
+// With a resource goes what of it is kept for other pages (P04): at once, and where it is not held itself too.
+func TestEraseSource(t *testing.T) {
+	s := withParts(t, "")
+	for _, c := range []struct {
+		erased, found string
+		parts         []string
+	}{
+		{"/elsewhere", "/a", []string{"Photograph by Guillemot"}},
+		{"/lead", "", []string{"Photograph by Guillemot"}},
+		{"/credit", "", nil},
+	} {
+		if _, err := s.Erase(context.Background(), site+c.erased, "asked", ""); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.parts(a); !slices.Equal(got, c.parts) {
+			t.Errorf("%s: parts %q", c.erased, got)
+		}
+		if got := s.found("tables"); got != c.found {
+			t.Errorf("%s: found %q", c.erased, got)
+		}
+	}
+	if strings.Contains(s.resource(a).Excerpt, "Guillemot") || len(s.copies(a)) != 1 {
+		t.Error("the copy goes on its own terms, and the credit is gone")
+	}
+}
+
+// A sweep takes out what is taken down, and names the line; a crawl while the line stands brings none of it back.
+func TestSweepSource(t *testing.T) {
+	s := withParts(t, "")
+	both := "ACAP-allow-present: /a must-include-resource=the-acap:credit:" + site + "/credit\n" +
+		"ACAP-allow-index: /a must-use-resource=" + site + "/lead\n"
+	s.web.says(both + "ACAP-request-take-down: /credit\nACAP-request-take-down: /lead")
+	want := []string{"/a index entry 0 false http://quay.example/robots.txt:4: ACAP-allow-index: /a must-use-resource=http://quay.example/lead",
+		"/a excerpt 0 false http://quay.example/robots.txt:5: ACAP-request-take-down: /credit",
+		"/a excerpt 0 false http://quay.example/robots.txt:6: ACAP-request-take-down: /lead"}
+	if got := s.sweep(SweepOptions{DryRun: true}); !slices.Equal(got, want) {
+		t.Errorf("would go %q", got)
+	}
+	if len(s.parts(a)) != 1 {
+		t.Error("a dry run took something")
+	}
+	if got := s.sweep(SweepOptions{}); !slices.Equal(got, want) {
+		t.Errorf("swept %q", got)
+	}
+	s.receive(pageOf(article+"<p>again", a))
+	if got := s.parts(a); got != nil || s.found("tables") != "" || s.resource(a).Sources != nil {
+		t.Errorf("parts %q, %+v", got, s.resource(a))
+	}
+	s.web.says(both)
+	s.receive(pageOf(article+"<p>and again", a))
+	if got := s.parts(a); len(got) != 1 || s.found("tables") != "/a" {
+		t.Errorf("the lines are gone, and there is %q", got)
+	}
+}
+
+// An excerpt is held on the terms of the snippet, and a title on those of what shows it.
+func TestSweepExcerpt(t *testing.T) {
+	const bare = "ACAP-disallow-preserve: /a\n"
+	for _, c := range []struct{ name, later, swept, title, text string }{
+		{"nothing has changed", "", "", "Tides", "The pilot"},
+		{"no snippet", "ACAP-disallow-present-snippet: /a", "excerpt", "Tides", ""},
+		{"nothing of it", "ACAP-disallow-present: /a", "excerpt", "", ""},
+		{"to some readers alone", "ACAP-allow-present: /a target-condition=permittedcountrylist:de", "", "Tides", "The pilot"},
+		{"made of something else", "ACAP-allow-present-snippet: /a must-use-resource=/s", "", "Tides", "The pilot"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t, t.TempDir(), newWeb(bare), Options{})
+			s.receive(pageOf("<title>Tides</title><p>The pilot waits.", a))
+			s.web.says(bare + c.later)
+			if got := brief(s.sweep(SweepOptions{})); got != c.swept {
+				t.Errorf("swept %q", got)
+			}
+			r := s.resource(a)
+			kept := terms.Recall(r.Title, r.Excerpt)
+			if kept.Title != c.title || !strings.HasPrefix(kept.Text, c.text) || c.text == "" && kept.Text != "" {
+				t.Errorf("kept %+v", kept)
+			}
+			if s.found("pilot") != "/a" {
+				t.Error("the index entry went with it")
+			}
+			if got := s.sweep(SweepOptions{}); got != nil {
+				t.Errorf("swept again %q", got)
+			}
+		})
+	}
+}
