@@ -248,8 +248,7 @@ func (j *judging) renew(d *due, kept terms.Kept, bare bool) (other, unread bool,
 			return
 		}
 		kept.Index, kept.Aside = content.From, t.Aside(acap.Index)
-		d.document = &index.Document{URL: j.resource.URL, Title: content.Title, Text: content.Text, Language: j.resource.Language,
-			Host: j.url.Host, Fetched: c.Fetched, Positions: !bare}
+		d.document = document(pg, content, j.resource.Language, c.Fetched, !bare)
 	})
 	return other, unread, err
 }

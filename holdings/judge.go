@@ -116,8 +116,7 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field) (g jud
 	if g.Indexed {
 		whole := g.Stored && !cut && !content.Other
 		g.wait = !whole
-		g.document = &index.Document{URL: g.deposit.Resource.URL, Title: content.Title, Text: content.Text, Language: pg.Language(),
-			Host: pg.URL().Host, Fetched: g.deposit.Fetched, Positions: whole}
+		g.document = document(pg, content, pg.Language(), g.deposit.Fetched, whole)
 	}
 	return g
 }

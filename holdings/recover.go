@@ -121,6 +121,5 @@ func (h *Holdings) rebuild(ctx context.Context, r *archive.Resource) (*index.Doc
 	kept := terms.Recall("", r.Excerpt)
 	kept.Index, kept.Aside = content.From, t.Aside(acap.Index)
 	describe(r, kept)
-	return &index.Document{URL: r.URL, Title: content.Title, Text: content.Text, Language: r.Language, Host: pg.URL().Host,
-		Fetched: c.Fetched, Positions: true}, nil
+	return document(pg, content, r.Language, c.Fetched, true), nil
 }

@@ -14,8 +14,10 @@ type Document struct {
 	URL      string // names the document
 	Title    string // its words count more; Text need not repeat it
 	Text     string
+	Headings string // those of Text once more, a line each; their words count more
 	Language string // a language tag; "" if unknown
 	Host     string // host[:port], as site: asks for it; taken from URL if empty
+	Type     string // media type, as type: asks for it
 	Fetched  time.Time
 
 	// Positions keeps the order of the words, so that phrases can be found. Without it a document is found by single

@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/acapcrawl/acapcrawl/page"
 )
 
 const (
@@ -30,10 +32,12 @@ type Snippet struct {
 
 // Rules are what a snippet must keep to and should look for.
 type Rules struct {
-	MaxChars *int     // code points of Text (J01); nil: no limit
-	MaxWords *int     // (J02); nil: no limit
-	Query    string   // its words are looked for, wherever they stand
-	Extracts []string // must stand in Text unmodified but for white space (X06)
+	MaxChars *int                   // code points of Text (J01); nil: no limit
+	MaxWords *int                   // (J02); nil: no limit
+	Query    string                 // its words are looked for, wherever they stand
+	Blocks   []page.Block           // of the text: a passage begins at one where it can; nil: not known
+	Match    func(word string) bool // whether a word of the text is searched for; nil: by likeness with the words of Query
+	Extracts []string               // must stand in Text unmodified but for white space (X06)
 }
 
 // Build makes a snippet of text. It is false where none can be made: a limit of 0 (J05), an extract that is longer than the

@@ -14,6 +14,19 @@ type Content struct {
 	Text  string // without the title
 	From  string // what it was made from: "" the page, Parts, or the value of the must-use-resource
 	Other bool   // it is of another resource: a copy of the page is not enough to make it again
+
+	Blocks []page.Block // of Text; nil where they are not known
+}
+
+// Headings are the texts of the headings in Text, a line each.
+func (c Content) Headings() string {
+	var list []string
+	for _, b := range c.Blocks {
+		if b.Kind == page.Heading {
+			list = append(list, strings.TrimSpace(c.Text[b.Start:b.End]))
+		}
+	}
+	return strings.Join(list, "\n")
 }
 
 // Parts is the From of a Content made from elements of a page that may not be used as a whole (N05).
@@ -49,8 +62,21 @@ func (t *Terms) content(u acap.Usage, forSnippet bool) (c Content, l acap.Limits
 	cut := t.cut(d, &l)
 	cut.Snippet = forSnippet
 	c.Title = t.page.Title(cut)
-	c.Text = strings.TrimSpace(strings.TrimPrefix(t.page.Text(cut), c.Title))
+	text, blocks := t.page.Blocks(cut)
+	c.Text = strings.TrimSpace(strings.TrimPrefix(text, c.Title))
+	c.Blocks = within(blocks, len(text)-len(c.Text), len(text))
 	return c, l, d.Allowed || c.Title != "" || c.Text != ""
+}
+
+// within gives blocks as they lie in the part of their text from start to end.
+func within(blocks []page.Block, start, end int) (out []page.Block) {
+	for _, b := range blocks {
+		b.Start, b.End = max(b.Start, start)-start, min(b.End, end)-start
+		if b.Start < b.End {
+			out = append(out, b)
+		}
+	}
+	return out
 }
 
 // substitute gives the text of what must be used instead of the page (P1 2.5.3.2). Prohibited elements stay out of an extract.
