@@ -54,6 +54,8 @@ var owners = map[string][]string{
 	"github.com/prometheus/client_golang/": {"cmd/acapcrawl"},
 	"github.com/spf13/pflag":               {"cmd/acapcrawl"},
 	"github.com/abadojack/whatlanggo":      {"page"},
+	"github.com/oschwald/maxminddb-golang": {"present"},
+	"github.com/maxmind/mmdbwriter":        {"internal/geo"},
 	"github.com/dunglas/httpsfv":           {"acap", "page"},
 	"github.com/rogpeppe/go-internal/":     {"cmd/acapcrawl", "conformance"},
 }

@@ -85,7 +85,8 @@ func TestFirstUse(t *testing.T) { // H04, X04
 }
 
 func TestTargets(t *testing.T) { // K06-K13, X29, X59
-	be := Target{IP: netip.MustParseAddr("10.1.1.9"), Domain: "Host.Example.be.", Country: "BE"}
+	be := Target{IP: netip.MustParseAddr("10.1.1.9"), Domains: []string{"Host.Example.be."}, Country: "BE"}
+	two := func(a, b string) Target { return Target{Domains: []string{a, b}} }
 	for _, c := range []struct {
 		condition string
 		to        Target
@@ -110,6 +111,13 @@ func TestTargets(t *testing.T) { // K06-K13, X29, X59
 		{"prohibiteddomainlist:be", be, false},
 		{"prohibiteddomainlist:fr", be, true},
 		{"prohibiteddomainlist:fr", Target{}, false},
+		{"permitteddomainlist:be", two("a.be", "b.be"), true},
+		{"permitteddomainlist:be", two("a.be", "b.fr"), false},
+		{"permitteddomainlist:be,fr", two("a.be", "b.fr"), true},
+		{"prohibiteddomainlist:fr", two("a.be", "b.nl"), true},
+		{"prohibiteddomainlist:fr", two("a.be", "b.fr"), false},
+		{"permitteddomainlist:be", two("a.be", ""), false},
+		{"prohibiteddomainlist:fr", two("", "a.be"), false},
 		{"permittedcountrylist:be,fr", be, true},
 		{"permittedcountrylist:BE", be, true},
 		{"permittedcountrylist:fr", be, false},

@@ -36,8 +36,8 @@ type Facts struct {
 // Target is the device a presentation is meant for (P1 2.5.5.9). A zero field is unknown; a condition on it prohibits (K15).
 type Target struct {
 	IP      netip.Addr
-	Domain  string // verified reverse DNS name (K10)
-	Country string // ISO 3166 alpha-2
+	Domains []string // all its verified reverse DNS names (K10)
+	Country string   // ISO 3166 alpha-2
 }
 
 // Empty reports whether nothing is limited.

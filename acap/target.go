@@ -158,7 +158,8 @@ func readMasks(items []string) (func(Target) bool, string) {
 	}, ""
 }
 
-// readDomains compares label by label with the verified name of the device; an unknown name prohibits either way (K10).
+// readDomains compares label by label with the verified names of the device: all must be below what is permitted, none below what is
+// prohibited. An unknown name prohibits either way (K10).
 func readDomains(items []string, permitted bool) (func(Target) bool, string) {
 	for i, it := range items {
 		items[i] = strings.Trim(it, ".")
@@ -167,17 +168,23 @@ func readDomains(items []string, permitted bool) (func(Target) bool, string) {
 		}
 	}
 	return func(t Target) bool {
-		name := strings.Trim(strings.ToLower(t.Domain), ".")
-		if name == "" {
-			return false
-		}
-		for _, d := range items {
-			if rest, ok := strings.CutSuffix(name, d); ok && (rest == "" || strings.HasSuffix(rest, ".")) {
-				return permitted
+		for _, name := range t.Domains {
+			if name = strings.Trim(strings.ToLower(name), "."); name == "" || below(name, items) != permitted {
+				return false
 			}
 		}
-		return !permitted
+		return len(t.Domains) > 0
 	}, ""
+}
+
+// below reports whether name is one of the domains or lies below one.
+func below(name string, domains []string) bool {
+	for _, d := range domains {
+		if rest, ok := strings.CutSuffix(name, d); ok && (rest == "" || strings.HasSuffix(rest, ".")) {
+			return true
+		}
+	}
+	return false
 }
 
 // readProhibitedCountries: UK means GB (X59); a code that is not one makes the list uninterpretable (K11).

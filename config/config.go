@@ -53,9 +53,11 @@ type Config struct {
 	Timeout        time.Duration // for one request, body included
 	MaxBody        int64         // bytes of a body that are taken, after Content-Encoding is undone
 
-	SnippetLength int        // code points (J01)
-	Listen        string     // address:port of the web interface
-	LogLevel      slog.Level // messages below it are not logged
+	SnippetLength   int        // code points (J01)
+	CountryDatabase string     // a MaxMind database file, "" for none
+	ReaderDNS       bool       // ask DNS for the names of a reader's address
+	Listen          string     // address:port of the web interface
+	LogLevel        slog.Level // messages below it are not logged
 
 	File    string // the file that was read, "" for none
 	origins map[string]Origin

@@ -142,6 +142,8 @@ func TestEveryKeyEverywhere(t *testing.T) {
 		"timeout":                   {"90s", "90s", "1m30s"},
 		"max_body":                  {"2MiB", "2097152", "2MiB"},
 		"snippet_length":            {"80", "80", "80"},
+		"country_database":          {"/var/lib/c.mmdb", "/var/lib/c.mmdb", "/var/lib/c.mmdb"},
+		"reader_dns":                {"true", "1", "true"},
 		"listen":                    {"'[::1]:80'", "[::1]:80", "[::1]:80"},
 		"log_level":                 {"debug", "debug", "debug"},
 	}

@@ -164,6 +164,14 @@ Where a crawl answers /metrics for Prometheus; nowhere while this is empty.`),
 	setting("snippet_length", 250, "write a number above 0", func(c *Config) *int { return &c.SnippetLength }, integer(1), plain, `
 The length of a snippet in characters where its publisher sets none.`),
 
+	setting("country_database", "", "name a file as in /var/lib/GeoIP/GeoLite2-Country.mmdb", func(c *Config) *string { return &c.CountryDatabase }, text, plain, `
+A database file of countries in MaxMind's format (GeoIP2 or GeoLite2 Country, City or Enterprise, or one like them).
+It tells the country of the address that a reader is said to have, where the country itself is not said.`),
+
+	setting("reader_dns", false, "write true or false", func(c *Config) *bool { return &c.ReaderDNS }, boolean, plain, `
+Whether to ask DNS for the names of the address that a reader is said to have, where no domain is said. Only a name
+that leads back to the address counts. With false nothing is asked.`),
+
 	setting("listen", "127.0.0.1:8080", "write an address with a port as in 127.0.0.1:8080", func(c *Config) *string { return &c.Listen }, address, plain, `
 Where the web interface listens.`),
 

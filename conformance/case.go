@@ -250,8 +250,11 @@ func (c *Case) crawler() acap.Crawler {
 
 func (c *Case) facts() acap.Facts {
 	f := acap.Facts{Now: time.Now().UTC(), Recrawled: c.Facts.Recrawled,
-		Target: acap.Target{Domain: c.Target.Domain, Country: c.Target.Country}}
+		Target: acap.Target{Country: c.Target.Country}}
 	f.Target.IP, _ = netip.ParseAddr(c.Target.IP)
+	if c.Target.Domain != "" {
+		f.Target.Domains = []string{c.Target.Domain}
+	}
 	for _, d := range []struct {
 		from *time.Time
 		to   *time.Time

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/present"
 )
 
 // Command is the program with what it has of the outside world. Its methods must not be called concurrently.
@@ -18,6 +19,8 @@ type Command struct {
 	Stdout io.Writer // results, and nothing else
 	Stderr io.Writer // progress, log, errors
 	Env    []string  // as os.Environ gives it
+
+	Resolver present.Resolver // asked for the names of a reader's address; nil: that of the system
 
 	args  []string
 	in    *stdin

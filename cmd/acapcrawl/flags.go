@@ -92,7 +92,7 @@ func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.SignatureKey = c.path(cfg.SignatureKey)
+	cfg.SignatureKey, cfg.CountryDatabase = c.path(cfg.SignatureKey), c.path(cfg.CountryDatabase)
 	if c.owner != nil {
 		cfg.Data = c.owner.dir
 	} else if info, err := os.Stat(cfg.Data); err == nil && !info.IsDir() {
@@ -159,7 +159,7 @@ func judgingFlags(cmd *cobra.Command, names ...string) func() (judging, error) {
 			if !domain.MatchString(d) {
 				return j, misuse("--reader-domain host.example.com", "--reader-domain: %q is not a domain name", d)
 			}
-			j.Reader.Domain = strings.ToLower(strings.TrimSuffix(d, "."))
+			j.Reader.Domains = []string{strings.ToLower(strings.TrimSuffix(d, "."))}
 		}
 		if code := text("reader-country"); code != "" {
 			if !country.MatchString(code) {

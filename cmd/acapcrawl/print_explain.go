@@ -77,8 +77,8 @@ func (e *explainer) heading(b *strings.Builder) {
 	if target.IP.IsValid() {
 		fmt.Fprintf(b, ", shown to %s", target.IP)
 	}
-	if target.Domain != "" {
-		fmt.Fprintf(b, ", shown at %s", target.Domain)
+	if len(target.Domains) > 0 {
+		fmt.Fprintf(b, ", shown at %s", strings.Join(target.Domains, " and "))
 	}
 	if target.Country != "" {
 		fmt.Fprintf(b, ", shown in %s", target.Country)

@@ -31,7 +31,7 @@ type listed struct {
 }
 
 func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {
-	s, _, err := c.openPresenter(ctx, cfg, r.judging)
+	s, _, err := c.openPresenter(ctx, cfg, &r.judging)
 	if err != nil {
 		return c.orNothing(r.JSON, []struct{}{}, err)
 	}

@@ -137,7 +137,7 @@ func (d *demo) received(pg *page.Page, r holdings.Receipt) {
 
 // rows gives a row for each address of the newspaper that the crawl heard of.
 func (d *demo) rows(ctx context.Context, c *Command, cfg *config.Config) (rows []demoRow, err error) {
-	s, p, err := c.openPresenter(ctx, cfg, judging{})
+	s, p, err := c.openPresenter(ctx, cfg, &judging{})
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +233,7 @@ func (c *Command) printRows(rows []demoRow) error {
 }
 
 func (c *Command) demoSearch(ctx context.Context, cfg *config.Config, query string) (err error) {
-	s, p, err := c.openPresenter(ctx, cfg, judging{})
+	s, p, err := c.openPresenter(ctx, cfg, &judging{})
 	if err != nil {
 		return err
 	}

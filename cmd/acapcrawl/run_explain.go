@@ -43,6 +43,9 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 			return err
 		}
 	}
+	if err := c.locate(ctx, cfg, &r.Reader); err != nil {
+		return err
+	}
 	g.Name(r.URL)
 	var files policy.Fetcher = policyFiles{g}
 	if r.Robots != "" {

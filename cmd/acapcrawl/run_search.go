@@ -14,7 +14,7 @@ import (
 )
 
 func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchRequest) (err error) {
-	s, p, err := c.openPresenter(ctx, cfg, r.judging)
+	s, p, err := c.openPresenter(ctx, cfg, &r.judging)
 	if err != nil {
 		return c.orNothing(r.JSON, []struct{}{}, err)
 	}
@@ -42,11 +42,15 @@ func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchReq
 	return nil
 }
 
-// openPresenter opens the data directory for a reader: policies are the last ones read, unless they are to be read anew.
-func (c *Command) openPresenter(ctx context.Context, cfg *config.Config, j judging) (*store, *present.Presenter, error) {
+// openPresenter opens the data directory for the reader of j, of whom it finds out what was not said: policies are the last ones read,
+// unless they are to be read anew.
+func (c *Command) openPresenter(ctx context.Context, cfg *config.Config, j *judging) (*store, *present.Presenter, error) {
 	s, err := c.openHeld(ctx, cfg, j.Refresh)
 	if err != nil {
 		return nil, nil, err
+	}
+	if err := c.locate(ctx, cfg, &j.Reader); err != nil {
+		return nil, nil, errors.Join(err, s.Close())
 	}
 	return s, present.New(s.archive, s.index, held{s.policy}), nil
 }

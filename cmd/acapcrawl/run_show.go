@@ -12,7 +12,7 @@ import (
 )
 
 func (c *Command) runShow(ctx context.Context, cfg *config.Config, r showRequest) (err error) {
-	s, p, err := c.openPresenter(ctx, cfg, r.judging)
+	s, p, err := c.openPresenter(ctx, cfg, &r.judging)
 	if err != nil {
 		return c.orNothing(r.JSON, nil, err)
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/acapcrawl/acapcrawl/internal/geo"
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
 )
 
@@ -41,6 +42,7 @@ func TestMain(m *testing.M) {
 //	                          the field at PATH (a.b.0.c) must exist, and be VALUE; of several JSON values the path starts
 //	                          with the number of one
 //	expand FILE…              put the values of environment variables into files
+//	countries FILE NET=CODE…  write a database of the countries of networks
 //
 // FILE may be stdout or stderr.
 func TestScript(t *testing.T) {
@@ -65,7 +67,7 @@ func setup(env *testscript.Env) error {
 
 var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"site": cmdSite, "await": cmdAwait, "release": cmdRelease,
-	"status": cmdStatus, "jsonfield": cmdJSONField, "expand": cmdExpand,
+	"status": cmdStatus, "jsonfield": cmdJSONField, "expand": cmdExpand, "countries": cmdCountries,
 }
 
 func cmdSite(ts *testscript.TestScript, neg bool, args []string) {
@@ -223,4 +225,16 @@ func cmdExpand(ts *testscript.TestScript, neg bool, args []string) {
 		})
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o644))
 	}
+}
+
+func cmdCountries(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: countries FILE NET=CODE…")
+	}
+	list := map[string]string{}
+	for _, arg := range args[1:] {
+		network, code, _ := strings.Cut(arg, "=")
+		list[network] = code
+	}
+	ts.Check(geo.Write(ts.MkAbs(args[0]), geo.Options{}, list))
 }

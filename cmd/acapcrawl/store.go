@@ -20,6 +20,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/index"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/present"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
@@ -32,6 +33,7 @@ type store struct {
 	policy  *policy.Authority
 	ledger  *actions.Ledger
 	gate    *gate.Gate
+	names   *present.Names
 
 	holdings *holdings.Holdings // set by hold
 	frontier *crawler.Frontier  // of the crawl that owns the directory; nil: no crawl is under way
@@ -58,7 +60,7 @@ func (c *Command) ownStore(cfg *config.Config, who acap.Crawler, o policy.Option
 	if err != nil {
 		return nil, err
 	}
-	s = &store{dir: cfg.Data, who: who, gate: g}
+	s = &store{dir: cfg.Data, who: who, gate: g, names: present.NewNames(c.resolver())}
 	if create {
 		err = os.MkdirAll(cfg.Data, 0o700)
 	} else if empty(cfg.Data) {

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/present"
+)
+
+// locate finds the country and the names of a reader's address where they were not said, as far as the configuration lets it.
+func (c *Command) locate(ctx context.Context, cfg *config.Config, who *acap.Target) error {
+	if !who.IP.IsValid() {
+		return nil
+	}
+	if who.Country == "" && cfg.CountryDatabase != "" {
+		var err error
+		if who.Country, err = c.country(cfg.CountryDatabase, who); err != nil {
+			return err
+		}
+	}
+	if len(who.Domains) == 0 && cfg.ReaderDNS {
+		names := present.NewNames(c.resolver())
+		if c.owner != nil {
+			names = c.owner.names
+		}
+		var err error
+		if who.Domains, err = names.Of(ctx, who.IP); ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil {
+			fmt.Fprintf(c.Stderr, "Notice: the reader's domain is not known: %v\n", err)
+		}
+	}
+	return nil
+}
+
+// country looks the address of who up. What goes wrong is told: a reader must not pass for one whose country is not known.
+func (c *Command) country(file string, who *acap.Target) (string, error) {
+	if err := c.readable(file); err != nil {
+		return "", err
+	}
+	countries, err := present.OpenCountries(file)
+	if err != nil {
+		return "", misuse("", "country_database: %s: %w", file, bare(err))
+	}
+	code, err := countries.Country(who.IP)
+	if err != nil {
+		return "", misuse("", "country_database: %s: %w", file, err)
+	}
+	return code, nil
+}
+
+func (c *Command) resolver() present.Resolver {
+	if c.Resolver != nil {
+		return c.Resolver
+	}
+	return net.DefaultResolver
+}

@@ -1,0 +1,105 @@
+package present
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Resolver asks DNS; a *net.Resolver is one.
+type Resolver interface {
+	LookupAddr(ctx context.Context, addr string) ([]string, error)
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// The bounds of Names.
+const (
+	maxNames    = 8 // of an address
+	namesWithin = 2 * time.Second
+	namesFor    = 5 * time.Minute // an answer counts
+	maxKnown    = 4096            // answers
+)
+
+// Names finds the names of addresses: those that lead back to them. It is safe for concurrent use.
+type Names struct {
+	resolver Resolver
+	within   time.Duration
+	now      func() time.Time
+
+	mu    sync.Mutex
+	known map[netip.Addr]names
+}
+
+type names struct {
+	list  []string
+	err   error
+	until time.Time
+}
+
+// NewNames makes a Names that asks r.
+func NewNames(r Resolver) *Names {
+	return &Names{resolver: r, within: namesWithin, now: time.Now, known: map[netip.Addr]names{}}
+}
+
+// Of gives all verified names of ip. Where one cannot be verified because DNS does not answer, or there are more than are looked at, none
+// is given: a condition on the domain of a reader holds for all names or for none (K10). The error says why there is none.
+func (n *Names) Of(ctx context.Context, ip netip.Addr) ([]string, error) {
+	ip = ip.Unmap().WithZone("")
+	now := n.now()
+	n.mu.Lock()
+	a, known := n.known[ip]
+	n.mu.Unlock()
+	if known && now.Before(a.until) {
+		return a.list, a.err
+	}
+	a = names{until: now.Add(namesFor)}
+	if a.list, a.err = n.ask(ctx, ip); ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if len(n.known) >= maxKnown {
+		clear(n.known)
+	}
+	n.known[ip] = a
+	return a.list, a.err
+}
+
+func (n *Names) ask(ctx context.Context, ip netip.Addr) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, n.within)
+	defer cancel()
+	claimed, err := n.resolver.LookupAddr(ctx, ip.String())
+	switch {
+	case notFound(err):
+		return nil, fmt.Errorf("%s has no name", ip)
+	case err != nil:
+		return nil, fmt.Errorf("the names of %s cannot be found: %w", ip, err)
+	case len(claimed) > maxNames:
+		return nil, fmt.Errorf("%s has more than %d names", ip, maxNames)
+	}
+	var verified []string
+	for _, name := range claimed {
+		addresses, err := n.resolver.LookupNetIP(ctx, "ip", name)
+		if err != nil && !notFound(err) {
+			return nil, fmt.Errorf("%s, a name of %s, cannot be verified: %w", name, ip, err)
+		}
+		if slices.ContainsFunc(addresses, func(a netip.Addr) bool { return a.Unmap().WithZone("") == ip }) {
+			verified = append(verified, strings.ToLower(strings.TrimSuffix(name, ".")))
+		}
+	}
+	if verified == nil {
+		return nil, fmt.Errorf("no name of %s leads back to it", ip)
+	}
+	return verified, nil
+}
+
+func notFound(err error) bool {
+	dns, is := errors.AsType[*net.DNSError](err)
+	return is && dns.IsNotFound
+}
