@@ -262,23 +262,18 @@ func (d *Decision) form(k kind) {
 		}
 		l := s.limits
 		note := ""
-		switch k {
-		case kOriginal, kCurrentCopy, kOldCopy:
-			if l.mustUse != nil { // I09
-				note = "this form cannot be made from a substitute"
-			}
-		case kThumbnail, kOldThumbnail: // K02, X28
-			if anyOf(l.mods, "any", "style", "appearance", "format", "content") {
-				note = "a thumbnail changes what may not be changed"
-			}
-		case kSnippet, kOldSnippet:
-			if anyOf(l.mods, "any", "content", "structure") {
+		if l.prevents&changes[k] != 0 { // K02, X28
+			note = "a thumbnail changes what may not be changed"
+			if snippets.has(k) {
 				note = "a snippet changes what may not be changed"
 			}
 		}
 		if k == kOriginal || k == kCurrentCopy || k == kOldCopy {
-			required = required || anyOf(l.required, withinUser)
-			prohibited = prohibited || anyOf(l.prohibited, withinUser)
+			if l.mustUse != nil { // I09
+				note = "this form cannot be made from a substitute"
+			}
+			required = required || contains(l.required, withinUser)
+			prohibited = prohibited || contains(l.prohibited, withinUser)
 			if required && prohibited { // K03
 				note = "the same context is required and prohibited"
 			}
@@ -291,15 +286,6 @@ func (d *Decision) form(k kind) {
 	if k == kOther { // X38
 		d.Allowed, d.Reason, d.Note = false, Unfulfillable, "no field alone permits other usages; ask where it refers to"
 	}
-}
-
-func anyOf(have []string, wanted ...string) bool {
-	for _, h := range have {
-		if contains(wanted, h) {
-			return true
-		}
-	}
-	return false
 }
 
 // conventional adds RFC 9309: both layers must allow (O05).

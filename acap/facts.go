@@ -27,63 +27,73 @@ func (s *statement) binds(name string, k kind) bool {
 }
 
 // Limits gives what still binds a permitted usage under the given facts; nothing for a refused one, but where to ask (X38).
-func (d Decision) Limits(f Facts) Limits {
-	var l Limits
-	k := d.Usage.kind()
+func (d Decision) Limits(f Facts) (l Limits) {
 	for _, s := range d.bound() {
-		r := s.limits
-		if k == kOther {
-			for _, ref := range r.usageRefs {
-				l.UsageRef = appendNew(l.UsageRef, ref.Value)
-			}
-		}
-		if !d.Allowed {
-			continue
-		}
-		if until, ok := s.until(k, f); ok {
-			l.end(until)
-		}
-		l.UntilRecrawled = l.UntilRecrawled || r.recrawled
-		if s.binds("max-length", k) {
-			l.MaxChars, l.MaxWords = smaller(l.MaxChars, r.maxChars), smaller(l.MaxWords, r.maxWords)
-		}
-		if r.mustUse != nil && s.binds("must-use-resource", k) {
-			l.MustUse = appendNew(l.MustUse, r.mustUse.Value)
-		}
-		for _, m := range r.mustInclude {
-			if m.demandedOf(k) {
-				l.MustInclude = appendNew(l.MustInclude, m.Value)
-			}
-		}
-		if s.binds("prohibited-modification", k) {
-			for _, m := range r.mods {
-				l.ProhibitedModification = appendNew(l.ProhibitedModification, m)
-			}
-		}
-		if s.binds("context", k) {
-			for _, c := range r.prohibited {
-				l.ProhibitedContext = appendNew(l.ProhibitedContext, c)
-			}
-			for _, c := range r.required {
-				l.RequiredContext = appendNew(l.RequiredContext, c)
-			}
-		}
-		for _, c := range r.targets {
-			l.Target = appendNew(l.Target, c.text)
-		}
-		for _, loc := range r.locations {
-			l.Location = appendNew(l.Location, loc.text)
-		}
+		s.limit(&l, d, f)
 	}
-	if c := d.fields.caps; c != nil && d.Allowed {
-		if snippets.has(k) {
-			l.MaxChars = smaller(l.MaxChars, c.maxChars)
-		}
-		if c.untilField != nil && endsByTag(k) {
-			l.end(c.until)
-		}
-	}
+	d.fields.caps.limit(&l, d)
 	return l
+}
+
+// limit adds what s limits to l.
+func (s *statement) limit(l *Limits, d Decision, f Facts) {
+	r, k := s.limits, d.Usage.kind()
+	if k == kOther {
+		for _, ref := range r.usageRefs {
+			l.UsageRef = appendNew(l.UsageRef, ref.Value)
+		}
+	}
+	if !d.Allowed {
+		return
+	}
+	if until, ok := s.until(k, f); ok {
+		l.end(until)
+	}
+	l.UntilRecrawled = l.UntilRecrawled || r.recrawled
+	if s.binds("max-length", k) {
+		l.MaxChars, l.MaxWords = smaller(l.MaxChars, r.maxChars), smaller(l.MaxWords, r.maxWords)
+	}
+	if r.mustUse != nil && s.binds("must-use-resource", k) {
+		l.MustUse = appendNew(l.MustUse, r.mustUse.Value)
+	}
+	for _, m := range r.mustInclude {
+		if m.demandedOf(k) {
+			l.MustInclude = appendNew(l.MustInclude, m.Value)
+		}
+	}
+	if s.binds("prohibited-modification", k) {
+		for _, m := range r.mods {
+			l.ProhibitedModification = appendNew(l.ProhibitedModification, m)
+		}
+	}
+	if s.binds("context", k) {
+		for _, c := range r.prohibited {
+			l.ProhibitedContext = appendNew(l.ProhibitedContext, c)
+		}
+		for _, c := range r.required {
+			l.RequiredContext = appendNew(l.RequiredContext, c)
+		}
+	}
+	for _, c := range r.targets {
+		l.Target = appendNew(l.Target, c.text)
+	}
+	for _, loc := range r.locations {
+		l.Location = appendNew(l.Location, loc.text)
+	}
+}
+
+// limit adds what conventional rules limit to l.
+func (c *restraint) limit(l *Limits, d Decision) {
+	if c == nil || !d.Allowed {
+		return
+	}
+	k := d.Usage.kind()
+	if snippets.has(k) {
+		l.MaxChars = smaller(l.MaxChars, c.maxChars)
+	}
+	if c.untilField != nil && endsByTag(k) {
+		l.end(c.until)
+	}
 }
 
 // bound gives the statements with limits behind a decision, in the order of appearance.

@@ -108,7 +108,7 @@ func (t *Plus) fill(s *statement) (limits *restrictions, ok bool) {
 			return nil, false
 		}
 		if !contains(r.mods, "any") { // K01: any says it all
-			r.mods = mods
+			r.mods, r.prevents = mods, prevented(mods)
 		}
 	}
 	return &r, true

@@ -19,6 +19,7 @@ type restrictions struct {
 	mustUse     *Required
 	mustInclude []*Required
 	mods        []string
+	prevents    Changes  // what mods prohibit
 	prohibited  []string // contexts
 	required    []string // contexts
 	targets     []condition
@@ -360,11 +361,10 @@ func readMaxLength(r *restrictions, values []string, _ bool) string {
 	return fmt.Sprintf("%q is neither n-chars nor n-words", v)
 }
 
-// modifications are the values of prohibited-modification; true marks those new in 1.1 (P1 2.5.5.5).
-var modifications = map[string]bool{"any": false, "format": false, "style": false, "translation": false, "annotation": false,
-	"appearance": true, "content": true, "metadata": true, "structure": true, plusValue: true}
-
-func newModification(v string) bool { return modifications[strings.ToLower(v)] }
+func newModification(v string) bool {
+	m, _ := modificationNamed(strings.ToLower(v))
+	return m.newer || isPlus(v)
+}
 
 // countedModifications: any and plus-terms each ignore all other values, but not one another (K01).
 func countedModifications(values []string) []string {
@@ -387,11 +387,12 @@ func readModification(r *restrictions, values []string, _ bool) string {
 			r.plus |= plusAlterations
 			continue
 		}
-		if _, ok := modifications[v]; !ok {
+		if _, known := modificationNamed(v); !known {
 			return fmt.Sprintf("%q is not a kind of modification", v)
 		}
 		r.mods = appendNew(r.mods, v)
 	}
+	r.prevents = prevented(r.mods)
 	return ""
 }
 

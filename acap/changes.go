@@ -1,0 +1,104 @@
+package acap
+
+import "strings"
+
+// Changes is a set of modifications (P1 2.5.5.5): what a presentation makes of a resource, or what may not be made of it.
+type Changes uint8
+
+// The kinds of modification, but for any, which is all of them.
+const (
+	FormatChange Changes = 1 << iota
+	StyleChange
+	AppearanceChange
+	TranslationChange
+	ContentChange
+	AnnotationChange
+	MetadataChange
+	StructureChange
+
+	anyChange = 1<<iota - 1
+)
+
+// modification is one value of prohibited-modification.
+type modification struct {
+	name     string
+	newer    bool    // of version 1.1
+	prevents Changes // what it prohibits, with what that implies (K16)
+}
+
+// modifications are the values of prohibited-modification: content includes translation and re-organisation, and the appearance of a
+// text is its style (K16).
+var modifications = []modification{
+	{"any", false, anyChange},
+	{"format", false, FormatChange},
+	{"style", false, StyleChange | AppearanceChange},
+	{"translation", false, TranslationChange},
+	{"annotation", false, AnnotationChange},
+	{"appearance", true, AppearanceChange | StyleChange},
+	{"content", true, ContentChange | TranslationChange | StructureChange},
+	{"metadata", true, MetadataChange},
+	{"structure", true, StructureChange},
+}
+
+func modificationNamed(name string) (m modification, known bool) {
+	for _, m := range modifications {
+		if m.name == name {
+			return m, true
+		}
+	}
+	return m, false
+}
+
+// prevented is what values of prohibited-modification prohibit together.
+func prevented(names []string) (c Changes) {
+	for _, name := range names {
+		m, _ := modificationNamed(name)
+		c |= m.prevents
+	}
+	return c
+}
+
+// String lists the kinds, as a sentence has them.
+func (c Changes) String() string {
+	var names []string
+	for i, name := range [...]string{"format", "style", "appearance", "translation", "content", "annotation", "metadata", "structure"} {
+		if c&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	if n := len(names); n > 1 {
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	}
+	return strings.Join(names, "")
+}
+
+// changes are what a form makes of what it shows, by its nature (K02, X28). The others show it as it is.
+var changes = [kinds]Changes{
+	kSnippet:      ContentChange | StructureChange,
+	kOldSnippet:   ContentChange | StructureChange,
+	kThumbnail:    StyleChange | AppearanceChange | FormatChange | ContentChange,
+	kOldThumbnail: StyleChange | AppearanceChange | FormatChange | ContentChange,
+}
+
+// Changes is what showing a resource in this form makes of it, whoever shows it. Whoever does more says so by Decision.Changing.
+func (u Usage) Changes() Changes {
+	if k := u.kind(); k != noKind {
+		return changes[k]
+	}
+	return 0
+}
+
+// Changing makes a permission a refusal where one of the changes may not be made. why says by what the presentation makes them:
+// "a part is left out".
+func (d Decision) Changing(c Changes, why string) Decision {
+	if !d.Allowed {
+		return d
+	}
+	k := d.Usage.kind()
+	for _, s := range d.bound() {
+		if bad := s.limits.prevents & c; bad != 0 && s.binds("prohibited-modification", k) {
+			return Decision{Usage: d.Usage, Reason: ByProhibition, Because: s.field, Note: why + ", which changes " + bad.String()}
+		}
+	}
+	return d
+}

@@ -1,0 +1,40 @@
+package acap
+
+// Context is what stands around a resource that is shown (P1 2.5.5.7, 2.5.5.8).
+type Context uint8
+
+// The contexts.
+const (
+	NoFrame       Context = iota // it is shown by itself
+	UserFrame                    // within a frame, page or screen of whoever shows it
+	OriginalFrame                // as its publisher's site shows it, with all that stands around it there
+)
+
+// Within makes a permission to show the original or a copy a refusal where it may not be shown in that context; other forms have none
+// (K04).
+func (d Decision) Within(c Context) Decision {
+	k := d.Usage.kind()
+	if !d.Allowed || !wholes.has(k) {
+		return d
+	}
+	for _, s := range d.bound() {
+		for _, v := range s.limits.prohibited {
+			if v == withinUser && c == UserFrame {
+				return Decision{Usage: d.Usage, Reason: ByProhibition, Because: s.field, Note: "it may not be shown within a frame of this service"}
+			}
+		}
+		for _, v := range s.limits.required {
+			note := ""
+			switch {
+			case v == withinUser && c != UserFrame:
+				note = "it may be shown within a frame of this service only"
+			case v == withinOriginal && c != OriginalFrame:
+				note = "it may be shown as within its publisher's site only"
+			default:
+				continue
+			}
+			return Decision{Usage: d.Usage, Reason: Unfulfillable, Because: s.field, Note: note}
+		}
+	}
+	return d
+}
