@@ -32,7 +32,7 @@ var siblings = map[string][]string{
 	"warc":        {},
 	"index":       {"acap", "page"},
 	"snippet":     {"acap", "page"},
-	"holdings":    {"acap", "page", "terms", "archive", "index", "warc", "coding"},
+	"holdings":    {"acap", "page", "terms", "archive", "index", "warc", "coding", "snippet"},
 	"present":     {"acap", "page", "terms", "archive", "index", "snippet"},
 	"actions":     {"acap", "spool"},
 	"check":       {"acap", "page"},

@@ -104,7 +104,7 @@ func (a *Answer) content(c *Case, t *terms.Reached) {
 		}
 	}
 	if c.Wants("snippet") && t.Open(acap.PresentSnippet) {
-		if s, ok := t.Snippet(acap.PresentSnippet, strings.TrimSpace(c.Query)); ok {
+		if s, ok := t.Snippet(acap.PresentSnippet, snippet.Wanted{Query: strings.TrimSpace(c.Query)}); ok {
 			a.Snippet = &Snippet{Text: s.Text, Include: append([]snippet.Include{}, s.Include...)}
 		}
 	}

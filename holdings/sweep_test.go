@@ -16,6 +16,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/snippet"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
@@ -157,7 +158,7 @@ func (s *store) check(robots string) {
 	if !t.Findable() {
 		s.Errorf("under %q the entry may not be found: %+v", robots, r)
 	}
-	if _, shown := t.Snippet(acap.PresentSnippet, ""); r.Current == 0 && !shown && t.Decide(acap.PresentSnippet).Allowed {
+	if _, shown := t.Snippet(acap.PresentSnippet, snippet.Wanted{}); r.Current == 0 && !shown && t.Decide(acap.PresentSnippet).Allowed {
 		s.Errorf("the copy is gone and no excerpt is kept: %+v", r)
 	}
 }

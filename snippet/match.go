@@ -28,6 +28,46 @@ type found struct {
 	term       int
 }
 
+// query is what is looked for in texts.
+type query struct {
+	terms []term
+	match func(word string) bool
+}
+
+func (w Wanted) read() query { return query{terms(w.Query), w.Match} }
+
+func (q query) in(text string) searched {
+	s := searched{text: text}
+	s.places, s.counts = q.find(text)
+	return s
+}
+
+// Marks lists the words wanted in a plain text, those that meet joined, as ranges of code points.
+func (w Wanted) Marks(text string) [][2]int { return w.read().marks(text) }
+
+func (q query) marks(text string) [][2]int {
+	places, _ := q.find(text)
+	var out [][2]int
+	at, n := 0, 0 // n code points before byte at
+	count := func(to int) int {
+		n += utf8.RuneCountInString(text[at:to])
+		at = to
+		return n
+	}
+	end := 0
+	for _, p := range places {
+		switch {
+		case p.end <= end:
+		case len(out) > 0 && p.start <= end:
+			out[len(out)-1][1] = count(p.end)
+		default:
+			out = append(out, [2]int{count(p.start), count(p.end)})
+		}
+		end = max(end, p.end)
+	}
+	return out
+}
+
 // terms reads the words out of a query. What a query excludes or asks of pages is no word to show.
 func terms(query string) []term {
 	var out []term
@@ -68,12 +108,12 @@ func quote(r rune) bool { return r == '"' || r == '“' || r == '”' || r == '�
 
 // split adds the words of chunk to out, each once.
 func split(out []term, chunk string) []term {
-	var t term
+	t := term{runes: make([]rune, 0, 16)}
 	flush := func() {
 		if len(t.runes) > 0 && !slices.ContainsFunc(out, func(o term) bool { return slices.Equal(o.runes, t.runes) }) {
 			out = append(out, t)
 		}
-		t = term{}
+		t = term{runes: make([]rune, 0, 16)}
 	}
 	for _, r := range chunk {
 		if transparent(r) {
@@ -96,7 +136,8 @@ func split(out []term, chunk string) []term {
 }
 
 // find lists the places of the terms in text, in order, at most maxFound of each, and counts them all.
-func find(text string, terms []term) (places []found, counts []int) {
+func (q query) find(text string) (places []found, counts []int) {
+	terms := q.terms
 	counts = make([]int, len(terms))
 	if len(terms) == 0 {
 		return nil, counts
@@ -112,7 +153,7 @@ func find(text string, terms []term) (places []found, counts []int) {
 			begun[t.runes[0]] = true
 		}
 	}
-	var word []rune
+	word := make([]rune, 0, maxRunes+1)
 	for i := 0; i < len(text); {
 		if b := text[i]; b < utf8.RuneSelf {
 			switch b = lower[b]; {
@@ -140,10 +181,14 @@ func find(text string, terms []term) (places []found, counts []int) {
 		default:
 			var end int
 			word, end = readWord(text, i, word[:0])
-			for t := range terms {
-				if !terms[t].dense && same(word, terms[t].runes) {
-					note(t, i, end)
+			if q.match == nil {
+				for t := range terms {
+					if !terms[t].dense && same(word, terms[t].runes) {
+						note(t, i, end)
+					}
 				}
+			} else if t := nearest(word, terms); t >= 0 && q.match(text[i:end]) {
+				note(t, i, end)
 			}
 			i = end
 		}
@@ -233,11 +278,35 @@ func same(word, term []rune) bool {
 	return word[0] == term[0] && related(word, term)
 }
 
-func related(word, term []rune) bool {
+// nearest is the term that a word that is searched for is most like; -1 where it is like none.
+func nearest(word []rune, terms []term) int {
+	if len(word) == 0 {
+		return -1
+	}
+	best, most := -1, 0
+	for t := range terms {
+		a, b := word, terms[t].runes
+		if unicode.Is(unicode.Arabic, a[0]) {
+			a, b = bare(a), bare(b)
+		}
+		if p := common(a, b); !terms[t].dense && p > most {
+			best, most = t, p
+		}
+	}
+	return best
+}
+
+// common is how many runes a and b begin with alike.
+func common(a, b []rune) int {
 	p := 0
-	for p < len(word) && p < len(term) && word[p] == term[p] {
+	for p < len(a) && p < len(b) && a[p] == b[p] {
 		p++
 	}
+	return p
+}
+
+func related(word, term []rune) bool {
+	p := common(word, term)
 	w, t := len(word), len(term)
 	switch {
 	case p == w && p == t:

@@ -27,17 +27,23 @@ type Include struct {
 type Snippet struct {
 	Text    string    `json:"text"`
 	Include []Include `json:"include"`
-	Marks   [][2]int  `json:"-"` // byte ranges of words searched for in Text, in order, apart
+	Marks   [][2]int  `json:"marks,omitempty"` // words searched for: ranges of code points of Text, in order, apart
 }
 
 // Rules are what a snippet must keep to and should look for.
 type Rules struct {
-	MaxChars *int                   // code points of Text (J01); nil: no limit
-	MaxWords *int                   // (J02); nil: no limit
-	Query    string                 // its words are looked for, wherever they stand
-	Blocks   []page.Block           // of the text: a passage begins at one where it can; nil: not known
-	Match    func(word string) bool // whether a word of the text is searched for; nil: by likeness with the words of Query
-	Extracts []string               // must stand in Text unmodified but for white space (X06)
+	MaxChars *int         // code points of Text (J01); nil: no limit
+	MaxWords *int         // (J02); nil: no limit
+	Extracts []string     // must stand in Text unmodified but for what Plain takes out (X06)
+	Blocks   []page.Block // of the text: they are told apart, and those aside passed over; nil: not known
+	Wanted
+}
+
+// Wanted is what a reader looks for.
+type Wanted struct {
+	Query  string                 // its words are looked for, wherever they stand
+	Match  func(word string) bool // whether a word of the text is searched for; nil: by likeness with the words of Query
+	Length int                    // characters of a snippet where the publisher allows as many; 0: the usual number
 }
 
 // Build makes a snippet of text. It is false where none can be made: a limit of 0 (J05), an extract that is longer than the
@@ -57,11 +63,13 @@ func Build(text string, r Rules) (Snippet, bool) {
 	if !ok || !limit.holds(required) {
 		return Snippet{}, false
 	}
-	words := terms(r.Query)
-	s := searched{text: collapse(text)}
-	s.places, s.counts = find(s.text, words)
-
-	room := measure{min(limit.chars, usual), limit.words}
+	q := r.Wanted.read()
+	s := r.search(text, q)
+	length := r.Length
+	if length <= 0 {
+		length = usual
+	}
+	room := measure{min(limit.chars, length), limit.words}
 	var out string
 	if required != "" {
 		out = s.with(required, room)
@@ -71,7 +79,22 @@ func Build(text string, r Rules) (Snippet, bool) {
 	if out == "" || !limit.holds(out) {
 		return Snippet{}, false
 	}
-	return Snippet{Text: out, Marks: marks(out, words)}, true
+	return Snippet{Text: out, Marks: q.marks(out)}, true
+}
+
+// search looks in text: in what stands aside only where nothing else has what is looked for.
+func (r Rules) search(text string, q query) searched {
+	if len(r.Blocks) == 0 {
+		return q.in(Plain(text))
+	}
+	s := q.in(joined(text, r.Blocks, false))
+	if len(s.places) > 0 || s.text != "" && len(q.terms) == 0 {
+		return s
+	}
+	if whole := q.in(joined(text, r.Blocks, true)); len(whole.places) > 0 || s.text == "" {
+		return whole
+	}
+	return s
 }
 
 // measure is a length in both units.
@@ -85,7 +108,7 @@ func (m measure) holds(s string) bool {
 func require(extracts []string) (string, bool) {
 	out := ""
 	for _, e := range extracts {
-		e = collapse(e)
+		e = Plain(e)
 		if e == "" {
 			return "", false
 		}
@@ -238,18 +261,4 @@ func (s searched) locate(extract string) (at int, found bool) {
 		from = at + n
 	}
 	return 0, false
-}
-
-// marks lists the words searched for in a snippet, those that meet joined.
-func marks(text string, words []term) [][2]int {
-	places, _ := find(text, words)
-	var out [][2]int
-	for _, p := range places {
-		if n := len(out); n > 0 && p.start <= out[n-1][1] {
-			out[n-1][1] = max(out[n-1][1], p.end)
-		} else {
-			out = append(out, [2]int{p.start, p.end})
-		}
-	}
-	return out
 }

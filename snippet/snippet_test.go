@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
+
+	"github.com/acapcrawl/acapcrawl/page"
 )
 
 func n(i int) *int { return &i }
@@ -118,7 +120,7 @@ func TestPassage(t *testing.T) {
 		{"quotation marks are not words", `"pilot house"`, 80, "", []string{"pilot house"}},
 		{"a word that is not there changes nothing", "zeppelin", 80, "The harbour opened", nil},
 	} {
-		s := build(t, harbour, Rules{MaxChars: &c.chars, Query: c.query})
+		s := build(t, harbour, Rules{MaxChars: &c.chars, Wanted: Wanted{Query: c.query}})
 		if !strings.HasPrefix(s.Text, c.begins) {
 			t.Errorf("%s: %q does not begin %q", c.reason, s.Text, c.begins)
 		}
@@ -132,7 +134,7 @@ func TestPassage(t *testing.T) {
 
 func TestASentenceTooLongToReachBegins(t *testing.T) {
 	text := strings.Repeat("and again the tide came in ", 30) + "until a heron stood there " + strings.Repeat("while the tide went out ", 30)
-	s := build(t, text, Rules{MaxChars: n(60), Query: "heron"})
+	s := build(t, text, Rules{MaxChars: n(60), Wanted: Wanted{Query: "heron"}})
 	if !strings.Contains(s.Text, "heron") || !strings.HasPrefix(s.Text, ellipsis) || !strings.HasSuffix(s.Text, ellipsis) {
 		t.Errorf("got %q", s.Text)
 	}
@@ -151,11 +153,22 @@ func TestPassageInOtherScripts(t *testing.T) {
 		{strings.Repeat("День был тихий. ", 40) + "Старая книга лежала на столе. " + strings.Repeat("Никто не пришёл. ", 40), "книги", "книга"},
 		{strings.Repeat("Der Tag war ruhig. ", 40) + "Die alten Häuser an der Straße stehen leer. " + strings.Repeat("Niemand kam. ", 40), "strasse", "Straße"},
 	} {
-		s := build(t, c.text, Rules{MaxChars: n(60), Query: c.query})
-		if len(s.Marks) == 0 || s.Text[s.Marks[0][0]:s.Marks[0][1]] != c.mark {
+		s := build(t, c.text, Rules{MaxChars: n(60), Wanted: Wanted{Query: c.query}})
+		if len(s.Marks) == 0 || string([]rune(s.Text)[s.Marks[0][0]:s.Marks[0][1]]) != c.mark {
 			t.Errorf("%q: marks %v in %q", c.query, s.Marks, s.Text)
 		}
 	}
+}
+
+// marked sets what is marked in brackets.
+func marked(s Snippet) string {
+	var out strings.Builder
+	text, at := []rune(s.Text), 0
+	for _, m := range s.Marks {
+		out.WriteString(string(text[at:m[0]]) + "[" + string(text[m[0]:m[1]]) + "]")
+		at = m[1]
+	}
+	return out.String() + string(text[at:])
 }
 
 func TestMarks(t *testing.T) {
@@ -167,15 +180,60 @@ func TestMarks(t *testing.T) {
 		{"C'est œuvre ﬁne", "oeuvre", "C'est [œuvre] ﬁne"},
 		{"<b>bold</b> & plain", "bold", "<b>[bold]</b> & plain"},
 	} {
-		s := build(t, c.text, Rules{Query: c.query})
-		var out strings.Builder
-		at := 0
-		for _, m := range s.Marks {
-			out.WriteString(s.Text[at:m[0]] + "[" + s.Text[m[0]:m[1]] + "]")
-			at = m[1]
-		}
-		if got := out.String() + s.Text[at:]; got != c.want {
+		s := build(t, c.text, Rules{Wanted: Wanted{Query: c.query}})
+		if got := marked(s); got != c.want {
 			t.Errorf("%q: %s", c.query, got)
+		}
+	}
+}
+
+// Blocks are told apart, what stands on every page is passed over, and what is shown does nothing to who shows it.
+func TestBlocks(t *testing.T) {
+	const text = "Home\nPictures from the regatta\nIda Marsh stood at the quay.\nFerries\nTimetables" // Home and Ferries stand aside
+	for _, c := range []struct{ query, want string }{
+		{"regatta", "Pictures from the [regatta]… Ida Marsh stood at the quay. Timetables"},
+		{"marsh", "Pictures from the regatta… Ida [Marsh] stood at the quay. Timetables"},
+		{"ferries", "Home… Pictures from the regatta… Ida Marsh stood at the quay. [Ferries]… Timetables"},
+		{"ferries marsh", "Pictures from the regatta… Ida [Marsh] stood at the quay. Timetables"},
+		{"zeppelin", "Pictures from the regatta… Ida Marsh stood at the quay. Timetables"},
+	} {
+		s := build(t, text, Rules{Blocks: lines(text), Wanted: Wanted{Query: c.query}})
+		if got := marked(s); got != c.want {
+			t.Errorf("%s: %s", c.query, got)
+		}
+	}
+	if s := build(t, "a\x1b[31m\u009b\u202eb\u2067\x07 c\n", Rules{Extracts: []string{"x\x1b]0;y\x07\n\nz"}}); s.Text != "x]0;y z" {
+		t.Errorf("%q", s.Text)
+	}
+	if s := build(t, "a\x1b[31m\u009b\u202eb\u2067\x07 c\n", Rules{}); s.Text != "a[31mb c" {
+		t.Errorf("%q", s.Text)
+	}
+}
+
+// With a matcher its word counts, not likeness.
+func TestMatch(t *testing.T) {
+	match := func(word string) bool { return word == "cities" || word == "ran" || word == "港" }
+	for _, c := range []struct{ text, query, want string }{
+		{"A city, two cities, cit", "city", "A city, two [cities], cit"},
+		{"He ran, or so he says", "running", "He [ran], or so he says"},
+		{"Over the harbour", "city", "Over the harbour"},
+		{"漁港と港町", "港", "漁[港]と[港]町"}, // where a word stands anywhere, it is looked for everywhere
+	} {
+		if got := marked(build(t, c.text, Rules{Wanted: Wanted{Query: c.query, Match: match}})); got != c.want {
+			t.Errorf("%s: %s", c.query, got)
+		}
+	}
+}
+
+func TestLength(t *testing.T) {
+	for _, c := range []struct {
+		length int
+		max    *int
+		most   int
+	}{{0, nil, usual}, {40, nil, 40}, {400, nil, 400}, {400, n(60), 60}, {40, n(60), 40}} {
+		s := build(t, harbour, Rules{MaxChars: c.max, Wanted: Wanted{Length: c.length}})
+		if got := Chars(s.Text); got > c.most || got < c.most*2/3 {
+			t.Errorf("%d: %d characters", c.length, got)
 		}
 	}
 }
@@ -194,7 +252,7 @@ func TestExtracts(t *testing.T) {
 		{"J12: no text", Rules{Extracts: []string{" "}}, "", false},
 		{"X06: unmodified and followed by the text", Rules{MaxChars: n(200), Extracts: []string{credit}}, credit + ". A lantern burned", false},
 		{"not in the text", Rules{MaxChars: n(120), Extracts: []string{"By our own\n correspondent"}}, "By our own correspondent", false},
-		{"with another passage", Rules{MaxChars: n(160), Query: "oranges", Extracts: []string{credit}}, credit, false},
+		{"with another passage", Rules{MaxChars: n(160), Wanted: Wanted{Query: "oranges"}, Extracts: []string{credit}}, credit, false},
 		{"several", Rules{MaxChars: n(160), Extracts: []string{"By Lena Ott", credit}}, "By Lena Ott " + credit, false},
 		{"longer than a usual snippet", Rules{Extracts: []string{harbour}}, harbour, true},
 	} {
@@ -203,13 +261,13 @@ func TestExtracts(t *testing.T) {
 			t.Errorf("%s: got %q, %v", c.reason, s.Text, ok)
 		}
 	}
-	if s := build(t, harbour, Rules{MaxChars: n(160), Query: "oranges", Extracts: []string{credit}}); !strings.Contains(s.Text, "oranges") {
+	if s := build(t, harbour, Rules{MaxChars: n(160), Wanted: Wanted{Query: "oranges"}, Extracts: []string{credit}}); !strings.Contains(s.Text, "oranges") {
 		t.Errorf("the query's word is missing in %q", s.Text)
 	}
 }
 
 func TestSameInSameOut(t *testing.T) {
-	r := Rules{MaxChars: n(120), Query: "gulls wind port summer granite"}
+	r := Rules{MaxChars: n(120), Wanted: Wanted{Query: "gulls wind port summer granite"}}
 	first := build(t, harbour, r)
 	for range 20 {
 		if got := build(t, harbour, r); got.Text != first.Text {
@@ -224,8 +282,9 @@ func FuzzBuild(f *testing.F) {
 	f.Add("\u0600 \u0301a b\u200dc", "a", "", 3, 3)
 	f.Add("0 \u0301A", "A", "", 3, 3)
 	f.Add("🇩🇪🇫🇷🇮🇹 スーパー\u3099", "スー", "🇫🇷", 5, 9)
+	f.Add("Home\nThe regatta\nIda stood\x1b[31m at the \u202equay.\nFerries", "ferries ida", "", 30, 6)
 	f.Fuzz(func(t *testing.T, text, query, extract string, chars, words int) {
-		r := Rules{Query: query}
+		r := Rules{Wanted: Wanted{Query: query}}
 		if chars >= 0 {
 			r.MaxChars = &chars
 		}
@@ -235,31 +294,35 @@ func FuzzBuild(f *testing.F) {
 		if extract != "" {
 			r.Extracts = []string{extract}
 		}
+		whole := Plain(text)
+		if strings.Contains(text, "\n") {
+			r.Blocks = lines(text)
+			whole = joined(text, r.Blocks, true) + "\n" + joined(text, r.Blocks, false)
+		}
 		s, ok := Build(text, r)
 		if !ok {
 			return
 		}
-		if s.Text == "" || s.Text != collapse(s.Text) || !utf8.ValidString(s.Text) {
-			t.Fatalf("%q is not a text of single blanks", s.Text)
+		if s.Text == "" || s.Text != Plain(s.Text) || !utf8.ValidString(s.Text) || strings.ContainsFunc(s.Text, acts) {
+			t.Fatalf("%q is not a plain text", s.Text)
 		}
 		if chars >= 0 && Chars(s.Text) > chars || words >= 0 && Words(s.Text) > words {
 			t.Fatalf("%q has %d characters, %d words; limits %d, %d", s.Text, Chars(s.Text), Words(s.Text), chars, words)
 		}
 		rest := s.Text
-		if extract = collapse(extract); extract != "" {
+		if extract = Plain(extract); extract != "" {
 			at := strings.Index(rest, extract)
 			if at < 0 {
 				t.Fatalf("%q lacks %q", rest, extract)
 			}
 			rest = rest[:at] + ellipsis + rest[at+len(extract):]
 		}
-		whole := collapse(text)
 		for _, piece := range strings.Split(rest, ellipsis) {
 			if !strings.Contains(whole, strings.TrimSpace(piece)) {
 				t.Fatalf("%q of %q is no piece of %q", piece, s.Text, whole)
 			}
 		}
-		if extract == "" && !strings.Contains(whole, ellipsis) {
+		if extract == "" && !strings.Contains(text, ellipsis) {
 			boundaries := map[int]bool{0: true}
 			for g := uniseg.NewGraphemes(whole); g.Next(); {
 				from, to := g.Positions()
@@ -276,12 +339,25 @@ func FuzzBuild(f *testing.F) {
 		}
 		last := 0
 		for _, m := range s.Marks {
-			if m[0] < last || m[1] <= m[0] || m[1] > len(s.Text) || !utf8.ValidString(s.Text[m[0]:m[1]]) {
+			if m[0] < last || m[1] <= m[0] || m[1] > utf8.RuneCountInString(s.Text) {
 				t.Fatalf("marks %v in %q", s.Marks, s.Text)
 			}
 			last = m[1]
 		}
 	})
+}
+
+// lines takes every line of text for a block, each third for one aside.
+func lines(text string) (out []page.Block) {
+	at := 0
+	for i, line := range strings.SplitAfter(text, "\n") {
+		kind := []page.Kind{page.Aside, page.Heading, page.Prose}[i%3]
+		if line != "" {
+			out = append(out, page.Block{Kind: kind, Start: at, End: at + len(line)})
+		}
+		at += len(line)
+	}
+	return out
 }
 
 // standsWhole tells whether piece stands somewhere in whole between boundaries.
@@ -304,7 +380,7 @@ func BenchmarkBuild(b *testing.B) {
 	text := strings.Repeat(harbour+" ", 20) + "One heron stood in the reeds. " + strings.Repeat(harbour+" ", 4)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
-		if s, ok := Build(text, Rules{Query: "heron harbour lantern"}); !ok || !strings.Contains(s.Text, "heron") {
+		if s, ok := Build(text, Rules{Wanted: Wanted{Query: "heron harbour lantern"}}); !ok || !strings.Contains(s.Text, "heron") {
 			b.Fatal(s.Text)
 		}
 	}

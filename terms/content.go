@@ -29,6 +29,19 @@ func (c Content) Headings() string {
 	return strings.Join(list, "\n")
 }
 
+// titled are the blocks of String, of which the title is one.
+func (c Content) titled() []page.Block {
+	if c.Blocks == nil {
+		return nil
+	}
+	list := []page.Block{{Kind: page.Heading, End: len(c.Title)}}
+	for _, b := range c.Blocks {
+		b.Start, b.End = b.Start+len(c.Title)+1, b.End+len(c.Title)+1
+		list = append(list, b)
+	}
+	return list
+}
+
 // Parts is the From of a Content made from elements of a page that may not be used as a whole (N05).
 const Parts = "parts"
 
@@ -182,24 +195,25 @@ func (t *Terms) Copy(u acap.Usage) (body []byte, cut, ok bool) {
 	return body, cut, !cut || body != nil
 }
 
-// Snippet builds what u (present-snippet or present-oldsnippet) may show, with words of query preferred; ok is false when nothing
+// Snippet builds what u (present-snippet or present-oldsnippet) may show, with what is wanted preferred; ok is false when nothing
 // may be shown (J04, J12). Where no copy is held it is made from the excerpt kept.
-func (t *Terms) Snippet(u acap.Usage, query string) (s snippet.Snippet, ok bool) {
+func (t *Terms) Snippet(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok bool) {
 	if t.page == nil {
-		return t.excerpt(u, query)
+		return t.excerpt(u, w)
 	}
 	c, limits, ok := t.content(u, true)
 	if !ok {
 		return s, false
 	}
 	d := t.Decide(u)
-	rules := snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Query: query, Extracts: t.extracts(d)}
+	rules := snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: t.extracts(d), Blocks: c.Blocks, Wanted: w}
 	text := c.Text
 	if text == "" {
 		text = c.Title
 	}
 	s, ok = snippet.Build(text, rules)
-	if ok && query != "" && len(s.Marks) == 0 && c.Title != "" {
+	if ok && w.Query != "" && len(s.Marks) == 0 && c.Title != "" && c.Text != "" {
+		rules.Blocks = c.titled()
 		if whole, found := snippet.Build(c.String(), rules); found && len(whole.Marks) > 0 {
 			s = whole
 		}

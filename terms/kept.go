@@ -54,7 +54,7 @@ func (t *Terms) Keep(copied bool, entry Content) Kept {
 		k.Use = uses[0].Value
 	}
 	if !copied || k.Use != "" && uses[0].URL != "" {
-		if s, ok := t.Snippet(acap.PresentSnippet, ""); ok {
+		if s, ok := t.Snippet(acap.PresentSnippet, snippet.Wanted{}); ok {
 			k.Text = s.Text
 			if k.Use != "" {
 				k.of(uses[0], t)
@@ -298,13 +298,13 @@ func (t *Terms) Some(u acap.Usage) bool {
 }
 
 // excerpt is a snippet cut from what was kept.
-func (t *Terms) excerpt(u acap.Usage, query string) (s snippet.Snippet, ok bool) {
+func (t *Terms) excerpt(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok bool) {
 	if t.kept == nil || u != acap.PresentSnippet || !t.Some(u) {
 		return s, false
 	}
 	d := t.Decide(u)
 	limits := d.Limits(t.facts)
-	s, ok = snippet.Build(t.kept.Text, snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Query: query, Extracts: t.extracts(d)})
+	s, ok = snippet.Build(t.kept.Text, snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: t.extracts(d), Wanted: w})
 	s.Include = t.included(d)
 	return s, ok
 }

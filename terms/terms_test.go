@@ -192,7 +192,7 @@ func TestSnippet(t *testing.T) {
 		{"no words of data-nosnippet", "", `<p>Open <b data-nosnippet>shut</b> quay.`, "", "Open quay.", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s, ok := of(t, &world{}, c.robots, c.body).Snippet(acap.PresentSnippet, c.query)
+			s, ok := of(t, &world{}, c.robots, c.body).Snippet(acap.PresentSnippet, snippet.Wanted{Query: c.query})
 			if !ok {
 				s.Text = "-"
 			}
@@ -215,7 +215,7 @@ func TestElementLimits(t *testing.T) {
 			u, _ := url.Parse(site + "/a.html")
 			origin, _ := w.Policy(context.Background(), u)
 			pg := pageOf(u.String(), 200, `<p class="the-acap:allow-(brief)">The pilot waits for the tide.`)
-			s, _ := Of(context.Background(), origin, u, pg, Sources{w, w}, acap.Facts{Now: noon}).Snippet(acap.PresentSnippet, "")
+			s, _ := Of(context.Background(), origin, u, pg, Sources{w, w}, acap.Facts{Now: noon}).Snippet(acap.PresentSnippet, snippet.Wanted{})
 			if strings.TrimSuffix(s.Text, "…") != want {
 				t.Errorf("%s under %q: %q", define, robots, s.Text)
 			}
@@ -276,7 +276,7 @@ func TestKept(t *testing.T) {
 			fresh := of(t, w, c.then, article)
 			tm := held(t, w, fresh, c.now, c.copied)
 			asked := len(w.fetched)
-			s, ok := tm.Snippet(acap.PresentSnippet, "")
+			s, ok := tm.Snippet(acap.PresentSnippet, snippet.Wanted{})
 			if !ok {
 				s.Text = "-"
 			}
