@@ -53,37 +53,33 @@ func isPlain(s string) bool {
 	return before != ' ' || s == ""
 }
 
-// joined is text with its blocks told apart: one that ends no sentence is followed by an ellipsis. Those aside are left out unless they
-// are asked for.
+// joined is text with its headings told apart from what stands before and behind them: by an ellipsis, where no sentence ends there.
+// Blocks aside are left out unless they are asked for.
 func joined(text string, blocks []page.Block, aside bool) string {
 	var b strings.Builder
-	b.Grow(len(text) + len(text)/8)
-	add := func(piece string) {
+	b.Grow(len(text) + len(text)/16)
+	heading := false
+	add := func(piece string, kind page.Kind) {
 		if piece = Plain(piece); piece == "" {
 			return
 		}
 		if b.Len() > 0 {
-			if !ends(b.String()) {
+			if (heading || kind == page.Heading) && !endsSentence(b.String()) {
 				b.WriteString(ellipsis)
 			}
 			b.WriteByte(' ')
 		}
 		b.WriteString(piece)
+		heading = kind == page.Heading
 	}
 	at := 0
 	for _, block := range blocks {
-		add(text[at:block.Start])
+		add(text[at:block.Start], page.Prose)
 		if aside || block.Kind != page.Aside {
-			add(text[block.Start:block.End])
+			add(text[block.Start:block.End], block.Kind)
 		}
 		at = block.End
 	}
-	add(text[at:])
+	add(text[at:], page.Prose)
 	return b.String()
-}
-
-// ends tells whether a reader sees where s ends.
-func ends(s string) bool {
-	last, _ := utf8.DecodeLastRuneInString(s)
-	return endsSentence(s) || strings.ContainsRune(":;,–—|·•", last)
 }

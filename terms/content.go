@@ -29,12 +29,12 @@ func (c Content) Headings() string {
 	return strings.Join(list, "\n")
 }
 
-// titled are the blocks of String, of which the title is one.
+// titled are the blocks of String.
 func (c Content) titled() []page.Block {
 	if c.Blocks == nil {
 		return nil
 	}
-	list := []page.Block{{Kind: page.Heading, End: len(c.Title)}}
+	var list []page.Block
 	for _, b := range c.Blocks {
 		b.Start, b.End = b.Start+len(c.Title)+1, b.End+len(c.Title)+1
 		list = append(list, b)
