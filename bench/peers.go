@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -146,7 +147,7 @@ func indexBleve(s site, dir string, begin func()) (n int, err error) {
 	for i := range texts {
 		pg := page.New([]page.Hop{{URL: s.address(i), Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}, Body: s.page(i)}})
 		title := pg.Title(page.Cut{})
-		texts[i] = text{Title: title, Body: pg.Text(page.Cut{})[len(title):], Host: pg.URL().Host, Language: pg.Language(), Day: "2026-11-21"}
+		texts[i] = text{Title: title, Body: strings.TrimPrefix(pg.Text(page.Cut{}), title), Host: pg.URL().Host, Language: pg.Language(), Day: "2026-11-21"}
 	}
 	words := mapping.NewTextFieldMapping()
 	words.Analyzer, words.Store, words.DocValues, words.IncludeInAll = en.AnalyzerName, false, false, false

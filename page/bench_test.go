@@ -48,6 +48,9 @@ func BenchmarkPage(b *testing.B) {
 	b.Run("text+links", func(b *testing.B) {
 		bench(b, body, func(p *Page) { p.Text(Cut{}); p.Links(Cut{}) })
 	})
+	b.Run("own+blocks+links+title", func(b *testing.B) {
+		bench(b, body, func(p *Page) { p.Own(); p.Blocks(Cut{}); p.Links(Cut{}); p.Title(Cut{}) })
+	})
 	b.Run("own+text+links+title", func(b *testing.B) {
 		bench(b, body, func(p *Page) { p.Own(); p.Text(Cut{}); p.Links(Cut{}); p.Title(Cut{}) })
 	})

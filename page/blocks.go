@@ -1,5 +1,12 @@
 package page
 
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
 // Kind says what a block of a page is.
 type Kind string
 
@@ -7,7 +14,7 @@ type Kind string
 const (
 	Prose   Kind = ""
 	Heading Kind = "heading" // H1 to H6
-	Aside   Kind = "aside"   // what stands on every page: navigation, header and footer of the site
+	Aside   Kind = "aside"   // what stands beside the matter of the page: navigation, header and footer of the site
 )
 
 // Block is a part of a text that reads by itself, as a paragraph, a heading, a list item or a table cell does.
@@ -16,11 +23,49 @@ type Block struct {
 	Start, End int // bytes of the text
 }
 
-// Blocks is Text with its blocks, in order and apart. The title is no block.
-func (p *Page) Blocks(c Cut) (text string, blocks []Block) {
-	text = p.Text(c)
-	if title := len(p.Title(c)); len(text) > title {
-		blocks = append(blocks, Block{Start: title, End: len(text)})
+// Blocks is Text with its blocks, in order and apart. All words of the text but those of the TITLE are in one.
+func (p *Page) Blocks(c Cut) (text string, blocks []Block) { return p.text(c, true) }
+
+// kind is that of a block that begins now. An H1 is a heading wherever it stands.
+func (w *writer) kind() Kind {
+	switch {
+	case w.heading != nil && (w.aside == nil || w.heading.DataAtom == atom.H1):
+		return Heading
+	case w.aside != nil:
+		return Aside
 	}
-	return text, blocks
+	return Prose
+}
+
+// standsAside reports whether n holds what stands on every page of a site, or beside the matter of this one.
+func standsAside(n *html.Node) bool {
+	if n.Namespace != "" {
+		return false
+	}
+	switch n.DataAtom {
+	case atom.Nav, atom.Aside:
+		return true
+	case atom.Header, atom.Footer:
+		return !sectioned(n.Parent)
+	}
+	for _, a := range n.Attr {
+		if a.Key == "role" {
+			switch strings.ToLower(strings.TrimSpace(a.Val)) {
+			case "navigation", "banner", "contentinfo", "complementary":
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sectioned reports whether n is in a part of the page that has a header and a footer of its own (HTML, 4.3.8).
+func sectioned(n *html.Node) bool {
+	for ; n != nil; n = n.Parent {
+		switch n.DataAtom {
+		case atom.Article, atom.Main, atom.Section:
+			return true
+		}
+	}
+	return false
 }

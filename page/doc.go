@@ -13,7 +13,11 @@
 //	             the licence that an image embeds
 //	fragment.go  the ids that META tags name, as the pilot wrote it
 //	keep.go      Cut, Keep and the marks in force for a node
-//	text.go      Text and Title
+//	text.go      Text and Title, and what is text of an element
+//	writer.go    words, the white space between them, and the blocks they make
+//	blocks.go    Blocks: what is a heading, and what stands aside
+//	hidden.go    what a reader does not see
+//	read.go      what is not HTML
 //	extract.go   Extract and Link: the locators of P1 2.5.3.2 and 2.5.5.6
 //	links.go     Links: what the page leads to
 //	headers.go   Link and Refresh headers, META refresh

@@ -111,6 +111,7 @@ func TestLinear(t *testing.T) {
 		"colons":     "acap:",
 		"comments":   "<!--",
 		"links":      "<a href=%>x<a href=/y?z>",
+		"styles":     "<style>.a,#b{display:none}@media x{.c{.d{display:block}}</style><p class='a c'>x",
 		"requisites": "<img srcset='a,b 1x' style='a:url(\\'>",
 	} {
 		took := func(n int) time.Duration {
@@ -135,7 +136,7 @@ func TestLinear(t *testing.T) {
 // exercise asks a page everything.
 func exercise(p *Page) {
 	for _, c := range []Cut{{}, {Snippet: true}, without("index", true), without("index", false)} {
-		p.Text(c)
+		p.Blocks(c)
 		p.Title(c)
 		p.Links(c)
 		p.Requisites(c)
@@ -159,6 +160,11 @@ func FuzzPage(f *testing.F) {
 	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
 		p := fetched(contentType, string(body))
 		exercise(p)
+		for _, c := range []Cut{{}, {Snippet: true}, without("index", true), without("index", false)} {
+			if err := apart(p, c); err != nil {
+				t.Error(err)
+			}
+		}
 		if !p.HTML() {
 			return
 		}

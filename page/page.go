@@ -38,6 +38,7 @@ type Page struct {
 	tree     func() *tree
 	own      func() acap.Own
 	language func() string
+	reading  func() reading
 }
 
 // New makes the page that the last hop delivered. Without hops it is an empty page without address.
@@ -53,6 +54,7 @@ func New(hops []Hop) *Page {
 	p.tree = sync.OnceValue(p.parse)
 	p.own = sync.OnceValue(p.readOwn)
 	p.language = sync.OnceValue(p.guessLanguage)
+	p.reading = sync.OnceValue(p.read)
 	return p
 }
 

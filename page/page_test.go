@@ -90,7 +90,9 @@ func TestLastHopIsThePage(t *testing.T) {
 func TestPlainAndOtherText(t *testing.T) {
 	for mime, want := range map[string]string{
 		"text/plain":       "<b> one two",
-		"text/csv":         "<b> one two",
+		"text/csv":         "",
+		"text/css":         "",
+		"text/javascript":  "",
 		"application/json": "",
 		"image/svg+xml":    "",
 	} {

@@ -1,48 +1,75 @@
 package page
 
 import (
+	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
 
-// Text is the text of the page that may be used, in document order, its title first. White space is collapsed to single
+// Text is the text of the page that may be used, in document order, its TITLE first. White space is collapsed to single
 // blanks; there is a blank between blocks, table cells and line breaks, and none inside inline markup. Scripts, styles,
-// templates, form texts and hidden elements are out, alternative texts of images are in (X10). Other text than HTML is
-// given whole, anything else as "".
+// templates, form texts and hidden elements are out, alternative texts of images are in (X10). Of what is not HTML it is
+// what a reader would read (see read); what holds no text gives "".
 func (p *Page) Text(c Cut) string {
+	text, _ := p.text(c, false)
+	return text
+}
+
+// text is Text, with its blocks where they are asked for.
+func (p *Page) text(c Cut, blocks bool) (string, []Block) {
 	if !p.HTML() {
-		if !p.textual() || !c.keeps(nil) {
-			return ""
+		if !c.keeps(nil) {
+			return "", nil
 		}
-		w := newWriter(len(p.Source()))
-		w.text(p.Source())
-		return w.String()
+		r := p.reading()
+		return r.text, slices.Clone(r.blocks)
 	}
 	t := p.tree()
 	s := t.scope(c)
 	if s.none() {
-		return ""
+		return "", nil
 	}
 	w := newWriter(len(p.Source()) / 2)
 	t.write(w, s, t.title, nil)
 	w.gap()
+	w.parts = blocks
 	t.write(w, s, t.body, t.title)
+	w.end()
+	return w.String(), w.blocks
+}
+
+// Title is the text of the TITLE element that may be used, where the page has none that of its first H1, and what names the
+// page where it is not HTML.
+func (p *Page) Title(c Cut) string {
+	if !p.HTML() {
+		if !c.keeps(nil) {
+			return ""
+		}
+		return p.reading().title
+	}
+	t := p.tree()
+	s := t.scope(c)
+	w := newWriter(0)
+	if t.titled() {
+		t.write(w, s, t.title, nil)
+		return w.String()
+	}
+	for _, n := range t.h1 {
+		if !s.visible(n) {
+			continue
+		}
+		if t.write(w, s, n, nil); w.Len() > 0 {
+			break
+		}
+	}
 	return w.String()
 }
 
-// Title is the text of the TITLE element that may be used.
-func (p *Page) Title(c Cut) string {
-	t := p.tree()
-	if t.title == nil {
-		return ""
-	}
-	w := newWriter(0)
-	t.write(w, t.scope(c), t.title, nil)
-	return w.String()
+// titled reports whether the page has a TITLE with text.
+func (t *tree) titled() bool {
+	return t.title != nil && t.title.FirstChild != nil && strings.TrimSpace(t.title.FirstChild.Data) != ""
 }
 
 // write adds the text of root and what it holds, except of skip.
@@ -62,17 +89,19 @@ func (t *tree) write(w *writer, s *scope, root, skip *html.Node) {
 		if n.Type != html.ElementNode {
 			return true
 		}
-		if unseen(n) {
+		if t.unseen(n) {
+			if embeds(n) {
+				w.gap()
+			}
 			out = n
 			return false
 		}
-		if separates(n) {
-			w.gap()
-		}
+		w.part(n)
 		if n == skip || s.hides(n) {
 			out = n
 			return false
 		}
+		w.enter(n)
 		if t.marks[n] != nil {
 			kept = s.at(n)
 		}
@@ -88,65 +117,21 @@ func (t *tree) write(w *writer, s *scope, root, skip *html.Node) {
 			out = nil
 			return
 		}
-		if separates(n) {
-			w.gap()
-		}
+		w.part(n)
+		w.leave(n)
 		if t.marks[n] != nil && n != root {
 			kept = s.at(n.Parent)
 		}
 	})
 }
 
-// visible reports whether neither n nor an element around it is left out of the text.
-func (s *scope) visible(n *html.Node) bool {
-	for ; n != nil; n = n.Parent {
-		if n.Type == html.ElementNode && (unseen(n) || s.hides(n)) {
-			return false
-		}
-	}
-	return true
-}
-
-// unseen elements are not shown to a reader, or are not text of the page.
-func unseen(n *html.Node) bool {
-	switch n.DataAtom {
-	case atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Textarea, atom.Select,
-		atom.Iframe, atom.Noembed, atom.Noframes: // the last three hold markup as text
-		return true
-	}
-	for _, a := range n.Attr {
-		switch a.Key {
-		case "hidden":
-			return true
-		case "style":
-			if displayNone(a.Val) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// displayNone reports whether an inline style ends in display:none.
-func displayNone(style string) bool {
-	none := false
-	for declaration := range strings.SplitSeq(style, ";") {
-		property, value, _ := strings.Cut(declaration, ":")
-		if strings.EqualFold(strings.TrimSpace(property), "display") {
-			value, _, _ = strings.Cut(value, "!")
-			none = strings.EqualFold(strings.TrimSpace(value), "none")
-		}
-	}
-	return none
-}
-
 // separates reports whether n is set apart from the text around it by a blank.
 func separates(n *html.Node) bool {
 	if n.Namespace != "" {
-		return false
+		return n.Namespace == "svg" && (n.Data == "text" || n.Data == "title" || n.Data == "desc")
 	}
 	switch n.DataAtom {
-	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Br, atom.Caption, atom.Center, atom.Dd,
+	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Br, atom.Button, atom.Caption, atom.Center, atom.Dd,
 		atom.Details, atom.Dialog, atom.Dir, atom.Div, atom.Dl, atom.Dt, atom.Fieldset, atom.Figcaption, atom.Figure,
 		atom.Footer, atom.Form, atom.Frameset, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Header,
 		atom.Hgroup, atom.Hr, atom.Legend, atom.Li, atom.Listing, atom.Main, atom.Menu, atom.Nav, atom.Ol, atom.Optgroup,
@@ -168,70 +153,4 @@ func alt(n *html.Node) string {
 		}
 	}
 	return ""
-}
-
-// writer collects text with its white space collapsed, none at the ends.
-type writer struct {
-	strings.Builder
-	blank bool // a blank is due before the next word
-}
-
-func newWriter(size int) *writer {
-	w := &writer{}
-	w.Grow(size)
-	return w
-}
-
-// gap asks for a blank before what follows.
-func (w *writer) gap() { w.blank = true }
-
-func (w *writer) text(s string) {
-	for len(s) > 0 {
-		start := 0
-		for start < len(s) {
-			size := space(s[start:])
-			if size == 0 {
-				break
-			}
-			w.blank = true
-			start += size
-		}
-		// Words parted by single blanks are taken as they are.
-		end := start
-		for end < len(s) {
-			if c := s[end]; c > ' ' && c < 0xC2 || c > 0xE3 {
-				end++
-				continue
-			}
-			if space(s[end:]) > 0 && !(s[end] == ' ' && end+1 < len(s) && space(s[end+1:]) == 0) {
-				break
-			}
-			end++
-		}
-		if end > start {
-			if w.blank && w.Len() > 0 {
-				w.WriteByte(' ')
-			}
-			w.blank = false
-			w.WriteString(s[start:end])
-		}
-		s = s[end:]
-	}
-}
-
-// space is the length of the white space character that s begins with, or 0.
-func space(s string) int {
-	if b := s[0]; b < utf8.RuneSelf {
-		if b == ' ' || b >= '\t' && b <= '\r' {
-			return 1
-		}
-		return 0
-	}
-	if s[0] < 0xC2 || s[0] > 0xE3 { // no white space begins with such a byte
-		return 0
-	}
-	if r, size := utf8.DecodeRuneInString(s); unicode.IsSpace(r) {
-		return size
-	}
-	return 0
 }

@@ -17,6 +17,7 @@ type tree struct {
 	title *html.Node
 	body  *html.Node // BODY or FRAMESET
 	base  *html.Node // the first BASE with an href
+	h1    []*html.Node
 
 	metas     []*html.Node // META elements of the head with a name and content (N11)
 	tags      []acap.Tag   // those of them that may carry rules
@@ -26,7 +27,11 @@ type tree struct {
 	listed    []acap.Mark // every mark of the page, document order
 	lost      []acap.Mark // those of them that the parser left without an element
 	nosnippet bool        // some element has data-nosnippet
+	styles    styles
 }
+
+// mostH1 bounds the elements among which a title is looked for.
+const mostH1 = 8
 
 func parse(src string, xhtml bool) *tree {
 	tags := strings.Count(src, "<")
@@ -61,6 +66,12 @@ func (t *tree) note(n *html.Node, tags int) {
 		if _, _, ok := metaText(n.Attr); ok && inHead(n) {
 			t.metas = append(t.metas, n)
 		}
+	case atom.H1:
+		if len(t.h1) < mostH1 {
+			t.h1 = append(t.h1, n)
+		}
+	case atom.Style:
+		t.styles.note(n)
 	case atom.Noscript:
 		readNoscript(n, tags)
 	}

@@ -16,6 +16,8 @@ type Content struct {
 	Other bool   // it is of another resource: a copy of the page is not enough to make it again
 
 	Blocks []page.Block // of Text; nil where they are not known
+
+	within bool // the title is of Text, or names the page only
 }
 
 // Headings are the texts of the headings in Text, a line each.
@@ -46,7 +48,12 @@ func (c Content) titled() []page.Block {
 const Parts = "parts"
 
 // String is title and text as one.
-func (c Content) String() string { return strings.TrimSpace(c.Title + " " + c.Text) }
+func (c Content) String() string {
+	if c.within {
+		return c.Text
+	}
+	return strings.TrimSpace(c.Title + " " + c.Text)
+}
 
 // Text gives the text that may be indexed; ok is false when nothing may be. A part with a permission of its own may be indexed on
 // a page that may not (N05).
@@ -76,20 +83,21 @@ func (t *Terms) content(u acap.Usage, forSnippet bool) (c Content, l acap.Limits
 	cut.Snippet = forSnippet
 	c.Title = t.page.Title(cut)
 	text, blocks := t.page.Blocks(cut)
-	c.Text = strings.TrimSpace(strings.TrimPrefix(text, c.Title))
-	c.Blocks = within(blocks, len(text)-len(c.Text), len(text))
+	start := len(text) // behind the title
+	if len(blocks) > 0 {
+		start = blocks[0].Start
+	}
+	c.Text, c.Blocks, c.within = text[start:], after(blocks, start), start == 0
 	return c, l, d.Allowed || c.Title != "" || c.Text != ""
 }
 
-// within gives blocks as they lie in the part of their text from start to end.
-func within(blocks []page.Block, start, end int) (out []page.Block) {
-	for _, b := range blocks {
-		b.Start, b.End = max(b.Start, start)-start, min(b.End, end)-start
-		if b.Start < b.End {
-			out = append(out, b)
-		}
+// after gives blocks as they lie in what stands behind start.
+func after(blocks []page.Block, start int) []page.Block {
+	for i := range blocks {
+		blocks[i].Start -= start
+		blocks[i].End -= start
 	}
-	return out
+	return blocks
 }
 
 // substitute gives the text of what must be used instead of the page (P1 2.5.3.2). Prohibited elements stay out of an extract.

@@ -141,6 +141,21 @@ func TestTextAndLinks(t *testing.T) {
 	}
 }
 
+// A heading that serves as title stands in the text too, and counts there once.
+func TestContentOfBlocks(t *testing.T) {
+	for _, c := range []struct{ name, body, title, text, headings, whole string }{
+		{"a title", "<title>Tide</title><h1>Low</h1><p>Ships.<h2>High</h2>", "Tide", "Low Ships. High", "Low\nHigh", "Tide Low Ships. High"},
+		{"none", "<p>Menu<h1>Low</h1><p>Ships.", "Low", "Menu Low Ships.", "Low", "Menu Low Ships."},
+		{"nothing else", "<title>Tide</title>", "Tide", "", "", "Tide"},
+		{"begins with its title", "<title>Low</title><p>Low water.", "Low", "Low water.", "", "Low Low water."},
+	} {
+		content, _ := of(t, &world{}, "", c.body).Text()
+		if content.Title != c.title || content.Text != c.text || content.Headings() != c.headings || content.String() != c.whole {
+			t.Errorf("%s: %+v, %q, %q", c.name, content, content.Headings(), content.String())
+		}
+	}
+}
+
 func TestCopy(t *testing.T) {
 	for _, c := range []struct{ name, robots, body, copy, text string }{ // copy "-": none
 		{"as sent", "", article, article, "Low water The pilot waits for the tide. Ships of deep draught lie in the roads. Words by Ada Quill."},

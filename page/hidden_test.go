@@ -1,0 +1,33 @@
+package page
+
+import "testing"
+
+func TestHidden(t *testing.T) {
+	for _, c := range []struct{ name, body, want string }{
+		{"for tools that read aloud", "<p aria-hidden=' TRUE'>x<p aria-hidden=false>a", "a"},
+		{"invisible", "<p style='visibility: hidden'>x<p style='visibility:hidden;visibility:visible'>a", "a"},
+		{"a page until its script has run", "<body aria-hidden=true style='visibility:hidden' class=x><style>.x{display:none}</style>a", "a"},
+		{"a hidden body", "<body style='display:none'>x", ""},
+		{"what cannot be shown", "a<object>x</object>b<video>x</video>c<audio>x</audio>d<canvas>x</canvas>e<iframe>x</iframe>f", "a b c d e f"},
+		{"a class", "<style>.x { color: red; display : NONE !important }</style><p class='y x'>x<p class=y>a", "a"},
+		{"an id", "<style>p{} #x,#y{display:none}</style><p id=x>x<p id=y>y<p id=X>a", "a"},
+		{"a rule below", "<p class=x>x</p>a<style>.x{display:none}</style>", "a"},
+		{"longer selectors", "<style>p.x,.x .y,.y .x,.x:hover,.x>b{display:none}</style><p class=x>a", "a"},
+		{"shown when it is asked for", "<style>.x{display:none} .open .x{display:block}</style><p class=x>a", "a"},
+		{"shown on a wide screen", "<style>.x{display:none} @media (min-width:40em){.wide\\:x{display:flex}}</style><p class='x wide:x'>a<p class=x>x", "a"},
+		{"shown on paper", "<style>.x{display:none} @media print{.x{display:block}}</style><p class=x>x</p>a", "a"},
+		{"hidden on paper", "<style>@media print{.x{display:none}}</style><style media=print>.x{display:none}</style><p class=x>a", "a"},
+		{"shown by its own style", "<style>.x{display:none}</style><p class=x style='display:block'>a", "a"},
+		{"hidden without scripts", "<noscript><style>.x{display:none}</style></noscript><p class=x>a", "a"},
+		{"comments and strings", "<style>/*.y{display:none}*/.y{content:'}.y{display:none}'}.x{/**/display:/**/none}</style><p class=x>x<p class=y>a", "a"},
+		{"faults", "<style>}}.x{display:none</style><p class=x>a", "a"},
+		{"rules within rules", "<style>.x{.y{display:none}}</style><p class=y>a", "a"},
+	} {
+		if got := htmlPage(c.body).Text(Cut{}); got != c.want {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+	if _, found := htmlPage("<style>.x{display:none}</style><p id=a class=x>x").Extract("id:a", Cut{}); found { // I01
+		t.Error("a hidden element stands for the page")
+	}
+}
