@@ -32,8 +32,9 @@ var siblings = map[string][]string{
 	"warc":        {},
 	"index":       {"acap", "page"},
 	"snippet":     {"acap", "page"},
-	"holdings":    {"acap", "page", "terms", "archive", "index", "warc", "coding", "snippet"},
-	"present":     {"acap", "page", "terms", "archive", "index", "snippet"},
+	"holdings":    {"acap", "page", "terms", "archive", "index", "warc", "coding", "snippet", "thumbnail"},
+	"present":     {"acap", "page", "terms", "archive", "index", "snippet", "thumbnail"},
+	"thumbnail":   {},
 	"actions":     {"acap", "spool"},
 	"check":       {"acap", "page"},
 	"conformance": {"acap", "page", "policy", "snippet", "terms", "check"},
@@ -57,6 +58,7 @@ var owners = map[string][]string{
 	"github.com/oschwald/maxminddb-golang": {"present"},
 	"github.com/maxmind/mmdbwriter":        {"internal/geo"},
 	"github.com/dunglas/httpsfv":           {"acap", "page"},
+	"golang.org/x/image/":                  {"thumbnail"},
 	"github.com/rogpeppe/go-internal/":     {"cmd/acapcrawl", "conformance"},
 }
 

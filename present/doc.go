@@ -9,4 +9,5 @@
 //	copy.go     Copy: a preserved copy, as far as preserve and present-currentcopy or present-oldcopy permit
 //	country.go  Countries: the country of an address
 //	names.go    Names: the verified names of an address
+//	thumbnail.go  Thumbnail: a small picture of it, as far as preserve and present-thumbnail or present-oldthumbnail permit
 package present

@@ -19,11 +19,12 @@ type Presenter struct {
 	index    *index.Index
 	policies terms.Policies
 	now      func() time.Time
+	turns    chan struct{} // images are decoded one at a time
 }
 
 // New makes a presenter. policies must answer without a request; an error of theirs means that nothing may be shown.
 func New(a *archive.Archive, ix *index.Index, policies terms.Policies) *Presenter {
-	return &Presenter{archive: a, index: ix, policies: policies, now: time.Now}
+	return &Presenter{archive: a, index: ix, policies: policies, now: time.Now, turns: make(chan struct{}, 1)}
 }
 
 // Reader is who is shown something, and when.

@@ -7,18 +7,20 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
 // Kept is what is kept beside a copy, or in its place where the page may not be preserved, so that the page can be presented later as
 // its publisher requires, without a request: an excerpt no longer than a snippet, and the parts that must be shown with it.
 type Kept struct {
-	Title string                     `json:"-"`                  // where no copy is held
-	Text  string                     `json:"text,omitempty"`     // excerpt, where it cannot be cut from a copy
-	Use   string                     `json:"use,omitempty"`      // the must-use-resource that Text was made from
-	Index string                     `json:"index,omitempty"`    // Content.From of the index entry
-	Aside []string                   `json:"aside,omitempty"`    // marks whose parts of the page are in it or not (Terms.Aside)
-	Parts map[string]snippet.Include `json:"included,omitempty"` // by the value of their must-include-resource
+	Title   string                     `json:"-"`                  // where no copy is held
+	Text    string                     `json:"text,omitempty"`     // excerpt, where it cannot be cut from a copy
+	Use     string                     `json:"use,omitempty"`      // the must-use-resource that Text was made from
+	Index   string                     `json:"index,omitempty"`    // Content.From of the index entry
+	Picture string                     `json:"picture,omitempty"`  // the must-use-resource that the thumbnail held was made of, where that is another resource
+	Aside   []string                   `json:"aside,omitempty"`    // marks whose parts of the page are in it or not (Terms.Aside)
+	Parts   map[string]snippet.Include `json:"included,omitempty"` // by the value of their must-include-resource
 
 	// Addresses of other resources, hops to them included, that Text, Parts and the index entry were made of, by the value that names them.
 	Of map[string][]string `json:"of,omitempty"`
@@ -76,16 +78,25 @@ func (k *Kept) of(r *acap.Required, t *Terms) {
 	if r.IsText || r.Locator != "" || got.page == nil {
 		return
 	}
+	k.source(r.Value, hopsTo(r.URL, got.page))
+}
+
+func (k *Kept) source(value string, addresses []string) {
 	if k.Of == nil {
 		k.Of = map[string][]string{}
 	}
-	list := []string{r.URL}
-	for _, hop := range got.page.Hops() {
+	k.Of[value] = addresses
+}
+
+// hopsTo lists address, under which pg was obtained, and the hops to it.
+func hopsTo(address string, pg *page.Page) []string {
+	list := []string{address}
+	for _, hop := range pg.Hops() {
 		if !slices.Contains(list, hop.URL) {
 			list = append(list, hop.URL)
 		}
 	}
-	k.Of[r.Value] = list
+	return list
 }
 
 // Sources are the addresses of other resources that something of k was made of, sorted.
@@ -110,6 +121,9 @@ func (k Kept) Without(address string) (less Kept, changed, entry bool) {
 		delete(less.Parts, value)
 		if value == k.Use {
 			less.Text, less.Use = "", ""
+		}
+		if value == picture {
+			less.Picture = ""
 		}
 		if value == k.Index {
 			less.Index, less.Aside, entry = "", nil, true

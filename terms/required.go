@@ -36,7 +36,7 @@ func (t *Terms) fulfil(d acap.Decision) acap.Decision {
 		if i > 0 {
 			continue
 		}
-		if err := t.usable(r); err != nil {
+		if err := t.usable(r, d.Usage); err != nil {
 			d.Because = r.Field
 			return d.Refuse(acap.Unfulfillable, r.Value+": "+err.Error())
 		}
@@ -57,9 +57,11 @@ func (t *Terms) fulfil(d acap.Decision) acap.Decision {
 	return d
 }
 
-// usable says why a substitute cannot be used; nil if it can.
-func (t *Terms) usable(r *acap.Required) error {
+// usable says why a substitute cannot be used for u; nil if it can.
+func (t *Terms) usable(r *acap.Required, u acap.Usage) error {
 	switch {
+	case t.kept != nil && (u == acap.PresentThumbnail || u == acap.PresentOldThumbnail):
+		return t.depicts(r)
 	case r.IsText:
 		return nil
 	case r.Locator != "" && t.page != nil:

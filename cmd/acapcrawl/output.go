@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+
+	"golang.org/x/term"
 
 	"github.com/acapcrawl/acapcrawl/config"
 )
@@ -31,6 +34,12 @@ func (r *results) fault() error {
 		return nil
 	}
 	return fmt.Errorf("the results could not be written: %w", r.err)
+}
+
+// terminal reports whether results go to one. Those of a guest go to its own process, which asks before it is one.
+func (r *results) terminal() bool {
+	f, ok := r.w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // printJSON prints v as one line of JSON.

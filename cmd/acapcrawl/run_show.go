@@ -9,9 +9,14 @@ import (
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/snippet"
+	"github.com/acapcrawl/acapcrawl/thumbnail"
 )
 
 func (c *Command) runShow(ctx context.Context, cfg *config.Config, r showRequest) (err error) {
+	if out, ok := c.Stdout.(*results); ok && r.Picture && !r.JSON && out.terminal() {
+		return misuse("> FILE, or --json", "a picture cannot be written to a terminal")
+	}
 	s, p, err := c.openPresenter(ctx, cfg, &r.judging)
 	if err != nil {
 		return c.orNothing(r.JSON, nil, err)
@@ -21,14 +26,14 @@ func (c *Command) runShow(ctx context.Context, cfg *config.Config, r showRequest
 	if err != nil {
 		return err
 	}
-	cp, err := p.Copy(ctx, address, present.Which{At: r.At, Version: r.Version}, present.Reader{Target: r.Reader, AsOf: r.AsOf})
+	which, who := present.Which{At: r.At, Version: r.Version}, present.Reader{Target: r.Reader, AsOf: r.AsOf}
+	if r.Picture {
+		return c.showPicture(ctx, p, address, which, who, r.JSON)
+	}
+	cp, err := p.Copy(ctx, address, which, who)
 	switch {
 	case errors.Is(err, present.ErrNotHeld):
-		which := "No copy of"
-		if r.Version != 0 || !r.At.IsZero() {
-			which = "No such version of"
-		}
-		return nothing(fmt.Sprintf("%s %s is held.", which, address))
+		return notHeld("copy", address, which)
 	case err != nil:
 		return err
 	case r.JSON:
@@ -37,9 +42,7 @@ func (c *Command) runShow(ctx context.Context, cfg *config.Config, r showRequest
 	if cp.Cut {
 		fmt.Fprintln(c.Stderr, "Parts of the page that may not be shown are cut out.")
 	}
-	for _, in := range cp.Include {
-		fmt.Fprintf(c.Stderr, "To be shown with it: %s %s %s\n", in.Role, in.Text, in.Href)
-	}
+	c.sayBeside(cp.Include)
 	var out bytes.Buffer
 	if r.Headers {
 		fmt.Fprintf(&out, "HTTP/1.1 %d\r\n", cp.Status)
@@ -50,5 +53,36 @@ func (c *Command) runShow(ctx context.Context, cfg *config.Config, r showRequest
 	}
 	out.Write(cp.Body)
 	_, err = c.Stdout.Write(out.Bytes())
+	return err
+}
+
+func notHeld(what, address string, which present.Which) error {
+	if which != (present.Which{}) {
+		return nothing(fmt.Sprintf("No such version of %s is held.", address))
+	}
+	return nothing(fmt.Sprintf("No %s of %s is held.", what, address))
+}
+
+// sayBeside names what must be shown with what goes to standard output.
+func (c *Command) sayBeside(include []snippet.Include) {
+	for _, in := range include {
+		fmt.Fprintf(c.Stderr, "To be shown with it: %s %s %s\n", in.Role, in.Text, in.Href)
+	}
+}
+
+func (c *Command) showPicture(ctx context.Context, p *present.Presenter, address string, which present.Which, who present.Reader, asJSON bool) error {
+	picture, err := p.Thumbnail(ctx, address, which, who)
+	switch {
+	case errors.Is(err, present.ErrNotHeld):
+		return notHeld("copy", address, which)
+	case errors.Is(err, thumbnail.ErrNone):
+		return nothing(fmt.Sprintf("%s: %v.", address, err))
+	case err != nil:
+		return err
+	case asJSON:
+		return c.printJSON(picture)
+	}
+	c.sayBeside(picture.Include)
+	_, err = c.Stdout.Write(picture.Body)
 	return err
 }

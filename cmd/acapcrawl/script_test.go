@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"image"
+	"image/jpeg"
+	"image/png"
 	"io"
 	"os"
 	"os/exec"
@@ -43,6 +47,7 @@ func TestMain(m *testing.M) {
 //	                          with the number of one
 //	expand FILE…              put the values of environment variables into files
 //	countries FILE NET=CODE…  write a database of the countries of networks
+//	picture FILE W H          write an image of that size: a JPEG where FILE ends so, else a PNG one can see through
 //
 // FILE may be stdout or stderr.
 func TestScript(t *testing.T) {
@@ -67,7 +72,7 @@ func setup(env *testscript.Env) error {
 
 var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"site": cmdSite, "await": cmdAwait, "release": cmdRelease,
-	"status": cmdStatus, "jsonfield": cmdJSONField, "expand": cmdExpand, "countries": cmdCountries,
+	"status": cmdStatus, "jsonfield": cmdJSONField, "expand": cmdExpand, "countries": cmdCountries, "picture": cmdPicture,
 }
 
 func cmdSite(ts *testscript.TestScript, neg bool, args []string) {
@@ -237,4 +242,26 @@ func cmdCountries(ts *testscript.TestScript, neg bool, args []string) {
 		list[network] = code
 	}
 	ts.Check(geo.Write(ts.MkAbs(args[0]), geo.Options{}, list))
+}
+
+func cmdPicture(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: picture FILE W H")
+	}
+	w, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	h, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	img := image.NewNRGBA(image.Rect(0, 0, w, h))
+	for i := range img.Pix {
+		img.Pix[i] = byte(i * 2654435761 >> 16)
+	}
+	var b bytes.Buffer
+	if strings.HasSuffix(args[0], ".jpg") {
+		err = jpeg.Encode(&b, img, nil)
+	} else {
+		err = png.Encode(&b, img)
+	}
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o644))
 }

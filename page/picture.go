@@ -1,0 +1,24 @@
+package page
+
+import (
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// Image is the absolute address of the first IMG among the elements that locator names, or within them, as far as c leaves it to be
+// used; "" where there is none. A locator is as for Extract.
+func (p *Page) Image(locator string, c Cut) (address string) {
+	t := p.tree()
+	s, b := t.scope(c), newBase(p.url, t)
+	for _, found := range t.find(locator) {
+		walk(found, func(n *html.Node) bool {
+			src := strings.TrimSpace(attr(n.Attr, "src"))
+			if address == "" && n.Type == html.ElementNode && n.Data == "img" && src != "" && s.at(n) {
+				address, _ = b.resolve(src)
+			}
+			return address == ""
+		}, func(*html.Node) {})
+	}
+	return address
+}

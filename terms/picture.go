@@ -1,0 +1,111 @@
+package terms
+
+import (
+	"errors"
+	"net/url"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// Picture is what a thumbnail may be made from.
+type Picture struct {
+	Body []byte
+	From string   // the must-use-resource that it is; "" for the page as such
+	Of   []string // the addresses of another resource that it is, the one named first, then the hops to it; nil: it is the page
+}
+
+// Picture gives what u (present-thumbnail or present-oldthumbnail) may be made from, where d permits it: the page, or the resource that
+// must be used instead (P1 2.5.5.3). Of what is held Body is nil where that is not the copy: then it was made when the page was received.
+func (t *Terms) Picture(u acap.Usage) (p Picture, d acap.Decision) {
+	d = t.Decide(u)
+	if !d.Allowed {
+		return p, d
+	}
+	if uses := d.MustUse(); len(uses) > 0 {
+		r := uses[0]
+		own, err := t.instead(r, d, &p)
+		if err != nil {
+			d.Because = r.Field
+			return p, d.Refuse(acap.Unfulfillable, r.Value+": "+err.Error())
+		}
+		if !own {
+			return p, d
+		}
+	}
+	if t.page == nil {
+		return p, d
+	}
+	var ok bool
+	if p.Body, _, ok = t.Copy(u); !ok { // N28
+		return p, d.Refuse(acap.ByProhibition, "a part that may not be shown cannot be cut out")
+	}
+	return p, d
+}
+
+// instead fills p with what must be used instead of the page; own says that this is the page itself.
+func (t *Terms) instead(r *acap.Required, d acap.Decision, p *Picture) (own bool, err error) {
+	p.From = r.Value
+	address := r.URL
+	switch {
+	case r.IsText:
+		return false, errors.New("no thumbnail can be made of a text")
+	case r.Locator != "" && t.page != nil:
+		if address = t.page.Image(r.Locator, t.cut(d, &acap.Limits{})); address == "" {
+			return false, errors.New("the page has no such image")
+		}
+	case r.Locator != "":
+		address, _ = t.kept.pictured(r.Value)
+	}
+	if t.self(address) {
+		return true, nil
+	}
+	if t.kept != nil {
+		of, made := t.kept.pictured(r.Value)
+		if !made || of != address {
+			return false, errNotKept
+		}
+		p.Of = t.kept.Of[picture]
+		for _, of := range p.Of {
+			if err := t.standing(of); err != nil {
+				return false, err
+			}
+		}
+		return false, nil
+	}
+	pg, err := t.other(address)
+	if err != nil {
+		return false, err
+	}
+	p.Body, p.Of = pg.Last().Body, hopsTo(address, pg)
+	return false, nil
+}
+
+func (t *Terms) self(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && acap.NewResource(u).URL == t.resource.URL
+}
+
+// picture names what the thumbnail held was made of among the sources of Kept; no resource can be named so.
+const picture = "the-acap:thumbnail"
+
+// Pictured notes in k that the thumbnail held was made of another resource.
+func (k *Kept) Pictured(p Picture) {
+	k.Picture = p.From
+	k.source(picture, p.Of)
+}
+
+// pictured gives the address of the other resource that the thumbnail held was made of, for value.
+func (k *Kept) pictured(value string) (address string, made bool) {
+	if of := k.Of[picture]; k.Picture == value && len(of) > 0 {
+		return of[0], true
+	}
+	return "", false
+}
+
+// depicts says why no thumbnail made of what r names is at hand of what is held; nil if one may be.
+func (t *Terms) depicts(r *acap.Required) error {
+	if _, made := t.kept.pictured(r.Value); made || r.IsText || r.Locator != "" && t.page != nil || t.self(r.URL) {
+		return nil
+	}
+	return errNotKept
+}
