@@ -1,0 +1,125 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// plain stands in the place of a qualifier where a usage type is permitted or prohibited without one.
+const plain = "plain"
+
+// undecidable are cases that there are none of.
+var undecidable = map[acap.Pair]string{
+	{Usage: acap.Other, Qualifier: "usage-ref"}: "no field alone permits other usages (X38)",
+	{Usage: acap.Other, Qualifier: "location"}:  "no field alone permits other usages (X38)",
+}
+
+// undone are cases that are still to come.
+var undone = map[acap.Pair]string{
+	{Usage: acap.PresentLink, Qualifier: "must-use-resource"}: "a link is not yet made from what must be used",
+}
+
+// doorless are usage types that this program has no way to use, so that there is nothing to see.
+var doorless = map[acap.Usage]string{
+	acap.PresentThumbnail:    "no thumbnails are made",
+	acap.PresentOldThumbnail: "no thumbnails are made",
+	acap.PresentOldSnippet:   "no snippets of old versions are shown",
+}
+
+var (
+	annexMarker = regexp.MustCompile(`^# annex: (\S+) (\S+) (permitted|refused)$`)
+	refusedBy   = regexp.MustCompile(`^(stdout|stderr|grep) '.*(robots\\\.txt:\d+|\\\.html:\d+|"line":\d+)`)
+)
+
+// Every usage type, alone and with every qualifier type that the annex has for it, has a case in a script, from the site to what a reader
+// sees: once permitted and once refused, with the exit status and the line that decided. A script annex_NAME has those of one qualifier
+// type; the line "# annex: USAGE QUALIFIER permitted" or "refused" begins one.
+func TestAnnexScripts(t *testing.T) {
+	want := map[string]bool{}
+	expect := func(p acap.Pair) {
+		for _, why := range []string{doorless[p.Usage], undone[p]} {
+			if why != "" {
+				t.Logf("no case: %s %s: %s", p.Usage, p.Qualifier, why)
+				return
+			}
+		}
+		if why, never := undecidable[p]; never {
+			t.Logf("no case: %s %s permitted: %s", p.Usage, p.Qualifier, why)
+		} else {
+			want[fmt.Sprintf("%s %s permitted", p.Usage, p.Qualifier)] = true
+		}
+		want[fmt.Sprintf("%s %s refused", p.Usage, p.Qualifier)] = true
+	}
+	for _, u := range acap.Usages() {
+		expect(acap.Pair{Usage: u, Qualifier: plain})
+	}
+	for _, p := range acap.Annex() {
+		expect(p)
+	}
+
+	files, err := filepath.Glob("testdata/script/annex_*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	seen := map[string]bool{}
+	for _, file := range files {
+		script, _, _ := strings.Cut(read(t, filepath.Join("cmd/acapcrawl", file)), "\n-- ")
+		for _, c := range annexCases(script) {
+			switch m := annexMarker.FindStringSubmatch(c[0]); {
+			case m == nil:
+				t.Errorf("%s: %q is no marker", file, c[0])
+			case !want[strings.Join(m[1:], " ")]:
+				t.Errorf("%s: %q is of no pair that is to be shown", file, c[0])
+			case seen[c[0]]:
+				t.Errorf("%s: %q is there already", file, c[0])
+			default:
+				seen[c[0]] = true
+				if s := inconclusive(c[1:], m[3] == "refused"); s != "" {
+					t.Errorf("%s: %q: %s", file, c[0], s)
+				}
+			}
+		}
+	}
+	for name := range want {
+		if !seen["# annex: "+name] {
+			t.Errorf("no script shows %s", name)
+		}
+	}
+}
+
+// annexCases gives the cases of a script, the marker of each first.
+func annexCases(script string) (cases [][]string) {
+	for line := range strings.Lines(script) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "# annex") {
+			cases = append(cases, []string{line})
+		} else if n := len(cases); n > 0 {
+			cases[n-1] = append(cases[n-1], line)
+		}
+	}
+	return cases
+}
+
+// inconclusive says what a case leaves open.
+func inconclusive(lines []string, refused bool) string {
+	var runs, status, line bool
+	for _, l := range lines {
+		runs = runs || strings.HasPrefix(l, "exec acapcrawl ") || strings.HasPrefix(l, "grep ")
+		status = status || strings.HasPrefix(l, "status 1 acapcrawl ") || strings.HasPrefix(l, "status 3 acapcrawl ")
+		line = line || refusedBy.MatchString(l)
+	}
+	switch {
+	case !refused && !runs:
+		return "nothing is shown"
+	case refused && !status:
+		return "no exit status says so"
+	case refused && !line:
+		return "the line that decided is not named"
+	}
+	return ""
+}
