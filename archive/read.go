@@ -39,7 +39,14 @@ func (a *Archive) Resource(url string) (r Resource, known bool, err error) {
 
 // Resolve follows aliases from url to the URL under which its content is held (X66); a URL that is no alias is its own.
 func (a *Archive) Resolve(url string) (string, error) {
-	err := a.view(func(tx *bolt.Tx) error {
+	way, err := a.Way(url)
+	return way[len(way)-1], err
+}
+
+// Way lists the URLs by which url leads to that under which its content is held, both included.
+func (a *Archive) Way(url string) (way []string, err error) {
+	way = []string{url}
+	err = a.view(func(tx *bolt.Tx) error {
 		for range 64 {
 			value := tx.Bucket(bAliases).Get([]byte(url))
 			if value == nil {
@@ -50,10 +57,11 @@ func (a *Archive) Resolve(url string) (string, error) {
 				return a.damaged("the alias "+url, err)
 			}
 			url = string(to)
+			way = append(way, url)
 		}
 		return a.corrupt("the alias " + url + " leads in a circle")
 	})
-	return url, err
+	return way, err
 }
 
 // Captures lists the versions of url, the oldest first.

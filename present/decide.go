@@ -5,32 +5,24 @@ import (
 	"errors"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/archive"
-	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// Decide says how each usage of what is held of rawurl stands for a reader now. The error is ErrNotHeld where nothing is known of it.
+// Decide says how ways to show what is held of rawurl, and where redirects led (X66), stand for a reader now. The error is ErrNotHeld
+// where nothing is known of it.
 func (p *Presenter) Decide(ctx context.Context, rawurl string, who Reader, usages ...acap.Usage) ([]acap.Decision, error) {
-	r, known, err := p.archive.Resource(rawurl)
-	if err != nil {
-		return nil, err
-	}
-	if !known {
-		return nil, ErrNotHeld
-	}
-	var pg *page.Page
-	if r.Current != 0 {
-		if pg, err = p.page(r.Current); err != nil && !errors.Is(err, archive.ErrNotHeld) {
-			return nil, err
-		}
-	}
-	t, _, err := p.terms(ctx, r, pg, p.facts(r, who, false))
-	if err != nil {
+	v, err := p.version(ctx, rawurl, Which{}, who, form{current: acap.Present})
+	refused, barred := errors.AsType[*acap.Refused](err)
+	if err != nil && !barred {
 		return nil, err
 	}
 	out := make([]acap.Decision, len(usages))
 	for i, u := range usages {
-		out[i] = t.Decide(u)
+		if barred {
+			out[i] = refused.Decision
+			out[i].Usage = u
+		} else {
+			out[i] = v.Decide(u)
+		}
 	}
 	return out, nil
 }

@@ -6,7 +6,10 @@
 //
 //	present.go  Presenter: what stands between the holdings and a reader
 //	search.go   Search: results, as far as index, present-link and present-snippet permit
+//	version.go  one version, as a reader asks for it, and the terms of now
 //	copy.go     Copy: a preserved copy, as far as preserve and present-currentcopy or present-oldcopy permit
+//	passage.go  Snippet: a snippet of one version, as far as present-snippet or present-oldsnippet permit
+//	original.go Original: where a reader is led, as far as present-original permits
 //	country.go  Countries: the country of an address
 //	names.go    Names: the verified names of an address
 //	thumbnail.go  Thumbnail: a small picture of it, as far as preserve and present-thumbnail or present-oldthumbnail permit

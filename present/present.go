@@ -30,6 +30,7 @@ func New(a *archive.Archive, ix *index.Index, policies terms.Policies) *Presente
 // Reader is who is shown something, and when.
 type Reader struct {
 	Target acap.Target
+	Framed bool      // within a frame, page or screen of whoever asks (P1 2.5.5.7)
 	AsOf   time.Time // moves the clock for time limits; zero: now
 }
 

@@ -86,10 +86,10 @@ func (s *store) hold(path, body string) {
 	pg := page.New([]page.Hop{{URL: u.String(), Method: "GET", Status: 200, Header: h, Body: []byte(body), Start: noon}})
 	t := terms.Of(context.Background(), s.policy, u, pg, terms.Sources{Policies: s}, acap.Facts{Now: noon})
 	content, indexed := t.Text()
-	copied, _, kept := t.Copy(acap.Preserve)
+	copied, cut, kept := t.Copy(acap.Preserve)
 	k := t.Keep(kept, content)
 	d := archive.Deposit{Resource: archive.Resource{URL: u.String(), Status: 200, MIME: pg.MIME(), Own: pg.Own(), Title: k.Title, Excerpt: k.String()},
-		Fetched: noon, Header: h, Index: indexed}
+		Fetched: noon, Header: h, Index: indexed, Cut: cut}
 	if kept {
 		d.Body = copied
 	}
@@ -295,6 +295,7 @@ func TestCopy(t *testing.T) {
 		which                Which
 		who                  Reader
 		want                 string // the body; or "reason" of the refusal after "!", "!" where nothing is held
+		line                 int    // of robots.txt, which decided; 0: any
 	}{
 		{name: "the current one", old: "<p>old", want: article},
 		{name: "version 1", old: "<p>old", which: Which{Version: 1}, want: "<p>old"},
@@ -309,14 +310,26 @@ func TestCopy(t *testing.T) {
 		{name: "present prohibited now", now: "ACAP-disallow-present: /", want: "!prohibition"},
 		{name: "the time has passed", now: "ACAP-allow-present: / time-limit=2-days", who: Reader{AsOf: noon.AddDate(0, 0, 5)}, want: "!expired"},
 		{name: "another country", now: "ACAP-allow-present: / target-condition=prohibitedcountrylist:FR", who: Reader{Target: acap.Target{Country: "FR"}}, want: "!target"},
-		{name: "in a frame only", now: "ACAP-allow-present-currentcopy: / required-context=within-user-frame", want: "!unfulfillable"},
+		{name: "in a frame only", now: "ACAP-allow-present-currentcopy: /\nACAP-allow-present: / required-context=within-user-frame", want: "!unfulfillable", line: 4},
 		{name: "a credit that is missing", now: "ACAP-allow-present: / must-include-resource=the-acap:credit:id:nope", want: "!unfulfillable"},
 		{name: "noarchive (N24)", body: `<meta name="robots" content="noarchive">x`, want: "!meta"},
 		{name: "a part cut out", body: `<p>Open <b class="the-acap:disallow-present">shut</b> quay.`, want: "<p>Open  quay."},
 		{name: "a part that may not be left out either", now: "ACAP-allow-present-currentcopy: / prohibited-modification=content",
 			body: `<p>Open <b class="the-acap:disallow-present-currentcopy">shut</b> quay.`, want: "!prohibition"},
 		{name: "a part of an old version (N28)", old: `<p>Open <b class="the-acap:disallow-present">shut</b> quay.`, which: Which{Version: 1}, want: "<p>Open  quay."},
+		{name: "a part not kept", body: `<p>Open <b class="the-acap:disallow-preserve">shut</b> quay.`, want: "<p>Open  quay."},
+		{name: "a part not kept, of what may not be changed", now: "ACAP-allow-present-currentcopy: /\nACAP-allow-present: / prohibited-modification=structure",
+			body: `<p>Open <b class="the-acap:disallow-preserve">shut</b> quay.`, want: "!prohibition", line: 4},
+		{name: "a part not kept, of what may not be translated", now: "ACAP-allow-present: / prohibited-modification=translation",
+			body: `<p>Open <b class="the-acap:disallow-preserve">shut</b> quay.`, want: "<p>Open  quay."},
 		{name: "taken down, not yet erased", now: "ACAP-request-take-down: /a", want: "!prohibition"},
+		{name: "framed", now: "ACAP-allow-present-currentcopy: / required-context=within-user-frame", who: Reader{Framed: true}, want: article},
+		{name: "in no frame", now: "ACAP-allow-present-currentcopy: /\nACAP-allow-present: / prohibited-context=within-user-frame",
+			who: Reader{Framed: true}, want: "!prohibition", line: 4},
+		{name: "as at home, a whole page", now: "ACAP-allow-present: / required-context=within-original-frame", want: article},
+		{name: "as at home, a page in part", now: "ACAP-allow-present: / required-context=within-original-frame",
+			body: `<p>Open <b class="the-acap:disallow-present">shut</b> quay.`, want: "!unfulfillable"},
+		{name: "as at home, framed", now: "ACAP-allow-present: / required-context=within-original-frame", who: Reader{Framed: true}, want: "!unfulfillable"},
 		{name: "what the last fetch says binds old versions (H11)", old: "<p>old", body: `<meta name="robots" content="ACAP disallow-present">x`, which: Which{Version: 1}, want: "!prohibition"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -335,6 +348,9 @@ func TestCopy(t *testing.T) {
 			switch {
 			case errors.As(err, &refused):
 				text = "!" + string(refused.Decision.Reason)
+				if by := refused.Decision.Because; c.line != 0 && (by == nil || by.Line != c.line) {
+					t.Errorf("not by line %d: %v", c.line, err)
+				}
 			case errors.Is(err, ErrNotHeld):
 				text = "!"
 			case err != nil:

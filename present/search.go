@@ -108,7 +108,7 @@ func (p *Presenter) result(ctx context.Context, address, query string, who Reade
 // resultOf is what t lets a reader see of a page found.
 func resultOf(t *terms.Terms, query string) (res Result, ok bool) {
 	res.Link = t.Decide(acap.PresentLink).Allowed
-	if s, ok := t.Snippet(acap.PresentSnippet, snippet.Wanted{Query: query}); ok {
+	if s, ok := snippetOf(t, acap.PresentSnippet, snippet.Wanted{Query: query}); ok {
 		s.Include = append([]snippet.Include{}, s.Include...) // an empty list, not null
 		res.Snippet = &s
 	}

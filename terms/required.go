@@ -25,6 +25,7 @@ var (
 func (t *Terms) fulfil(d acap.Decision) acap.Decision {
 	limits := d.Limits(t.facts)
 	if nothing(limits) { // X05
+		d.Because = d.Holder(t.facts, nothing)
 		return d.Refuse(acap.Unfulfillable, "its length is limited to nothing")
 	}
 	uses := d.MustUse()
@@ -50,6 +51,7 @@ func (t *Terms) fulfil(d acap.Decision) acap.Decision {
 	if (d.Usage == acap.PresentSnippet || d.Usage == acap.PresentOldSnippet) && (t.page == nil || t.page.MIME() != "") {
 		if ex := t.extracts(d); len(ex) > 0 { // J04
 			if _, ok := snippet.Build("", snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: ex}); !ok {
+				d.Because = d.Holder(t.facts, limited)
 				return d.Refuse(acap.Unfulfillable, "the required extract is longer than the limit")
 			}
 		}

@@ -158,6 +158,9 @@ func nothing(l acap.Limits) bool {
 	return l.MaxChars != nil && *l.MaxChars == 0 || l.MaxWords != nil && *l.MaxWords == 0
 }
 
+// limited reports whether a length is limited at all.
+func limited(l acap.Limits) bool { return l.MaxChars != nil || l.MaxWords != nil }
+
 func smaller(a, b *int) *int {
 	if a == nil || b != nil && *b < *a {
 		return b

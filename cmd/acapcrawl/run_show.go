@@ -40,7 +40,10 @@ func (c *Command) runShow(ctx context.Context, cfg *config.Config, r showRequest
 		return c.printJSON(cp)
 	}
 	if cp.Cut {
-		fmt.Fprintln(c.Stderr, "Parts of the page that may not be shown are cut out.")
+		fmt.Fprintln(c.Stderr, "Parts of the page that may not be kept or shown are cut out.")
+	}
+	if cp.Truncated {
+		fmt.Fprintln(c.Stderr, "The end is missing: the page was longer than what was kept of it.")
 	}
 	c.sayBeside(cp.Include)
 	var out bytes.Buffer

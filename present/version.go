@@ -1,0 +1,142 @@
+package present
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// Which names a version: the current one, the latest at a time, or by number.
+type Which struct {
+	At      time.Time
+	Version int
+}
+
+// form is by which usages the current version and an earlier one are shown in the same way.
+type form struct {
+	current acap.Usage
+	old     acap.Usage // "" where it has nothing to do with versions
+	excerpt bool       // an excerpt that is kept in the place of a copy can be shown so
+}
+
+// version is what a reader asked for, and the terms on which it may be shown now.
+type version struct {
+	*terms.Terms
+	asked    string // the address
+	usage    acap.Usage
+	resource archive.Resource
+	capture  archive.Capture // zero where no copy is held of that version
+	facts    acap.Facts
+}
+
+// version finds the version of rawurl that which names. Where it names none and no copy is held, it is what is known of the page without
+// one. The error is ErrNotHeld where there is nothing, and an *acap.Refused where nothing of it may be shown: while a take-down of it, or
+// of an address that leads to it, stands (P05), and while a policy that would tell cannot be read.
+func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who Reader, f form) (*version, error) {
+	way, err := p.archive.Way(rawurl)
+	if err != nil {
+		return nil, err
+	}
+	r, known, err := p.archive.Resource(way[len(way)-1])
+	if err != nil {
+		return nil, err
+	}
+	v := &version{asked: rawurl, usage: f.current}
+	var pg *page.Page
+	c, found, err := p.capture(r, which, f)
+	switch {
+	case err != nil:
+		return nil, err
+	case found:
+		body, err := p.archive.Body(c.ID)
+		if err != nil {
+			return nil, missing(err)
+		}
+		pg, v.capture = c.Page(body), c
+	case !known || which != (Which{}):
+		return nil, ErrNotHeld
+	}
+	old := found && !c.Current
+	if old {
+		v.usage, r.Own = f.old, terms.Earlier(r.Own, pg.Own())
+	}
+	v.resource, v.facts = r, p.facts(r, who, old)
+	t, down, err := p.terms(ctx, r, pg, v.facts)
+	v.Terms = t
+	for i := 0; err == nil && down == nil && i < len(way)-1; i++ {
+		down, err = p.takenDown(ctx, way[i])
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, v.refuse(acap.Decision{Usage: v.usage, Reason: acap.Unavailable, Note: err.Error()})
+	case down != nil:
+		return nil, v.refuse(acap.Decision{Usage: v.usage, Reason: acap.ByProhibition, Because: down})
+	}
+	return v, nil
+}
+
+func missing(err error) error {
+	if errors.Is(err, archive.ErrNotHeld) { // erased meanwhile
+		return ErrNotHeld
+	}
+	return err
+}
+
+func (p *Presenter) takenDown(ctx context.Context, address string) (*acap.Field, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	origin, err := p.policies.Policy(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	return terms.TakeDown(origin, u), nil
+}
+
+func (v *version) refuse(d acap.Decision) error { return d.Err(v.asked) }
+
+// context is what stands around the version where it is shown. Only a page that is whole brings with it what stands around it at home.
+func (v *version) context(who Reader, whole bool) acap.Context {
+	mime := v.resource.MIME
+	if v.capture.ID != 0 {
+		mime = v.capture.MIME
+	}
+	switch {
+	case who.Framed:
+		return acap.UserFrame
+	case whole && (mime == "text/html" || mime == "application/xhtml+xml"):
+		return acap.OriginalFrame
+	}
+	return acap.NoFrame
+}
+
+func (p *Presenter) capture(r archive.Resource, w Which, f form) (c archive.Capture, found bool, err error) {
+	switch {
+	case r.URL == "", r.Current == 0 && (f.old == "" || f.excerpt && w == (Which{}) && terms.Recall("", r.Excerpt).Text != ""):
+		return c, false, nil
+	case w.Version != 0:
+		return p.archive.CaptureVersion(r.URL, w.Version)
+	case !w.At.IsZero():
+		return p.archive.CaptureAt(r.URL, w.At)
+	case r.Current == 0: // the last crawl obtained none
+		list, err := p.archive.Captures(r.URL)
+		if err != nil || len(list) == 0 {
+			return c, false, err
+		}
+		return list[len(list)-1], true, nil
+	}
+	c, err = p.archive.Capture(r.Current)
+	if errors.Is(err, archive.ErrNotHeld) {
+		return c, false, nil
+	}
+	return c, err == nil, err
+}

@@ -1,0 +1,283 @@
+package present
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+)
+
+// told is what err tells: the reason of a refusal and the line that decided, or that nothing is held.
+func told(t *testing.T, err error) string {
+	t.Helper()
+	var refused *acap.Refused
+	switch {
+	case errors.Is(err, ErrNotHeld):
+		return "not held"
+	case !errors.As(err, &refused):
+		t.Fatal(err)
+	case refused.Decision.Because != nil:
+		return fmt.Sprint(refused.Decision.Usage, " ", refused.Decision.Reason, " ", refused.Decision.Because.Line)
+	}
+	return fmt.Sprint(refused.Decision.Usage, " ", refused.Decision.Reason)
+}
+
+func (s *store) receive(d archive.Deposit) {
+	s.Helper()
+	d.Fetched = noon
+	if d.Header == nil {
+		d.Header = http.Header{"Content-Type": {"text/html"}}
+	}
+	d.Resource.Status, d.Resource.Own.URL = 200, d.Resource.URL
+	d.Resource.MIME, _, _ = strings.Cut(d.Header.Get("Content-Type"), ";")
+	if _, err := s.archive.Receive(context.Background(), d); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// What was too long is shown as what it is, but not where nothing may be changed.
+func TestTruncatedCopy(t *testing.T) {
+	s := open(t)
+	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/a"}, Body: []byte("<p>The beg"), Truncated: true, Header: http.Header{
+		"Content-Type": {"text/html"}, "Content-Length": {"4711"}, "Etag": {`"x"`}, "Content-Digest": {"sha-256=:x:"}, "Date": {"today"}}})
+	for now, want := range map[string]string{
+		"": "",
+		"ACAP-allow-present-currentcopy: /\nACAP-allow-present: / prohibited-modification=any":       "present-currentcopy prohibition 4",
+		"ACAP-allow-present-currentcopy: / prohibited-modification=content":                          "present-currentcopy prohibition 3",
+		"ACAP-allow-present-currentcopy: / prohibited-modification=style":                            "",
+		"ACAP-allow-present-currentcopy: / required-context=within-original-frame":                   "present-currentcopy unfulfillable 3",
+		"ACAP-allow-present-currentcopy: / must-include-resource=the-acap:credit:text:Me%20too":      "present-currentcopy fallback 3",
+		"ACAP-allow-present: / prohibited-modification=format prohibited-modification=metadata":      "",
+		"ACAP-allow-present: / prohibited-modification=format prohibited-modification=structure\n\n": "present-currentcopy prohibition 3",
+	} {
+		s.says(now)
+		got, err := s.Copy(context.Background(), site+"/a", Which{}, Reader{})
+		if err != nil {
+			if is := told(t, err); is != want {
+				t.Errorf("%s: %s (%v), want %q", now, is, err, want)
+			}
+			continue
+		}
+		if want != "" || !got.Truncated || got.Cut {
+			t.Errorf("%s: %+v, want %q", now, got, want)
+		}
+		if len(got.Header) != 2 || got.Header.Get("Date") == "" {
+			t.Errorf("the header tells of other bytes: %v", got.Header)
+		}
+	}
+}
+
+// A header speaks of the bytes shown.
+func TestHeaderOfCopy(t *testing.T) {
+	s := open(t)
+	whole := http.Header{"Content-Type": {"text/html"}, "Content-Length": {"8"}, "Etag": {`"x"`}, "Content-Md5": {"x"}, "Repr-Digest": {"x"}}
+	body := `<p>One <b class="the-acap:disallow-present">two</b>`
+	for _, c := range []struct {
+		name, body string
+		cut        bool
+		encoding   string
+		want       int // header fields left
+	}{
+		{"whole", "<p>One", false, "", 5},
+		{"cut now", body, false, "", 1},
+		{"cut when it was kept", "<p>One", true, "", 1},
+		{"decoded", "<p>One", false, "br", 1},
+	} {
+		h := whole.Clone()
+		if c.encoding != "" {
+			h.Set("Content-Encoding", c.encoding)
+		}
+		url := site + "/" + strings.ReplaceAll(c.name, " ", "-")
+		own := acap.Own{}
+		if c.body == body {
+			own.Marks = []acap.Mark{{Token: "the-acap:disallow-present"}}
+		}
+		s.receive(archive.Deposit{Resource: archive.Resource{URL: url, Own: own}, Body: []byte(c.body), Cut: c.cut, Header: h})
+		got, err := s.Copy(context.Background(), url, Which{}, Reader{})
+		if err != nil || len(got.Header) != c.want {
+			t.Errorf("%s: %v, %v", c.name, got.Header, err)
+		}
+	}
+}
+
+// A take-down of an address that leads to a page hides what is reached by it, and no more (P05, X66).
+func TestTakenDownOnTheWay(t *testing.T) {
+	s := open(t)
+	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/b"}, Body: []byte("<p>b"), Aliases: []string{site + "/moved"}})
+	s.says("ACAP-request-take-down: /moved")
+	ctx := context.Background()
+	_, err := s.Copy(ctx, site+"/moved", Which{}, Reader{})
+	if is := told(t, err); is != "present-currentcopy prohibition 3" {
+		t.Error(is)
+	}
+	if _, err := s.Snippet(ctx, site+"/moved", "", Which{}, Reader{}); told(t, err) != "present-snippet prohibition 3" {
+		t.Error(err)
+	}
+	if _, err := s.Original(ctx, site+"/moved", Reader{}); told(t, err) != "present-original prohibition 3" {
+		t.Error(err)
+	}
+	if d, err := s.Decide(ctx, site+"/moved", Reader{}, acap.PresentLink); err != nil || d[0].Allowed || d[0].Usage != acap.PresentLink {
+		t.Errorf("%+v %v", d, err)
+	}
+	if _, err := s.Copy(ctx, site+"/b", Which{}, Reader{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPassage(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range []struct {
+		name, then, now, old, body, query string
+		which                             Which
+		who                               Reader
+		want                              string // text and what stands beside, or what told tells after "!"
+		marks                             int
+	}{
+		{name: "of a copy", want: "The pilot waits for the tide. Words by Ada Quill."},
+		{name: "words searched for", query: "tide", want: "The pilot waits for the tide. Words by Ada Quill.", marks: 1},
+		{name: "words that may not be marked", query: "tide", now: "ACAP-allow-present: / prohibited-modification=annotation",
+			want: "The pilot waits for the tide. Words by Ada Quill."},
+		{name: "nor in another style", query: "tide", now: "ACAP-allow-present: / prohibited-modification=appearance",
+			want: "The pilot waits for the tide. Words by Ada Quill."},
+		{name: "not to be changed", now: "ACAP-allow-present-snippet: /\nACAP-allow-present: / prohibited-modification=content", want: "!present-snippet prohibition 4"},
+		{name: "short", now: "ACAP-allow-present-snippet: / max-length=2-words", want: "The pilot…"},
+		{name: "of no length (X05)", now: "ACAP-allow-present-snippet: /\nACAP-allow-present-snippet: / max-length=0-words", want: "!present-snippet unfulfillable 4"},
+		{name: "a required extract that is longer (J04)", now: "ACAP-allow-present-snippet: / must-include-resource=the-acap:extract:id:by\nACAP-allow-present-snippet: / max-length=2-words",
+			want: "!present-snippet unfulfillable 4"},
+		{name: "a credit", now: "ACAP-allow-present-snippet: / max-length=2-words must-include-resource=the-acap:credit:id:by", want: "The pilot… (credit Words by Ada Quill.)"},
+		{name: "a credit that is missing (J12)", now: "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:no", want: "!present-snippet unfulfillable 3"},
+		{name: "of another text", now: "ACAP-allow-present-snippet: / must-use-resource=the-acap:text:All%20quiet", want: "All quiet"},
+		{name: "prohibited", now: "ACAP-disallow-present-snippet: /", want: "!present-snippet prohibition 3"},
+		{name: "nosnippet", body: `<meta name="robots" content="nosnippet">x`, want: "!present-snippet meta 1"},
+		{name: "of a part alone (N05)", now: "ACAP-disallow-present: /", body: `<p>Shut <p class="the-acap:allow-present-snippet">Open`, want: "Open"},
+		{name: "of a part of what has no snippet (N05)", now: "ACAP-disallow-present-snippet: /", body: `<p>Shut <p class="the-acap:allow-present-snippet">Open`, want: "Open"},
+		{name: "of a page all of which is shut", body: `<p class="the-acap:disallow-present-snippet">Shut`, want: "!present-snippet prohibition 1"},
+		{name: "no text", body: `<img src="x">`, want: "!not held"},
+		{name: "where index is prohibited (X09)", then: "ACAP-disallow-index: /", now: "ACAP-disallow-index: /", want: "The pilot waits for the tide. Words by Ada Quill."},
+		{name: "no copy", then: "ACAP-disallow-preserve: /", now: "ACAP-disallow-preserve: /", want: "The pilot waits for the tide. Words by Ada Quill."},
+		{name: "no copy, a version", then: "ACAP-disallow-preserve: /", which: Which{Version: 1}, want: "!not held"},
+		{name: "an old one", old: "<p>So it was.", which: Which{Version: 1}, want: "So it was."},
+		{name: "an old one, prohibited", now: "ACAP-disallow-present-oldsnippet: /", old: "<p>So it was.", which: Which{Version: 1}, want: "!present-oldsnippet prohibition 3"},
+		{name: "an old one, not the current one", now: "ACAP-disallow-present-snippet: /", old: "<p>So it was.", which: Which{Version: 1}, want: "So it was."},
+		{name: "an old one, short", now: "ACAP-allow-present-oldsnippet: / max-length=4-chars", old: "<p>So it was.", which: Which{Version: 1}, want: "So…"},
+		{name: "an old one that may be held no more", now: "ACAP-allow-preserve: / time-limit=until-recrawled", old: "<p>So it was.", which: Which{Version: 1},
+			want: "!preserve expired 3"},
+		{name: "a part of an old one", old: `<p>So <b class="the-acap:disallow-present">it</b> was.`, which: Which{Version: 1}, want: "So was."},
+		{name: "too late", now: "ACAP-allow-present-snippet: / time-limit=1-days", who: Reader{AsOf: noon.AddDate(0, 0, 2)}, want: "!present-snippet expired 3"},
+		{name: "another country", now: "ACAP-allow-present: / target-condition=permittedcountrylist:BE", who: Reader{Target: acap.Target{Country: "FR"}},
+			want: "!present-snippet target 3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t)
+			s.says(c.then)
+			if c.old != "" {
+				s.hold("/a", c.old)
+			}
+			if c.body == "" {
+				c.body = article
+			}
+			s.hold("/a", c.body)
+			s.says(c.now)
+			got, err := s.Snippet(ctx, site+"/a", c.query, c.which, c.who)
+			text := got.Snippet.Text
+			for _, in := range got.Snippet.Include {
+				text += " (" + in.Role + " " + in.Text + ")"
+			}
+			if err != nil {
+				text = "!" + told(t, err)
+			}
+			if text != c.want || len(got.Snippet.Marks) != c.marks {
+				t.Errorf("%q %v, want %q %d (%v)", text, got.Snippet.Marks, c.want, c.marks, err)
+			}
+			if err == nil && (got.Current != (c.which == Which{}) || got.URL != site+"/a" || got.Fetched != noon) {
+				t.Errorf("%+v", got)
+			}
+			if r, _, _ := s.archive.Resource(site + "/a"); r.FirstPresented.IsZero() != (err != nil) {
+				t.Errorf("first presented %v, %v", r.FirstPresented, err)
+			}
+		})
+	}
+}
+
+// A page whose last answer had no copy is shown by what was kept of that answer, not by an older copy.
+func TestExcerptBeforeOldCopy(t *testing.T) {
+	s := open(t)
+	s.hold("/a", "<p>So it was.")
+	k := `{"text":"So it is."}`
+	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/a", Excerpt: k}})
+	got, err := s.Snippet(context.Background(), site+"/a", "", Which{}, Reader{})
+	if err != nil || got.Snippet.Text != "So it is." || !got.Current || got.Version != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	cp, err := s.Copy(context.Background(), site+"/a", Which{}, Reader{})
+	if err != nil || cp.Current || string(cp.Body) != "<p>So it was." {
+		t.Errorf("%+v, %v", cp, err)
+	}
+}
+
+func TestOriginal(t *testing.T) {
+	ctx := context.Background()
+	for _, c := range []struct {
+		name, now, mime string
+		framed          bool
+		want            string
+	}{
+		{name: "led there", want: "led"},
+		{name: "framed", framed: true, want: "framed"},
+		{name: "prohibited", now: "ACAP-disallow-present-original: /", want: "present-original prohibition 3"},
+		{name: "in no frame, led there (K05, X69)", now: "ACAP-allow-present-original: / prohibited-context=within-user-frame", want: "led"},
+		{name: "in no frame, framed (K05)", now: "ACAP-allow-present-original: /\nACAP-allow-present: / prohibited-context=within-user-frame", framed: true,
+			want: "present-original prohibition 4"},
+		{name: "in a frame", now: "ACAP-allow-present-original: / required-context=within-user-frame", want: "framed"},
+		{name: "as at home, led there", now: "ACAP-allow-present: / required-context=within-original-frame", want: "led"},
+		{name: "as at home, framed", now: "ACAP-allow-present: / required-context=within-original-frame", framed: true, want: "present-original unfulfillable 3"},
+		{name: "as at home, a picture", now: "ACAP-allow-present: / required-context=within-original-frame", mime: "image/png", want: "present-original unfulfillable 3"},
+		{name: "both (K03)", now: "ACAP-allow-present: / required-context=within-user-frame\nACAP-allow-present: / prohibited-context=within-user-frame",
+			want: "present-original prohibition 4"},
+		{name: "no modification at all", now: "ACAP-allow-present: / prohibited-modification=any", want: "led"},
+		{name: "a substitute (I09)", now: "ACAP-allow-present: / must-use-resource=the-acap:text:x", want: "present-original prohibition 3"},
+		{name: "a credit", now: "ACAP-allow-present: / must-include-resource=the-acap:credit:text:Ada", want: "led credit Ada"},
+		{name: "taken down", now: "ACAP-request-take-down: /a", want: "present-original prohibition 3"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t)
+			if c.mime == "" {
+				c.mime = "text/html"
+			}
+			s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/a"}, Header: http.Header{"Content-Type": {c.mime}}, Aliases: []string{site + "/old"}})
+			s.says(c.now)
+			lead, err := s.Original(ctx, site+"/old", Reader{Framed: c.framed})
+			got := map[bool]string{true: "framed", false: "led"}[lead.Framed]
+			for _, in := range lead.Include {
+				got += " " + in.Role + " " + in.Text
+			}
+			if err != nil {
+				got = told(t, err)
+			} else if lead.URL != site+"/a" {
+				t.Errorf("%+v", lead)
+			}
+			if got != c.want {
+				t.Errorf("%s, want %s (%v)", got, c.want, err)
+			}
+			if r, _, _ := s.archive.Resource(site + "/a"); r.FirstPresented.IsZero() != (err != nil) {
+				t.Errorf("first presented %v, %v", r.FirstPresented, err)
+			}
+		})
+	}
+	s := open(t)
+	if _, err := s.Original(ctx, site+"/never", Reader{}); told(t, err) != "not held" {
+		t.Error(err)
+	}
+	s.hold("/gone", article)
+	if _, err := s.archive.Erase(ctx, site+"/gone", "asked", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Original(ctx, site+"/gone", Reader{}); told(t, err) != "not held" {
+		t.Error("what the page says of itself is not known:", err)
+	}
+}
