@@ -48,6 +48,7 @@ var owners = map[string][]string{
 	"github.com/andybalholm/brotli":        {"coding", "internal/faults", "internal/squeeze"},
 	"github.com/PuerkitoBio/goquery":       {"page"},
 	"github.com/blevesearch/":              {"index", "bench"},
+	"github.com/RoaringBitmap/roaring/":    {"index"},
 	"github.com/temoto/robotstxt":          {"check", "bench"},
 	"go.etcd.io/bbolt":                     {"archive", "policy", "crawler", "actions", "spool"},
 	"github.com/spf13/viper":               {"config"},

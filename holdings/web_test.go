@@ -188,12 +188,11 @@ func (s *store) receive(pg *page.Page) Receipt {
 func (s *store) found(query string) string {
 	s.Helper()
 	s.flushed()
-	hits, _, err := s.index.Search(context.Background(), query, 0, 100)
-	if err != nil {
-		s.Fatal(err)
-	}
 	var urls []string
-	for _, h := range hits {
+	for h, err := range s.index.Hits(context.Background(), query) {
+		if err != nil {
+			s.Fatal(err)
+		}
 		urls = append(urls, strings.TrimPrefix(h.URL, site))
 	}
 	return strings.Join(urls, " ")

@@ -73,11 +73,7 @@ func TestSnapshot(t *testing.T) {
 	if err := again.Verify(ctx); err != nil {
 		t.Error(err)
 	}
-	hits, _, err := again.Search(ctx, `"pilot waits"`, 0, 10)
-	var got []string
-	for _, h := range hits {
-		got = append(got, h.URL)
-	}
+	got, err := urls(again, `"pilot waits"`)
 	slices.Sort(got)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("the copy holds %q, %v; want %q", got, err, want)

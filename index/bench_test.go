@@ -71,7 +71,7 @@ func BenchmarkSearch(b *testing.B) {
 	for name, query := range map[string]string{"words": "kalo mi terban", "phrase": `"` + strings.Join(strings.Fields(docs[9].Text)[5:9], " ") + `"`} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, _, err := ix.Search(context.Background(), query, 0, 10); err != nil {
+				if _, err := first(ix, query, 10); err != nil {
 					b.Fatal(err)
 				}
 			}

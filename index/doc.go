@@ -4,8 +4,9 @@
 // no text, and no title: what a reader sees of a hit is cut elsewhere, from what may be presented. Where a page may not be
 // preserved its terms are kept without their positions, so that the text cannot be put together again from them.
 //
-// Every language has a title field and a body field of its own, filled by its own analyser; pages of other languages, or of
-// none, go to the fields of the plain analyser. A query is tried in all fields in use. Scripts that are written without
+// Every language has fields of its own for titles, headings and text, filled by its own analyser; pages of other languages, or of
+// none, go to the fields of the plain analyser. A query is tried in all fields in use. Where positions are kept, a number beside each
+// says how the word is written, so that a phrase is found as it stands, and not in other forms of its words. Scripts that are written without
 // blanks (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) are cut into pairs of characters in every field, and a run
 // of a query must be found as it stands, character beside character.
 //
@@ -15,9 +16,12 @@
 //   - token.go: how text is cut into tokens, and folding
 //   - words.go: a field of running text, and its analysis
 //   - glossary.go: what an analyser remembers of tokens it has met
+//   - form.go: what tells the forms of a word apart
 //   - segment.go: the builder of segments, in place of the library's
 //   - query.go: the language of queries
 //   - search.go: queries against fields
+//   - match.go: what a segment has of a query, in place of the library's searchers
+//   - rank.go: what comes first
 //   - upkeep.go: compaction and verification
 //   - backup.go: snapshots, and copies of them
 //

@@ -36,7 +36,7 @@ func (ix *Index) document(d Document) *document.Document {
 	for _, f := range []struct {
 		field
 		text string
-	}{{field{title: true, language: code, bare: !d.Positions}, d.Title}, {field{language: code, bare: !d.Positions}, d.Text}} {
+	}{{field{title, code, !d.Positions}, d.Title}, {field{headings, code, !d.Positions}, d.Headings}, {field{body, code, !d.Positions}, d.Text}} {
 		if f.text != "" {
 			doc.AddField(newWords(f.name(), f.text, options, ix.analysers[code]))
 		}
@@ -56,15 +56,25 @@ func (ix *Index) document(d Document) *document.Document {
 	if tag := primary(d.Language); tag != "" {
 		labels(languageField, tag)
 	}
+	labels(typeField, types(d.Type)...)
 	if !d.Fetched.IsZero() {
 		labels(dayField, d.Fetched.UTC().Format(time.DateOnly))
 	}
 	return doc
 }
 
+// part is where on a page words stand.
+type part string
+
+const (
+	title    part = "title"
+	headings part = "headings"
+	body     part = "body"
+)
+
 // field names one of the fields that hold words.
 type field struct {
-	title    bool
+	part     part
 	language string // of its analyser
 	bare     bool   // without positions
 }
@@ -74,13 +84,11 @@ const (
 	hostField     = "host"
 	languageField = "language"
 	dayField      = "day"
+	typeField     = "type"
 )
 
 func (f field) name() string {
-	name := "body/" + f.language
-	if f.title {
-		name = "title/" + f.language
-	}
+	name := string(f.part) + "/" + f.language
 	if f.bare {
 		name += "/bare"
 	}
@@ -93,5 +101,5 @@ func fieldNamed(name string) (f field, ok bool) {
 	if len(parts) < 2 {
 		return field{}, false
 	}
-	return field{title: parts[0] == "title", language: parts[1], bare: len(parts) == 3}, true
+	return field{part(parts[0]), parts[1], len(parts) == 3}, true
 }

@@ -25,7 +25,7 @@ type glossary struct {
 	seed    maphash.Seed
 	slots   []slot // a power of two of them, at most half in use
 	used    int
-	tokens  []byte   // of each its length, itself, and where its terms are in numbers: the first (4 bytes) and how many
+	tokens  []byte   // of each its length, itself, its form (4 bytes), and where its terms are in numbers: the first (4 bytes) and how many
 	numbers []uint32 // of terms, one token after the other
 }
 
@@ -41,8 +41,8 @@ func newGlossary() *glossary {
 
 func (g *glossary) full() bool { return len(g.terms) >= glossaryTerms || g.used >= glossaryTokens }
 
-// read gives the numbers of the terms of a token, which are good until the next call.
-func (g *glossary) read(chain *analysis.DefaultAnalyzer, token []byte, kind analysis.TokenType) []uint32 {
+// read gives the numbers of the terms of a token, which are good until the next call, and its form.
+func (g *glossary) read(a *analyser, token []byte, kind analysis.TokenType) ([]uint32, form) {
 	h := uint32(maphash.Bytes(g.seed, token))
 	mask := uint32(len(g.slots) - 1)
 	i := h & mask
@@ -53,41 +53,37 @@ func (g *glossary) read(chain *analysis.DefaultAnalyzer, token []byte, kind anal
 		known := g.tokens[g.slots[i].at-1:]
 		end := 1 + int(known[0])
 		if string(known[1:end]) == string(token) {
-			first := binary.LittleEndian.Uint32(known[end:])
-			return g.numbers[first : first+uint32(known[end+4])]
+			f, first := binary.LittleEndian.Uint32(known[end:]), binary.LittleEndian.Uint32(known[end+4:])
+			return g.numbers[first : first+uint32(known[end+8])], form(f)
 		}
 	}
-	numbers := g.learn(chain, token, kind)
+	numbers, f := g.learn(a, token, kind)
 	if len(token) <= glossaryToken && len(numbers) <= glossaryMeans {
 		g.slots[i] = slot{h, uint32(len(g.tokens)) + 1}
 		g.tokens = append(append(g.tokens, byte(len(token))), token...)
+		g.tokens = binary.LittleEndian.AppendUint32(g.tokens, uint32(f))
 		g.tokens = binary.LittleEndian.AppendUint32(g.tokens, uint32(len(g.numbers)-len(numbers)))
 		g.tokens = append(g.tokens, byte(len(numbers)))
 		if g.used++; 2*g.used > len(g.slots) {
 			g.grow()
 		}
 	}
-	return numbers
+	return numbers, f
 }
 
-// learn asks the filters for the terms of a token.
-func (g *glossary) learn(chain *analysis.DefaultAnalyzer, token []byte, kind analysis.TokenType) []uint32 {
-	stream := analysis.TokenStream{newToken(append([]byte{}, token...), kind, 1)}
-	for _, f := range chain.TokenFilters {
-		stream = f.Filter(stream)
-	}
+func (g *glossary) learn(a *analyser, token []byte, kind analysis.TokenType) ([]uint32, form) {
+	terms, f := a.terms(token, kind)
 	first := len(g.numbers)
-	for _, t := range stream {
-		n, known := g.number[string(t.Term)]
+	for _, term := range terms {
+		n, known := g.number[term]
 		if !known {
 			n = uint32(len(g.terms))
-			term := string(t.Term)
 			g.terms = append(g.terms, term)
 			g.number[term] = n
 		}
 		g.numbers = append(g.numbers, n)
 	}
-	return g.numbers[first:]
+	return g.numbers[first:], f
 }
 
 // grow doubles the slots.

@@ -25,6 +25,7 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis/lang/ru"
 	"github.com/blevesearch/bleve/v2/analysis/lang/sv"
 	"github.com/blevesearch/bleve/v2/analysis/lang/tr"
+	"github.com/blevesearch/bleve/v2/analysis/token/elision"
 	"github.com/blevesearch/bleve/v2/analysis/token/lowercase"
 	"github.com/blevesearch/bleve/v2/analysis/token/stop"
 	"github.com/blevesearch/bleve/v2/registry"
@@ -59,13 +60,13 @@ func analysers() (map[string]*analyser, error) {
 		if !ok {
 			return nil, fmt.Errorf("index: the analyser for language %s is a %T, not a chain of filters", code, built)
 		}
-		all[code] = &analyser{chain: adapted(shipped), plain: all[plain]}
+		chain := adapted(shipped)
+		all[code] = &analyser{chain: chain, elision: elisionOf(chain), plain: all[plain]}
 	}
 	return all, nil
 }
 
-// adapted is a shipped analyser with our tokenizer and folding. Stop words stay: a phrase is exact, and "The Who" can be
-// found. The Croatian suffix filter goes: it walks a map and answers differently from one call to the next.
+// adapted is a shipped analyser with our tokenizer and folding. Stop words stay: "The Who" can be found. The Croatian suffix filter goes: it walks a map and answers differently from one call to the next.
 func adapted(shipped *analysis.DefaultAnalyzer) *analysis.DefaultAnalyzer {
 	a := &analysis.DefaultAnalyzer{CharFilters: shipped.CharFilters, Tokenizer: tokenizer{}}
 	for _, f := range shipped.TokenFilters {
@@ -77,6 +78,16 @@ func adapted(shipped *analysis.DefaultAnalyzer) *analysis.DefaultAnalyzer {
 	}
 	a.TokenFilters = append(a.TokenFilters, fold{})
 	return a
+}
+
+// elisionOf gives the filter of a chain that takes articles off, nil where there is none.
+func elisionOf(chain *analysis.DefaultAnalyzer) analysis.TokenFilter {
+	for _, f := range chain.TokenFilters {
+		if _, ok := f.(*elision.ElisionFilter); ok {
+			return f
+		}
+	}
+	return nil
 }
 
 // primary is the primary subtag of a language tag, in lower case; both Norwegian ones count as no.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -22,14 +23,15 @@ type kind int
 
 const (
 	word   kind = iota // found in any form that the language's analyser takes for the same
-	phrase             // its words side by side
+	phrase             // its words side by side, as they are written
 	site               // host or a host below it
 	lang               // primary language subtag
 	before             // fetched before that day
 	after              // fetched on that day or later
+	mime               // media type, or one of kinds
 )
 
-var prefixes = map[string]kind{"site": site, "lang": lang, "before": before, "after": after}
+var prefixes = map[string]kind{"site": site, "lang": lang, "before": before, "after": after, "type": mime}
 
 // clause is one condition of a query. All must be met.
 type clause struct {
@@ -39,7 +41,7 @@ type clause struct {
 }
 
 // parse reads a query: words and "phrases", all of which must be found; a minus before a clause excludes it; site:host,
-// lang:xx, before:2026-01-31 and after:2026-01 narrow it down.
+// lang:xx, type:pdf, before:2026-01-31 and after:2026-01 narrow it down.
 func parse(query string) ([]clause, error) {
 	if n := utf8.RuneCountInString(query); n > maxQuery {
 		return nil, fmt.Errorf("%w: it has %d characters, at most %d are read", ErrQuery, n, maxQuery)
@@ -52,14 +54,14 @@ func parse(query string) ([]clause, error) {
 		if len(rest) > 1 && rest[0] == '-' {
 			c.not, rest = true, rest[1:]
 		}
-		if opening, n := utf8.DecodeRuneInString(rest); quote(opening) {
-			end := strings.IndexFunc(rest[n:], quote)
+		if opening, n := utf8.DecodeRuneInString(rest); closing(opening) != "" {
+			end := strings.IndexAny(rest[n:], closing(opening))
 			if end < 0 {
 				return nil, fmt.Errorf("%w: the quotation mark at character %d is not closed", ErrQuery, at)
 			}
 			c.kind, c.text = phrase, rest[n:n+end]
-			_, closing := utf8.DecodeRuneInString(rest[n+end:])
-			rest = rest[n+end+closing:]
+			_, last := utf8.DecodeRuneInString(rest[n+end:])
+			rest = rest[n+end+last:]
 		} else {
 			end := strings.IndexFunc(rest, unicode.IsSpace)
 			if end < 0 {
@@ -110,8 +112,46 @@ func (c *clause) narrow() error {
 			return fmt.Errorf("%w: %s: takes a day, as in %s:2026-01-31, not %q", ErrQuery, name, name, value)
 		}
 		c.text = value
+	case mime:
+		c.text = mediaType(value)
+		major, minor, full := strings.Cut(c.text, "/")
+		if !slices.Contains(kinds, c.text) && (!full || major == "" || minor == "") {
+			return fmt.Errorf("%w: type: takes %s or a media type, as in type:application/pdf, not %q", ErrQuery, strings.Join(kinds, ", "), value)
+		}
 	}
 	return nil
+}
+
+// kinds are the short names of media types that type: knows.
+var kinds = []string{"html", "text", "markdown", "feed", "pdf", "image"}
+
+// mediaType writes a media type as the index keeps it: lower case, without parameters.
+func mediaType(s string) string {
+	s, _, _ = strings.Cut(s, ";")
+	return strings.ToLower(strings.TrimSpace(s))
+}
+
+// types lists what a type: clause may name to find a page of a media type.
+func types(media string) []string {
+	media = mediaType(media)
+	switch media {
+	case "":
+		return nil
+	case "text/html", "application/xhtml+xml":
+		return []string{media, "html"}
+	case "text/plain":
+		return []string{media, "text"}
+	case "text/markdown", "text/x-markdown":
+		return []string{media, "markdown"}
+	case "application/rss+xml", "application/atom+xml", "application/rdf+xml", "application/feed+json":
+		return []string{media, "feed"}
+	case "application/pdf", "application/x-pdf":
+		return []string{media, "pdf"}
+	}
+	if strings.HasPrefix(media, "image/") {
+		return []string{media, "image"}
+	}
+	return []string{media}
 }
 
 // isDay accepts a day, a month and a year: each is compared as the text that it is.
@@ -124,7 +164,15 @@ func isDay(s string) bool {
 	return false
 }
 
-func quote(r rune) bool { return r == '"' || r == '“' || r == '”' || r == '„' }
+// closing gives the quotation marks any of which ends a phrase that r begins; "" if r begins none.
+func closing(r rune) string {
+	for _, marks := range []string{"\"“”„", "«»", "‹›", "「」", "『』"} {
+		if strings.ContainsRune(marks, r) {
+			return marks
+		}
+	}
+	return ""
+}
 
 func searchable(s string) bool { return strings.IndexFunc(s, inWord) >= 0 }
 

@@ -4,17 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/analysis"
-	"github.com/blevesearch/bleve/v2/search/query"
-	"golang.org/x/text/unicode/norm"
+	"github.com/blevesearch/bleve/v2/index/scorch"
 )
-
-// titleBoost is how much more a word counts in a title.
-const titleBoost = 3
 
 // Hit is a document that a query has found. Scores compare the hits of one query.
 type Hit struct {
@@ -22,48 +19,93 @@ type Hit struct {
 	Score float64
 }
 
-// Search finds the documents that meet all clauses of the query, best first, equal ones by URL: size of them from the
-// from-th on (0 is the first), and how many there are in all. An error that wraps ErrQuery tells what is wrong with the query.
-func (ix *Index) Search(ctx context.Context, text string, from, size int) (hits []Hit, total uint64, err error) {
-	defer guard(ix.dir, &err)()
-	if from < 0 || size < 0 {
-		return nil, 0, fmt.Errorf("index: hits %d to %d cannot be given; both numbers start at 0", from, from+size)
-	}
-	clauses, err := parse(text)
-	if err != nil {
-		return nil, 0, err
-	}
-	held, release, err := ix.use()
-	if err != nil {
-		return nil, 0, err
-	}
-	defer release()
-	fields, err := inUse(held)
-	if err != nil {
-		return nil, 0, err
-	}
-	request := bleve.NewSearchRequestOptions(ix.query(clauses, fields), size, from, false)
-	request.SortBy([]string{"-_score", "_id"})
-	result, err := held.SearchInContext(ctx, request)
-	if err != nil {
-		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-			return nil, 0, err
+// Hits goes through the documents that meet all clauses of a query, best first, equal ones by URL. However far one goes, the query is
+// answered once, of the index as it is then. An error ends it; one that wraps ErrQuery tells what is wrong with the query.
+func (ix *Index) Hits(ctx context.Context, query string) iter.Seq2[Hit, error] {
+	return func(yield func(Hit, error) bool) {
+		f, err := ix.find(ctx, query)
+		if err != nil {
+			yield(Hit{}, err)
+			return
 		}
-		return nil, 0, fmt.Errorf("index %s cannot be searched: %w", ix.dir, err)
+		defer f.view.Close()
+		for {
+			hits, err := f.next(ix.dir)
+			if err != nil {
+				yield(Hit{}, err)
+				return
+			}
+			if len(hits) == 0 {
+				return
+			}
+			for _, h := range hits {
+				if !yield(h, nil) {
+					return
+				}
+			}
+		}
 	}
-	for _, h := range result.Hits {
-		hits = append(hits, Hit{URL: h.ID, Score: h.Score})
-	}
-	return hits, result.Total, nil
 }
 
-// inUse lists the fields of words that any document fills: one pair for each language met.
-func inUse(held bleve.Index) ([]field, error) {
+// find answers a query. The view of what it returns is to be closed.
+func (ix *Index) find(ctx context.Context, query string) (f *findings, err error) {
+	defer guard(ix.dir, &err)()
+	clauses, err := parse(query)
+	if err != nil {
+		return nil, err
+	}
+	view, err := ix.view()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if f == nil {
+			view.Close()
+		}
+	}()
+	fields, err := inUse(view)
+	if err != nil {
+		return nil, err
+	}
+	documents, err := view.DocCount()
+	if err != nil {
+		return nil, err
+	}
+	s := searching{asked: ix.asked(clauses, fields), documents: float64(documents)}
+	found, err := s.run(ctx, view)
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("index %s cannot be searched: %w", ix.dir, err)
+	}
+	return &findings{view: view, heap: found}, nil
+}
+
+// view is the index as it is now, to be closed after use. It stays good when the index is closed.
+func (ix *Index) view() (*scorch.IndexSnapshot, error) {
+	held, release, err := ix.use()
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	return snapshotOf(held)
+}
+
+func snapshotOf(held bleve.Index) (*scorch.IndexSnapshot, error) {
 	view, err := reader(held)
 	if err != nil {
 		return nil, err
 	}
-	defer view.Close()
+	snapshot, ok := view.(*scorch.IndexSnapshot)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("index of another kind, %T", view), view.Close())
+	}
+	return snapshot, nil
+}
+
+// inUse lists the fields of words that any document fills: a few for each language met.
+func inUse(view *scorch.IndexSnapshot) ([]field, error) {
 	names, err := view.Fields()
 	if err != nil {
 		return nil, err
@@ -78,134 +120,93 @@ func inUse(held bleve.Index) ([]field, error) {
 	return out, nil
 }
 
-// query joins clauses: all that ask must be met, none that excludes.
-func (ix *Index) query(clauses []clause, fields []field) query.Query {
-	whole := bleve.NewBooleanQuery()
-	for _, c := range clauses {
-		var q query.Query
-		switch c.kind {
-		case site:
-			q = label(hostField, c.text)
-		case lang:
-			q = label(languageField, c.text)
-		case before:
-			q = days("", c.text)
-		case after:
-			q = days(c.text, "")
-		default:
-			q = ix.words(c, fields)
+// asked is a clause as the fields are searched for it.
+type asked struct {
+	clause
+	runs   []run   // of words and phrases: one for each field
+	weight float64 // of the words: more for what fewer documents have
+}
+
+// words tells of clauses that ask for words, and not for labels.
+func (c clause) words() bool { return c.kind == word || c.kind == phrase }
+
+// run is what is looked for in one field: steps side by side, as the words of a phrase, the pairs of a run of dense script, the parts
+// of a hyphened word are. A field without positions can only tell that all are there, which will do for a word.
+type run struct {
+	field field
+	steps []step
+	exact bool // words must be written so
+}
+
+// step is one place of a run; without terms any word can stand there.
+type step struct {
+	terms  []string // any of them
+	prefix bool     // the terms begin so: a character alone, with which some pair begins
+	form   form     // how the word must be written, in a run that is exact
+}
+
+// placed tells whether the positions of r have to be looked at.
+func (r run) placed() bool { return !r.field.bare && (r.exact || len(r.steps) > 1) }
+
+func (ix *Index) asked(clauses []clause, fields []field) []asked {
+	out := make([]asked, len(clauses))
+	for i, c := range clauses {
+		out[i].clause = c
+		if !c.words() {
+			continue
 		}
-		if c.not {
-			whole.AddMustNot(q)
-		} else {
-			whole.AddMust(q)
+		read := map[string][]token{}
+		for _, f := range fields {
+			analyser, ok := ix.analysers[f.language]
+			if !ok {
+				continue // of a later version of this program
+			}
+			if _, ok := read[f.language]; !ok {
+				read[f.language] = analyser.query(c.text)
+			}
+			if r, ok := runOf(f, read[f.language], c.kind == phrase); ok {
+				out[i].runs = append(out[i].runs, r)
+			}
 		}
 	}
-	return whole
+	return out
 }
 
-func label(name, value string) query.Query {
-	q := bleve.NewTermQuery(value)
-	q.SetField(name)
-	q.SetBoost(0)
-	return q
-}
-
-// days matches documents fetched on from or later, and before to.
-func days(from, to string) query.Query {
-	yes, no := true, false
-	q := bleve.NewTermRangeInclusiveQuery(from, to, &yes, &no)
-	q.SetField(dayField)
-	q.SetBoost(0)
-	return q
-}
-
-// words looks for a word or phrase in every field in use, as the field's own analyser reads it. A document fills the
-// fields of one language only, so the clauses of a query still meet in one.
-func (ix *Index) words(c clause, fields []field) query.Query {
-	read := map[string]analysis.TokenStream{}
-	any := bleve.NewDisjunctionQuery()
-	for _, f := range fields {
-		analyser, ok := ix.analysers[f.language]
-		if !ok {
-			continue // of a later version of this program
-		}
-		tokens, ok := read[f.language]
-		if !ok {
-			tokens = analyser.Analyze(norm.NFKC.Bytes([]byte(c.text)))
-			read[f.language] = tokens
-		}
-		if q := in(f, tokens, c.kind == phrase); q != nil {
-			any.AddQuery(q)
-		}
-	}
-	if len(any.Disjuncts) == 0 {
-		return bleve.NewMatchNoneQuery()
-	}
-	return any
-}
-
-// in looks for tokens side by side in f: the words of a phrase, the pairs of a run, the parts of a hyphened word. A field
-// without positions can only tell that all are there, which will do for a word, not for a phrase.
-func in(f field, tokens analysis.TokenStream, exact bool) query.Query {
+// runOf looks for tokens in f. What a field without positions cannot tell is not found there: how a word of a phrase is written, and
+// in which order words stand.
+func runOf(f field, tokens []token, exact bool) (run, bool) {
 	if len(tokens) == 0 {
-		return nil
+		return run{}, false
 	}
 	tokens, beginning := ending(tokens)
-	if f.bare && exact && (len(tokens) > 1 || len(tokens) == 1 && beginning != "") {
-		return nil
+	r := run{field: f, exact: exact && f.language != plain}
+	first := tokens[0].position
+	r.steps = make([]step, tokens[len(tokens)-1].position-first+1)
+	for _, t := range tokens {
+		s := &r.steps[t.position-first]
+		s.terms, s.form = append(s.terms, t.terms...), t.form
 	}
-	var parts []query.Query
-	if f.bare || len(tokens) == 1 {
-		for _, t := range tokens {
-			parts = append(parts, term(f, string(t.Term)))
-		}
-	} else if len(tokens) > 1 {
-		first := tokens[0].Position
-		slots := make([][]string, tokens[len(tokens)-1].Position-first+1)
-		for _, t := range tokens {
-			slots[t.Position-first] = append(slots[t.Position-first], string(t.Term))
-		}
-		q := query.NewMultiPhraseQuery(slots, f.name())
-		q.SetBoost(f.boost())
-		parts = append(parts, q)
+	r.steps[len(r.steps)-1].prefix = beginning
+	single := len(tokens) == 1 && tokens[0].kind != analysis.AlphaNumeric
+	if single {
+		r.exact = false // a pair is a term as it is written
 	}
-	if beginning != "" {
-		q := bleve.NewPrefixQuery(beginning)
-		q.SetField(f.name())
-		q.SetBoost(f.boost())
-		parts = append(parts, q)
+	if f.bare && exact && (len(tokens) > 1 || r.exact) {
+		return run{}, false
 	}
-	if len(parts) == 1 {
-		return parts[0]
-	}
-	return bleve.NewConjunctionQuery(parts...)
+	return r, true
 }
 
-// ending takes the last single character of dense script off tokens. After a pair it says nothing new, since the run of
-// the text may go on where the query ends; else it is the beginning of some pair, or single there too.
-func ending(tokens analysis.TokenStream) (rest analysis.TokenStream, beginning string) {
+// ending looks at a last single character of dense script. After a pair it says nothing new, since the run of the text may go on where
+// the query ends: it is taken off. Else it is the beginning of some pair, or single there too.
+func ending(tokens []token) (rest []token, beginning bool) {
 	last := len(tokens) - 1
-	if tokens[last].Type != analysis.Single {
-		return tokens, ""
+	if tokens[last].kind != analysis.Single {
+		return tokens, false
 	}
-	if last > 0 && tokens[last-1].Type == analysis.Double && tokens[last-1].Position == tokens[last].Position-1 &&
-		strings.HasSuffix(string(tokens[last-1].Term), string(tokens[last].Term)) {
-		return tokens[:last], ""
+	if last > 0 && tokens[last-1].kind == analysis.Double && tokens[last-1].position == tokens[last].position-1 &&
+		strings.HasSuffix(tokens[last-1].terms[0], tokens[last].terms[0]) {
+		return tokens[:last], false
 	}
-	return tokens[:last], string(tokens[last].Term)
-}
-
-func term(f field, text string) query.Query {
-	q := bleve.NewTermQuery(text)
-	q.SetField(f.name())
-	q.SetBoost(f.boost())
-	return q
-}
-
-func (f field) boost() float64 {
-	if f.title {
-		return titleBoost
-	}
-	return 1
+	return tokens, true
 }

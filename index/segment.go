@@ -74,7 +74,7 @@ type column struct {
 	uses    []int // of each term, how often it occurs
 	from    map[*glossary][]uint32
 	lengths []uint32 // of each document, in tokens
-	places  []uint64 // where each term occurs, one term after the other: document and position
+	places  []place  // where each term occurs, one term after the other
 }
 
 // column gives the column of a field.
@@ -123,6 +123,18 @@ func (b *builder) add(docs []bleveindex.Document) bool {
 	return true
 }
 
+// place is where a term occurs: document, form of the word and position, from the highest bit down.
+type place uint64
+
+const (
+	positionBits = 31
+	docShift     = positionBits + formBits // leaves bits for maxSegment documents
+)
+
+func (p place) doc() uint64      { return uint64(p) >> docShift }
+func (p place) form() form       { return form(p>>positionBits) & (1<<formBits - 1) }
+func (p place) position() uint64 { return uint64(p) & (1<<positionBits - 1) }
+
 func (c *column) numberOf(term string) uint32 {
 	n, known := c.number[term]
 	if !known {
@@ -162,24 +174,28 @@ func (b *builder) sort(docs []bleveindex.Document) {
 			c.uses[n] = total // where its places begin
 			total += uses
 		}
-		c.places = make([]uint64, total)
+		c.places = make([]place, total)
 		all += total
 	}
 	for i, d := range docs {
-		at := uint64(i) << 32
+		at := place(i) << docShift
 		for _, f := range d.(*document.Document).Fields {
 			c := b.columns[f.Name()]
-			put := func(n uint32, place uint64) {
-				c.places[c.uses[n]] = place
+			put := func(n uint32, p place) {
+				c.places[c.uses[n]] = p
 				c.uses[n]++
 			}
 			switch f := f.(type) {
 			case *words:
 				numbers := c.from[f.of]
 				for k, n := range f.numbers {
-					put(numbers[n], at|uint64(f.positions[k]))
+					p := at | place(f.positions[k])
+					if f.forms != nil {
+						p |= place(f.forms[k]) << positionBits
+					}
+					put(numbers[n], p)
 				}
-				f.numbers, f.positions = nil, nil // as much as the text itself
+				f.numbers, f.positions, f.forms = nil, nil, nil // as much as the text itself
 			case *document.TextField:
 				for term, tf := range f.AnalyzedTokenFrequencies() {
 					for range max(tf.Frequency(), 1) {
@@ -296,16 +312,16 @@ func (b *builder) postings(c *column, field uint64, dictionary *vellum.Builder) 
 		places := c.places[from:c.uses[n]]
 		in = in[:0]
 		for i, p := range places {
-			if i == 0 || p>>32 != places[i-1]>>32 {
-				in = append(in, uint32(p>>32))
+			if i == 0 || p.doc() != places[i-1].doc() {
+				in = append(in, uint32(p.doc()))
 			}
 		}
 		size := b.docs / (uint64(len(in))/1024 + 1)
 		how.reset(size, b.docs)
 		where.reset(size, b.docs)
 		for i := 0; i < len(places); {
-			doc, first := places[i]>>32, i
-			for i < len(places) && places[i]>>32 == doc {
+			doc, first := places[i].doc(), i
+			for i < len(places) && places[i].doc() == doc {
 				i++
 			}
 			c.describe(&how, &where, doc, field, places[first:i])
@@ -322,7 +338,7 @@ func (b *builder) postings(c *column, field uint64, dictionary *vellum.Builder) 
 }
 
 // describe writes what is known of a term in one document.
-func (c *column) describe(how, where *chunks, doc, field uint64, places []uint64) {
+func (c *column) describe(how, where *chunks, doc, field uint64, places []place) {
 	how.begin(doc)
 	if c.options.SkipFreqNorm() {
 		how.add(0)
@@ -337,11 +353,13 @@ func (c *column) describe(how, where *chunks, doc, field uint64, places []uint64
 	where.begin(doc)
 	size := 0
 	for _, p := range places {
-		size += length(field) + length(uint64(uint32(p))) + 3
+		start, end := p.form().offsets()
+		size += length(field) + length(p.position()) + length(start) + length(end) + 1
 	}
 	where.add(uint64(size))
 	for _, p := range places {
-		where.add(field, uint64(uint32(p)), 0, 0, 0) // no offsets
+		start, end := p.form().offsets()
+		where.add(field, p.position(), start, end, 0)
 	}
 }
 

@@ -112,15 +112,11 @@ func (ix *Index) Bytes() (sum int64, err error) {
 
 // segments names the files of the index as it is now. They stay until release is called.
 func segments(held bleve.Index) (names []string, release func() error, err error) {
-	view, err := reader(held)
+	view, err := snapshotOf(held)
 	if err != nil {
 		return nil, nil, err
 	}
-	snapshot, ok := view.(*scorch.IndexSnapshot)
-	if !ok {
-		return nil, nil, errors.Join(fmt.Errorf("index of another kind, %T", view), view.Close())
-	}
-	for _, s := range snapshot.Segments() {
+	for _, s := range view.Segments() {
 		if file, ok := s.Segment().(interface{ Path() string }); ok { // else it is not on disk yet
 			names = append(names, filepath.Base(file.Path()))
 		}

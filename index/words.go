@@ -21,6 +21,7 @@ type words struct {
 	of        *glossary
 	numbers   []uint32 // of the terms, in the order of the text
 	positions []uint32 // beside them
+	forms     []form   // beside them, where positions are kept
 }
 
 func newWords(name, text string, o bleveindex.FieldIndexingOptions, a *analyser) *words {
@@ -56,7 +57,8 @@ func (w *words) AnalyzedTokenFrequencies() bleveindex.TokenFrequencies {
 		}
 		tf.SetFrequency(tf.Frequency() + 1)
 		if w.options.IncludeTermVectors() {
-			tf.Locations = append(tf.Locations, &bleveindex.TokenLocation{Position: int(w.positions[i])})
+			start, end := w.forms[i].offsets()
+			tf.Locations = append(tf.Locations, &bleveindex.TokenLocation{Position: int(w.positions[i]), Start: int(start), End: int(end)})
 		}
 	}
 	return out
@@ -65,21 +67,57 @@ func (w *words) AnalyzedTokenFrequencies() bleveindex.TokenFrequencies {
 // analyser reads texts with the filters of an analysis.DefaultAnalyzer, and remembers what they make of a token: they look at one
 // token at a time, and most tokens have been met before. It is safe for concurrent use.
 type analyser struct {
-	chain *analysis.DefaultAnalyzer
-	plain *analyser // reads a text over which the chain panics; nil for the plain one itself
+	chain   *analysis.DefaultAnalyzer
+	elision analysis.TokenFilter // takes an article off, as one of the chain does; nil: none does
+	plain   *analyser            // reads a text over which the chain panics; nil for the plain one itself
 
 	mu   sync.Mutex
 	idle []*glossary
 }
 
-// Analyze reads a query, whose tokens are wanted with their types.
-func (a *analyser) Analyze(text []byte) (tokens analysis.TokenStream) {
+// token is a word of a query, or a pair of characters.
+type token struct {
+	terms    []string // a few at most
+	position int
+	kind     analysis.TokenType
+	form     form
+}
+
+// query reads a query as read reads a text.
+func (a *analyser) query(text string) (out []token) {
 	defer func() {
 		if a.plain != nil && recover() != nil {
-			tokens = a.plain.Analyze(text)
+			out = a.plain.query(text)
 		}
 	}()
-	return a.chain.Analyze(text)
+	tokenise(a.filtered(norm.NFKC.Bytes([]byte(text))), func(word []byte, kind analysis.TokenType, position int) {
+		if terms, f := a.terms(word, kind); len(terms) > 0 {
+			out = append(out, token{terms, position, kind, f})
+		}
+	})
+	return out
+}
+
+func (a *analyser) filtered(text []byte) []byte {
+	for _, f := range a.chain.CharFilters {
+		text = f.Filter(text)
+	}
+	return text
+}
+
+// terms asks the filters for the terms of a word.
+func (a *analyser) terms(word []byte, kind analysis.TokenType) (terms []string, f form) {
+	stream := analysis.TokenStream{newToken(append([]byte{}, word...), kind, 1)}
+	for _, filter := range a.chain.TokenFilters {
+		stream = filter.Filter(stream)
+	}
+	for _, t := range stream {
+		terms = append(terms, string(t.Term))
+	}
+	if kind == analysis.AlphaNumeric && a.plain != nil && len(terms) > 0 {
+		f = a.form(word, terms[0])
+	}
+	return terms, f
 }
 
 func (a *analyser) borrow() *glossary {
@@ -107,21 +145,25 @@ func (a *analyser) giveBack(g *glossary) {
 func (a *analyser) read(w *words, text []byte) {
 	defer func() {
 		if a.plain != nil && recover() != nil {
-			w.numbers, w.positions = nil, nil
+			w.numbers, w.positions, w.forms = nil, nil, nil
 			a.plain.read(w, text)
 		}
 	}()
-	filtered := text
-	for _, f := range a.chain.CharFilters {
-		filtered = f.Filter(filtered)
-	}
 	g := a.borrow()
 	w.numbers = make([]uint32, 0, len(text)/6+1)
 	w.positions = make([]uint32, 0, len(text)/6+1)
-	tokenise(filtered, func(token []byte, kind analysis.TokenType, position int) {
-		for _, n := range g.read(a.chain, token, kind) {
+	placed := w.options.IncludeTermVectors()
+	if placed {
+		w.forms = make([]form, 0, len(text)/6+1)
+	}
+	tokenise(a.filtered(text), func(token []byte, kind analysis.TokenType, position int) {
+		numbers, f := g.read(a, token, kind)
+		for _, n := range numbers {
 			w.numbers = append(w.numbers, n)
 			w.positions = append(w.positions, uint32(position))
+			if placed {
+				w.forms = append(w.forms, f)
+			}
 		}
 	})
 	w.of, w.terms = g, g.terms

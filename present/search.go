@@ -22,9 +22,6 @@ type Result struct {
 	Fetched time.Time         `json:"fetched"`
 }
 
-// hitPage is how many hits are asked of the index at once.
-const hitPage = 50
-
 // Search gives up to limit results, best first, leaving out the first skip that may be shown. Pages that may no longer be indexed
 // or shown are passed over (F25).
 func (p *Presenter) Search(ctx context.Context, query string, skip, limit int, who Reader) ([]Result, error) {
@@ -41,30 +38,27 @@ func (p *Presenter) Search(ctx context.Context, query string, skip, limit int, w
 }
 
 func (p *Presenter) find(ctx context.Context, query string, skip, limit int, who Reader) ([]Result, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
 	var out []Result
-	for from := 0; len(out) < limit; from += hitPage {
-		hits, _, err := p.index.Search(ctx, query, from, hitPage)
+	for h, err := range p.index.Hits(ctx, query) {
 		if err != nil {
 			return nil, err
 		}
-		for _, h := range hits {
-			res, ok, err := p.result(ctx, h.URL, query, who)
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				continue
-			}
-			if skip > 0 {
-				skip--
-				continue
-			}
-			if out = append(out, res); len(out) == limit {
-				return out, nil
-			}
+		res, ok, err := p.result(ctx, h.URL, query, who)
+		if err != nil {
+			return nil, err
 		}
-		if len(hits) < hitPage {
-			return out, nil
+		if !ok {
+			continue
+		}
+		if skip > 0 {
+			skip--
+			continue
+		}
+		if out = append(out, res); len(out) == limit {
+			break
 		}
 	}
 	return out, nil

@@ -104,7 +104,7 @@ func narrows(chunk string) bool {
 	return ok && slices.Contains([]string{"site", "lang", "before", "after", "type"}, name)
 }
 
-func quote(r rune) bool { return r == '"' || r == '“' || r == '”' || r == '„' }
+func quote(r rune) bool { return strings.ContainsRune("\"“”„«»‹›「」『』", r) }
 
 // split adds the words of chunk to out, each once.
 func split(out []term, chunk string) []term {

@@ -1,0 +1,438 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
+	zap "github.com/blevesearch/zapx/v17"
+)
+
+// searching answers one query, segment by segment: sets of documents first, then positions where they matter, then scores.
+type searching struct {
+	asked     []asked
+	documents float64 // of the index
+}
+
+func (s *searching) run(ctx context.Context, view *scorch.IndexSnapshot) (results, error) {
+	segments := make([]*segment, 0, len(view.Segments()))
+	for i, held := range view.Segments() {
+		g := &segment{number: uint32(i), docs: held.FullSize(), held: held.Segment(), deleted: held.Deleted()}
+		if err := g.look(s.asked); err != nil {
+			return nil, err
+		}
+		segments = append(segments, g)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s.weigh(segments)
+	var out results
+	for _, g := range segments {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := g.match(s.asked); err != nil {
+			return nil, err
+		}
+		if err := g.score(s.asked, &out); err != nil {
+			return nil, err
+		}
+	}
+	out.order()
+	if err := s.bring(segments, &out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// segment is a segment of the index under one query.
+type segment struct {
+	number  uint32
+	docs    int64
+	held    segmentapi.Segment
+	deleted *roaring.Bitmap // nil: none
+
+	found [][]inField // of each clause, by the fields it is looked for in
+	all   *roaring.Bitmap
+}
+
+// inField is what was found of a run, or of a label.
+type inField struct {
+	run
+	lists  []postings      // of each step
+	docs   *roaring.Bitmap // that have all steps, deleted ones too
+	places []occurrences   // where positions were looked at: in docs, in their order
+}
+
+// postings are the lists of one step. Of beginnings there may be thousands: they are read only where positions count.
+type postings struct {
+	lists []*zap.PostingsList
+	docs  *roaring.Bitmap // of any list; nil where any word can stand
+}
+
+// occurrences tells how often a run was found in a document, and how many words its field has.
+type occurrences struct {
+	doc           uint32
+	often, length uint32
+}
+
+// look finds the lists of all that is asked.
+func (g *segment) look(all []asked) error {
+	g.found = make([][]inField, len(all))
+	for i, a := range all {
+		var err error
+		switch a.kind {
+		case site:
+			err = g.label(i, hostField, a.text)
+		case lang:
+			err = g.label(i, languageField, a.text)
+		case mime:
+			err = g.label(i, typeField, a.text)
+		case before:
+			err = g.days(i, "", a.text)
+		case after:
+			err = g.days(i, a.text, "")
+		default:
+			for _, r := range a.runs {
+				if err = g.words(i, r); err != nil {
+					break
+				}
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *segment) label(clause int, name, value string) error {
+	return g.words(clause, run{field: field{part: part(name), bare: true}, steps: []step{{terms: []string{value}}}})
+}
+
+// days finds documents fetched on from or later, and before to.
+func (g *segment) days(clause int, from, to string) error {
+	dictionary, err := g.held.Dictionary(dayField)
+	if err != nil {
+		return err
+	}
+	p, err := between(dictionary, bound(from), bound(to))
+	if err != nil {
+		return err
+	}
+	g.found[clause] = append(g.found[clause], inField{docs: p.docs})
+	return nil
+}
+
+func bound(s string) []byte {
+	if s == "" {
+		return nil
+	}
+	return []byte(s)
+}
+
+func (g *segment) words(clause int, r run) error {
+	name := r.field.name()
+	if !r.field.part.words() {
+		name = string(r.field.part)
+	}
+	dictionary, err := g.held.Dictionary(name)
+	if err != nil {
+		return err
+	}
+	if dictionary.Cardinality() == 0 {
+		return nil
+	}
+	f := inField{run: r, lists: make([]postings, len(r.steps))}
+	for k, s := range r.steps {
+		if len(s.terms) == 0 {
+			continue
+		}
+		p := &f.lists[k]
+		if s.prefix {
+			*p, err = between(dictionary, []byte(s.terms[0]), behind(s.terms[0]))
+		} else {
+			*p, err = lists(dictionary, s.terms)
+		}
+		if err != nil {
+			return err
+		}
+		if f.docs == nil {
+			f.docs = p.docs
+		} else {
+			f.docs = roaring.And(f.docs, p.docs)
+		}
+		if f.docs.IsEmpty() {
+			return nil
+		}
+	}
+	g.found[clause] = append(g.found[clause], f)
+	return nil
+}
+
+// behind is the first of all terms behind those that begin with s.
+func behind(s string) []byte {
+	end := []byte(s)
+	end[len(end)-1]++ // UTF-8 ends below 0xFF
+	return end
+}
+
+func lists(dictionary segmentapi.TermDictionary, terms []string) (p postings, err error) {
+	p.docs = roaring.New()
+	for _, t := range terms {
+		err = p.add(dictionary, []byte(t))
+		if err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// between gives the lists of the terms from from on and before to.
+func between(dictionary segmentapi.TermDictionary, from, to []byte) (p postings, err error) {
+	p.docs = roaring.New()
+	for terms := dictionary.AutomatonIterator(nil, from, to); ; {
+		entry, err := terms.Next()
+		if err != nil || entry == nil {
+			return p, err
+		}
+		if err := p.add(dictionary, []byte(entry.Term)); err != nil {
+			return p, err
+		}
+	}
+}
+
+func (p *postings) add(dictionary segmentapi.TermDictionary, term []byte) error {
+	list, err := dictionary.PostingsList(term, nil, nil)
+	if err != nil {
+		return err
+	}
+	l, ok := list.(*zap.PostingsList)
+	if !ok {
+		return fmt.Errorf("a list of another kind, %T", list)
+	}
+	if l.Count() > 0 {
+		l.OrInto(p.docs)
+		p.lists = append(p.lists, l)
+	}
+	return nil
+}
+
+// live counts the documents of a set that are not deleted.
+func (g *segment) live(docs *roaring.Bitmap) uint64 {
+	n := docs.GetCardinality()
+	if g.deleted != nil {
+		n -= docs.AndCardinality(g.deleted)
+	}
+	return n
+}
+
+// match leaves in g.all the documents that meet all clauses.
+func (g *segment) match(all []asked) error {
+	g.all = nil
+	for i, a := range all {
+		if a.not {
+			continue
+		}
+		docs := g.with(i)
+		if g.all != nil {
+			docs.And(g.all)
+		}
+		if g.all = docs; docs.IsEmpty() {
+			return nil
+		}
+	}
+	if g.deleted != nil {
+		g.all.AndNot(g.deleted)
+	}
+	for _, not := range []bool{false, true} {
+		for i, a := range all {
+			if a.not != not {
+				continue
+			}
+			for j := range g.found[i] {
+				if err := g.place(&g.found[i][j]); err != nil {
+					return err
+				}
+			}
+			if not {
+				g.all.AndNot(g.with(i))
+			} else {
+				g.all.And(g.with(i))
+			}
+		}
+	}
+	return nil
+}
+
+// with gives the documents in which clause i was found, in any field.
+func (g *segment) with(i int) *roaring.Bitmap {
+	docs := roaring.New()
+	for _, f := range g.found[i] {
+		docs.Or(f.docs)
+	}
+	return docs
+}
+
+// place looks for the steps of f side by side, in the documents that are still in question.
+func (g *segment) place(f *inField) error {
+	if !f.placed() {
+		return nil
+	}
+	f.docs = roaring.And(f.docs, g.all)
+	cursors := make([]*cursor, len(f.lists))
+	for k, p := range f.lists {
+		if p.docs != nil {
+			cursors[k] = p.cursor(f.docs)
+		}
+	}
+	places := make([][]spot, len(f.lists))
+	var kept []uint32
+	for docs := f.docs.Iterator(); docs.HasNext(); {
+		doc := docs.Next()
+		length := uint32(0)
+		for k := range cursors {
+			if cursors[k] == nil {
+				continue
+			}
+			var err error
+			if places[k], length, err = cursors[k].at(doc); err != nil {
+				return err
+			}
+		}
+		if n := f.count(places); n > 0 {
+			f.places = append(f.places, occurrences{doc, n, length})
+			kept = append(kept, doc)
+		}
+	}
+	f.docs = roaring.BitmapOf(kept...)
+	return nil
+}
+
+// count tells how often the steps of r are side by side.
+func (r run) count(places [][]spot) (n uint32) {
+	var from [64]int // where to look on in each list
+	next := from[:]
+	if len(places) > len(next) {
+		next = make([]int, len(places))
+	}
+	for i, p := range places[0] {
+		if i > 0 && p.position == places[0][i-1].position && !r.exact || r.exact && !p.form.isWritten(r.steps[0].form, true) {
+			continue
+		}
+		whole := true
+		for k := 1; k < len(places) && whole; k++ {
+			if len(r.steps[k].terms) == 0 {
+				continue
+			}
+			want := p.position + uint32(k)
+			for next[k] < len(places[k]) && places[k][next[k]].position < want {
+				next[k]++
+			}
+			whole = next[k] < len(places[k]) && places[k][next[k]].position == want && (!r.exact || places[k][next[k]].form.isWritten(r.steps[k].form, false))
+		}
+		if whole {
+			n++
+		}
+	}
+	return n
+}
+
+// spot is where a word stands in a document.
+type spot struct {
+	position uint32
+	form     form
+}
+
+// cursor goes through the places of a step, document by document.
+type cursor struct {
+	lists []*zap.PostingsIterator
+	now   []segmentapi.Posting // of each; nil at its end
+	spots []spot
+}
+
+func (p postings) cursor(docs *roaring.Bitmap) *cursor {
+	c := &cursor{}
+	for _, l := range p.lists {
+		if it, some := within(l, docs, true); some {
+			c.lists = append(c.lists, it)
+		}
+	}
+	return c
+}
+
+// within goes through a list as far as it is in docs; false if nothing of it is. A list of a single document may give one outside.
+func within(l *zap.PostingsList, docs *roaring.Bitmap, places bool) (*zap.PostingsIterator, bool) {
+	it, ok := l.Iterator(true, true, places, nil).(*zap.PostingsIterator)
+	if !ok {
+		return nil, false
+	}
+	if doc, single := it.DocNum1Hit(); single {
+		return it, docs.Contains(uint32(doc))
+	}
+	all := it.ActualBitmap()
+	if all == nil {
+		return nil, false
+	}
+	if some := roaring.And(all, docs); some.IsEmpty() {
+		return nil, false
+	} else if some.GetCardinality() < all.GetCardinality() {
+		it.ReplaceActual(some)
+	}
+	return it, true
+}
+
+// at gives the places in doc, in order, good until the next call, and the length of the field. Documents are asked for in order.
+func (c *cursor) at(doc uint32) (spots []spot, length uint32, err error) {
+	if c.now == nil {
+		c.now = make([]segmentapi.Posting, len(c.lists))
+		for i := range c.lists {
+			if c.now[i], err = following(c.lists[i]); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	c.spots = c.spots[:0]
+	from := 0
+	for i := range c.now {
+		for c.now[i] != nil && c.now[i].Number() < uint64(doc) {
+			if c.now[i], err = following(c.lists[i]); err != nil {
+				return nil, 0, err
+			}
+		}
+		if c.now[i] == nil || c.now[i].Number() != uint64(doc) {
+			continue
+		}
+		length = lengthOf(c.now[i])
+		from++
+		for _, l := range c.now[i].Locations() {
+			c.spots = append(c.spots, spot{uint32(l.Pos()), formAt(l.Start(), l.End())})
+		}
+	}
+	if from > 1 {
+		slices.SortFunc(c.spots, func(a, b spot) int { return int(a.position) - int(b.position) })
+	}
+	return c.spots, length, nil
+}
+
+// following is Next, with a plain nil at the end.
+func following(it *zap.PostingsIterator) (segmentapi.Posting, error) {
+	p, err := it.Next()
+	if err != nil || p == nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// lengthOf is the number of words of the field that a posting is of.
+func lengthOf(p segmentapi.Posting) uint32 {
+	if z, ok := p.(*zap.Posting); ok {
+		return uint32(min(z.NormUint64(), math.MaxUint32))
+	}
+	return 0
+}
