@@ -22,6 +22,7 @@
 //   - search.go: queries against fields
 //   - match.go: what a segment has of a query, in place of the library's searchers
 //   - rank.go: what comes first
+//   - matcher.go: which words of a text a query asks for
 //   - upkeep.go: compaction and verification
 //   - backup.go: snapshots, and copies of them
 //
