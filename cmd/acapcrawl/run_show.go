@@ -26,9 +26,14 @@ func (c *Command) runShow(ctx context.Context, cfg *config.Config, r showRequest
 	if err != nil {
 		return err
 	}
-	which, who := present.Which{At: r.At, Version: r.Version}, present.Reader{Target: r.Reader, AsOf: r.AsOf}
-	if r.Picture {
+	which, who := present.Which{At: r.At, Version: r.Version}, present.Reader{Target: r.Reader, AsOf: r.AsOf, Framed: r.Framed}
+	switch {
+	case r.Picture:
 		return c.showPicture(ctx, p, address, which, who, r.JSON)
+	case r.Snippet:
+		return c.showSnippet(ctx, p, address, r.Query, which, who, r.JSON)
+	case r.Original:
+		return c.showOriginal(ctx, p, address, who, r.JSON)
 	}
 	cp, err := p.Copy(ctx, address, which, who)
 	switch {
@@ -69,7 +74,7 @@ func notHeld(what, address string, which present.Which) error {
 // sayBeside names what must be shown with what goes to standard output.
 func (c *Command) sayBeside(include []snippet.Include) {
 	for _, in := range include {
-		fmt.Fprintf(c.Stderr, "To be shown with it: %s %s %s\n", in.Role, in.Text, in.Href)
+		fmt.Fprintf(c.Stderr, "To be shown with it: %s\n", included(in))
 	}
 }
 
@@ -88,4 +93,53 @@ func (c *Command) showPicture(ctx context.Context, p *present.Presenter, address
 	c.sayBeside(picture.Include)
 	_, err = c.Stdout.Write(picture.Body)
 	return err
+}
+
+func (c *Command) showSnippet(ctx context.Context, p *present.Presenter, address, query string, which present.Which, who present.Reader, asJSON bool) error {
+	passage, err := p.Snippet(ctx, address, query, which, who)
+	switch {
+	case errors.Is(err, present.ErrNotHeld):
+		return notHeld("text", address, which)
+	case err != nil:
+		return err
+	case asJSON:
+		return c.printJSON(passage)
+	}
+	text := marked(passage.Snippet) + "\n"
+	for _, in := range passage.Snippet.Include {
+		if in.Role != "extract" { // it stands in the snippet
+			text += "    " + included(in) + "\n"
+		}
+	}
+	_, err = c.Stdout.Write([]byte(text))
+	return err
+}
+
+func (c *Command) showOriginal(ctx context.Context, p *present.Presenter, address string, who present.Reader, asJSON bool) error {
+	lead, err := p.Original(ctx, address, who)
+	switch {
+	case errors.Is(err, present.ErrNotHeld):
+		return nothing(fmt.Sprintf("What %s says of itself is not known: it is not held.", address))
+	case err != nil:
+		return err
+	case asJSON:
+		return c.printJSON(lead)
+	}
+	text := lead.URL + "\n"
+	if lead.Framed {
+		text += "    to be shown within a frame\n"
+	}
+	for _, limit := range limitsInWords(lead.Limits) {
+		text += "    " + printable(limit) + "\n"
+	}
+	for _, in := range lead.Include {
+		text += "    " + included(in) + "\n"
+	}
+	_, err = c.Stdout.Write([]byte(text))
+	return err
+}
+
+// included is a part that must be shown, in a line.
+func included(in snippet.Include) string {
+	return snippet.Plain(in.Role + ": " + in.Text + " " + in.Href)
 }
