@@ -29,7 +29,7 @@ func (p *Page) Blocks(c Cut) (text string, blocks []Block) { return p.text(c, tr
 // kind is that of a block that begins now. An H1 is a heading wherever it stands.
 func (w *writer) kind() Kind {
 	switch {
-	case w.heading != nil && (w.aside == nil || w.heading.DataAtom == atom.H1):
+	case w.titles || w.heading != nil && (w.aside == nil || w.heading.DataAtom == atom.H1):
 		return Heading
 	case w.aside != nil:
 		return Aside

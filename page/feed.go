@@ -7,13 +7,9 @@ import (
 // feedLinks gathers the items of a feed in RSS 0.9x, 1.0 or 2.0 or in Atom (RFC 4287), and the pages of the feed itself (RFC 5005). Other
 // documents have none.
 func (p *Page) feedLinks(g *gathering) {
-	switch p.mime {
-	case "application/rss+xml", "application/atom+xml", "application/rdf+xml", "text/xml", "application/xml":
-	default:
-		return
+	if p.xml() {
+		readFeed(p.Source(), g)
 	}
-	last := p.Last()
-	readFeed(decode(last.Body, charsetOf(contentType(last)), true).text, g)
 }
 
 // readFeed reads up to what cannot be read.

@@ -81,7 +81,7 @@ func (p *Page) HTML() bool { return p.mime == "text/html" || p.xhtml() }
 func (p *Page) xhtml() bool { return p.mime == "application/xhtml+xml" }
 
 // textual reports whether the body is text at all.
-func (p *Page) textual() bool { return strings.HasPrefix(p.mime, "text/") || p.xhtml() }
+func (p *Page) textual() bool { return strings.HasPrefix(p.mime, "text/") || p.xhtml() || p.xml() }
 
 // Source is the decoded text of the body without byte order mark, empty for what is not text.
 func (p *Page) Source() string { return p.source().text }
@@ -95,7 +95,7 @@ func (p *Page) decode() decoded {
 		return decoded{}
 	}
 	last := p.Last()
-	return decode(last.Body, charsetOf(contentType(last)), p.HTML())
+	return decode(last.Body, charsetOf(contentType(last)), p.HTML() || p.xml())
 }
 
 func (p *Page) parse() *tree {

@@ -18,8 +18,10 @@ const longestFirst = 100
 
 // read reads a page that is not HTML. What has no sentences is no text: style sheets, scripts, tables and other data.
 func (p *Page) read() reading {
-	switch p.mime {
-	case "text/plain":
+	switch {
+	case p.xml():
+		return readXML(p.Source())
+	case p.mime == "text/plain":
 		return p.readPlain()
 	}
 	return reading{}

@@ -19,6 +19,7 @@ type writer struct {
 	blocks  []Block
 	open    bool       // the last of blocks has not ended
 	broken  bool       // nothing stands behind the last line break
+	titles  bool       // the next word is of a title that is no element
 	heading *html.Node // the outermost one around the next word
 	aside   *html.Node // likewise
 }

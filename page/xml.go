@@ -140,26 +140,29 @@ func (e *Element) add(raw []byte) {
 	if len(e.text)+len(raw) > maxXMLText {
 		return
 	}
+	e.text = appendText(e.text, raw)
+}
+
+// appendText adds the text that a text token stands for.
+func appendText(text, raw []byte) []byte {
 	if cdata, ok := bytes.CutPrefix(raw, []byte("<![CDATA[")); ok {
-		e.text = append(e.text, bytes.TrimSuffix(cdata, []byte("]]>"))...)
-		return
+		return append(text, bytes.TrimSuffix(cdata, []byte("]]>"))...)
 	}
 	for {
 		i := bytes.IndexByte(raw, '&')
 		if i < 0 {
-			e.text = append(e.text, raw...)
-			return
+			return append(text, raw...)
 		}
-		e.text = append(e.text, raw[:i]...)
+		text = append(text, raw[:i]...)
 		raw = raw[i:]
 		if end := bytes.IndexByte(raw[:min(len(raw), 12)], ';'); end > 0 {
 			if r := reference(string(raw[1:end])); r > 0 {
-				e.text = utf8.AppendRune(e.text, r)
+				text = utf8.AppendRune(text, r)
 				raw = raw[end+1:]
 				continue
 			}
 		}
-		e.text = append(e.text, '&')
+		text = append(text, '&')
 		raw = raw[1:]
 	}
 }
