@@ -60,6 +60,7 @@ var owners = map[string][]string{
 	"github.com/maxmind/mmdbwriter":        {"internal/geo"},
 	"github.com/dunglas/httpsfv":           {"acap", "page"},
 	"golang.org/x/image/":                  {"thumbnail"},
+	"github.com/yuin/goldmark":             {"page"},
 	"github.com/rogpeppe/go-internal/":     {"cmd/acapcrawl", "conformance"},
 }
 

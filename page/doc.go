@@ -17,7 +17,8 @@
 //	writer.go    words, the white space between them, and the blocks they make
 //	blocks.go    Blocks: what is a heading, and what stands aside
 //	hidden.go    what a reader does not see
-//	read.go      what is not HTML
+//	read.go, read_xml.go, read_markdown.go
+//	             what is not HTML
 //	extract.go   Extract and Link: the locators of P1 2.5.3.2 and 2.5.5.6
 //	links.go     Links: what the page leads to
 //	headers.go   Link and Refresh headers, META refresh

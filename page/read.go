@@ -21,6 +21,8 @@ func (p *Page) read() reading {
 	switch {
 	case p.xml():
 		return readXML(p.Source())
+	case p.mime == "text/markdown" || p.mime == "text/x-markdown":
+		return readMarkdown(p.Source())
 	case p.mime == "text/plain":
 		return p.readPlain()
 	}

@@ -1,0 +1,114 @@
+package page
+
+import (
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/util"
+)
+
+// Bounds of what is read of a text in Markdown. Its parser looks at all that opens emphasis, a link or a tag in a paragraph again
+// for each other such sign.
+const (
+	longestMarkdown = 256 << 10 // bytes; of a longer one the beginning is read
+	mostSigns       = 256       // in one paragraph; the next ones are of another
+	deepestMarkdown = 64        // quotations and lists that begin on one line
+)
+
+// readMarkdown reads what Markdown makes of src as if that were the page (CommonMark, with the tables and lists of GitHub).
+func readMarkdown(src string) reading {
+	title, src := frontMatter(src)
+	if len(src) > longestMarkdown {
+		src = strings.ToValidUTF8(src[:longestMarkdown], "")
+	}
+	if nested(src) {
+		return reading{}
+	}
+	var made strings.Builder
+	m := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList),
+		goldmark.WithRendererOptions(html.WithUnsafe(), renderer.WithNodeRenderers(util.Prioritized(unlinked{}, 1))))
+	if m.Convert([]byte(parted(src)), &made) != nil {
+		return reading{}
+	}
+	w := newWriter(len(src))
+	w.parts = true
+	w.markup(made.String(), false)
+	w.end()
+	r := reading{title: title, text: w.String(), blocks: w.blocks}
+	for _, b := range r.blocks {
+		if r.title == "" && b.Kind == Heading {
+			r.title = r.text[b.Start:b.End]
+		}
+	}
+	return r
+}
+
+// unlinked has links and pictures made to their texts: an address that is given once may be referred to in each word.
+type unlinked struct{}
+
+func (unlinked) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	words := func(util.BufWriter, []byte, ast.Node, bool) (ast.WalkStatus, error) { return ast.WalkContinue, nil }
+	r.Register(ast.KindLink, words)
+	r.Register(ast.KindImage, words)
+}
+
+// frontMatter takes the lines in front of a text that tell tools of it, and the title that they give.
+func frontMatter(src string) (title, rest string) {
+	head, found := strings.CutPrefix(src, "---\n")
+	if !found {
+		return "", src
+	}
+	head, rest, found = strings.Cut(head, "\n---\n")
+	if !found {
+		return "", src
+	}
+	for line := range strings.Lines(head) {
+		if key, value, _ := strings.Cut(line, ":"); key == "title" {
+			title = strings.Join(strings.Fields(strings.Trim(strings.TrimSpace(value), `"'`)), " ")
+		}
+	}
+	return title, rest
+}
+
+// nested reports whether a line of src begins too many quotations and lists.
+func nested(src string) bool {
+	for line := range strings.Lines(src) {
+		signs := 0
+		for i := 0; i < len(line) && strings.IndexByte(" \t>-+*.)0123456789", line[i]) >= 0; i++ {
+			if strings.IndexByte(">-+*.)", line[i]) >= 0 && (i+1 == len(line) || line[i] == '>' || strings.IndexByte(" \t\n>", line[i+1]) >= 0) {
+				signs++
+			}
+		}
+		if signs > deepestMarkdown {
+			return true
+		}
+	}
+	return false
+}
+
+// parted is src with its paragraphs parted where they hold too many signs.
+func parted(src string) string {
+	var b strings.Builder
+	signs, last := 0, 0
+	for i := 0; i < len(src); i++ {
+		switch src[i] {
+		case '*', '_', '~', '`', '[', '<':
+			signs++
+		case '\n':
+			if i > 0 && src[i-1] == '\n' {
+				signs = 0
+			}
+		}
+		if signs > mostSigns && src[i] == '\n' || signs > 2*mostSigns {
+			b.WriteString(src[last : i+1])
+			b.WriteString("\n\n")
+			last, signs = i+1, 0
+		}
+	}
+	b.WriteString(src[last:])
+	return b.String()
+}
