@@ -21,23 +21,16 @@ var undecidable = map[acap.Pair]string{
 
 // undone are cases that are still to come.
 var undone = map[acap.Pair]string{
-	{Usage: acap.PresentLink, Qualifier: "must-use-resource"}:           noLink,
-	{Usage: acap.PresentThumbnail, Qualifier: "must-use-resource"}:      noOther,
-	{Usage: acap.PresentOldThumbnail, Qualifier: "must-use-resource"}:   noOther,
-	{Usage: acap.PresentThumbnail, Qualifier: "location"}:               noOther,
-	{Usage: acap.PresentOldThumbnail, Qualifier: "location"}:            noOther,
-	{Usage: acap.PresentOldSnippet, Qualifier: plain}:                   noOldSnippet,
-	{Usage: acap.PresentOldSnippet, Qualifier: "time-limit"}:            noOldSnippet,
-	{Usage: acap.PresentOldSnippet, Qualifier: "must-use-resource"}:     noOldSnippet,
-	{Usage: acap.PresentOldSnippet, Qualifier: "max-length"}:            noOldSnippet,
-	{Usage: acap.PresentOldSnippet, Qualifier: "must-include-resource"}: noOldSnippet,
-	{Usage: acap.PresentOldSnippet, Qualifier: "location"}:              noOldSnippet,
+	{Usage: acap.PresentLink, Qualifier: "must-use-resource"}:         noLink,
+	{Usage: acap.PresentThumbnail, Qualifier: "must-use-resource"}:    noOther,
+	{Usage: acap.PresentOldThumbnail, Qualifier: "must-use-resource"}: noOther,
+	{Usage: acap.PresentThumbnail, Qualifier: "location"}:             noOther,
+	{Usage: acap.PresentOldThumbnail, Qualifier: "location"}:          noOther,
 }
 
 const (
-	noLink       = "a link is not yet made from what must be used"
-	noOther      = "a thumbnail is made of an image, not yet for a page"
-	noOldSnippet = "no snippets of old versions are shown"
+	noLink  = "a link is not yet made from what must be used"
+	noOther = "a thumbnail is made of an image, not yet for a page"
 )
 
 var (
