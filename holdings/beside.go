@@ -36,29 +36,12 @@ func (j *judging) beside(d *due) {
 			drop(takenDown, line, true)
 		}
 	}
-	if d.forget { // title and excerpt go with the index entry
-		return
+	var because []acap.Decision
+	less, because = terms.Held(j.ctx, j.origin, j.url, j.resource.Own, nil, j.sources, j.facts).Fit(less)
+	for _, decision := range because {
+		why, line := grounds(decision)
+		drop(why, line, false)
 	}
-	t := terms.Held(j.ctx, j.origin, j.url, j.resource.Own, nil, j.sources, j.facts)
-	snippet, whole := t.Decide(acap.PresentSnippet), t.Decide(acap.Present)
-	if less.Text != "" && ends(snippet) {
-		less.Text = ""
-		drop(reasoned(snippet))
-	}
-	if less.Title != "" && ends(snippet) && ends(whole) {
-		less.Title = ""
-		drop(reasoned(snippet))
-	}
-}
-
-// ends reports whether d ends what is held for it: whoever asks, and whatever is at hand.
-func ends(d acap.Decision) bool {
-	return !d.Allowed && d.Reason != acap.Unavailable && d.Reason != acap.Unfulfillable && d.Reason != acap.ByTarget
-}
-
-func reasoned(d acap.Decision) (why, line string, down bool) {
-	why, line = grounds(d)
-	return why, line, false
 }
 
 // takenDown gives the line by which the publisher of another resource has it taken down, "" where none stands.

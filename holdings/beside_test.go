@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
@@ -94,22 +95,29 @@ func TestSweepSource(t *testing.T) {
 func TestSweepExcerpt(t *testing.T) {
 	const bare = "ACAP-disallow-preserve: /a\n"
 	for _, c := range []struct{ name, later, swept, title, text string }{
-		{"nothing has changed", "", "", "Tides", "The pilot"},
+		{"nothing has changed", "", "", "Tides", "The pilot waits."},
 		{"no snippet", "ACAP-disallow-present-snippet: /a", "excerpt", "Tides", ""},
 		{"nothing of it", "ACAP-disallow-present: /a", "excerpt", "", ""},
-		{"to some readers alone", "ACAP-allow-present: /a target-condition=permittedcountrylist:de", "", "Tides", "The pilot"},
-		{"made of something else", "ACAP-allow-present-snippet: /a must-use-resource=/s", "", "Tides", "The pilot"},
+		{"to some readers alone", "ACAP-allow-present: /a target-condition=permittedcountrylist:de", "", "Tides", "The pilot waits."},
+		{"to be made of something else", "ACAP-allow-present-snippet: /a must-use-resource=/s", "excerpt", "Tides", ""},
+		{"nothing but something else", "ACAP-allow-present: /a must-use-resource=/s", "excerpt", "", ""},
+		{"shorter", "ACAP-allow-present-snippet: /a max-length=2-words", "excerpt", "Tides", "The pilot…"},
+		{"the title too", "ACAP-disallow-present: /a\nACAP-allow-present-snippet: /a max-length=2-chars", "excerpt", "Ti", "Th"},
+		{"the words of an element that may not be shown", "ACAP-composite-usage: shy present-snippet", "excerpt", "Tides", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := open(t, t.TempDir(), newWeb(bare), Options{})
-			s.receive(pageOf("<title>Tides</title><p>The pilot waits.", a))
-			s.web.says(bare + c.later)
+			s := open(t, t.TempDir(), newWeb("ACAP-composite-usage: shy follow\n"+bare), Options{})
+			s.receive(pageOf(`<title>Tides</title><p class="the-acap:disallow-(shy)">The pilot waits.`, a))
+			if !strings.Contains(c.later, "composite-usage") {
+				c.later = "ACAP-composite-usage: shy follow\n" + c.later
+			}
+			s.web.says(c.later + "\n" + bare)
 			if got := brief(s.sweep(SweepOptions{})); got != c.swept {
 				t.Errorf("swept %q", got)
 			}
 			r := s.resource(a)
 			kept := terms.Recall(r.Title, r.Excerpt)
-			if kept.Title != c.title || !strings.HasPrefix(kept.Text, c.text) || c.text == "" && kept.Text != "" {
+			if text := kept.Texts[acap.PresentSnippet].Text; kept.Title != c.title || text != c.text {
 				t.Errorf("kept %+v", kept)
 			}
 			if s.found("pilot") != "/a" {

@@ -47,7 +47,7 @@ func TestReceive(t *testing.T) {
 		{name: "no preserve: bounded excerpt, no positions", robots: "ACAP-disallow-preserve: /", body: "<p>" + words, refused: "preserve",
 			found: map[string]bool{"pilot": true, `"pilot waits"`: false}, excerpt: 600},
 		{name: "no preserve, a limited snippet", robots: "ACAP-disallow-preserve: /\nACAP-allow-present-snippet: / max-length=2-words",
-			body: "<p>" + words, refused: "preserve", found: map[string]bool{"pilot": true}, excerpt: len(`{"text":"The pilot…"}`)},
+			body: "<p>" + words, refused: "preserve", found: map[string]bool{"pilot": true}, excerpt: len(`{"texts":{"present-snippet":{"text":"The pilot…"}}}`)},
 		{name: "no preserve, no snippet", robots: "ACAP-disallow-preserve: /\nACAP-disallow-present-snippet: /", body: article, links: 1,
 			refused: "preserve", found: map[string]bool{"pilot": true}},
 		{name: "no index", robots: "ACAP-disallow-index: /", body: article, links: 1, refused: "index", copies: []string{article},

@@ -1,6 +1,7 @@
 package holdings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -108,15 +109,11 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field) (g jud
 	if !g.Stored && !g.Indexed {
 		return g
 	}
-	kept := t.Keep(g.Stored, content)
-	if !g.Indexed { // nobody looks for it
-		kept.Title, kept.Text = "", ""
-	}
-	describe(&g.deposit.Resource, kept)
+	describe(&g.deposit.Resource, t.Keep(g.Stored, content)) // a copy that nobody may search for may be shown all the same (X09)
 	if g.Indexed {
 		whole := g.Stored && !cut && !content.Other
 		g.wait = !whole
-		g.document = document(pg, content, pg.Language(), g.deposit.Fetched, whole)
+		g.document = document(pg, content, cmp.Or(content.Language, pg.Language()), g.deposit.Fetched, whole)
 	}
 	return g
 }

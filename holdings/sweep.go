@@ -273,8 +273,8 @@ func (h *Holdings) dropSome(ctx context.Context, d due) error {
 		return nil
 	}
 	return h.archive.Update(ctx, d.known.URL, func(r *archive.Resource) {
-		kept := terms.Recall("", r.Excerpt)
-		kept.Text, kept.Index, kept.Aside = "", "", nil
+		kept := terms.Recall(r.Title, r.Excerpt)
+		kept.Index, kept.Aside = "", nil
 		r.Indexed = false
 		describe(r, kept)
 	})

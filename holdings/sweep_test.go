@@ -56,7 +56,7 @@ func TestSweepByPolicy(t *testing.T) {
 		{name: "no preserve: the words lose their order", later: "ACAP-disallow-preserve: /", swept: "copy1 entry!", found: "pilot"},
 		{name: "no preserve, no snippet", later: "ACAP-disallow-preserve: /\nACAP-disallow-present-snippet: /", swept: "copy1 entry!", found: "pilot"},
 		{name: "no index", later: "ACAP-disallow-index: /", swept: "entry", copies: 1},
-		{name: "no index, and no excerpt of another resource", robots: "ACAP-allow-present-snippet: / must-use-resource=/s", later: "ACAP-disallow-index: /", swept: "entry", copies: 1},
+		{name: "no index, and no excerpt of another resource", robots: "ACAP-allow-present-snippet: / must-use-resource=/s", later: "ACAP-disallow-index: /", swept: "entry excerpt", copies: 1},
 		{name: "neither", later: "ACAP-disallow-index: /\nACAP-disallow-preserve: /", swept: "copy1 entry"},
 		{name: "neither, two versions", later: "ACAP-disallow-index: /\nACAP-disallow-preserve: /", bodies: []string{"<p>gull", article}, swept: "copy1 copy2 entry"},
 		{name: "neither, and the page was cut", robots: hoard("preserve"), later: "ACAP-disallow-index: /\nACAP-disallow-preserve: /", bodies: []string{marked}, swept: "copy1 entry"},
@@ -129,7 +129,7 @@ func TestSweepByPolicy(t *testing.T) {
 			}
 			s.check(c.later)
 			r := s.resource(a)
-			if c.copies == 0 && c.found == "" && described(r) || c.found == "" && terms.Recall("", r.Excerpt).Text != "" {
+			if c.copies == 0 && c.found == "" && described(r) || c.found == "" && terms.Recall("", r.Excerpt).Texts != nil {
 				t.Errorf("of what is no longer held is known %+v", r)
 			}
 			if !r.FirstCrawled.Equal(before.FirstCrawled) || !r.FirstIndexed.Equal(before.FirstIndexed) || !r.FirstPreserved.Equal(before.FirstPreserved) || r.Versions != before.Versions {

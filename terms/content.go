@@ -15,7 +15,8 @@ type Content struct {
 	From  string // what it was made from: "" the page, Parts, or the value of the must-use-resource
 	Other bool   // it is of another resource: a copy of the page is not enough to make it again
 
-	Blocks []page.Block // of Text; nil where they are not known
+	Language string       // of the other resource
+	Blocks   []page.Block // of Text; nil where they are not known
 
 	within bool // the title is of Text, or names the page only
 }
@@ -44,8 +45,9 @@ func (c Content) titled() []page.Block {
 	return list
 }
 
-// Parts is the From of a Content made from elements of a page that may not be used as a whole (N05).
-const Parts = "parts"
+// Parts is the From of a Content made from elements of a page that may not be used as a whole (N05). No value of a must-use-resource
+// holds a blank.
+const Parts = "some parts"
 
 // String is title and text as one.
 func (c Content) String() string {
@@ -58,29 +60,28 @@ func (c Content) String() string {
 // Text gives the text that may be indexed; ok is false when nothing may be. A part with a permission of its own may be indexed on
 // a page that may not (N05).
 func (t *Terms) Text() (c Content, ok bool) {
-	c, _, ok = t.content(acap.Index, false)
+	c, _, ok = t.content(acap.Index)
 	return c, ok
 }
 
 // content gives what u may be made from, the page less its prohibited parts or the substitute it must use, and the limits of both.
-func (t *Terms) content(u acap.Usage, forSnippet bool) (c Content, l acap.Limits, ok bool) {
+func (t *Terms) content(u acap.Usage) (c Content, l acap.Limits, ok bool) {
 	if t.page == nil {
 		return c, l, false
 	}
 	d := t.Decide(u)
 	l = d.Limits(t.facts)
-	if d.Allowed {
-		if uses := d.MustUse(); len(uses) > 0 {
-			return t.substitute(uses[0], d, forSnippet), l, true
-		}
-	} else {
+	if uses := t.substitutes(d); len(uses) > 0 {
+		c = t.substitute(uses[0], d, &l)
+		return c, l, true
+	}
+	if !d.Allowed {
 		if d.Reason == acap.Unfulfillable || !t.policy.Marked() {
 			return c, l, false
 		}
 		c.From = Parts
 	}
-	cut := t.cut(d, &l)
-	cut.Snippet = forSnippet
+	cut := t.seen(d, &l)
 	c.Title = t.page.Title(cut)
 	text, blocks := t.page.Blocks(cut)
 	start := len(text) // behind the title
@@ -100,34 +101,35 @@ func after(blocks []page.Block, start int) []page.Block {
 	return blocks
 }
 
-// substitute gives the text of what must be used instead of the page (P1 2.5.3.2). Prohibited elements stay out of an extract.
-func (t *Terms) substitute(r *acap.Required, d acap.Decision, forSnippet bool) Content {
+// substitute gives the text of what must be used instead of the page (P1 2.5.3.2), and adds the limits of the elements it is of to l.
+// Prohibited elements stay out of an extract.
+func (t *Terms) substitute(r *acap.Required, d acap.Decision, l *acap.Limits) Content {
 	c := Content{From: r.Value}
-	var l acap.Limits
-	cut := t.cut(d, &l)
-	cut.Snippet = forSnippet
 	switch {
 	case r.IsText:
 		c.Text = strings.Join(strings.Fields(r.Text), " ")
 	case r.Locator != "":
-		c.Text, _ = t.page.Extract(r.Locator, cut)
+		c.Text, _ = t.page.Extract(r.Locator, t.seen(d, l))
 	case t.kept != nil:
-		if c.Other = true; r.Value == t.kept.Use {
-			c.Text = t.kept.Text
+		if c.Other = true; r.Value == t.kept.Texts[d.Usage].From {
+			c.Text = t.kept.Texts[d.Usage].Text
 		}
 	default:
-		pg, err := t.other(r.URL)
-		if err != nil {
-			return c
-		}
-		if pg == t.page {
-			c.Text = pg.Text(cut)
-		} else {
-			c.Text, c.Other = pg.Text(page.Cut{}), true
+		if pg, err := t.other(r.URL); err == nil {
+			c.Text, c.Other, c.Language = pg.Text(page.Cut{}), true, pg.Language()
 		}
 	}
 	return c
 }
+
+// seen is what of the page d lets be used.
+func (t *Terms) seen(d acap.Decision, l *acap.Limits) page.Cut {
+	cut := t.cut(d, l)
+	cut.Snippet = isSnippet(d.Usage)
+	return cut
+}
+
+func isSnippet(u acap.Usage) bool { return u == acap.PresentSnippet || u == acap.PresentOldSnippet }
 
 // Links gives the absolute URLs that may be followed from the page; ok is false when none may be.
 func (t *Terms) Links() (links []string, ok bool) { return t.followed((*page.Page).Links) }
@@ -209,12 +211,13 @@ func (t *Terms) Snippet(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok b
 	if t.page == nil {
 		return t.excerpt(u, w)
 	}
-	c, limits, ok := t.content(u, true)
+	c, limits, ok := t.content(u)
 	if !ok {
 		return s, false
 	}
 	d := t.Decide(u)
-	rules := snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: t.extracts(d), Blocks: c.Blocks, Wanted: w}
+	extracts := t.extracts(d, &limits)
+	rules := snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: extracts, Blocks: c.Blocks, Wanted: w}
 	text := c.Text
 	if text == "" {
 		text = c.Title
@@ -233,27 +236,84 @@ func (t *Terms) Snippet(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok b
 	return s, true
 }
 
-// Title gives the title that may be shown, and the usage that permits it: present-snippet or present. A title is of the page itself,
-// so it is none where a substitute must be used.
+// longestTitle bounds a title and the text of a link, in characters.
+const longestTitle = 150
+
+// Title gives the title that may be shown, plain and bounded, and the usage that permits it: present-snippet or present. Where
+// present-snippet alone does, its lengths bind the title as they do the snippet, each by itself: nothing else permits more. A title is of
+// the page itself, so it is none where a substitute must be used.
 func (t *Terms) Title() (title string, by acap.Usage) {
-	for _, u := range []acap.Usage{acap.PresentSnippet, acap.Present} {
-		d := t.Decide(u)
-		if !d.Allowed || len(d.MustUse()) > 0 {
-			continue
-		}
-		switch {
-		case t.page != nil:
-			cut := t.cut(d, &acap.Limits{})
-			cut.Snippet = u == acap.PresentSnippet
-			title = t.page.Title(cut)
-		case t.kept != nil:
-			title = t.kept.Title
-		}
-		if title != "" {
-			return title, u
+	whole, wide := t.titleBy(acap.Present)
+	brief, narrow := t.titleBy(acap.PresentSnippet)
+	if brief != "" && whole == "" {
+		return titled(brief, narrow), acap.PresentSnippet
+	}
+	if brief != "" {
+		by = acap.PresentSnippet
+	} else if by = acap.Present; whole == "" {
+		return "", ""
+	}
+	return titled(whole, wide), by
+}
+
+// titleBy gives the title as far as u permits it, and the limits on it.
+func (t *Terms) titleBy(u acap.Usage) (title string, l acap.Limits) {
+	d := t.Decide(u)
+	if !d.Allowed || len(t.substitutes(d)) > 0 {
+		return "", l
+	}
+	l = d.Limits(t.facts)
+	switch {
+	case t.page != nil:
+		title = t.page.Title(t.seen(d, &l))
+	case t.kept != nil:
+		title = t.kept.Title
+	}
+	return title, l
+}
+
+// titled makes a title of a text: plain, and never cut within a character that a reader sees.
+func titled(s string, l acap.Limits) string {
+	chars := longestTitle
+	if l.MaxChars != nil {
+		chars = min(chars, *l.MaxChars)
+	}
+	out, _ := snippet.Build(snippet.Plain(s), snippet.Rules{MaxChars: &chars, MaxWords: l.MaxWords})
+	return out.Text
+}
+
+// Link is how a page may be linked to where its link must be made of something else (P1 2.5.5.3).
+type Link struct {
+	Href string // of the resource that must be linked to in its place; "": the page's own
+	Text string // of the link: it takes the place of the title; "": there is none
+	Made bool   // it is made of something else: the page's own title is not the text of it
+}
+
+// Link gives how the page may be linked to; ok is false where it may not be. A link made of another resource leads to that, with
+// its title; one made of a text, or of a part of the page, leads to the page with that as its text. Since no mark speaks of links alone
+// (N28), the text is of what stands under none.
+func (t *Terms) Link() (l Link, ok bool) {
+	d := t.Decide(acap.PresentLink)
+	uses := t.substitutes(d)
+	if len(uses) == 0 || t.page == nil && t.kept == nil {
+		return l, d.Allowed
+	}
+	r := uses[0]
+	l = Link{Href: r.URL, Made: true}
+	switch {
+	case r.IsText:
+		l.Text = r.Text
+	case r.Locator != "" && t.page != nil:
+		l.Text, _ = t.page.Extract(r.Locator, unmarked)
+	case t.kept != nil:
+		l.Text = t.kept.Texts[acap.PresentLink].Text
+	default:
+		if pg, err := t.other(r.URL); err == nil {
+			l.Text = pg.Title(page.Cut{})
 		}
 	}
-	return "", ""
+	l.Text = titled(l.Text, acap.Limits{})
+	return l, true
 }
 
 // included gives the parts that must be shown with a permitted presentation.

@@ -1,6 +1,7 @@
 package terms
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -12,25 +13,38 @@ import (
 )
 
 // Kept is what is kept beside a copy, or in its place where the page may not be preserved, so that the page can be presented later as
-// its publisher requires, without a request: an excerpt no longer than a snippet, and the parts that must be shown with it.
+// its publisher requires, without a request: an excerpt no longer than a snippet, and the parts that must be shown with it. Of all of
+// it is noted what it was made of: it is shown only where it may be made of that by the policy of then (H11).
 type Kept struct {
 	Title   string                     `json:"-"`                  // where no copy is held
-	Text    string                     `json:"text,omitempty"`     // excerpt, where it cannot be cut from a copy
-	Use     string                     `json:"use,omitempty"`      // the must-use-resource that Text was made from
+	Texts   map[acap.Usage]Text        `json:"texts,omitempty"`    // what cannot be cut from a copy, by the usage that it is for
 	Index   string                     `json:"index,omitempty"`    // Content.From of the index entry
-	Picture string                     `json:"picture,omitempty"`  // the must-use-resource that the thumbnail held was made of, where that is another resource
 	Aside   []string                   `json:"aside,omitempty"`    // marks whose parts of the page are in it or not (Terms.Aside)
+	Picture string                     `json:"picture,omitempty"`  // the must-use-resource that the thumbnail held was made of, where that is another resource
 	Parts   map[string]snippet.Include `json:"included,omitempty"` // by the value of their must-include-resource
+	Clear   []string                   `json:"clear,omitempty"`    // those of Parts of which nothing stands under a mark of the page
 
-	// Addresses of other resources, hops to them included, that Text, Parts and the index entry were made of, by the value that names them.
+	// Addresses of other resources, hops to them included, that Texts, Parts and the index entry were made of, by the value that names them.
 	Of map[string][]string `json:"of,omitempty"`
 }
 
-// longestPart bounds the text of a part that is kept, in bytes. A longer one is not kept: it must be shown whole or not at all.
-const longestPart = 1 << 10
+// Text is an excerpt of a page, or of what must be used in its place.
+type Text struct {
+	Text  string   `json:"text,omitempty"`
+	From  string   `json:"from,omitempty"`  // as Content.From
+	Aside []string `json:"aside,omitempty"` // as Terms.Aside
+}
 
-// Keep gives what is to be kept of a page fetched just now; copied says that a copy is held too. entry is the text indexed.
+// unsaid is the From of what was kept before that was noted, or cannot be read.
+const unsaid = "not said"
+
+// Keep gives what is to be kept of a page fetched just now; copied says that a copy is held too. entry is the text indexed. It is kept
+// for every reader whom the policy lets see it: who asks is judged when it is shown.
 func (t *Terms) Keep(copied bool, entry Content) Kept {
+	if t.page == nil {
+		return Kept{}
+	}
+	t = t.anyone()
 	k := Kept{Index: entry.From, Aside: t.Aside(acap.Index)}
 	for _, u := range acap.Usages() {
 		d := t.Decide(u) // reads the policies of link targets too, which are asked for later without a request
@@ -38,47 +52,92 @@ func (t *Terms) Keep(copied bool, entry Content) Kept {
 			continue
 		}
 		for _, r := range d.MustInclude() {
-			if r.IsText || r.Locator == "" && r.Link() {
-				continue
-			}
-			if in, err := t.include(r, d); err == nil && len(in.Text) <= longestPart {
-				if k.Parts == nil {
-					k.Parts = map[string]snippet.Include{}
-				}
-				k.Parts[r.Value] = in
-				k.of(r, t)
+			if in, err := t.include(r, d); err == nil && !r.IsText && (r.Locator != "" || !r.Link()) {
+				k.keepPart(t, r, in)
 			}
 		}
 	}
-	d := t.Decide(acap.PresentSnippet)
-	uses := d.MustUse()
-	if d.Allowed && len(uses) > 0 {
-		k.Use = uses[0].Value
-	}
-	if !copied || k.Use != "" && uses[0].URL != "" {
-		if s, ok := t.Snippet(acap.PresentSnippet, snippet.Wanted{}); ok {
-			k.Text = s.Text
-			if k.Use != "" {
-				k.of(uses[0], t)
-			}
-		}
-	}
+	k.keepText(t, acap.PresentSnippet, copied)
+	k.keepText(t, acap.PresentOldSnippet, copied)
+	k.keepText(t, acap.PresentLink, copied)
 	if entry.Other {
-		k.of(t.decide(acap.Index).MustUse()[0], t)
+		k.of(t.substitutes(t.decide(acap.Index))[0], t)
 	}
 	if !copied {
 		k.Title, _ = t.Title()
+		if t.page.Title(unmarked) != t.page.Title(page.Cut{}) { // what its marks will say of it cannot be told later
+			k.Title = ""
+		}
 	}
 	return k
 }
 
-// of notes the addresses of another resource that something was made of.
-func (k *Kept) of(r *acap.Required, t *Terms) {
-	got := t.fetched[r.URL]
-	if r.IsText || r.Locator != "" || got.page == nil {
+// unmarked leaves of a page what stands under no mark of any kind.
+var unmarked = page.Cut{Keep: func(chain []acap.Mark) bool { return len(chain) == 0 }, Snippet: true}
+
+func (k *Kept) keepPart(t *Terms, r *acap.Required, in snippet.Include) {
+	if k.Parts == nil {
+		k.Parts = map[string]snippet.Include{}
+	}
+	if _, twice := k.Parts[r.Value]; twice {
 		return
 	}
-	k.source(r.Value, hopsTo(r.URL, got.page))
+	k.Parts[r.Value] = in
+	if k.of(r, t); r.Locator == "" {
+		return
+	}
+	whole, _ := t.page.Extract(r.Locator, page.Cut{})
+	if clear, _ := t.page.Extract(r.Locator, unmarked); clear == whole {
+		k.Clear = append(k.Clear, r.Value)
+	}
+}
+
+// keepText keeps for u what will not be at hand: of a page of which no copy is held, or of another resource.
+func (k *Kept) keepText(t *Terms, u acap.Usage, copied bool) {
+	d := t.Decide(u)
+	text := Text{From: t.from(d)}
+	uses := t.substitutes(d)
+	switch {
+	case len(uses) > 0 && uses[0].IsText: // the policy holds it
+		return
+	case len(uses) > 0 && uses[0].URL != "":
+	case copied, u == acap.PresentOldSnippet, len(uses) == 0 && u == acap.PresentLink:
+		return
+	default:
+		text.Aside = t.Aside(u)
+	}
+	ok := false
+	if u == acap.PresentLink {
+		var l Link
+		l, ok = t.Link()
+		text.Text = l.Text
+	} else {
+		var s snippet.Snippet
+		s, ok = t.Snippet(u, snippet.Wanted{})
+		text.Text = s.Text
+	}
+	if !ok {
+		return
+	}
+	if k.Texts == nil {
+		k.Texts = map[acap.Usage]Text{}
+	}
+	k.Texts[u] = text
+	if len(uses) > 0 {
+		k.of(uses[0], t)
+	}
+}
+
+// of notes the addresses of another resource that something was made of.
+func (k *Kept) of(r *acap.Required, t *Terms) {
+	if r.IsText || r.Locator != "" {
+		return
+	}
+	if got := t.fetched[r.URL]; got.page != nil {
+		k.source(r.Value, hopsTo(r.URL, got.page))
+	} else if t.kept != nil && len(t.kept.Of[r.Value]) > 0 {
+		k.source(r.Value, t.kept.Of[r.Value])
+	}
 }
 
 func (k *Kept) source(value string, addresses []string) {
@@ -111,7 +170,7 @@ func (k Kept) Sources() (list []string) {
 // Without gives k less what was made of the resource at address, whether that makes a difference, and whether the index entry was.
 func (k Kept) Without(address string) (less Kept, changed, entry bool) {
 	less = k
-	less.Parts, less.Of = maps.Clone(k.Parts), maps.Clone(k.Of)
+	less.Texts, less.Parts, less.Of = maps.Clone(k.Texts), maps.Clone(k.Parts), maps.Clone(k.Of)
 	for value, addresses := range k.Of {
 		if !slices.Contains(addresses, address) {
 			continue
@@ -119,12 +178,10 @@ func (k Kept) Without(address string) (less Kept, changed, entry bool) {
 		changed = true
 		delete(less.Of, value)
 		delete(less.Parts, value)
-		if value == k.Use {
-			less.Text, less.Use = "", ""
-		}
 		if value == picture {
 			less.Picture = ""
 		}
+		maps.DeleteFunc(less.Texts, func(_ acap.Usage, text Text) bool { return text.From == value })
 		if value == k.Index {
 			less.Index, less.Aside, entry = "", nil, true
 		}
@@ -141,14 +198,21 @@ func (k Kept) String() string {
 	return string(data)
 }
 
-// Recall reads what String gave, with the title kept. What cannot be read is as nothing kept.
+// Recall reads what String gave, with the title kept. What cannot be read is as nothing kept. Of the snippet that was kept before its
+// source was noted no more is known than the resource that had to be used.
 func Recall(title, stored string) Kept {
-	var k Kept
-	if stored != "" && json.Unmarshal([]byte(stored), &k) != nil {
-		k = Kept{Index: "unreadable"}
+	var k struct {
+		Kept
+		Text string `json:"text"`
+		Use  string `json:"use"`
 	}
-	k.Title = title
-	return k
+	if stored != "" && json.Unmarshal([]byte(stored), &k) != nil {
+		return Kept{Title: title, Index: unsaid}
+	}
+	if k.Title = title; k.Text != "" {
+		k.Texts = map[acap.Usage]Text{acap.PresentSnippet: {Text: k.Text, From: cmp.Or(k.Use, unsaid)}}
+	}
+	return k.Kept
 }
 
 // Keeping lets t answer from what was kept, without a request.
@@ -160,31 +224,50 @@ func (t *Terms) Keeping(k Kept) *Terms {
 // Findable says whether the index entry held may be used under the terms of now: the page may be indexed, and the entry was made
 // from nothing that may no longer be used.
 func (t *Terms) Findable() bool {
-	d := t.decide(acap.Index)
-	if t.kept == nil {
-		return false
+	return t.kept != nil && t.covers(acap.Index, Text{From: t.kept.Index, Aside: t.kept.Aside})
+}
+
+// Stands says whether the index entry held is what would be made of the page now: from the same source and the same parts.
+func (t *Terms) Stands() bool {
+	return t.Findable() && t.kept.Index == t.from(t.decide(acap.Index)) && slices.Equal(t.kept.Aside, t.Aside(acap.Index))
+}
+
+// from is the Content.From of what d lets be made of the page.
+func (t *Terms) from(d acap.Decision) string {
+	if !d.Allowed {
+		return Parts
 	}
-	var uses []*acap.Required
-	if d.Allowed {
-		uses = d.MustUse()
-	} else if t.kept.Index != Parts || !t.Some(acap.Index) {
-		return false
+	if uses := t.substitutes(d); len(uses) > 0 {
+		return uses[0].Value
 	}
+	return ""
+}
+
+// covers reports whether u permits now what was made for it then: from the source it must have, and with no part of the page in it that
+// must be left out.
+func (t *Terms) covers(u acap.Usage, made Text) bool {
+	d := t.decide(u)
+	uses := t.substitutes(d)
 	for _, r := range uses {
-		if r.Value != t.kept.Index || r.URL != "" && t.standing(r.URL) != nil {
+		if r.Value != made.From || r.URL != "" && t.standing(r.URL) != nil {
 			return false
 		}
 	}
-	if len(uses) > 0 && uses[0].Locator == "" { // no part of the page is in it
-		return true
+	switch {
+	case !d.Allowed && (made.From != Parts || !t.Some(u)):
+		return false
+	case made.From == unsaid:
+		return !t.policy.Marked()
+	case !ofPage(made.From): // which no mark concerns
+		return len(uses) > 0 || u == acap.Index && t.stillThere(made.From)
 	}
-	aside := t.Aside(acap.Index)
+	aside := t.Aside(u)
 	for _, token := range aside {
-		if strings.HasPrefix(token, out) && !slices.Contains(t.kept.Aside, token) {
+		if strings.HasPrefix(token, out) && !slices.Contains(made.Aside, token) {
 			return false
 		}
 	}
-	for _, token := range t.kept.Aside {
+	for _, token := range made.Aside {
 		if !d.Allowed && !strings.HasPrefix(token, out) && !slices.Contains(aside, token) {
 			return false
 		}
@@ -192,15 +275,16 @@ func (t *Terms) Findable() bool {
 	return true
 }
 
-// Stands says whether the index entry held is what would be made of the page now: from the same source and the same parts.
-func (t *Terms) Stands() bool {
-	d, from := t.decide(acap.Index), ""
-	if !d.Allowed {
-		from = Parts
-	} else if uses := d.MustUse(); len(uses) > 0 {
-		from = uses[0].Value
-	}
-	return t.Findable() && t.kept.Index == from && slices.Equal(t.kept.Aside, t.Aside(acap.Index))
+// ofPage reports whether what has this Content.From was made of the page itself. Parts was written otherwise once.
+func ofPage(from string) bool {
+	return from == "" || from == Parts || from == "parts" || strings.HasPrefix(from, "the-acap:extract:")
+}
+
+// stillThere reports whether the resource that value names may be used as far as is known: its words stay where a page is found by them
+// although it need not be any more.
+func (t *Terms) stillThere(value string) bool {
+	addresses := t.kept.Of[value]
+	return len(addresses) == 0 || t.standing(addresses[0]) == nil
 }
 
 // out marks the marks whose elements are left out.
@@ -214,32 +298,37 @@ func (t *Terms) Aside(u acap.Usage) []string {
 	}
 	d := t.decide(u)
 	keep := t.cut(d, &acap.Limits{}).Keep
-	var in, rest []acap.Mark
+	var in, rest [][]acap.Mark
 	seen := map[string]bool{}
-	for _, m := range t.marks {
-		switch {
-		case seen[m.Token]:
+	for _, element := range t.elements() {
+		switch token := tokens(element); {
+		case seen[token]:
 			continue
-		case keep([]acap.Mark{m}):
-			in = append(in, m)
+		case keep(element):
+			in = append(in, element)
 		default:
-			rest = append(rest, m)
+			rest = append(rest, element)
 		}
-		seen[m.Token] = true
+		seen[tokens(element)] = true
 	}
 	var list []string
 	switch {
 	case d.Allowed:
-		for _, m := range rest {
-			list = append(list, out+m.Token)
+		for _, element := range rest {
+			list = append(list, out+tokens(element))
 		}
 	case len(in) > 0:
-		for _, m := range in {
-			list = append(list, m.Token)
+		for _, element := range in {
+			list = append(list, tokens(element))
 		}
-		for _, m := range rest { // whether m prohibits shows within what may be used
-			if m.Element = in[0].Element + 1; !keep([]acap.Mark{in[0], m}) {
-				list = append(list, out+m.Token)
+		for _, element := range rest { // whether it prohibits shows within what may be used
+			within := slices.Clone(in[0])
+			for _, m := range element {
+				m.Element = in[0][0].Element + 1
+				within = append(within, m)
+			}
+			if !keep(within) {
+				list = append(list, out+tokens(element))
 			}
 		}
 	}
@@ -247,13 +336,35 @@ func (t *Terms) Aside(u acap.Usage) []string {
 	return list
 }
 
+// elements are the marks of the page, element by element: what one says beside another on the same element counts (X13).
+func (t *Terms) elements() (list [][]acap.Mark) {
+	for i := 0; i < len(t.marks); {
+		j := i + 1
+		for j < len(t.marks) && t.marks[j].Element == t.marks[i].Element {
+			j++
+		}
+		list = append(list, t.marks[i:j])
+		i = j
+	}
+	return list
+}
+
+// tokens names the marks of an element; there is no blank in any.
+func tokens(element []acap.Mark) string {
+	list := make([]string, len(element))
+	for i, m := range element {
+		list[i] = m.Token
+	}
+	return strings.Join(list, " ")
+}
+
 // Barred gives the first decision by which a part of the page has to be left out of what u, which is permitted of the page, may be
 // made of; false where there is none. Whether a copy still holds that part, the copy alone can tell.
 func (t *Terms) Barred(u acap.Usage) (d acap.Decision, barred bool) {
 	aside := t.Aside(u)
-	for i := range t.marks {
-		if slices.Contains(aside, out+t.marks[i].Token) {
-			return t.policy.Part(u, t.resource, t.marks[i:i+1]).At(t.facts), true
+	for _, element := range t.elements() {
+		if slices.Contains(aside, out+tokens(element)) {
+			return t.at(t.policy.Part(u, t.resource, element)), true
 		}
 	}
 	return d, false
@@ -303,22 +414,10 @@ func (t *Terms) Some(u acap.Usage) bool {
 	if d.Allowed || d.Reason == acap.Unfulfillable {
 		return d.Allowed
 	}
-	for _, m := range t.marks {
-		if t.policy.Part(u, t.resource, []acap.Mark{m}).At(t.facts).Allowed {
+	for _, element := range t.elements() {
+		if t.at(t.policy.Part(u, t.resource, element)).Allowed {
 			return true
 		}
 	}
 	return false
-}
-
-// excerpt is a snippet cut from what was kept.
-func (t *Terms) excerpt(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok bool) {
-	if t.kept == nil || u != acap.PresentSnippet || !t.Some(u) {
-		return s, false
-	}
-	d := t.Decide(u)
-	limits := d.Limits(t.facts)
-	s, ok = snippet.Build(t.kept.Text, snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: t.extracts(d), Wanted: w})
-	s.Include = t.included(d)
-	return s, ok
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/page"
@@ -19,12 +20,13 @@ type obtained struct {
 var (
 	errNotFound = errors.New("the page has no such part")
 	errNotKept  = errors.New("it is not at hand until the page is crawled again")
+	errNoText   = errors.New("it holds no text that may be used")
+	errHidden   = errors.New("a part of it may not be shown")
 )
 
 // fulfil turns an allowed decision into a refusal where what it requires cannot be had.
 func (t *Terms) fulfil(d acap.Decision) acap.Decision {
-	limits := d.Limits(t.facts)
-	if nothing(limits) { // X05
+	if nothing(d.Limits(t.facts)) { // X05
 		d.Because = d.Holder(t.facts, nothing)
 		return d.Refuse(acap.Unfulfillable, "its length is limited to nothing")
 	}
@@ -37,7 +39,7 @@ func (t *Terms) fulfil(d acap.Decision) acap.Decision {
 		if i > 0 {
 			continue
 		}
-		if err := t.usable(r, d.Usage); err != nil {
+		if err := t.usable(r, d); err != nil {
 			d.Because = r.Field
 			return d.Refuse(acap.Unfulfillable, r.Value+": "+err.Error())
 		}
@@ -48,8 +50,9 @@ func (t *Terms) fulfil(d acap.Decision) acap.Decision {
 			return d.Refuse(acap.Unfulfillable, r.Value+": "+err.Error())
 		}
 	}
-	if (d.Usage == acap.PresentSnippet || d.Usage == acap.PresentOldSnippet) && (t.page == nil || t.page.MIME() != "") {
-		if ex := t.extracts(d); len(ex) > 0 { // J04
+	if isSnippet(d.Usage) && (t.page == nil || t.page.MIME() != "") {
+		limits := t.limits(d)
+		if ex := t.extracts(d, &limits); len(ex) > 0 { // J04
 			if _, ok := snippet.Build("", snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: ex}); !ok {
 				d.Because = d.Holder(t.facts, limited)
 				return d.Refuse(acap.Unfulfillable, "the required extract is longer than the limit")
@@ -59,12 +62,14 @@ func (t *Terms) fulfil(d acap.Decision) acap.Decision {
 	return d
 }
 
-// usable says why a substitute cannot be used for u; nil if it can.
-func (t *Terms) usable(r *acap.Required, u acap.Usage) error {
+// usable says why a substitute cannot be used for what d permits; nil if it can. Of what is kept a usage leans on what was kept for it
+// alone. Where a text is made of it, one without text is as none.
+func (t *Terms) usable(r *acap.Required, d acap.Decision) error {
+	textual := d.Usage == acap.Index || isSnippet(d.Usage)
 	switch {
-	case t.kept != nil && (u == acap.PresentThumbnail || u == acap.PresentOldThumbnail):
+	case t.kept != nil && (d.Usage == acap.PresentThumbnail || d.Usage == acap.PresentOldThumbnail):
 		return t.depicts(r)
-	case r.IsText:
+	case r.IsText, t.itself(r):
 		return nil
 	case r.Locator != "" && t.page != nil:
 		if !t.page.HTML() { // I08
@@ -73,16 +78,43 @@ func (t *Terms) usable(r *acap.Required, u acap.Usage) error {
 		if _, found := t.page.Extract(r.Locator, page.Cut{}); !found { // I01
 			return errNotFound
 		}
+		cut := t.seen(d, &acap.Limits{})
+		if d.Usage == acap.PresentLink {
+			cut = unmarked
+		}
+		text, _ := t.page.Extract(r.Locator, cut)
+		if snippet.Plain(text) == "" && (textual || d.Usage == acap.PresentLink) {
+			return errNoText
+		}
 		return nil
 	case t.kept == nil:
-		_, err := t.other(r.URL)
+		pg, err := t.other(r.URL)
+		if err == nil && textual && pg.Text(page.Cut{}) == "" {
+			return errNoText
+		}
 		return err
-	case r.Value != t.kept.Use && r.Value != t.kept.Index:
+	case !t.kept.uses(r.Value, d.Usage):
 		return errNotKept
 	case r.URL != "":
 		return t.standing(r.URL)
 	}
 	return nil
+}
+
+// uses reports whether what is kept for u was made of the resource that value names; any form of it counts for present.
+func (k *Kept) uses(value string, u acap.Usage) bool {
+	if u == acap.Index {
+		return k.Index == value
+	}
+	if _, made := k.pictured(value); made && u == acap.Present {
+		return true
+	}
+	for of, text := range k.Texts {
+		if text.From == value && (of == u || u == acap.Present) {
+			return true
+		}
+	}
+	return false
 }
 
 // other obtains another resource: crawl must be permitted for it at every hop (I02, I03), by itself too (X30). Its own
@@ -141,9 +173,33 @@ func (t *Terms) takenDown(rawurl string) error {
 	return errors.New("its publisher has it taken down")
 }
 
-// include gives a part that must be shown beside or within a presentation, which d permits.
+// longestPart bounds the text of a part that must be shown, in bytes: a longer one cannot be shown whole beside anything.
+const longestPart = 1 << 10
+
+// include gives a part that must be shown beside or within a presentation, which d permits, as plain text.
 func (t *Terms) include(r *acap.Required, d acap.Decision) (snippet.Include, error) {
-	in := snippet.Include{Role: r.Role}
+	in, err := t.part(r, d)
+	if err != nil {
+		return in, err
+	}
+	had := in.Text != "" || in.Href != ""
+	in.Text = snippet.Plain(in.Text)
+	switch {
+	case len(in.Text) > longestPart:
+		return in, fmt.Errorf("it is longer than %d bytes, and must be shown whole or not at all", longestPart)
+	case in.Text == "" && in.Href == "" && (had || r.Role == "extract"):
+		return in, errors.New("it holds no text")
+	case in.Href != snippet.Plain(in.Href):
+		return in, errors.New("its address holds characters that may not be shown")
+	case in.Href != "" && r.Link():
+		return in, t.crawlable(in.Href)
+	}
+	return in, nil
+}
+
+// part gives the same as the page or the other resource has it.
+func (t *Terms) part(r *acap.Required, d acap.Decision) (in snippet.Include, err error) {
+	in.Role = r.Role
 	switch {
 	case r.IsText: // X08: a text is shown as text, also where a link is asked for
 		in.Text = r.Text
@@ -151,28 +207,31 @@ func (t *Terms) include(r *acap.Required, d acap.Decision) (snippet.Include, err
 		in.Href = r.URL
 	case t.kept != nil && (t.page == nil || r.Locator == ""):
 		kept, ok := t.kept.Parts[r.Value]
-		if !ok {
+		switch {
+		case !ok:
 			return in, errNotKept
-		}
-		if r.URL != "" {
+		case r.URL != "":
 			return kept, t.standing(r.URL)
+		case !slices.Contains(t.kept.Clear, r.Value) && t.cuts(d):
+			return veiled(kept)
 		}
-		in = kept
+		return kept, nil
 	case r.Link():
 		href, text, found := t.page.Link(r.Locator)
 		if !found || href == "" && text == "" {
 			return in, errNotFound
 		}
 		in.Href, in.Text = href, text
+		if t.hides(r, d) {
+			return veiled(in)
+		}
 	case r.Locator != "":
 		text, found := t.page.Extract(r.Locator, page.Cut{})
 		if !found || text == "" {
 			return in, errNotFound
 		}
-		cut := t.cut(d, &acap.Limits{})
-		cut.Snippet = d.Usage == acap.PresentSnippet || d.Usage == acap.PresentOldSnippet
-		if shown, _ := t.page.Extract(r.Locator, cut); shown != text { // J12: it is shown whole or not at all
-			return in, errors.New("a part of it may not be shown")
+		if t.hides(r, d) { // J12: it is shown whole or not at all
+			return in, errHidden
 		}
 		in.Text = text
 	default:
@@ -185,8 +244,23 @@ func (t *Terms) include(r *acap.Required, d acap.Decision) (snippet.Include, err
 			return in, errors.New("it holds no text")
 		}
 	}
-	if in.Href != "" && r.Link() {
-		return in, t.crawlable(in.Href)
+	return in, nil
+}
+
+// hides reports whether d leaves out something of a part of the page.
+func (t *Terms) hides(r *acap.Required, d acap.Decision) bool {
+	whole, _ := t.page.Extract(r.Locator, page.Cut{})
+	shown, _ := t.page.Extract(r.Locator, t.seen(d, &acap.Limits{}))
+	return shown != whole
+}
+
+// cuts reports whether d leaves out anything of the page.
+func (t *Terms) cuts(d acap.Decision) bool { return len(t.Aside(d.Usage)) > 0 }
+
+// veiled is a part whose text may not be shown: of a link the address remains.
+func veiled(in snippet.Include) (snippet.Include, error) {
+	if in.Text = ""; in.Href == "" {
+		return in, errHidden
 	}
 	return in, nil
 }
@@ -216,14 +290,20 @@ func (t *Terms) standing(rawurl string) error {
 	return t.takenDown(rawurl)
 }
 
-// extracts are the texts that must stand in a snippet unmodified (X06).
-func (t *Terms) extracts(d acap.Decision) []string {
+// extracts are the texts that must stand in a snippet unmodified (X06). The limits of the elements they are of are added to l.
+func (t *Terms) extracts(d acap.Decision, l *acap.Limits) []string {
 	var out []string
 	for _, r := range d.MustInclude() {
-		if r.Role == "extract" {
-			if in, err := t.include(r, d); err == nil {
-				out = append(out, in.Text)
-			}
+		if r.Role != "extract" {
+			continue
+		}
+		in, err := t.include(r, d)
+		if err != nil {
+			continue
+		}
+		out = append(out, in.Text)
+		if r.Locator != "" && t.page != nil {
+			t.page.Extract(r.Locator, t.cut(d, l))
 		}
 	}
 	return out

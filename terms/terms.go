@@ -3,6 +3,7 @@ package terms
 import (
 	"context"
 	"net/url"
+	"slices"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/page"
@@ -35,6 +36,7 @@ type Terms struct {
 	facts    acap.Facts
 	ctx      context.Context // of the call that made it: one Terms serves one request
 	fetched  map[string]obtained
+	anybody  bool // target conditions are left to be judged when a reader asks
 	unread   bool // an answer hung on the policy of another origin, which could not be read
 }
 
@@ -123,8 +125,35 @@ func (t *Terms) crawl(u *url.URL, own acap.Own) (acap.Decision, error) {
 
 // decide leaves out whether required resources can be had.
 func (t *Terms) decide(u acap.Usage) acap.Decision {
-	return t.policy.Decide(u, t.resource).At(t.facts)
+	return t.at(t.policy.Decide(u, t.resource))
 }
+
+// at is d under the facts.
+func (t *Terms) at(d acap.Decision) acap.Decision {
+	now := d.At(t.facts)
+	if now.Reason == acap.ByTarget && t.anybody {
+		return d
+	}
+	return now
+}
+
+// anyone gives the same terms for a reader who meets every condition on the target.
+func (t *Terms) anyone() *Terms {
+	c := *t
+	c.anybody = true
+	return &c
+}
+
+// substitutes are the resources or parts that d demands instead of the page; the page itself is none (I03).
+func (t *Terms) substitutes(d acap.Decision) []*acap.Required {
+	if !d.Allowed {
+		return nil
+	}
+	return slices.DeleteFunc(d.MustUse(), t.itself)
+}
+
+// itself reports whether r is the page.
+func (t *Terms) itself(r *acap.Required) bool { return r.URL != "" && t.self(r.URL) }
 
 // cut leaves out the parts of the page that may not be seen where d is the decision for the page. A part under no mark is as the
 // page; one that demands what the page does not is left out. The limits of the parts that stay are added to l.
@@ -135,22 +164,29 @@ func (t *Terms) cut(d acap.Decision, l *acap.Limits) page.Cut {
 		}
 		return page.Cut{Keep: func([]acap.Mark) bool { return false }}
 	}
-	uses, includes := 0, 0
+	var uses, includes []*acap.Required
 	if d.Allowed {
-		uses, includes = len(d.MustUse()), len(d.MustInclude())
+		uses, includes = d.MustUse(), d.MustInclude()
 	}
 	return page.Cut{Keep: func(chain []acap.Mark) bool {
 		if len(chain) == 0 {
 			return d.Allowed
 		}
-		part := t.policy.Part(d.Usage, t.resource, chain).At(t.facts)
+		part := t.at(t.policy.Part(d.Usage, t.resource, chain))
 		limits := part.Limits(t.facts)
-		if !part.Allowed || len(part.MustUse()) > uses || len(part.MustInclude()) > includes || nothing(limits) {
+		if !part.Allowed || more(part.MustUse(), uses) || more(part.MustInclude(), includes) || nothing(limits) {
 			return false
 		}
 		l.MaxChars, l.MaxWords = smaller(l.MaxChars, limits.MaxChars), smaller(l.MaxWords, limits.MaxWords)
 		return true
 	}}
+}
+
+// more reports whether part demands what the page does not.
+func more(part, page []*acap.Required) bool {
+	return slices.ContainsFunc(part, func(r *acap.Required) bool {
+		return !slices.ContainsFunc(page, func(have *acap.Required) bool { return have.Value == r.Value })
+	})
 }
 
 // nothing reports whether a length is limited to nothing (J05).

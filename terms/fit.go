@@ -1,0 +1,145 @@
+package terms
+
+import (
+	"errors"
+	"maps"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/snippet"
+)
+
+// excerpt is a snippet cut from what was kept.
+func (t *Terms) excerpt(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok bool) {
+	if t.kept == nil || u != acap.PresentSnippet || !t.Some(u) {
+		return s, false
+	}
+	d := t.Decide(u)
+	text, held := t.kept.Texts[u]
+	if uses := t.substitutes(d); len(uses) > 0 && uses[0].IsText {
+		text.Text = uses[0].Text
+	} else if !held || !t.covers(u, text) {
+		return s, false
+	}
+	limits := t.limits(d)
+	extracts := t.extracts(d, &limits)
+	s, ok = snippet.Build(text.Text, snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: extracts, Wanted: w})
+	s.Include = t.included(d)
+	return s, ok
+}
+
+// limits are those of d, and where the page is not at hand those of all its elements that may be used: which of them what was kept has
+// a part in is not known.
+func (t *Terms) limits(d acap.Decision) acap.Limits {
+	l := d.Limits(t.facts)
+	if t.page == nil && t.policy.Marked() {
+		keep := t.cut(d, &l).Keep
+		for _, element := range t.elements() {
+			keep(element)
+		}
+	}
+	return l
+}
+
+// Fit gives k, which is kept of the page, less what may be shown to nobody any more as it was made, and shortened to the lengths of now.
+// For each thing that went or became shorter because holds a decision. What prohibits only because it could not be read ends nothing
+// (X63).
+func (t *Terms) Fit(k Kept) (less Kept, because []acap.Decision) {
+	t = t.anyone().Keeping(k)
+	less = k
+	less.Texts = maps.Clone(k.Texts)
+	for _, u := range acap.Usages() {
+		text, held := k.Texts[u]
+		if !held {
+			continue
+		}
+		if d, fits := t.fits(u, &text); !fits {
+			because = append(because, d)
+			if less.Texts[u] = text; text.Text == "" {
+				delete(less.Texts, u)
+			}
+		}
+	}
+	if d, fits := t.fitsTitle(&less.Title); !fits {
+		because = append(because, d)
+	}
+	if d := t.decide(acap.Present); len(k.Parts) > 0 && t.ended() {
+		less.Parts, less.Clear = nil, nil
+		because = append(because, d)
+	}
+	return less, because
+}
+
+// fits leaves of a text what may stay for u; where that is less it gives the decision by which.
+func (t *Terms) fits(u acap.Usage, text *Text) (d acap.Decision, fits bool) {
+	d = t.decide(u)
+	if t.unread = d.Reason == acap.Unavailable; !t.unread && !t.covers(u, *text) && !t.unread {
+		*text = Text{}
+		return t.lost(d), false
+	}
+	limits := d.Limits(t.facts)
+	if ofPage(text.From) {
+		limits = t.limits(d)
+	}
+	if t.unread || !longer(text.Text, limits) {
+		return d, true
+	}
+	cut, _ := snippet.Build(text.Text, snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords})
+	text.Text = cut.Text
+	return d.Refuse(acap.ByProhibition, errLonger.Error()), false
+}
+
+var errLonger = errors.New("it is longer than may be shown")
+
+func longer(text string, l acap.Limits) bool {
+	return l.MaxChars != nil && snippet.Chars(text) > *l.MaxChars || l.MaxWords != nil && snippet.Words(text) > *l.MaxWords
+}
+
+// lost says why what was made for d may not be used any more.
+func (t *Terms) lost(d acap.Decision) acap.Decision {
+	if !d.Allowed {
+		return d
+	}
+	for _, r := range t.substitutes(d) {
+		err := t.usable(r, d)
+		if err == nil {
+			err = errNotKept
+		}
+		d.Because = r.Field
+		return d.Refuse(acap.Unfulfillable, r.Value+": "+err.Error())
+	}
+	if part, barred := t.Barred(d.Usage); barred {
+		return part.Refuse(acap.ByProhibition, "a part of it")
+	}
+	return d.Refuse(acap.Unfulfillable, "it was made of what the page is not to be shown by any more")
+}
+
+// fitsTitle is fits for the title kept.
+func (t *Terms) fitsTitle(title *string) (d acap.Decision, fits bool) {
+	d = t.decide(acap.PresentSnippet)
+	whole, brief := t.decide(acap.Present), d
+	switch {
+	case *title == "", whole.Reason == acap.Unavailable, brief.Reason == acap.Unavailable:
+		return d, true
+	case whole.Allowed && len(t.substitutes(whole)) == 0:
+		d = whole
+	case !brief.Allowed || len(t.substitutes(brief)) > 0:
+		*title = ""
+		return t.lost(brief), false
+	}
+	short := titled(*title, d.Limits(t.facts))
+	if short == *title {
+		return d, true
+	}
+	*title = short
+	return d.Refuse(acap.ByProhibition, errLonger.Error()), false
+}
+
+// ended reports whether nothing of the page may be shown to anybody, in whatever form.
+func (t *Terms) ended() bool {
+	for _, u := range acap.Usages() {
+		if d := t.decide(u); u.Presents() && (d.Allowed || d.Reason == acap.Unavailable || t.Some(u)) {
+			return false
+		}
+	}
+	return true
+}
