@@ -121,7 +121,7 @@ func (v *version) context(who Reader, whole bool) acap.Context {
 
 func (p *Presenter) capture(r archive.Resource, w Which, f form) (c archive.Capture, found bool, err error) {
 	switch {
-	case r.URL == "", r.Current == 0 && (f.old == "" || f.excerpt && w == (Which{}) && terms.Recall("", r.Excerpt).Text != ""):
+	case r.URL == "", r.Current == 0 && (f.old == "" || f.excerpt && w == (Which{}) && terms.Recall("", r.Excerpt).Texts[acap.PresentSnippet].Text != ""):
 		return c, false, nil
 	case w.Version != 0:
 		return p.archive.CaptureVersion(r.URL, w.Version)

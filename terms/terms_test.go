@@ -218,21 +218,42 @@ func TestSnippet(t *testing.T) {
 	}
 }
 
-// What a local usage on an element limits binds a snippet that the element has a part in.
+// What a local usage on an element limits binds a snippet that the element has a part in, also where the element must be used, or must
+// stand in it.
 func TestElementLimits(t *testing.T) {
-	for _, robots := range []string{"ACAP-disallow-present-snippet: /", ""} {
-		for define, want := range map[string]string{
-			"present-snippet max-length=2-words": "The pilot", "present-snippet max-length=0-words": "",
-			"present-snippet must-include-resource=the-acap:credit:text:Ada": "",
-		} {
+	const use, include = "ACAP-allow-present-snippet: / must-use-resource=the-acap:extract:id:lead", "ACAP-allow-present-snippet: / must-include-resource=the-acap:extract:id:lead"
+	for _, c := range []struct{ robots, define, want string }{
+		{"", "present-snippet max-length=2-words", "The pilot"},
+		{"ACAP-disallow-present-snippet: /", "present-snippet max-length=2-words", "The pilot"},
+		{use, "present-snippet max-length=2-words", "The pilot"},
+		{use + " max-length=1-words", "present-snippet max-length=2-words", "The"},
+		{include, "present-snippet max-length=2-words", ""},
+		{include, "present-snippet max-length=6-words", "The pilot waits for the tide."},
+		{"ACAP-allow-present-snippet: / must-use-resource=the-acap:text:Open%20roads%20and%20berths%20for%20all must-include-resource=the-acap:extract:id:lead",
+			"present-snippet max-length=6-words", "The pilot waits for the tide."},
+		{"ACAP-allow-present-snippet: / must-use-resource=the-acap:text:Open%20roads must-include-resource=the-acap:extract:id:lead",
+			"present-snippet max-length=2-words", ""},
+		{"", "present-snippet max-length=0-words", ""},
+		{use, "present-snippet max-length=0-words", ""},
+		{"ACAP-disallow-present-snippet: /", "present-snippet max-length=0-words", ""},
+		{"", "present-snippet must-include-resource=the-acap:credit:text:Ada", ""},
+		{use, "present-snippet must-use-resource=the-acap:text:Ada", ""}, // two sources for one text
+		{include + "\nACAP-allow-present-snippet: / must-include-resource=the-acap:credit:text:Ada", "present-snippet must-include-resource=the-acap:credit:text:Bob", ""},
+	} {
+		for _, kept := range []bool{false, true} {
 			w := &world{robots: map[string]string{}}
-			w.robots[site] = "ACAP-version: 1.1\nACAP-qualified-usage: brief " + define + "\nACAP-crawler: *\n" + robots + "\n"
+			w.robots[site] = "ACAP-version: 1.1\nACAP-qualified-usage: brief " + c.define + "\nACAP-crawler: *\n" + c.robots + "\n"
 			u, _ := url.Parse(site + "/a.html")
 			origin, _ := w.Policy(context.Background(), u)
-			pg := pageOf(u.String(), 200, `<p class="the-acap:allow-(brief)">The pilot waits for the tide.`)
-			s, _ := Of(context.Background(), origin, u, pg, Sources{w, w}, acap.Facts{Now: noon}).Snippet(acap.PresentSnippet, snippet.Wanted{})
-			if strings.TrimSuffix(s.Text, "…") != want {
-				t.Errorf("%s under %q: %q", define, robots, s.Text)
+			pg := pageOf(u.String(), 200, `<p id="lead" class="the-acap:allow-(brief)">The pilot waits for the tide.`)
+			tm := Of(context.Background(), origin, u, pg, Sources{w, w}, acap.Facts{Now: noon})
+			if kept {
+				content, _ := tm.Text()
+				tm = Held(context.Background(), origin, u, pg.Own(), nil, Sources{Policies: w}, acap.Facts{Now: noon}).Keeping(tm.Keep(false, content))
+			}
+			s, _ := tm.Snippet(acap.PresentSnippet, snippet.Wanted{})
+			if strings.TrimSuffix(s.Text, "…") != c.want {
+				t.Errorf("%s under %q, kept %v: %q, want %q", c.define, c.robots, kept, s.Text, c.want)
 			}
 		}
 	}
