@@ -84,7 +84,7 @@ func (t *Terms) fits(u acap.Usage, text *Text) (d acap.Decision, fits bool) {
 		return d, true
 	}
 	cut, _ := snippet.Build(text.Text, snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords})
-	text.Text = cut.Text
+	text.Text, d.Because = cut.Text, d.Holder(t.facts, limited)
 	return d.Refuse(acap.ByProhibition, errLonger.Error()), false
 }
 
@@ -99,13 +99,13 @@ func (t *Terms) lost(d acap.Decision) acap.Decision {
 	if !d.Allowed {
 		return d
 	}
-	for _, r := range t.substitutes(d) {
-		err := t.usable(r, d)
+	if uses := t.substitutes(d); len(uses) > 0 {
+		err := t.usable(uses[0], d)
 		if err == nil {
 			err = errNotKept
 		}
-		d.Because = r.Field
-		return d.Refuse(acap.Unfulfillable, r.Value+": "+err.Error())
+		d.Because = uses[0].Field
+		return d.Refuse(acap.Unfulfillable, uses[0].Value+": "+err.Error())
 	}
 	if part, barred := t.Barred(d.Usage); barred {
 		return part.Refuse(acap.ByProhibition, "a part of it")
@@ -130,7 +130,7 @@ func (t *Terms) fitsTitle(title *string) (d acap.Decision, fits bool) {
 	if short == *title {
 		return d, true
 	}
-	*title = short
+	*title, d.Because = short, d.Holder(t.facts, limited)
 	return d.Refuse(acap.ByProhibition, errLonger.Error()), false
 }
 
