@@ -24,7 +24,34 @@ func (h *Holdings) recover(ctx context.Context, ix *index.Index) error {
 			return err
 		}
 	}
-	return nil
+	return h.renew(ctx, ix)
+}
+
+// renew makes the entries of an index of another version anew. Those that cannot be made without a request stay as they are.
+func (h *Holdings) renew(ctx context.Context, ix *index.Index) error {
+	if version, err := ix.MadeBy(); err != nil || version == index.Version {
+		return err
+	}
+	var urls []string
+	err := h.archive.Each(func(r archive.Resource) error {
+		if r.Indexed && r.Current != 0 {
+			urls = append(urls, r.URL)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for group := range slices.Chunk(urls, groupSize/2) {
+		docs, _, err := h.rebuilt(ctx, group)
+		if err != nil {
+			return err
+		}
+		if err := ix.Put(docs...); err != nil {
+			return err
+		}
+	}
+	return ix.SetMadeBy(index.Version)
 }
 
 func (h *Holdings) unsettled(ix *index.Index) ([]string, error) {
@@ -47,33 +74,11 @@ func (h *Holdings) unsettled(ix *index.Index) ([]string, error) {
 
 // settle brings the index up to date for a group of URLs.
 func (h *Holdings) settle(ctx context.Context, ix *index.Index, urls []string) error {
-	var docs []index.Document
-	var gone []string
-	for _, address := range urls {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		r, _, err := h.archive.Resource(address)
-		if err != nil {
-			return err
-		}
-		before := r.Excerpt
-		doc, err := h.rebuild(ctx, &r)
-		switch {
-		case err != nil:
-			return err
-		case doc == nil:
-			gone = append(gone, address)
-			continue
-		case r.Excerpt != before:
-			if err := h.archive.Update(ctx, address, func(x *archive.Resource) { x.Excerpt, x.Sources = r.Excerpt, r.Sources }); err != nil {
-				return err
-			}
-		}
-		docs = append(docs, *doc)
-	}
-	err := errors.Join(ix.Delete(gone...), ix.Put(docs...))
+	docs, gone, err := h.rebuilt(ctx, urls)
 	if err != nil {
+		return err
+	}
+	if err := errors.Join(ix.Delete(gone...), ix.Put(docs...)); err != nil {
 		return err
 	}
 	for _, address := range gone {
@@ -88,6 +93,34 @@ func (h *Holdings) settle(ctx context.Context, ix *index.Index, urls []string) e
 	}
 	h.archive.Done(urls...)
 	return nil
+}
+
+// rebuilt makes documents from the copies held of a group of URLs, and tells of which it cannot.
+func (h *Holdings) rebuilt(ctx context.Context, urls []string) (docs []index.Document, gone []string, err error) {
+	for _, address := range urls {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, err
+		}
+		r, _, err := h.archive.Resource(address)
+		if err != nil {
+			return nil, nil, err
+		}
+		before := r.Excerpt
+		doc, err := h.rebuild(ctx, &r)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case doc == nil:
+			gone = append(gone, address)
+			continue
+		case r.Excerpt != before:
+			if err := h.archive.Update(ctx, address, func(x *archive.Resource) { x.Excerpt, x.Sources = r.Excerpt, r.Sources }); err != nil {
+				return nil, nil, err
+			}
+		}
+		docs = append(docs, *doc)
+	}
+	return docs, gone, nil
 }
 
 // rebuild makes a document from the current copy, and notes in r what it is made from; nil where there is no copy, where it does not

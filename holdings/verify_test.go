@@ -278,3 +278,32 @@ func TestBackupMeanwhile(t *testing.T) {
 	stop()
 	wg.Wait()
 }
+
+// The index of an earlier version is made anew, as far as copies are held.
+func TestIndexOfAnotherVersion(t *testing.T) {
+	dir := t.TempDir()
+	w := newWeb("ACAP-disallow-preserve: /b")
+	s := open(t, dir, w, Options{})
+	s.receive(pageOf(article, a))
+	s.receive(pageOf(article, b))
+	s.flushed()
+	for _, u := range []string{a, b} { // as that version put it: without a type
+		if err := s.index.Put(index.Document{URL: u, Text: "pilot", Language: "en"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.index.SetMadeBy("1"); err != nil {
+		t.Fatal(err)
+	}
+	s.shut()
+	s = open(t, dir, w, Options{})
+	if got := s.found("pilot type:html"); got != "/a" {
+		t.Errorf("found anew: %q", got)
+	}
+	if got := s.found("pilot -type:html"); got != "/b" {
+		t.Errorf("left as it was: %q", got)
+	}
+	if version, err := s.index.MadeBy(); version != index.Version || err != nil {
+		t.Errorf("version %q, %v", version, err)
+	}
+}

@@ -29,7 +29,12 @@ const (
 	batchDocs  = 512      // documents that go into one batch at most
 	batchBytes = 16 << 20 // bytes of text that go into one batch at most, unless a single document has more
 	metaFile   = "index_meta.json"
+	versionKey = "version"
 )
+
+// Version changes with how documents are kept. Those of another version can be searched, but what has changed since does not work for
+// them: from 2 on, phrases are as they are written, and there are headings and types.
+const Version = "2"
 
 // Index is an open index directory.
 type Index struct {
@@ -93,7 +98,7 @@ func create(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := made.Close(); err != nil {
+	if err := errors.Join(made.SetInternal([]byte(versionKey), []byte(Version)), made.Close()); err != nil {
 		return err
 	}
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -188,6 +193,32 @@ func reader(held bleve.Index) (bleveindex.IndexReader, error) {
 		return nil, err
 	}
 	return inner.Reader()
+}
+
+// MadeBy is the version that all documents were kept by at least.
+func (ix *Index) MadeBy() (version string, err error) {
+	defer guard(ix.dir, &err)()
+	held, release, err := ix.use()
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	value, err := held.GetInternal([]byte(versionKey))
+	if value == nil {
+		return "1", err
+	}
+	return string(value), err
+}
+
+// SetMadeBy notes that all documents that can be kept anew were kept by a version.
+func (ix *Index) SetMadeBy(version string) (err error) {
+	defer guard(ix.dir, &err)()
+	held, release, err := ix.use()
+	if err != nil {
+		return err
+	}
+	defer release()
+	return held.SetInternal([]byte(versionKey), []byte(version))
 }
 
 // Close closes the index; a second Close does nothing. It waits for calls under way.

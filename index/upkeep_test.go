@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -106,5 +107,21 @@ func TestCompactForgetsWords(t *testing.T) {
 	}
 	if after, err := ix.Bytes(); err != nil || after >= size {
 		t.Errorf("%d bytes, before %d, %v", after, size, err)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "index")
+	for _, c := range []struct{ found, left string }{{Version, "1"}, {"1", "3"}, {"3", Version}} {
+		ix, err := Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := ix.MadeBy(); got != c.found || err != nil {
+			t.Errorf("version %q, %v; want %q", got, err, c.found)
+		}
+		if err := errors.Join(ix.SetMadeBy(c.left), ix.Compact(context.Background()), ix.Close()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

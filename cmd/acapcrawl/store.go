@@ -86,6 +86,11 @@ func (c *Command) ownStore(cfg *config.Config, who acap.Crawler, o policy.Option
 	if s.index, err = index.Open(filepath.Join(cfg.Data, "index")); err != nil {
 		return s, err
 	}
+	if version, err := s.index.MadeBy(); err != nil {
+		return s, err
+	} else if version != index.Version {
+		fmt.Fprintln(c.Stderr, "Notice: the index is of an earlier version of this program. It is made anew from the copies held; a page without one is found by its words alone until it is crawled again.")
+	}
 	if s.ledger, err = actions.Open(filepath.Join(cfg.Data, "actions.db")); err != nil {
 		return s, err
 	}
