@@ -51,7 +51,6 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 		}
 		return Copy{}, v.refuse(d.Refuse(acap.ByProhibition, "that part cannot be cut out"))
 	}
-	const less = acap.ContentChange | acap.StructureChange
 	if cut {
 		d = d.Changing(less, "parts of the page may not be shown")
 	}

@@ -10,6 +10,7 @@
 //	copy.go     Copy: a preserved copy, as far as preserve and present-currentcopy or present-oldcopy permit
 //	passage.go  Snippet: a snippet of one version, as far as present-snippet or present-oldsnippet permit
 //	original.go Original: where a reader is led, as far as present-original permits
+//	changes.go  what showing makes of a page, and what is left undone for it
 //	country.go  Countries: the country of an address
 //	names.go    Names: the verified names of an address
 //	thumbnail.go  Thumbnail: a small picture of it, as far as preserve and present-thumbnail or present-oldthumbnail permit

@@ -59,8 +59,3 @@ func snippetOf(t *terms.Terms, u acap.Usage, w snippet.Wanted) (s snippet.Snippe
 	}
 	return s, ok
 }
-
-// marked says whether words of what d permits may be marked as those searched for: a mark changes the style, and annotates.
-func marked(d acap.Decision) bool {
-	return d.Changing(acap.StyleChange|acap.AnnotationChange, "words are marked").Allowed
-}

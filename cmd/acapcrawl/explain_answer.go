@@ -13,7 +13,7 @@ import (
 type explained struct {
 	Usage     acap.Usage
 	Decision  acap.Decision
-	Limits    acap.Limits
+	Bounds    []acap.Bound // what still binds, by the field that holds it
 	Rivals    []acap.Rival // what speaks of it too, without the field that decided
 	Elsewhere []acap.Rival // the nearest of what speaks to others or of other resources
 	More      int          // how many of those there are besides
@@ -25,7 +25,7 @@ const nearest = 8
 // explain answers for one usage.
 func (e *explainer) explain(ctx context.Context, u acap.Usage) (explained, error) {
 	d := e.Decide(u)
-	a := explained{Usage: u, Decision: d, Limits: d.Limits(e.Facts())}
+	a := explained{Usage: u, Decision: d, Bounds: d.Bounds(e.Facts())}
 	s, err := e.speaks(ctx, u, d)
 	if err != nil {
 		return a, err
@@ -128,6 +128,7 @@ func (e *explainer) line(f *acap.Field) string {
 type explainedJSON struct {
 	conformance.Decision
 	Because       *becauseJSON `json:"because,omitempty"`
+	LimitedBy     []boundJSON  `json:"limited_by,omitempty"`
 	Against       []rivalJSON  `json:"against"`
 	Elsewhere     []rivalJSON  `json:"elsewhere,omitempty"`
 	ElsewhereMore int          `json:"elsewhere_more,omitempty"`
@@ -145,6 +146,12 @@ type placeJSON struct {
 	Line   int         `json:"line"`
 	Column int         `json:"column"`
 	Field  string      `json:"field"`
+}
+
+// boundJSON is a field and the limits that it holds.
+type boundJSON struct {
+	placeJSON
+	Limits acap.Limits `json:"limits"`
 }
 
 type rivalJSON struct {
@@ -182,6 +189,9 @@ func (e *explainer) json(answers []explained) any {
 		j.Note = a.Decision.Note
 		if f := a.Decision.Because; f != nil {
 			j.Because = &becauseJSON{placeOf(f), e.line(f)}
+		}
+		for _, bound := range a.Bounds {
+			j.LimitedBy = append(j.LimitedBy, boundJSON{placeOf(bound.Field), bound.Limits})
 		}
 		decisions[a.Usage] = j
 	}

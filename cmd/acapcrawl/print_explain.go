@@ -11,6 +11,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/present"
 )
 
 // printExplained writes who asks and what was read, then a block for the usages of which the same is to be said, and then what is
@@ -186,7 +187,7 @@ func (e *explainer) block(a explained) string {
 		f, length := e.deciding(d)
 		section(&b, place(f, nil)+": "+reason(d), []string{e.quoted(f, length)})
 	}
-	section(&b, "limits", limitsInWords(a.Limits))
+	section(&b, "limits", e.limits(a))
 	var beside, against, within, elsewhere []string
 	for _, v := range a.Rivals {
 		switch {
@@ -211,6 +212,32 @@ func (e *explainer) block(a explained) string {
 	section(&b, "within the page", within)
 	section(&b, "elsewhere", elsewhere)
 	return b.String()
+}
+
+// limits writes each limit as a line, with the fields that hold it where the one that decides is not among them, and what is not done for
+// it.
+func (e *explainer) limits(a explained) []string {
+	var lines []string
+	holders := map[string][]string{} // nil: the one that decides
+	for _, bound := range a.Bounds {
+		for _, line := range limitsInWords(bound.Limits) {
+			if _, told := holders[line]; !told {
+				lines = append(lines, line)
+				holders[line] = []string{}
+			}
+			if because := a.Decision.Because; because != nil && *bound.Field == *because {
+				holders[line] = nil
+			} else if holders[line] != nil {
+				holders[line] = append(holders[line], place(bound.Field, &acap.Field{URL: e.request.URL.String()}))
+			}
+		}
+	}
+	for i, line := range lines {
+		if by := holders[line]; len(by) > 0 {
+			lines[i] = line + ", by " + strings.Join(by, " and ")
+		}
+	}
+	return append(lines, present.Forgone(a.Decision)...)
 }
 
 func section(b *strings.Builder, title string, lines []string) {
