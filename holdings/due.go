@@ -247,7 +247,7 @@ func (j *judging) renew(d *due, kept terms.Kept, bare bool) (other, unread bool,
 		if other = content.Other; other {
 			return
 		}
-		kept.Index, kept.Aside = content.From, t.Aside(acap.Index)
+		t.Entry(&kept, content)
 		d.document = document(pg, content, j.resource.Language, c.Fetched, !bare)
 	})
 	return other, unread, err

@@ -152,7 +152,7 @@ func (h *Holdings) rebuild(ctx context.Context, r *archive.Resource) (*index.Doc
 		return nil, nil
 	}
 	kept := terms.Recall("", r.Excerpt)
-	kept.Index, kept.Aside = content.From, t.Aside(acap.Index)
+	t.Entry(&kept, content)
 	describe(r, kept)
 	return document(pg, content, r.Language, c.Fetched, true), nil
 }

@@ -274,7 +274,7 @@ func (h *Holdings) dropSome(ctx context.Context, d due) error {
 	}
 	return h.archive.Update(ctx, d.known.URL, func(r *archive.Resource) {
 		kept := terms.Recall(r.Title, r.Excerpt)
-		kept.Index, kept.Aside = "", nil
+		kept.Index, kept.Aside, kept.Same = "", nil, ""
 		r.Indexed = false
 		describe(r, kept)
 	})

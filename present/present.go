@@ -15,6 +15,8 @@ import (
 
 // Presenter shows what is held. It is safe for concurrent use.
 type Presenter struct {
+	Length int // of a snippet, in characters, where its publisher sets none; 0: the usual
+
 	archive  *archive.Archive
 	index    *index.Index
 	policies terms.Policies

@@ -105,11 +105,11 @@ func (s *store) hold(path, body string) {
 
 func (s *store) search(query string, who Reader) []Result {
 	s.Helper()
-	out, err := s.Search(context.Background(), query, 0, 10, who)
+	found, err := s.Search(context.Background(), Query{Text: query, Limit: 10}, who)
 	if err != nil {
 		s.Fatal(err)
 	}
-	return out
+	return found.Results
 }
 
 // seen writes a result as a reader sees it: [address] where it is a link, address where it is not, title, snippet, what stands beside.
@@ -218,15 +218,19 @@ func TestSearch(t *testing.T) {
 func TestSearchPages(t *testing.T) {
 	s := open(t)
 	for i := range 150 {
-		s.hold(fmt.Sprintf("/%03d", i), "<p>pilot")
+		s.hold(fmt.Sprintf("/%03d", i), fmt.Sprintf("<p>pilot %d", 1000+i))
 	}
 	s.says("ACAP-disallow-present: /\nACAP-allow-present: /*9$\nACAP-disallow-present: /00")
 	var got []string
 	for skip := 0; ; skip += 4 {
-		page, err := s.Search(context.Background(), "pilot", skip, 4, Reader{})
+		found, err := s.Search(context.Background(), Query{Text: "pilot", Skip: skip, Limit: 4}, Reader{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		if found.Count != 14 || found.More {
+			t.Errorf("%d, %v", found.Count, found.More)
+		}
+		page := found.Results
 		for _, r := range page {
 			got = append(got, strings.TrimPrefix(r.URL, site))
 		}
@@ -244,15 +248,15 @@ func TestSearchPages(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	s.asked = 0
-	if page, err := s.Search(context.Background(), "pilot", 0, 0, Reader{}); len(page) != 0 || err != nil || s.asked != 0 {
-		t.Errorf("no results asked for: %d, %v", len(page), err)
+	if found, err := s.Search(context.Background(), Query{Text: "pilot"}, Reader{}); len(found.Results) != 0 || err != nil || s.asked != 0 {
+		t.Errorf("no results asked for: %+v, %v", found, err)
 	}
-	if _, err := s.Search(context.Background(), `"`, 0, 1, Reader{}); !errors.Is(err, index.ErrQuery) {
+	if _, err := s.Search(context.Background(), Query{Text: `"`, Limit: 1}, Reader{}); !errors.Is(err, index.ErrQuery) {
 		t.Error("a query that is none:", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := s.Search(ctx, "pilot", 0, 1, Reader{}); !errors.Is(err, context.Canceled) {
+	if _, err := s.Search(ctx, Query{Text: "pilot", Limit: 1}, Reader{}); !errors.Is(err, context.Canceled) {
 		t.Error("cancelled:", err)
 	}
 }
@@ -272,7 +276,7 @@ func TestFirstPresented(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if _, err := s.Search(context.Background(), "pilot", 0, 1, Reader{AsOf: noon.AddDate(1, 0, 0)}); err != nil {
+			if _, err := s.Search(context.Background(), Query{Text: "pilot", Limit: 1}, Reader{AsOf: noon.AddDate(1, 0, 0)}); err != nil {
 				t.Error(err)
 			}
 			if _, err := s.Copy(context.Background(), site+"/a", Which{}, Reader{AsOf: noon.AddDate(1, 0, 0)}); err != nil {

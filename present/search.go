@@ -3,6 +3,7 @@ package present
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"time"
 
@@ -12,97 +13,283 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
+// Query is what a reader searches for.
+type Query struct {
+	Text        string
+	Skip, Limit int  // results
+	Why         bool // tell of what is left out, and why: for who runs this service, not for readers
+}
+
+// Found is what a reader sees of an answer.
+type Found struct {
+	Results []Result
+	Count   int  // of results that may be shown, those skipped among them
+	More    bool // there may be more than Count
+}
+
 // Result is one page found, as it may be shown.
 type Result struct {
-	URL     string            `json:"url"`
-	Link    bool              `json:"link"` // the address may be shown as a link; else as plain text (X61)
-	Title   string            `json:"title,omitempty"`
-	Snippet *snippet.Snippet  `json:"snippet,omitempty"`
-	Include []snippet.Include `json:"include,omitempty"` // credits and links that must stand beside it and are not with the snippet
-	Fetched time.Time         `json:"fetched"`
+	URL        string            `json:"url"`
+	Link       bool              `json:"link"` // the address may be shown as a link; else as plain text (X61)
+	Title      string            `json:"title,omitempty"`
+	TitleMarks [][2]int          `json:"title_marks,omitempty"` // as the marks of the snippet
+	Snippet    *snippet.Snippet  `json:"snippet,omitempty"`
+	Include    []snippet.Include `json:"include,omitempty"` // credits and links that must stand beside it and are not with the snippet
+	Also       []string          `json:"also,omitempty"`    // addresses of pages of which the same would be shown, as far as they may be shown as links
+	Fetched    time.Time         `json:"fetched,omitzero"`
+	LeftOut    []LeftOut         `json:"left_out,omitempty"` // where the query asks why
 }
 
-// Search gives up to limit results, best first, leaving out the first skip that may be shown. Pages that may no longer be indexed
-// or shown are passed over (F25).
-func (p *Presenter) Search(ctx context.Context, query string, skip, limit int, who Reader) ([]Result, error) {
-	out, err := p.find(ctx, query, skip, limit, who)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range out {
-		if err := p.shown(ctx, r.URL); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+// Shown tells whether anything of the page may be shown. All else are only told of to who asks why.
+func (r Result) Shown() bool { return r.Link || r.Snippet != nil }
+
+// LeftOut tells in a sentence why a page is not shown in some way.
+type LeftOut struct {
+	Usage  acap.Usage `json:"usage"`
+	Reason string     `json:"reason"`
 }
 
-func (p *Presenter) find(ctx context.Context, query string, skip, limit int, who Reader) ([]Result, error) {
-	if limit <= 0 {
-		return nil, nil
+const (
+	beyond = 1000 // hits that are looked at behind the last result, to count them
+	costly = 20   // as many hits as one of which the copy must be read
+	twins  = 8    // pages of the same text that are compared with another
+)
+
+// Search gives the results of q, best first. Pages that may no longer be indexed or shown are passed over (F25), and of pages of which
+// the same would be shown the first stands for all.
+func (p *Presenter) Search(ctx context.Context, q Query, who Reader) (Found, error) {
+	s := search{Presenter: p, query: q, who: who, wanted: map[string]snippet.Wanted{}, alike: map[string][]*candidate{}}
+	if q.Limit <= 0 {
+		return s.found, nil
 	}
-	var out []Result
-	for h, err := range p.index.Hits(ctx, query) {
+	for hit, err := range p.index.Hits(ctx, q.Text) {
+		if err == nil {
+			err = ctx.Err()
+		}
 		if err != nil {
-			return nil, err
+			return Found{}, err
 		}
-		res, ok, err := p.result(ctx, h.URL, query, who)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			continue
-		}
-		if skip > 0 {
-			skip--
-			continue
-		}
-		if out = append(out, res); len(out) == limit {
+		if more, err := s.take(ctx, hit.URL); err != nil {
+			return Found{}, err
+		} else if !more {
 			break
 		}
 	}
-	return out, nil
+	for _, r := range s.found.Results {
+		if !r.Shown() {
+			continue
+		}
+		for _, address := range append([]string{r.URL}, r.Also...) {
+			if err := p.shown(ctx, address); err != nil {
+				return Found{}, err
+			}
+		}
+	}
+	return s.found, nil
 }
 
-// result is how a page found may be shown; false if it may not be. What can be told without the copy is asked first: many pages may
-// have to be passed over.
-func (p *Presenter) result(ctx context.Context, address, query string, who Reader) (Result, bool, error) {
-	r, known, err := p.archive.Resource(address)
-	if err != nil || !known || !r.Indexed { // the index has not heard yet that the page is gone
-		return Result{}, false, err
+// wanted is what query looks for in a page in a language.
+func (p *Presenter) wanted(query, language string) snippet.Wanted {
+	return snippet.Wanted{Query: query, Match: p.index.Matcher(query, language), Length: p.Length}
+}
+
+// search is one search under way.
+type search struct {
+	*Presenter
+	query  Query
+	wanted map[string]snippet.Wanted // by language: a matcher remembers words
+	who    Reader
+	found  Found
+	behind int                     // hits looked at behind the last result
+	alike  map[string][]*candidate // results by terms.Same, those skipped and those counted among them
+}
+
+// take looks at the next hit. It reports whether another is wanted.
+func (s *search) take(ctx context.Context, address string) (more bool, err error) {
+	full := s.found.Count >= s.query.Skip+s.query.Limit
+	if !full {
+		s.behind = 0
+	} else if s.behind++; s.behind > beyond {
+		s.found.More = true
+		return false, nil
 	}
-	facts := p.facts(r, who, false)
-	t, down, err := p.terms(ctx, r, nil, facts)
-	switch {
-	case err != nil:
-		return Result{}, false, ctx.Err() // no policy, no presentation
-	case down != nil || !t.Findable():
-		return Result{}, false, nil
+	c, err := s.candidate(ctx, address, s.query.Text, s.who)
+	if err != nil {
+		return false, err
 	}
-	if r.Current != 0 {
-		if !t.May(acap.PresentLink) && !t.May(acap.PresentSnippet) {
-			return Result{}, false, nil
+	skipped := s.found.Count < s.query.Skip
+	shows := c.shows()
+	if shows && (!skipped && !full || !c.surely()) {
+		if shows, err = s.make(ctx, c); err != nil {
+			return false, err
 		}
-		pg, err := p.page(r.Current)
+	}
+	if !shows {
+		if s.query.Why && !full && !skipped && c.resource.URL != "" {
+			if c.result == nil {
+				c.result = &Result{LeftOut: c.whyNot(Result{})}
+			}
+			s.found.Results = append(s.found.Results, Result{URL: address, LeftOut: c.result.LeftOut})
+		}
+		return true, nil
+	}
+	if c.same != "" {
+		group := s.alike[c.same]
+		for _, other := range group {
+			folded, err := s.fold(ctx, other, c)
+			if err != nil || folded {
+				return err == nil, err
+			}
+		}
+		if len(group) < twins {
+			s.alike[c.same] = append(group, c)
+		}
+	}
+	if s.found.Count++; !skipped && !full {
+		c.at = len(s.found.Results)
+		s.found.Results = append(s.found.Results, *c.result)
+	}
+	return true, nil
+}
+
+// fold reports whether other, a result, can stand for c: of both the same is shown.
+func (s *search) fold(ctx context.Context, other, c *candidate) (bool, error) {
+	for _, one := range []*candidate{other, c} {
+		if ok, err := s.make(ctx, one); !ok || err != nil {
+			return false, err
+		}
+	}
+	if !sameShown(*other.result, *c.result) {
+		return false, nil
+	}
+	if c.result.Link && other.at >= 0 {
+		also := &s.found.Results[other.at].Also
+		*also = append(*also, c.result.URL)
+	}
+	return true, nil
+}
+
+// sameShown compares all that a reader sees but the address and the time.
+func sameShown(a, b Result) bool {
+	for _, r := range []*Result{&a, &b} {
+		r.URL, r.Fetched, r.Also, r.LeftOut = "", time.Time{}, nil, nil
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// candidate is a hit that may be a result.
+type candidate struct {
+	resource archive.Resource
+	facts    acap.Facts
+	terms    *terms.Terms // without the copy; nil where there is no policy, and once the result is made
+	same     string       // terms.Same
+	refused  *LeftOut     // why nothing of it may be shown, where that is not for how it is shown
+	result   *Result      // once it is made
+	at       int          // where the result is in Found; -1: it is not
+}
+
+// candidate tells of a hit what can be told without its copy: many may have to be passed over. Its resource has no URL where the index
+// has not heard yet that the page is gone.
+func (p *Presenter) candidate(ctx context.Context, address, query string, who Reader) (*candidate, error) {
+	c := &candidate{at: -1}
+	r, known, err := p.archive.Resource(address)
+	if err != nil || !known || !r.Indexed {
+		return c, err
+	}
+	c.resource, c.facts = r, p.facts(r, who, false)
+	t, down, err := p.terms(ctx, r, nil, c.facts)
+	switch {
+	case err != nil: // no policy, no presentation
+		c.refuse(acap.Decision{Usage: acap.Present, Reason: acap.Unavailable, Note: err.Error()})
+		return c, ctx.Err()
+	case down != nil: // P05
+		c.refuse(acap.Decision{Usage: acap.Present, Reason: acap.ByProhibition, Because: down})
+	case !t.Findable():
+		d := t.Decide(acap.Index)
+		if d.Allowed {
+			d = d.Refuse(acap.Unfulfillable, "its index entry was made of what may no longer be used")
+		}
+		c.refuse(d)
+	}
+	c.terms, c.same = t, t.Same()
+	return c, nil
+}
+
+func (c *candidate) refuse(d acap.Decision) { c.refused = leftOut(d, c.resource.URL) }
+
+func leftOut(d acap.Decision, address string) *LeftOut {
+	return &LeftOut{Usage: d.Usage, Reason: snippet.Plain(d.Err(address).Error())}
+}
+
+// shows reports whether anything of the page may be shown, as far as that can be told without its copy.
+func (c *candidate) shows() bool {
+	return c.resource.URL != "" && c.refused == nil && (c.terms.May(acap.PresentLink) || c.terms.May(acap.PresentSnippet))
+}
+
+// surely reports whether no copy can change that something may be shown.
+func (c *candidate) surely() bool {
+	d := c.terms.Decide(acap.PresentLink)
+	return d.Allowed && len(d.MustUse()) == 0 && len(d.MustInclude()) == 0
+}
+
+// make makes the result of c; false where nothing may be shown.
+func (s *search) make(ctx context.Context, c *candidate) (ok bool, err error) {
+	if c.result != nil {
+		return c.result.Shown(), nil
+	}
+	s.behind += costly
+	if c.resource.Current != 0 {
+		pg, err := s.page(c.resource.Current)
 		if errors.Is(err, archive.ErrNotHeld) { // erased meanwhile
-			return Result{}, false, nil
+			c.resource.URL = ""
+			return false, nil
 		}
 		if err != nil {
-			return Result{}, false, err
+			return false, err
 		}
-		if t, _, err = p.terms(ctx, r, pg, facts); err != nil {
-			return Result{}, false, ctx.Err()
+		t, _, err := s.terms(ctx, c.resource, pg, c.facts)
+		if err != nil {
+			return false, ctx.Err()
+		}
+		c.terms = t
+	}
+	language := c.resource.Language
+	if _, known := s.wanted[language]; !known {
+		s.wanted[language] = s.Presenter.wanted(s.query.Text, language)
+	}
+	res, ok := resultOf(c.terms, s.wanted[language])
+	res.URL, res.Fetched = c.resource.URL, c.resource.LastCrawled
+	if s.query.Why {
+		res.LeftOut = c.whyNot(res)
+	}
+	c.result, c.terms = &res, nil
+	return ok, nil
+}
+
+// whyNot tells why what is not in res of the page may not be shown.
+func (c *candidate) whyNot(res Result) (list []LeftOut) {
+	if c.refused != nil {
+		return []LeftOut{*c.refused}
+	}
+	for _, u := range []struct {
+		usage acap.Usage
+		shown bool
+	}{{acap.PresentLink, res.Link}, {acap.PresentSnippet, res.Snippet != nil}, {acap.Present, res.Title != ""}} {
+		d := c.terms.Decide(u.usage)
+		if part, barred := c.terms.Barred(u.usage); d.Allowed && barred {
+			d = part
+		}
+		if !u.shown && !d.Allowed {
+			list = append(list, *leftOut(d, c.resource.URL))
 		}
 	}
-	res, ok := resultOf(t, query)
-	res.URL, res.Fetched = r.URL, r.LastCrawled
-	return res, ok, nil
+	return list
 }
 
 // resultOf is what t lets a reader see of a page found.
-func resultOf(t *terms.Terms, query string) (res Result, ok bool) {
+func resultOf(t *terms.Terms, wanted snippet.Wanted) (res Result, ok bool) {
 	res.Link = t.Decide(acap.PresentLink).Allowed
-	if s, ok := snippetOf(t, acap.PresentSnippet, snippet.Wanted{Query: query}); ok {
+	if s, ok := snippetOf(t, acap.PresentSnippet, wanted); ok {
 		s.Include = append([]snippet.Include{}, s.Include...) // an empty list, not null
 		res.Snippet = &s
 	}
@@ -111,6 +298,10 @@ func resultOf(t *terms.Terms, query string) (res Result, ok bool) {
 	}
 	var by acap.Usage
 	res.Title, by = t.Title()
+	res.Title = snippet.Plain(res.Title)
+	if by != "" && marked(t.Decide(by)) {
+		res.TitleMarks = wanted.Marks(res.Title)
+	}
 	var beside []snippet.Include // of the snippet: they are shown with it
 	if res.Snippet != nil {
 		beside = res.Snippet.Include

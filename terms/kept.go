@@ -2,6 +2,8 @@ package terms
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -21,6 +23,7 @@ type Kept struct {
 	Index   string                     `json:"index,omitempty"`    // Content.From of the index entry
 	Aside   []string                   `json:"aside,omitempty"`    // marks whose parts of the page are in it or not (Terms.Aside)
 	Picture string                     `json:"picture,omitempty"`  // the must-use-resource that the thumbnail held was made of, where that is another resource
+	Same    string                     `json:"same,omitempty"`     // alike for entries of the same title and text
 	Parts   map[string]snippet.Include `json:"included,omitempty"` // by the value of their must-include-resource
 	Clear   []string                   `json:"clear,omitempty"`    // those of Parts of which nothing stands under a mark of the page
 
@@ -45,7 +48,8 @@ func (t *Terms) Keep(copied bool, entry Content) Kept {
 		return Kept{}
 	}
 	t = t.anyone()
-	k := Kept{Index: entry.From, Aside: t.Aside(acap.Index)}
+	var k Kept
+	t.Entry(&k, entry)
 	for _, u := range acap.Usages() {
 		d := t.Decide(u) // reads the policies of link targets too, which are asked for later without a request
 		if !u.Presents() || !d.Allowed {
@@ -183,7 +187,7 @@ func (k Kept) Without(address string) (less Kept, changed, entry bool) {
 		}
 		maps.DeleteFunc(less.Texts, func(_ acap.Usage, text Text) bool { return text.From == value })
 		if value == k.Index {
-			less.Index, less.Aside, entry = "", nil, true
+			less.Index, less.Aside, less.Same, entry = "", nil, "", true
 		}
 	}
 	return less, changed, entry
@@ -219,6 +223,23 @@ func Recall(title, stored string) Kept {
 func (t *Terms) Keeping(k Kept) *Terms {
 	t.kept = &k
 	return t
+}
+
+// Same is alike for pages whose index entries hold the same text; "" where there is none.
+func (t *Terms) Same() string {
+	if t.kept == nil {
+		return ""
+	}
+	return t.kept.Same
+}
+
+// Entry notes in k what the index entry of the page is made of: of content.
+func (t *Terms) Entry(k *Kept, content Content) {
+	k.Index, k.Aside, k.Same = content.From, t.Aside(acap.Index), ""
+	if content.String() != "" {
+		sum := sha256.Sum256([]byte(content.Title + "\n" + content.Text))
+		k.Same = base64.RawURLEncoding.EncodeToString(sum[:12])
+	}
 }
 
 // Findable says whether the index entry held may be used under the terms of now: the page may be indexed, and the entry was made

@@ -17,6 +17,7 @@ import (
 type Command struct {
 	Stdin  io.Reader
 	Stdout io.Writer // results, and nothing else
+	Bold   bool      // Stdout is a terminal that can show words bold
 	Stderr io.Writer // progress, log, errors
 	Env    []string  // as os.Environ gives it
 
@@ -130,6 +131,13 @@ func (c *Command) wrongFlag(cmd *cobra.Command, err error) error {
 	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown {
 		if near := config.Nearest(name, flagNames(cmd)); near != "" {
 			try = "--" + near
+		}
+	}
+	if _, word, unknown := strings.Cut(err.Error(), " in -"); unknown && strings.HasPrefix(err.Error(), "unknown shorthand flag") {
+		if near := config.Nearest(word, flagNames(cmd)); near != "" {
+			try = "--" + near
+		} else if cmd.Name() == "search" {
+			try = cmd.CommandPath() + " -- harbour -" + word
 		}
 	}
 	return misuse(try, "%s: %v", cmd.CommandPath(), err)

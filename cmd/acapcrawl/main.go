@@ -5,6 +5,8 @@ import (
 	"io"
 	"log"
 	"os"
+
+	"golang.org/x/term"
 )
 
 func main() {
@@ -12,6 +14,7 @@ func main() {
 	stderr := newProgress(os.Stderr)
 	ctx, stop := untilInterrupted(context.Background(), stderr)
 	c := Command{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: stderr, Env: os.Environ()}
+	c.Bold = term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb"
 	status := c.Main(ctx, os.Args[1:])
 	stop()
 	os.Exit(status)

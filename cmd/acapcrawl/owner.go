@@ -298,6 +298,6 @@ func (req request) run(ctx context.Context, s *store, w *wire, in io.Reader) (st
 			status = statusFailed
 		}
 	}()
-	guest := Command{Stdin: in, Stdout: w.stdout(), Stderr: screen, Env: req.Env, dir: req.Dir, owner: s}
+	guest := Command{Stdin: in, Stdout: w.stdout(), Stderr: screen, Bold: req.Bold, Env: req.Env, dir: req.Dir, owner: s}
 	return guest.Main(ctx, req.Args)
 }

@@ -238,10 +238,10 @@ func (c *Command) demoSearch(ctx context.Context, cfg *config.Config, query stri
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	found, err := p.Search(ctx, query, 0, 5, present.Reader{})
+	found, err := p.Search(ctx, present.Query{Text: query, Limit: 5}, present.Reader{})
 	if err != nil {
 		return err
 	}
-	_, err = c.Stdout.Write([]byte(resultsInWords(found)))
+	_, err = c.Stdout.Write([]byte(resultsInWords(found.Results, c.Bold)))
 	return err
 }

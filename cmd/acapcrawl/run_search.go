@@ -19,27 +19,42 @@ func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchReq
 		return c.orNothing(r.JSON, []struct{}{}, err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	found, err := p.Search(ctx, r.Query, 0, r.Limit, present.Reader{Target: r.Reader, AsOf: r.AsOf})
+	found, err := p.Search(ctx, present.Query{Text: r.Query, Skip: r.Skip, Limit: r.Limit, Why: r.Why}, present.Reader{Target: r.Reader, AsOf: r.AsOf})
 	switch {
 	case errors.Is(err, index.ErrQuery):
 		return misuse("", "%w", err)
 	case err != nil:
 		return err
 	}
-	if r.JSON {
-		if found == nil {
-			found = []present.Result{}
+	shown := 0
+	for _, one := range found.Results {
+		if one.Shown() {
+			shown++
 		}
-		if err := c.printJSON(found); err != nil {
+	}
+	if r.JSON {
+		if found.Results == nil {
+			found.Results = []present.Result{}
+		}
+		if err := c.printJSON(found.Results); err != nil {
 			return err
 		}
-	} else if _, err := c.Stdout.Write([]byte(resultsInWords(found))); err != nil {
-		return err
+	} else {
+		text := resultsInWords(found.Results, c.Bold)
+		if shown > 0 {
+			text += "\n" + counted(found, r.Skip, shown)
+		}
+		if _, err := c.Stdout.Write([]byte(text)); err != nil {
+			return err
+		}
 	}
-	if len(found) == 0 {
-		return nothing("Nothing that is held and may be shown matches.")
+	switch {
+	case shown > 0:
+		return nil
+	case found.Count > 0:
+		return nothing(fmt.Sprintf("There are no more than %s.", several(found.Count, "result")))
 	}
-	return nil
+	return nothing("Nothing that is held and may be shown matches.")
 }
 
 // openPresenter opens the data directory for the reader of j, of whom it finds out what was not said: policies are the last ones read,
@@ -52,7 +67,9 @@ func (c *Command) openPresenter(ctx context.Context, cfg *config.Config, j *judg
 	if err := c.locate(ctx, cfg, &j.Reader); err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}
-	return s, present.New(s.archive, s.index, held{s.policy}), nil
+	p := present.New(s.archive, s.index, held{s.policy})
+	p.Length = cfg.SnippetLength
+	return s, p, nil
 }
 
 // refresh reads the policy of every origin anew. Only the hosts that seeds named are open where their address is private.
@@ -76,37 +93,69 @@ func (c *Command) refresh(ctx context.Context, s *store) error {
 	return nil
 }
 
-func resultsInWords(found []present.Result) string {
+// resultsInWords writes results for a reader. Nothing that a publisher wrote ends a line, or does anything to a terminal.
+func resultsInWords(found []present.Result, bold bool) string {
 	var b strings.Builder
 	for i, r := range found {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		if r.Title != "" {
-			fmt.Fprintln(&b, r.Title)
+			fmt.Fprintln(&b, marked(r.Title, r.TitleMarks, bold))
 		}
-		fmt.Fprintln(&b, r.URL)
+		fmt.Fprintln(&b, snippet.Plain(r.URL))
 		include := r.Include
 		if r.Snippet != nil {
-			fmt.Fprintf(&b, "    %s\n", marked(*r.Snippet))
-			include = append(include, r.Snippet.Include...)
+			fmt.Fprintf(&b, "    %s\n", marked(r.Snippet.Text, r.Snippet.Marks, bold))
+			for _, in := range r.Snippet.Include {
+				if in.Role != "extract" { // it stands in the snippet
+					include = append(include, in)
+				}
+			}
 		}
 		for _, in := range include {
-			if in.Role != "extract" { // it stands in the snippet
-				fmt.Fprintf(&b, "    %s: %s\n", in.Role, strings.TrimSpace(in.Text+" "+in.Href))
-			}
+			fmt.Fprintf(&b, "    %s\n", included(in))
+		}
+		for _, address := range r.Also {
+			fmt.Fprintf(&b, "    also: %s\n", snippet.Plain(address))
+		}
+		for _, l := range r.LeftOut {
+			fmt.Fprintf(&b, "    not shown: %s\n", l.Reason)
 		}
 	}
 	return b.String()
 }
 
-// marked puts the words that were searched for between asterisks.
-func marked(s snippet.Snippet) string {
+// counted tells which results of how many were shown.
+func counted(found present.Found, skipped, shown int) string {
+	if shown == found.Count && !found.More {
+		return several(shown, "result") + ".\n"
+	}
+	of := number(found.Count)
+	if found.More {
+		of = "more than " + of
+	}
+	text := fmt.Sprintf("Results %s to %s of %s.", number(skipped+1), number(skipped+shown), of)
+	if skipped+shown < found.Count || found.More {
+		text += fmt.Sprintf(" The next: --skip %d", skipped+shown)
+	}
+	return text + "\n"
+}
+
+// marked makes the words that were searched for bold, or puts them between asterisks; marks are ranges of code points of text.
+func marked(text string, marks [][2]int, bold bool) string {
+	on, off := "*", "*"
+	if bold {
+		on, off = "\x1b[1m", "\x1b[22m"
+	}
 	var b strings.Builder
-	at := 0
-	for _, m := range s.Marks {
-		b.WriteString(s.Text[at:m[0]] + "*" + s.Text[m[0]:m[1]] + "*")
+	runes, at := []rune(snippet.Plain(text)), 0
+	for _, m := range marks {
+		if m[0] < at || m[1] < m[0] || m[1] > len(runes) {
+			break
+		}
+		b.WriteString(string(runes[at:m[0]]) + on + string(runes[m[0]:m[1]]) + off)
 		at = m[1]
 	}
-	return b.String() + s.Text[at:]
+	return b.String() + string(runes[at:])
 }

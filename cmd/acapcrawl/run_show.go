@@ -105,7 +105,7 @@ func (c *Command) showSnippet(ctx context.Context, p *present.Presenter, address
 	case asJSON:
 		return c.printJSON(passage)
 	}
-	text := marked(passage.Snippet) + "\n"
+	text := marked(passage.Snippet.Text, passage.Snippet.Marks, c.Bold) + "\n"
 	for _, in := range passage.Snippet.Include {
 		if in.Role != "extract" { // it stands in the snippet
 			text += "    " + included(in) + "\n"

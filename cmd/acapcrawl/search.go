@@ -10,7 +10,9 @@ import (
 type searchRequest struct {
 	judging
 	Query string
+	Skip  int
 	Limit int
+	Why   bool
 	JSON  bool
 }
 
@@ -24,22 +26,30 @@ Words are found in any form that their language has, a "phrase" as it is written
 site:HOST, lang:XX, type:KIND (html, text, markdown, feed, pdf, image, or a media type), before:DAY and after:DAY narrow the search
 down; a day is written 2026-05-31, 2026-05 or 2026.`,
 		Example: `  acapcrawl search harbour ferry
-  acapcrawl search '"winter timetable" -cancelled site:example.com'`,
+  acapcrawl search '"winter timetable" -cancelled site:example.com'
+  acapcrawl search -- harbour -ferry`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	limit := flags.Int("limit", 10, "show at most `N` results")
+	skip := flags.Int("skip", 0, "leave out the first `N`")
+	why := flags.Bool("why", false, "tell what may not be shown, and which line decides")
 	setting(flags, "crawler")
 	setting(flags, "purpose")
 	judge := judgingFlags(cmd, "from-now", "reader", "refresh")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r := searchRequest{Query: strings.TrimSpace(strings.Join(args, " ")), Limit: *limit, JSON: *asJSON}
+		r := searchRequest{Query: strings.TrimSpace(strings.Join(args, " ")), Skip: *skip, Limit: *limit, Why: *why, JSON: *asJSON}
 		if r.Query == "" {
 			return misuse("acapcrawl search harbour", "search needs something to search for")
 		}
-		if r.Limit < 1 {
-			return misuse("", "--limit: %d is out of range", r.Limit)
+		for _, n := range []struct {
+			flag         string
+			value, least int
+		}{{"limit", r.Limit, 1}, {"skip", r.Skip, 0}} {
+			if n.value < n.least {
+				return misuse("", "--%s: %d is out of range", n.flag, n.value)
+			}
 		}
 		var err error
 		if r.judging, err = judge(); err != nil {

@@ -16,6 +16,7 @@ type request struct {
 	Env     []string `json:"env"` // what settings come from
 	Dir     string   `json:"dir"`
 	Columns *int     `json:"columns,omitempty"` // of the terminal that standard error is; 0: not known
+	Bold    bool     `json:"bold,omitempty"`    // Command.Bold
 }
 
 // message is one of the JSON values that an owner sends: an empty one when the guest is let in, its output, and at last its status.

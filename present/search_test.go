@@ -1,0 +1,164 @@
+package present
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// Of pages of which the same is shown the first stands for all, with the addresses of those that may be shown as links.
+func TestSameIsShownOnce(t *testing.T) {
+	const also = ` also`
+	for _, c := range []struct {
+		name, now string
+		pages     map[string]string
+		want      string
+		count     int
+	}{
+		{"the same text", "", map[string]string{"/a": article, "/b": article, "/c": article}, "[/a] also /b /c", 1},
+		{"another title", "", map[string]string{"/a": article, "/b": strings.Replace(article, "Low", "High", 1)}, "[/a]; [/b]", 2},
+		{"another word", "", map[string]string{"/a": article, "/b": strings.Replace(article, "tide", "lock", 1)}, "[/a]; [/b]", 2},
+		{"one without a link", "ACAP-disallow-present-link: /b", map[string]string{"/a": article, "/b": article}, "[/a]; /b", 2},
+		{"none with a link", "ACAP-disallow-present-link: /", map[string]string{"/a": article, "/b": article}, "/a", 1},
+		{"one without a snippet", "ACAP-disallow-present-snippet: /a", map[string]string{"/a": article, "/b": article, "/c": article}, "[/a]; [/b] also /c", 2},
+		{"a shorter one", "ACAP-allow-present-snippet: /b max-length=3-words", map[string]string{"/a": article, "/b": article}, "[/a]; [/b]", 2},
+		{"a credit", "ACAP-allow-present-snippet: /b must-include-resource=the-acap:credit:text:Ada", map[string]string{"/a": article, "/b": article}, "[/a]; [/b]", 2},
+		{"one not to be shown", "ACAP-disallow-present: /a", map[string]string{"/a": article, "/b": article, "/c": article}, "[/b] also /c", 1},
+		{"one that may not be indexed", "ACAP-disallow-index: /b", map[string]string{"/a": article, "/b": article}, "[/a]", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t)
+			for path, body := range c.pages {
+				s.hold(path, body)
+			}
+			s.says(c.now)
+			for limit := 1; limit <= 3; limit += 2 { // those behind the last result are folded too
+				found, err := s.Search(context.Background(), Query{Text: "pilot", Limit: limit}, Reader{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, r := range found.Results {
+					address := strings.TrimPrefix(r.URL, site)
+					if r.Link {
+						address = "[" + address + "]"
+					}
+					if len(r.Also) > 0 {
+						address += also
+					}
+					for _, a := range r.Also {
+						address += " " + strings.TrimPrefix(a, site)
+						if r, _, _ := s.archive.Resource(a); r.FirstPresented.IsZero() {
+							t.Errorf("%s counts as not shown", a)
+						}
+					}
+					got = append(got, address)
+				}
+				want := strings.Split(c.want, "; ")
+				want = want[:min(limit, len(want))]
+				if strings.Join(got, "; ") != strings.Join(want, "; ") || found.Count != c.count || found.More {
+					t.Errorf("limit %d: %s of %d, want %s of %d", limit, strings.Join(got, "; "), found.Count, strings.Join(want, "; "), c.count)
+				}
+			}
+		})
+	}
+	s := open(t)
+	for i := range 9 {
+		body := article
+		if i%3 == 0 {
+			body = fmt.Sprintf("<p>The pilot %d", i)
+		}
+		s.hold(fmt.Sprintf("/%d", i), body)
+	}
+	all, err := s.Search(context.Background(), Query{Text: "pilot", Limit: 9}, Reader{})
+	if err != nil || len(all.Results) != 4 || all.Count != 4 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	for i, want := range all.Results { // what was skipped stands for its like too
+		found, err := s.Search(context.Background(), Query{Text: "pilot", Skip: i, Limit: 1}, Reader{})
+		if err != nil || len(found.Results) != 1 || found.Results[0].URL != want.URL || found.Count != 4 {
+			t.Errorf("%d: %+v, %v", i, found, err)
+		}
+	}
+}
+
+// Counts are exact up to a bound.
+func TestCounts(t *testing.T) {
+	s := open(t)
+	for i := range 60 {
+		s.hold(fmt.Sprintf("/%03d", i), fmt.Sprintf("<p>pilot %d", i))
+	}
+	for _, c := range []struct {
+		now   string
+		count int
+		more  bool
+	}{
+		{"", 60, false},
+		{"ACAP-disallow-present: /00", 50, false},
+		{"ACAP-allow-present: / must-include-resource=the-acap:credit:text:Ada", 49, true}, // each must be looked at closely
+	} {
+		s.says(c.now)
+		found, err := s.Search(context.Background(), Query{Text: "pilot", Limit: 2}, Reader{})
+		if err != nil || len(found.Results) != 2 || found.Count != c.count || found.More != c.more {
+			t.Errorf("%q: %d, more %v, %v", c.now, found.Count, found.More, err)
+		}
+	}
+}
+
+// Who asks why is told which line keeps a page or a part of it from being shown, and nothing of the page but its address.
+func TestWhy(t *testing.T) {
+	const robots = site + "/robots.txt:3"
+	for _, c := range []struct{ name, then, now, body, want string }{
+		{"nothing is left out", "", "", article, ""},
+		{"no link", "", "ACAP-disallow-present-link: /", article, "present-link " + robots},
+		{"no snippet", "", "ACAP-disallow-present-snippet: /", article, "present-snippet " + robots},
+		{"nothing may be shown", "", "ACAP-disallow-present: /", article, "present-link " + robots + " present-snippet " + robots + " present " + robots},
+		{"a bare link", "", "ACAP-disallow-present: /\nACAP-allow-present-link: /", article, "present-snippet " + robots + " present " + robots},
+		{"a credit that is missing", "", "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:nope", article, "present-snippet " + robots},
+		{"not to be indexed", "", "ACAP-disallow-index: /", article, "index " + robots},
+		{"indexed as it may be no longer", "", "ACAP-allow-index: / must-use-resource=the-acap:extract:id:by", article, "index " + robots},
+		{"taken down", "", "ACAP-request-take-down: /a", article, "present " + robots},
+		{"the page itself", "", "", `<meta name="robots" content="nosnippet"><title>T</title>pilot`, "present-snippet " + site + "/a:1"},
+		{"a part of it", "", "", `<p>Open <p class="the-acap:disallow-present-snippet">pilot`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t)
+			s.says(c.then)
+			s.hold("/a", c.body)
+			s.says(c.now)
+			found, err := s.Search(context.Background(), Query{Text: "pilot", Limit: 5, Why: true}, Reader{})
+			if err != nil || len(found.Results) != 1 {
+				t.Fatalf("%+v, %v", found, err)
+			}
+			r := found.Results[0]
+			rest := c.want
+			for _, l := range r.LeftOut {
+				usage, more, _ := strings.Cut(rest, " ")
+				var line string
+				line, rest, _ = strings.Cut(more, " ")
+				if string(l.Usage) != usage || !strings.Contains(l.Reason, line) || strings.Contains(l.Reason, "tide") {
+					t.Errorf("%+v, want %s %s", l, usage, line)
+				}
+			}
+			if rest != "" {
+				t.Errorf("%+v lacks %s", r.LeftOut, rest)
+			}
+			if first, _, _ := s.archive.Resource(site + "/a"); first.FirstPresented.IsZero() == r.Shown() {
+				t.Errorf("shown %v, first %v", r.Shown(), first.FirstPresented)
+			}
+			if !r.Shown() && (r.Title != "" || found.Count != 0) {
+				t.Errorf("%+v", found)
+			}
+		})
+	}
+	s := open(t)
+	s.hold("/a", article)
+	s.policy = nil
+	found, err := s.Search(context.Background(), Query{Text: "pilot", Limit: 5, Why: true}, Reader{})
+	if err != nil || len(found.Results) != 1 || found.Results[0].LeftOut[0].Usage != acap.Present {
+		t.Errorf("without a policy: %+v, %v", found, err)
+	}
+}
