@@ -244,7 +244,7 @@ func (j *judging) renew(d *due, kept terms.Kept, bare bool) (other, unread bool,
 			kept = t.Keep(false, content)
 		}
 		d.kept = &kept
-		if other = content.Other; other {
+		if other = content.Other; other || content.Empty() {
 			return
 		}
 		t.Entry(&kept, content)

@@ -77,6 +77,7 @@ func (h *Holdings) lock(address string) *sync.Mutex {
 // Receipt says what became of a page.
 type Receipt struct {
 	Stored, Indexed bool
+	Textless        bool            // it may be indexed, but holds no text
 	Links           []string        // that may be followed, absolute
 	Requisites      []string        // what the page is shown with, as far as it may be followed; only as Options ask for it
 	Unchanged       bool            // its copy is the same as the one held before

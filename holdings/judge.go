@@ -84,7 +84,8 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field) (g jud
 	if !mayIndex && !h.o.NoIndex {
 		g.Refused = append(g.Refused, t.Decide(acap.Index))
 	}
-	g.Stored, g.Indexed = preserve.Allowed && down == nil && !h.o.NoPreserve, mayIndex && down == nil
+	g.Textless = mayIndex && content.Empty()
+	g.Stored, g.Indexed = preserve.Allowed && down == nil && !h.o.NoPreserve, mayIndex && down == nil && !g.Textless
 	g.drop = !preserve.Allowed || down != nil
 	g.why, g.line = grounds(preserve)
 	g.deposit = archive.Deposit{Resource: archive.Resource{URL: pg.URL().String(), Status: pg.Last().Status}, Fetched: pg.Last().Start.UTC()}

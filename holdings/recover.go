@@ -148,7 +148,7 @@ func (h *Holdings) rebuild(ctx context.Context, r *archive.Resource) (*index.Doc
 	t := terms.Held(ctx, origin, pg.URL(), r.Own, pg, terms.Sources{Policies: h.o.Known}, acap.Facts{Now: h.o.Now().UTC(),
 		FirstCrawled: r.FirstCrawled, FirstIndexed: r.FirstIndexed, FirstPreserved: r.FirstPreserved, FirstPresented: r.FirstPresented})
 	content, ok := t.Text()
-	if !ok {
+	if !ok || content.Empty() {
 		return nil, nil
 	}
 	kept := terms.Recall("", r.Excerpt)

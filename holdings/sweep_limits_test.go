@@ -171,7 +171,7 @@ func (x trial) want(now time.Time) (copies int, indexed bool) {
 		if again && x.answer == 200 {
 			copies = 2
 		}
-		return copies, permitted && !(again && gone)
+		return copies, permitted && !(again && gone) && x.image == "" // a picture holds no text
 	}
 	switch {
 	case !permitted, again && gone && x.recrawled:

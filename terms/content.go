@@ -49,6 +49,9 @@ func (c Content) titled() []page.Block {
 // holds a blank.
 const Parts = "some parts"
 
+// Empty reports whether there is nothing to be found by.
+func (c Content) Empty() bool { return c.Title == "" && c.Text == "" }
+
 // String is title and text as one.
 func (c Content) String() string {
 	if c.within {

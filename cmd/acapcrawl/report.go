@@ -45,6 +45,7 @@ type reportEntry struct {
 const (
 	reasonTakenDown = "taken-down" // a standing request of the publisher bars it (P1 2.6.1)
 	reasonStatus    = "status"     // the answer is no page
+	reasonNoText    = "no-text"    // there is nothing to be found by
 )
 
 // reportLine is the field that decided.
@@ -131,6 +132,8 @@ func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
 			e.Why = fmt.Sprintf("%s is not held: its publisher asks that it be taken down: %s", pg.URL(), got.TakenDown)
 		case status < 200 || status > 299 && status != 304:
 			e.Reason, e.Why = reasonStatus, fmt.Sprintf("%s answered with status %d", pg.URL(), status)
+		case use == acap.Index && got.Textless:
+			e.Reason, e.Why = reasonNoText, fmt.Sprintf("%s is not indexed: it holds no text", pg.URL())
 		default:
 			continue
 		}

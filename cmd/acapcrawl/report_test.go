@@ -79,6 +79,10 @@ func TestReportEntries(t *testing.T) {
 				{URL: "http://a.example/x", Use: acap.Index, Reason: reasonStatus, Final: "http://a.example/y", Time: noon},
 			},
 		},
+		"no text": {
+			func(r *skipReport) { r.received(answer(200), holdings.Receipt{Stored: true, Textless: true}) },
+			[]reportEntry{{URL: "http://a.example/x", Use: acap.Index, Reason: reasonNoText, Final: "http://a.example/y", Time: noon}},
+		},
 		"nothing refused":      {func(r *skipReport) { r.received(answer(200), holdings.Receipt{Stored: true}) }, nil},
 		"not modified":         {func(r *skipReport) { r.received(answer(304), holdings.Receipt{Stored: true}) }, nil},
 		"told by the crawler":  {func(r *skipReport) { r.received(answer(200), holdings.Receipt{Discarded: true}) }, nil},
