@@ -129,3 +129,51 @@ func TestSweepExcerpt(t *testing.T) {
 		})
 	}
 }
+
+// A page that is found by the words of another resource is found in the language of that.
+func TestLanguageOfSubstitute(t *testing.T) {
+	w := newWeb("ACAP-allow-index: /a must-use-resource=" + site + "/s\nACAP-allow-index: /b must-use-resource=the-acap:text:tables")
+	w.parts[site+"/s"] = `<html lang="fr"><p>Les horaires des vedettes.`
+	s := open(t, t.TempDir(), w, Options{})
+	for _, address := range []string{a, b} {
+		s.receive(pageOf(`<html lang="en"><p>The pilot waits.`, address))
+	}
+	for query, want := range map[string]string{"horaire lang:fr": "/a", "horaires lang:en": "", "tables lang:en": "/b"} {
+		if got := s.found(query); got != want {
+			t.Errorf("%s: found at %q, want %q", query, got, want)
+		}
+	}
+}
+
+// Where nothing of a page may be shown any more, what would be shown beside it goes too, and so does the text of a link.
+func TestSweepParts(t *testing.T) {
+	const bare = "ACAP-disallow-preserve: /a\n"
+	for _, c := range []struct{ name, then, later, swept, kept string }{
+		{"a credit", "ACAP-allow-present: /a must-include-resource=the-acap:credit:id:by", "ACAP-allow-present: /a must-include-resource=the-acap:credit:id:by", "", "Ada"},
+		{"no credit needed", "ACAP-allow-present: /a must-include-resource=the-acap:credit:id:by", "ACAP-disallow-present: /a\nACAP-allow-present-link: /a", "excerpt", "Ada"},
+		{"nothing to be shown", "ACAP-allow-present: /a must-include-resource=the-acap:credit:id:by", "ACAP-disallow-present: /a", "excerpt", ""},
+		{"a link", "ACAP-allow-present-link: /a must-use-resource=the-acap:extract:id:by", "ACAP-allow-present-link: /a must-use-resource=the-acap:extract:id:by", "", "Ada"},
+		{"another link", "ACAP-disallow-present-snippet: /a\nACAP-allow-present-link: /a must-use-resource=the-acap:extract:id:by",
+			"ACAP-disallow-present-snippet: /a\nACAP-allow-present-link: /a must-use-resource=the-acap:extract:id:pilot", "excerpt", ""},
+		{"no link", "ACAP-disallow-present-snippet: /a\nACAP-allow-present-link: /a must-use-resource=the-acap:extract:id:by",
+			"ACAP-disallow-present-snippet: /a\nACAP-disallow-present-link: /a", "excerpt", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t, t.TempDir(), newWeb(bare+c.then), Options{})
+			s.receive(pageOf(`<p id="pilot">The pilot waits.<p id="by">Ada`, a))
+			if got := s.resource(a).Excerpt; !strings.Contains(got, "Ada") {
+				t.Fatalf("kept %s", got)
+			}
+			s.web.says(bare + c.later)
+			if got := brief(s.sweep(SweepOptions{})); got != c.swept {
+				t.Errorf("swept %q", got)
+			}
+			if got := s.resource(a).Excerpt; strings.Contains(got, "Ada") != (c.kept != "") {
+				t.Errorf("kept %s", got)
+			}
+			if got := s.sweep(SweepOptions{}); got != nil {
+				t.Errorf("swept again %q", got)
+			}
+		})
+	}
+}

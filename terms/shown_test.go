@@ -1,0 +1,191 @@
+package terms
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/snippet"
+)
+
+// A title is plain and bounded, whatever the page says, and where the snippet alone permits it no longer than the snippet may be.
+func TestTitleIsBounded(t *testing.T) {
+	const only = "ACAP-disallow-present: /\nACAP-allow-present-snippet: / "
+	family := "\U0001F468\u200d\U0001F469\u200d\U0001F466"
+	for _, c := range []struct{ name, robots, title, want string }{
+		{"short", "", "Low water", "Low water"},
+		{"long", "", strings.Repeat("tide ", 1000), strings.TrimSpace(strings.Repeat("tide ", 30)) + "…"},
+		{"without blanks", "", strings.Repeat("潮", 1000), strings.Repeat("潮", 148) + "…"},
+		{"controls", "", "Low\x07 \x1b[31mwater\u202e&#x202e;\u009b2J\n", "Low [31mwater2J"},
+		{"within a character", "", strings.Repeat("x", 147) + family, strings.Repeat("x", 147) + "…"},
+		{"by the snippet alone, words", only + "max-length=3-words", "Tables of the tide at the quay", "Tables of the…"},
+		{"by the snippet alone, characters", only + "max-length=12-chars", "Tables of the tide", "Tables of…"},
+		{"by the snippet alone, within a character", only + "max-length=3-chars", "x" + family, "x…"},
+		{"by the snippet alone, of which nothing fits", only + "max-length=1-chars", family, ""},
+		{"by present too", "ACAP-allow-present-snippet: / max-length=3-words", "Tables of the tide at the quay", "Tables of the tide at the quay"},
+		{"by present too, but not as the title", "ACAP-allow-present: / must-use-resource=the-acap:text:x", "Tables of the tide at the quay", ""},
+	} {
+		for _, kept := range []bool{false, true} {
+			w := &world{}
+			tm := of(t, w, c.robots, "<title>"+c.title+"</title><p>Open roads.")
+			if kept {
+				tm = held(t, w, tm, c.robots, false)
+			}
+			got, _ := tm.Title()
+			if strings.TrimSuffix(got, "…") != strings.TrimSuffix(c.want, "…") {
+				t.Errorf("%s, kept %v: %q, want %q", c.name, kept, got, c.want)
+			}
+			if snippet.Chars(got) > longestTitle {
+				t.Errorf("%s: %d characters", c.name, snippet.Chars(got))
+			}
+		}
+	}
+}
+
+// A part that must be shown is plain, and no longer than can stand beside anything; else nothing is shown, with a copy as without.
+func TestPartsAreBounded(t *testing.T) {
+	long := strings.Repeat("Ada ", 300)
+	for _, c := range []struct{ name, part, body, want string }{ // "!" and a part of the note of a refusal
+		{"a credit", "credit:id:by", `<p id="by">By Ada`, "By Ada"},
+		{"a long one", "credit:id:by", `<p id="by">` + long, "!1024 bytes"},
+		{"a long text", "credit:text:" + strings.Repeat("Ada%20", 300), ``, "!1024 bytes"},
+		{"a long one of another resource", "credit:/long.txt", ``, "!1024 bytes"},
+		{"a long extract", "extract:id:by", `<p id="by">` + long, "!1024 bytes"},
+		{"the text of a link", "link:id:by", `<a id="by" href="/l">` + long + `</a>`, "!1024 bytes"},
+		{"a forged result", "credit:text:Ada%0A%0AOther%20title%0Ahttp://evil.example/%0A%1b[31m", ``, "Ada Other title http://evil.example/ [31m"},
+		{"controls alone", "credit:text:%07%1b", ``, "!no text"},
+		{"controls alone, in the page", "credit:id:by", "<p id=\"by\">\u202e\u009b", "!no text"},
+		{"an address that turns what follows", "link:/l?\u202e", ``, "!may not be shown"},
+	} {
+		for _, kept := range []bool{false, true} {
+			w := &world{pages: map[string]string{site + "/long.txt": long}}
+			robots := "ACAP-allow-present-snippet: / must-include-resource=the-acap:" + c.part
+			tm := of(t, w, robots, "<p>Open roads."+c.body)
+			if kept {
+				tm = held(t, w, tm, robots, false)
+			}
+			s, ok := tm.Snippet(acap.PresentSnippet, snippet.Wanted{})
+			switch d := tm.Decide(acap.PresentSnippet); {
+			case ok != d.Allowed, ok != !strings.HasPrefix(c.want, "!"):
+				t.Errorf("%s, kept %v: %+v, %s", c.name, kept, s, d.Note)
+			case ok && (len(s.Include) != 1 || s.Include[0].Text != c.want):
+				t.Errorf("%s, kept %v: %+v, want %q", c.name, kept, s.Include, c.want)
+			case !ok && !kept && !strings.Contains(d.Note, c.want[1:]):
+				t.Errorf("%s: %s, want %q", c.name, d.Note, c.want)
+			}
+		}
+	}
+}
+
+// A link that must be made of something else is made of that, or there is none (P1 2.5.5.3).
+func TestLink(t *testing.T) {
+	const body = `<title>Low water</title><p id="lead">Ships lie in the roads.<p id="shy" class="the-acap:disallow-present-snippet">Anchor berths.<p id="void"></p>`
+	const use = "ACAP-allow-present-link: / must-use-resource="
+	for _, c := range []struct {
+		name, then, now string // now: "" is as then
+		want            string // address, text; "-" no link, and a part of the note
+		kept            string // the same without a copy; "" is the same
+	}{
+		{name: "of the page", want: " |"},
+		{name: "prohibited", then: "ACAP-disallow-present-link: /", want: "-"},
+		{name: "of a text", then: use + "the-acap:text:Tide%20tables", want: " |Tide tables"},
+		{name: "of a part", then: use + "the-acap:extract:id:lead", want: " |Ships lie in the roads."},
+		{name: "of a part that is not there", then: use + "the-acap:extract:id:nope", want: "-no such part", kept: "-at hand"},
+		{name: "of a part without text", then: use + "the-acap:extract:id:void", want: "-no text", kept: "-at hand"},
+		{name: "of a part with rules of its own", then: use + "the-acap:extract:id:shy", want: "-no text", kept: "-at hand"},
+		{name: "of the page itself (I03)", then: use + "/a.html", want: " |"},
+		{name: "of another resource", then: use + "/cover.html", want: site + "/cover.html |The cover"},
+		{name: "of another resource, without a title", then: use + "/s.txt", want: site + "/s.txt |"},
+		{name: "of another resource that is not there", then: use + "/nope", want: "-404"},
+		{name: "of another resource that may not be crawled (I02)", then: use + "/shut", want: "-shut"},
+		{name: "of another resource that may not be crawled now", then: use + "/cover.html", now: use + "/cover.html\nACAP-disallow-crawl: /cover.html", want: "-cover.html"},
+		{name: "of another resource that is taken down now", then: use + "/cover.html", now: use + "/cover.html\nACAP-request-take-down: /cover.html", want: "-taken down"},
+		{name: "of a text only now", now: use + "the-acap:text:Tide", want: " |Tide"},
+		{name: "of a part only now", now: use + "the-acap:extract:id:lead", want: " |Ships lie in the roads.", kept: "-at hand"},
+		{name: "of another resource only now", now: use + "/cover.html", want: "-at hand"},
+		{name: "what presents the page as a whole", then: "ACAP-allow-present: / must-use-resource=/cover.html", want: site + "/cover.html |The cover"},
+	} {
+		for _, copied := range []bool{true, false} {
+			w := &world{pages: map[string]string{site + "/cover.html": "<title>The\x07 cover</title>", site + "/s.txt": ""}}
+			fresh := of(t, w, "ACAP-disallow-crawl: /shut\n"+c.then, body)
+			is := func(tm *Terms, want string) {
+				t.Helper()
+				l, ok := tm.Link()
+				d := tm.Decide(acap.PresentLink)
+				got := l.Href + " |" + l.Text
+				if !ok {
+					got = "-" + d.Note
+				}
+				if ok != d.Allowed || got != want && !(want[0] == '-' && got[0] == '-' && strings.Contains(got, want[1:])) {
+					t.Errorf("%s, copy %v: %q, want %q", c.name, copied, got, want)
+				}
+			}
+			if c.now == "" {
+				is(fresh, c.want)
+			}
+			want, now := c.want, c.then
+			if c.now != "" {
+				now = c.now
+			}
+			if !copied && c.kept != "" {
+				want = c.kept
+			}
+			if want == "-404" || want == "-shut" {
+				want = "-at hand"
+			}
+			tm := held(t, w, fresh, "ACAP-disallow-crawl: /shut\n"+now, copied)
+			asked := len(w.fetched)
+			is(tm, want)
+			if len(w.fetched) != asked {
+				t.Errorf("%s: requested %q", c.name, w.fetched[asked:])
+			}
+		}
+	}
+}
+
+// What must be used and holds no text is as missing (X05): nothing is made of it.
+func TestSubstituteWithoutText(t *testing.T) {
+	for name, value := range map[string]string{"another resource": "/empty.txt", "a part": "the-acap:extract:id:void",
+		"a part that may not be used": "the-acap:extract:id:shut"} {
+		w := &world{pages: map[string]string{site + "/empty.txt": " \n"}}
+		tm := of(t, w, "ACAP-allow-index: / must-use-resource="+value+"\nACAP-allow-present-snippet: / must-use-resource="+value,
+			`<title>T</title><p>Own words.<p id="void"></p><p id="shut" class="the-acap:disallow-index the-acap:disallow-present">Shut.</p>`)
+		if c, ok := tm.Text(); ok {
+			t.Errorf("%s: %q is indexed", name, c)
+		}
+		if s, ok := tm.Snippet(acap.PresentSnippet, snippet.Wanted{}); ok {
+			t.Errorf("%s: %q is shown", name, s.Text)
+		}
+		for _, u := range []acap.Usage{acap.Index, acap.PresentSnippet} {
+			if d := tm.Decide(u); d.Allowed || d.Reason != acap.Unfulfillable || !strings.Contains(d.Note, "no text") {
+				t.Errorf("%s, %s: %v, %s", name, u, d.Allowed, d.Note)
+			}
+		}
+	}
+}
+
+// What was kept before its source was noted is shown only where no part of the page, and nothing else, has a say in it.
+func TestRecallOfOld(t *testing.T) {
+	const bare, use = `{"text":"The pilot…"}`, `{"text":"Ships","use":"the-acap:extract:class:lead","index":"the-acap:extract:class:lead"}`
+	const lead = "ACAP-allow-present-snippet: / must-use-resource=the-acap:extract:class:lead"
+	marked := article + `<b class="the-acap:disallow-follow">x</b>`
+	for _, c := range []struct{ name, stored, robots, body, want string }{
+		{"the page", bare, "", article, "The pilot…"},
+		{"a page with marks", bare, "", marked, ""},
+		{"a substitute now", bare, lead, article, ""},
+		{"a part of it now", bare, "ACAP-disallow-present-snippet: /", article + `<b class="the-acap:allow-present-snippet">x</b>`, ""},
+		{"the substitute of then", use, lead, article, "Ships"},
+		{"unreadable", `{"text":7}`, "", article, ""},
+	} {
+		w := &world{}
+		fresh := of(t, w, c.robots, c.body)
+		tm := held(t, w, fresh, c.robots, false).Keeping(Recall("Low water", c.stored))
+		if s, _ := tm.Snippet(acap.PresentSnippet, snippet.Wanted{}); s.Text != c.want {
+			t.Errorf("%s: %q, want %q", c.name, s.Text, c.want)
+		}
+		again := Recall("Low water", Recall("Low water", c.stored).String())
+		if s, _ := tm.Keeping(again).Snippet(acap.PresentSnippet, snippet.Wanted{}); s.Text != c.want {
+			t.Errorf("%s, stored anew: %q", c.name, s.Text)
+		}
+	}
+}
