@@ -192,7 +192,8 @@ func (e *explainer) reach(ctx context.Context) error {
 		}
 	case e.page != nil:
 	case e.past.URL != "":
-		e.Reached = &terms.Reached{Terms: terms.Held(ctx, e.origin.Policy, r.URL, e.past.Own, nil, sources, facts)}
+		held := terms.Held(ctx, e.origin.Policy, r.URL, e.past.Own, e.past.page, sources, facts).Keeping(terms.Recall(e.past.Title, e.past.Excerpt))
+		e.Reached = &terms.Reached{Terms: held}
 		return nil
 	case e.past.led != "":
 		if err := e.hop(ctx, e.past.led); err != nil {
@@ -243,7 +244,8 @@ func (e *explainer) fetch(ctx context.Context) error {
 // past is what earlier crawls know of a URL.
 type past struct {
 	archive.Resource
-	led string // where a redirect led that was refused
+	page *page.Page // nil: no copy is held
+	led  string     // where a redirect led that was refused
 }
 
 // pastOf gives what the data directory knows of u, and opens the hosts that its seeds named; nothing where there is none.
@@ -277,6 +279,29 @@ func (c *Command) pastOf(cfg *config.Config, u *url.URL, g *gate.Gate) (p past, 
 	if err != nil {
 		return p, err
 	}
-	p.Resource, _, err = a.Resource(final)
+	if p.Resource, _, err = a.Resource(final); err != nil || p.Current == 0 {
+		return p, err
+	}
+	p.page, err = current(a, p.Resource)
 	return p, err
+}
+
+// current is the copy held of r now; nil where it was erased meanwhile.
+func current(a *archive.Archive, r archive.Resource) (*page.Page, error) {
+	c, err := a.Capture(r.Current)
+	if err != nil {
+		return nil, orGone(err)
+	}
+	body, err := a.Body(c.ID)
+	if err != nil {
+		return nil, orGone(err)
+	}
+	return c.Page(body), nil
+}
+
+func orGone(err error) error {
+	if errors.Is(err, archive.ErrNotHeld) {
+		return nil
+	}
+	return err
 }
