@@ -49,6 +49,9 @@ func (p *Policy) common(decide func(*Policy) Decision, k kind) Decision {
 			out.fields.caps = out.fields.caps.with(d.fields.caps)
 		}
 	}
+	if wholes.has(k) { // K03: one purpose may require what another prohibits
+		out.form(k)
+	}
 	return out
 }
 

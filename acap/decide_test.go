@@ -232,6 +232,22 @@ func TestSeveralPurposes(t *testing.T) { // X11, X78
 	}
 }
 
+// What one purpose requires and another prohibits can be kept to by nobody (K03, X78).
+func TestContextsOfSeveralPurposes(t *testing.T) {
+	p := policyOf(Crawler{Names: []string{"searchbot"}, Purposes: []string{"web", "news"}}, lines("ACAP-version: 1.1", "ACAP-crawler: *",
+		"ACAP-allow-present-currentcopy: / prohibited-context=within-user-frame", "ACAP-usage-purpose: news",
+		"ACAP-allow-present-currentcopy: / required-context=within-user-frame"))
+	r, f := resource(t, "/a"), Facts{Now: noon}
+	d := p.Decide(PresentCurrentCopy, r)
+	if d.Allowed || d.Because == nil || !p.Decide(PresentOldCopy, r).Allowed {
+		t.Fatal(d.Why())
+	}
+	list := p.Trace(PresentCurrentCopy, r, f)
+	if len(list) != 2 || list[0].Outcome != Decides || list[0].Field != d.Because || list[1].Outcome != Loses {
+		t.Errorf("%+v", list)
+	}
+}
+
 const typical = `User-agent: *
 Disallow: /cgi/
 Crawl-delay: 1

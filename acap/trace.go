@@ -391,17 +391,23 @@ func (t *trace) lose(s *statement, over *Field, why, rule string) {
 // traceCommon is Trace where several purposes are declared (X11, X78).
 func (p *Policy) traceCommon(u Usage, r Resource, f Facts, refs []Reference) []Rival {
 	d := p.Decide(u, r).At(f)
+	joint := !d.Allowed // it is their limits together that refuse
+	for _, q := range p.byPurpose {
+		joint = joint && q.Decide(u, r).At(f).Allowed
+	}
 	var out rivals
 	for i, q := range p.byPurpose {
 		allowed, purpose := q.Decide(u, r).At(f).Allowed, "purpose "+p.purposes[i]
 		for _, v := range q.Trace(u, r, f, refs...) {
 			switch {
 			case v.Outcome == Loses, v.Outcome == Within:
-			case same(v.Field, d.Because) && allowed == d.Allowed:
+			case same(v.Field, d.Because) && (allowed == d.Allowed || joint):
 				v.Outcome, v.Why, v.Rule, v.Over = Decides, "", "", nil
 			case allowed == d.Allowed && v.Outcome != Decides:
 			case allowed && d.Allowed:
 				v.Outcome, v.Why, v.Rule, v.Over = Binds, "it binds for "+purpose, "X78", d.Because
+			case joint:
+				v.Outcome, v.Why, v.Rule, v.Over = Loses, "it permits for "+purpose+", but what the other demands is not met", "X78, F16", d.Because
 			case allowed:
 				v.Outcome, v.Why, v.Rule, v.Over = Loses, "it permits for "+purpose+", and every purpose must be permitted", "X11", d.Because
 			case d.Allowed:
