@@ -68,7 +68,9 @@ func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who
 	}
 	v.resource, v.facts = r, p.facts(r, who, old)
 	t, down, err := p.terms(ctx, r, pg, v.facts)
-	v.Terms = t
+	if v.Terms = t; t != nil && who.Framed {
+		t.In(acap.UserFrame)
+	}
 	for i := 0; err == nil && down == nil && i < len(way)-1; i++ {
 		down, err = p.takenDown(ctx, way[i])
 	}

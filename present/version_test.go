@@ -72,6 +72,28 @@ func TestTruncatedCopy(t *testing.T) {
 	}
 }
 
+// What a part of a page asks for around it is heeded for that part.
+func TestContextOfParts(t *testing.T) {
+	s := open(t)
+	const framed, bare, fixed = `<i class="the-acap:allow-(framed)">a</i>`, `<i class="the-acap:allow-(bare)">b</i>`, `<i class="the-acap:allow-(fixed)">c</i>`
+	s.policy = acap.Parse(site+"/robots.txt", []byte("ACAP-version: 1.1\nACAP-qualified-usage: framed present-currentcopy required-context=within-user-frame\n"+
+		"ACAP-qualified-usage: bare present-currentcopy prohibited-context=within-user-frame\n"+
+		"ACAP-qualified-usage: fixed present-currentcopy prohibited-modification=any\nACAP-crawler: *\n"+
+		"ACAP-allow-present: /home required-context=within-original-frame\n")).Policy(acap.Crawler{Names: []string{"gazer"}})
+	s.hold("/a", framed+bare+fixed)
+	s.hold("/home", fixed)
+	for _, c := range []struct {
+		path   string
+		framed bool
+		want   string
+	}{{"/a", false, bare + fixed}, {"/a", true, framed + fixed}, {"/home", false, fixed}} {
+		got, err := s.Copy(context.Background(), site+c.path, Which{}, Reader{Framed: c.framed})
+		if err != nil || string(got.Body) != c.want {
+			t.Errorf("%s, framed %v: %s %v, want %s", c.path, c.framed, got.Body, err, c.want)
+		}
+	}
+}
+
 // A header speaks of the bytes shown.
 func TestHeaderOfCopy(t *testing.T) {
 	s := open(t)

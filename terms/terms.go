@@ -36,8 +36,9 @@ type Terms struct {
 	facts    acap.Facts
 	ctx      context.Context // of the call that made it: one Terms serves one request
 	fetched  map[string]obtained
-	anybody  bool // target conditions are left to be judged when a reader asks
-	unread   bool // an answer hung on the policy of another origin, which could not be read
+	around   acap.Context // what stands around a copy that is shown
+	anybody  bool         // target conditions are left to be judged when a reader asks
+	unread   bool         // an answer hung on the policy of another origin, which could not be read
 }
 
 // Of gives the terms of u under the policy of its origin. pg is the page as it was fetched just now, nil where it was not: its
@@ -79,6 +80,12 @@ func TakeDown(origin *acap.Policy, u *url.URL) *acap.Field {
 		}
 	}
 	return nil
+}
+
+// In lets t answer for a reader to whom the page is shown with that around it: parts of it may ask for something else.
+func (t *Terms) In(c acap.Context) *Terms {
+	t.around = c
+	return t
 }
 
 // Policy is the origin's policy as the page's statements have narrowed it.
@@ -174,6 +181,9 @@ func (t *Terms) cut(d acap.Decision, l *acap.Limits) page.Cut {
 		}
 		part := t.at(t.policy.Part(d.Usage, t.resource, chain))
 		limits := part.Limits(t.facts)
+		if d.Allowed && d.Within(t.around).Allowed && !part.Within(t.around).Allowed { // P1 2.5.5.7, 2.5.5.8
+			return false
+		}
 		if !part.Allowed || more(part.MustUse(), uses) || more(part.MustInclude(), includes) || nothing(limits) {
 			return false
 		}
