@@ -120,6 +120,9 @@ func seen(results []Result) string {
 		if r.Link {
 			s = "[" + s + "]"
 		}
+		if r.Href != "" {
+			s += "->" + r.Href
+		}
 		if r.Title != "" {
 			s += " " + r.Title
 		}
@@ -158,6 +161,11 @@ func TestSearch(t *testing.T) {
 		{name: "no snippet", now: "ACAP-disallow-present-snippet: /", want: "[/a] Low water"},
 		{name: "no link (X61)", now: "ACAP-disallow-present-link: /", want: "/a Low water: " + whole},
 		{name: "nothing may be shown (F25)", now: "ACAP-disallow-present: /"},
+		{name: "a link of a text", now: "ACAP-allow-present-link: / must-use-resource=the-acap:text:Pilot%20book", want: "[/a] Pilot book: " + whole},
+		{name: "a link of a part", now: "ACAP-allow-present-link: / must-use-resource=the-acap:extract:id:by", want: "[/a] Words by Ada Quill.: " + whole},
+		{name: "a link of a part that is missing", now: "ACAP-allow-present-link: / must-use-resource=the-acap:extract:id:nope", want: "/a Low water: " + whole},
+		{name: "a link of another page that is not at hand", now: "ACAP-allow-present-link: / must-use-resource=/book", want: "/a Low water: " + whole},
+		{name: "a link of a text alone", now: "ACAP-disallow-present: /\nACAP-allow-present-link: / must-use-resource=the-acap:text:Pilot%20book", want: "[/a] Pilot book"},
 		{name: "a bare link (rule 10)", now: "ACAP-disallow-present: /\nACAP-allow-present-link: /", want: "[/a]"},
 		{name: "snippet alone (F17)", now: "ACAP-disallow-present: /\nACAP-allow-present-snippet: / max-length=2-words", want: "/a Low water: The pilot…"},
 		{name: "no copy, a snippet", then: "ACAP-disallow-preserve: /", want: "[/a] Low water: " + whole},

@@ -30,7 +30,8 @@ type Found struct {
 // Result is one page found, as it may be shown.
 type Result struct {
 	URL        string            `json:"url"`
-	Link       bool              `json:"link"` // the address may be shown as a link; else as plain text (X61)
+	Link       bool              `json:"link"`           // the address may be shown as a link; else as plain text (X61)
+	Href       string            `json:"href,omitempty"` // the link must lead here instead (P1 2.5.5.3)
 	Title      string            `json:"title,omitempty"`
 	TitleMarks [][2]int          `json:"title_marks,omitempty"` // as the marks of the snippet
 	Snippet    *snippet.Snippet  `json:"snippet,omitempty"`
@@ -162,7 +163,7 @@ func (s *search) fold(ctx context.Context, other, c *candidate) (bool, error) {
 	if !sameShown(*other.result, *c.result) {
 		return false, nil
 	}
-	if c.result.Link && other.at >= 0 {
+	if c.result.Link && c.result.Href == "" && other.at >= 0 {
 		also := &s.found.Results[other.at].Also
 		*also = append(*also, c.result.URL)
 	}
@@ -288,7 +289,8 @@ func (c *candidate) whyNot(res Result) (list []LeftOut) {
 
 // resultOf is what t lets a reader see of a page found.
 func resultOf(t *terms.Terms, wanted snippet.Wanted) (res Result, ok bool) {
-	res.Link = t.Decide(acap.PresentLink).Allowed
+	link, ok := t.Link()
+	res.Link, res.Href = ok, link.Href
 	if s, ok := snippetOf(t, acap.PresentSnippet, wanted); ok {
 		s.Include = append([]snippet.Include{}, s.Include...) // an empty list, not null
 		res.Snippet = &s
@@ -297,7 +299,9 @@ func resultOf(t *terms.Terms, wanted snippet.Wanted) (res Result, ok bool) {
 		return res, false
 	}
 	var by acap.Usage
-	res.Title, by = t.Title()
+	if res.Title = link.Text; !link.Made {
+		res.Title, by = t.Title()
+	}
 	res.Title = snippet.Plain(res.Title)
 	if by != "" && marked(t.Decide(by)) {
 		res.TitleMarks = wanted.Marks(res.Title)

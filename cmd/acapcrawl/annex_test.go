@@ -21,17 +21,13 @@ var undecidable = map[acap.Pair]string{
 
 // undone are cases that are still to come.
 var undone = map[acap.Pair]string{
-	{Usage: acap.PresentLink, Qualifier: "must-use-resource"}:         noLink,
 	{Usage: acap.PresentThumbnail, Qualifier: "must-use-resource"}:    noOther,
 	{Usage: acap.PresentOldThumbnail, Qualifier: "must-use-resource"}: noOther,
 	{Usage: acap.PresentThumbnail, Qualifier: "location"}:             noOther,
 	{Usage: acap.PresentOldThumbnail, Qualifier: "location"}:          noOther,
 }
 
-const (
-	noLink  = "a link is not yet made from what must be used"
-	noOther = "a thumbnail is made of an image, not yet for a page"
-)
+const noOther = "a thumbnail is made of an image, not yet for a page"
 
 var (
 	annexMarker = regexp.MustCompile(`^# annex: (\S+) (\S+) (permitted|refused)$`)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,7 +104,7 @@ func resultsInWords(found []present.Result, bold bool) string {
 		if r.Title != "" {
 			fmt.Fprintln(&b, marked(r.Title, r.TitleMarks, bold))
 		}
-		fmt.Fprintln(&b, snippet.Plain(r.URL))
+		fmt.Fprintln(&b, snippet.Plain(cmp.Or(r.Href, r.URL)))
 		include := r.Include
 		if r.Snippet != nil {
 			fmt.Fprintf(&b, "    %s\n", marked(r.Snippet.Text, r.Snippet.Marks, bold))
