@@ -2,6 +2,7 @@ package acap
 
 import (
 	"net/url"
+	"reflect"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -34,12 +35,57 @@ func checkPolicy(t *testing.T, p *Policy, r Resource) {
 		if l := d.Limits(Facts{Now: noon}); !l.Until.IsZero() && now.Allowed && !l.Until.After(noon) {
 			t.Fatalf("%s: permitted until %v", u, l.Until)
 		}
+		checkBounds(t, d)
 		d.MustUse()
 		d.MustInclude()
 		d.UsageRefs()
 	}
 	if d := p.Decide(Other, r); d.Allowed && d.Reason != ByDefault {
 		t.Fatalf("other is permitted by %s", d.Why())
+	}
+}
+
+// checkBounds looks whether the fields that hold limits hold all of them and nothing else, and name what refuses.
+func checkBounds(t *testing.T, d Decision) {
+	t.Helper()
+	f := Facts{Now: noon}
+	want, got := d.Limits(f), Limits{}
+	for _, b := range d.Bounds(f) {
+		l := b.Limits
+		if b.Field == nil || l.Empty() {
+			t.Fatalf("%s: %+v holds nothing", d.Usage, b)
+		}
+		if !l.Until.IsZero() {
+			got.end(l.Until)
+		}
+		got.UntilRecrawled = got.UntilRecrawled || l.UntilRecrawled
+		got.MaxChars, got.MaxWords = smaller(got.MaxChars, l.MaxChars), smaller(got.MaxWords, l.MaxWords)
+		for _, list := range []struct {
+			to   *[]string
+			from []string
+		}{{&got.MustUse, l.MustUse}, {&got.MustInclude, l.MustInclude}, {&got.ProhibitedModification, l.ProhibitedModification},
+			{&got.ProhibitedContext, l.ProhibitedContext}, {&got.RequiredContext, l.RequiredContext}, {&got.Target, l.Target},
+			{&got.Location, l.Location}, {&got.UsageRef, l.UsageRef}} {
+			for _, v := range list.from {
+				*list.to = appendNew(*list.to, v)
+			}
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Fatalf("%s: fields hold %+v of %+v", d.Usage, got, want)
+	}
+	if no := d.Changing(prevented(want.ProhibitedModification), "so"); d.Allowed && len(want.ProhibitedModification) > 0 && (no.Allowed || no.Because == nil) {
+		t.Fatalf("%s: %v may be changed: %s", d.Usage, want.ProhibitedModification, no.Why())
+	}
+	if d.Changing(anyChange, "so").Allowed && len(want.ProhibitedModification) > 0 {
+		t.Fatalf("%s: all may be changed beside %v", d.Usage, want.ProhibitedModification)
+	}
+	some := false
+	for _, c := range []Context{NoFrame, UserFrame, OriginalFrame} {
+		some = some || d.Within(c).Allowed
+	}
+	if !some && d.Allowed && len(want.RequiredContext) < 2 {
+		t.Fatalf("%s may be shown nowhere: %+v", d.Usage, want)
 	}
 }
 
