@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 	"time"
@@ -15,7 +16,8 @@ type Document struct {
 	Title    string // its words count more; Text need not repeat it
 	Text     string
 	Headings string // those of Text once more, a line each; their words count more
-	Language string // a language tag; "" if unknown
+	Language string // a language tag, as lang: asks for it; "" if unknown
+	Analysis string // the language by whose rules its words are found, if it is not Language
 	Host     string // host[:port], as site: asks for it; taken from URL if empty
 	Type     string // media type, as type: asks for it
 	Fetched  time.Time
@@ -32,7 +34,7 @@ func (ix *Index) document(d Document) *document.Document {
 	if d.Positions {
 		options |= bleveindex.IncludeTermVectors
 	}
-	code := analyserFor(d.Language)
+	code := analyserFor(cmp.Or(d.Analysis, d.Language))
 	for _, f := range []struct {
 		field
 		text string

@@ -157,6 +157,16 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
+// A language that is not certain finds the words in other forms, and is told to nobody.
+func TestLikelyLanguage(t *testing.T) {
+	ix := fresh(t)
+	put(t, ix, Document{URL: at("likely"), Text: "Die Häuser am Hafen", Analysis: "de", Positions: true},
+		Document{URL: at("unknown"), Text: "Die Häuser am Hafen", Positions: true})
+	expect(t, ix, "Haus", "likely")
+	expect(t, ix, "Häuser", "likely", "unknown")
+	expect(t, ix, "Hafen lang:de")
+}
+
 func TestARunMatchesAsItStands(t *testing.T) {
 	ix := fresh(t)
 	put(t, ix,

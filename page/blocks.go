@@ -24,7 +24,11 @@ type Block struct {
 }
 
 // Blocks is Text with its blocks, in order and apart. All words of the text but those of the TITLE are in one.
-func (p *Page) Blocks(c Cut) (text string, blocks []Block) { return p.text(c, true) }
+func (p *Page) Blocks(c Cut) (text string, blocks []Block) {
+	w := newWriter(len(p.Source()) / 2)
+	w.parts = true
+	return p.text(c, w)
+}
 
 // kind is that of a block that begins now. An H1 is a heading wherever it stands.
 func (w *writer) kind() Kind {

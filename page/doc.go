@@ -29,7 +29,7 @@
 //	canonical.go Canonical
 //	resolve.go   references made absolute
 //	copy.go      Copy: the bytes that may be kept
-//	language.go  Language
+//	language.go  Language, and the likely one
 //
 // The tree is that of the HTML parser (N29), with the content of noscript read as markup inside it. Work and memory are
 // linear in the size of the body.

@@ -2,46 +2,182 @@ package page
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/abadojack/whatlanggo"
 	"golang.org/x/text/language"
 )
 
-// guessText is how much text a language is guessed from, in bytes. A guess costs as much as reading the page.
-const guessText = 600
+// A guess costs as much as reading the page.
+const (
+	guessSpots  = 3       // where in the text it is made from
+	guessText   = 240     // bytes of each
+	openingText = 4 << 10 // bytes in which the script of a text shows
+	fewLetters  = 40      // too few to tell it by
+)
 
-// Language is the language of the page as ISO 639-1 code: what HTML lang declares, else a guess from its text, "" where neither
-// tells.
-func (p *Page) Language() string { return p.language() }
+// spoken is what is known of the language of a page.
+type spoken struct{ certain, likely string }
 
-func (p *Page) guessLanguage() string {
-	if t := p.tree(); t.html != nil {
-		for _, a := range t.html.Attr {
-			if a.Key == "lang" || a.Key == "xml:lang" {
-				if code := languageCode(a.Val); code != "" {
-					return code
-				}
+// Language is the language of the page, the primary subtag of a language tag: what HTML lang, Content-Language or its META
+// declares, unless the script of the text contradicts it, else a guess from the text where that is certain; "" where none tells.
+func (p *Page) Language() string { return p.language().certain }
+
+// LikelyLanguage is Language, or else a guess that may be wrong: good to find words by, not to be told.
+func (p *Page) LikelyLanguage() string { return p.language().likely }
+
+func (p *Page) readLanguage() spoken {
+	if tags := p.declaredLanguages(); len(tags) > 0 {
+		opening := p.prose(openingText)
+		for _, tag := range tags {
+			if code := languageCode(tag); code != "" && !contradicts(opening, tag) {
+				return spoken{code, code}
 			}
 		}
 	}
-	text := p.Text(Cut{})
-	if over := len(text) - guessText; over > 0 { // navigation stands first, and often in another language
-		text = strings.ToValidUTF8(text[over/3:over/3+guessText], "")
-	}
-	info := whatlanggo.Detect(text)
-	if !info.IsReliable() {
-		return ""
-	}
-	return languageCode(info.Lang.Iso6391())
+	return guessed(sampled(p.prose(0)))
 }
 
+// guessed tells the language of a text by its letters and their neighbours.
+func guessed(text string) spoken {
+	info := whatlanggo.DetectWithOptions(text, whatlanggo.Options{Blacklist: unwritten(text)})
+	code := languageCode(info.Lang.Iso6391())
+	switch {
+	case info.IsReliable():
+		return spoken{code, code}
+	case utf8.RuneCountInString(text) < fewLetters:
+		return spoken{}
+	}
+	return spoken{likely: code}
+}
+
+// unwritten are the languages that are not written with letters of which text has more than a name may bring.
+func unwritten(text string) map[whatlanggo.Lang]bool {
+	out := map[whatlanggo.Lang]bool{}
+	for _, c := range []struct {
+		language whatlanggo.Lang
+		letters  string
+	}{
+		{whatlanggo.Bul, "ыэё"}, {whatlanggo.Mkd, "ыэёщъйюя"}, {whatlanggo.Srp, "ыэёщъйюя"}, {whatlanggo.Rus, "іїєґў"}, {whatlanggo.Ukr, "ыэёъў"}, {whatlanggo.Bel, "щъиїє"},
+		{whatlanggo.Swe, "æø"}, {whatlanggo.Dan, "äö"}, {whatlanggo.Nob, "äö"}, {whatlanggo.Nno, "äö"},
+	} {
+		n := 0
+		for _, r := range text {
+			if strings.ContainsRune(c.letters, r) {
+				n++
+			}
+		}
+		if n > 1 && n*200 > utf8.RuneCountInString(text) {
+			out[c.language] = true
+		}
+	}
+	return out
+}
+
+// declaredLanguages are the tags that speak of the whole page, the best first.
+func (p *Page) declaredLanguages() (tags []string) {
+	t := p.tree()
+	if t.html != nil {
+		for _, a := range t.html.Attr {
+			if a.Key == "lang" || a.Key == "xml:lang" {
+				tags = append(tags, a.Val)
+			}
+		}
+	}
+	tags = append(tags, p.Last().Header.Values("Content-Language")...)
+	return append(tags, t.languages...)
+}
+
+// prose is what the page is read for, or else all its text, from the beginning of it if most is not 0.
+func (p *Page) prose(most int) string {
+	w := newWriter(most)
+	w.parts, w.most = true, most
+	text, blocks := p.text(Cut{}, w)
+	var prose strings.Builder
+	for _, b := range blocks {
+		if b.Kind == Prose {
+			prose.WriteString(text[b.Start:b.End])
+			prose.WriteByte(' ')
+		}
+	}
+	if prose.Len() > 0 {
+		return prose.String()
+	}
+	return text
+}
+
+// sampled is text from the beginning, the middle and the end.
+func sampled(text string) string {
+	over := len(text) - guessSpots*guessText
+	if over <= 0 {
+		return text
+	}
+	var spots []string
+	for i := range guessSpots {
+		start := i * (guessText + over/(guessSpots-1))
+		spots = append(spots, strings.ToValidUTF8(text[start:start+guessText], ""))
+	}
+	return strings.Join(spots, " ")
+}
+
+// contradicts reports whether hardly a letter of text is of the script of a language tag.
+func contradicts(text, tag string) bool {
+	t, err := language.Parse(strings.TrimSpace(tag))
+	if err != nil {
+		return false
+	}
+	script, confidence := t.Script()
+	tables := scripts(script.String())
+	if confidence < language.High || len(tables) == 0 {
+		return false
+	}
+	letters, own := 0, 0
+	for _, r := range text {
+		if unicode.IsLetter(r) {
+			letters++
+			if unicode.IsOneOf(tables, r) {
+				own++
+			}
+		}
+	}
+	return letters >= fewLetters && own*10 < letters
+}
+
+// scripts are the tables of the letters that a script is written with.
+func scripts(code string) []*unicode.RangeTable {
+	switch code {
+	case "Latn":
+		return []*unicode.RangeTable{unicode.Latin}
+	case "Cyrl":
+		return []*unicode.RangeTable{unicode.Cyrillic}
+	case "Grek":
+		return []*unicode.RangeTable{unicode.Greek}
+	case "Arab":
+		return []*unicode.RangeTable{unicode.Arabic}
+	case "Hebr":
+		return []*unicode.RangeTable{unicode.Hebrew}
+	case "Deva":
+		return []*unicode.RangeTable{unicode.Devanagari}
+	case "Thai":
+		return []*unicode.RangeTable{unicode.Thai}
+	case "Hans", "Hant", "Hani", "Jpan", "Kore", "Hang":
+		return []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo}
+	}
+	return nil
+}
+
+// languageCode is the primary subtag of one tag; "" for what names no language.
 func languageCode(tag string) string {
 	t, err := language.Parse(strings.TrimSpace(tag))
 	if err != nil {
 		return ""
 	}
-	if code, confidence := t.Base(); confidence == language.Exact && len(code.String()) == 2 {
-		return code.String()
+	code, confidence := t.Base()
+	switch s := code.String(); {
+	case confidence != language.Exact, s == "und", s == "mul", s == "mis", s == "zxx":
+		return ""
+	default:
+		return s
 	}
-	return ""
 }

@@ -37,7 +37,7 @@ type Page struct {
 	source   func() decoded
 	tree     func() *tree
 	own      func() acap.Own
-	language func() string
+	language func() spoken
 	reading  func() reading
 }
 
@@ -53,7 +53,7 @@ func New(hops []Hop) *Page {
 	p.source = sync.OnceValue(p.decode)
 	p.tree = sync.OnceValue(p.parse)
 	p.own = sync.OnceValue(p.readOwn)
-	p.language = sync.OnceValue(p.guessLanguage)
+	p.language = sync.OnceValue(p.readLanguage)
 	p.reading = sync.OnceValue(p.read)
 	return p
 }

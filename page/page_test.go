@@ -136,22 +136,6 @@ func TestXHTML(t *testing.T) {
 	}
 }
 
-func TestLanguage(t *testing.T) {
-	for body, want := range map[string]string{
-		`<html lang="en-GB"><p>Der Hund`: "en",
-		`<html xml:lang="DEU"><p>x`:      "de",
-		`<html lang="?"><p>x`:            "",
-		`<p>12345`:                       "",
-		`<p>港は再び開かれ、最初の船が出ていきました。`:                                   "ja",
-		`<p>` + strings.Repeat("Das Schiff fährt in den Hafen. ", 9): "de",
-		`<p>` + strings.Repeat("السفينة تدخل الميناء في الصباح ", 9): "ar",
-	} {
-		if got := htmlPage(body).Language(); got != want {
-			t.Errorf("%.40s: %q", body, got)
-		}
-	}
-}
-
 func TestConcurrentUse(t *testing.T) {
 	p := fixture(t, "harbour.html")
 	want := p.Text(without("index", true))

@@ -13,12 +13,12 @@ import (
 // templates, form texts and hidden elements are out, alternative texts of images are in (X10). Of what is not HTML it is
 // what a reader would read (see read); what holds no text gives "".
 func (p *Page) Text(c Cut) string {
-	text, _ := p.text(c, false)
+	text, _ := p.text(c, newWriter(len(p.Source())/2))
 	return text
 }
 
-// text is Text, with its blocks where they are asked for.
-func (p *Page) text(c Cut, blocks bool) (string, []Block) {
+// text is Text as w collects it.
+func (p *Page) text(c Cut, w *writer) (string, []Block) {
 	if !p.HTML() {
 		if !c.keeps(nil) {
 			return "", nil
@@ -31,10 +31,11 @@ func (p *Page) text(c Cut, blocks bool) (string, []Block) {
 	if s.none() {
 		return "", nil
 	}
-	w := newWriter(len(p.Source()) / 2)
+	parts := w.parts
+	w.parts = false
 	t.write(w, s, t.title, nil)
 	w.gap()
-	w.parts = blocks
+	w.parts = parts
 	t.write(w, s, t.body, t.title)
 	w.end()
 	return w.String(), w.blocks
@@ -80,6 +81,9 @@ func (t *tree) write(w *writer, s *scope, root, skip *html.Node) {
 	var out *html.Node // the element being passed over
 	kept := s.at(root)
 	walk(root, func(n *html.Node) bool {
+		if w.most > 0 && w.Len() > w.most {
+			return false
+		}
 		if n.Type == html.TextNode {
 			if kept {
 				w.text(n.Data)

@@ -28,6 +28,7 @@ type tree struct {
 	lost      []acap.Mark // those of them that the parser left without an element
 	nosnippet bool        // some element has data-nosnippet
 	styles    styles
+	languages []string // that META http-equiv declares
 }
 
 // mostH1 bounds the elements among which a title is looked for.
@@ -63,6 +64,9 @@ func (t *tree) note(n *html.Node, tags int) {
 			t.base = first(t.base, n)
 		}
 	case atom.Meta:
+		if strings.EqualFold(attr(n.Attr, "http-equiv"), "content-language") && inHead(n) {
+			t.languages = append(t.languages, attr(n.Attr, "content"))
+		}
 		if _, _, ok := metaText(n.Attr); ok && inHead(n) {
 			t.metas = append(t.metas, n)
 		}

@@ -15,6 +15,7 @@ type writer struct {
 	due   parting    // what stands before the next word
 	pre   *html.Node // the outermost element around it whose line ends are kept
 	parts bool
+	most  int // bytes that are enough; 0: all is wanted
 
 	blocks  []Block
 	open    bool       // the last of blocks has not ended
