@@ -73,7 +73,11 @@ func (t *txn) erase(url, why, line string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	if n == 0 && aliases == 0 && rec.Key == 0 && !rec.Indexed {
+	pictures, err := t.erasePictures(url)
+	if err != nil {
+		return 0, err
+	}
+	if n == 0 && aliases == 0 && pictures == 0 && rec.Key == 0 && !rec.Indexed {
 		return 0, nil
 	}
 	if value != nil {
@@ -119,7 +123,7 @@ func (t *txn) eraseCapture(id uint64) (captureRecord, error) {
 	if err := errors.Join(t.doom(rec.Key), t.erased()); err != nil {
 		return rec, err
 	}
-	if err := t.unrefer(rec.payload()); err != nil {
+	if err := errors.Join(t.unrefer(rec.payload()), t.erasePicture(versionKey(rec.URL, rec.Version))); err != nil {
 		return rec, err
 	}
 	if err := t.tx.Bucket(bEarlier).Delete(versionKey(rec.URL, rec.Version)); err != nil {

@@ -50,7 +50,7 @@ func course(a *Archive, say func(format string, args ...any)) *history {
 	}
 	receive := func(at, body int, replace bool) {
 		d := deposit(url(at), url(at))
-		d.Body, d.Index, d.Replace = courseBody(body), true, replace
+		d.Body, d.Index, d.Replace, d.Picture = courseBody(body), true, replace, coursePicture(body)
 		if replace {
 			going(url(at))
 		}
@@ -112,6 +112,12 @@ func (h *history) holds(t *testing.T, dir string) {
 			t.Errorf("capture %d was erased and is held, %v", id, err)
 		case !h.erasing[id] && (err != nil || !bytes.Equal(body, courseBody(i))):
 			t.Errorf("capture %d was acknowledged and is lost: %v", id, err)
+		}
+		if c, err := a.Capture(id); err == nil && !h.erasing[id] {
+			want := coursePicture(i)
+			if p, held, err := a.Picture(c.URL, c.Version); err != nil || held != (c.Current || !want.Other) || held && !bytes.Equal(p.Body, want.Body) {
+				t.Errorf("the thumbnail of capture %d: %v, %v", id, held, err)
+			}
 		}
 	}
 	compact(t, a)

@@ -25,7 +25,7 @@ func (r Receipt) Settled() bool {
 }
 
 // Receipt tells what was erased of url, and looks for everything that can be held of it: versions, what is known of the page, its index
-// entry, aliases to it and from it, and keys that should be destroyed. What was received after an erasure is left, too.
+// entry, thumbnails, aliases to it and from it, and keys that should be destroyed. What was received after an erasure is left, too.
 func (a *Archive) Receipt(url string) (Receipt, error) {
 	r := Receipt{URL: url}
 	err := a.view(func(tx *bolt.Tx) error {
@@ -84,6 +84,13 @@ func (r *Receipt) records(a *Archive, tx *bolt.Tx, gone map[int]bool) error {
 		default:
 			r.left(fmt.Sprintf("version %d", c.Version), "is held, fetched "+c.Fetched.Format(time.RFC3339))
 		}
+	}
+	err := eachPicture(tx, r.URL, func(k, _ []byte) error {
+		r.left(fmt.Sprintf("the thumbnail of version %d", versionOfKey(k)), "is held")
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	if rec.Key != 0 {
 		r.left("what the page says of itself", "is known, crawled "+rec.LastCrawled.Format(time.RFC3339))

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -34,6 +35,7 @@ type Deposit struct {
 	Decided   map[acap.Usage]string // the line that decided, by usage
 	Aliases   []string              // URLs that lead to this one from now on (X66)
 	Index     bool                  // the index is to hold it: an intent is logged
+	Picture   *Picture              // a thumbnail, where no copy gives it; nil: none
 	Replace   bool                  // earlier versions are erased in the same transaction, without a tombstone (until-recrawled, P1 2.5.3.1)
 }
 
@@ -99,7 +101,7 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 	if d.Past {
 		r.since(d, t.a.now())
 	}
-	if err := t.supersede(&r); err != nil {
+	if err := errors.Join(t.supersede(&r), t.passPicture(url, 0)); err != nil {
 		return Capture{}, err
 	}
 	var c Capture
@@ -109,6 +111,9 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 			return Capture{}, err
 		}
 		r.Current, c.Current = c.ID, true
+	}
+	if err := t.putPicture(url, c.Version, d.Picture); err != nil {
+		return Capture{}, err
 	}
 	return c, t.note(h, r, d.Aliases, d.Index || h.Indexed, b.resource)
 }
@@ -189,7 +194,7 @@ func (t *txn) supersede(r *Resource) error {
 	}
 	k := idKey(r.Current)
 	r.Current = 0
-	return t.tx.Bucket(bEarlier).Put(versionKey(rec.URL, rec.Version), k)
+	return errors.Join(t.passPicture(rec.URL, rec.Version), t.tx.Bucket(bEarlier).Put(versionKey(rec.URL, rec.Version), k))
 }
 
 // refer counts one more reference to a body, and stores it if it is the first.

@@ -32,9 +32,11 @@ var (
 	bJudged  = []byte("judged")  // origin → since when the policy stands that its holdings were last judged under
 	bSources = []byte("sources") // URL, 0, URL of a page that something is held of which was made of it → nothing
 
+	bPictures = []byte("pictures") // URL, 0, version (0: no copy) → pictureRecord, sealed pictureText
+
 	// Those that every archive has, and those that came later: they are made when an older one is opened.
 	buckets = [][]byte{bMeta, bCaptures, bBodies, bDigests, bResources, bEarlier, bAliases, bAliased, bTombstones, bIntents, bDoomed}
-	later   = [][]byte{bJudged, bSources}
+	later   = [][]byte{bJudged, bSources, bPictures}
 
 	kHeader = []byte("header")
 	kCounts = []byte("counts")
@@ -214,6 +216,7 @@ func readCounts(tx *bolt.Tx) (c counts, err error) {
 func ofBody(digest []byte) string  { return "body " + string(digest) }
 func ofCapture(key []byte) string  { return "capture " + string(key) }
 func ofResource(url []byte) string { return "resource " + string(url) }
+func ofPicture(key []byte) string  { return "picture " + string(key) }
 
 // Digest is how a Capture names the bytes of its body.
 func Digest(body []byte) string {

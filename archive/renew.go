@@ -8,7 +8,7 @@ import (
 
 // Renew notes that a crawl found the current capture of a URL unchanged (RFC 9110 15.4.5). It makes no capture and moves no date of
 // one: the capture stays what was obtained when it was, heads and body, with the header, the statements of the page, the version of
-// policy and the deciding lines of now, and what is known of the resource is as after Receive. Of d it reads what says that; entry says
+// policy, the deciding lines and the thumbnail of now, and what is known of the resource is as after Receive. Of d it reads what says that; entry says
 // that the index must make its entry anew, so that an intent is logged. With Replace, earlier versions are erased and the current one
 // stays. ErrNotHeld if the capture is not the current one of the URL.
 func (a *Archive) Renew(ctx context.Context, id uint64, d Deposit, entry bool) error {
@@ -32,6 +32,9 @@ func (t *txn) renew(id uint64, d *Deposit, entry bool, text []byte) error {
 		return fmt.Errorf("capture %d is %w as the current one of %s", id, ErrNotHeld, url)
 	}
 	if err := t.renewCapture(id, d); err != nil {
+		return err
+	}
+	if err := t.putPicture(url, t.versionOf(id), d.Picture); err != nil {
 		return err
 	}
 	if d.Replace {

@@ -196,7 +196,7 @@ func (v *verifier) all(tx *bolt.Tx) error {
 	}{
 		{bDigests, v.digest}, {bBodies, v.body}, {bCaptures, v.capture}, {bDigests, v.references}, {bResources, v.resource},
 		{bEarlier, v.earlier}, {bAliases, v.alias}, {bAliased, v.aliased}, {bTombstones, v.tombstone}, {bIntents, v.intent},
-		{bJudged, v.judged}, {bSources, v.source},
+		{bJudged, v.judged}, {bSources, v.source}, {bPictures, v.picture},
 	} {
 		bucket := tx.Bucket(part.name)
 		if bucket == nil {

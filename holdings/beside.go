@@ -60,8 +60,8 @@ func (j *judging) takenDown(address string) string {
 	return ""
 }
 
-// withdraw takes what was made of the resource at address, which is erased, out of what is held of other pages: their excerpts, and
-// their index entries (P04).
+// withdraw takes what was made of the resource at address, which is erased, out of what is held of other pages: their excerpts,
+// their thumbnails and their index entries (P04).
 func (h *Holdings) withdraw(ctx context.Context, address string) error {
 	pages, err := h.archive.MadeOf(address)
 	if err != nil {
@@ -69,14 +69,19 @@ func (h *Holdings) withdraw(ctx context.Context, address string) error {
 	}
 	var failed []error
 	for _, page := range pages {
-		entry := false
+		entry, drawn := false, false
 		forgotten, err := h.tell(ctx, page, change{url: page, wait: true}, func(archive.Resource) (bool, error) {
 			err := h.archive.Update(ctx, page, func(r *archive.Resource) {
 				var less terms.Kept
-				less, _, entry = terms.Recall(r.Title, r.Excerpt).Without(address)
+				was := terms.Recall(r.Title, r.Excerpt)
+				less, _, entry = was.Without(address)
+				drawn = was.Picture != less.Picture
 				r.Indexed = r.Indexed && !entry
 				describe(r, less)
 			})
+			if err == nil && drawn {
+				err = h.dropPictures(ctx, page)
+			}
 			return entry, err
 		})
 		if err == nil {

@@ -21,6 +21,7 @@ type due struct {
 	forget   bool             // the index entry goes
 	document *index.Document  // the index entry made anew; nil: it stays as it is, or goes
 	kept     *terms.Kept      // what is kept beside it from now on; nil: as before
+	pictured map[int]bool     // versions of which a thumbnail is held, and whether it was made of another resource
 }
 
 // judging is one page under judgement.
@@ -42,7 +43,10 @@ func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) 
 	if err != nil {
 		return d, err
 	}
-	d.held = len(captures) > 0 || r.Indexed || described(r)
+	if d.pictured, err = h.archive.Pictured(r.URL); err != nil {
+		return d, err
+	}
+	d.held = len(captures) > 0 || r.Indexed || len(d.pictured) > 0 || described(r)
 	if !d.held {
 		return d, nil
 	}
@@ -61,7 +65,7 @@ func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) 
 		d.all(captures, takenDown, down.String())
 		return d, nil
 	}
-	if len(captures) == 0 && !r.Indexed {
+	if len(captures) == 0 && !r.Indexed && len(d.pictured) == 0 {
 		if !r.FirstIndexed.IsZero() || !r.FirstPreserved.IsZero() {
 			d.all(nil, "nothing else is left of the page", "")
 		}
@@ -76,10 +80,12 @@ func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) 
 			return d, err
 		}
 	}
-	d.whole = len(d.swept) > 0 && gone == len(captures) && (!r.Indexed || d.forget)
-	if !d.whole {
+	bare, left := gone == len(captures) && (!r.Indexed || d.forget), false
+	if !bare || len(d.pictured) > 0 {
 		j.beside(&d)
+		left = j.pictures(&d, captures)
 	}
+	d.whole = len(d.swept) > 0 && bare && !left
 	return d, nil
 }
 
@@ -96,6 +102,9 @@ func (d *due) all(captures []archive.Capture, why, line string) {
 	}
 	if r.Indexed {
 		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptEntry, Why: why, Line: line})
+	}
+	if len(d.swept) == 0 && len(d.pictured) > 0 {
+		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptPicture, Why: why, Line: line})
 	}
 	if len(d.swept) == 0 && described(r) {
 		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptRecord, Why: why, Line: line})

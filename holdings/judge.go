@@ -107,10 +107,18 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field) (g jud
 			g.deposit.Wire, g.deposit.Undone, g.deposit.Encoding = last.Wire, last.Undone, coding.Join(coding.Of(last.Header))
 		}
 	}
-	if !g.Stored && !g.Indexed {
+	picture, of := h.picture(t, g.Stored)
+	if !g.Stored && !g.Indexed && picture == nil {
 		return g
 	}
-	describe(&g.deposit.Resource, t.Keep(g.Stored, content)) // a copy that nobody may search for may be shown all the same (X09)
+	kept := t.Keep(g.Stored, content) // a copy that nobody may search for may be shown all the same (X09)
+	if g.deposit.Picture = picture; picture != nil && picture.Other {
+		kept.Pictured(of)
+	}
+	if !g.Stored && !g.Indexed {
+		kept.Title, kept.Texts = "", nil
+	}
+	describe(&g.deposit.Resource, kept)
 	if g.Indexed {
 		whole := g.Stored && !cut && !content.Other
 		g.wait = !whole

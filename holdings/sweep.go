@@ -32,8 +32,8 @@ type SweepOptions struct {
 // Swept is one thing that may no longer be held as it is.
 type Swept struct {
 	URL     string `json:"url"`
-	What    string `json:"what"`              // SweptCopy, SweptEntry, SweptExcerpt or SweptRecord
-	Version int    `json:"version,omitempty"` // of a copy
+	What    string `json:"what"`              // SweptCopy, SweptEntry, SweptExcerpt, SweptPicture or SweptRecord
+	Version int    `json:"version,omitempty"` // of a copy, or of a thumbnail
 	Anew    bool   `json:"anew,omitempty"`    // an index entry that was not dropped but made again, as it may be now
 	Why     string `json:"why"`               // a clause
 	Line    string `json:"line,omitempty"`    // the line that decided, if one did
@@ -47,19 +47,21 @@ type Swept struct {
 const (
 	SweptCopy    = "copy"
 	SweptEntry   = "index entry"
-	SweptExcerpt = "excerpt" // what is kept to present the page: title, excerpt, parts of other resources
-	SweptRecord  = "record"  // what is known of a page beside them: title, excerpt, its own statements
+	SweptExcerpt = "excerpt"   // what is kept to present the page: title, excerpt, parts of other resources
+	SweptPicture = "thumbnail" // one that is held beside the copy
+	SweptRecord  = "record"    // what is known of a page beside them: title, excerpt, its own statements
 )
 
 // SweepCounts count what a sweep did, or would do.
 type SweepCounts struct {
-	Pages    int `json:"pages"`    // judged
-	Copies   int `json:"copies"`   // gone
-	Entries  int `json:"entries"`  // index entries gone
-	Renewed  int `json:"renewed"`  // index entries made anew
-	Excerpts int `json:"excerpts"` // pages of which what is kept to present them is gone, or some of it
-	Records  int `json:"records"`  // pages of which nothing was left but their record, which is gone too
-	Unjudged int `json:"unjudged"` // pages left as they are, since no policy could be read that would say otherwise (X63)
+	Pages    int `json:"pages"`      // judged
+	Copies   int `json:"copies"`     // gone
+	Entries  int `json:"entries"`    // index entries gone
+	Renewed  int `json:"renewed"`    // index entries made anew
+	Excerpts int `json:"excerpts"`   // pages of which what is kept to present them is gone, or some of it
+	Pictures int `json:"thumbnails"` // gone, of those that are held beside copies
+	Records  int `json:"records"`    // pages of which nothing was left but their record, which is gone too
+	Unjudged int `json:"unjudged"`   // pages left as they are, since no policy could be read that would say otherwise (X63)
 }
 
 func (c *SweepCounts) add(d due) {
@@ -80,6 +82,8 @@ func (c *SweepCounts) add(d due) {
 			c.Entries++
 		case s.What == SweptExcerpt:
 			c.Excerpts++
+		case s.What == SweptPicture:
+			c.Pictures++
 		default:
 			c.Records++
 		}
@@ -265,7 +269,11 @@ func (h *Holdings) enter(c change) error {
 // dropSome ends copies, or the index entry, of a page of which something is left.
 func (h *Holdings) dropSome(ctx context.Context, d due) error {
 	for _, s := range d.swept {
-		if err := h.dropCopy(ctx, s); err != nil {
+		err := h.dropCopy(ctx, s)
+		if s.What == SweptPicture {
+			err = h.archive.ErasePicture(ctx, s.URL, s.Version)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -308,6 +316,9 @@ func (h *Holdings) dropAll(ctx context.Context, d due) error {
 		}
 	}
 	if elsewhere || last.What == SweptRecord && !last.TakenDown {
+		if err := h.archive.ErasePicture(ctx, d.known.URL, 0); err != nil {
+			return err
+		}
 		return h.archive.Update(ctx, d.known.URL, func(r *archive.Resource) {
 			*r = archive.Resource{LastCrawled: r.LastCrawled, Status: r.Status}
 		})

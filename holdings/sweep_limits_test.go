@@ -255,7 +255,7 @@ func (s *store) sweep(o SweepOptions) []string {
 	if err != nil {
 		s.Fatal(err)
 	}
-	if n := counts.Copies + counts.Entries + counts.Renewed + counts.Excerpts + counts.Records; n != len(out) || counts.Unjudged > 0 {
+	if n := counts.Copies + counts.Entries + counts.Renewed + counts.Excerpts + counts.Pictures + counts.Records; n != len(out) || counts.Unjudged > 0 {
 		s.Errorf("%+v, and told %d", counts, len(out))
 	}
 	return out

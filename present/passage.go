@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/snippet"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
@@ -19,7 +20,11 @@ type Passage struct {
 	Limits  acap.Limits     `json:"limits"`
 }
 
-var passages = form{current: acap.PresentSnippet, old: acap.PresentOldSnippet, excerpt: true}
+var passages = form{current: acap.PresentSnippet, old: acap.PresentOldSnippet, instead: excerpted}
+
+func excerpted(r archive.Resource) (bool, error) {
+	return terms.Recall("", r.Excerpt).Texts[acap.PresentSnippet].Text != "", nil
+}
 
 // Snippet gives a snippet of what is held of rawurl, with words of query preferred: of the current version where which names none, else
 // of the latest. The error is ErrNotHeld where no text is held, and an *acap.Refused where none may be shown.

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/snippet"
+	"github.com/acapcrawl/acapcrawl/terms"
 	"github.com/acapcrawl/acapcrawl/thumbnail"
 )
 
@@ -26,26 +28,53 @@ type Thumbnail struct {
 // Thumbnail gives a picture of what is held of rawurl; which is as for Copy. The error is ErrNotHeld where nothing is held, an
 // *acap.Refused where it may not be shown, and wraps thumbnail.ErrNone where it may and none can be made.
 func (p *Presenter) Thumbnail(ctx context.Context, rawurl string, which Which, who Reader) (Thumbnail, error) {
-	v, err := p.version(ctx, rawurl, which, who, form{current: acap.PresentThumbnail, old: acap.PresentOldThumbnail})
+	v, err := p.version(ctx, rawurl, which, who, form{current: acap.PresentThumbnail, old: acap.PresentOldThumbnail, instead: p.pictured})
 	if err != nil {
 		return Thumbnail{}, err
 	}
-	c := v.capture
+	r, c := v.resource, v.capture
+	out := Thumbnail{URL: r.URL, Version: c.Version, Fetched: c.Fetched, Current: c.Current}
 	if c.ID == 0 {
-		return Thumbnail{}, ErrNotHeld
-	}
-	if d := v.Decide(acap.Preserve); !d.Allowed {
+		out.Fetched, out.Current = r.LastCrawled, true
+		held, err := p.pictured(r)
+		switch {
+		case err != nil:
+			return Thumbnail{}, err
+		case !held:
+			return Thumbnail{}, ErrNotHeld
+		}
+	} else if d := v.Decide(acap.Preserve); !d.Allowed {
 		return Thumbnail{}, v.refuse(d)
 	}
 	of, d := v.Picture(v.usage)
 	if !d.Allowed {
 		return Thumbnail{}, v.refuse(d)
 	}
-	img, err := thumbnail.Make(of.Body, thumbnail.Options{Turns: p.turns})
+	img, err := p.picture(v, of, d)
 	if err != nil {
 		return Thumbnail{}, err
 	}
-	out := Thumbnail{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Current: c.Current, MIME: img.MIME, Width: img.Width, Height: img.Height,
-		Body: img.Body, Include: v.Included(v.usage), Limits: d.Limits(v.facts)}
-	return out, p.shown(ctx, v.resource.URL)
+	out.MIME, out.Width, out.Height, out.Body = img.MIME, img.Width, img.Height, img.Body
+	out.Include, out.Limits = v.Included(v.usage), d.Limits(v.facts)
+	return out, p.shown(ctx, r.URL)
+}
+
+// pictured reports whether a thumbnail is kept in the place of a copy.
+func (p *Presenter) pictured(r archive.Resource) (bool, error) {
+	_, held, err := p.archive.Picture(r.URL, 0)
+	return held, err
+}
+
+// picture gives what d permits to be made of a version: as it is held, else made of the copy.
+func (p *Presenter) picture(v *version, of terms.Picture, d acap.Decision) (thumbnail.Image, error) {
+	held, found, err := p.archive.Picture(v.resource.URL, v.capture.Version)
+	switch {
+	case err != nil:
+		return thumbnail.Image{}, err
+	case found && held.Other == (of.Of != nil):
+		return thumbnail.Image{MIME: held.MIME, Width: held.Width, Height: held.Height, Body: held.Body}, nil
+	case of.Body == nil: // no thumbnail was made of what must be used, or of another version of it
+		return thumbnail.Image{}, v.refuse(d.Refuse(acap.Unfulfillable, "no thumbnail of it is at hand until the page is crawled again"))
+	}
+	return thumbnail.Make(of.Body, thumbnail.Options{Turns: p.turns})
 }

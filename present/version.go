@@ -21,8 +21,8 @@ type Which struct {
 // form is by which usages the current version and an earlier one are shown in the same way.
 type form struct {
 	current acap.Usage
-	old     acap.Usage // "" where it has nothing to do with versions
-	excerpt bool       // an excerpt that is kept in the place of a copy can be shown so
+	old     acap.Usage                           // "" where it has nothing to do with versions
+	instead func(archive.Resource) (bool, error) // whether something kept in the place of a copy can be shown so; nil: nothing can
 }
 
 // version is what a reader asked for, and the terms on which it may be shown now.
@@ -122,8 +122,13 @@ func (v *version) context(who Reader, whole bool) acap.Context {
 }
 
 func (p *Presenter) capture(r archive.Resource, w Which, f form) (c archive.Capture, found bool, err error) {
+	if r.Current == 0 && w == (Which{}) && f.instead != nil {
+		if there, err := f.instead(r); err != nil || there {
+			return c, false, err
+		}
+	}
 	switch {
-	case r.URL == "", r.Current == 0 && (f.old == "" || f.excerpt && w == (Which{}) && terms.Recall("", r.Excerpt).Texts[acap.PresentSnippet].Text != ""):
+	case r.URL == "", r.Current == 0 && f.old == "":
 		return c, false, nil
 	case w.Version != 0:
 		return p.archive.CaptureVersion(r.URL, w.Version)

@@ -2,6 +2,7 @@ package terms
 
 import (
 	"errors"
+	"maps"
 	"net/url"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -17,11 +18,10 @@ type Picture struct {
 // Picture gives what u (present-thumbnail or present-oldthumbnail) may be made from, where d permits it: the page, or the resource that
 // must be used instead (P1 2.5.5.3). Of what is held Body is nil where that is not the copy: then it was made when the page was received.
 func (t *Terms) Picture(u acap.Usage) (p Picture, d acap.Decision) {
-	d = t.Decide(u)
-	if !d.Allowed {
+	if d = t.Decide(u); !d.Allowed {
 		return p, d
 	}
-	if uses := d.MustUse(); len(uses) > 0 {
+	if uses := t.substitutes(d); len(uses) > 0 {
 		r := uses[0]
 		own, err := t.instead(r, d, &p)
 		if err != nil {
@@ -40,6 +40,40 @@ func (t *Terms) Picture(u acap.Usage) (p Picture, d acap.Decision) {
 		return p, d.Refuse(acap.ByProhibition, "a part that may not be shown cannot be cut out")
 	}
 	return p, d
+}
+
+// Drawn gives what the thumbnail is made from that has to be kept: copied says that a copy is, which gives one of the page itself. It is
+// kept for every reader whom the policy lets see it, as Keep does.
+func (t *Terms) Drawn(copied bool) (p Picture, ok bool) {
+	t = t.anyone()
+	if copied && len(t.substitutes(t.decide(acap.PresentThumbnail))) == 0 {
+		return p, false
+	}
+	p, d := t.Picture(acap.PresentThumbnail)
+	return p, d.Allowed && (!copied || p.Of != nil)
+}
+
+// FitsPicture reports whether a thumbnail may stay that is kept for u; other says that it was made of another resource, of which k tells.
+// Where it may not, d says why.
+func (t *Terms) FitsPicture(u acap.Usage, k Kept, other bool) (d acap.Decision, fits bool) {
+	t = t.anyone().Keeping(k)
+	d = t.decide(u)
+	uses := t.substitutes(d)
+	switch {
+	case !d.Allowed:
+		return d, d.Reason == acap.Unavailable // X63
+	case len(uses) == 0:
+		fits = !other
+	case other:
+		_, fits = k.pictured(uses[0].Value)
+	}
+	if len(uses) > 0 {
+		d.Because = uses[0].Field
+	}
+	if !fits {
+		d = d.Refuse(acap.ByProhibition, "it was made of something else")
+	}
+	return d, fits
 }
 
 // instead fills p with what must be used instead of the page; own says that this is the page itself.
@@ -92,6 +126,13 @@ const picture = "the-acap:thumbnail"
 func (k *Kept) Pictured(p Picture) {
 	k.Picture = p.From
 	k.source(picture, p.Of)
+}
+
+// Unpictured gives k where no such thumbnail is held any more.
+func (k Kept) Unpictured() Kept {
+	k.Picture, k.Of = "", maps.Clone(k.Of)
+	delete(k.Of, picture)
+	return k
 }
 
 // pictured gives the address of the other resource that the thumbnail held was made of, for value.

@@ -82,7 +82,7 @@ func (c *Command) showPicture(ctx context.Context, p *present.Presenter, address
 	picture, err := p.Thumbnail(ctx, address, which, who)
 	switch {
 	case errors.Is(err, present.ErrNotHeld):
-		return notHeld("copy", address, which)
+		return notHeld("copy, and no thumbnail,", address, which)
 	case errors.Is(err, thumbnail.ErrNone):
 		return nothing(fmt.Sprintf("%s: %v.", address, err))
 	case err != nil:

@@ -156,6 +156,7 @@ func printSwept(w io.Writer, n holdings.SweepCounts, dry bool) error {
 		row{n.Copies, "copies"},
 		row{n.Entries, "index entries"},
 		row{n.Excerpts, "excerpts, or what else is kept to present a page"},
+		row{n.Pictures, "thumbnails that are held beside a page"},
 		row{n.Records, "records of pages of which nothing else was left"}))
 	b.WriteString(block("Otherwise",
 		row{n.Renewed, "index entries made anew"},

@@ -263,5 +263,6 @@ func cmdPicture(ts *testscript.TestScript, neg bool, args []string) {
 		err = png.Encode(&b, img)
 	}
 	ts.Check(err)
+	ts.Check(os.MkdirAll(filepath.Dir(ts.MkAbs(args[0])), 0o755))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b.Bytes(), 0o644))
 }

@@ -1,0 +1,205 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Picture is a thumbnail that is held because nothing else gives it: no copy of the page is held, or the thumbnail is of another resource.
+type Picture struct {
+	MIME          string
+	Width, Height int
+	Body          []byte
+	Other         bool // made of another resource than the page
+}
+
+// pictureRecord goes with a sealed pictureText.
+type pictureRecord struct {
+	Other bool `json:",omitempty"`
+	Key   uint64
+}
+
+type pictureText struct {
+	MIME          string
+	Width, Height int
+	Body          []byte
+}
+
+// Picture gives the thumbnail held of a version of url, 0 where no copy is held; false where none is.
+func (a *Archive) Picture(url string, version int) (p Picture, held bool, err error) {
+	err = a.view(func(tx *bolt.Tx) error {
+		k := versionKey(url, version)
+		value := tx.Bucket(bPictures).Get(k)
+		if held = value != nil; !held {
+			return nil
+		}
+		var rec pictureRecord
+		var text pictureText
+		sealed, err := unpackSealed(k, value, &rec)
+		if err == nil {
+			_, err = a.text(ofPicture(k), rec.Key, sealed, &text)
+		}
+		if err != nil {
+			return a.damaged("the thumbnail of "+url, err)
+		}
+		p = Picture{MIME: text.MIME, Width: text.Width, Height: text.Height, Body: text.Body, Other: rec.Other}
+		return nil
+	})
+	return p, held, err
+}
+
+// Pictured says of which versions of url a thumbnail is held, and of each whether it was made of another resource.
+func (a *Archive) Pictured(url string) (versions map[int]bool, err error) {
+	err = a.view(func(tx *bolt.Tx) error {
+		versions = map[int]bool{}
+		return eachPicture(tx, url, func(k, value []byte) error {
+			var rec pictureRecord
+			if _, err := unpackSealed(k, value, &rec); err != nil {
+				return a.damaged("the thumbnail of "+url, err)
+			}
+			versions[versionOfKey(k)] = rec.Other
+			return nil
+		})
+	})
+	return versions, err
+}
+
+// ErasePicture removes the thumbnail of a version of url, if one is held, and destroys its key.
+func (a *Archive) ErasePicture(ctx context.Context, url string, version int) error {
+	if err := checkURL(url); err != nil {
+		return err
+	}
+	return a.do(ctx, 0, func(t *txn) error { return t.erasePicture(versionKey(url, version)) })
+}
+
+// putPicture lets p be the thumbnail of a version; nil: there is none.
+func (t *txn) putPicture(url string, version int, p *Picture) error {
+	k := versionKey(url, version)
+	if err := t.erasePicture(k); err != nil || p == nil {
+		return err
+	}
+	text, err := json.Marshal(pictureText{p.MIME, p.Width, p.Height, p.Body})
+	if err != nil {
+		return err
+	}
+	sealed, slot, err := t.seal(ofPicture(k), text, nil)
+	if err != nil {
+		return err
+	}
+	value, err := packSealed(k, pictureRecord{Other: p.Other, Key: slot}, sealed)
+	if err != nil {
+		return err
+	}
+	return t.tx.Bucket(bPictures).Put(k, value)
+}
+
+// erasePicture removes a thumbnail; what cannot be read goes too, and its key is found by Verify.
+func (t *txn) erasePicture(k []byte) error {
+	value := t.tx.Bucket(bPictures).Get(k)
+	if value == nil {
+		return nil
+	}
+	var rec pictureRecord
+	_, _ = unpackSealed(k, value, &rec)
+	return errors.Join(t.doom(rec.Key), t.erased(), t.tx.Bucket(bPictures).Delete(k))
+}
+
+// erasePictures removes the thumbnails of url, and says how many there were.
+func (t *txn) erasePictures(url string) (n int, err error) {
+	var keys [][]byte
+	err = eachPicture(t.tx, url, func(k, _ []byte) error {
+		keys = append(keys, bytes.Clone(k))
+		return nil
+	})
+	for _, k := range keys {
+		err = errors.Join(err, t.erasePicture(k))
+	}
+	return len(keys), err
+}
+
+// passPicture ends what the thumbnail of a version was for that is no longer current: one of another resource stands for the current
+// version alone.
+func (t *txn) passPicture(url string, version int) error {
+	k := versionKey(url, version)
+	var rec pictureRecord
+	if value := t.tx.Bucket(bPictures).Get(k); value == nil {
+		return nil
+	} else if _, err := unpackSealed(k, value, &rec); err == nil && !rec.Other && version != 0 {
+		return nil
+	}
+	return t.erasePicture(k)
+}
+
+func eachPicture(tx *bolt.Tx, url string, fn func(k, value []byte) error) error {
+	prefix := under(url)
+	c := tx.Bucket(bPictures).Cursor()
+	for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
+		if err := fn(k, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func versionOfKey(k []byte) int { return int(binary.BigEndian.Uint32(k[len(k)-4:])) }
+
+// picture checks that a thumbnail can be read and belongs to something.
+func (v *verifier) picture(k, value []byte) {
+	k = bytes.Clone(k)
+	where := fmt.Sprintf("the thumbnail %q", k)
+	drop := func(t *txn) (string, error) {
+		value := t.tx.Bucket(bPictures).Get(k)
+		var rec pictureRecord
+		if _, err := unpackSealed(k, value, &rec); value != nil && err == nil {
+			if err := v.doom(t, rec.Key); err != nil {
+				return "", err
+			}
+		}
+		return "removed", errors.Join(t.erased(), t.tx.Bucket(bPictures).Delete(k))
+	}
+	url, end, ok := bytes.Cut(k, []byte{0})
+	var rec pictureRecord
+	sealed, err := unpackSealed(k, value, &rec)
+	if err != nil || !ok || len(end) != 4 {
+		v.find(where, "has a record that "+errRecord.Error(), drop)
+		return
+	}
+	where = fmt.Sprintf("the thumbnail of %s, version %d,", url, versionOfKey(k))
+	v.use(where, rec.Key)
+	var text pictureText
+	if _, err := v.a.text(ofPicture(k), rec.Key, sealed, &text); err != nil {
+		v.unreadable(second, where, err, bPictures, k, value, drop)
+	}
+	if !pictured(v.tx, string(url), versionOfKey(k)) {
+		v.findAt(third, where, "belongs to nothing that is held", func(t *txn) (string, error) {
+			if pictured(t.tx, string(url), versionOfKey(k)) || t.tx.Bucket(bPictures).Get(k) == nil {
+				return "", nil
+			}
+			return drop(t)
+		})
+	}
+}
+
+// pictured reports whether a version of url is held, or for 0 whether it is known at all.
+func pictured(tx *bolt.Tx, url string, version int) bool {
+	value := tx.Bucket(bResources).Get([]byte(url))
+	var res resourceRecord
+	if _, err := unpackSealed([]byte(url), value, &res); value == nil || err != nil {
+		return value != nil // a record that cannot be read is a finding of its own
+	}
+	if version == 0 {
+		return true
+	}
+	return slices.ContainsFunc(versionsOf(tx, url, res.Current), func(id uint64) bool {
+		var rec captureRecord
+		_, err := unpackSealed(idKey(id), tx.Bucket(bCaptures).Get(idKey(id)), &rec)
+		return err == nil && rec.Version == version
+	})
+}
