@@ -2,9 +2,13 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
@@ -14,40 +18,55 @@ import (
 
 // searching answers one query, segment by segment: sets of documents first, then positions where they matter, then scores.
 type searching struct {
+	dir       string
 	asked     []asked
 	documents float64 // of the index
 }
 
 func (s *searching) run(ctx context.Context, view *scorch.IndexSnapshot) (results, error) {
-	segments := make([]*segment, 0, len(view.Segments()))
+	segments := make([]*segment, len(view.Segments()))
 	for i, held := range view.Segments() {
-		g := &segment{number: uint32(i), docs: held.FullSize(), held: held.Segment(), deleted: held.Deleted()}
-		if err := g.look(s.asked); err != nil {
-			return nil, err
-		}
-		segments = append(segments, g)
+		segments[i] = &segment{number: uint32(i), docs: held.FullSize(), held: held.Segment(), deleted: held.Deleted()}
 	}
-	if err := ctx.Err(); err != nil {
+	if err := each(ctx, s.dir, segments, func(g *segment) error { return g.look(s.asked) }); err != nil {
 		return nil, err
 	}
 	s.weigh(segments)
-	var out results
-	for _, g := range segments {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	found := make([]results, len(segments))
+	err := each(ctx, s.dir, segments, func(g *segment) (err error) {
+		if err = g.match(s.asked); err == nil {
+			found[g.number], err = g.score(s.asked)
 		}
-		if err := g.match(s.asked); err != nil {
-			return nil, err
-		}
-		if err := g.score(s.asked, &out); err != nil {
-			return nil, err
-		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
+	out := slices.Concat(found...)
 	out.order()
 	if err := s.bring(segments, &out); err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+// each calls do for every segment, as many at once as there are processors.
+func each(ctx context.Context, dir string, segments []*segment, do func(*segment) error) error {
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	errs := make([]error, min(runtime.GOMAXPROCS(0), len(segments)))
+	for w := range errs {
+		workers.Go(func() {
+			defer guard(dir, &errs[w])()
+			for i := next.Add(1) - 1; i < int64(len(segments)) && errs[w] == nil; i = next.Add(1) - 1 {
+				if errs[w] = ctx.Err(); errs[w] == nil {
+					errs[w] = do(segments[i])
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return errors.Join(append(errs, ctx.Err())...)
 }
 
 // segment is a segment of the index under one query.
@@ -57,8 +76,8 @@ type segment struct {
 	held    segmentapi.Segment
 	deleted *roaring.Bitmap // nil: none
 
-	found [][]inField // of each clause, by the fields it is looked for in
-	all   *roaring.Bitmap
+	found [][]inField     // of each clause, by the fields it is looked for in
+	all   *roaring.Bitmap // that meet all clauses
 }
 
 // inField is what was found of a run, or of a label.
@@ -121,7 +140,7 @@ func (g *segment) days(clause int, from, to string) error {
 	if err != nil {
 		return err
 	}
-	p, err := between(dictionary, bound(from), bound(to))
+	p, err := between(dictionary, bound(from), bound(to), false)
 	if err != nil {
 		return err
 	}
@@ -155,7 +174,7 @@ func (g *segment) words(clause int, r run) error {
 		}
 		p := &f.lists[k]
 		if s.prefix {
-			*p, err = between(dictionary, []byte(s.terms[0]), behind(s.terms[0]))
+			*p, err = between(dictionary, []byte(s.terms[0]), behind(s.terms[0]), len(r.steps) > 1)
 		} else {
 			*p, err = lists(dictionary, s.terms)
 		}
@@ -185,42 +204,59 @@ func behind(s string) []byte {
 func lists(dictionary segmentapi.TermDictionary, terms []string) (p postings, err error) {
 	p.docs = roaring.New()
 	for _, t := range terms {
-		err = p.add(dictionary, []byte(t))
+		l, err := p.add(dictionary, []byte(t), nil)
 		if err != nil {
 			return p, err
+		}
+		if l != nil {
+			p.lists = append(p.lists, l)
 		}
 	}
 	return p, nil
 }
 
-// between gives the lists of the terms from from on and before to.
-func between(dictionary segmentapi.TermDictionary, from, to []byte) (p postings, err error) {
+// between gives the lists of the terms from from on and before to, or only their documents.
+func between(dictionary segmentapi.TermDictionary, from, to []byte, whole bool) (p postings, err error) {
+	d, ok := dictionary.(*zap.Dictionary)
+	if !ok {
+		return p, fmt.Errorf("a dictionary of another kind, %T", dictionary)
+	}
 	p.docs = roaring.New()
-	for terms := dictionary.AutomatonIterator(nil, from, to); ; {
+	var list *zap.PostingsList
+	for terms := d.AutomatonIteratorOmitCount(nil, from, to); ; {
 		entry, err := terms.Next()
 		if err != nil || entry == nil {
 			return p, err
 		}
-		if err := p.add(dictionary, []byte(entry.Term)); err != nil {
+		if list, err = p.add(dictionary, []byte(entry.Term), list); err != nil {
 			return p, err
+		}
+		if whole && list != nil {
+			p.lists = append(p.lists, list)
+			list = nil
 		}
 	}
 }
 
-func (p *postings) add(dictionary segmentapi.TermDictionary, term []byte) error {
-	list, err := dictionary.PostingsList(term, nil, nil)
+// add adds the documents of a term and gives its list, for which it may take old; nil if it has none.
+func (p *postings) add(dictionary segmentapi.TermDictionary, term []byte, old *zap.PostingsList) (*zap.PostingsList, error) {
+	var from segmentapi.PostingsList
+	if old != nil {
+		from = old
+	}
+	list, err := dictionary.PostingsList(term, nil, from)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	l, ok := list.(*zap.PostingsList)
 	if !ok {
-		return fmt.Errorf("a list of another kind, %T", list)
+		return nil, fmt.Errorf("a list of another kind, %T", list)
 	}
-	if l.Count() > 0 {
-		l.OrInto(p.docs)
-		p.lists = append(p.lists, l)
+	if l.Count() == 0 {
+		return nil, nil
 	}
-	return nil
+	l.OrInto(p.docs)
+	return l, nil
 }
 
 // live counts the documents of a set that are not deleted.
@@ -234,16 +270,16 @@ func (g *segment) live(docs *roaring.Bitmap) uint64 {
 
 // match leaves in g.all the documents that meet all clauses.
 func (g *segment) match(all []asked) error {
-	g.all = nil
 	for i, a := range all {
-		if a.not {
+		switch {
+		case a.not:
 			continue
+		case g.all == nil:
+			g.all = g.with(i)
+		default:
+			g.all.And(g.with(i))
 		}
-		docs := g.with(i)
-		if g.all != nil {
-			docs.And(g.all)
-		}
-		if g.all = docs; docs.IsEmpty() {
+		if g.all.IsEmpty() {
 			return nil
 		}
 	}
@@ -255,14 +291,19 @@ func (g *segment) match(all []asked) error {
 			if a.not != not {
 				continue
 			}
+			placed := false
 			for j := range g.found[i] {
-				if err := g.place(&g.found[i][j]); err != nil {
-					return err
+				if g.found[i][j].placed() {
+					placed = true
+					if err := g.place(&g.found[i][j]); err != nil {
+						return err
+					}
 				}
 			}
-			if not {
+			switch {
+			case not:
 				g.all.AndNot(g.with(i))
-			} else {
+			case placed:
 				g.all.And(g.with(i))
 			}
 		}
@@ -272,18 +313,15 @@ func (g *segment) match(all []asked) error {
 
 // with gives the documents in which clause i was found, in any field.
 func (g *segment) with(i int) *roaring.Bitmap {
-	docs := roaring.New()
-	for _, f := range g.found[i] {
-		docs.Or(f.docs)
+	sets := make([]*roaring.Bitmap, len(g.found[i]))
+	for j, f := range g.found[i] {
+		sets[j] = f.docs
 	}
-	return docs
+	return roaring.FastOr(sets...)
 }
 
 // place looks for the steps of f side by side, in the documents that are still in question.
 func (g *segment) place(f *inField) error {
-	if !f.placed() {
-		return nil
-	}
 	f.docs = roaring.And(f.docs, g.all)
 	cursors := make([]*cursor, len(f.lists))
 	for k, p := range f.lists {
@@ -379,10 +417,11 @@ func within(l *zap.PostingsList, docs *roaring.Bitmap, places bool) (*zap.Postin
 	if all == nil {
 		return nil, false
 	}
-	if some := roaring.And(all, docs); some.IsEmpty() {
+	switch n := all.AndCardinality(docs); {
+	case n == 0:
 		return nil, false
-	} else if some.GetCardinality() < all.GetCardinality() {
-		it.ReplaceActual(some)
+	case n < all.GetCardinality():
+		it.ReplaceActual(roaring.And(all, docs))
 	}
 	return it, true
 }

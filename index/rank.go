@@ -23,13 +23,14 @@ const (
 
 // counts are what parts of a page count for: how much a word in one does, and how many words one usually has. Words of headings are in
 // the text too, and count twice in all.
-var counts = map[part]struct{ boost, length float64 }{title: {3, 8}, headings: {1, 40}, body: {1, 600}}
+var counts = map[part]count{title: {3, 8}, headings: {1, 40}, body: {1, 600}}
+
+type count struct{ boost, length float64 }
 
 func (p part) words() bool { return counts[p].boost > 0 }
 
-// worth is what a word counts in p of a page if it is there so often, at most the boost of p.
-func (p part) worth(often, length float64) float64 {
-	c := counts[p]
+// worth is what a word counts if it is there so often, at most the boost.
+func (c count) worth(often, length float64) float64 {
 	return c.boost * often / (often + saturation*(1-lengthened+lengthened*length/c.length))
 }
 
@@ -50,10 +51,10 @@ func (s *searching) weigh(segments []*segment) {
 	}
 }
 
-// score adds the documents that g has found to out.
-func (g *segment) score(all []asked, out *results) error {
-	if g.all == nil || g.all.IsEmpty() {
-		return nil
+// score gives the documents that g has found.
+func (g *segment) score(all []asked) (out results, err error) {
+	if g.all.IsEmpty() {
+		return nil, nil
 	}
 	scores := make([]float32, g.docs)
 	for i, a := range all {
@@ -62,27 +63,27 @@ func (g *segment) score(all []asked, out *results) error {
 		}
 		for _, f := range g.found[i] {
 			if err := f.score(g.all, a.weight, scores); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	*out = slices.Grow(*out, int(g.all.GetCardinality()))
+	out = make(results, 0, g.all.GetCardinality())
 	for docs := g.all.Iterator(); docs.HasNext(); {
 		doc := docs.Next()
-		*out = append(*out, result{scores[doc], g.number, doc})
+		out = append(out, result{scores[doc], g.number, doc})
 	}
-	return nil
+	return out, nil
 }
 
 func (f inField) score(docs *roaring.Bitmap, weight float64, scores []float32) error {
-	part := f.field.part
+	part := counts[f.field.part]
 	switch {
 	case f.placed():
 		for _, o := range f.places {
 			scores[o.doc] += float32(weight * part.worth(float64(o.often), float64(o.length)))
 		}
 	case len(f.steps) > 1 || f.steps[0].prefix: // nothing tells how often they are there together, or too much
-		once := float32(weight * part.worth(1, counts[part].length))
+		once := float32(weight * part.worth(1, part.length))
 		for both := roaring.And(f.docs, docs).Iterator(); both.HasNext(); {
 			scores[both.Next()] += once
 		}
@@ -165,7 +166,7 @@ func (g *segment) together(all []asked, a, b int, docs *roaring.Bitmap, bonus ma
 					return err
 				}
 				if n := meetings(as, bs); n > 0 {
-					bonus[result{0, g.number, doc}] += float32(weight * fa.field.part.worth(n, float64(length)))
+					bonus[result{0, g.number, doc}] += float32(weight * counts[fa.field.part].worth(n, float64(length)))
 				}
 			}
 		}

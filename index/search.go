@@ -71,7 +71,7 @@ func (ix *Index) find(ctx context.Context, query string) (f *findings, err error
 	if err != nil {
 		return nil, err
 	}
-	s := searching{asked: ix.asked(clauses, fields), documents: float64(documents)}
+	s := searching{dir: ix.dir, asked: ix.asked(clauses, fields), documents: float64(documents)}
 	found, err := s.run(ctx, view)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
