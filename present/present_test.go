@@ -49,6 +49,15 @@ func (s *store) Policy(context.Context, *url.URL) (*acap.Policy, error) {
 	return s.policy, nil
 }
 
+// Fetch gives /cover, which is titled Cover; nothing else is there.
+func (s *store) Fetch(_ context.Context, rawurl string) (*page.Page, error) {
+	hop := page.Hop{URL: rawurl, Method: "GET", Status: 404, Header: http.Header{"Content-Type": {"text/html"}}, Start: noon}
+	if rawurl == site+"/cover" {
+		hop.Status, hop.Body = 200, []byte("<title>Cover</title><p>A cover.")
+	}
+	return page.New([]page.Hop{hop}), nil
+}
+
 func (s *store) says(robots string) {
 	s.policy = acap.Parse(site+"/robots.txt", []byte("ACAP-version: 1.1\nACAP-crawler: *\n"+robots+"\n")).Policy(acap.Crawler{Names: []string{"gazer"}})
 }
@@ -84,7 +93,7 @@ func (s *store) hold(path, body string) {
 	u, _ := url.Parse(site + path)
 	h := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
 	pg := page.New([]page.Hop{{URL: u.String(), Method: "GET", Status: 200, Header: h, Body: []byte(body), Start: noon}})
-	t := terms.Of(context.Background(), s.policy, u, pg, terms.Sources{Policies: s}, acap.Facts{Now: noon})
+	t := terms.Of(context.Background(), s.policy, u, pg, terms.Sources{Policies: s, Fetcher: s}, acap.Facts{Now: noon})
 	content, indexed := t.Text()
 	copied, cut, kept := t.Copy(acap.Preserve)
 	k := t.Keep(kept, content)
@@ -165,6 +174,10 @@ func TestSearch(t *testing.T) {
 		{name: "a link of a part", now: "ACAP-allow-present-link: / must-use-resource=the-acap:extract:id:by", want: "[/a] Words by Ada Quill.: " + whole},
 		{name: "a link of a part that is missing", now: "ACAP-allow-present-link: / must-use-resource=the-acap:extract:id:nope", want: "/a Low water: " + whole},
 		{name: "a link of another page that is not at hand", now: "ACAP-allow-present-link: / must-use-resource=/book", want: "/a Low water: " + whole},
+		{name: "a link of another page", then: "ACAP-allow-present-link: / must-use-resource=/cover", now: "ACAP-allow-present-link: / must-use-resource=/cover",
+			want: "[/a]->" + site + "/cover Cover: " + whole},
+		{name: "all of another page", then: "ACAP-allow-present: / must-use-resource=/cover", now: "ACAP-allow-present: / must-use-resource=/cover",
+			want: "[/a]->" + site + "/cover Cover: Cover A cover."},
 		{name: "a link of a text alone", now: "ACAP-disallow-present: /\nACAP-allow-present-link: / must-use-resource=the-acap:text:Pilot%20book", want: "[/a] Pilot book"},
 		{name: "a bare link (rule 10)", now: "ACAP-disallow-present: /\nACAP-allow-present-link: /", want: "[/a]"},
 		{name: "snippet alone (F17)", now: "ACAP-disallow-present: /\nACAP-allow-present-snippet: / max-length=2-words", want: "/a Low water: The pilot…"},
