@@ -64,16 +64,17 @@ func (p *Presenter) terms(ctx context.Context, r archive.Resource, pg *page.Page
 	return t, terms.TakeDown(origin, u), nil
 }
 
-func (p *Presenter) page(id uint64) (*page.Page, error) {
+// page is the copy of a capture, and its version.
+func (p *Presenter) page(id uint64) (*page.Page, int, error) {
 	c, err := p.archive.Capture(id)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	body, err := p.archive.Body(id)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return c.Page(body), nil
+	return c.Page(body), c.Version, nil
 }
 
 // shown notes the first presentation: time limits of present count from it at the latest (H04).

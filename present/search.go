@@ -35,8 +35,9 @@ type Result struct {
 	Title      string            `json:"title,omitempty"`
 	TitleMarks [][2]int          `json:"title_marks,omitempty"` // as the marks of the snippet
 	Snippet    *snippet.Snippet  `json:"snippet,omitempty"`
-	Include    []snippet.Include `json:"include,omitempty"` // credits and links that must stand beside it and are not with the snippet
-	Also       []string          `json:"also,omitempty"`    // addresses of pages of which the same would be shown, as far as they may be shown as links
+	Include    []snippet.Include `json:"include,omitempty"`   // credits and links that must stand beside it and are not with the snippet
+	Also       []string          `json:"also,omitempty"`      // addresses of pages of which the same would be shown, as far as they may be shown as links
+	Thumbnail  *Size             `json:"thumbnail,omitempty"` // one may be shown
 	Fetched    time.Time         `json:"fetched,omitzero"`
 	LeftOut    []LeftOut         `json:"left_out,omitempty"` // where the query asks why
 }
@@ -239,8 +240,9 @@ func (s *search) make(ctx context.Context, c *candidate) (ok bool, err error) {
 		return c.result.Shown(), nil
 	}
 	s.behind += costly
+	version := 0
 	if c.resource.Current != 0 {
-		pg, err := s.page(c.resource.Current)
+		pg, n, err := s.page(c.resource.Current)
 		if errors.Is(err, archive.ErrNotHeld) { // erased meanwhile
 			c.resource.URL = ""
 			return false, nil
@@ -252,7 +254,7 @@ func (s *search) make(ctx context.Context, c *candidate) (ok bool, err error) {
 		if err != nil {
 			return false, ctx.Err()
 		}
-		c.terms = t
+		c.terms, version = t, n
 	}
 	language := c.resource.Language
 	if _, known := s.wanted[language]; !known {
@@ -260,6 +262,11 @@ func (s *search) make(ctx context.Context, c *candidate) (ok bool, err error) {
 	}
 	res, ok := resultOf(c.terms, s.wanted[language])
 	res.URL, res.Fetched = c.resource.URL, c.resource.LastCrawled
+	if ok {
+		if res.Thumbnail, err = s.size(c.resource, version, c.terms); err != nil {
+			return false, err
+		}
+	}
 	if s.query.Why {
 		res.LeftOut = c.whyNot(res)
 	}

@@ -59,6 +59,35 @@ func (p *Presenter) Thumbnail(ctx context.Context, rawurl string, which Which, w
 	return out, p.shown(ctx, r.URL)
 }
 
+// Size is how large a thumbnail is, in pixels.
+type Size struct {
+	Width  int `json:"width"`
+	Height int `json:"height"`
+}
+
+// size tells how large the thumbnail of the current version of r is, on the terms t; nil where none may be shown, or none is there. The
+// image is not decoded for it: one that is broken has none after all.
+func (p *Presenter) size(r archive.Resource, version int, t *terms.Terms) (*Size, error) {
+	held, found, err := p.archive.Picture(r.URL, version)
+	if err != nil {
+		return nil, err
+	}
+	size := Size{held.Width, held.Height}
+	if !found {
+		if t.Page() == nil {
+			return nil, nil
+		}
+		if size.Width, size.Height, err = thumbnail.Measure(t.Page().Last().Body, thumbnail.Options{}); err != nil {
+			return nil, nil // most pages are no images
+		}
+	}
+	of, d := t.Picture(acap.PresentThumbnail)
+	if !d.Allowed || held.Other != (of.Of != nil) || version != 0 && !t.Decide(acap.Preserve).Allowed {
+		return nil, nil
+	}
+	return &size, nil
+}
+
 // pictured reports whether a thumbnail is kept in the place of a copy.
 func (p *Presenter) pictured(r archive.Resource) (bool, error) {
 	_, held, err := p.archive.Picture(r.URL, 0)

@@ -9,6 +9,9 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/index"
+	"github.com/acapcrawl/acapcrawl/terms"
 	"github.com/acapcrawl/acapcrawl/thumbnail"
 )
 
@@ -93,4 +96,73 @@ func TestThumbnail(t *testing.T) {
 			t.Errorf("%+v, %v", got.Include, err)
 		}
 	})
+}
+
+// A thumbnail that was kept is shown as long as it is what a thumbnail may be made of: of an image of which no copy is held, or of
+// another resource, a cover.
+func TestKeptThumbnail(t *testing.T) {
+	const use = "ACAP-allow-present-thumbnail: /a must-use-resource=/cover.png\n"
+	for _, c := range []struct {
+		name, now   string
+		other, copy bool
+		which       Which
+		want        string // as in TestThumbnail; "" where it is shown
+	}{
+		{name: "of an image"},
+		{name: "of an image, not now", now: "ACAP-disallow-present-thumbnail: /", want: "!prohibition"},
+		{name: "of an image, with a copy to come", now: "ACAP-disallow-preserve: /"},
+		{name: "of an image, a version", which: Which{Version: 1}, want: "!"},
+		{name: "of an image, another one is required now", now: use, want: "!unfulfillable"},
+		{name: "of an image, taken down", now: "ACAP-request-take-down: /a", want: "!prohibition"},
+		{name: "of a cover", now: use, other: true, copy: true},
+		{name: "of a cover, no copy", now: use + "ACAP-disallow-preserve: /", other: true},
+		{name: "of a cover, by the number of its version", now: use, other: true, copy: true, which: Which{Version: 1}},
+		{name: "of a cover, and none is required now", other: true, copy: true, want: "-"},
+		{name: "of a cover, and none is required now, no copy", other: true, want: "!unfulfillable"},
+		{name: "of a cover, which may not be crawled now (I02)", now: use + "ACAP-disallow-crawl: /cover", other: true, copy: true, want: "!unfulfillable"},
+		{name: "of a cover that is taken down", now: use + "ACAP-request-take-down: /cover.png", other: true, copy: true, want: "!unfulfillable"},
+		{name: "of a cover, preserve prohibited now", now: use + "ACAP-disallow-preserve: /", other: true, copy: true, want: "!prohibition"},
+		{name: "of a cover, and another one is required now", now: "ACAP-allow-present-thumbnail: /a must-use-resource=/other.png", other: true, copy: true, want: "!unfulfillable"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t)
+			kept := terms.Kept{}
+			if c.other {
+				kept.Pictured(terms.Picture{From: "/cover.png", Of: []string{site + "/cover.png"}})
+			}
+			d := archive.Deposit{Resource: archive.Resource{URL: site + "/a", Status: 200, MIME: "text/html", Excerpt: kept.String(), Sources: kept.Sources()},
+				Fetched: noon, Index: true, Picture: &archive.Picture{MIME: "image/png", Width: 7, Height: 5, Body: []byte("small"), Other: c.other}}
+			if c.copy {
+				d.Body = []byte(article)
+			}
+			if _, err := s.archive.Receive(context.Background(), d); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.index.Put(index.Document{URL: site + "/a", Title: "Low water", Text: "The pilot", Host: "quay.example", Fetched: noon}); err != nil {
+				t.Fatal(err)
+			}
+			s.says(c.now)
+			got, err := s.Thumbnail(context.Background(), site+"/a", c.which, Reader{})
+			var refused *acap.Refused
+			is := ""
+			switch {
+			case errors.As(err, &refused):
+				is = "!" + string(refused.Decision.Reason)
+			case errors.Is(err, ErrNotHeld):
+				is = "!"
+			case errors.Is(err, thumbnail.ErrNone):
+				is = "-"
+			case err != nil || string(got.Body) != "small" || got.Width != 7 || got.Height != 5 || !got.Fetched.Equal(noon):
+				t.Fatalf("%+v, %v", got, err)
+			}
+			if is != c.want {
+				t.Errorf("%q, want %q: %v", is, c.want, err)
+			}
+			for _, r := range s.search("pilot", Reader{}) {
+				if told := r.Thumbnail != nil; told != (c.want == "" || c.which != Which{}) || told && *r.Thumbnail != (Size{7, 5}) {
+					t.Errorf("the result tells of %+v", r.Thumbnail)
+				}
+			}
+		})
+	}
 }

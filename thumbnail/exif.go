@@ -9,7 +9,7 @@ import (
 
 // upright turns and mirrors an image as its EXIF says (tag Orientation, 1 to 8).
 func upright(src *image.RGBA, orientation int) *image.RGBA {
-	if orientation < 2 || orientation > 8 {
+	if orientation == 1 {
 		return src
 	}
 	w, h := src.Rect.Dx(), src.Rect.Dy()
@@ -64,7 +64,10 @@ func orientation(exif []byte) int {
 			return 1
 		}
 		if order.Uint16(entries) == tag && order.Uint16(entries[2:]) == short {
-			return int(order.Uint16(entries[8:]))
+			if way := int(order.Uint16(entries[8:])); way <= 8 {
+				return max(1, way)
+			}
+			return 1
 		}
 		entries = entries[12:]
 	}

@@ -74,15 +74,36 @@ func Make(src []byte, o Options) (img Image, err error) {
 			img, err = Image{}, none("the image is broken: %v", r)
 		}
 	}()
-	if o.Side == 0 {
-		o.Side = usualSide
+	f, size, err := measure(src)
+	if err != nil {
+		return Image{}, err
 	}
-	for _, f := range formats() {
-		if begins(src, f.magic) {
-			return f.make(src, o.Side)
+	return f.make(src, size, o.side())
+}
+
+// Measure gives the size of what Make makes, without decoding the image: whether it is whole is not known then. The error wraps ErrNone.
+func Measure(src []byte, o Options) (width, height int, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			width, height, err = 0, 0, none("the image is broken: %v", r)
 		}
+	}()
+	f, size, err := measure(src)
+	if err != nil {
+		return 0, 0, err
 	}
-	return Image{}, none("it is no image in JPEG, PNG, GIF or WebP")
+	size = fit(size, o.side())
+	if f.turn(src) > 4 {
+		return size.Y, size.X, nil
+	}
+	return size.X, size.Y, nil
+}
+
+func (o Options) side() int {
+	if o.Side == 0 {
+		return usualSide
+	}
+	return o.Side
 }
 
 func none(why string, args ...any) error {
@@ -108,33 +129,53 @@ func sizeBy(config func(io.Reader) (image.Config, error)) func([]byte) (image.Po
 	}
 }
 
-func (f format) make(src []byte, side int) (Image, error) {
-	size, err := f.size(src)
-	switch {
-	case err != nil:
-		return Image{}, none("the image is broken: %w", err)
-	case size.X <= 0 || size.Y <= 0:
-		return Image{}, none("the image is empty")
-	case size.X > maxSide || size.Y > maxSide || size.X*size.Y > maxPixels:
-		return Image{}, none("the image is too large: %d × %d pixels", size.X, size.Y)
+// measure says what kind of image src is and how large, if it is one that can be decoded.
+func measure(src []byte) (f format, size image.Point, err error) {
+	for _, f = range formats() {
+		if !begins(src, f.magic) {
+			continue
+		}
+		size, err = f.size(src)
+		switch {
+		case err != nil:
+			err = none("the image is broken: %w", err)
+		case size.X <= 0 || size.Y <= 0:
+			err = none("the image is empty")
+		case size.X > maxSide || size.Y > maxSide || size.X*size.Y > maxPixels:
+			err = none("the image is too large: %d × %d pixels", size.X, size.Y)
+		}
+		return f, size, err
 	}
+	return f, size, none("it is no image in JPEG, PNG, GIF or WebP")
+}
+
+// turn is which way up an image is, as upright takes it.
+func (f format) turn(src []byte) int {
+	if f.exif == nil {
+		return 1
+	}
+	return orientation(f.exif(src))
+}
+
+func (f format) make(src []byte, size image.Point, side int) (Image, error) {
 	full, err := f.decode(bytes.NewReader(src))
 	if err != nil {
 		return Image{}, none("the image is broken: %w", err)
 	}
-	small := scale(full, size, side)
-	if f.exif != nil {
-		small = upright(small, orientation(f.exif(src)))
+	return write(upright(scale(full, size, side), f.turn(src)))
+}
+
+// fit is the size that an image has within a square.
+func fit(size image.Point, side int) image.Point {
+	if long := max(size.X, size.Y); long > side {
+		return image.Pt(max(1, size.X*side/long), max(1, size.Y*side/long))
 	}
-	return write(small)
+	return size
 }
 
 // scale fits an image of the given size into a square. A frame may cover a part of it alone.
 func scale(full image.Image, size image.Point, side int) *image.RGBA {
-	to := size
-	if long := max(size.X, size.Y); long > side {
-		to = image.Pt(max(1, size.X*side/long), max(1, size.Y*side/long))
-	}
+	to := fit(size, side)
 	small := image.NewRGBA(image.Rectangle{Max: to})
 	b := full.Bounds()
 	at := image.Rect(b.Min.X*to.X/size.X, b.Min.Y*to.Y/size.Y, (b.Max.X*to.X+size.X-1)/size.X, (b.Max.Y*to.Y+size.Y-1)/size.Y)

@@ -196,6 +196,9 @@ func TestMake(t *testing.T) {
 			if err != nil || "image/"+kind != c.mime || got.MIME != c.mime || img.Bounds() != image.Rect(0, 0, c.w, c.h) || got.Width != c.w || got.Height != c.h {
 				t.Fatalf("%s %s of %d × %d in %v, want %s of %d × %d; %v", got.MIME, kind, got.Width, got.Height, img.Bounds(), c.mime, c.w, c.h, err)
 			}
+			if w, h, err := Measure(c.src, Options{Side: c.side}); w != c.w || h != c.h || err != nil {
+				t.Errorf("measured %d × %d, %v", w, h, err)
+			}
 			for i, want := range c.corners {
 				if is := img.At(c.w/4+i%2*c.w/2, c.h/4+i/2*c.h/2); !alike(is, want) {
 					t.Errorf("corner %d is %v, want %v", i, is, want)
@@ -214,7 +217,7 @@ func alike(a, b color.Color) bool {
 // Each of the eight ways puts the corner that EXIF calls the first one above left.
 func TestUpright(t *testing.T) {
 	names := map[color.NRGBA]byte{red: 'R', green: 'G', blue: 'B', white: 'W'}
-	for orientation, want := range map[int]string{0: "RG/BW", 1: "RG/BW", 2: "GR/WB", 3: "WB/GR", 4: "BW/RG", 5: "RB/GW", 6: "BR/WG", 7: "WG/BR", 8: "GW/RB", 9: "RG/BW"} {
+	for orientation, want := range map[int]string{1: "RG/BW", 2: "GR/WB", 3: "WB/GR", 4: "BW/RG", 5: "RB/GW", 6: "BR/WG", 7: "WG/BR", 8: "GW/RB"} {
 		flagged := image.NewRGBA(image.Rect(0, 0, 6, 4))
 		draw.Draw(flagged, flagged.Rect, flag(6, 4, red, green, blue, white), image.Point{}, draw.Src)
 		got := upright(flagged, orientation)
@@ -226,7 +229,7 @@ func TestUpright(t *testing.T) {
 		if is := s.String()[:2] + "/" + s.String()[2:]; is != want {
 			t.Errorf("%d: %s, want %s", orientation, is, want)
 		}
-		if turned := orientation > 4 && orientation < 9; turned != (w == 4) {
+		if turned := orientation > 4; turned != (w == 4) {
 			t.Errorf("%d: %d × %d", orientation, w, h)
 		}
 	}
@@ -293,6 +296,15 @@ func TestTurns(t *testing.T) {
 	}
 }
 
+// What cannot be told by its head alone is not told by Measure.
+func TestMeasureNone(t *testing.T) {
+	for _, src := range [][]byte{nil, []byte("<html>"), []byte("\x89PNG\r\n\x1a\n"), asWebP(canvas(1<<24, 1, 0), lossless(1, 1, red))} {
+		if w, h, err := Measure(src, Options{}); w != 0 || h != 0 || !errors.Is(err, ErrNone) {
+			t.Errorf("%.20q: %d × %d, %v", src, w, h, err)
+		}
+	}
+}
+
 func FuzzMake(f *testing.F) {
 	four := flag(33, 17, red, green, blue, color.NRGBA{})
 	for _, seed := range [][]byte{asPNG(f, four), asJPEG(f, four), asGIF(f, moving()), asWebP(lossless(3, 2, blue)), asWebP(canvas(3, 2, 8), lossless(3, 2, blue), riffChunk("EXIF", tiff(binary.BigEndian, 8))),
@@ -311,6 +323,9 @@ func FuzzMake(f *testing.F) {
 			return
 		}
 		c, kind, err := image.DecodeConfig(bytes.NewReader(got.Body))
+		if w, h, e := Measure(src, Options{}); w != got.Width || h != got.Height || e != nil {
+			t.Fatalf("measured %d × %d, %v", w, h, e)
+		}
 		if err != nil || c.Width != got.Width || c.Height != got.Height || max(c.Width, c.Height) > usualSide || "image/"+kind != got.MIME {
 			t.Fatalf("%s %d × %d in %s %d × %d: %v", kind, c.Width, c.Height, got.MIME, got.Width, got.Height, err)
 		}
