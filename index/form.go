@@ -33,7 +33,7 @@ func (a *analyser) form(word []byte, term string) form {
 	}
 	written := foldTerm(lower[0].Term)
 	f := form(article) << wordBits
-	if string(written) != term {
+	if a.both || string(written) != term {
 		f |= form(1 + number(written, 1<<wordBits-1))
 	}
 	return f

@@ -157,6 +157,23 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
+func TestPolish(t *testing.T) {
+	ix := fresh(t)
+	put(t, ix, Document{URL: at("pl"), Text: "W czytelni leżą książki o 東京都", Language: "pl-PL", Positions: true})
+	for _, query := range []string{"książka", "ksiazek", "czytelnia", "w", "東京", `"lezą książki o 東京"`} {
+		expect(t, ix, query, "pl")
+	}
+	expect(t, ix, `"leżą książka"`)
+}
+
+func TestAnalyserFor(t *testing.T) {
+	for tag, want := range map[string]string{"ckb-IQ": "ckb", "nn": "no", "pt_BR": "pt", "EN": "en", "ja": plain, "": plain} {
+		if got := analyserFor(tag); got != want {
+			t.Errorf("%q: %s, want %s", tag, got, want)
+		}
+	}
+}
+
 // A language that is not certain finds the words in other forms, and is told to nobody.
 func TestLikelyLanguage(t *testing.T) {
 	ix := fresh(t)

@@ -1,8 +1,11 @@
 package index
 
 import (
+	"bytes"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/analysis/lang/ar"
@@ -20,6 +23,7 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis/lang/it"
 	"github.com/blevesearch/bleve/v2/analysis/lang/nl"
 	"github.com/blevesearch/bleve/v2/analysis/lang/no"
+	"github.com/blevesearch/bleve/v2/analysis/lang/pl"
 	"github.com/blevesearch/bleve/v2/analysis/lang/pt"
 	"github.com/blevesearch/bleve/v2/analysis/lang/ro"
 	"github.com/blevesearch/bleve/v2/analysis/lang/ru"
@@ -34,13 +38,13 @@ import (
 // plain names the analyser of all languages that have none of their own: Chinese, Japanese and Korean need no more.
 const plain = "any"
 
-// languages holds the analysers that bleve ships, by ISO 639-1 code (Sorani: ISO 639-3). The Polish one is left out: it
-// needs one more module.
+// languages holds the analysers that bleve ships, by ISO 639-1 code (Sorani: ISO 639-3), and the Polish one without
+// reading its table for nothing.
 var languages = map[string]registry.AnalyzerConstructor{
 	"ar": ar.AnalyzerConstructor, "ckb": ckb.AnalyzerConstructor, "da": da.AnalyzerConstructor, "de": de.AnalyzerConstructor,
 	"en": en.AnalyzerConstructor, "es": es.AnalyzerConstructor, "fa": fa.AnalyzerConstructor, "fi": fi.AnalyzerConstructor,
 	"fr": fr.AnalyzerConstructor, "hi": hi.AnalyzerConstructor, "hr": hr.AnalyzerConstructor, "hu": hu.AnalyzerConstructor,
-	"it": it.AnalyzerConstructor, "nl": nl.AnalyzerConstructor, "no": no.AnalyzerConstructor,
+	"it": it.AnalyzerConstructor, "nl": nl.AnalyzerConstructor, "no": no.AnalyzerConstructor, "pl": polishAnalyser,
 	"pt": pt.AnalyzerConstructor, "ro": ro.AnalyzerConstructor, "ru": ru.AnalyzerConstructor, "sv": sv.AnalyzerConstructor,
 	"tr": tr.AnalyzerConstructor,
 }
@@ -61,9 +65,41 @@ func analysers() (map[string]*analyser, error) {
 			return nil, fmt.Errorf("index: the analyser for language %s is a %T, not a chain of filters", code, built)
 		}
 		chain := adapted(shipped)
-		all[code] = &analyser{chain: chain, elision: elisionOf(chain), plain: all[plain]}
+		all[code] = &analyser{chain: chain, elision: elisionOf(chain), both: code == "pl", plain: all[plain]}
 	}
 	return all, nil
+}
+
+func polishAnalyser(map[string]any, *registry.Cache) (analysis.Analyzer, error) {
+	return &analysis.DefaultAnalyzer{TokenFilters: []analysis.TokenFilter{lowercase.NewLowerCaseFilter(), polish{}}}, nil
+}
+
+// polish takes the stems of words from a table.
+type polish struct{}
+
+// polishStemmer has a table of two megabytes, which is read when the first Polish word is met.
+var polishStemmer = sync.OnceValues(pl.NewPolishStemmerFilter)
+
+// Filter implements analysis.TokenFilter. The table knows words with their accents, and not all words: beside its stem each stays as it
+// is written.
+func (polish) Filter(in analysis.TokenStream) analysis.TokenStream {
+	stemmer, err := polishStemmer()
+	if err != nil {
+		return in
+	}
+	var out analysis.TokenStream
+	for _, t := range in {
+		written := *t
+		written.Term = slices.Clone(t.Term)
+		if !t.KeyWord {
+			stemmer.Filter(analysis.TokenStream{t})
+			if len(t.Term) > 0 && !bytes.Equal(foldTerm(t.Term), foldTerm(written.Term)) {
+				out = append(out, t)
+			}
+		}
+		out = append(out, &written)
+	}
+	return out
 }
 
 // adapted is a shipped analyser with our tokenizer and folding. Stop words stay: "The Who" can be found. The Croatian suffix filter goes: it walks a map and answers differently from one call to the next.

@@ -69,6 +69,7 @@ func (w *words) AnalyzedTokenFrequencies() bleveindex.TokenFrequencies {
 type analyser struct {
 	chain   *analysis.DefaultAnalyzer
 	elision analysis.TokenFilter // takes an article off, as one of the chain does; nil: none does
+	both    bool                 // the chain gives a word as it is written beside its stem
 	plain   *analyser            // reads a text over which the chain panics; nil for the plain one itself
 
 	mu   sync.Mutex
