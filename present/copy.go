@@ -34,9 +34,6 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 		return Copy{}, err
 	}
 	c := v.capture
-	if c.ID == 0 {
-		return Copy{}, ErrNotHeld
-	}
 	if d := v.Decide(acap.Preserve); !d.Allowed {
 		return Copy{}, v.refuse(d)
 	}

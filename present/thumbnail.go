@@ -36,13 +36,6 @@ func (p *Presenter) Thumbnail(ctx context.Context, rawurl string, which Which, w
 	out := Thumbnail{URL: r.URL, Version: c.Version, Fetched: c.Fetched, Current: c.Current}
 	if c.ID == 0 {
 		out.Fetched, out.Current = r.LastCrawled, true
-		held, err := p.pictured(r)
-		switch {
-		case err != nil:
-			return Thumbnail{}, err
-		case !held:
-			return Thumbnail{}, ErrNotHeld
-		}
 	} else if d := v.Decide(acap.Preserve); !d.Allowed {
 		return Thumbnail{}, v.refuse(d)
 	}

@@ -35,8 +35,8 @@ type version struct {
 	facts    acap.Facts
 }
 
-// version finds the version of rawurl that which names. Where it names none and no copy is held, it is what is known of the page without
-// one. The error is ErrNotHeld where there is nothing, and an *acap.Refused where nothing of it may be shown: while a take-down of it, or
+// version finds the version of rawurl that which names. Where it names none it may be one of which something is kept in the place of a
+// copy. The error is ErrNotHeld where there is nothing, and an *acap.Refused where nothing of it may be shown: while a take-down of it, or
 // of an address that leads to it, stands (P05), and while a policy that would tell cannot be read.
 func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who Reader, f form) (*version, error) {
 	way, err := p.archive.Way(rawurl)
@@ -48,8 +48,18 @@ func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who
 		return nil, err
 	}
 	v := &version{asked: rawurl, usage: f.current}
+	instead := f.old == ""
+	if f.instead != nil && r.Current == 0 && which == (Which{}) {
+		if instead, err = f.instead(r); err != nil {
+			return nil, err
+		}
+	}
 	var pg *page.Page
-	c, found, err := p.capture(r, which, f)
+	var c archive.Capture
+	found := false
+	if !instead || r.Current != 0 {
+		c, found, err = p.capture(r, which)
+	}
 	switch {
 	case err != nil:
 		return nil, err
@@ -59,7 +69,7 @@ func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who
 			return nil, missing(err)
 		}
 		pg, v.capture = c.Page(body), c
-	case !known || which != (Which{}):
+	case !known || !instead:
 		return nil, ErrNotHeld
 	}
 	old := found && !c.Current
@@ -121,14 +131,9 @@ func (v *version) context(who Reader, whole bool) acap.Context {
 	return acap.NoFrame
 }
 
-func (p *Presenter) capture(r archive.Resource, w Which, f form) (c archive.Capture, found bool, err error) {
-	if r.Current == 0 && w == (Which{}) && f.instead != nil {
-		if there, err := f.instead(r); err != nil || there {
-			return c, false, err
-		}
-	}
+func (p *Presenter) capture(r archive.Resource, w Which) (c archive.Capture, found bool, err error) {
 	switch {
-	case r.URL == "", r.Current == 0 && f.old == "":
+	case r.URL == "":
 		return c, false, nil
 	case w.Version != 0:
 		return p.archive.CaptureVersion(r.URL, w.Version)

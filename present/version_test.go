@@ -151,6 +151,30 @@ func TestTakenDownOnTheWay(t *testing.T) {
 	}
 }
 
+// What is not held is not refused, whatever stands against it.
+func TestNotHeldIsNotRefused(t *testing.T) {
+	s := open(t)
+	ctx := context.Background()
+	s.hold("/erased", article)
+	if _, err := s.archive.Erase(ctx, site+"/erased", "asked", ""); err != nil {
+		t.Fatal(err)
+	}
+	s.says("ACAP-disallow-preserve: /bare\nACAP-disallow-present-snippet: /bare")
+	s.hold("/bare", article)
+	s.says("ACAP-request-take-down: /erased\nACAP-request-take-down: /bare\nACAP-disallow-present: /")
+	for _, path := range []string{"/erased", "/bare", "/never"} {
+		for _, which := range []Which{{}, {Version: 1}, {At: noon}} {
+			_, err := s.Copy(ctx, site+path, which, Reader{})
+			if is := told(t, err); is != "not held" {
+				t.Errorf("a copy of %s, %+v: %s", path, which, is)
+			}
+			if _, err = s.Snippet(ctx, site+path, "", which, Reader{}); told(t, err) != "not held" {
+				t.Errorf("a snippet of %s, %+v: %s", path, which, told(t, err))
+			}
+		}
+	}
+}
+
 func TestPassage(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
