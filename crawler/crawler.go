@@ -35,6 +35,7 @@ type Receipt struct {
 
 	Requisites []string // absolute addresses of what the page is shown with, that may be followed
 	Unchanged  bool     // the same as when it was last received
+	Incomplete bool     // something that the page requires could not be had: it is visited again soon
 	Absent     bool     // the answer says that nothing changed, but nothing is held: it is asked for without condition
 
 	Decision        acap.Decision // of the page on crawl, with RefusedCrawl

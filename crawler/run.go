@@ -81,7 +81,8 @@ func (r *run) retry() error {
 	}
 	for origin := range origins {
 		_, err := r.frontier.Revisit(origin, func(rec Record) bool {
-			return (rec.State == Unreachable || rec.State == Failed) && r.wants(rec)
+			missing := rec.State == Fetched && rec.Interval == 0 && !rec.Again.IsZero() // hasten
+			return (rec.State == Unreachable || rec.State == Failed || missing) && r.wants(rec)
 		})
 		if err != nil {
 			return err

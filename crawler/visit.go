@@ -110,6 +110,9 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 	if err := r.plan(l, &end, hops, receipt.Unchanged); err != nil {
 		return r.lose(l, err)
 	}
+	if receipt.Incomplete {
+		r.hasten(&end)
+	}
 	if receipt.RefusedCrawl { // M06
 		end.decision = receipt.Decision
 		end.State, end.Why = Refused, fmt.Sprintf("crawl of %s is not permitted by the page itself", l.URL)
@@ -175,6 +178,20 @@ func (r *run) plan(l *Lease, e *End, hops []gate.Hop, unchanged bool) error {
 		e.Interval, e.Again = r.o.Recrawl.next(rec.Interval, unchanged, hops[len(hops)-1].Header, now)
 	}
 	return nil
+}
+
+// soon is after how long a page is visited again that something is missing of.
+const soon = 10 * time.Minute
+
+// hasten has an address visited again soon: by this run where it visits what becomes due, else by the next of its site (retry).
+func (r *run) hasten(e *End) {
+	at := time.Now()
+	if r.o.Recrawl.Min > 0 {
+		at = at.Add(min(soon, r.o.Recrawl.Min))
+	}
+	if e.Again.IsZero() || at.Before(e.Again) {
+		e.Again = at
+	}
 }
 
 // lead ends the visit of an address that led to a page which was received already.

@@ -79,6 +79,7 @@ func (h *Holdings) lock(address string) *sync.Mutex {
 // Receipt says what became of a page.
 type Receipt struct {
 	Stored, Indexed bool
+	Incomplete      bool            // something that it requires could not be had for a failure: it is to be asked for again soon
 	Textless        bool            // it may be indexed, but holds no text
 	Links           []string        // that may be followed, absolute
 	Requisites      []string        // what the page is shown with, as far as it may be followed; only as Options ask for it
@@ -175,6 +176,10 @@ const takenDown = "taken down at the publisher's request"
 func (h *Holdings) hold(ctx context.Context, g judged) error {
 	address := g.deposit.Resource.URL
 	written, err := h.tell(ctx, address, change{doc: g.document, url: address, wait: g.wait}, func(known archive.Resource) (bool, error) {
+		if g.before != "" && g.before != known.Excerpt || g.stays && !known.Indexed { // what was carried over went meanwhile
+			g.stays, g.Indexed, g.deposit.Index = false, g.Indexed && !g.stays, g.Indexed && !g.stays
+			describe(&g.deposit.Resource, g.bare)
+		}
 		if g.drop {
 			if err := h.drop(ctx, address, g.why, g.line); err != nil {
 				return false, err
@@ -188,6 +193,10 @@ func (h *Holdings) hold(ctx context.Context, g judged) error {
 			return false, errors.Join(err, h.archive.Lead(ctx, g.deposit.Aliases, address))
 		}
 		_, err := h.archive.Receive(ctx, g.deposit)
+		if g.stays && err == nil { // the index holds it already
+			h.archive.Done(address)
+			return false, nil
+		}
 		return g.document != nil || known.Indexed, err
 	})
 	if err != nil {

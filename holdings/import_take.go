@@ -237,7 +237,7 @@ func (m *importer) keep(x *incoming, u *url.URL, origin *acap.Policy, known arch
 		now = terms.Earlier(known.Own, own)
 	}
 	t := terms.Held(m.ctx, origin, u, now, pg, terms.Sources{Policies: m.o.Policies}, facts)
-	g := m.judge(t, pg, nil)
+	g := m.judge(t, pg, nil, archive.Resource{})
 	switch {
 	case g.Discarded:
 		d := t.Decide(acap.Crawl)

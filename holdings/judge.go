@@ -23,6 +23,9 @@ type judged struct {
 	wait      bool            // the document cannot be made again from what the archive keeps
 	renews    uint64          // the capture that a 304 confirms; 0: the deposit is received
 	drop      bool            // earlier versions may no longer be preserved either
+	stays     bool            // the index entry, for which no document is made now
+	before    string          // Excerpt of what was known, of which something was carried over
+	bare      terms.Kept      // what is kept without that
 	why, line string          // for which reason
 }
 
@@ -40,7 +43,7 @@ func (h *Holdings) assess(ctx context.Context, origin *acap.Policy, pg *page.Pag
 	}
 	facts := acap.Facts{Now: h.o.Now().UTC(), FirstCrawled: known.FirstCrawled, FirstIndexed: known.FirstIndexed,
 		FirstPreserved: known.FirstPreserved, FirstPresented: known.FirstPresented}
-	g = h.judge(terms.Of(ctx, origin, u, pg, h.sources, facts), pg, terms.TakeDown(origin, u))
+	g = h.judge(terms.Of(ctx, origin, u, pg, h.sources, facts), pg, terms.TakeDown(origin, u), known)
 	if !confirmed {
 		g.Unchanged, err = h.same(known, g)
 	} else if !g.renew(was) {
@@ -61,8 +64,8 @@ func (h *Holdings) same(known archive.Resource, g judged) (bool, error) {
 	return err == nil && c.Digest == archive.Digest(g.deposit.Body), err
 }
 
-// judge decides what may be held of a page by its terms; down is the request that bars it, if one stands.
-func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field) (g judged) {
+// judge decides what may be held of a page, of which known is known, by its terms; down is the request that bars it, if one stands.
+func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known archive.Resource) (g judged) {
 	links, follow := t.Links()
 	g.Links, g.TakenDown = links, down
 	if h.o.Requisites {
@@ -81,11 +84,13 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field) (g jud
 	if !preserve.Allowed {
 		g.Refused = append(g.Refused, preserve)
 	}
-	if !mayIndex && !h.o.NoIndex {
+	old := terms.Recall(known.Title, known.Excerpt)
+	g.stays = !mayIndex && !h.o.NoIndex && known.Indexed && t.Lasts(old)
+	if !mayIndex && !h.o.NoIndex && !g.stays {
 		g.Refused = append(g.Refused, t.Decide(acap.Index))
 	}
 	g.Textless = mayIndex && content.Empty()
-	g.Stored, g.Indexed = preserve.Allowed && down == nil && !h.o.NoPreserve, mayIndex && down == nil && !g.Textless
+	g.Stored, g.Indexed = preserve.Allowed && down == nil && !h.o.NoPreserve, (mayIndex || g.stays) && down == nil && !g.Textless
 	g.drop = !preserve.Allowed || down != nil
 	g.why, g.line = grounds(preserve)
 	g.deposit = archive.Deposit{Resource: archive.Resource{URL: pg.URL().String(), Status: pg.Last().Status}, Fetched: pg.Last().Start.UTC()}
@@ -107,6 +112,7 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field) (g jud
 			g.deposit.Wire, g.deposit.Undone, g.deposit.Encoding = last.Wire, last.Undone, coding.Join(coding.Of(last.Header))
 		}
 	}
+	g.Incomplete = t.Failed()
 	picture, of := h.picture(t, g.Stored)
 	if !g.Stored && !g.Indexed && picture == nil {
 		return g
@@ -117,9 +123,12 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field) (g jud
 	}
 	if !g.Stored && !g.Indexed {
 		kept.Title, kept.Texts = "", nil
+	} else if g.bare = kept.Clone(); t.Carry(&kept, old) {
+		g.before = known.Excerpt
 	}
+	g.Incomplete = t.Failed()
 	describe(&g.deposit.Resource, kept)
-	if g.Indexed {
+	if g.Indexed && !g.stays {
 		whole := g.Stored && !cut && !content.Other
 		g.wait = !whole
 		g.document = document(pg, content, cmp.Or(content.Language, pg.Language()), g.deposit.Fetched, whole)

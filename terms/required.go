@@ -3,6 +3,7 @@ package terms
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 
@@ -15,7 +16,11 @@ import (
 type obtained struct {
 	page *page.Page
 	err  error
+	fail bool // for a failure, which says nothing of it (H05)
 }
+
+// ErrNoAnswer is wrapped by the errors of a Fetcher that say nothing of a resource: it may be had another time.
+var ErrNoAnswer = errors.New("no answer")
 
 var (
 	errNotFound = errors.New("the page has no such part")
@@ -141,21 +146,24 @@ func (t *Terms) obtain(rawurl string) obtained {
 	}
 	pg, err := t.sources.Fetcher.Fetch(t.ctx, rawurl)
 	if err != nil {
-		return obtained{err: err}
+		return obtained{err: err, fail: errors.Is(err, ErrNoAnswer)}
 	}
 	if s := pg.Last().Status; s < 200 || s > 299 {
-		return obtained{err: fmt.Errorf("it answers with status %d", s)}
+		return obtained{err: fmt.Errorf("it answers with status %d", s), fail: s >= http.StatusInternalServerError || s == http.StatusTooManyRequests}
 	}
 	d, err := t.crawl(pg.URL(), pg.Own())
 	if err != nil {
-		return obtained{err: err}
+		return obtained{err: err, fail: true}
 	}
 	if !d.Allowed {
-		return obtained{err: d.Err(pg.URL().String())}
+		return obtained{err: d.Err(pg.URL().String()), fail: d.Reason == acap.Unavailable}
 	}
 	for _, hop := range pg.Hops() {
 		if err := t.takenDown(hop.URL); err != nil {
 			return obtained{err: err}
+		}
+		if err := t.crawlable(hop.URL); err != nil { // since it was fetched, for another page
+			return obtained{err: err, fail: t.unread}
 		}
 	}
 	return obtained{page: pg}

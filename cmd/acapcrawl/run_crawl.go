@@ -135,7 +135,7 @@ func (c *Command) crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (
 	}
 	h := &handler{store: s, heeded: map[string]*heeded{}, listed: map[string]bool{}, log: o.log, told: o.received,
 		sitemaps: cfg.Sitemaps, drop: cfg.DropParameters}
-	h.holdings, err = s.hold(ctx, terms.Sources{Policies: h, Fetcher: parts{s.gate}}, holdings.Options{NoPreserve: !cfg.Preserve, NoIndex: !cfg.Index,
+	h.holdings, err = s.hold(ctx, terms.Sources{Policies: h, Fetcher: newParts(s.gate)}, holdings.Options{NoPreserve: !cfg.Preserve, NoIndex: !cfg.Index,
 		Requisites: cfg.Requisites, NoArchive: cfg.Policy.NoarchivePreserve, Known: held{s.policy}, Version: held{s.policy}.version, Swept: h.swept})
 	if err != nil {
 		if ctx.Err() != nil { // while it was finishing what a crash left
@@ -335,7 +335,7 @@ func (h *handler) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, 
 	if h.told != nil {
 		h.told(pg, r)
 	}
-	out := crawler.Receipt{Links: r.Links, Stored: r.Stored, Indexed: r.Indexed, Requisites: r.Requisites, Unchanged: r.Unchanged, RefusedCrawl: r.Discarded}
+	out := crawler.Receipt{Links: r.Links, Stored: r.Stored, Indexed: r.Indexed, Requisites: r.Requisites, Unchanged: r.Unchanged, Incomplete: r.Incomplete, RefusedCrawl: r.Discarded}
 	if r.Discarded && len(r.Refused) > 0 { // the line that prohibits crawl prohibits all else
 		out.Decision = r.Refused[0]
 		out.Decision.Usage = acap.Crawl

@@ -181,7 +181,7 @@ func (e *explainer) reach(ctx context.Context) error {
 	if facts.Now.IsZero() {
 		facts.Now = time.Now().UTC()
 	}
-	sources := terms.Sources{Policies: e.policies, Fetcher: parts{e.gate}}
+	sources := terms.Sources{Policies: e.policies, Fetcher: newParts(e.gate)}
 	if r.Robots != "" {
 		sources.Fetcher = nil
 	}

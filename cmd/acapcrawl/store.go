@@ -290,17 +290,6 @@ func (p policyFiles) Fetch(ctx context.Context, rawurl string) (policy.Response,
 	return policy.Response{URL: h.URL, Status: h.Status, Header: h.Header, Body: h.Body, Truncated: h.Truncated}, err
 }
 
-// parts fetches substitutes and required resources through the gate.
-type parts struct{ *gate.Gate }
-
-func (p parts) Fetch(ctx context.Context, rawurl string) (*page.Page, error) {
-	t, err := p.Get(ctx, gate.Part, rawurl)
-	if err != nil {
-		return nil, err
-	}
-	return pageOf(t), nil
-}
-
 func pageOf(t *gate.Trace) *page.Page {
 	hops := make([]page.Hop, len(t.Hops))
 	for i, h := range t.Hops {

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// Whoever needs a part while it is fetched waits for it, and gets a page of its own.
+func TestPartsAreFetchedOnce(t *testing.T) {
+	var asked atomic.Int32
+	release := make(chan struct{})
+	p := &parts{now: time.Now, known: map[string]*part{}, get: func(context.Context, string) (*gate.Trace, error) {
+		asked.Add(1)
+		<-release
+		return traced(200, "", "body"), nil
+	}}
+	var wg sync.WaitGroup
+	seen := make(chan any, 50)
+	for range 50 {
+		wg.Go(func() {
+			pg, err := p.Fetch(context.Background(), "http://a.example/s")
+			if err != nil || string(pg.Last().Body) != "body" {
+				t.Error(err)
+			}
+			seen <- pg
+		})
+	}
+	close(release)
+	wg.Wait()
+	one, two := <-seen, <-seen
+	if asked.Load() != 1 || one == two {
+		t.Errorf("asked %d times, shared %v", asked.Load(), one == two)
+	}
+}
+
+func TestHowLongPartsAreGood(t *testing.T) {
+	refused := &gate.Refusal{URL: "http://a.example/s", Decision: acap.Decision{Usage: acap.Crawl, Reason: acap.ByProhibition}}
+	unread := &gate.Refusal{URL: "http://a.example/s", Decision: acap.Decision{Usage: acap.Crawl, Reason: acap.Unavailable}}
+	for name, c := range map[string]struct {
+		status  int
+		control string
+		err     error
+		age     time.Duration
+		fails   bool // says nothing of the resource
+	}{
+		"it says nothing":       {200, "", nil, time.Hour, false},
+		"gone":                  {404, "", nil, time.Hour, false},
+		"a minute":              {200, "public, Max-Age=60", nil, time.Minute, false},
+		"a year":                {200, "max-age=31536000", nil, time.Hour, false},
+		"not at all":            {200, "max-age=60, no-store", nil, 0, false},
+		"what cannot be read":   {200, "max-age=soon", nil, time.Hour, false},
+		"the server fails":      {503, "max-age=600", nil, time.Second, false},
+		"no answer":             {0, "", io.ErrUnexpectedEOF, time.Second, true},
+		"refused":               {0, "", refused, time.Second, false},
+		"robots.txt is unknown": {0, "", unread, time.Second, true},
+	} {
+		now, asked := time.Unix(1e9, 0), 0
+		p := &parts{now: func() time.Time { return now }, known: map[string]*part{}, get: func(context.Context, string) (*gate.Trace, error) {
+			asked++
+			if c.err != nil {
+				return nil, c.err
+			}
+			return traced(c.status, c.control, ""), nil
+		}}
+		ask := func(want int) {
+			if _, err := p.Fetch(context.Background(), "http://a.example/s"); errors.Is(err, terms.ErrNoAnswer) != c.fails || !errors.Is(err, c.err) || asked != want {
+				t.Errorf("%s: %v, asked %d times, want %d", name, err, asked, want)
+			}
+		}
+		ask(1)
+		if c.age > 0 {
+			now = now.Add(c.age - 1)
+			ask(1)
+			now = now.Add(1)
+		}
+		ask(2)
+	}
+}
+
+// Who gives up does not take the answer from others, and what is remembered is bounded.
+func TestPartsAreForgotten(t *testing.T) {
+	first := true
+	p := &parts{now: time.Now, known: map[string]*part{}, get: func(ctx context.Context, _ string) (*gate.Trace, error) {
+		if first {
+			first = false
+			return nil, context.Canceled
+		}
+		return traced(200, "", strings.Repeat("x", 8<<20)), nil
+	}}
+	if _, err := p.Fetch(context.Background(), "http://a.example/"); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if _, err := p.Fetch(context.Background(), "http://a.example/"); err != nil {
+		t.Error("somebody else:", err)
+	}
+	for i := range 20 {
+		if _, err := p.Fetch(context.Background(), fmt.Sprintf("http://a.example/%d", i)); err != nil {
+			t.Fatal(err)
+		}
+		if p.bytes > partBytes {
+			t.Fatalf("%d bytes are remembered", p.bytes)
+		}
+	}
+	sum := 0
+	for _, one := range p.known {
+		sum += one.bytes
+	}
+	if sum != p.bytes || sum == 0 {
+		t.Errorf("%d bytes, counted %d", sum, p.bytes)
+	}
+}
+
+func traced(status int, control, body string) *gate.Trace {
+	h := http.Header{}
+	if control != "" {
+		h.Set("Cache-Control", control)
+	}
+	return &gate.Trace{Hops: []gate.Hop{{URL: "http://a.example/s", Method: "GET", Status: status, Header: h, Body: []byte(body)}}}
+}

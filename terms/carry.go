@@ -1,0 +1,75 @@
+package terms
+
+import (
+	"maps"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/snippet"
+)
+
+// Clone gives a copy that Carry can change by itself.
+func (k Kept) Clone() Kept {
+	k.Texts, k.Parts, k.Of = maps.Clone(k.Texts), maps.Clone(k.Parts), maps.Clone(k.Of)
+	return k
+}
+
+// Failed reports whether a resource that the page requires could not be had for a failure, which says nothing of it (H05).
+func (t *Terms) Failed() bool {
+	for _, got := range t.fetched {
+		if got.fail {
+			return true
+		}
+	}
+	return false
+}
+
+// failed reports whether that is so of the resource at address, or whether it was not asked for because of another.
+func (t *Terms) failed(address string) bool {
+	got, asked := t.fetched[address]
+	return got.fail || !asked && t.Failed()
+}
+
+// Lasts reports whether the index entry that was made, as old says, of another resource may stay although that cannot be had now: it
+// could not for a failure, and nothing is known that prohibits it (I10, X63).
+func (t *Terms) Lasts(old Kept) bool {
+	of := old.Of[old.Index]
+	if old.Index == "" || len(of) == 0 || !t.failed(of[0]) {
+		return false
+	}
+	c := *t
+	c.unread = false
+	return c.Keeping(old).Findable() || c.unread
+}
+
+// Carry takes into k what old, which was kept of the page before, has of resources that could not be had now for a failure: it is the
+// last that is known of them. It reports whether that is anything.
+func (t *Terms) Carry(k *Kept, old Kept) (some bool) {
+	for value, of := range old.Of {
+		if _, had := k.Of[value]; had || len(of) == 0 || value == picture || !t.failed(of[0]) {
+			continue
+		}
+		some = true
+		if k.Of == nil {
+			k.Of = map[string][]string{}
+		}
+		k.Of[value] = of
+		if in, is := old.Parts[value]; is {
+			if k.Parts == nil {
+				k.Parts = map[string]snippet.Include{}
+			}
+			k.Parts[value] = in
+		}
+		for u, text := range old.Texts {
+			if _, had := k.Texts[u]; text.From == value && !had {
+				if k.Texts == nil {
+					k.Texts = map[acap.Usage]Text{}
+				}
+				k.Texts[u] = text
+			}
+		}
+		if value == old.Index && k.Index == "" {
+			k.Index, k.Aside, k.Same = old.Index, old.Aside, old.Same
+		}
+	}
+	return some
+}
