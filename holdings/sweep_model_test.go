@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 // guess is a page that is received under one policy and judged under another, and a twin of it that is received under the other.
@@ -22,10 +25,12 @@ func newGuess(r *rand.Rand, n int) guess {
 	pick := func(from ...string) string { return from[r.IntN(len(from))] }
 	lines := func() (out []string) {
 		for range r.IntN(4) {
-			l := "ACAP-" + pick("allow-", "disallow-") + pick("index", "index", "preserve", "preserve", "present-snippet", "other") + ": " + pick("%", "%*")
+			l := "ACAP-" + pick("allow-", "disallow-") + pick("index", "index", "preserve", "preserve", "present-snippet", "present-snippet", "present", "other") + ": " + pick("%", "%*")
 			switch {
 			case strings.HasPrefix(l, "ACAP-allow-index"):
 				l += pick("", "", " must-use-resource=the-acap:text:tables", " must-use-resource=the-acap:extract:id:lead", " time-limit=until-2020-01-01", " time-limit=3-days")
+			case strings.HasPrefix(l, "ACAP-allow-present"):
+				l += pick("", "", " must-use-resource=the-acap:text:tables", " must-use-resource=the-acap:extract:id:lead", " time-limit=until-2020-01-01")
 			case strings.HasPrefix(l, "ACAP-allow-preserve"):
 				l += pick("", "", " time-limit=until-2020-01-01", " time-limit=until-2198-01-01 time-limit=9-days", " quality=low")
 			}
@@ -33,7 +38,9 @@ func newGuess(r *rand.Rand, n int) guess {
 		}
 		return append(out, "ACAP-allow-crawl: %") // else nothing is received
 	}
-	usages := func() string { return pick("follow", "index", "preserve", "index preserve", "present") }
+	usages := func() string {
+		return pick("follow", "index", "preserve", "index preserve", "present", "present-snippet")
+	}
 	token := func() string {
 		return fmt.Sprintf(pick("the-acap:disallow-(hoard%d)", "the-acap:disallow-(hoard%d)", "the-acap:allow-(hoard%d)", "the-acap:disallow-index x%d", "the-acap:disallow-preserve x%d", "the-acap:allow-index x%d", "plain%d"), n)
 	}
@@ -76,12 +83,16 @@ type state struct {
 	copies  []string
 	indexed bool
 	words   []string // by which it is found
+	shown   []string // words kept to be shown
 }
 
 // state looks at a page; the index has been flushed.
 func (s *store) state(g guess, path string) (x state) {
 	s.Helper()
-	x.copies, x.indexed = s.copies(site+path), s.resource(site+path).Indexed
+	r := s.resource(site + path)
+	x.copies, x.indexed = s.copies(site+path), r.Indexed
+	kept := terms.Recall(r.Title, r.Excerpt)
+	x.shown = strings.Fields(kept.Title + " " + kept.Texts[acap.PresentSnippet].Text)
 	for _, w := range []string{"title", "open", "outer", "inner", "lead", "tables"} {
 		word := fmt.Sprintf("%s%d", w, g.n)
 		if w == "tables" {
@@ -137,6 +148,8 @@ func TestSweepModel(t *testing.T) {
 			switch {
 			case len(is.copies) > len(fresh.copies), is.indexed && !fresh.indexed, !contained(is.words, append(fresh.words, given...)):
 				t.Errorf("seed %d, %v\nmore is held than may be: %+v, and not %+v; before %+v", seed, g, is, fresh, was)
+			case len(is.copies)+len(fresh.copies) == 0 && !contained(is.shown, fresh.shown):
+				t.Errorf("seed %d, %v\nmore is kept than may be shown: %+v, and not %+v; before %+v", seed, g, is, fresh, was)
 			case len(is.copies) == 1 && is.copies[0] != was.copies[0]:
 				t.Errorf("seed %d, %v\nthe copy is another: %q", seed, g, is.copies)
 			case whole && len(fresh.copies) == 1 && fresh.copies[0] == g.body && len(is.copies) == 0:
