@@ -47,32 +47,15 @@ func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who
 	if err != nil {
 		return nil, err
 	}
-	v := &version{asked: rawurl, usage: f.current}
-	instead := f.old == ""
-	if f.instead != nil && r.Current == 0 && which == (Which{}) {
-		if instead, err = f.instead(r); err != nil {
-			return nil, err
-		}
-	}
-	var pg *page.Page
-	var c archive.Capture
-	found := false
-	if !instead || r.Current != 0 {
-		c, found, err = p.capture(r, which)
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case found:
-		body, err := p.archive.Body(c.ID)
-		if err != nil {
-			return nil, missing(err)
-		}
-		pg, v.capture = c.Page(body), c
-	case !known || !instead:
+	if !known {
 		return nil, ErrNotHeld
 	}
-	old := found && !c.Current
+	c, pg, err := p.obtain(r, which, f)
+	if err != nil {
+		return nil, err
+	}
+	v := &version{asked: rawurl, usage: f.current, capture: c}
+	old := pg != nil && !c.Current
 	if old {
 		v.usage, r.Own = f.old, terms.Earlier(r.Own, pg.Own())
 	}
@@ -93,13 +76,6 @@ func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who
 		return nil, v.refuse(acap.Decision{Usage: v.usage, Reason: acap.ByProhibition, Because: down})
 	}
 	return v, nil
-}
-
-func missing(err error) error {
-	if errors.Is(err, archive.ErrNotHeld) { // erased meanwhile
-		return ErrNotHeld
-	}
-	return err
 }
 
 func (p *Presenter) takenDown(ctx context.Context, address string) (*acap.Field, error) {
@@ -131,10 +107,36 @@ func (v *version) context(who Reader, whole bool) acap.Context {
 	return acap.NoFrame
 }
 
+// obtain gives the copy to be shown, with its page; neither where something else stands for it. The error is ErrNotHeld where there is
+// nothing.
+func (p *Presenter) obtain(r archive.Resource, which Which, f form) (c archive.Capture, pg *page.Page, err error) {
+	instead := f.old == ""
+	if f.instead != nil && r.Current == 0 && which == (Which{}) {
+		if instead, err = f.instead(r); err != nil {
+			return c, nil, err
+		}
+	}
+	if instead && r.Current == 0 {
+		return c, nil, nil
+	}
+	c, found, err := p.capture(r, which)
+	switch {
+	case err != nil:
+		return c, nil, err
+	case !found && !instead:
+		return c, nil, ErrNotHeld
+	case !found:
+		return c, nil, nil
+	}
+	body, err := p.archive.Body(c.ID)
+	if errors.Is(err, archive.ErrNotHeld) { // erased meanwhile
+		err = ErrNotHeld
+	}
+	return c, c.Page(body), err
+}
+
 func (p *Presenter) capture(r archive.Resource, w Which) (c archive.Capture, found bool, err error) {
 	switch {
-	case r.URL == "":
-		return c, false, nil
 	case w.Version != 0:
 		return p.archive.CaptureVersion(r.URL, w.Version)
 	case !w.At.IsZero():
