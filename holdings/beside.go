@@ -69,19 +69,20 @@ func (h *Holdings) withdraw(ctx context.Context, address string) error {
 	}
 	var failed []error
 	for _, page := range pages {
-		entry, drawn := false, false
-		forgotten, err := h.tell(ctx, page, change{url: page, wait: true}, func(archive.Resource) (bool, error) {
+		entry := false
+		forgotten, err := h.tell(ctx, page, change{url: page, wait: true}, func(known archive.Resource) (bool, error) {
+			was := terms.Recall(known.Title, known.Excerpt)
+			if less, _, _ := was.Without(address); less.Picture != was.Picture {
+				if err := h.dropPictures(ctx, page); err != nil { // first: afterwards nothing says of what they were made
+					return false, err
+				}
+			}
 			err := h.archive.Update(ctx, page, func(r *archive.Resource) {
 				var less terms.Kept
-				was := terms.Recall(r.Title, r.Excerpt)
-				less, _, entry = was.Without(address)
-				drawn = was.Picture != less.Picture
+				less, _, entry = terms.Recall(r.Title, r.Excerpt).Without(address)
 				r.Indexed = r.Indexed && !entry
 				describe(r, less)
 			})
-			if err == nil && drawn {
-				err = h.dropPictures(ctx, page)
-			}
 			return entry, err
 		})
 		if err == nil {

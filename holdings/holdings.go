@@ -44,7 +44,7 @@ type Holdings struct {
 
 	background background
 	bodies     chan struct{} // holds as many as sweeps have in memory
-	drawing    chan struct{} // thumbnails are made one at a time
+	drawing    drawing
 }
 
 // Open puts archive and index together and finishes what a crash left between them. It does not own them: close Holdings first.
@@ -55,8 +55,7 @@ func Open(ctx context.Context, a *archive.Archive, ix *index.Index, s terms.Sour
 	if o.Known == nil {
 		o.Known = s.Policies
 	}
-	h := &Holdings{archive: a, sources: s, o: o, opened: o.Now().UTC(), seed: maphash.MakeSeed(), bodies: make(chan struct{}, sweepBodies),
-		drawing: make(chan struct{}, 1)}
+	h := &Holdings{archive: a, sources: s, o: o, opened: o.Now().UTC(), seed: maphash.MakeSeed(), bodies: make(chan struct{}, sweepBodies)}
 	h.background.pending = map[string]bool{}
 	h.background.ctx, h.background.stop = context.WithCancel(context.Background())
 	if err := h.recover(ctx, ix); err != nil {

@@ -2,14 +2,44 @@ package holdings
 
 import (
 	"context"
+	"crypto/sha256"
 	"maps"
 	"slices"
+	"sync"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/terms"
 	"github.com/acapcrawl/acapcrawl/thumbnail"
 )
+
+// drawing makes thumbnails, one at a time. All pages of a site may have to be shown by one image, so the last ones are remembered.
+type drawing struct {
+	mu   sync.Mutex
+	made map[[sha256.Size]byte]drawn // by the image
+}
+
+type drawn struct {
+	thumbnail.Image
+	err error
+}
+
+const mostDrawn = 64 // thumbnails remembered
+
+func (d *drawing) make(src []byte) (thumbnail.Image, error) {
+	sum := sha256.Sum256(src)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	is, known := d.made[sum]
+	if known {
+		return is.Image, is.err
+	}
+	if is.Image, is.err = thumbnail.Make(src, thumbnail.Options{}); d.made == nil || len(d.made) >= mostDrawn {
+		d.made = map[[sha256.Size]byte]drawn{}
+	}
+	d.made[sum] = is
+	return is.Image, is.err
+}
 
 // picture makes the thumbnail that has to be held because no copy will give it: that of an image that is not stored, and that of another
 // resource that must be used instead of the page (P1 2.5.5.3). It is nil where there is none; of says what it was made of.
@@ -18,7 +48,7 @@ func (h *Holdings) picture(t *terms.Terms, stored bool) (p *archive.Picture, of 
 	if !ok || h.o.NoPreserve {
 		return nil, of
 	}
-	img, err := thumbnail.Make(of.Body, thumbnail.Options{Turns: h.drawing})
+	img, err := h.drawing.make(of.Body)
 	if err != nil {
 		return nil, of
 	}

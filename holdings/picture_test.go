@@ -3,15 +3,19 @@ package holdings
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"image"
 	"image/png"
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/terms"
+	"github.com/acapcrawl/acapcrawl/thumbnail"
 )
 
 // imageOf is an image w pixels wide and half as high.
@@ -156,5 +160,56 @@ func TestEndPicture(t *testing.T) {
 				t.Errorf("kept of %q", got)
 			}
 		})
+	}
+}
+
+// An erasure that fails at any of its writes is completed when it is asked for again, and leaves nothing that is not known of.
+func TestEraseSourceFails(t *testing.T) {
+	for n := int32(1); ; n++ {
+		var left atomic.Int32
+		w := newWeb(cover)
+		w.parts[site+"/cover.png"] = imageOf(16)
+		s := openWith(t, t.TempDir(), w, Options{}, archive.Options{Fault: func(step archive.Step) error {
+			if step == archive.Commit && left.Add(-1) == 0 {
+				return errors.New("the disk is full")
+			}
+			return nil
+		}})
+		s.receive(pageOf(article, a))
+		s.receive(pageOf(imageOf(16), site+"/cover.png"))
+		left.Store(n)
+		_, failed := s.Erase(context.Background(), site+"/cover.png", "asked", "")
+		left.Store(0)
+		if failed != nil {
+			if _, err := s.Erase(context.Background(), site+"/cover.png", "asked", ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := s.pictures(a); got != "" || len(s.copies(site+"/cover.png")) > 0 || s.resource(a).Sources != nil {
+			t.Errorf("write %d: %q is left, of %q", n, got, s.resource(a).Sources)
+		}
+		if failed == nil {
+			if n < 4 {
+				t.Errorf("an erasure of %d writes", n-1)
+			}
+			return
+		}
+		s.shut()
+	}
+}
+
+// One image that many pages are shown by is decoded once.
+func TestDrawingRemembers(t *testing.T) {
+	var d drawing
+	for i := range 2 * mostDrawn {
+		src := []byte(imageOf(2 + 2*i))
+		first, err := d.make(src)
+		again, failed := d.make(src)
+		if err != nil || failed != nil || first.Width != min(2+2*i, 320) || &first.Body[0] != &again.Body[0] || len(d.made) > mostDrawn {
+			t.Fatalf("%d: %d wide, %d remembered, %v, %v", i, first.Width, len(d.made), err, failed)
+		}
+	}
+	if _, err := d.make([]byte("no image")); !errors.Is(err, thumbnail.ErrNone) {
+		t.Error(err)
 	}
 }
