@@ -16,15 +16,23 @@ func (t *Terms) excerpt(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok b
 	d := t.Decide(u)
 	text, held := t.kept.Texts[u]
 	if uses := t.substitutes(d); len(uses) > 0 && uses[0].IsText {
-		text.Text = uses[0].Text
+		text = Text{Text: uses[0].Text, From: uses[0].Value}
 	} else if !held || !t.covers(u, text) {
 		return s, false
 	}
-	limits := t.limits(d)
+	limits := t.limitsOf(text, d)
 	extracts := t.extracts(d, &limits)
 	s, ok = snippet.Build(text.Text, snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: extracts, Wanted: w})
 	s.Include = t.included(d)
 	return s, ok
+}
+
+// limitsOf are the limits of a text kept for d.
+func (t *Terms) limitsOf(text Text, d acap.Decision) acap.Limits {
+	if ofPage(text.From) {
+		return t.limits(d)
+	}
+	return d.Limits(t.facts)
 }
 
 // limits are those of d, and where the page is not at hand those of all its elements that may be used: which of them what was kept has
@@ -76,10 +84,7 @@ func (t *Terms) fits(u acap.Usage, text *Text) (d acap.Decision, fits bool) {
 		*text = Text{}
 		return t.lost(d), false
 	}
-	limits := d.Limits(t.facts)
-	if ofPage(text.From) {
-		limits = t.limits(d)
-	}
+	limits := t.limitsOf(*text, d)
 	if t.unread || !longer(text.Text, limits) {
 		return d, true
 	}
