@@ -15,6 +15,17 @@ func document(pg *page.Page, content terms.Content, language string, fetched tim
 	if analysis == "" && !content.Other {
 		analysis = pg.LikelyLanguage()
 	}
-	return &index.Document{URL: pg.URL().String(), Title: content.Title, Text: content.Text, Headings: content.Headings(), Language: language,
+	return &index.Document{URL: pg.URL().String(), Title: content.Title, Text: parted(content), Headings: content.Headings(), Language: language,
 		Analysis: analysis, Host: pg.URL().Host, Type: pg.MIME(), Fetched: fetched, Positions: whole}
+}
+
+// parted is the text with a form feed where a block of it begins.
+func parted(content terms.Content) string {
+	text := []byte(content.Text)
+	for _, b := range content.Blocks {
+		if b.Start > 0 && text[b.Start-1] == ' ' {
+			text[b.Start-1] = '\f'
+		}
+	}
+	return string(text)
 }

@@ -279,6 +279,25 @@ func TestBackupMeanwhile(t *testing.T) {
 	wg.Wait()
 }
 
+// A phrase is found within a block of the page, in an entry of its first coming and in one made anew.
+func TestPhrasesWithinBlocks(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, newWeb(""), Options{})
+	s.receive(pageOf("<h1>Low water</h1><p>The pilot waits</p><p>for <b>the</b> tide", a))
+	for _, version := range []string{index.Version, "1"} {
+		for query, want := range map[string]string{`"pilot waits"`: "/a", `"for the tide"`: "/a", `"waits for"`: "", `"water the"`: "", "waits for": "/a"} {
+			if got := s.found(query); got != want {
+				t.Errorf("%s: found at %q, want %q", query, got, want)
+			}
+		}
+		if err := s.index.SetMadeBy(version); err != nil {
+			t.Fatal(err)
+		}
+		s.shut()
+		s = open(t, dir, s.web, Options{})
+	}
+}
+
 // The index of an earlier version is made anew, as far as copies are held.
 func TestIndexOfAnotherVersion(t *testing.T) {
 	dir := t.TempDir()

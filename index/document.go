@@ -14,7 +14,7 @@ import (
 type Document struct {
 	URL      string // names the document
 	Title    string // its words count more; Text need not repeat it
-	Text     string
+	Text     string // a form feed ends a paragraph or the like, over which no phrase goes on
 	Headings string // those of Text once more, a line each; their words count more
 	Language string // a language tag, as lang: asks for it; "" if unknown
 	Analysis string // the language by whose rules its words are found, if it is not Language
@@ -38,7 +38,7 @@ func (ix *Index) document(d Document) *document.Document {
 	for _, f := range []struct {
 		field
 		text string
-	}{{field{title, code, !d.Positions}, d.Title}, {field{headings, code, !d.Positions}, d.Headings}, {field{body, code, !d.Positions}, d.Text}} {
+	}{{field{title, code, !d.Positions}, d.Title}, {field{headings, code, !d.Positions}, strings.ReplaceAll(d.Headings, "\n", string(blockEnd))}, {field{body, code, !d.Positions}, d.Text}} {
 		if f.text != "" {
 			doc.AddField(newWords(f.name(), f.text, options, ix.analysers[code]))
 		}

@@ -56,6 +56,16 @@ func TestPhrasesAreAsWritten(t *testing.T) {
 	}
 }
 
+func TestPhrasesEndWithTheirBlock(t *testing.T) {
+	ix := fresh(t)
+	put(t, ix, Document{URL: at("a"), Text: "the ferry\fleaves at noon", Headings: "Summer\nTimetable", Positions: true},
+		Document{URL: at("b"), Text: "the ferry leaves", Headings: "Summer timetable", Positions: true})
+	expect(t, ix, `"ferry leaves"`, "b")
+	expect(t, ix, `"summer timetable"`, "b")
+	expect(t, ix, `"leaves at noon" summer timetable ferry`, "a")
+	ranked(t, ix, "ferry leaves", "b", "a")
+}
+
 func TestQuotationMarks(t *testing.T) {
 	ix := fresh(t)
 	put(t, ix,

@@ -12,6 +12,12 @@ import (
 // texts and queries alike.
 const maxTerm = 256
 
+// blockEnd parts what reads by itself, as paragraphs and headings do: no phrase goes on behind it.
+const blockEnd = '\f'
+
+// apart is how many positions lie between blocks: no two words stand together over them.
+const apart = near
+
 // tokenizer cuts text at everything that is neither letter nor digit. A word keeps its marks and an apostrophe between
 // two letters; invisible format characters are dropped from it. A run of a dense script ABC becomes the pairs AB and BC
 // and the single C, so that each character begins exactly one token: a run of a query matches as a phrase of pairs and is
@@ -38,6 +44,9 @@ func tokenise(text []byte, give func(token []byte, kind analysis.TokenType, posi
 	for i := 0; i < len(text); {
 		r, n := utf8.DecodeRune(text[i:])
 		switch {
+		case r == blockEnd:
+			t.position += apart
+			i += n
 		case !inWord(r):
 			i += n
 		case dense(r):
