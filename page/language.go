@@ -11,10 +11,13 @@ import (
 
 // A guess costs as much as reading the page.
 const (
-	guessSpots  = 3       // where in the text it is made from
-	guessText   = 240     // bytes of each
-	openingText = 4 << 10 // bytes in which the script of a text shows
-	fewLetters  = 40      // too few to tell it by
+	guessSpots    = 3       // where in the text it is made from
+	guessText     = 240     // bytes of each
+	openingText   = 4 << 10 // bytes in which the script of a text shows
+	fewLetters    = 40      // too few to tell it by
+	denseWorth    = 3       // letters that a character of dense script is worth
+	kanaShare     = 10      // Japanese has more kana than one in so many
+	fewCharacters = 12      // of dense script, too few to tell it by
 )
 
 // spoken is what is known of the language of a page.
@@ -39,10 +42,14 @@ func (p *Page) readLanguage() spoken {
 	return guessed(sampled(p.prose(0)))
 }
 
-// guessed tells the language of a text by its letters and their neighbours.
+// guessed tells the language of a text by its script, or else by its letters and their neighbours.
 func guessed(text string) spoken {
+	text, code := scripted(text)
+	if code != "" {
+		return spoken{code, code}
+	}
 	info := whatlanggo.DetectWithOptions(text, whatlanggo.Options{Blacklist: unwritten(text)})
-	code := languageCode(info.Lang.Iso6391())
+	code = languageCode(info.Lang.Iso6391())
 	switch {
 	case info.IsReliable():
 		return spoken{code, code}
@@ -50,6 +57,44 @@ func guessed(text string) spoken {
 		return spoken{}
 	}
 	return spoken{likely: code}
+}
+
+// scripted tells a language that alone is written so, and else leaves out of a text what is Latin where the rest is not: names, commands
+// and what nobody has translated are Latin in every language. A character of dense script says as much as a few letters do.
+func scripted(text string) (rest, code string) {
+	var latin, han, kana, hangul, other int
+	for _, r := range text {
+		switch {
+		case unicode.Is(unicode.Latin, r):
+			latin++
+		case unicode.Is(unicode.Han, r):
+			han++
+		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
+			kana++
+		case unicode.Is(unicode.Hangul, r):
+			hangul++
+		case unicode.IsLetter(r):
+			other++
+		}
+	}
+	switch dense := han + kana + hangul; {
+	case dense < fewCharacters || dense*denseWorth < latin || dense < other:
+	case hangul*2 > dense:
+		return text, "ko"
+	case kana*kanaShare > dense:
+		return text, "ja"
+	case hangul+kana == 0:
+		return text, "zh"
+	}
+	if other*2 < latin || other < fewLetters {
+		return text, ""
+	}
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Latin, r) {
+			return ' '
+		}
+		return r
+	}, text), ""
 }
 
 // unwritten are the languages that are not written with letters of which text has more than a name may bring.

@@ -28,6 +28,11 @@ func TestLanguage(t *testing.T) {
 		{"written in two scripts", "", `<html lang="sr"><p>` + strings.Repeat("Brod ulazi u luku rano ujutru. ", 9), "sr", "sr"},
 		{"uncertain", "", `<p>Skibet ligger ved kajen og venter på tidevandet i morgen tidlig`, "", "nb"},
 		{"a few words", "", `<p>Ferry fog Alma mole.`, "", ""},
+		{"Japanese with much English", "", `<p>電源管理は難しいことが多い。ACPI (Advanced Configuration and Power Interface) に対応した機械では、静かに眠らせることができます。`, "ja", "ja"},
+		{"Chinese with some English", "", `<p>港口的渡轮每天早上从码头出发，晚上回来。The ferry of the harbour is called Guillemot.`, "zh", "zh"},
+		{"Korean with some English", "", `<p>항구의 배는 아침마다 부두를 떠나 저녁에 돌아온다. The ferry of the harbour is called Guillemot.`, "ko", "ko"},
+		{"Russian with much English", "", "<p>" + russian + strings.Repeat(" the ferry leaves harbour", 8), "ru", "ru"},
+		{"English with a Japanese name", "", `<p>` + strings.Repeat("The ferry of the harbour is called Tide and leaves in the morning. ", 3) + `かもめ丸`, "en", "en"},
 		{"Russian without a declaration", "", "<p>" + russian, "ru", "ru"},
 	} {
 		p := New([]Hop{{URL: address, Header: map[string][]string{"Content-Type": {"text/html; charset=utf-8"}, "Content-Language": {c.header}}, Body: []byte(c.body)}})
