@@ -97,7 +97,7 @@ func (s *store) hold(path, body string) {
 	content, indexed := t.Text()
 	copied, cut, kept := t.Copy(acap.Preserve)
 	k := t.Keep(kept, content)
-	d := archive.Deposit{Resource: archive.Resource{URL: u.String(), Status: 200, MIME: pg.MIME(), Own: pg.Own(), Title: k.Title, Excerpt: k.String()},
+	d := archive.Deposit{Resource: archive.Resource{URL: u.String(), Status: 200, MIME: pg.MIME(), Language: pg.Language(), Own: pg.Own(), Title: k.Title, Excerpt: k.String()},
 		Fetched: noon, Header: h, Index: indexed, Cut: cut}
 	if kept {
 		d.Body = copied
@@ -106,7 +106,7 @@ func (s *store) hold(path, body string) {
 		s.Fatal(err)
 	}
 	if indexed {
-		if err := s.index.Put(index.Document{URL: u.String(), Title: content.Title, Text: content.Text, Host: u.Host, Fetched: noon, Positions: kept}); err != nil {
+		if err := s.index.Put(index.Document{URL: u.String(), Title: content.Title, Text: content.Text, Language: pg.Language(), Host: u.Host, Fetched: noon, Positions: kept}); err != nil {
 			s.Fatal(err)
 		}
 	}

@@ -85,6 +85,36 @@ func TestSameIsShownOnce(t *testing.T) {
 	}
 }
 
+// What a snippet and a title mark is what the index has found, in any form of the word.
+func TestMarksAreOfTheIndex(t *testing.T) {
+	for _, c := range []struct{ query, title, text string }{
+		{"city", "Of [cities]", "Two [cities] by the sea, citing nobody."},
+		{`"two cities"`, "Of [cities]", "[Two] [cities] by the sea, citing nobody."},
+		{"nobody -city", "", ""},
+		{"nobody site:quay.example", "Of cities", "Two cities by the sea, citing [nobody]."},
+	} {
+		s := open(t)
+		s.hold("/a", "<html lang=en><title>Of cities</title><p>Two cities by the sea, citing nobody.")
+		brackets := func(text string, marks [][2]int) string {
+			for i := len(marks) - 1; i >= 0; i-- {
+				text = text[:marks[i][0]] + "[" + text[marks[i][0]:marks[i][1]] + "]" + text[marks[i][1]:]
+			}
+			return text
+		}
+		got := s.search(c.query, Reader{})
+		if len(got) == 0 {
+			if c.text != "" {
+				t.Errorf("%s: nothing", c.query)
+			}
+			continue
+		}
+		title, text := brackets(got[0].Title, got[0].TitleMarks), brackets(got[0].Snippet.Text, got[0].Snippet.Marks)
+		if title != c.title || text != c.text {
+			t.Errorf("%s: %q, %q", c.query, title, text)
+		}
+	}
+}
+
 // Counts are exact up to a bound.
 func TestCounts(t *testing.T) {
 	s := open(t)
