@@ -125,7 +125,7 @@ func (c *Command) showOriginal(ctx context.Context, p *present.Presenter, addres
 	case asJSON:
 		return c.printJSON(lead)
 	}
-	text := lead.URL + "\n"
+	text := snippet.Plain(lead.URL) + "\n"
 	if lead.Framed {
 		text += "    to be shown within a frame\n"
 	}
