@@ -61,6 +61,7 @@ var owners = map[string][]string{
 	"github.com/dunglas/httpsfv":           {"acap", "page"},
 	"golang.org/x/image/":                  {"thumbnail"},
 	"github.com/yuin/goldmark":             {"page"},
+	"github.com/ledongthuc/pdf":            {"page"},
 	"github.com/rogpeppe/go-internal/":     {"cmd/acapcrawl", "conformance"},
 }
 

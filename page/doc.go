@@ -19,6 +19,8 @@
 //	hidden.go    what a reader does not see
 //	read.go, read_xml.go, read_markdown.go
 //	             what is not HTML
+//	pdf_plain.go, pdf_glyphs.go, read_pdf.go
+//	             PDF: a file within bounds, what is drawn, and the words that makes
 //	extract.go   Extract and Link: the locators of P1 2.5.3.2 and 2.5.5.6
 //	links.go     Links: what the page leads to
 //	headers.go   Link and Refresh headers, META refresh

@@ -23,6 +23,8 @@ func (p *Page) read() reading {
 		return readXML(p.Source())
 	case p.mime == "text/markdown" || p.mime == "text/x-markdown":
 		return readMarkdown(p.Source())
+	case p.mime == "application/pdf":
+		return readPDF(p.Last().Body, longestRead)
 	case p.mime == "text/plain":
 		return p.readPlain()
 	}

@@ -1,0 +1,141 @@
+package page
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ledongthuc/pdf"
+)
+
+// Bounds of the text of a PDF.
+const (
+	mostPages   = 100
+	longestText = 1 << 20
+	longestRead = 5 * time.Second
+)
+
+var (
+	errSlow = errors.New("it takes too long")
+	errLong = errors.New("its text is too long")
+)
+
+// limited lets a PDF be read until a time.
+type limited struct {
+	*bytes.Reader
+	until time.Time
+}
+
+func (l limited) ReadAt(b []byte, at int64) (int, error) {
+	if time.Now().After(l.until) {
+		panic(errSlow)
+	}
+	return l.Reader.ReadAt(b, at)
+}
+
+// readPDF gives what stands on the pages of a PDF, and its title, as far as that is read within a time. What cannot be read, or is
+// encrypted, has no text.
+func readPDF(body []byte, within time.Duration) (r reading) {
+	w := newWriter(0)
+	w.parts = true
+	defer func() {
+		_ = recover() // what was read before counts
+		w.end()
+		r.text, r.blocks = w.String(), w.blocks
+	}()
+	plain := plainly(body)
+	if plain == nil {
+		return r
+	}
+	until := time.Now().Add(within)
+	file, err := pdf.NewReader(limited{bytes.NewReader(plain), until}, int64(len(plain)))
+	if err != nil {
+		return r
+	}
+	r.title = titleOf(file)
+	for i := range min(file.NumPage(), mostPages) {
+		if w.Len() > longestText || time.Now().After(until) {
+			break
+		}
+		writePage(w, file, i+1)
+		w.gap()
+		w.end()
+	}
+	return r
+}
+
+func titleOf(file *pdf.Reader) string {
+	return strings.Join(strings.Fields(strings.ToValidUTF8(file.Trailer().Key("Info").Key("Title").Text(), "")), " ")
+}
+
+// writePage adds the text of the n-th page, as far as that can be read.
+func writePage(w *writer, file *pdf.Reader, n int) {
+	b := pageText{w: w}
+	defer func() {
+		err := recover()
+		if b.end(); err == errSlow || err == errLong {
+			panic(err)
+		}
+	}()
+	draw(file.Page(n), b.add)
+}
+
+// pageText makes words, lines and paragraphs of the characters of a page by where they stand.
+type pageText struct {
+	w    *writer
+	last glyph
+	text []byte // of the paragraph
+}
+
+// Distances in the size of the letters.
+const (
+	wordGap      = 0.15
+	lineGap      = 0.5
+	paragraphGap = 1.6
+	otherSize    = 1.2
+)
+
+func (b *pageText) add(g glyph) {
+	next, _ := utf8.DecodeRuneInString(g.text)
+	if next == utf8.RuneError { // it has no character
+		return
+	}
+	if b.w.Len()+len(b.text) > longestText {
+		panic(errLong)
+	}
+	down, last := math.Abs(b.last.y-g.y), b.last
+	switch {
+	case len(b.text) == 0:
+	case down > paragraphGap*max(g.size, last.size), down > lineGap*g.size && (g.size > otherSize*last.size || last.size > otherSize*g.size):
+		b.end()
+	case down > lineGap*g.size:
+		b.line(next)
+	case g.x > last.x+last.width+wordGap*g.size, g.x < last.x-g.size:
+		b.text = append(b.text, ' ')
+	}
+	b.text = append(b.text, g.text...)
+	b.last = g
+}
+
+// line ends a line. A word parted by a hyphen is one.
+func (b *pageText) line(next rune) {
+	if head, found := bytes.CutSuffix(b.text, []byte("-")); found && unicode.IsLower(next) {
+		if r, _ := utf8.DecodeLastRune(head); unicode.IsLetter(r) {
+			b.text = head
+			return
+		}
+	}
+	b.text = append(b.text, '\n')
+}
+
+// end ends a paragraph.
+func (b *pageText) end() {
+	b.w.text(strings.ToValidUTF8(string(b.text), ""))
+	b.w.gap()
+	b.w.end()
+	b.text = b.text[:0]
+}
