@@ -38,11 +38,28 @@ func Reach(ctx context.Context, origin *acap.Policy, u *url.URL, pg *page.Page, 
 	if err != nil {
 		return nil, err
 	}
-	asked := Of(ctx, origin, u, nil, s, f)
-	if at := pg.URL(); at.Scheme == u.Scheme && at.Host == u.Host { // another origin's page says nothing of this one's resources
-		asked = Held(ctx, origin, u, pg.Own(), nil, s, f)
+	return &Reached{Terms: Of(ctx, final, pg.URL(), pg, s, f), asked: askedFor(ctx, origin, u, pg.URL(), pg.Own(), s, f)}, nil
+}
+
+// ReachHeld gives the terms of u, for which origin is the policy, and of what is held of the page at, to which it led: own, pg and k are
+// as for Held and Keeping.
+func ReachHeld(ctx context.Context, origin *acap.Policy, u, at *url.URL, own acap.Own, pg *page.Page, k Kept, s Sources, f acap.Facts) (*Reached, error) {
+	if acap.NewResource(at).URL == acap.NewResource(u).URL {
+		return &Reached{Terms: Held(ctx, origin, u, own, pg, s, f).Keeping(k)}, nil
 	}
-	return &Reached{Terms: Of(ctx, final, pg.URL(), pg, s, f), asked: asked}, nil
+	final, err := s.Policies.Policy(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return &Reached{Terms: Held(ctx, final, at, own, pg, s, f).Keeping(k), asked: askedFor(ctx, origin, u, at, own, s, f)}, nil
+}
+
+// askedFor gives the terms of u where it led to a page at another address. Another origin's page says nothing of this one's resources.
+func askedFor(ctx context.Context, origin *acap.Policy, u, at *url.URL, own acap.Own, s Sources, f acap.Facts) *Terms {
+	if at.Scheme == u.Scheme && at.Host == u.Host {
+		return Held(ctx, origin, u, own, nil, s, f)
+	}
+	return Of(ctx, origin, u, nil, s, f)
 }
 
 // Decide permits what both permit.

@@ -62,17 +62,17 @@ func (e *explainer) speaks(ctx context.Context, u acap.Usage, d acap.Decision) (
 	switch {
 	case u == acap.Crawl && e.led != nil && e.Reached.Decide(u).Allowed:
 		return subject{e.led.origin, e.led.origin.Policy, acap.NewResource(e.led.url)}, nil
-	case e.page == nil || acap.NewResource(e.page.URL()).URL == asked.URL:
+	case e.at == nil || acap.NewResource(e.at).URL == asked.URL:
 		return subject{e.origin, e.Policy(), asked}, nil
 	}
-	at := e.page.URL()
+	at := e.at
 	if final := e.Reached.Terms.Decide(u); final.Allowed == d.Allowed && final.Because == d.Because {
 		o, err := e.originOf(ctx, at)
 		return subject{o, e.Policy(), acap.NewResource(at)}, err
 	}
 	p := e.origin.Policy
 	if at.Scheme == e.request.URL.Scheme && at.Host == e.request.URL.Host { // as terms.Reach does
-		p = p.Narrow(e.page.Own())
+		p = p.Narrow(e.own)
 	}
 	return subject{e.origin, p, asked}, nil
 }

@@ -153,6 +153,9 @@ type explainer struct {
 	page     *page.Page // as fetched or given; nil where it is not known
 	led      *led
 
+	at  *url.URL // where the page is; nil where it is not known
+	own acap.Own // what it says of itself
+
 	origins []*policy.Origin // all that were asked, for their lines
 	source  []string         // lines of the page, once asked for
 }
@@ -192,13 +195,20 @@ func (e *explainer) reach(ctx context.Context) error {
 		}
 	case e.page != nil:
 	case e.past.URL != "":
-		held := terms.Held(ctx, e.origin.Policy, r.URL, e.past.Own, e.past.page, sources, facts).Keeping(terms.Recall(e.past.Title, e.past.Excerpt))
-		e.Reached = &terms.Reached{Terms: held}
-		return nil
+		at, err := url.Parse(e.past.URL)
+		if err != nil {
+			return err
+		}
+		e.at, e.own = at, e.past.Own
+		e.Reached, err = terms.ReachHeld(ctx, e.origin.Policy, r.URL, at, e.own, e.past.page, terms.Recall(e.past.Title, e.past.Excerpt), sources, facts)
+		return err
 	case e.past.led != "":
 		if err := e.hop(ctx, e.past.led); err != nil {
 			return err
 		}
+	}
+	if e.page != nil {
+		e.at, e.own = e.page.URL(), e.page.Own()
 	}
 	var err error
 	e.Reached, err = terms.Reach(ctx, e.origin.Policy, r.URL, e.page, sources, facts)
