@@ -41,6 +41,7 @@ type web struct {
 	policy *acap.Policy
 	asked  func() // called before a policy is given, outside of mu; may be nil
 	parts  map[string]string
+	fails  func(rawurl string) (*page.Page, error) // instead of parts; may be nil
 }
 
 func newWeb(robots string) *web {
@@ -68,6 +69,9 @@ func (w *web) Policy(context.Context, *url.URL) (*acap.Policy, error) {
 }
 
 func (w *web) Fetch(_ context.Context, rawurl string) (*page.Page, error) {
+	if w.fails != nil {
+		return w.fails(rawurl)
+	}
 	if text, ok := w.parts[rawurl]; ok {
 		return pageOf(text, rawurl), nil
 	}

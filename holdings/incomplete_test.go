@@ -1,0 +1,82 @@
+package holdings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// That something required fails says nothing of it: what was made of it stays, and the page is to be asked for again (H05, I10).
+func TestPartsThatFail(t *testing.T) {
+	const both = "ACAP-allow-present: /a must-include-resource=the-acap:credit:" + site + "/credit\n" +
+		"ACAP-allow-index: /a must-use-resource=" + site + "/lead\n"
+	credit := []string{"Photograph by Guillemot"}
+	status := func(code int) func(string) (*page.Page, error) {
+		return func(rawurl string) (*page.Page, error) { return answer(code, rawurl), nil }
+	}
+	for _, c := range []struct {
+		name, robots string
+		fails        func(string) (*page.Page, error)
+		found        string
+		parts        []string
+		incomplete   bool
+	}{
+		{"unavailable", both, status(503), "/a", credit, true},
+		{"too many requests", both, status(429), "/a", credit, true},
+		{"no answer", both, func(string) (*page.Page, error) { return nil, fmt.Errorf("%w: reset", terms.ErrNoAnswer) }, "/a", credit, true},
+		{"not found", both, status(404), "", nil, false},
+		{"gone", both, status(410), "", nil, false},
+		{"a client's fault", both, status(403), "", nil, false},
+		{"refused", both, func(string) (*page.Page, error) { return nil, errors.New("not an address for crawlers") }, "", nil, false},
+		{"prohibited by now", both + "ACAP-disallow-crawl: /lead\nACAP-disallow-crawl: /credit", status(503), "", credit, true}, // it may be shown to nobody
+		{"taken down", both + "ACAP-request-take-down: /lead", status(503), "", credit, true},
+		{"another one by now", strings.ReplaceAll(both, "/lead", "/other"), status(503), "", credit, true},
+		{"index prohibited", both + "ACAP-disallow-index: /a", status(503), "", credit, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := withParts(t, "")
+			s.web.says(c.robots)
+			s.web.fails = c.fails
+			r := s.receive(pageOf(article, a))
+			if got := s.found("tables"); got != c.found || r.Indexed != (c.found != "") || r.Incomplete != c.incomplete {
+				t.Errorf("found %q, %+v", got, r)
+			}
+			if got := s.parts(a); !slices.Equal(got, c.parts) {
+				t.Errorf("parts %q", got)
+			}
+			if len(s.copies(a)) == 0 || s.found("pilot") != "" {
+				t.Error("the page itself:", s.copies(a), s.found("pilot"))
+			}
+			s.web.says(both)
+			s.web.fails = nil
+			if r := s.receive(pageOf(article, a)); r.Incomplete || !r.Indexed || s.found("tables") != "/a" {
+				t.Errorf("well again: %+v", r)
+			}
+		})
+	}
+}
+
+// What goes while a page is judged is not brought back by what was known of it before.
+func TestPartsThatGoMeanwhile(t *testing.T) {
+	s := withParts(t, "")
+	s.web.fails = func(rawurl string) (*page.Page, error) {
+		for _, gone := range []string{"/lead", "/credit"} {
+			if _, err := s.Erase(context.Background(), site+gone, "asked", ""); err != nil {
+				t.Error(err)
+			}
+		}
+		return answer(503, rawurl), nil
+	}
+	if r := s.receive(pageOf(article, a)); !r.Incomplete {
+		t.Errorf("%+v", r)
+	}
+	if got := s.parts(a); got != nil || s.found("tables") != "" || strings.Contains(s.resource(a).Excerpt, "Guillemot") || s.resource(a).Indexed {
+		t.Errorf("parts %q, found %q, %q", got, s.found("tables"), s.resource(a).Excerpt)
+	}
+}
