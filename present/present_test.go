@@ -158,6 +158,9 @@ func TestSearch(t *testing.T) {
 		want                  string // "": nothing
 	}{
 		{name: "all", want: "[/a] Low water: " + whole},
+		{name: "what stands on every page is passed over", body: `<nav>Home Quays</nav><h1>Pictures of the quay</h1><p>The pilot waits.<footer>Imprint</footer>`,
+			want: "[/a] Pictures of the quay: Pictures of the quay… The pilot waits."},
+		{name: "unless the word stands there alone", body: `<title>Quay</title><nav>Home Pilots pilot</nav><p>The tide waits.`, want: "[/a] Quay: Home Pilots pilot The tide waits."},
 		{name: "a credit from the page", now: "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:by",
 			want: "[/a] Low water: " + whole + " (credit Words by Ada Quill.)"},
 		{name: "a credit that is missing (J12)", now: "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:nope", want: "[/a] Low water"},
