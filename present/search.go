@@ -49,6 +49,7 @@ func (r Result) Shown() bool { return r.Link || r.Snippet != nil }
 type LeftOut struct {
 	Usage  acap.Usage `json:"usage"`
 	Reason string     `json:"reason"`
+	Why    string     `json:"-"` // the clause of it that names what decided
 }
 
 const (
@@ -220,7 +221,7 @@ func (p *Presenter) candidate(ctx context.Context, address, query string, who Re
 func (c *candidate) refuse(d acap.Decision) { c.refused = leftOut(d, c.resource.URL) }
 
 func leftOut(d acap.Decision, address string) *LeftOut {
-	return &LeftOut{Usage: d.Usage, Reason: snippet.Plain(d.Err(address).Error())}
+	return &LeftOut{Usage: d.Usage, Reason: snippet.Plain(d.Err(address).Error()), Why: snippet.Plain(d.Why())}
 }
 
 // shows reports whether anything of the page may be shown, as far as that can be told without its copy.

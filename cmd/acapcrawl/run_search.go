@@ -120,8 +120,15 @@ func resultsInWords(found []present.Result, bold bool) string {
 		for _, address := range r.Also {
 			fmt.Fprintf(&b, "    also: %s\n", snippet.Plain(address))
 		}
-		for _, l := range r.LeftOut {
-			fmt.Fprintf(&b, "    not shown: %s\n", l.Reason)
+		for i, l := range r.LeftOut { // one line often refuses several usages
+			if i == 0 || l.Why != r.LeftOut[i-1].Why {
+				b.WriteString("    not shown: ")
+			}
+			if b.WriteString(string(l.Usage)); i+1 < len(r.LeftOut) && l.Why == r.LeftOut[i+1].Why {
+				b.WriteString(", ")
+			} else {
+				fmt.Fprintf(&b, ": %s\n", l.Why)
+			}
 		}
 	}
 	return b.String()
