@@ -233,10 +233,10 @@ func (d Decision) MustInclude() []*Required {
 	return out
 }
 
-// appendRequired leaves out what the same field demands for another purpose too (X78).
+// appendRequired leaves out what the same field demands for another purpose too (X78). What a field demands comes together.
 func appendRequired(list []*Required, r *Required) []*Required {
-	for _, have := range list {
-		if have.Field == r.Field && have.Value == r.Value {
+	for i := len(list) - 1; i >= 0 && list[i].Field == r.Field; i-- {
+		if list[i].Value == r.Value {
 			return list
 		}
 	}

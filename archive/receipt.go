@@ -104,6 +104,9 @@ func (r *Receipt) records(a *Archive, tx *bolt.Tx, gone map[int]bool) error {
 	for _, from := range aliasesOf(tx, r.URL) {
 		r.left("the address "+from, "leads to it")
 	}
+	for _, page := range pagesOf(tx, r.URL) {
+		r.left(page, "holds something that was made of it")
+	}
 	return nil
 }
 

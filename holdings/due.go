@@ -85,8 +85,25 @@ func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) 
 		j.beside(&d)
 		left = j.pictures(&d, captures)
 	}
+	if bare && left {
+		d.strip()
+	}
 	d.whole = len(d.swept) > 0 && bare && !left
 	return d, nil
+}
+
+// strip takes away what is kept to be shown beside a copy or an index entry: a thumbnail alone is left.
+func (d *due) strip() {
+	kept := terms.Recall(d.known.Title, d.known.Excerpt)
+	if d.kept != nil {
+		kept = *d.kept
+	}
+	if kept.Title == "" && len(kept.Texts) == 0 {
+		return
+	}
+	kept.Title, kept.Texts = "", nil
+	d.kept = &kept
+	d.swept = append(d.swept, Swept{URL: d.known.URL, What: SweptExcerpt, Why: "neither a copy nor an index entry is left"})
 }
 
 // described reports whether anything is known of a page but dates and counts.

@@ -201,7 +201,22 @@ func (h *Holdings) hold(ctx context.Context, g judged) error {
 	if err != nil {
 		return err
 	}
-	return written()
+	return errors.Join(written(), h.recall(ctx, g.deposit.Resource.Sources))
+}
+
+// recall withdraws what was made of resources whose publisher has had them taken down since they were fetched.
+func (h *Holdings) recall(ctx context.Context, sources []string) error {
+	var failed []error
+	for _, source := range sources {
+		u, err := url.Parse(source)
+		if err != nil {
+			continue // nothing of it could be fetched
+		}
+		if p, err := h.o.Known.Policy(ctx, u); err == nil && terms.TakeDown(p, u) != nil {
+			failed = append(failed, h.withdraw(ctx, source))
+		}
+	}
+	return errors.Join(failed...)
 }
 
 // simultaneous is within what time two answers count as one.
@@ -254,7 +269,11 @@ func (h *Holdings) end(ctx context.Context, hops []page.Hop) error {
 		if err != nil {
 			return err
 		}
-		if known.Current == 0 && !known.Indexed {
+		pictured, err := h.archive.Pictured(hop.URL)
+		if err != nil {
+			return err
+		}
+		if known.Current == 0 && !known.Indexed && len(pictured) == 0 {
 			continue
 		}
 		u, err := url.Parse(hop.URL)
@@ -363,8 +382,11 @@ func (h *Holdings) erase(ctx context.Context, address, why, line string) (n int,
 	if err != nil {
 		return 0, err
 	}
+	if err := h.withdraw(ctx, address); err != nil { // first: cut short, it leaves what asks for the rest
+		return 0, err
+	}
 	if _, known, err := h.archive.Resource(address); err != nil || !known && final == address {
-		return 0, errors.Join(err, h.withdraw(ctx, address))
+		return 0, err
 	}
 	var failure error
 	forgotten, err := h.tell(ctx, address, change{url: address, wait: true}, func(archive.Resource) (bool, error) {

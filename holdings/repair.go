@@ -113,6 +113,11 @@ func (h *Holdings) unfind(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
+	if len(copies) == 0 { // with what the page says goes what says whether its thumbnail may be shown
+		if err := h.archive.ErasePicture(ctx, address, 0); err != nil {
+			return err
+		}
+	}
 	return h.archive.Update(ctx, address, func(r *archive.Resource) {
 		r.Indexed = false
 		if len(copies) == 0 {

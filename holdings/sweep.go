@@ -210,7 +210,8 @@ var errMoved = errors.New("received meanwhile")
 
 // moved reports whether a page of which was was known has been received, or swept, since.
 func moved(now, was archive.Resource) bool {
-	return !now.LastCrawled.Equal(was.LastCrawled) || now.Current != was.Current || now.Versions != was.Versions || now.Indexed != was.Indexed
+	return !now.LastCrawled.Equal(was.LastCrawled) || now.Current != was.Current || now.Versions != was.Versions || now.Indexed != was.Indexed ||
+		now.Title != was.Title || now.Excerpt != was.Excerpt
 }
 
 // carryOut does what is due. What may stay of the index is made anew first, and the archive is written before the index forgets: cut
@@ -307,6 +308,11 @@ func (h *Holdings) dropAll(ctx context.Context, d due) error {
 		return err
 	}
 	last := d.swept[len(d.swept)-1]
+	for _, s := range d.swept { // what was made of another resource goes by that one's line
+		if s.What != SweptExcerpt {
+			last = s
+		}
+	}
 	elsewhere := final != d.known.URL && !last.TakenDown
 	for _, s := range d.swept {
 		if elsewhere || s.Why != last.Why || s.Line != last.Line { // a tombstone names one line

@@ -52,8 +52,10 @@ func (t *tree) unseen(n *html.Node) bool {
 func embeds(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Iframe, atom.Noembed, atom.Noframes, // these hold markup as text
-		atom.Object, atom.Video, atom.Audio, atom.Canvas:
+		atom.Video, atom.Audio, atom.Canvas:
 		return n.Namespace == ""
+	case atom.Object: // without data it shows what it holds
+		return n.Namespace == "" && has(n.Attr, "data")
 	}
 	return false
 }
@@ -62,11 +64,13 @@ func displayOf(style string) string { return valueOf(style, "display") }
 
 // valueOf is the value in lower case that declarations give a property at last.
 func valueOf(style, property string) string {
-	value := ""
-	for declaration := range strings.SplitSeq(style, ";") {
+	value, fixed := "", false
+	for declaration := range strings.SplitSeq(uncommented(style), ";") {
 		if name, v, _ := strings.Cut(declaration, ":"); strings.EqualFold(strings.TrimSpace(name), property) {
-			v, _, _ = strings.Cut(v, "!")
-			value = strings.ToLower(strings.TrimSpace(v))
+			v, _, important := strings.Cut(v, "!")
+			if important || !fixed {
+				value, fixed = strings.ToLower(strings.TrimSpace(v)), important
+			}
 		}
 	}
 	return value
@@ -117,14 +121,20 @@ func namesOf(n *html.Node) func(func(string) bool) {
 	}
 }
 
-// note reads a STYLE element, unless it is for another medium than a screen or for readers without scripts.
+// note reads a STYLE element, unless it is for paper or speech, for readers without scripts or for a copy that a script makes. What one
+// hides for some screens alone is not hidden; what it shows is shown.
 func (s *styles) note(n *html.Node) {
-	medium := strings.ToLower(attr(n.Attr, "media"))
-	if n.FirstChild == nil || n.Namespace != "" || medium != "" && medium != "all" && medium != "screen" ||
-		n.Parent != nil && n.Parent.DataAtom == atom.Noscript {
+	medium := strings.ToLower(strings.TrimSpace(attr(n.Attr, "media")))
+	kind := strings.ToLower(strings.TrimSpace(attr(n.Attr, "type")))
+	if n.FirstChild == nil || n.Namespace != "" || kind != "" && kind != "text/css" || medium == "print" || medium == "speech" {
 		return
 	}
-	s.read(n.FirstChild.Data)
+	for p := n.Parent; p != nil; p = p.Parent {
+		if p.DataAtom == atom.Noscript || p.DataAtom == atom.Template {
+			return
+		}
+	}
+	s.read(n.FirstChild.Data, medium != "" && medium != "all" && medium != "screen")
 }
 
 // rule is an open block of a style sheet.
@@ -137,8 +147,8 @@ type rule struct {
 // deepestRule bounds the blocks of a style sheet within each other.
 const deepestRule = 16
 
-// read notes which names the rules of a style sheet hide, and which they show. Faults are passed over.
-func (s *styles) read(css string) {
+// read notes which names the rules of a style sheet hide, unless it counts under a condition, and which they show. Faults are passed over.
+func (s *styles) read(css string, condition bool) {
 	css = uncommented(css)
 	var open []rule
 	start := 0 // behind the last brace or semicolon
@@ -153,6 +163,7 @@ func (s *styles) read(css string) {
 			continue
 		case '{':
 			if len(open) == deepestRule {
+				s.hidden = nil // what the rest shows is not known
 				return
 			}
 			prelude := strings.TrimSpace(css[start:i])
@@ -163,7 +174,7 @@ func (s *styles) read(css string) {
 					open[n-1].display = display
 				}
 				if css[i] == '}' {
-					s.take(open[n-1], n > 1)
+					s.take(open[n-1], condition || n > 1)
 					open = open[:n-1]
 				}
 			}
@@ -192,7 +203,7 @@ func uncommented(css string) string {
 
 // take notes what a rule says, within another or not.
 func (s *styles) take(r rule, within bool) {
-	if r.display == "" || r.paper || strings.HasPrefix(r.prelude, "@") || len(r.prelude) > longestSelector {
+	if r.display == "" || r.paper || strings.HasPrefix(r.prelude, "@") || r.display == "none" && len(r.prelude) > longestSelector {
 		return
 	}
 	if r.display != "none" {
@@ -206,11 +217,12 @@ func (s *styles) take(r rule, within bool) {
 	}
 	for selector := range strings.SplitSeq(r.prelude, ",") {
 		selector = strings.TrimSpace(selector)
-		for name := range selected(selector) {
+		selected(selector)(func(name string) bool {
 			if name == cssUnescape(selector) { // nothing but a name
 				put(&s.hidden, name)
 			}
-		}
+			return false
+		})
 	}
 }
 

@@ -1,6 +1,9 @@
 package page
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestHidden(t *testing.T) {
 	for _, c := range []struct{ name, body, want string }{
@@ -8,7 +11,12 @@ func TestHidden(t *testing.T) {
 		{"invisible", "<p style='visibility: hidden'>x<p style='visibility:hidden;visibility:visible'>a", "a"},
 		{"a page until its script has run", "<body aria-hidden=true style='visibility:hidden' class=x><style>.x{display:none}</style>a", "a"},
 		{"a hidden body", "<body style='display:none'>x", ""},
-		{"what cannot be shown", "a<object>x</object>b<video>x</video>c<audio>x</audio>d<canvas>x</canvas>e<iframe>x</iframe>f", "a b c d e f"},
+		{"what cannot be shown", "a<object data=x>x</object>b<video>x</video>c<audio>x</audio>d<canvas>x</canvas>e<iframe>x</iframe>f", "a b c d e f"},
+		{"an object of nothing", "<object><p>a</object>", "a"},
+		{"what is important", "<p style='display:none!important;display:block'>x<p style='display:/* */none'>x<p style='display:block!important;display:none'>a", "a"},
+		{"shown by a sheet for some screens", "<style>.x{display:none}</style><style media='screen and (min-width:1px)'>.x{display:block} .y{display:none}</style><p class=x>a<p class=y>b", "a b"},
+		{"sheets that are none", "<template><style>.x{display:none}</style></template><style type=text/x>.x{display:none}</style><noscript><div><style>.x{display:none}</style></div></noscript><p class=x>a", "a"},
+		{"shown by a long list", "<style>.x{display:none} " + strings.Repeat(".long-name-of-a-class,", 100) + ".x{display:block}</style><p class=x>a", "a"},
 		{"a class", "<style>.x { color: red; display : NONE !important }</style><p class='y x'>x<p class=y>a", "a"},
 		{"an id", "<style>p{} #x,#y{display:none}</style><p id=x>x<p id=y>y<p id=X>a", "a"},
 		{"a rule below", "<p class=x>x</p>a<style>.x{display:none}</style>", "a"},

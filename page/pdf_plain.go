@@ -193,7 +193,7 @@ func (p *plainPDF) take(id int, o object) bool {
 
 // undone is a stream as it was before it was packed, nil where that is too long or of no use for text.
 func (p *plainPDF) undone(o object, most int) []byte {
-	if p.skipped.Match(o.text) {
+	if p.streams > mostStreams || p.skipped.Match(o.text) {
 		return nil
 	}
 	data := o.stream

@@ -16,22 +16,30 @@ import (
 const (
 	longestMarkdown = 256 << 10 // bytes; of a longer one the beginning is read
 	mostSigns       = 256       // in one paragraph; the next ones are of another
-	deepestMarkdown = 64        // quotations and lists that begin on one line
+	deepestMarkdown = 16        // quotations and lists that begin on one line
+	mostIndented    = 32        // columns; what stands further right is read as if it did not
+	mostCells       = 10_000    // of tables, each row as wide as the widest
 )
 
 // readMarkdown reads what Markdown makes of src as if that were the page (CommonMark, with the tables and lists of GitHub).
 func readMarkdown(src string) reading {
-	title, src := frontMatter(src)
+	title, src := frontMatter(strings.ReplaceAll(src, "\r\n", "\n"))
 	if len(src) > longestMarkdown {
 		src = strings.ToValidUTF8(src[:longestMarkdown], "")
 	}
-	if nested(src) {
+	flat := flattened(src)
+	bounded := parted(flat)
+	if bounded != flat && mentions(src) { // an element with marks might be parted
 		return reading{}
 	}
+	extensions := []goldmark.Extender{extension.Strikethrough, extension.TaskList}
+	if cells(bounded) <= mostCells {
+		extensions = append(extensions, extension.Table)
+	}
 	var made strings.Builder
-	m := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList),
+	m := goldmark.New(goldmark.WithExtensions(extensions...),
 		goldmark.WithRendererOptions(html.WithUnsafe(), renderer.WithNodeRenderers(util.Prioritized(unlinked{}, 1))))
-	if m.Convert([]byte(parted(src)), &made) != nil {
+	if m.Convert([]byte(bounded), &made) != nil {
 		return reading{}
 	}
 	w := newWriter(len(src))
@@ -74,20 +82,53 @@ func frontMatter(src string) (title, rest string) {
 	return title, rest
 }
 
-// nested reports whether a line of src begins too many quotations and lists.
-func nested(src string) bool {
+// flattened is src with blank lines folded, since each of them keeps all lists open, and with lines that begin too many quotations and
+// lists as plain text.
+func flattened(src string) string {
+	var b strings.Builder
+	blank := false
 	for line := range strings.Lines(src) {
-		signs := 0
-		for i := 0; i < len(line) && strings.IndexByte(" \t>-+*.)0123456789", line[i]) >= 0; i++ {
-			if strings.IndexByte(">-+*.)", line[i]) >= 0 && (i+1 == len(line) || line[i] == '>' || strings.IndexByte(" \t\n>", line[i+1]) >= 0) {
-				signs++
+		rest := strings.TrimLeft(line, " \t")
+		if rest == "\n" || rest == "" {
+			if !blank {
+				b.WriteByte('\n')
 			}
+			blank = true
+			continue
 		}
-		if signs > deepestMarkdown {
-			return true
+		blank = false
+		if indent := line[:len(line)-len(rest)]; len(indent) <= mostIndented && !strings.Contains(indent, "\t") || len(indent) <= mostIndented/4 {
+			b.WriteString(indent)
+		} else {
+			b.WriteString(strings.Repeat(" ", mostIndented))
+		}
+		if opens(rest) > deepestMarkdown {
+			b.WriteByte('\\')
+		}
+		b.WriteString(rest)
+	}
+	return b.String()
+}
+
+// opens counts the quotations and lists that a line begins.
+func opens(line string) (n int) {
+	for i := 0; i < len(line) && strings.IndexByte(" \t>-+*.)0123456789", line[i]) >= 0; i++ {
+		if strings.IndexByte(">-+*.)", line[i]) >= 0 && (i+1 == len(line) || line[i] == '>' || strings.IndexByte(" \t\n>", line[i+1]) >= 0) {
+			n++
 		}
 	}
-	return false
+	return n
+}
+
+// cells is how many cells tables in src may come to: a row is as wide as its head.
+func cells(src string) int {
+	rows, widest := 0, 0
+	for line := range strings.Lines(src) {
+		if n := strings.Count(line, "|"); n > 0 {
+			rows, widest = rows+1, max(widest, n)
+		}
+	}
+	return rows * widest
 }
 
 // parted is src with its paragraphs parted where they hold too many signs.

@@ -33,6 +33,43 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
+// Where a text has to be parted, no element with marks is: then nothing of it is read.
+func TestLongMarkdownWithMarks(t *testing.T) {
+	for _, tail := range []string{`<span class="acap:disallow-index">SECRET</span> tail`, "<span\nclass=\"acap:disallow-index\">SECRET</span>",
+		"<span class=\"acap:disallow-index\">SEC1\nSECRET</span>"} {
+		for _, n := range []int{300, 512} {
+			if got := readMarkdown(strings.Repeat("* a ", n) + tail).text; strings.Contains(got, "SECRET") {
+				t.Errorf("%d: %q", n, got[max(0, len(got)-40):])
+			}
+		}
+	}
+}
+
+// What would take long is read as plain text.
+func TestBoundedMarkdown(t *testing.T) {
+	for name, c := range map[string]struct{ body, want string }{
+		"a wide table":      {"|" + strings.Repeat("a|", 2000) + "\n|" + strings.Repeat("-|", 2000) + "\n" + strings.Repeat("|\n", 2000) + "\nAlma", "Alma"},
+		"many lists":        {strings.Repeat("1. ", 63) + "\n" + strings.Repeat("\n", 200000) + "Alma", "Alma"},
+		"lists within each": {deepLists() + strings.Repeat("\n", 200000) + "Alma", "Alma"},
+		"a long rule":       {"Text\n\n" + strings.Repeat("- ", 70) + "\n\nAlma", "Alma"},
+		"carriage returns":  {"---\r\ntitle: x\r\n---\r\nAlma", "Alma"},
+	} {
+		start := time.Now()
+		got := readMarkdown(c.body).text
+		if took := time.Since(start); !strings.HasSuffix(strings.TrimSpace(got), c.want) || took > 10*time.Second || strings.Contains(got, "title") {
+			t.Errorf("%s: %v, %q", name, took, got[max(0, len(got)-40):])
+		}
+	}
+}
+
+func deepLists() string {
+	var b strings.Builder
+	for i := range 24 {
+		b.WriteString(strings.Repeat(" ", 126*i) + strings.Repeat("- ", 63) + "\n")
+	}
+	return b.String()
+}
+
 // What parts a text for the parser loses none of its words.
 func TestLongMarkdown(t *testing.T) {
 	for name, line := range map[string]string{

@@ -35,6 +35,7 @@ type xmlText struct {
 
 // xmlField is an element of a feed that holds one of its texts.
 type xmlField struct {
+	full  bool   // nothing more is taken
 	depth int    // how many elements are open with it; 0: none is being read
 	kind  string // text, html or xhtml, as the type of Atom has it
 	text  []byte
@@ -95,6 +96,9 @@ func (x *xmlText) start(raw string) bool {
 		x.field.tag(raw)
 	}
 	if x.w.gap(); len(x.open) == maxXMLDepth {
+		if !x.feed() && x.skip == 0 { // what marks say so deep is not read
+			x.skip = len(x.open)
+		}
 		return false
 	}
 	if len(x.open) == 0 {
@@ -104,7 +108,7 @@ func (x *xmlText) start(raw string) bool {
 	switch {
 	case x.field.depth > 0:
 	case !x.feed():
-		if x.skip == 0 && (mentions(class) || bare == "script" || bare == "style") { // marks that were not read
+		if x.skip == 0 && (more || mentions(class) || bare == "script" || bare == "style") { // marks that were not read
 			x.skip = len(x.open)
 		}
 	case prefix == "" || prefix == x.root || prefix == "content:":
@@ -213,9 +217,11 @@ func (x *xmlText) close(n int) {
 func (x *xmlText) take(part string, f xmlField) {
 	switch part {
 	case "title":
+		if x.title != "" {
+			return
+		}
 		w := newWriter(0)
-		f.write(w)
-		if x.title != "" || w.Len() == 0 {
+		if f.write(w); w.Len() == 0 {
 			return
 		}
 		if x.title = w.String(); x.w.Len() == 0 {
@@ -255,7 +261,11 @@ func (x *xmlText) write(f xmlField) {
 }
 
 func (f *xmlField) add(text []byte) {
+	if f.full {
+		return
+	}
 	f.text = append(f.text, text[:min(len(text), longestField-len(f.text))]...)
+	f.full = len(f.text) == longestField
 }
 
 // tag adds a tag within the field.
@@ -263,7 +273,7 @@ func (f *xmlField) tag(raw string) {
 	if f.kind == "text" {
 		raw = " "
 	}
-	if len(f.text)+len(raw) <= longestField {
+	if f.full = f.full || len(f.text)+len(raw) > longestField; !f.full { // what follows a tag that is left out is not read either: it may have marks
 		f.text = append(f.text, raw...)
 	}
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -30,7 +31,9 @@ func TestTextOfXML(t *testing.T) {
 			"<x class='acap:disallow-index'>no<y>no</y></x>\n<cell>f</cell><cell>g</cell>&a;&amp;&#65;<![CDATA[<h>]]></book>no", "", "|a\n|b c , d e\n|f g &a;&A<h>"},
 		{"HTML under another name", "application/xml", `<html xmlns="http://www.w3.org/1999/xhtml"><p>x</p></html>`, "", ""},
 		{"addresses for crawlers", "text/xml", `<urlset><url><loc>http://x.example/</loc></url></urlset>`, "", ""},
-		{"too deep", "text/xml", strings.Repeat("<a>", 200) + "b<c/>d" + strings.Repeat("</a>", 200) + "e", "", "|b d"},
+		{"too deep", "text/xml", strings.Repeat("<a>", 200) + "b<c/>d" + strings.Repeat("</a>", 200) + "e", "", ""},
+		{"marks too deep", "text/xml", "<r>a" + strings.Repeat("<a>", 80) + `<p class="acap:disallow-index">x</p>` + strings.Repeat("</a>", 80) + "<c>b</c></r>", "", "|a b"},
+		{"marks behind many attributes", "text/xml", "<r>a<p" + numberedAttributes(40) + ` class="acap:disallow-index">x</p></r>`, "", "|a"},
 		{"not XML", "text/xml", "a < b", "", ""},
 	} {
 		p := New([]Hop{{URL: "http://www.example.org/tide.xml", Header: map[string][]string{"Content-Type": {c.mime}}, Body: []byte(c.body)}})
@@ -91,4 +94,22 @@ func FuzzXMLText(f *testing.F) {
 			t.Errorf("%d bytes of %d", n, len(p.Source()))
 		}
 	})
+}
+
+func numberedAttributes(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, ` a%d="1"`, i)
+	}
+	return b.String()
+}
+
+// A field that is longer than what is read of one ends where the first piece does not fit: what follows a tag may be marked by it.
+func TestLongFieldKeepsNothingBehindATag(t *testing.T) {
+	fill := strings.Repeat("a ", (longestField-40)/2)
+	tag := `<p q="` + strings.Repeat("q", 100) + `" class="acap:disallow-index">SECRET</p>`
+	feed := `<feed xmlns="http://www.w3.org/2005/Atom"><entry><content type="xhtml">` + fill + tag + `</content></entry></feed>`
+	if text := fetched("application/atom+xml", feed).Text(Cut{}); strings.Contains(text, "SECRET") || !strings.Contains(text, "a a") {
+		t.Errorf("%d bytes, ending in %q", len(text), text[max(0, len(text)-20):])
+	}
 }

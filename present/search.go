@@ -56,6 +56,10 @@ const (
 	beyond = 1000 // hits that are looked at behind the last result, to count them
 	costly = 20   // as many hits as one of which the copy must be read
 	twins  = 8    // pages of the same text that are compared with another
+
+	looks    = 200_000 // hits that are looked at in all
+	mostAlso = 10      // addresses that are named beside a result
+	mostWhy  = 100     // pages left out that are told of, or as many as results are asked for
 )
 
 // Search gives the results of q, best first. Pages that may no longer be indexed or shown are passed over (F25), and of pages of which
@@ -104,6 +108,8 @@ type search struct {
 	who    Reader
 	found  Found
 	behind int                     // hits looked at behind the last result
+	looked int                     // hits looked at
+	told   int                     // pages left out that were told of
 	alike  map[string][]*candidate // results by terms.Same, those skipped and those counted among them
 }
 
@@ -112,7 +118,10 @@ func (s *search) take(ctx context.Context, address string) (more bool, err error
 	full := s.found.Count >= s.query.Skip+s.query.Limit
 	if !full {
 		s.behind = 0
-	} else if s.behind++; s.behind > beyond {
+	} else {
+		s.behind++
+	}
+	if s.looked++; s.behind > beyond || s.looked > looks {
 		s.found.More = true
 		return false, nil
 	}
@@ -128,7 +137,8 @@ func (s *search) take(ctx context.Context, address string) (more bool, err error
 		}
 	}
 	if !shows {
-		if s.query.Why && !full && !skipped && c.resource.URL != "" {
+		if s.query.Why && !full && !skipped && c.resource.URL != "" && s.told < max(mostWhy, s.query.Limit) {
+			s.told++
 			if c.result == nil {
 				c.result = &Result{LeftOut: c.whyNot(Result{})}
 			}
@@ -166,8 +176,9 @@ func (s *search) fold(ctx context.Context, other, c *candidate) (bool, error) {
 		return false, nil
 	}
 	if c.result.Link && c.result.Href == "" && other.at >= 0 {
-		also := &s.found.Results[other.at].Also
-		*also = append(*also, c.result.URL)
+		if also := &s.found.Results[other.at].Also; len(*also) < mostAlso {
+			*also = append(*also, c.result.URL)
+		}
 	}
 	return true, nil
 }
@@ -240,7 +251,7 @@ func (s *search) make(ctx context.Context, c *candidate) (ok bool, err error) {
 	if c.result != nil {
 		return c.result.Shown(), nil
 	}
-	s.behind += costly
+	s.behind, s.looked = s.behind+costly, s.looked+costly
 	version := 0
 	if c.resource.Current != 0 {
 		pg, n, err := s.page(c.resource.Current)

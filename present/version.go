@@ -65,7 +65,10 @@ func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who
 		t.In(acap.UserFrame)
 	}
 	for i := 0; err == nil && down == nil && i < len(way)-1; i++ {
-		down, err = p.takenDown(ctx, way[i])
+		var barred error
+		if down, barred, err = p.led(ctx, v, way[i]); barred != nil && err == nil && down == nil {
+			return nil, barred
+		}
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -78,16 +81,26 @@ func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who
 	return v, nil
 }
 
-func (p *Presenter) takenDown(ctx context.Context, address string) (*acap.Field, error) {
+// led judges an address that led to the page: what its own origin says of it counts too (X66). down is the request for it that stands;
+// barred the refusal where it does not permit what the page may permit.
+func (p *Presenter) led(ctx context.Context, v *version, address string) (down *acap.Field, barred, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	at, err := url.Parse(v.resource.URL)
+	if err != nil {
+		return nil, nil, err
 	}
 	origin, err := p.policies.Policy(ctx, u)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return terms.TakeDown(origin, u), nil
+	r, err := terms.ReachHeld(ctx, origin, u, at, v.resource.Own, nil, terms.Kept{}, terms.Sources{Policies: p.policies}, v.facts)
+	if err == nil && !r.Open(v.usage) {
+		barred = v.refuse(r.Decide(v.usage))
+	}
+	return terms.TakeDown(origin, u), barred, err
 }
 
 func (v *version) refuse(d acap.Decision) error { return d.Err(v.asked) }

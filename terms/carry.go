@@ -67,7 +67,7 @@ func (t *Terms) Carry(k *Kept, old Kept) (some bool) {
 				k.Texts[u] = text
 			}
 		}
-		if value == old.Index && k.Index == "" {
+		if value == old.Index && k.Index == "" && k.Same == "" {
 			k.Index, k.Aside, k.Same = old.Index, old.Aside, old.Same
 		}
 	}

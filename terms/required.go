@@ -49,7 +49,12 @@ func (t *Terms) fulfil(d acap.Decision) acap.Decision {
 			return d.Refuse(acap.Unfulfillable, r.Value+": "+err.Error())
 		}
 	}
-	for _, r := range d.MustInclude() {
+	includes := d.MustInclude()
+	if len(includes) > mostParts {
+		d.Because = includes[mostParts].Field
+		return d.Refuse(acap.Unfulfillable, fmt.Sprintf("more than %d parts must be shown with it", mostParts))
+	}
+	for _, r := range includes {
 		if _, err := t.include(r, d); err != nil { // J12
 			d.Because = r.Field
 			return d.Refuse(acap.Unfulfillable, r.Value+": "+err.Error())
@@ -183,6 +188,9 @@ func (t *Terms) takenDown(rawurl string) error {
 
 // longestPart bounds the text of a part that must be shown, in bytes: a longer one cannot be shown whole beside anything.
 const longestPart = 1 << 10
+
+// mostParts bounds how many parts must be shown with anything.
+const mostParts = 32
 
 // include gives a part that must be shown beside or within a presentation, which d permits, as plain text.
 func (t *Terms) include(r *acap.Required, d acap.Decision) (snippet.Include, error) {

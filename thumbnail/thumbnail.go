@@ -42,7 +42,10 @@ const (
 	usualSide = 320
 	maxPixels = 25_000_000
 	maxSide   = 32_768
+	maxScans  = 64 // of a JPEG: each is a pass over all of it
 	quality   = 80
+
+	jpegMagic = "\xff\xd8\xff"
 )
 
 // format is one kind of image.
@@ -55,7 +58,7 @@ type format struct {
 
 func formats() []format {
 	return []format{
-		{"\xff\xd8\xff", sizeBy(jpeg.DecodeConfig), jpeg.Decode, exifOfJPEG},
+		{jpegMagic, sizeBy(jpeg.DecodeConfig), jpeg.Decode, exifOfJPEG},
 		{"\x89PNG\r\n\x1a\n", sizeBy(png.DecodeConfig), png.Decode, exifOfPNG},
 		{"GIF8?a", sizeBy(gif.DecodeConfig), gif.Decode, nil}, // the first frame
 		{"RIFF????WEBPVP8", sizeOfWebP, webp.Decode, exifOfWebP},
@@ -141,6 +144,8 @@ func measure(src []byte) (f format, size image.Point, err error) {
 			err = none("the image is broken: %w", err)
 		case size.X <= 0 || size.Y <= 0:
 			err = none("the image is empty")
+		case bytes.Count(src, []byte("\xff\xda")) > maxScans && f.magic == jpegMagic:
+			err = none("the image is drawn in too many scans")
 		case size.X > maxSide || size.Y > maxSide || size.X*size.Y > maxPixels:
 			err = none("the image is too large: %d × %d pixels", size.X, size.Y)
 		}

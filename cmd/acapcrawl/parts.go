@@ -20,6 +20,8 @@ const (
 	partBytes = 64 << 20    // of bodies that are remembered
 	partAge   = time.Hour   // for which an answer is good where it says nothing
 	failedAge = time.Second // for which a failure is
+
+	partOverhead = 1 << 10 // bytes that any of them takes
 )
 
 // parts fetches substitutes and required resources through the gate, each once for all pages that need it: whole sites name the same
@@ -98,10 +100,11 @@ func (p *parts) fetch(ctx context.Context, rawurl string, got *part) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer close(got.done)
+	got.bytes = partOverhead + len(rawurl)
 	if got.err = noAnswer(err); err == nil {
 		for _, h := range t.Hops {
 			got.hops = append(got.hops, page.Hop(h))
-			got.bytes += len(h.Body) + len(h.Wire)
+			got.bytes += len(h.Body) + len(h.Wire) + len(h.Sent) + 2*len(h.Head)
 		}
 	}
 	got.until = p.now().Add(good(got))

@@ -55,6 +55,9 @@ func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchReq
 	case found.Count > 0:
 		return nothing(fmt.Sprintf("There are no more than %s.", several(found.Count, "result")))
 	}
+	if found.More {
+		return nothing("Nothing of the many pages that match may be shown, as far as was looked.")
+	}
 	return nothing("Nothing that is held and may be shown matches.")
 }
 
@@ -140,7 +143,10 @@ func counted(found present.Found, skipped, shown int) string {
 		return several(shown, "result") + ".\n"
 	}
 	of := number(found.Count)
-	if found.More {
+	switch {
+	case found.More && skipped+shown == found.Count: // the rest may turn out to be none
+		of += " or more"
+	case found.More:
 		of = "more than " + of
 	}
 	text := fmt.Sprintf("Results %s to %s of %s.", number(skipped+1), number(skipped+shown), of)

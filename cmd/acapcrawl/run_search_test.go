@@ -87,6 +87,7 @@ func TestResultsInWords(t *testing.T) {
 		{37, 0, 10, false, "Results 1 to 10 of 37. The next: --skip 10\n"},
 		{37, 30, 7, false, "Results 31 to 37 of 37.\n"},
 		{1010, 10, 10, true, "Results 11 to 20 of more than 1,010. The next: --skip 20\n"},
+		{1, 0, 1, true, "Results 1 to 1 of 1 or more. The next: --skip 1\n"},
 	} {
 		if got := counted(present.Found{Count: c.count, More: c.more}, c.skip, c.shown); got != c.want {
 			t.Errorf("%+v: %q", c, got)
