@@ -1,6 +1,7 @@
 package terms
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -186,6 +187,20 @@ func TestRecallOfOld(t *testing.T) {
 		again := Recall("Low water", Recall("Low water", c.stored).String())
 		if s, _ := tm.Keeping(again).Snippet(acap.PresentSnippet, snippet.Wanted{}); s.Text != c.want {
 			t.Errorf("%s, stored anew: %q", c.name, s.Text)
+		}
+	}
+}
+
+// What must be shown with a page is bounded: a publisher cannot make every search long by demanding thousands of credits.
+func TestManyParts(t *testing.T) {
+	for n, allowed := range map[int]bool{mostParts: true, mostParts + 1: false} {
+		robots := ""
+		for i := range n {
+			robots += fmt.Sprintf("ACAP-allow-present: / must-include-resource=the-acap:credit:text:C%d\n", i)
+		}
+		d := of(t, &world{}, robots, "<p>The tide comes in.").Decide(acap.PresentSnippet)
+		if d.Allowed != allowed || !allowed && (d.Because == nil || d.Because.Line != mostParts+3) {
+			t.Errorf("%d: %+v", n, d.Because)
 		}
 	}
 }

@@ -247,6 +247,7 @@ func TestNone(t *testing.T) {
 		"SVG":                       {[]byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`), "no image"},
 		"a magic alone":             {[]byte("\x89PNG\r\n\x1a\n"), "broken"},
 		"broken off":                {photo[:len(photo)/2], "broken"},
+		"many passes":               {append(bytes.Clone(photo), strings.Repeat("\xff\xda", maxScans+1)...), "too many scans"},
 		"many pixels":               {shapedPNG(small, 5001, 5000), "too large: 5001"},
 		"one long side":             {shapedPNG(small, maxSide+1, 1), "too large"},
 		"no pixels":                 {shapedPNG(small, 0, 7), "broken"},
