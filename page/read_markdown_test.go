@@ -54,10 +54,9 @@ func TestBoundedMarkdown(t *testing.T) {
 		"a long rule":       {"Text\n\n" + strings.Repeat("- ", 70) + "\n\nAlma", "Alma"},
 		"carriage returns":  {"---\r\ntitle: x\r\n---\r\nAlma", "Alma"},
 	} {
-		start := time.Now()
 		got := readMarkdown(c.body).text
-		if took := time.Since(start); !strings.HasSuffix(strings.TrimSpace(got), c.want) || took > 10*time.Second || strings.Contains(got, "title") {
-			t.Errorf("%s: %v, %q", name, took, got[max(0, len(got)-40):])
+		if !strings.HasSuffix(strings.TrimSpace(got), c.want) || strings.Contains(got, "title") {
+			t.Errorf("%s: %q", name, got[max(0, len(got)-40):])
 		}
 	}
 }
@@ -85,9 +84,13 @@ func TestLongMarkdown(t *testing.T) {
 }
 
 func TestHostileMarkdown(t *testing.T) {
+	size := longestMarkdown
+	if testing.Short() {
+		size /= 8
+	}
 	for _, part := range []string{"[a](", "[a](<", "[a]: b\n", "_a*", "[a](b \"c\n", ">", "- ", "[a]:", "![a"} {
 		start := time.Now()
-		readMarkdown(strings.Repeat(part, longestMarkdown/len(part)))
+		readMarkdown(strings.Repeat(part, size/len(part)))
 		if took := time.Since(start); took > 10*time.Second {
 			t.Errorf("%q: %v", part, took)
 		}
