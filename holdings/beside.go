@@ -3,7 +3,6 @@ package holdings
 import (
 	"context"
 	"errors"
-	"net/url"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
@@ -18,10 +17,7 @@ func describe(r *archive.Resource, kept terms.Kept) {
 // beside judges what is kept to present the page: an excerpt or a title that may be presented to nobody goes, and so does what was made
 // of another resource whose publisher has it taken down (P04).
 func (j *judging) beside(d *due) {
-	kept := terms.Recall(j.resource.Title, j.resource.Excerpt)
-	if d.kept != nil {
-		kept = *d.kept
-	}
+	kept := d.keeps()
 	less := kept
 	drop := func(why, line string, down bool) {
 		d.kept = &less
@@ -31,9 +27,9 @@ func (j *judging) beside(d *due) {
 		}
 	}
 	for _, source := range kept.Sources() {
-		if line := j.takenDown(source); line != "" {
+		if down := terms.TakenDown(j.ctx, j.sources.Policies, source); down != nil {
 			less, _, _ = less.Without(source)
-			drop(takenDown, line, true)
+			drop(takenDown, down.String(), true)
 		}
 	}
 	var because []acap.Decision
@@ -42,22 +38,6 @@ func (j *judging) beside(d *due) {
 		why, line := grounds(decision)
 		drop(why, line, false)
 	}
-}
-
-// takenDown gives the line by which the publisher of another resource has it taken down, "" where none stands.
-func (j *judging) takenDown(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	p, err := j.sources.Policies.Policy(j.ctx, u)
-	if err != nil {
-		return ""
-	}
-	if f := terms.TakeDown(p, u); f != nil {
-		return f.String()
-	}
-	return ""
 }
 
 // withdraw takes what was made of the resource at address, which is erased, out of what is held of other pages: their excerpts,

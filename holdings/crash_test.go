@@ -34,6 +34,21 @@ func crashWeb() *web {
 	return w
 }
 
+// openChild opens what a child works on, with a fault at its writes.
+func openChild(dir string, fault func(archive.Step) error) (*Holdings, *web, error) {
+	ar, err := archive.Open(dir, archive.Options{Fault: fault})
+	if err != nil {
+		return nil, nil, err
+	}
+	ix, err := index.Open(filepath.Join(dir, "index"))
+	if err != nil {
+		return nil, nil, err
+	}
+	w := crashWeb()
+	h, err := Open(context.Background(), ar, ix, terms.Sources{Policies: w, Fetcher: w}, Options{})
+	return h, w, err
+}
+
 // child receives pages, acknowledges each by a line, and dies at a step: "archive" after the archive has a page and before the index
 // has it, "idle" when all is acknowledged, or some time after a step of a compaction.
 func child(dir, step string) int {
@@ -42,20 +57,12 @@ func child(dir, step string) int {
 		return 1
 	}
 	compacting := false
-	ar, err := archive.Open(dir, archive.Options{Fault: func(s archive.Step) error {
+	h, _, err := openChild(dir, func(s archive.Step) error {
 		if compacting && string(s) == step {
 			fmt.Println("ready")
 		}
 		return nil
-	}})
-	if err != nil {
-		return fail(err)
-	}
-	ix, err := index.Open(filepath.Join(dir, "index"))
-	if err != nil {
-		return fail(err)
-	}
-	h, err := Open(context.Background(), ar, ix, terms.Sources{Policies: crashWeb(), Fetcher: crashWeb()}, Options{})
+	})
 	if err != nil {
 		return fail(err)
 	}
@@ -84,11 +91,11 @@ func child(dir, step string) int {
 			if folder != "bare" {
 				d.Body, d.Header = []byte("<p>pilot "+folder), pageOf("", a).Last().Header
 			}
-			if _, err := ar.Receive(context.Background(), d); err != nil {
+			if _, err := h.archive.Receive(context.Background(), d); err != nil {
 				return fail(err)
 			}
 		}
-		if _, err := ar.Erase(context.Background(), site+"/whole/1", "asked", ""); err != nil {
+		if _, err := h.archive.Erase(context.Background(), site+"/whole/1", "asked", ""); err != nil {
 			return fail(err)
 		}
 		fmt.Println("erased /whole/1")
@@ -154,22 +161,13 @@ func sweepChild(dir, step string) int {
 	}
 	var sweeping atomic.Bool
 	var writes atomic.Int64
-	ar, err := archive.Open(dir, archive.Options{Fault: func(archive.Step) error {
+	h, w, err := openChild(dir, func(archive.Step) error {
 		if sweeping.Load() && writes.Add(1) == nth {
 			fmt.Println("ready")
 			select {}
 		}
 		return nil
-	}})
-	if err != nil {
-		return fail(err)
-	}
-	ix, err := index.Open(filepath.Join(dir, "index"))
-	if err != nil {
-		return fail(err)
-	}
-	w := crashWeb()
-	h, err := Open(context.Background(), ar, ix, terms.Sources{Policies: w, Fetcher: w}, Options{})
+	})
 	if err != nil {
 		return fail(err)
 	}

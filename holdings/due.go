@@ -92,12 +92,17 @@ func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) 
 	return d, nil
 }
 
+// keeps is what is kept beside copies and index entry, as far as it has been judged.
+func (d *due) keeps() terms.Kept {
+	if d.kept != nil {
+		return *d.kept
+	}
+	return terms.Recall(d.known.Title, d.known.Excerpt)
+}
+
 // strip takes away what is kept to be shown beside a copy or an index entry: a thumbnail alone is left.
 func (d *due) strip() {
-	kept := terms.Recall(d.known.Title, d.known.Excerpt)
-	if d.kept != nil {
-		kept = *d.kept
-	}
+	kept := d.keeps()
 	if kept.Title == "" && len(kept.Texts) == 0 {
 		return
 	}

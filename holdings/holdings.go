@@ -208,11 +208,7 @@ func (h *Holdings) hold(ctx context.Context, g judged) error {
 func (h *Holdings) recall(ctx context.Context, sources []string) error {
 	var failed []error
 	for _, source := range sources {
-		u, err := url.Parse(source)
-		if err != nil {
-			continue // nothing of it could be fetched
-		}
-		if p, err := h.o.Known.Policy(ctx, u); err == nil && terms.TakeDown(p, u) != nil {
+		if terms.TakenDown(ctx, h.o.Known, source) != nil {
 			failed = append(failed, h.withdraw(ctx, source))
 		}
 	}
@@ -269,12 +265,12 @@ func (h *Holdings) end(ctx context.Context, hops []page.Hop) error {
 		if err != nil {
 			return err
 		}
-		pictured, err := h.archive.Pictured(hop.URL)
-		if err != nil {
-			return err
-		}
-		if known.Current == 0 && !known.Indexed && len(pictured) == 0 {
-			continue
+		if known.Current == 0 && !known.Indexed {
+			if pictured, err := h.archive.Pictured(hop.URL); err != nil {
+				return err
+			} else if len(pictured) == 0 {
+				continue
+			}
 		}
 		u, err := url.Parse(hop.URL)
 		if err != nil {

@@ -58,10 +58,7 @@ func (h *Holdings) picture(t *terms.Terms, stored bool) (p *archive.Picture, of 
 // pictures adds the thumbnails that may no longer be held; left says that one is that stands for no copy. Those of copies that go, go
 // with them.
 func (j *judging) pictures(d *due, captures []archive.Capture) (left bool) {
-	kept := terms.Recall(j.resource.Title, j.resource.Excerpt)
-	if d.kept != nil {
-		kept = *d.kept
-	}
+	kept := d.keeps()
 	for _, version := range slices.Sorted(maps.Keys(d.pictured)) {
 		if slices.ContainsFunc(d.swept, func(s Swept) bool { return s.What == SweptCopy && s.Version == version }) {
 			continue

@@ -21,6 +21,7 @@
 //   - query.go: the language of queries
 //   - search.go: queries against fields
 //   - match.go: what a segment has of a query, in place of the library's searchers
+//   - places.go: where in a document that stands
 //   - rank.go: what comes first
 //   - matcher.go: which words of a text a query asks for
 //   - upkeep.go: compaction and verification

@@ -97,11 +97,11 @@ func flattened(src string) string {
 			continue
 		}
 		blank = false
-		if indent := line[:len(line)-len(rest)]; len(indent) <= mostIndented && !strings.Contains(indent, "\t") || len(indent) <= mostIndented/4 {
-			b.WriteString(indent)
-		} else {
-			b.WriteString(strings.Repeat(" ", mostIndented))
+		indent := line[:len(line)-len(rest)]
+		if columns := strings.ReplaceAll(indent, "\t", "    "); len(columns) > mostIndented {
+			indent = columns[:mostIndented]
 		}
+		b.WriteString(indent)
 		if opens(rest) > deepestMarkdown {
 			b.WriteByte('\\')
 		}

@@ -173,8 +173,7 @@ func (k Kept) Sources() (list []string) {
 
 // Without gives k less what was made of the resource at address, whether that makes a difference, and whether the index entry was.
 func (k Kept) Without(address string) (less Kept, changed, entry bool) {
-	less = k
-	less.Texts, less.Parts, less.Of = maps.Clone(k.Texts), maps.Clone(k.Parts), maps.Clone(k.Of)
+	less = k.Clone()
 	for value, addresses := range k.Of {
 		if !slices.Contains(addresses, address) {
 			continue

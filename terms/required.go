@@ -174,16 +174,12 @@ func (t *Terms) obtain(rawurl string) obtained {
 	return obtained{page: pg}
 }
 
-// takenDown is an error where the publisher of another resource has it taken down (P04).
+// takenDown is an error where the publisher of another resource has it taken down (P04). What no policy says, the gate has judged.
 func (t *Terms) takenDown(rawurl string) error {
-	u, err := url.Parse(rawurl)
-	if err != nil {
-		return err
+	if TakenDown(t.ctx, t.sources.Policies, rawurl) != nil {
+		return errors.New("its publisher has it taken down")
 	}
-	if p, err := t.sources.Policies.Policy(t.ctx, u); err != nil || TakeDown(p, u) == nil {
-		return nil // what no policy says, the gate has judged
-	}
-	return errors.New("its publisher has it taken down")
+	return nil
 }
 
 // longestPart bounds the text of a part that must be shown, in bytes: a longer one cannot be shown whole beside anything.

@@ -88,6 +88,19 @@ func (t *Terms) In(c acap.Context) *Terms {
 	return t
 }
 
+// TakenDown is TakeDown for an address of any origin. It is nil, too, where no policy can be read that would tell.
+func TakenDown(ctx context.Context, policies Policies, rawurl string) *acap.Field {
+	u, err := url.Parse(rawurl)
+	if err != nil {
+		return nil
+	}
+	origin, err := policies.Policy(ctx, u)
+	if err != nil {
+		return nil
+	}
+	return TakeDown(origin, u)
+}
+
 // Policy is the origin's policy as the page's statements have narrowed it.
 func (t *Terms) Policy() *acap.Policy { return t.policy }
 

@@ -44,8 +44,6 @@ const (
 	maxSide   = 32_768
 	maxScans  = 64 // of a JPEG: each is a pass over all of it
 	quality   = 80
-
-	jpegMagic = "\xff\xd8\xff"
 )
 
 // format is one kind of image.
@@ -58,7 +56,7 @@ type format struct {
 
 func formats() []format {
 	return []format{
-		{jpegMagic, sizeBy(jpeg.DecodeConfig), jpeg.Decode, exifOfJPEG},
+		{"\xff\xd8\xff", sizeOfJPEG, jpeg.Decode, exifOfJPEG},
 		{"\x89PNG\r\n\x1a\n", sizeBy(png.DecodeConfig), png.Decode, exifOfPNG},
 		{"GIF8?a", sizeBy(gif.DecodeConfig), gif.Decode, nil}, // the first frame
 		{"RIFF????WEBPVP8", sizeOfWebP, webp.Decode, exifOfWebP},
@@ -132,6 +130,15 @@ func sizeBy(config func(io.Reader) (image.Config, error)) func([]byte) (image.Po
 	}
 }
 
+// sizeOfJPEG refuses one that is drawn in too many scans: a few bytes can ask for another pass over all of it. No data of an image
+// holds what a scan begins with.
+func sizeOfJPEG(src []byte) (image.Point, error) {
+	if bytes.Count(src, []byte("\xff\xda")) > maxScans {
+		return image.Point{}, errors.New("it is drawn in too many scans")
+	}
+	return sizeBy(jpeg.DecodeConfig)(src)
+}
+
 // measure says what kind of image src is and how large, if it is one that can be decoded.
 func measure(src []byte) (f format, size image.Point, err error) {
 	for _, f = range formats() {
@@ -144,8 +151,6 @@ func measure(src []byte) (f format, size image.Point, err error) {
 			err = none("the image is broken: %w", err)
 		case size.X <= 0 || size.Y <= 0:
 			err = none("the image is empty")
-		case bytes.Count(src, []byte("\xff\xda")) > maxScans && f.magic == jpegMagic:
-			err = none("the image is drawn in too many scans")
 		case size.X > maxSide || size.Y > maxSide || size.X*size.Y > maxPixels:
 			err = none("the image is too large: %d × %d pixels", size.X, size.Y)
 		}

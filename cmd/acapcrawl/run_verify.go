@@ -12,7 +12,6 @@ import (
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/index"
-	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
@@ -135,11 +134,7 @@ func remedy(problems []archive.Problem, repaired bool) string {
 // verify checks the data directory, and repairs it before. Where archive and index cannot even be brought together, the archive is checked
 // alone.
 func (c *Command) verify(ctx context.Context, cfg *config.Config, repair bool, told func(archive.Repaired)) (problems []archive.Problem, err error) {
-	who, err := recorded(cfg)
-	if err != nil {
-		return nil, err
-	}
-	s, err := c.openStore(cfg, who, policy.Options{}, false)
+	s, err := c.openRecorded(cfg)
 	if err != nil {
 		return nil, err
 	}

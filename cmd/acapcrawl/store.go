@@ -159,14 +159,19 @@ func (s *store) hold(ctx context.Context, sources terms.Sources, o holdings.Opti
 	return s.holdings, err
 }
 
-// openHeld opens the data directory for a verb that judges what is held by the policies last read, and lets other verbs in. With
-// refresh, policies are read anew first.
-func (c *Command) openHeld(ctx context.Context, cfg *config.Config, refresh bool) (*store, error) {
+// openRecorded opens the data directory as the crawler that its policies were read for.
+func (c *Command) openRecorded(cfg *config.Config) (*store, error) {
 	who, err := recorded(cfg)
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.openStore(cfg, who, policy.Options{}, false)
+	return c.openStore(cfg, who, policy.Options{}, false)
+}
+
+// openHeld opens the data directory for a verb that judges what is held by the policies last read, and lets other verbs in. With
+// refresh, policies are read anew first.
+func (c *Command) openHeld(ctx context.Context, cfg *config.Config, refresh bool) (*store, error) {
+	s, err := c.openRecorded(cfg)
 	if err != nil {
 		return nil, err
 	}
