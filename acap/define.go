@@ -53,26 +53,39 @@ func (p *parser) resolveSets() {
 			}
 		}
 	}
-	p.lookAtSets()
 }
 
-// lookAtSets reports resource sets that no field names. Those of a file that refers to others may be named there (D03).
-func (p *parser) lookAtSets() {
-	if len(p.f.setDefinitions) == 0 || slices.ContainsFunc(p.f.records, func(r *record) bool { return len(r.references) > 0 }) {
+// lookAtUse reports definitions that no field names. Those of a file that refers to others may be named there (D03); a usage may also be
+// named by pages (X18).
+func (p *parser) lookAtUse() {
+	if len(p.f.setDefinitions)+len(p.f.definitions) == 0 || slices.ContainsFunc(p.f.records, func(r *record) bool { return len(r.references) > 0 }) {
 		return
 	}
-	named := map[string]bool{}
+	sets, usages := map[string]bool{}, map[string]bool{}
 	for _, e := range p.f.entries {
+		if usages[e.usage] = true; len(p.f.setDefinitions) == 0 {
+			continue
+		}
 		for _, t := range strings.Fields(e.value) {
 			if rest, ours := cutScheme(t); ours {
 				name, _ := cutFold(rest, setPrefix)
-				named[strings.ToLower(name)] = true
+				sets[strings.ToLower(name)] = true
 			}
 		}
 	}
 	for _, d := range p.f.setDefinitions {
-		if !named[d.name] {
+		if !sets[d.name] {
 			p.report(d.field.at(d.name), "unused-definition", Notice, "write "+scheme+setPrefix+d.name+" where a field names resources", "no field names the resource set %q", d.name)
+		}
+	}
+	for _, d := range p.f.definitions {
+		for _, part := range d.parts {
+			usages[part.name] = true
+		}
+	}
+	for _, d := range p.f.definitions {
+		if !usages[d.name] && isName(d.name) {
+			p.report(d.field.at(d.name), "unused-definition", Notice, "write ACAP-allow-("+d.name+") where it is to be permitted", "no field here names the usage %q: only pages may", d.name)
 		}
 	}
 }

@@ -39,7 +39,7 @@
 // pattern.go, resources.go, purpose.go and lookup.go (matching), qualifier.go, required.go, target.go and plus.go (annex A as a
 // table), expand.go and usages.go (fields to statements), policy.go, admit.go and rep.go (what reaches us), decide.go and verdict.go
 // (who wins), trace.go and its neighbours (what lost, and why), cannot.go (what a crawler may be unable to interpret), narrow.go, tags.go, header.go, part.go and pilot.go (pages), facts.go,
-// bounds.go, changes.go and context.go (limits), action.go (requests), report.go and findings.go (findings). Comments name paragraphs: P1 and P2 are the two parts of the
+// bounds.go, changes.go and context.go (limits), action.go (requests), statements.go (what a file says to anyone), report.go and findings.go (findings). Comments name paragraphs: P1 and P2 are the two parts of the
 // specification, PILOT the draft that came before Part 2, REP the Robots Exclusion Protocol, RTAG the Robots-Tag draft; a letter with
 // two digits (F07, X35) is one of the project's own readings where the documents leave a choice.
 package acap

@@ -16,6 +16,7 @@ const (
 	Meta     Source = "meta"
 	Class    Source = "class"
 	Header   Source = "header"
+	Request  Source = "request" // of the operator's channel (P1 2.6): URL is the origin, Line the number of the request
 )
 
 // Field is one statement of a publisher as it was written, with its place.
@@ -35,8 +36,11 @@ func (f *Field) String() string {
 	if f == nil {
 		return ""
 	}
-	if f.Source == Header {
+	switch f.Source {
+	case Header:
 		return fmt.Sprintf("%s: header %s", f.URL, f.Text)
+	case Request:
+		return fmt.Sprintf("request %d of %s: %s", f.Line, f.URL, f.Text)
 	}
 	return fmt.Sprintf("%s:%d: %s", f.URL, f.Line, f.Text)
 }

@@ -15,6 +15,7 @@ const MaxSize = 500 * 1024
 // yet. It is immutable after Parse and safe for concurrent use.
 type File struct {
 	URL      string    // the name given to Parse
+	Final    string    // where redirects led from there, if elsewhere; whoever fetched it sets it
 	Findings []Finding // what its author should know, in the order of lines; more come with a Policy
 	Sitemaps []string  // Sitemap lines as written; they stand outside all records (O09)
 
@@ -26,6 +27,7 @@ type File struct {
 	ignore  bool    // ACAP-ignore-conventional-records is in effect (P1 2.10.1)
 	cut     bool    // longer than MaxSize: no permission counts (A19)
 	entries []*entry
+	loose   []*entry // those of entries that stand in no record
 	records []*record
 	subs    []*subRecord
 	groups  []*group
@@ -61,13 +63,15 @@ func (e *entry) words(tokens *slab[string]) []string {
 
 // record is an ACAP record (P1 2.3).
 type record struct {
-	field      *Field // its last crawler field
-	used       bool   // it has fields
+	heads      []*Field // its crawler fields
+	field      *Field   // the last of them
+	used       bool     // it has fields
 	names      []string
 	any        bool // "*" is among the names
 	nobody     bool // only empty names (A15)
 	references []*Field
 	locators   []string // beside references
+	entries    []*entry // its fields; they stand together in the file
 }
 
 // subRecord is the head of a sub-record (P1 2.3.3).
@@ -84,11 +88,14 @@ type request struct {
 	path   string
 	record *record
 	why    string // why it is refused; empty if it is not
+	sub    bool   // it stands in a sub-record (C13)
 }
 
 // group is a conventional group (RFC 9309 2.2.1).
 type group struct {
 	agents []string
+	heads  []*Field // beside agents
+	ruled  bool     // it has Allow or Disallow lines, be they empty
 	rules  []ruleLine
 	delays []delay
 }
@@ -190,6 +197,16 @@ func (f *File) Line(n int) string {
 	}
 	line, _ := all.next()
 	return line
+}
+
+// Lines gives the text line by line; Lines()[0] is line 1.
+func (f *File) Lines() []string {
+	var out []string
+	all := linesOf(f.text)
+	for line, ok := all.next(); ok; line, ok = all.next() {
+		out = append(out, line)
+	}
+	return out
 }
 
 // Version is the ACAP version in effect, "" when none is declared (P1 2.8).

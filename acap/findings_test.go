@@ -27,7 +27,11 @@ type section struct {
 	code       string
 	severities []Severity
 	examples   []*example
+	checked    bool // told by check alone, which executes its examples
 }
+
+// checkedMark stands behind the severities of a section that is about a code of package check.
+const checkedMark = ", told by `check`"
 
 // example is a text, and what is told of it under the code of its section.
 type example struct {
@@ -53,6 +57,7 @@ func readPage(t testing.TB) (page []string, sections []*section) {
 		if m := sectionText.FindStringSubmatch(page[i]); m != nil {
 			s = &section{code: m[1]}
 			sections = append(sections, s)
+			s.checked = strings.Contains(page[i+2], checkedMark)
 			for _, word := range strings.Split(page[i+2], ", ") {
 				s.severities = append(s.severities, Severity(word))
 			}
@@ -192,6 +197,9 @@ func TestFindingsPage(t *testing.T) {
 	var written []string
 	from := 0
 	for _, s := range sections {
+		if s.checked {
+			continue
+		}
 		var shown []Severity
 		for _, e := range s.examples {
 			found, source := e.findings()
@@ -232,6 +240,9 @@ func TestFindingsPageIsComplete(t *testing.T) {
 	for i, s := range sections {
 		if i > 0 && sections[i-1].code >= s.code {
 			t.Errorf("%s stands behind %s", s.code, sections[i-1].code)
+		}
+		if s.checked {
+			continue
 		}
 		documented[s.code] = slices.Sorted(slices.Values(s.severities))
 	}

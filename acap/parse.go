@@ -342,6 +342,7 @@ func (p *parser) conventional(field *Field, name, value string) {
 			p.report(field.at(value), "agent-name", Warning, "write a User-agent line for each crawler, with its product token alone", "a crawler's name ends before %q: only %q counts", value[len(token):], token)
 		}
 		p.group.agents = append(p.group.agents, value)
+		p.group.heads = append(p.group.heads, field)
 		p.record, p.sub, p.headOpen, p.within = nil, nil, false, true // C09
 		return
 	}
@@ -361,7 +362,7 @@ func (p *parser) conventional(field *Field, name, value string) {
 		}
 		p.group.delays = append(p.group.delays, delay{len(p.group.agents), time.Duration(seconds * float64(time.Second))})
 	default:
-		p.agentOpen = false
+		p.agentOpen, p.group.ruled = false, true
 		switch {
 		case value == "" && name == "allow":
 			p.report(field, "empty-value", Notice, "name a path, or leave the line out", "the line names no path and has no effect")
@@ -392,6 +393,7 @@ func (p *parser) finish() {
 	f := p.f
 	p.resolveSets()
 	p.resolveParts()
+	p.lookAtUse()
 	p.lookAtRecords()
 	if f.ignore && len(f.groups) > 0 {
 		p.report(p.ignoring, "ignored-records", Notice, "leave the conventional records out, or the directive", "the conventional records of the file do not count for crawlers that read ACAP")

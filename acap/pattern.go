@@ -217,6 +217,15 @@ func newShape(s string) shape {
 	return shape{strings.Split(s, "*"), anchored}
 }
 
+// text is what the shape was made of.
+func (s shape) text() string {
+	text := strings.Join(s.pieces, "*")
+	if s.anchored {
+		text += "$"
+	}
+	return text
+}
+
 // matches is linear in path: each piece is looked for once, leftmost first.
 func (s *shape) matches(path string) bool {
 	rest, ok := strings.CutPrefix(path, s.pieces[0])

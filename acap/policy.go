@@ -14,6 +14,8 @@ type Crawler struct {
 	Cannot   []string // usages, qualifier types or "element-level" that it cannot interpret (P1 2.4.3, P2 2.2.6)
 	Strict   bool     // the strict variants named in the readings
 	Pilot    bool     // honours what pages say in the forms of the pilot of 2007 too (N10, N18)
+
+	SubTakeDowns bool // executes take-downs that stand in a sub-record (C13)
 }
 
 // Reference is a permissions reference that reaches the crawler (P1 2.3.2) and what it led to.
@@ -41,6 +43,7 @@ type Policy struct {
 	delay      time.Duration
 	sitemaps   []string
 	actions    []Action
+	barred     map[string]*Field // the fields of take-downs that are executed, by URL
 	findings   []Finding
 	own        *own      // the page's own statements, nil before Narrow
 	byPurpose  []*Policy // one per declared purpose where there are several (C16)
@@ -114,6 +117,16 @@ func (r *record) reaches(c *Crawler) (reaches, named bool) {
 // Policy gives what the file says to c. refs are the results for what References named; one that is missing or failed
 // prohibits everything (D07).
 func (f *File) Policy(c Crawler, refs ...Reference) *Policy {
+	p := f.common(c, refs)
+	var told reporter
+	p.refuseUncrawled(&told)
+	p.findings = append(p.findings[:len(p.findings):len(p.findings)], told.findings...)
+	p.barred = barred(p.actions)
+	return p
+}
+
+// common is the policy for all purposes of c.
+func (f *File) common(c Crawler, refs []Reference) *Policy {
 	if len(c.Purposes) < 2 {
 		return f.policy(c, refs)
 	}
@@ -165,12 +178,6 @@ func (f *File) policy(c Crawler, refs []Reference) *Policy {
 	p.rules = newRules(p.uncancelled(lines, named))
 	_, p.delay, _ = governing(polite, &p.crawler) // O09
 	p.actions = f.requests(&p.crawler, refs, &told)
-	for i := range p.actions { // P08
-		a := &p.actions[i]
-		if u, err := url.Parse(a.URL); err == nil && a.Action == ReCrawl && a.Execute && !p.Decide(Crawl, NewResource(u)).Allowed {
-			a.refuse(&told, "crawl of the resource is not permitted")
-		}
-	}
 	p.findings = append(p.findings, told.findings...)
 	return p
 }

@@ -1,7 +1,6 @@
 package acap
 
 import (
-	"net/url"
 	"slices"
 	"strings"
 )
@@ -16,6 +15,7 @@ func (p *parser) crawler(field *Field, value string) {
 	}
 	r := p.record
 	r.field = field
+	r.heads = append(r.heads, field)
 	switch {
 	case value == "": // A15, X55
 		p.report(field, "empty-crawler", Error, "name a crawler, or * for any", "the field names no crawler: in a record of no crawler prohibitions hold for all, and permissions for none")
@@ -137,6 +137,12 @@ func (p *parser) entry(field *Field, allow bool, usage, value string) {
 		p.f.entries = make([]*entry, 0, p.lines-p.n+1)
 	}
 	p.f.entries = append(p.f.entries, e)
+	if e.record != nil {
+		n := len(e.record.entries) + 1
+		e.record.entries = p.f.entries[len(p.f.entries)-n : len(p.f.entries) : len(p.f.entries)]
+	} else {
+		p.f.loose = append(p.f.loose, e)
+	}
 	if allow {
 		p.permission = e
 	}
@@ -182,24 +188,15 @@ func (p *parser) request(field *Field, action, value string) {
 		r.record, r.why = nil, "it stands within a conventional record"
 	case p.record == nil: // P12
 		r.why = "it stands before any record"
-	case p.sub != nil: // C13
-		r.why = "it stands in a sub-record"
-	case value == "":
-		r.why = "it names no resource"
-	case strings.ContainsAny(value, "*$"): // P01
-		r.why = "it holds a wildcard; a request names a single resource"
-	case len(strings.Fields(value)) > 1:
-		r.why = "it names more than one resource"
-	case strings.HasPrefix(value, "//") || hasScheme(value): // P03
-		r.why = "it names a resource by an absolute URI"
 	default:
-		if _, err := url.Parse(value); err != nil {
-			r.why = "what it names is not a path"
-		}
+		r.why, r.sub = notSingle(value), p.sub != nil
 	}
-	if r.why != "" {
+	switch {
+	case r.why != "":
 		p.report(field.at(value), "refused-request", Error, "write the path of one resource, in an ACAP record", "the request is not executed: %s", r.why)
-	} else if strings.Contains(value, "?") { // P02
+	case r.sub: // C13
+		p.report(field.at(value), "refused-request", Error, "move it before the sub-record", "the request stands in a sub-record and is not executed, unless the crawler is set to execute take-downs there")
+	case strings.Contains(value, "?"): // P02
 		p.report(field.at(value), "query-in-request", Notice, "write a request for each URL that is meant", "the request names %q with exactly this query", value)
 	}
 	if r.record != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 )
 
 // Required is one resource or part that a permission demands to be used (P1 2.5.3.2) or included (P1 2.5.5.6), or refers to
@@ -213,7 +214,7 @@ func readUsageRef(r *restrictions, values []string, _ bool) string {
 }
 
 func cutFold(s, prefix string) (string, bool) {
-	if len(s) < len(prefix) || !strings.EqualFold(s[:len(prefix)], prefix) {
+	if len(s) < len(prefix) || prefix != "" && s[0]|prefix[0] < utf8.RuneSelf && (s[0]^prefix[0])&^('a'-'A') != 0 || !strings.EqualFold(s[:len(prefix)], prefix) {
 		return s, false
 	}
 	return s[len(prefix):], true

@@ -1,0 +1,208 @@
+package acap
+
+import (
+	"slices"
+	"strings"
+)
+
+// Statement is what one field of a file permits or prohibits, as it counts for a crawler that can interpret all of it; whom it reaches is
+// said beside it.
+type Statement struct {
+	Field      *Field
+	Written    bool     // as a permission; one that cannot be interpreted counts as a prohibition (P1 2.4.3)
+	Allow      bool     // as it counts
+	Usages     []Usage  // that it speaks of, those behind local usages (P1 2.7.1, 2.7.2); none where it has no effect
+	Patterns   []string // of resources, those of resource sets (P1 2.7.3), as they are compared; "" covers everything
+	Qualifiers []string // as written
+	Crawlers   []string // names in its record, "*" among them for any; none where it stands in no record
+	Purposes   []string // of its sub-record (P1 2.3.3)
+}
+
+// Statements lists what the fields of the file permit and prohibit, in the order of lines. Fields behind those that too much is made of
+// (too-complex) are left out. The slices are shared and must not be changed.
+func (f *File) Statements() []Statement {
+	c := &Crawler{}
+	x := &expander{crawler: c, file: f, version: f.gating(c), base: rootOf(f.base)}
+	out := make([]Statement, 0, len(f.entries))
+	var last *record
+	var crawlers []string
+	for _, e := range f.entries {
+		if e.record != last {
+			last, crawlers = e.record, e.record.addressees()
+		}
+		s := Statement{Field: e.field, Written: e.allow, Allow: e.allow, Crawlers: crawlers}
+		if all := e.words(&x.words); len(all) > 0 {
+			s.Qualifiers = all[1:]
+		}
+		for _, st := range x.expand(e) {
+			s.Allow = st.allow
+			if u := st.kind.usage(); !slices.Contains(s.Usages, u) {
+				s.Usages = append(s.Usages, u)
+			}
+			switch {
+			case st.kind.usage() != s.Usages[0]: // the patterns are the same for all
+			case st.pattern == nil:
+				s.Patterns = append(s.Patterns, "")
+			default:
+				s.Patterns = append(s.Patterns, st.pattern.exact)
+			}
+		}
+		if x.full {
+			break
+		}
+		if e.sub != nil {
+			for _, p := range e.sub.purposes {
+				s.Purposes = append(s.Purposes, p.text())
+			}
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// For gives the file without the records and groups that do not speak to c: what it says to c is the same, and its Policy takes less
+// time. It has no findings and no action requests. A file that is too complex to be judged must not be asked in this way.
+func (f *File) For(c Crawler) *File {
+	g := *f
+	g.Findings, g.actions = nil, nil
+	g.entries, g.records, g.groups = slices.Clone(f.loose), nil, nil
+	for _, r := range f.records {
+		if reaches, _ := r.reaches(&c); reaches {
+			g.records = append(g.records, r)
+			g.entries = append(g.entries, r.entries...)
+		}
+	}
+	for _, gr := range f.groups {
+		if slices.ContainsFunc(gr.agents, func(a string) bool { return agentToken(a) == "*" || c.names(a) }) {
+			g.groups = append(g.groups, gr)
+		}
+	}
+	if len(f.loose) > 0 { // they may stand anywhere
+		slices.SortStableFunc(g.entries, func(a, b *entry) int { return a.field.Line - b.field.Line })
+	}
+	return &g
+}
+
+// Size is how many fields that permit or prohibit, and rules, the file holds.
+func (f *File) Size() int {
+	n := len(f.entries)
+	for _, g := range f.groups {
+		n += len(g.rules)
+	}
+	return n
+}
+
+func (r *record) addressees() []string {
+	switch {
+	case r == nil:
+		return nil
+	case r.any:
+		return append([]string{"*"}, r.names...)
+	}
+	return r.names
+}
+
+// Record is an ACAP record (P1 2.3).
+type Record struct {
+	Heads  []*Field // its crawler fields
+	Fields []*Field // its permissions and prohibitions
+}
+
+// Records lists the ACAP records of the file. The slices are shared and must not be changed.
+func (f *File) Records() []Record {
+	out := make([]Record, len(f.records))
+	for i, r := range f.records {
+		out[i].Heads = r.heads
+		for _, e := range r.entries {
+			out[i].Fields = append(out[i].Fields, e.field)
+		}
+	}
+	return out
+}
+
+// Group is a conventional group (RFC 9309 2.2.1).
+type Group struct {
+	Agents []string // product tokens, or "*"
+	Heads  []*Field // the User-agent lines, beside Agents
+	Ruled  bool     // it has Allow or Disallow lines, be they empty
+	Paced  bool     // it has a Crawl-delay
+	Rules  []Rule
+}
+
+// Rule is an Allow or Disallow line of a group that has effect (RFC 9309 2.2.2).
+type Rule struct {
+	Field   *Field
+	Allow   bool
+	Pattern string // as it is compared: percent-normalised, in its own case
+}
+
+// Groups lists the conventional groups of the file, whether or not ACAP-ignore-conventional-records is in effect.
+func (f *File) Groups() []Group {
+	out := make([]Group, len(f.groups))
+	for i, g := range f.groups {
+		out[i].Heads, out[i].Ruled, out[i].Paced = g.heads, g.ruled, len(g.delays) > 0
+		for _, a := range g.agents {
+			out[i].Agents = append(out[i].Agents, agentToken(a))
+		}
+		for _, l := range g.rules {
+			out[i].Rules = append(out[i].Rules, Rule{Field: l.field, Allow: l.allow, Pattern: l.read().exact})
+		}
+	}
+	return out
+}
+
+// Crawlers lists the crawlers that records and groups of the file address by name, each once, in the order in which ACAP records, then
+// groups, name them.
+func (f *File) Crawlers() []string {
+	var out []string
+	seen := map[string]bool{"": true, "*": true}
+	add := func(name string) {
+		if lower := strings.ToLower(name); !seen[lower] {
+			seen[lower] = true
+			out = append(out, name)
+		}
+	}
+	for _, r := range f.records {
+		for _, n := range r.names {
+			add(n)
+		}
+	}
+	for _, g := range f.groups {
+		for _, a := range g.agents {
+			add(agentToken(a))
+		}
+	}
+	return out
+}
+
+// Examples gives paths that a pattern of a Statement or a Rule covers, the plainest first: with nothing and with something for each "*", and
+// beyond its end where it has no "$". They are written as in a URL.
+func Examples(pattern string) []string {
+	p := newShape(pattern)
+	var out []string
+	add := func(path string) {
+		path = strings.ReplaceAll(strings.ReplaceAll(path, "*", "%2A"), "$", "%24")
+		if !strings.HasPrefix(path, "/") {
+			path = "/" + path
+		}
+		if !slices.Contains(out, path) {
+			out = append(out, path)
+		}
+	}
+	for _, fill := range []string{"", "x", "x/y"} {
+		path := strings.Join(p.pieces, fill)
+		add(path)
+		switch {
+		case p.anchored:
+		case strings.HasSuffix(path, "/"):
+			add(path + "x.html")
+		default:
+			add(path + "x")
+			add(path + "/x.html")
+		}
+	}
+	return out
+}
+
+// Folded gives a pattern or a path as ACAP compares it: percent-normalised, and without regard to letter case (P1 2.9, F10).
+func Folded(s string) string { return fold(percentNormal(s, false)) }

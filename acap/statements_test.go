@@ -1,0 +1,110 @@
+package acap_test
+
+import (
+	"fmt"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+const several = `User-agent: b/2
+Disallow: /b%7E$
+Allow: /*.gif$
+ACAP-version: 1.1
+ACAP-resource-set: pics /*.GIF$ /p/
+ACAP-qualified-usage: short present-snippet max-length=3-words
+ACAP-composite-usage: both (short) index
+ACAP-disallow-follow: /stray
+ACAP-crawler: *
+ACAP-crawler: A
+ACAP-allow-(both): the-acap:resource-set:pics
+ACAP-usage-purpose: News*x$
+ACAP-allow-index: /t time-limit=nonsense
+ACAP-disallow-crawl: $
+ACAP-allow-crawl: the-acap:resource-set:none
+`
+
+func TestStatements(t *testing.T) {
+	f := acap.Parse("http://h/robots.txt", []byte(several))
+	any := []string{"*", "A"}
+	want := []acap.Statement{
+		{Usages: []acap.Usage{"follow"}, Patterns: []string{"/stray"}}, // C10
+		{Written: true, Allow: true, Usages: []acap.Usage{"present-snippet", "index"}, Patterns: []string{"/*.GIF$", "/p/"}, Crawlers: any},
+		{Written: true, Usages: []acap.Usage{"index"}, Patterns: []string{"/t"}, Qualifiers: []string{"time-limit=nonsense"}, Crawlers: any, Purposes: []string{"news*x$"}},
+		{Usages: []acap.Usage{"crawl"}, Patterns: []string{""}, Crawlers: any, Purposes: []string{"news*x$"}}, // F13
+		{Written: true, Allow: true, Crawlers: any, Purposes: []string{"news*x$"}},                            // E02
+	}
+	got := f.Statements()
+	for i := range got {
+		if got[i].Field == nil || got[i].Field.Line == 0 {
+			t.Errorf("statement %d has no place", i)
+		}
+		got[i].Field = nil
+		if len(got[i].Qualifiers) == 0 {
+			got[i].Qualifiers = nil
+		}
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("statements\n%+v\nwant\n%+v", got, want)
+	}
+	if lines := f.Lines(); strings.Join(lines, "\n")+"\n" != several || lines[3] != f.Line(4) {
+		t.Errorf("%d lines", len(lines))
+	}
+	groups := f.Groups()
+	if len(groups) != 1 || !slices.Equal(groups[0].Agents, []string{"b"}) || len(groups[0].Rules) != 2 ||
+		groups[0].Rules[0].Pattern != "/b~$" || groups[0].Rules[0].Allow || groups[0].Rules[1].Pattern != "/*.gif$" || !groups[0].Rules[1].Allow {
+		t.Errorf("groups %+v", groups)
+	}
+	if got := f.Crawlers(); !slices.Equal(got, []string{"A", "b"}) {
+		t.Errorf("crawlers %q", got)
+	}
+}
+
+// Every example of a pattern is covered by it: a prohibition of it refuses it.
+func TestExamples(t *testing.T) {
+	for _, pattern := range []string{"/", "/a", "/a/", "/a$", "/*.gif$", "*", "*x", "/%E4*/b", "/a*b*c$", "/a?b=*", "/%2A%24"} {
+		p := acap.Parse("http://h/robots.txt", []byte("ACAP-crawler: *\nACAP-disallow-index: "+pattern+"\n")).Policy(acap.Crawler{})
+		list := acap.Examples(pattern)
+		if len(list) == 0 {
+			t.Errorf("%s: no example", pattern)
+		}
+		for _, path := range list {
+			u, err := url.Parse("http://h" + path)
+			if err != nil {
+				t.Errorf("%s: %v", pattern, err)
+				continue
+			}
+			if p.Decide(acap.Index, acap.NewResource(u)).Allowed {
+				t.Errorf("%s does not cover %s", pattern, path)
+			}
+		}
+	}
+	if got := fmt.Sprint(acap.Examples("/a$")); got != "[/a]" {
+		t.Error(got)
+	}
+	if got := strings.Join(acap.Examples("*.gif$"), " "); !strings.HasPrefix(got, "/.gif /x.gif") {
+		t.Error(got)
+	}
+}
+
+// TestFor: what is left of a file for one crawler says the same to it.
+func TestFor(t *testing.T) {
+	src := several + "ACAP-crawler: B\nACAP-allow-index: /t/u\nACAP-allow-crawl: /t/u\nUser-agent: a\nUser-agent: *\nDisallow: /t\nACAP-crawler: A\nACAP-allow-index: /t\n"
+	f := acap.Parse("http://h/robots.txt", []byte(src))
+	for _, c := range []acap.Crawler{{}, {Names: []string{"a"}}, {Names: []string{"b"}}, {Names: []string{"b"}, Purposes: []string{"newsx"}}, {Names: []string{"b", "a"}, Strict: true}} {
+		whole, part := f.Policy(c), f.For(c).Policy(c)
+		for _, path := range []string{"/", "/t", "/t/u", "/t/u/v", "/stray", "/b~", "/b~/x", "/x.gif", "/p/x"} {
+			r := acap.NewResource(&url.URL{Scheme: "http", Host: "h", Path: path})
+			for _, u := range acap.Usages() {
+				a, b := whole.Decide(u, r), part.Decide(u, r)
+				if a.Allowed != b.Allowed || a.Reason != b.Reason || a.Because != b.Because || !reflect.DeepEqual(a.Limits(acap.Facts{}), b.Limits(acap.Facts{})) {
+					t.Errorf("%+v: %s of %s: %s, in part %s", c, u, path, a.Why(), b.Why())
+				}
+			}
+		}
+	}
+}
