@@ -53,10 +53,14 @@ type Config struct {
 	Timeout        time.Duration // for one request, body included
 	MaxBody        int64         // bytes of a body that are taken, after Content-Encoding is undone
 
-	SnippetLength   int        // code points (J01)
-	CountryDatabase string     // a MaxMind database file, "" for none
-	ReaderDNS       bool       // ask DNS for the names of a reader's address
-	Listen          string     // address:port of the web interface
+	SnippetLength   int    // code points (J01)
+	CountryDatabase string // a MaxMind database file, "" for none
+	Chromium        string // the program that draws pages, "" for none
+	ChromiumSandbox bool
+	ReaderDNS       bool // ask DNS for the names of a reader's address
+	Actions         Actions
+	Listen          string // address:port of serve
+	Serve           Serve
 	LogLevel        slog.Level // messages below it are not logged
 
 	File    string // the file that was read, "" for none
@@ -68,6 +72,29 @@ type Policy struct {
 	Strict            bool   // the strict variants of the readings
 	Dialect           string // Dialect11 or DialectPilot
 	NoarchivePreserve bool   // noarchive and nocache prohibit preserve as well (N24)
+}
+
+// Actions holds what is said of action requests (P1 2.6).
+type Actions struct {
+	Mode          string        // ActionsDirect or ActionsConfirm (P07)
+	ConfirmWithin time.Duration // that a request waits for its line
+	SeenWithin    time.Duration // from 5 minutes to 24 hours; 0: as crawls read robots.txt
+	EraseWithin   time.Duration // from a take-down to a compaction; 0: at once
+	RecrawlAgain  time.Duration // between two re-crawls of one resource (P04)
+	MaxPending    int           // re-crawls of an origin (P09)
+	MaxPendingAll int           // re-crawls of all origins
+	MaxADay       int           // re-crawls of an origin within 24 hours
+	MaxListed     int           // requests of an origin that change nothing, in 24 hours
+	SubRecords    bool          // execute take-downs of sub-records (C13)
+	ReceiptKey    string        // file of an Ed25519 key, "" for none
+}
+
+// Serve holds how requests reach serve.
+type Serve struct {
+	Hosts       []string // answered to beside Listen
+	Certificate string   // file, "" for none
+	Key         string   // file
+	BehindProxy bool
 }
 
 // Unlimited is the value of Depth and MaxPages that sets no limit.

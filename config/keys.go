@@ -71,7 +71,7 @@ Which links are followed: those to the host of a seed, to its domain, below its 
 How many links away from a seed a page may be. 0 takes the seeds alone; -1 sets no limit.`),
 
 	setting("max_pages", Unlimited, "write a number above 0, or -1 for no limit", func(c *Config) *int { return &c.MaxPages }, integer(1, Unlimited), plain, `
-How many page requests a run makes at most, redirects included; -1 sets no limit.`),
+How many page requests a run makes at most, redirects included; then it begins no more visits. -1 sets no limit.`),
 
 	setting("include", []string{}, "as in https://example.com/news/ or /news/*.html$", func(c *Config) *[]string { return &c.Include }, list(addressPattern), plain, `
 Patterns of the addresses to be visited, where not all in scope are. * stands for any characters, and $ at the end
@@ -149,7 +149,7 @@ Whether to index pages at all, where their publishers permit it.`),
 	setting("compact_within", "1h", "write a duration as in 1h, or 0s to leave that to archive compact", func(c *Config) *time.Duration { return &c.CompactWithin }, duration(0), shown, `
 Within how much time after an erasure the archive and the index are compacted while a crawl runs: until then free
 space and words of what was erased are still in the files, though nothing can be read or found. 0s leaves it to
-archive compact.`),
+archive compact. After a take-down actions.erase_within counts.`),
 
 	setting("signature_key", "", "name a file with an Ed25519 private key in PEM", func(c *Config) *string { return &c.SignatureKey }, text, plain, `
 A file with an Ed25519 private key (PEM, PKCS 8) to sign requests with, so that hosts can tell this crawler from
@@ -172,8 +172,67 @@ It tells the country of the address that a reader is said to have, where the cou
 Whether to ask DNS for the names of the address that a reader is said to have, where no domain is said. Only a name
 that leads back to the address counts. With false nothing is asked.`),
 
+	setting("chromium", "", "name a program as in /usr/bin/chromium", func(c *Config) *string { return &c.Chromium }, text, plain, `
+The program that draws pages for thumbnails, Chromium or one like it. It gets nothing from the network: what a page is
+drawn with comes through the crawl, as far as that is permitted. Without it only images have thumbnails.`),
+
+	setting("chromium_sandbox", true, "write true or false", func(c *Config) *bool { return &c.ChromiumSandbox }, boolean, plain, `
+Whether pages are drawn in Chromium's sandbox. It cannot be had when root runs the crawl; false draws pages without.`),
+
+	setting("actions.mode", ActionsDirect, "", func(c *Config) *string { return &c.Actions.Mode }, oneOf(ActionsDirect, ActionsConfirm), plain, `
+What it takes for an action request to be executed. direct: a line of robots.txt is enough, and so is a request that came
+through serve. confirm: for origins whose publishers have credentials, both have to ask for the same; other origins stay
+direct.`),
+
+	setting("actions.confirm_within", "168h", "write a duration as in 168h", func(c *Config) *time.Duration { return &c.Actions.ConfirmWithin }, duration(time.Minute), shown, `
+With confirm: how long a request that came through serve waits for its line in robots.txt.`),
+
+	setting("actions.seen_within", "1h", "write a duration from 5m to 24h, or 0s to leave that to crawls", func(c *Config) *time.Duration { return &c.Actions.SeenWithin }, seenWithin, shown, `
+Within how much time watch, serve and a running crawl see what robots.txt asks for, of origins of which anything is held. It
+is from 5m to 24h; 0s leaves reading robots.txt to the visits of pages.`),
+
+	setting("actions.erase_within", "0s", "write a duration as in 10m, or 0s for at once", func(c *Config) *time.Duration { return &c.Actions.EraseWithin }, duration(0), shown, `
+Within how much time after a take-down archive and index are compacted, so that no byte of it is left in any file. Its keys
+are destroyed at once in any case. 0s begins at once.`),
+
+	setting("actions.recrawl_again", "24h", "write a duration as in 24h", func(c *Config) *time.Duration { return &c.Actions.RecrawlAgain }, duration(time.Minute), shown, `
+After how much time a re-crawl that still stands in robots.txt is done again, and before which one that is asked for anew
+waits.`),
+
+	setting("actions.max_pending", 1000, "write a number above 0", func(c *Config) *int { return &c.Actions.MaxPending }, integer(1), plain, `
+How many re-crawls of one origin may be pending at once; further ones are refused until some are done.`),
+
+	setting("actions.max_pending_all", 100000, "write a number above 0", func(c *Config) *int { return &c.Actions.MaxPendingAll }, integer(1), plain, `
+How many re-crawls may be pending of all origins together.`),
+
+	setting("actions.max_a_day", 5000, "write a number above 0", func(c *Config) *int { return &c.Actions.MaxADay }, integer(1), plain, `
+How many re-crawls of one origin are done within 24 hours. Take-downs are under no limit.`),
+
+	setting("actions.max_listed", 1000, "write a number above 0", func(c *Config) *int { return &c.Actions.MaxListed }, integer(1), plain, `
+How many requests of an origin that are refused, or of which nothing is held, are listed one by one within 24 hours; of further ones the number is noted.`),
+
+	setting("actions.sub_records", false, "write true or false", func(c *Config) *bool { return &c.Actions.SubRecords }, boolean, plain, `
+Whether take-downs that stand in a sub-record, where ACAP has no place for them, are executed.`),
+
+	setting("actions.receipt_key", "", "name a file with an Ed25519 private key in PEM", func(c *Config) *string { return &c.Actions.ReceiptKey }, text, plain, `
+A file with an Ed25519 private key (PEM, PKCS 8) to sign receipts and the head of the ledger with. It should not be
+signature_key, which signs requests.`),
+
 	setting("listen", "127.0.0.1:8080", "write an address with a port as in 127.0.0.1:8080", func(c *Config) *string { return &c.Listen }, address, plain, `
-Where the web interface listens.`),
+Where serve listens.`),
+
+	setting("serve.hosts", []string{}, "as in requests.example.org", func(c *Config) *[]string { return &c.Serve.Hosts }, list(hostName), plain, `
+The names that serve answers to in the Host header, beside the address that it listens on. Others are refused.`),
+
+	setting("serve.certificate", "", "name a file with a certificate chain in PEM", func(c *Config) *string { return &c.Serve.Certificate }, text, plain, `
+A file with the certificate of serve (PEM). Beyond loopback serve speaks TLS, unless a proxy does.`),
+
+	setting("serve.key", "", "name a file with the private key of serve.certificate in PEM", func(c *Config) *string { return &c.Serve.Key }, text, plain, `
+A file with the private key that belongs to it.`),
+
+	setting("serve.behind_proxy", false, "write true or false", func(c *Config) *bool { return &c.Serve.BehindProxy }, boolean, plain, `
+Whether a proxy that speaks TLS stands before serve, so that it may listen beyond loopback without a certificate. The
+address of a client is then the last that X-Forwarded-For names.`),
 
 	setting("log_level", "warn", "", func(c *Config) *slog.Level { return &c.LogLevel }, logLevel, func(l slog.Level) any { return strings.ToLower(l.String()) }, `
 What is logged on standard error: debug, info, warn or error.`),
@@ -190,6 +249,12 @@ func Keys() []string {
 
 // Scopes returns the values of scope.
 func Scopes() []string { return []string{"host", "domain", "prefix", "any"} }
+
+// The values of actions.mode.
+const (
+	ActionsDirect  = "direct"
+	ActionsConfirm = "confirm"
+)
 
 // The values of policy.dialect.
 const (

@@ -105,6 +105,23 @@ func integer(lowest int, exception ...int) func(any) (int, error) {
 	}
 }
 
+// seenWithin takes 0, or what lies between the least and the longest time that a robots.txt serves.
+func seenWithin(v any) (time.Duration, error) {
+	d, err := duration(0)(v)
+	if err == nil && d != 0 && (d < 5*time.Minute || d > 24*time.Hour) {
+		err = fmt.Errorf("%s is out of range", d)
+	}
+	return d, err
+}
+
+// hostName takes the name of a host, without scheme and port.
+func hostName(s string) error {
+	if u, err := url.Parse("http://" + s); err != nil || s == "" || u.Host != s || u.Hostname() != s && u.Hostname() != strings.Trim(s, "[]") {
+		return fmt.Errorf("%q is not the name of a host", s)
+	}
+	return nil
+}
+
 func whole(v any) (int64, error) {
 	switch v := v.(type) {
 	case int:

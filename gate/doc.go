@@ -6,6 +6,7 @@
 //	method and scheme   GET and HEAD, http and https                               rules.go
 //	address             not loopback, private, link-local … unless it was named    address.go
 //	policy              the origin's policy permits crawl (not for policy files)   gate.go
+//	take-down           no request of its publisher bars it (not for policy files)     gate.go
 //	budget              page requests, redirect hops included                      gate.go
 //	politeness          slots and pauses per host, for requests of all kinds       hosts.go, resolve.go
 //	signature           if there is a key                                          sign.go

@@ -107,7 +107,7 @@ func (g *Gate) RoundTrip(req *http.Request) (*http.Response, error) {
 		_ = req.Body.Close() // GET and HEAD carry none
 	}
 	p := purposeOf(req.Context())
-	hop, resp, err := g.visit(req, p.kind)
+	hop, resp, err := g.visit(req, p)
 	if err != nil {
 		p.refused(err)
 		return nil, err
@@ -117,16 +117,16 @@ func (g *Gate) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // visit admits and sends one hop.
-func (g *Gate) visit(req *http.Request, kind Kind) (Hop, *http.Response, error) {
+func (g *Gate) visit(req *http.Request, p purpose) (Hop, *http.Response, error) {
 	u, key, err := target(req)
 	if err != nil {
 		return Hop{}, nil, err
 	}
-	if err := g.admit(req.Context(), u, key, kind); err != nil {
+	if err := g.admit(req.Context(), u, key, p); err != nil {
 		return Hop{}, nil, about(u, err)
 	}
 	for n := 1; ; n++ {
-		hop, resp, err := g.send(req, u, key, kind)
+		hop, resp, err := g.send(req, u, key, p.kind)
 		if errors.Is(err, errStale) && n < attempts && req.Context().Err() == nil {
 			continue
 		}
@@ -145,15 +145,15 @@ func about(u *url.URL, err error) error {
 	return &named
 }
 
-// admit applies address rule and policy.
-func (g *Gate) admit(ctx context.Context, u *url.URL, key string, kind Kind) error {
+// admit applies address rule, policy and what is taken down.
+func (g *Gate) admit(ctx context.Context, u *url.URL, key string, why purpose) error {
 	if err := g.literal(key); err != nil {
 		return err
 	}
-	if kind == PolicyFile { // may always be fetched (F23), and would wait for itself
+	if why.kind == PolicyFile { // may always be fetched (F23), and would wait for itself
 		return nil
 	}
-	if kind == PageRequest && g.spent() {
+	if why.kind == PageRequest && g.spent() {
 		return g.overspent() // before policy is fetched in vain
 	}
 	if g.policies == nil {
@@ -163,9 +163,15 @@ func (g *Gate) admit(ctx context.Context, u *url.URL, key string, kind Kind) err
 	if err != nil {
 		return fmt.Errorf("the policy for %s could not be had: %w", u, err)
 	}
-	d := p.Decide(acap.Crawl, acap.NewResource(u)).At(acap.Facts{Now: time.Now()})
+	r := acap.NewResource(u)
+	d := p.Decide(acap.Crawl, r).At(acap.Facts{Now: time.Now()})
 	if !d.Allowed {
 		return &Refusal{Decision: d}
+	}
+	if down := p.TakeDown(r); down != nil {
+		if err := why.barred(u, down); err != nil {
+			return err
+		}
 	}
 	g.hosts.pace(key, p.CrawlDelay())
 	return nil

@@ -239,6 +239,63 @@ func TestRobotsTextDecides(t *testing.T) {
 	}
 }
 
+// While a take-down stands nothing is requested under its URL, for whatever purpose and however it is spelt, but robots.txt and its
+// references, and what is to be confirmed.
+func TestTakenDown(t *testing.T) {
+	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+		if to := r.URL.Query().Get("to"); to != "" {
+			w.Header().Set("Location", to)
+			w.WriteHeader(http.StatusFound)
+			return
+		}
+		hello(w, r)
+	})
+	g := newGate(t, Options{MaxPages: 2}, robots("ACAP-crawler: *\nACAP-request-take-down: /gone\nACAP-request-take-down: /a%2Ab\nACAP-request-take-down: /robots.txt\n"), s)
+	for _, kind := range []Kind{PageRequest, Part, Sitemap} {
+		for path, sent := range map[string]int{"/gone": 0, "/GONE": 1, "/gone?q": 1, "/%67one": 0, "/x/../gone": 0, "/a*b": 0, "/a%2ab": 0, "/?to=/gone": 1} {
+			if kind == PageRequest && sent > 0 {
+				continue
+			}
+			before := len(s.requests())
+			trace, err := g.Get(context.Background(), kind, s.URL+path)
+			if n := len(s.requests()) - before; n != sent {
+				t.Errorf("%d %s: %d requests", kind, path, n)
+			}
+			if err == nil {
+				if path != "/GONE" && path != "/gone?q" {
+					t.Errorf("%d %s was fetched", kind, path)
+				}
+				continue
+			}
+			r := refusal(t, err)
+			if r.Rule != RuleTakeDown || r.TakeDown == nil || r.TakeDown.URL != s.URL+"/robots.txt" || !strings.Contains(r.Error(), r.TakeDown.String()) || trace.Refused != r {
+				t.Errorf("%d %s: %+v", kind, path, r)
+			}
+		}
+	}
+	if _, err := g.Fetch(context.Background(), s.URL+"/gone"); err != nil { // as a policy file
+		t.Error(err)
+	}
+
+	trace := &Trace{Confirms: s.URL + "/gone"}
+	ctx := With(context.Background(), PageRequest, trace)
+	for _, test := range []struct {
+		path string
+		rule string
+		down bool
+	}{{"/a%2Ab", RuleTakeDown, false}, {"/gone", "", true}, {"/other", "", false}, {"/gone", RuleBudget, false}} {
+		trace.TakeDown = nil
+		_, err := g.get(ctx, s.URL+test.path, nil)
+		if r, _ := errors.AsType[*Refusal](err); (r == nil) != (test.rule == "") || r != nil && r.Rule != test.rule || (trace.TakeDown != nil) != test.down {
+			t.Errorf("%s to confirm that it is gone: %v, %v", test.path, err, trace.TakeDown)
+		}
+	}
+	closed := newGate(t, Options{}, robots("User-agent: *\nDisallow: /gone\n\nACAP-crawler: *\nACAP-disallow-crawl: /gone\nACAP-request-take-down: /gone\n"), s)
+	if _, err := closed.get(ctx, s.URL+"/gone", nil); refusal(t, err).Rule != "" { // P08
+		t.Error(err)
+	}
+}
+
 func TestRequestIsOurs(t *testing.T) {
 	var header http.Header
 	var host string
@@ -260,6 +317,23 @@ func TestRequestIsOurs(t *testing.T) {
 	}
 	if g.transport.Proxy != nil {
 		t.Error("a proxy may be used")
+	}
+}
+
+func TestConditionIsOfTheAddressItself(t *testing.T) {
+	asked := map[string]string{}
+	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+		asked[r.URL.Path] = r.Header.Get("If-None-Match")
+		if r.URL.Path == "/old" {
+			http.Redirect(w, r, "/new", http.StatusFound)
+		}
+	})
+	g := newGate(t, Options{}, rule(open), s)
+	if _, err := g.GetIf(t.Context(), Part, s.URL+"/old", http.Header{"If-None-Match": {`"1"`}}); err != nil {
+		t.Fatal(err)
+	}
+	if asked["/old"] != `"1"` || asked["/new"] != "" {
+		t.Errorf("asked %q", asked)
 	}
 }
 

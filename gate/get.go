@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/coding"
 )
 
@@ -47,6 +48,11 @@ type Hop struct {
 type Trace struct {
 	Hops    []Hop
 	Refused *Refusal // the hop that was not sent, if any
+
+	// Confirms is the URL of which a re-crawl is asked for: it is requested also while a take-down of it stands, to confirm that it is
+	// gone (P11). TakeDown is the request that stood then.
+	Confirms string
+	TakeDown *acap.Field
 }
 
 type purpose struct {
@@ -66,6 +72,16 @@ func purposeOf(ctx context.Context) purpose {
 	return p
 }
 
+// barred is the refusal of u while a take-down of it stands (P05, X64), unless that is to be confirmed.
+func (p purpose) barred(u *url.URL, down *acap.Field) error {
+	address := u.String()
+	if p.trace != nil && p.trace.Confirms == address {
+		p.trace.TakeDown = down
+		return nil
+	}
+	return &Refusal{Rule: RuleTakeDown, TakeDown: down, Why: "its publisher asks that it be taken down: " + down.String()}
+}
+
 func (p purpose) add(h Hop) {
 	if p.trace != nil {
 		p.trace.Hops = append(p.trace.Hops, h)
@@ -82,16 +98,22 @@ func (p purpose) refused(err error) {
 // Get fetches rawurl and follows up to MaxRedirects redirects, each hop through the gate. The trace holds what was
 // fetched also where there is an error; a redirect without Location ends it.
 func (g *Gate) Get(ctx context.Context, kind Kind, rawurl string) (*Trace, error) {
+	return g.GetIf(ctx, kind, rawurl, nil)
+}
+
+// GetIf is Get with a condition for rawurl itself, nil for none.
+func (g *Gate) GetIf(ctx context.Context, kind Kind, rawurl string, condition http.Header) (*Trace, error) {
 	t := &Trace{}
 	ctx = With(ctx, kind, t)
 	for next, n := rawurl, 0; ; n++ {
 		if n > MaxRedirects {
 			return t, fmt.Errorf("%s: more than %d redirects", rawurl, MaxRedirects)
 		}
-		hop, err := g.get(ctx, next)
+		hop, err := g.get(ctx, next, condition)
 		if err != nil {
 			return t, err
 		}
+		condition = nil
 		if next, err = location(hop); err != nil || next == "" {
 			return t, err
 		}
@@ -100,16 +122,24 @@ func (g *Gate) Get(ctx context.Context, kind Kind, rawurl string) (*Trace, error
 
 // Fetch fetches one hop of a policy file. Redirects are left to the caller.
 func (g *Gate) Fetch(ctx context.Context, rawurl string) (Hop, error) {
-	return g.get(With(ctx, PolicyFile, nil), rawurl)
+	return g.FetchIf(ctx, rawurl, nil)
 }
 
-func (g *Gate) get(ctx context.Context, rawurl string) (Hop, error) {
+// FetchIf is Fetch with a condition, nil for none.
+func (g *Gate) FetchIf(ctx context.Context, rawurl string, condition http.Header) (Hop, error) {
+	return g.get(With(ctx, PolicyFile, nil), rawurl, condition)
+}
+
+func (g *Gate) get(ctx context.Context, rawurl string, condition http.Header) (Hop, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, rawurl, nil)
 	if err != nil {
 		return Hop{}, fmt.Errorf("%q is not a URL: %w", rawurl, err)
 	}
+	for name, values := range condition {
+		req.Header[name] = values
+	}
 	p := purposeOf(ctx)
-	hop, _, err := g.visit(req, p.kind)
+	hop, _, err := g.visit(req, p)
 	if err != nil {
 		p.refused(err)
 		return Hop{}, err

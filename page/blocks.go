@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strings"
 
 	"golang.org/x/net/html"
@@ -53,15 +54,28 @@ func standsAside(n *html.Node) bool {
 		return !sectioned(n.Parent)
 	}
 	for _, a := range n.Attr {
-		if a.Key == "role" {
+		switch a.Key {
+		case "role":
 			switch strings.ToLower(strings.TrimSpace(a.Val)) {
 			case "navigation", "banner", "contentinfo", "complementary":
 				return true
+			}
+		case "class", "id":
+			if n.DataAtom == atom.Div || n.DataAtom == atom.Table || n.DataAtom == atom.Ul {
+				for name := range strings.FieldsSeq(a.Val) {
+					if slices.Contains(customary, strings.ToLower(name)) {
+						return true
+					}
+				}
 			}
 		}
 	}
 	return false
 }
+
+// customary are the classes and identifiers that pages of before these elements and roles commonly have for the same.
+var customary = []string{"nav", "navbar", "navbox", "navheader", "navfooter", "navigation", "breadcrumb", "breadcrumbs", "sidebar", "toc", "footer",
+	"site-header", "site-footer", "page-footer"}
 
 // sectioned reports whether n is in a part of the page that has a header and a footer of its own (HTML, 4.3.8).
 func sectioned(n *html.Node) bool {

@@ -32,6 +32,8 @@ func TestBlocks(t *testing.T) {
 		{"navigation", "<nav><ul><li>a<li>b</ul></nav><div role=' Navigation '><p>c</div>d", "aside|a\naside|b\naside|c\n|d"},
 		{"other landmarks", "<div role=banner>a</div><div role=contentinfo>b</div><div role=complementary>c</div><div role=main>d</div>",
 			"aside|a\naside|b\naside|c\n|d"},
+		{"names that are customary", "<div class='x NavHeader'>a</div><table id=toc><td>b</table><ul class=breadcrumbs><li>c</ul><div class=has-sidebar>d</div><p class=footer>e",
+			"aside|a\naside|b\naside|c\n|d\n|e"},
 		{"asides within asides", "<aside>a<nav>b</nav>c</aside>d", "aside|a\naside|b\naside|c\n|d"},
 		{"header and footer of the site", "<header>a</header><main><header>b</header>c<footer>d</footer></main><footer>e</footer>",
 			"aside|a\n|b\n|c\n|d\naside|e"},

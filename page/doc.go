@@ -16,10 +16,11 @@
 //	text.go      Text and Title, and what is text of an element
 //	writer.go    words, the white space between them, and the blocks they make
 //	blocks.go    Blocks: what is a heading, and what stands aside
-//	hidden.go    what a reader does not see
+//	hidden.go, styles.go
+//	             what a reader does not see
 //	read.go, read_xml.go, read_markdown.go
 //	             what is not HTML
-//	pdf_plain.go, pdf_glyphs.go, read_pdf.go
+//	pdf_plain.go, pdf_glyphs.go, pdf_codes.go, read_pdf.go
 //	             PDF: a file within bounds, what is drawn, and the words that makes
 //	extract.go   Extract and Link: the locators of P1 2.5.3.2 and 2.5.5.6
 //	links.go     Links: what the page leads to
@@ -31,6 +32,7 @@
 //	canonical.go Canonical
 //	resolve.go   references made absolute
 //	copy.go      Copy: the bytes that may be kept
+//	drawable.go  Drawable: whether marks hold in a picture of the page
 //	language.go  Language, and the likely one
 //
 // The tree is that of the HTML parser (N29), with the content of noscript read as markup inside it. Work and memory are

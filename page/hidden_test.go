@@ -29,6 +29,13 @@ func TestHidden(t *testing.T) {
 		{"hidden without scripts", "<noscript><style>.x{display:none}</style></noscript><p class=x>a", "a"},
 		{"comments and strings", "<style>/*.y{display:none}*/.y{content:'}.y{display:none}'}.x{/**/display:/**/none}</style><p class=x>x<p class=y>a", "a"},
 		{"faults", "<style>}}.x{display:none</style><p class=x>a", "a"},
+		{"on screens, by rules within others", "<style>@media screen{.x{display:none}} @layer a{.y{@media only screen{& {display:none}}}} .z{@layer{display:none}}</style><p class=x>x<p class=y>y<p class=z>z<p>a", "a"},
+		{"sometimes, by rules within others", "<style>.x{color:red; @media print{display:none}} .y{@media (width<9em){& {display:none}}} .z{@supports(display:grid){display:none}} @media print{.w{@media screen{display:none}}}</style>" +
+			"<p class=x>a<p class=y>b<p class=z>c<p class=w>d", "a b c d"},
+		{"shown by rules within others", "<style>.x{display:none; @media (width>40em){display:block}} .y{display:none; .open &{display:block}} .z{display:none; .w{display:block}}</style><p class=x>a<p class=y>b<p class=z>z", "a b"},
+		{"names of two rules", "<style>.x{&.y,.y &{display:none}} .x,.y{.z,& .w{display:none}}</style><p class='x y'>a<p class=z>b<p class=w>c", "a b c"},
+		{"lists within selectors", "<style>:is(.x,.y,.z) .v{display:none} :not(.x,.y,.z){display:none} [a='x,.y,z']{display:none}</style><p class=x>a<p class=y>b", "a b"},
+		{"shown by a rule within one of a long list", "<style>.x{display:none} " + strings.Repeat(".long-name-of-a-class,", 100) + ".x{@media screen{display:block}}</style><style>.y{display:none}</style><p class=x>a<p class=y>b", "a b"},
 		{"rules within rules", "<style>.x{.y{display:none}}</style><p class=y>a", "a"},
 	} {
 		if got := htmlPage(c.body).Text(Cut{}); got != c.want {

@@ -75,6 +75,9 @@ func (p *Page) Last() Hop {
 // MIME is the media type in lower case without parameters: as declared, else sniffed from the body.
 func (p *Page) MIME() string { return p.mime }
 
+// Feed reports whether the page is XML that has the outermost element of a feed, whatever its type says.
+func (p *Page) Feed() bool { return p.xml() && p.reading().feed }
+
 // HTML reports whether the page is HTML or XHTML.
 func (p *Page) HTML() bool { return p.mime == "text/html" || p.xhtml() }
 

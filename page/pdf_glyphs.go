@@ -2,8 +2,10 @@ package page
 
 import (
 	"math"
+	"slices"
 
 	"github.com/ledongthuc/pdf"
+	"golang.org/x/text/encoding"
 )
 
 // Bounds of one page of a PDF.
@@ -11,6 +13,8 @@ const (
 	mostContents = 16   // streams
 	mostSaved    = 1000 // states
 	mostWidths   = 1 << 17
+	mostForms    = 200 // drawn
+	deepestForm  = 8
 )
 
 // glyph is a character of a page, in the units of the page.
@@ -36,12 +40,14 @@ type shown struct {
 
 // drawing reads the content of a page.
 type drawing struct {
-	of          pdf.Page
-	fonts       map[string]*pdfFont
+	resources   pdf.Value
+	fonts       map[string]*pdfFont // of resources
 	state       shown
 	saved       []shown
 	text, start matrix // of the next character, and of the line
 	glyph       func(glyph)
+	forms       int      // drawn so far
+	open        []string // those within which is drawn
 }
 
 // draw gives the characters of a page in the order in which they are drawn.
@@ -51,8 +57,35 @@ func draw(p pdf.Page, each func(glyph)) {
 		return
 	}
 	identity := matrix{1, 0, 0, 1, 0, 0}
-	d := drawing{of: p, fonts: map[string]*pdfFont{}, state: shown{scale: 1, page: identity}, text: identity, start: identity, glyph: each}
+	d := drawing{resources: p.Resources(), fonts: map[string]*pdfFont{}, state: shown{scale: 1, page: identity}, text: identity, start: identity, glyph: each}
 	pdf.Interpret(contents, d.do)
+}
+
+// form draws a form XObject, which may draw others (ISO 32000-1, 8.10).
+func (d *drawing) form(name string) {
+	form := d.resources.Key("XObject").Key(name)
+	if form.Kind() != pdf.Stream || form.Key("Subtype").Name() != "Form" || len(d.open) == deepestForm || d.forms == mostForms {
+		return
+	}
+	d.forms++
+	outside, where := *d, form.String() // which tells where it stands in the file
+	if slices.Contains(d.open, where) {
+		return
+	}
+	d.open, d.saved = append(slices.Clip(d.open), where), nil
+	if r := form.Key("Resources"); r.Kind() == pdf.Dict {
+		d.resources, d.fonts = r, map[string]*pdfFont{}
+	}
+	if m := form.Key("Matrix"); m.Len() == len(matrix{}) {
+		var own matrix
+		for i := range own {
+			own[i] = m.Index(i).Float64()
+		}
+		d.state.page = own.times(d.state.page)
+	}
+	pdf.Interpret(form, d.do)
+	outside.forms = d.forms
+	*d = outside
 }
 
 func (d *drawing) do(stack *pdf.Stack, op string) {
@@ -88,6 +121,8 @@ func (d *drawing) do(stack *pdf.Stack, op string) {
 		}
 	case "cm":
 		s.page = six().times(s.page)
+	case "Do":
+		d.form(arg(0).Name())
 	case "BT":
 		d.text = matrix{1, 0, 0, 1, 0, 0}
 		d.start = d.text
@@ -144,10 +179,12 @@ func (d *drawing) show(v pdf.Value) {
 	if s.font == nil {
 		return
 	}
-	codes := v.RawString()
-	for len(codes) >= s.font.bytes {
-		code := codes[:s.font.bytes]
-		codes = codes[s.font.bytes:]
+	for codes := v.RawString(); ; {
+		code := s.font.code(codes)
+		if code == "" {
+			return
+		}
+		codes = codes[len(code):]
 		wide := s.font.width(code) / 1000 * s.size
 		at := d.text.times(s.page)
 		d.glyph(glyph{text: s.font.text(code), x: at[4], y: at[5], width: wide * s.scale * math.Hypot(at[0], at[1]), size: math.Abs(s.size) * math.Hypot(at[2], at[3])})
@@ -161,7 +198,8 @@ func (d *drawing) show(v pdf.Value) {
 // pdfFont knows the characters of a font.
 type pdfFont struct {
 	encoding pdf.TextEncoding
-	bytes    int // of a code
+	decoder  *encoding.Decoder // instead, where a predefined CMap tells
+	bytes    int               // of a code, else
 	known    map[string]string
 	widths   map[int]float64
 	other    float64 // width of the rest
@@ -170,7 +208,7 @@ type pdfFont struct {
 func (d *drawing) font(name string) *pdfFont {
 	f, known := d.fonts[name]
 	if !known {
-		f = newFont(d.of.Font(name))
+		f = newFont(pdf.Font{V: d.resources.Key("Font").Key(name)})
 		d.fonts[name] = f
 	}
 	return f
@@ -187,21 +225,30 @@ func newFont(font pdf.Font) *pdfFont {
 		}
 		return f
 	}
-	encoding := font.V.Key("Encoding").Name()
-	if encoding != "UniGB-UCS2-H" && (encoding != "Identity-H" || font.V.Key("ToUnicode").Kind() != pdf.Stream) {
+	cmap, descendant := font.V.Key("Encoding").Name(), font.V.Key("DescendantFonts").Index(0)
+	if f.decoder = predefined(cmap); f.decoder != nil {
+		f.width0(descendant)
+		return f
+	}
+	if cmap != "Identity-H" || font.V.Key("ToUnicode").Kind() != pdf.Stream {
 		return nil
 	}
 	f.encoding, f.bytes = font.Encoder(), 2
-	f.composite(font.V.Key("DescendantFonts").Index(0))
+	f.composite(descendant)
 	return f
 }
 
-// composite reads the widths of a font of many characters (ISO 32000-1, 9.7.4.3).
-func (f *pdfFont) composite(font pdf.Value) {
+// width0 reads the width of what has none of its own.
+func (f *pdfFont) width0(font pdf.Value) {
 	f.other = 1000
 	if w := font.Key("DW"); !w.IsNull() {
 		f.other = w.Float64()
 	}
+}
+
+// composite reads the widths of a font of many characters (ISO 32000-1, 9.7.4.3).
+func (f *pdfFont) composite(font pdf.Value) {
+	f.width0(font)
 	list, left := font.Key("W"), mostWidths
 	for i := 0; i+1 < list.Len() && left > 0; {
 		first := int(list.Index(i).Int64())
@@ -221,7 +268,27 @@ func (f *pdfFont) composite(font pdf.Value) {
 	}
 }
 
+// code is the first of codes, "" where none is whole.
+func (f *pdfFont) code(codes string) string {
+	if f.decoder != nil {
+		code, text := encodedCode(f.decoder, codes)
+		f.known[code] = text
+		return code
+	}
+	if len(codes) < f.bytes {
+		return ""
+	}
+	return codes[:f.bytes]
+}
+
+// width is that of a code. Those of a font by a predefined CMap have numbers of their own, which nothing here knows.
 func (f *pdfFont) width(code string) float64 {
+	if f.decoder != nil {
+		if halfWidth(f.known[code]) {
+			return halfWide
+		}
+		return f.other
+	}
 	n := 0
 	for i := range len(code) {
 		n = n<<8 | int(code[i])

@@ -11,6 +11,7 @@ type reading struct {
 	title  string
 	text   string
 	blocks []Block
+	feed   bool
 }
 
 // longestFirst is the longest first line, in characters, that is taken for the title of a plain text.

@@ -44,6 +44,18 @@ func drawn(content string, more ...string) string {
 	return pdfOf(append([]string{pdfRoot, pdfInfo, pdfPages, pdfPage, streamOf("", content), pdfFace}, more...)...)
 }
 
+// drawnWith is drawn with more resources.
+func drawnWith(resources, content string, more ...string) string {
+	page := strings.Replace(pdfPage, "/Resources <<", "/Resources << "+resources, 1)
+	return pdfOf(append([]string{pdfRoot, pdfInfo, pdfPages, page, streamOf("", content), pdfFace}, more...)...)
+}
+
+// encodedPDF is a file that shows codes of a predefined CMap.
+func encodedPDF(cmap, codes string) string {
+	return pdfOf(pdfRoot, pdfInfo, pdfPages, pdfPage, streamOf("", "BT /F 10 Tf <"+codes+"> Tj"),
+		"<< /Type /Font /Subtype /Type0 /Encoding /"+cmap+" /DescendantFonts [<< /DW 1000 >>] >>")
+}
+
 func TestPDF(t *testing.T) {
 	const opened = "BT /F 10 Tf 0 700 Td "
 	for _, c := range []struct{ name, file, want string }{
@@ -57,7 +69,24 @@ func TestPDF(t *testing.T) {
 		{"two pages", pdfOf(pdfRoot, pdfInfo, "<< /Type /Pages /Kids [4 0 R 4 0 R] /Count 2 >>", pdfPage, streamOf("", opened+"(a) Tj"), pdfFace), "|a\n|a"},
 		{"many characters", pdfOf(pdfRoot, pdfInfo, pdfPages, pdfPage, streamOf("", "BT /F 10 Tf <00010002> Tj 15 0 Td <0003> Tj 0 -12 Td <0002> Tj"), pdfKana,
 			streamOf("", mapHead+"1 beginbfchar <0001> <6F6E> endbfchar 1 beginbfrange <0002> <0009> <3042> endbfrange"+mapTail)), "|潮あぃあ"},
-		{"what cannot be told", pdfOf(pdfRoot, pdfInfo, pdfPages, pdfPage, streamOf("", "BT /F 10 Tf <00010002> Tj"), "<< /Type /Font /Subtype /Type0 /Encoding /GBK-EUC-H >>"), ""},
+		{"what cannot be told", pdfOf(pdfRoot, pdfInfo, pdfPages, pdfPage, streamOf("", "BT /F 10 Tf <00010002> Tj"), "<< /Type /Font /Subtype /Type0 /Encoding /CNS-EUC-H >>"), ""},
+		{"a form", drawnWith("/XObject << /X 7 0 R >>", opened+"(a) Tj ET q 1 0 0 1 0 -40 cm /X Do Q BT /F 10 Tf 0 600 Td (c) Tj", streamOf("/Subtype /Form /Matrix [1 0 0 1 0 5]", "BT /F 10 Tf 0 700 Td (b) Tj ET")), "|a\n|b\n|c"},
+		{"a form with a font of its own", drawnWith("/XObject << /X 7 0 R >>", "/X Do "+opened+"(a) Tj", streamOf("/Subtype /Form /Resources << /Font << /F 8 0 R >> >>", "BT /F 10 Tf 0 800 Td <91d1> Tj"),
+			"<< /Type /Font /Subtype /Type0 /Encoding /UniGB-UTF16-H /DescendantFonts [<< >>] >>"), "|金\n|a"},
+		{"a form within a form", drawnWith("/XObject << /X 7 0 R >>", "/X Do", streamOf("/Subtype /Form /Resources << /Font << /F 6 0 R >> /XObject << /Y 8 0 R >> >>", "BT /F 10 Tf 0 800 Td (a) Tj ET /Y Do"),
+			streamOf("/Subtype /Form", "BT /F 10 Tf 0 700 Td (b) Tj")), "|a\n|b"},
+		{"a form of itself", drawnWith("/XObject << /X 7 0 R >>", "/X Do", streamOf("/Subtype /Form", "BT /F 10 Tf 0 800 Td (a) Tj ET /X Do /X Do")), "|a"},
+		{"an image", drawnWith("/XObject << /X 7 0 R >>", "/X Do "+opened+"(a) Tj", streamOf("/Subtype /Picture", "BT /F 10 Tf 0 800 Td (x) Tj")), "|a"},
+		{"codes of Unicode", encodedPDF("UniJIS-UTF16-H", "6f6e002000310032d842dfb7"), "|潮 12𠮷"},
+		{"codes from top to bottom", encodedPDF("UniKS-UCS2-V", "c870c218"), "|조수"},
+		{"codes of Shift JIS", encodedPDF("90ms-RKSJ-H", "92aa2061b1"), "|潮 aｱ"},
+		{"codes of EUC for Japanese", encodedPDF("EUC-H", "c4ac"), "|潮"},
+		{"codes of GBK", encodedPDF("GBK-EUC-H", "b3b1cbae613fff80"), "|潮水a? €"},
+		{"codes of GB 18030", encodedPDF("GBK2K-H", "b3b18139ee39"), "|潮㐀"},
+		{"codes of Big 5", encodedPDF("ETen-B5-H", "bce9a4f4"), "|潮水"},
+		{"codes of Korean", encodedPDF("KSCms-UHC-H", "c1b6bcf6"), "|조수"},
+		{"what is no code, and what is no character", encodedPDF("GBK-EUC-H", "000102b3ff61b3"), "|a"},
+		{"characters of nobody", encodedPDF("UniGB-UCS2-H", "e0006f6ed8000041"), "|潮"},
 		{"no font", drawn("BT (a) Tj"), ""},
 		{"objects in a stream", "%PDF-1.7\n1 0 obj\n" + streamOf("/Type /ObjStm /N 4 /First 25", fmt.Sprintf("%-25s%s %s %s %s", "2 0 3 38 4 80 6 166", pad(pdfInfo, 37), pad(pdfPages, 41), pad(pdfPage, 85), pdfFace)) +
 			"\nendobj\n5 0 obj\n" + streamOf("", opened+"(a) Tj") + "\nendobj\n9 0 obj\n" + pdfRoot + "\nendobj\n10 0 obj\n" + streamOf("/Type /XRef /Root 9 0 R /Info 2 0 R /W [1 2 1] /Size 999999999", "x") + "\nendobj\n", "|a"},
@@ -121,6 +150,13 @@ func TestHostilePDF(t *testing.T) {
 			t.Errorf("%s: %v", name, took)
 		}
 	}
+	var doubled []string // forms that draw the next twice
+	for i := range 30 {
+		doubled = append(doubled, streamOf(fmt.Sprintf("/Subtype /Form /Resources << /Font << /F 6 0 R >> /XObject << /X %d 0 R >> >>", 8+i), "BT /F 10 Tf (a) Tj ET /X Do /X Do"))
+	}
+	if got := readPDF([]byte(drawnWith("/XObject << /X 7 0 R >>", "/X Do", doubled...)), hurry).text; strings.Count(got, "a") > mostForms || got == "" {
+		t.Errorf("forms in forms: %q", got)
+	}
 	for name, content := range map[string]string{
 		"operands":   strings.Repeat("1 ", longestStream/2),
 		"arrays":     strings.Repeat("[", longestStream),
@@ -142,6 +178,8 @@ func TestHostilePDF(t *testing.T) {
 func FuzzPDF(f *testing.F) {
 	f.Add([]byte(drawn("BT /F 10 Tf 12 TL (High) Tj T* [(wa) -300 (ter)] TJ ET")))
 	f.Add([]byte(pdfOf(pdfRoot, pdfInfo, pdfPages, pdfPage, streamOf("", "BT /F 10 Tf <00010002> Tj"), pdfKana, streamOf("", mapHead+"1 beginbfchar <0001> <6F6E> endbfchar"+mapTail))))
+	f.Add([]byte(encodedPDF("GBK-EUC-H", "b3b1cbae613fff80")))
+	f.Add([]byte(drawnWith("/XObject << /X 7 0 R >>", "/X Do", streamOf("/Subtype /Form /Matrix [1 0 0 1 0 5]", "BT /F 10 Tf (b) Tj ET /X Do"))))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		p := fetched("application/pdf", string(body))
 		if err := apart(p, Cut{}); err != nil {

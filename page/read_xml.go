@@ -51,13 +51,13 @@ func readXML(src string) reading {
 	x.w.parts = true
 	x.z.AllowCDATA(true)
 	x.z.SetMaxBuf(maxXMLToken)
-	for {
+	for feed := false; ; feed = feed || x.feed() {
 		kind := x.z.Next()
 		raw := string(x.z.Raw())
 		switch kind {
 		case html.ErrorToken:
 			x.close(0)
-			return reading{title: x.title, text: x.w.String(), blocks: x.w.blocks}
+			return reading{title: x.title, text: x.w.String(), blocks: x.w.blocks, feed: feed}
 		case html.TextToken:
 			x.text(raw)
 		case html.StartTagToken, html.SelfClosingTagToken:

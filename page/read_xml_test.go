@@ -50,6 +50,26 @@ func TestTextOfXML(t *testing.T) {
 	}
 }
 
+func TestFeed(t *testing.T) {
+	for _, c := range []struct {
+		mime, body string
+		want       bool
+	}{
+		{"text/xml", `<?xml version="1.0"?><rss><channel><title>Pier</title></channel></rss>`, true},
+		{"application/xml", `<!-- a --><a:feed xmlns:a="http://www.w3.org/2005/Atom"></a:feed>`, true},
+		{"application/rss+xml", `<rdf:RDF></rdf:RDF>`, true},
+		{"text/xml", `<report><rss/></report>`, false},
+		{"text/xml", `<rss>`, true},
+		{"text/xml", "", false},
+		{"text/html", `<rss></rss>`, false},
+		{"text/plain", `<rss></rss>`, false},
+	} {
+		if got := New([]Hop{{URL: "http://www.example.org/tide.xml", Header: map[string][]string{"Content-Type": {c.mime}}, Body: []byte(c.body)}}).Feed(); got != c.want {
+			t.Errorf("%s %s: %v", c.mime, c.body, got)
+		}
+	}
+}
+
 // Eight times the input takes about eight times as long.
 func TestXMLIsLinear(t *testing.T) {
 	for name, part := range map[string]string{

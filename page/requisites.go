@@ -31,7 +31,7 @@ func (p *Page) Requisites(c Cut) []string {
 		if n.Type != html.ElementNode {
 			return n.Type == html.DocumentNode
 		}
-		if n.DataAtom == atom.Template { // nothing of it is shown without scripts
+		if n.DataAtom == atom.Template && !shadow(n) { // nothing of it is shown without scripts
 			return false
 		}
 		if len(n.Attr) > 0 || n.DataAtom == atom.Style {
@@ -40,6 +40,12 @@ func (p *Page) Requisites(c Cut) []string {
 		return true
 	}, func(*html.Node) {})
 	return g.links
+}
+
+// shadow reports whether what a TEMPLATE holds is shown as the content of the element around it (HTML, declarative shadow roots).
+func shadow(n *html.Node) bool {
+	mode := attr(n.Attr, "shadowrootmode")
+	return strings.EqualFold(mode, "open") || strings.EqualFold(mode, "closed")
 }
 
 func (p *Page) headerRequisites(g *gathering) {

@@ -26,8 +26,10 @@ func TestRequisites(t *testing.T) {
 <feImage href=/f.png /><a href=/no><style>p{fill:url(#g)}circle{fill:url(/g.svg#g)}</style></a></svg>`: "/a.svg /icons.svg /s.js /f.png /g.svg",
 		`<img src=""><img src="#x"><img src="data:image/png;base64,AA=="><img src="` + address + `">`: "",
 		`<noscript><img src=/plain.png></noscript><template><img src=/never.png></template>`:          "/plain.png",
-		`<base href=/base/><img src=a.png><p style='background:url("b.png")'>`:                        "/base/a.png /base/b.png",
-		`<a href=/no>x</a><area href=/no><form action=/no></form><blockquote cite=/no>`:               "",
+		`<p><template shadowrootmode=Open><style>p{background:url(/in.png)}</style><img src=/shadow.png><template><img src=/never.png></template></template>` +
+			`<p><template shadowrootmode=closed><img src=/closed.png></template><p><template shadowrootmode><img src=/never.png></template>`: "/in.png /shadow.png /closed.png",
+		`<base href=/base/><img src=a.png><p style='background:url("b.png")'>`:          "/base/a.png /base/b.png",
+		`<a href=/no>x</a><area href=/no><form action=/no></form><blockquote cite=/no>`: "",
 	} {
 		got := strings.ReplaceAll(strings.Join(htmlPage(body).Requisites(Cut{}), " "), site, "")
 		if got != want {
@@ -38,7 +40,8 @@ func TestRequisites(t *testing.T) {
 
 func TestRequisitesUnderMarks(t *testing.T) {
 	p := htmlPage(`<link rel=stylesheet href=/1><p class=the-acap:disallow-follow style="background:url(/2)"><img src=/3></p>
-<p class=the-acap:allow-follow><img src=/4></p>`)
+<p class=the-acap:allow-follow><img src=/4></p>
+<p class=the-acap:disallow-follow><template shadowrootmode=open><img src=/5></template><p><template shadowrootmode=open><img class=the-acap:disallow-follow src=/6></template>`)
 	if got := p.Requisites(without("follow", true)); !slices.Equal(got, []string{site + "/1", site + "/4"}) {
 		t.Errorf("permitted page: %q", got)
 	}

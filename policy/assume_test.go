@@ -86,4 +86,6 @@ func TestAssume(t *testing.T) {
 // answering is a Fetcher made of a function.
 type answering func(address string) (Response, error)
 
-func (f answering) Fetch(_ context.Context, address string) (Response, error) { return f(address) }
+func (f answering) Fetch(_ context.Context, address string, _ http.Header) (Response, error) {
+	return f(address)
+}

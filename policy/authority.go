@@ -202,6 +202,11 @@ func (a *Authority) Held(u *url.URL) (*Origin, bool) {
 	if err != nil {
 		return nil, false
 	}
+	return a.HeldOf(key)
+}
+
+// HeldOf is Held for the origin of a key.
+func (a *Authority) HeldOf(key string) (*Origin, bool) {
 	a.mu.Lock()
 	o, saved := a.cache.view(key, a.id).held, a.cache.dropped
 	a.mu.Unlock()
@@ -217,7 +222,7 @@ func (a *Authority) Held(u *url.URL) (*Origin, bool) {
 	case rec.Held == nil:
 		return a.unreachable(key, rec.Last), true
 	}
-	o = a.build(key, acap.Parse(robotsURL(key), rec.Held.Robots.Text), rec.Held)
+	o = a.build(key, parse(key, rec.Held.Robots), rec.Held)
 	o.Status, o.HTTP, o.Why = rec.Last.Status(), rec.Last.HTTP, rec.Last.Err
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -237,4 +242,13 @@ func (a *Authority) History(u *url.URL) ([]Version, error) {
 }
 
 // Origins lists the keys of all origins asked for.
-func (a *Authority) Origins() ([]string, error) { return a.store.Origins() }
+func (a *Authority) Origins() (keys []string, err error) {
+	err = a.store.Each(func(at Attempt) error {
+		keys = append(keys, at.Origin)
+		return nil
+	})
+	return keys, err
+}
+
+// Attempts tells of all origins asked for what came of it last. fn must not use the authority.
+func (a *Authority) Attempts(fn func(Attempt) error) error { return a.store.Each(fn) }

@@ -240,12 +240,22 @@ func (d *disk) History(origin string) (vs []Version, err error) {
 	return vs, err
 }
 
-func (d *disk) Origins() (keys []string, err error) {
-	err = d.view(func(tx *bolt.Tx) error {
-		return tx.Bucket(lastBucket).ForEach(func(k, _ []byte) error {
-			keys = append(keys, string(k))
-			return nil
+func (d *disk) Each(fn func(Attempt) error) error {
+	return d.view(func(tx *bolt.Tx) error {
+		return tx.Bucket(lastBucket).ForEach(func(k, src []byte) error {
+			origin := string(k)
+			var last Document
+			if err := json.Unmarshal(src, &last); err != nil {
+				return d.unreadable(origin, err)
+			}
+			var held *Version
+			if _, src := newest(tx, origin); src != nil {
+				held = &Version{}
+				if err := json.Unmarshal(src, held); err != nil {
+					return d.unreadable(origin, err)
+				}
+			}
+			return fn(attempt(origin, last, held))
 		})
 	})
-	return keys, err
 }

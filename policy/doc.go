@@ -7,8 +7,9 @@
 // cannot be read, for whatever reason, prohibits (D07).
 //
 // What was read is held in a Store and serves for Cache-Control max-age, at least five minutes and at most 24 hours, also in
-// the next run; what could not be read is tried again after five minutes or Retry-After, and in every run. Each change makes
-// a new Version, so that it can be told what was in force when.
+// the next run; what could not be read is tried again after five minutes or Retry-After, and in every run. What is held is
+// asked for by its ETag, or its date, and the answer that nothing has changed renews it. Each change makes a new Version, so
+// that it can be told what was in force when.
 //
 //	authority.go   Authority: who asks, single flight, cache
 //	settle.go      from a URL to an Origin: what is read again, what serves

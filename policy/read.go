@@ -31,31 +31,32 @@ type Response struct {
 	Truncated bool   // something of the body is missing
 }
 
-// Fetcher gets one policy file without following redirects. An error means that there was no answer.
+// Fetcher gets one policy file without following redirects. The condition, nil for none, are fields of the request (RFC 9110 13.1). An
+// error means that there was no answer.
 type Fetcher interface {
-	Fetch(ctx context.Context, rawurl string) (Response, error)
+	Fetch(ctx context.Context, rawurl string, condition http.Header) (Response, error)
 }
 
-// robots reads a robots.txt by the status table (RFC 9309 2.3.1, O11): 4xx means that there is none, an answer that nothing
-// changed renews what is held (X51).
+// robots reads a robots.txt by the status table (RFC 9309 2.3.1, O11): 4xx means that there is none.
 func (a *Authority) robots(ctx context.Context, rawurl string, held *Version) (Document, error) {
-	d, header, err := a.read(ctx, rawurl)
-	switch {
-	case d.HTTP/100 == 4 && d.HTTP != http.StatusTooManyRequests:
+	var before Document
+	if held != nil {
+		before = held.Robots
+	}
+	d, header, err := a.read(ctx, rawurl, before)
+	if d.HTTP/100 == 4 && d.HTTP != http.StatusTooManyRequests {
 		d.Err, d.Digest, d.Expires = "", digest(nil), d.Fetched.Add(a.age(header))
-	case d.HTTP == http.StatusNotModified && held != nil:
-		same := held.Robots
-		same.Fetched, same.Expires = d.Fetched, d.Fetched.Add(a.age(header))
-		return same, err
 	}
 	return d, err
 }
 
-// read gets a policy file, and the header of the last answer. The error is that of ctx; every other failure is in the document.
-func (a *Authority) read(ctx context.Context, rawurl string) (Document, http.Header, error) {
+// read gets a policy file, and the header of the last answer. The answer that nothing has changed since held was read, zero where nothing
+// is held, renews that (X51). The error is that of ctx; every other failure is in the document.
+func (a *Authority) read(ctx context.Context, rawurl string, held Document) (Document, http.Header, error) {
 	d := Document{URL: rawurl, Fetched: a.o.Now().UTC()}
 	var header http.Header
 	seen := map[string]bool{}
+	condition := held.condition()
 	for next := rawurl; next != ""; {
 		if seen[next] {
 			d.Err = "it redirects in a circle"
@@ -66,7 +67,9 @@ func (a *Authority) read(ctx context.Context, rawurl string) (Document, http.Hea
 			break
 		}
 		seen[next] = true
-		resp, err := a.fetch.Fetch(ctx, next)
+		resp, err := a.fetch.Fetch(ctx, next, condition)
+		conditional := condition != nil
+		condition = nil // which is about rawurl alone, and asked once
 		if ctx.Err() != nil {
 			return Document{}, nil, context.Cause(ctx)
 		}
@@ -78,6 +81,14 @@ func (a *Authority) read(ctx context.Context, rawurl string) (Document, http.Hea
 			break
 		}
 		d.HTTP, header = resp.Status, resp.Header
+		if resp.Status == http.StatusNotModified && conditional && held.differs(header) { // it is not about what is held (RFC 9111 4.3.4)
+			delete(seen, next)
+			continue
+		}
+		if resp.Status == http.StatusNotModified && held.URL == rawurl && held.Err == "" && !held.Assumed && held.Final == d.Final {
+			held.Fetched, held.Expires = d.Fetched, d.Fetched.Add(a.age(header))
+			return held, header, nil
+		}
 		next, d.Text, d.Err = judge(resp, next)
 	}
 	if d.Err != "" {
@@ -85,7 +96,39 @@ func (a *Authority) read(ctx context.Context, rawurl string) (Document, http.Hea
 		return d, header, nil
 	}
 	d.Digest, d.Expires = digest(d.Text), d.Fetched.Add(a.age(header))
+	if d.Final == "" {
+		d.ETag, d.Modified = header.Get("ETag"), modified(header)
+	}
 	return d, header, nil
+}
+
+// condition asks whether d has changed since it was read, where it can be asked: nil where it cannot.
+func (d Document) condition() http.Header {
+	switch {
+	case d.ETag != "":
+		return http.Header{"If-None-Match": {d.ETag}}
+	case d.Modified != "":
+		return http.Header{"If-Modified-Since": {d.Modified}}
+	}
+	return nil
+}
+
+// differs reports whether the answer with header h is about another version than d, by weak comparison (RFC 9110 8.8.3.2).
+func (d Document) differs(h http.Header) bool {
+	tag := h.Get("ETag")
+	return tag != "" && d.ETag != "" && strings.TrimPrefix(tag, "W/") != strings.TrimPrefix(d.ETag, "W/")
+}
+
+// modified is the Last-Modified of an answer that no later change of the file can share: one that is a minute older than the answer
+// (RFC 9110 8.8.2.2).
+func modified(h http.Header) string {
+	value := h.Get("Last-Modified")
+	at, err := http.ParseTime(value)
+	sent, err2 := http.ParseTime(h.Get("Date"))
+	if err != nil || err2 != nil || sent.Sub(at) < time.Minute {
+		return ""
+	}
+	return value
 }
 
 // judge says what one answer means: where to go on, the text, or why there is none.

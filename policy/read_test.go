@@ -203,7 +203,7 @@ type one struct {
 	err  error
 }
 
-func (o one) Fetch(context.Context, string) (Response, error) { return o.resp, o.err }
+func (o one) Fetch(context.Context, string, http.Header) (Response, error) { return o.resp, o.err }
 
 func TestLongFile(t *testing.T) { // A19
 	u := &url.URL{Scheme: "http", Host: "example.com", Path: "/x"}

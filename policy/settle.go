@@ -20,16 +20,18 @@ const MaxReferences = 32
 
 // Origin is what is known of one origin for one crawler. It is immutable.
 type Origin struct {
-	Key        string           // scheme://host, and :port unless it is the scheme's own
-	Status     Status           // of the last attempt
-	HTTP       int              // status code of the last attempt; 0: no answer
-	Why        string           // why it could not be read; "" unless Status is Unreachable
-	Robots     *acap.File       // nil when none was read
-	References []acap.Reference // with File or Err
-	Policy     *acap.Policy     // never nil
-	Since      time.Time        // when the version in force was first read, unique for each; zero where none is
-	Fetched    time.Time        // when Robots was asked for
-	Expires    time.Time        // when it is to be read again
+	Key        string            // scheme://host, and :port unless it is the scheme's own
+	Status     Status            // of the last attempt
+	HTTP       int               // status code of the last attempt; 0: no answer
+	Why        string            // why it could not be read; "" unless Status is Unreachable
+	Robots     *acap.File        // nil when none was read
+	References []acap.Reference  // with File or Err
+	Policy     *acap.Policy      // never nil
+	Since      time.Time         // when the version in force was first read, unique for each; zero where none is
+	Fetched    time.Time         // when Robots was asked for
+	Expires    time.Time         // when it is to be read again
+	Digests    map[string]string // of the files that were read, by URL: SHA-256, hexadecimal
+	Incomplete bool              // a file that it refers to could not be read
 
 	size int // bytes of text behind it
 }
@@ -66,6 +68,13 @@ func Key(u *url.URL) (string, error) {
 
 func robotsURL(key string) string { return key + "/robots.txt" }
 
+// parse reads the robots.txt of the origin of key.
+func parse(key string, d Document) *acap.File {
+	f := acap.Parse(robotsURL(key), d.Text)
+	f.Final = d.Final
+	return f
+}
+
 // settle finds what is in force for the origin of key: from the store where it is fresh, else from the network. anew reads
 // everything again. The error is that of ctx or of the store.
 func (a *Authority) settle(ctx context.Context, key string, anew bool) (*Origin, error) {
@@ -85,7 +94,7 @@ func (a *Authority) settle(ctx context.Context, key string, anew bool) (*Origin,
 			return a.unreachable(key, v.Robots), a.save(key, Record{Last: v.Robots, Held: held})
 		}
 	}
-	file := acap.Parse(robotsURL(key), v.Robots.Text)
+	file := parse(key, v.Robots)
 	a.pace(key, file)
 	read, err := a.references(ctx, file, v, held, anew)
 	if err != nil {
@@ -127,7 +136,7 @@ func (a *Authority) references(ctx context.Context, file *acap.File, v, held *Ve
 		}
 		d, known := held.reference(r.URL)
 		if anew || !known || !a.fresh(d) {
-			if d, _, err = a.read(ctx, r.URL); err != nil {
+			if d, _, err = a.read(ctx, r.URL, d); err != nil {
 				return read, err
 			}
 			read = true
@@ -185,7 +194,7 @@ func later(t, than time.Time) time.Time {
 // build makes the origin of a version that was read.
 func (a *Authority) build(key string, file *acap.File, v *Version) *Origin {
 	o := &Origin{Key: key, Status: v.Robots.Status(), HTTP: v.Robots.HTTP, Robots: file, Since: v.Since, Fetched: v.Robots.Fetched,
-		Expires: v.Robots.Expires, size: len(v.Robots.Text)}
+		Expires: v.Robots.Expires, Digests: map[string]string{v.Robots.URL: v.Robots.Digest}, size: len(v.Robots.Text)}
 	files := map[string]*acap.File{}
 	for _, r := range file.References(a.crawler) {
 		d, known := v.reference(r.URL)
@@ -200,12 +209,14 @@ func (a *Authority) build(key string, file *acap.File, v *Version) *Origin {
 			r.Err = errors.New(d.Err)
 		case files[r.URL] == nil:
 			files[r.URL] = acap.ParseReferred(r.URL, d.Text)
+			o.Digests[r.URL] = d.Digest
 			o.size += len(d.Text)
 		}
 		if known && d.Expires.Before(o.Expires) {
 			o.Expires = d.Expires
 		}
 		r.File, r.Final = files[r.URL], d.Final
+		o.Incomplete = o.Incomplete || r.File == nil
 		o.References = append(o.References, r)
 	}
 	o.Policy = file.Policy(a.crawler, o.References...)

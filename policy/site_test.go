@@ -88,10 +88,13 @@ func (s *site) at(path string) *url.URL {
 // plain fetches one hop.
 type plain struct{ transport *http.Transport }
 
-func (p plain) Fetch(ctx context.Context, rawurl string) (Response, error) {
+func (p plain) Fetch(ctx context.Context, rawurl string, condition http.Header) (Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, rawurl, nil)
 	if err != nil {
 		return Response{}, err
+	}
+	for name, values := range condition {
+		req.Header[name] = values
 	}
 	resp, err := p.transport.RoundTrip(req)
 	if err != nil {

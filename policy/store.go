@@ -30,6 +30,10 @@ type Document struct {
 	Fetched time.Time // start of the request
 	Expires time.Time // when it is to be read again
 	Assumed bool      `json:",omitempty"` // by the operator, for want of what was never read
+
+	// Of the answer, to ask whether anything has changed; empty where it cannot be asked.
+	ETag     string `json:",omitempty"`
+	Modified string `json:",omitempty"` // Last-Modified
 }
 
 // Status is the outcome for a robots.txt.
@@ -78,6 +82,28 @@ type Record struct {
 	Held *Version // the last version read; nil: none ever was
 }
 
+// Attempt is what came of reading the robots.txt of an origin last.
+type Attempt struct {
+	Origin  string
+	Status  Status
+	At      time.Time
+	Expires time.Time // when it is to be read again, or tried
+	Read    time.Time // when it was last read; zero: it never was
+	Since   time.Time // when the version in force was first read; zero: there is none
+}
+
+func attempt(origin string, last Document, held *Version) Attempt {
+	a := Attempt{Origin: origin, Status: last.Status(), At: last.Fetched, Expires: last.Expires}
+	if held == nil {
+		return a
+	}
+	a.Since = held.Since
+	if !held.Robots.Assumed {
+		a.Read = held.Robots.Fetched
+	}
+	return a
+}
+
 // Store keeps the records of origins and the history of their versions. It is safe for concurrent use. Values given and
 // returned are not changed afterwards.
 type Store interface {
@@ -85,7 +111,9 @@ type Store interface {
 	// Save replaces the record. A Held whose Since is new is added to the history, else it takes the place of that version.
 	Save(origin string, r Record) error
 	History(origin string) ([]Version, error) // oldest first
-	Origins() ([]string, error)               // sorted
+	// Each tells the last attempt at each origin, and when its robots.txt was read last, in the order of their keys. fn must not use
+	// the store.
+	Each(fn func(Attempt) error) error
 	Close() error
 }
 
@@ -133,10 +161,16 @@ func (m *memory) History(origin string) ([]Version, error) {
 	return slices.Clone(m.versions[origin]), nil
 }
 
-func (m *memory) Origins() ([]string, error) {
+func (m *memory) Each(fn func(Attempt) error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Sorted(maps.Keys(m.records)), nil
+	for _, origin := range slices.Sorted(maps.Keys(m.records)) {
+		r := m.records[origin]
+		if err := fn(attempt(origin, r.Last, r.Held)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (m *memory) Close() error { return nil }

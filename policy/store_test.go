@@ -72,7 +72,14 @@ func TestStores(t *testing.T) {
 			if vs, err := s.History("http://a"); err != nil || len(vs) != 3 || !vs[2].Robots.Expires.Equal(renewed.Robots.Expires) {
 				t.Errorf("renewed: %+v, %v", vs, err)
 			}
-			if keys, err := s.Origins(); err != nil || !slices.Equal(keys, []string{"http://a", "http://a.b", "http://a:81"}) {
+			var keys []string
+			if err := s.Each(func(at Attempt) error {
+				keys = append(keys, at.Origin)
+				if at.Origin == "http://a" && (at.Status != Read || !at.At.Equal(renewed.Robots.Fetched) || !at.Expires.Equal(renewed.Robots.Expires) || !at.Read.Equal(at.At)) {
+					t.Errorf("%+v", at)
+				}
+				return nil
+			}); err != nil || !slices.Equal(keys, []string{"http://a", "http://a.b", "http://a:81"}) {
 				t.Errorf("%q, %v", keys, err)
 			}
 			for i := range maxVersions {

@@ -1,4 +1,4 @@
-// Package spool copies small databases that are in use.
+// Package spool copies databases that are in use, and checks their pages.
 package spool
 
 import (

@@ -16,7 +16,7 @@ func (k Kept) Clone() Kept {
 // Failed reports whether a resource that the page requires could not be had for a failure, which says nothing of it (H05).
 func (t *Terms) Failed() bool {
 	for _, got := range t.fetched {
-		if got.fail {
+		if got.Failed {
 			return true
 		}
 	}
@@ -26,7 +26,7 @@ func (t *Terms) Failed() bool {
 // failed reports whether that is so of the resource at address, or whether it was not asked for because of another.
 func (t *Terms) failed(address string) bool {
 	got, asked := t.fetched[address]
-	return got.fail || !asked && t.Failed()
+	return got.Failed || !asked && t.Failed()
 }
 
 // Lasts reports whether the index entry that was made, as old says, of another resource may stay although that cannot be had now: it
@@ -45,7 +45,7 @@ func (t *Terms) Lasts(old Kept) bool {
 // last that is known of them. It reports whether that is anything.
 func (t *Terms) Carry(k *Kept, old Kept) (some bool) {
 	for value, of := range old.Of {
-		if _, had := k.Of[value]; had || len(of) == 0 || value == picture || !t.failed(of[0]) {
+		if _, had := k.Of[value]; had || len(of) == 0 || shown(value) || !t.failed(of[0]) {
 			continue
 		}
 		some = true
@@ -72,4 +72,37 @@ func (t *Terms) Carry(k *Kept, old Kept) (some bool) {
 		}
 	}
 	return some
+}
+
+// KeepsPicture reports whether the thumbnail held, of which old tells, stays although none is made now: the resource that it was made of,
+// and must be, could not be had for a failure (H05), or it is a drawing that shows nothing but what may be shown, of the page as it is: same
+// says so.
+func (t *Terms) KeepsPicture(old Kept, same bool) bool {
+	all := t.anyone().Keeping(old)
+	d := all.decide(acap.PresentThumbnail)
+	uses := t.substitutes(d)
+	switch {
+	case !d.Allowed, len(uses) == 0 && (!same || old.Drawing == nil):
+		return false
+	case len(uses) == 0:
+		unread, err := all.redrawn(acap.PresentThumbnail, d)
+		return err == nil || unread // X63
+	}
+	of, made := old.pictured(uses[0].Value)
+	if !made || !t.failed(of) {
+		return false
+	}
+	c := *t
+	c.unread = false
+	return c.standing(of) == nil || c.unread // X63
+}
+
+// CarryPicture takes into k what old says of the thumbnail held.
+func (k *Kept) CarryPicture(old Kept) {
+	k.Picture, k.Drawing = old.Picture, old.Drawing
+	for value, of := range old.Of {
+		if shown(value) {
+			k.source(value, of)
+		}
+	}
 }

@@ -220,14 +220,14 @@ func (t *Terms) Snippet(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok b
 	}
 	d := t.Decide(u)
 	extracts := t.extracts(d, &limits)
-	rules := snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: extracts, Blocks: c.Blocks, Wanted: w}
+	rules := snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: extracts, Blocks: c.Blocks, Title: snippet.Plain(c.Title), Wanted: w}
 	text := c.Text
 	if text == "" {
 		text = c.Title
 	}
 	s, ok = snippet.Build(text, rules)
 	if ok && w.Query != "" && len(s.Marks) == 0 && c.Title != "" && c.Text != "" {
-		rules.Blocks = c.titled()
+		rules.Blocks, rules.Title = c.titled(), ""
 		if whole, found := snippet.Build(c.String(), rules); found && len(whole.Marks) > 0 {
 			s = whole
 		}

@@ -23,6 +23,7 @@ type Kept struct {
 	Index   string                     `json:"index,omitempty"`    // Content.From of the index entry
 	Aside   []string                   `json:"aside,omitempty"`    // marks whose parts of the page are in it or not (Terms.Aside)
 	Picture string                     `json:"picture,omitempty"`  // the must-use-resource that the thumbnail held was made of, where that is another resource
+	Drawing *Drawing                   `json:"drawing,omitempty"`  // where the thumbnail held was drawn of the page itself
 	Same    string                     `json:"same,omitempty"`     // alike for entries of the same title and text
 	Parts   map[string]snippet.Include `json:"included,omitempty"` // by the value of their must-include-resource
 	Clear   []string                   `json:"clear,omitempty"`    // those of Parts of which nothing stands under a mark of the page
@@ -137,8 +138,8 @@ func (k *Kept) of(r *acap.Required, t *Terms) {
 	if r.IsText || r.Locator != "" {
 		return
 	}
-	if got := t.fetched[r.URL]; got.page != nil {
-		k.source(r.Value, hopsTo(r.URL, got.page))
+	if got := t.fetched[r.URL]; got.Page != nil {
+		k.source(r.Value, hopsTo(r.URL, got.Page))
 	} else if t.kept != nil && len(t.kept.Of[r.Value]) > 0 {
 		k.source(r.Value, t.kept.Of[r.Value])
 	}
@@ -171,6 +172,16 @@ func (k Kept) Sources() (list []string) {
 	return slices.Compact(list)
 }
 
+// Requires lists the resources that k was made of because they must be used or included: of each the address that names it, and the hops.
+func (k Kept) Requires() (list [][]string) {
+	for value, addresses := range k.Of {
+		if value != drawnImages && value != drawnSheets && len(addresses) > 0 {
+			list = append(list, addresses)
+		}
+	}
+	return list
+}
+
 // Without gives k less what was made of the resource at address, whether that makes a difference, and whether the index entry was.
 func (k Kept) Without(address string) (less Kept, changed, entry bool) {
 	less = k.Clone()
@@ -181,8 +192,11 @@ func (k Kept) Without(address string) (less Kept, changed, entry bool) {
 		changed = true
 		delete(less.Of, value)
 		delete(less.Parts, value)
-		if value == picture {
+		switch value {
+		case picture:
 			less.Picture = ""
+		case drawnImages, drawnSheets:
+			less = less.Unpictured()
 		}
 		maps.DeleteFunc(less.Texts, func(_ acap.Usage, text Text) bool { return text.From == value })
 		if value == k.Index {

@@ -13,7 +13,12 @@ type Picture struct {
 	Body []byte
 	From string   // the must-use-resource that it is; "" for the page as such
 	Of   []string // the addresses of another resource that it is, the one named first, then the hops to it; nil: it is the page
+
+	Drawn bool // it is the page as it was drawn when it was received
 }
+
+// Other reports whether more than a copy of the page is needed to make it.
+func (p Picture) Other() bool { return p.Of != nil || p.Drawn }
 
 // Picture gives what u (present-thumbnail or present-oldthumbnail) may be made from, where d permits it: the page, or the resource that
 // must be used instead (P1 2.5.5.3). Of what is held Body is nil where that is not the copy: then it was made when the page was received.
@@ -31,6 +36,13 @@ func (t *Terms) Picture(u acap.Usage) (p Picture, d acap.Decision) {
 		if !own {
 			return p, d
 		}
+	}
+	if t.kept != nil && t.kept.Drawing != nil && u == acap.PresentThumbnail {
+		if _, err := t.redrawn(u, d); err != nil {
+			return p, d.Refuse(acap.Unfulfillable, err.Error())
+		}
+		p.Drawn = true
+		return p, d
 	}
 	if t.page == nil {
 		return p, d
@@ -53,8 +65,8 @@ func (t *Terms) Drawn(copied bool) (p Picture, ok bool) {
 	return p, d.Allowed && (!copied || p.Of != nil)
 }
 
-// FitsPicture reports whether a thumbnail may stay that is kept for u; other says that it was made of another resource, of which k tells.
-// Where it may not, d says why.
+// FitsPicture reports whether a thumbnail may stay that is kept for u; other says that it was made of another resource, of which k tells, or
+// drawn of the page and more. Where it may not, d says why.
 func (t *Terms) FitsPicture(u acap.Usage, k Kept, other bool) (d acap.Decision, fits bool) {
 	t = t.anyone().Keeping(k)
 	d = t.decide(u)
@@ -62,6 +74,15 @@ func (t *Terms) FitsPicture(u acap.Usage, k Kept, other bool) (d acap.Decision, 
 	switch {
 	case !d.Allowed:
 		return d, d.Reason == acap.Unavailable // X63
+	case len(uses) == 0 && other && k.Drawing != nil:
+		unread, err := t.redrawn(u, d)
+		if err == nil || unread {
+			return d, true
+		}
+		if part, barred := t.Barred(u); barred {
+			d.Because = part.Because
+		}
+		return d.Refuse(acap.ByProhibition, err.Error()), false
 	case len(uses) == 0:
 		fits = !other
 	case other:
@@ -122,6 +143,11 @@ func (t *Terms) self(address string) bool {
 // picture names what the thumbnail held was made of among the sources of Kept; no resource can be named so.
 const picture = "the-acap:thumbnail"
 
+// Shows reports whether a and b tell of the same thumbnail.
+func (k Kept) Shows(as Kept) bool {
+	return k.Picture == as.Picture && (k.Drawing == nil) == (as.Drawing == nil)
+}
+
 // Pictured notes in k that the thumbnail held was made of another resource.
 func (k *Kept) Pictured(p Picture) {
 	k.Picture = p.From
@@ -130,8 +156,22 @@ func (k *Kept) Pictured(p Picture) {
 
 // Unpictured gives k where no such thumbnail is held any more.
 func (k Kept) Unpictured() Kept {
-	k.Picture, k.Of = "", maps.Clone(k.Of)
-	delete(k.Of, picture)
+	k.Picture, k.Drawing, k.Of = "", nil, maps.Clone(k.Of)
+	for _, value := range []string{picture, drawnImages, drawnSheets} {
+		delete(k.Of, value)
+	}
+	return k
+}
+
+// WithPicture gives k with what of says of the thumbnail held.
+func (k Kept) WithPicture(of Kept) Kept {
+	k = k.Unpictured()
+	k.Picture, k.Drawing = of.Picture, of.Drawing
+	for value, addresses := range of.Of {
+		if shown(value) {
+			k.source(value, addresses)
+		}
+	}
 	return k
 }
 

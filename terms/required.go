@@ -1,75 +1,133 @@
 package terms
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// obtained is a resource that a permission names, once asked for.
-type obtained struct {
-	page *page.Page
-	err  error
-	fail bool // for a failure, which says nothing of it (H05)
+// Part is another resource that a permission names, once asked for.
+type Part struct {
+	URL    string     // as it is named
+	Page   *page.Page // nil where it cannot be used
+	Err    error      // why
+	Failed bool       // for a failure, which says nothing of it (H05)
+}
+
+// Parts are the other resources that were asked for so far, sorted by address; none where none can be.
+func (t *Terms) Parts() []Part {
+	if t.sources.Fetcher == nil {
+		return nil
+	}
+	return slices.SortedFunc(maps.Values(t.fetched), func(a, b Part) int { return strings.Compare(a.URL, b.URL) })
+}
+
+// Obtain asks for another resource as the terms of a page do that requires it.
+func Obtain(ctx context.Context, s Sources, rawurl string) Part {
+	return (&Terms{ctx: ctx, sources: s}).obtain(rawurl)
 }
 
 // ErrNoAnswer is wrapped by the errors of a Fetcher that say nothing of a resource: it may be had another time.
 var ErrNoAnswer = errors.New("no answer")
 
+// What a Lack may be for.
 var (
-	errNotFound = errors.New("the page has no such part")
-	errNotKept  = errors.New("it is not at hand until the page is crawled again")
-	errNoText   = errors.New("it holds no text that may be used")
-	errHidden   = errors.New("a part of it may not be shown")
+	ErrNoPart  = errors.New("the page has no such part")
+	ErrTooLong = errors.New("the required extract is longer than the limit")
 )
+
+var (
+	errNothing = errors.New("its length is limited to nothing")
+	errTwo     = errors.New("two different resources must be used")
+	errNotKept = errors.New("it is not at hand until the page is crawled again")
+	errNoText  = errors.New("it holds no text that may be used")
+	errHidden  = errors.New("a part of it may not be shown")
+)
+
+// Lack is something that a permission requires and that cannot be had.
+type Lack struct {
+	Field    *acap.Field    // which requires it
+	Required *acap.Required // nil where it is no single resource or part
+	Err      error          // why
+}
+
+func (l Lack) note() string {
+	if l.Required == nil {
+		return l.Err.Error()
+	}
+	return l.Required.Value + ": " + l.Err.Error()
+}
+
+// Lacks lists all that stands in the way of a usage that is permitted otherwise, each once, where Decide names the first. The page must
+// be known.
+func (t *Terms) Lacks(u acap.Usage) (list []Lack) {
+	if d := t.decide(u); d.Allowed && t.page != nil {
+		for l := range t.lacking(d) {
+			list = append(list, l)
+		}
+	}
+	return list
+}
 
 // fulfil turns an allowed decision into a refusal where what it requires cannot be had.
 func (t *Terms) fulfil(d acap.Decision) acap.Decision {
-	if nothing(d.Limits(t.facts)) { // X05
-		d.Because = d.Holder(t.facts, nothing)
-		return d.Refuse(acap.Unfulfillable, "its length is limited to nothing")
+	for l := range t.lacking(d) {
+		d.Because = l.Field
+		return d.Refuse(acap.Unfulfillable, l.note())
 	}
-	uses := d.MustUse()
-	for i, r := range uses {
-		if r.Value != uses[0].Value { // F15: all restrictions bind, and no text can be made of two sources alone
-			d.Because = r.Field
-			return d.Refuse(acap.Unfulfillable, "two different resources must be used")
+	return d
+}
+
+// lacking gives what d, which permits, requires and cannot have.
+func (t *Terms) lacking(d acap.Decision) iter.Seq[Lack] {
+	return func(yield func(Lack) bool) {
+		if nothing(d.Limits(t.facts)) && !yield(Lack{d.Holder(t.facts, nothing), nil, errNothing}) { // X05
+			return
 		}
-		if i > 0 {
-			continue
+		uses := d.MustUse()
+		for i, r := range uses {
+			var err error
+			switch {
+			case r.Value != uses[0].Value: // F15: all restrictions bind, and no text can be made of two sources alone
+				if !yield(Lack{r.Field, nil, errTwo}) {
+					return
+				}
+			case i == 0:
+				err = t.usable(r, d)
+			}
+			if err != nil && !yield(Lack{r.Field, r, err}) {
+				return
+			}
 		}
-		if err := t.usable(r, d); err != nil {
-			d.Because = r.Field
-			return d.Refuse(acap.Unfulfillable, r.Value+": "+err.Error())
+		includes := d.MustInclude()
+		if len(includes) > mostParts {
+			yield(Lack{includes[mostParts].Field, nil, fmt.Errorf("more than %d parts must be shown with it", mostParts)})
+			return
 		}
-	}
-	includes := d.MustInclude()
-	if len(includes) > mostParts {
-		d.Because = includes[mostParts].Field
-		return d.Refuse(acap.Unfulfillable, fmt.Sprintf("more than %d parts must be shown with it", mostParts))
-	}
-	for _, r := range includes {
-		if _, err := t.include(r, d); err != nil { // J12
-			d.Because = r.Field
-			return d.Refuse(acap.Unfulfillable, r.Value+": "+err.Error())
+		for _, r := range includes {
+			if _, err := t.include(r, d); err != nil && !yield(Lack{r.Field, r, err}) { // J12
+				return
+			}
 		}
-	}
-	if isSnippet(d.Usage) && (t.page == nil || t.page.MIME() != "") {
-		limits := t.limits(d)
-		if ex := t.extracts(d, &limits); len(ex) > 0 { // J04
-			if _, ok := snippet.Build("", snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: ex}); !ok {
-				d.Because = d.Holder(t.facts, limited)
-				return d.Refuse(acap.Unfulfillable, "the required extract is longer than the limit")
+		if isSnippet(d.Usage) && (t.page == nil || t.page.MIME() != "") {
+			limits := t.limits(d)
+			if ex := t.extracts(d, &limits); len(ex) > 0 { // J04
+				if _, ok := snippet.Build("", snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: ex}); !ok {
+					yield(Lack{d.Holder(t.facts, limited), nil, ErrTooLong})
+				}
 			}
 		}
 	}
-	return d
 }
 
 // usable says why a substitute cannot be used for what d permits; nil if it can. Of what is kept a usage leans on what was kept for it
@@ -86,7 +144,7 @@ func (t *Terms) usable(r *acap.Required, d acap.Decision) error {
 			return errors.New("the resource is not an HTML page")
 		}
 		if _, found := t.page.Extract(r.Locator, page.Cut{}); !found { // I01
-			return errNotFound
+			return ErrNoPart
 		}
 		cut := t.seen(d, &acap.Limits{})
 		if d.Usage == acap.PresentLink {
@@ -138,40 +196,53 @@ func (t *Terms) other(rawurl string) (*page.Page, error) {
 		return t.page, nil
 	}
 	if got, ok := t.fetched[rawurl]; ok {
-		return got.page, got.err
+		return got.Page, got.Err
 	}
 	got := t.obtain(rawurl)
 	t.fetched[rawurl] = got
-	return got.page, got.err
+	return got.Page, got.Err
 }
 
-func (t *Terms) obtain(rawurl string) obtained {
-	if t.sources.Fetcher == nil || t.sources.Policies == nil {
-		return obtained{err: errors.New("it is not at hand")}
-	}
-	pg, err := t.sources.Fetcher.Fetch(t.ctx, rawurl)
+func (t *Terms) obtain(rawurl string) Part {
+	pg, failed, err := t.fetch(rawurl)
 	if err != nil {
-		return obtained{err: err, fail: errors.Is(err, ErrNoAnswer)}
+		return Part{URL: rawurl, Err: err, Failed: failed}
+	}
+	return Part{URL: rawurl, Page: pg}
+}
+
+// fetch fetches another resource; failed says of an error that it says nothing of it.
+func (t *Terms) fetch(rawurl string) (pg *page.Page, failed bool, err error) {
+	if t.sources.Fetcher == nil || t.sources.Policies == nil {
+		return nil, false, errors.New("it is not at hand")
+	}
+	if pg, err = t.sources.Fetcher.Fetch(t.ctx, rawurl); err != nil {
+		return nil, errors.Is(err, ErrNoAnswer), err
 	}
 	if s := pg.Last().Status; s < 200 || s > 299 {
-		return obtained{err: fmt.Errorf("it answers with status %d", s), fail: s >= http.StatusInternalServerError || s == http.StatusTooManyRequests}
+		return nil, later(s), fmt.Errorf("it answers with status %d", s)
 	}
 	d, err := t.crawl(pg.URL(), pg.Own())
 	if err != nil {
-		return obtained{err: err, fail: true}
+		return nil, true, err
 	}
 	if !d.Allowed {
-		return obtained{err: d.Err(pg.URL().String()), fail: d.Reason == acap.Unavailable}
+		return nil, d.Reason == acap.Unavailable, d.Err(pg.URL().String())
 	}
 	for _, hop := range pg.Hops() {
 		if err := t.takenDown(hop.URL); err != nil {
-			return obtained{err: err}
+			return nil, false, err
 		}
 		if err := t.crawlable(hop.URL); err != nil { // since it was fetched, for another page
-			return obtained{err: err, fail: t.unread}
+			return nil, t.unread, err
 		}
 	}
-	return obtained{page: pg}
+	return pg, false, nil
+}
+
+// later reports whether a status says that an answer may be had another time.
+func later(status int) bool {
+	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
 }
 
 // takenDown is an error where the publisher of another resource has it taken down (P04). What no policy says, the gate has judged.
@@ -231,7 +302,7 @@ func (t *Terms) part(r *acap.Required, d acap.Decision) (in snippet.Include, err
 	case r.Link():
 		href, text, found := t.page.Link(r.Locator)
 		if !found || href == "" && text == "" {
-			return in, errNotFound
+			return in, ErrNoPart
 		}
 		in.Href, in.Text = href, text
 		if t.hides(r, d) {
@@ -240,7 +311,7 @@ func (t *Terms) part(r *acap.Required, d acap.Decision) (in snippet.Include, err
 	case r.Locator != "":
 		text, found := t.page.Extract(r.Locator, page.Cut{})
 		if !found || text == "" {
-			return in, errNotFound
+			return in, ErrNoPart
 		}
 		if t.hides(r, d) { // J12: it is shown whole or not at all
 			return in, errHidden
@@ -300,6 +371,11 @@ func (t *Terms) standing(rawurl string) error {
 		return err
 	}
 	return t.takenDown(rawurl)
+}
+
+// Standing says by the policies of now why nothing that was made of another resource may be used; nil where it may.
+func Standing(ctx context.Context, policies Policies, rawurl string) error {
+	return (&Terms{ctx: ctx, sources: Sources{Policies: policies}}).standing(rawurl)
 }
 
 // extracts are the texts that must stand in a snippet unmodified (X06). The limits of the elements they are of are added to l.

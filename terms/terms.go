@@ -35,7 +35,7 @@ type Terms struct {
 	sources  Sources
 	facts    acap.Facts
 	ctx      context.Context // of the call that made it: one Terms serves one request
-	fetched  map[string]obtained
+	fetched  map[string]Part
 	around   acap.Context // what stands around a copy that is shown
 	anybody  bool         // target conditions are left to be judged when a reader asks
 	unread   bool         // an answer hung on the policy of another origin, which could not be read
@@ -44,7 +44,7 @@ type Terms struct {
 // Of gives the terms of u under the policy of its origin. pg is the page as it was fetched just now, nil where it was not: its
 // own statements count, unless the origin prohibits crawl, when nothing of it is read (X02).
 func Of(ctx context.Context, origin *acap.Policy, u *url.URL, pg *page.Page, s Sources, f acap.Facts) *Terms {
-	t := &Terms{policy: origin, resource: acap.NewResource(u), sources: s, facts: f, ctx: ctx, fetched: map[string]obtained{}}
+	t := &Terms{policy: origin, resource: acap.NewResource(u), sources: s, facts: f, ctx: ctx, fetched: map[string]Part{}}
 	if pg == nil || !t.policy.Decide(acap.Crawl, t.resource).Allowed {
 		return t
 	}
@@ -54,7 +54,7 @@ func Of(ctx context.Context, origin *acap.Policy, u *url.URL, pg *page.Page, s S
 // Held gives the terms of what is held of u: today's policy of its origin, narrowed by the statements of the last lawful fetch
 // (H11, X02). pg is the page held, nil where no copy is.
 func Held(ctx context.Context, origin *acap.Policy, u *url.URL, own acap.Own, pg *page.Page, s Sources, f acap.Facts) *Terms {
-	t := &Terms{policy: origin, resource: acap.NewResource(u), sources: s, facts: f, ctx: ctx, fetched: map[string]obtained{}}
+	t := &Terms{policy: origin, resource: acap.NewResource(u), sources: s, facts: f, ctx: ctx, fetched: map[string]Part{}}
 	return t.with(pg, own)
 }
 
@@ -67,19 +67,7 @@ func (t *Terms) with(pg *page.Page, own acap.Own) *Terms {
 // TakeDown gives the request for u that stands in its origin's robots.txt; nil where none does. While it stands nothing is kept,
 // indexed or shown of u (P04, P05); it changes no decision (X64).
 func TakeDown(origin *acap.Policy, u *url.URL) *acap.Field {
-	address := ""
-	for _, a := range origin.Actions() {
-		if a.Action != acap.TakeDown || !a.Execute {
-			continue
-		}
-		if address == "" {
-			address = acap.NewResource(u).URL
-		}
-		if a.URL == address {
-			return a.Field
-		}
-	}
-	return nil
+	return origin.TakeDown(acap.NewResource(u))
 }
 
 // In lets t answer for a reader to whom the page is shown with that around it: parts of it may ask for something else.
@@ -104,8 +92,14 @@ func TakenDown(ctx context.Context, policies Policies, rawurl string) *acap.Fiel
 // Policy is the origin's policy as the page's statements have narrowed it.
 func (t *Terms) Policy() *acap.Policy { return t.policy }
 
+// Resource is what the policy is asked about.
+func (t *Terms) Resource() acap.Resource { return t.resource }
+
 // Facts are what the terms are judged under.
 func (t *Terms) Facts() acap.Facts { return t.facts }
+
+// Context is that of the call for which the terms were made.
+func (t *Terms) Context() context.Context { return t.ctx }
 
 // Page is the page the terms speak of; nil where it is not known.
 func (t *Terms) Page() *page.Page { return t.page }

@@ -1,0 +1,197 @@
+package policy
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// What is held is asked for by its validators, and what has not changed serves again, references included.
+func TestAskedForAChange(t *testing.T) {
+	for _, by := range []string{"ETag", "Last-Modified"} {
+		t.Run(by, func(t *testing.T) {
+			s := newSite(t)
+			var version, whole atomic.Int64
+			serve := func(text string) http.HandlerFunc {
+				return func(w http.ResponseWriter, r *http.Request) {
+					mark, asked := fmt.Sprintf("%q", fmt.Sprint(version.Load())), r.Header.Get("If-None-Match")
+					if by == "Last-Modified" {
+						mark = time.Date(2026, 1, 1+int(version.Load()), 0, 0, 0, 0, time.UTC).Format(http.TimeFormat)
+						asked = r.Header.Get("If-Modified-Since")
+					}
+					w.Header().Set(by, mark)
+					if asked == mark {
+						w.WriteHeader(http.StatusNotModified)
+						return
+					}
+					whole.Add(1)
+					_, _ = fmt.Fprintf(w, "ACAP-crawler: *\nACAP-disallow-crawl: /v%d\n%s\n", version.Load(), text)
+				}
+			}
+			s.handle("/robots.txt", serve("ACAP-permissions-reference: /more.txt"))
+			s.handle("/more.txt", serve(""))
+			c, path := newClock(), filepath.Join(t.TempDir(), "policy.db")
+			for i, step := range []struct{ version, whole int64 }{{0, 2}, {0, 2}, {1, 4}, {1, 4}} { // each in a run of its own
+				version.Store(step.version)
+				store, err := Open(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a := New(fetcher(t), tester, store, Options{Now: c.now})
+				o, err := a.Refresh(t.Context(), s.at("/"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if o.Status != Read || o.Incomplete || !o.Fetched.Equal(c.now()) || o.Since.After(c.now()) {
+					t.Errorf("step %d: %+v", i, o)
+				}
+				expect(t, o, acap.Crawl, s.at(fmt.Sprintf("/v%d", step.version)), false)
+				expect(t, o, acap.Crawl, s.at("/v7"), true)
+				if got := whole.Load(); got != step.whole {
+					t.Errorf("step %d: %d files were sent, want %d", i, got, step.whole)
+				}
+				if vs, err := a.History(s.at("/")); err != nil || len(vs) != 1+int(step.version) {
+					t.Errorf("step %d: %d versions, %v", i, len(vs), err)
+				}
+				if err := a.Close(); err != nil {
+					t.Error(err)
+				}
+				c.pass(time.Hour)
+			}
+			s.asked("/robots.txt", 4)
+			s.asked("/more.txt", 4)
+		})
+	}
+}
+
+// Only the URL that answered itself is asked for a change: what a redirect leads to may be another file, and a file that was written
+// within the last minute may change again under the same date.
+func TestNotAskedForAChange(t *testing.T) {
+	asked := func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Modified-Since") != "" {
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+		_, _ = io.WriteString(w, "User-agent: *\nDisallow: /shut\n")
+	}
+	for name, serve := range map[string]func(s *site){
+		"redirect": func(s *site) {
+			s.redirect("/robots.txt", "/r2")
+			s.handle("/r2", func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("ETag", `"a"`)
+				asked(w, r)
+			})
+		},
+		"just written": func(s *site) {
+			s.handle("/robots.txt", func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Last-Modified", time.Now().UTC().Add(-10*time.Second).Format(http.TimeFormat))
+				asked(w, r)
+			})
+		},
+		"no date": func(s *site) {
+			s.handle("/robots.txt", func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Last-Modified", "yesterday")
+				asked(w, r)
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			serve(s)
+			a := authority(t, NewMemory(), Options{})
+			for range 2 {
+				o, err := a.Refresh(t.Context(), s.at("/"))
+				if err != nil || o.HTTP != http.StatusOK {
+					t.Errorf("%+v, %v", o, err)
+				}
+				expect(t, o, acap.Crawl, s.at("/shut"), false)
+			}
+		})
+	}
+}
+
+// A 304 that names another version than the one held is no word about it: the file is asked for once more, as it is.
+func TestNotModifiedOfAnother(t *testing.T) {
+	s := newSite(t)
+	var changed atomic.Bool
+	s.handle("/robots.txt", func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case !changed.Load():
+			w.Header().Set("ETag", `"a"`)
+			_, _ = io.WriteString(w, "User-agent: *\nDisallow:\n")
+		case r.Header.Get("If-None-Match") != "":
+			w.Header().Set("ETag", `W/"b"`)
+			w.WriteHeader(http.StatusNotModified)
+		default:
+			_, _ = io.WriteString(w, "User-agent: *\nDisallow: /shut\n")
+		}
+	})
+	a := authority(t, NewMemory(), Options{})
+	expect(t, origin(t, a, s.at("/")), acap.Crawl, s.at("/shut"), true)
+	changed.Store(true)
+	o, err := a.Refresh(t.Context(), s.at("/"))
+	if err != nil || o.Status != Read {
+		t.Fatalf("%+v, %v", o, err)
+	}
+	expect(t, o, acap.Crawl, s.at("/shut"), false)
+	s.asked("/robots.txt", 3)
+}
+
+// A 304 is no word about what was assumed, about what another URL answered, or about a file that could not be read.
+func TestNotModifiedOfNothing(t *testing.T) {
+	for name, before := range map[string]func(s *site, a *Authority){
+		"assumed": func(s *site, a *Authority) {
+			if assumed, err := a.Assume(s.at("/"), []byte("User-agent: *\nDisallow:\n")); err != nil || !assumed {
+				t.Error(assumed, err)
+			}
+		},
+		"redirected": func(s *site, a *Authority) {
+			s.redirect("/robots.txt", "/r2")
+			s.text("/r2", "User-agent: *", "Disallow:")
+			origin(t, a, s.at("/"))
+		},
+		"unreachable": func(s *site, a *Authority) {
+			s.status("/robots.txt", 503)
+			origin(t, a, s.at("/"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t)
+			a := authority(t, NewMemory(), Options{})
+			before(s, a)
+			s.status("/robots.txt", 304)
+			o, err := a.Refresh(t.Context(), s.at("/"))
+			if err != nil || o.Status != Unreachable {
+				t.Errorf("%+v, %v", o, err)
+			}
+		})
+	}
+}
+
+// An origin that fails is told with the times of its last attempt and of its last reading.
+func TestAttempts(t *testing.T) {
+	s, c := newSite(t), newClock()
+	a := authority(t, NewMemory(), Options{Now: c.now})
+	origin(t, a, s.at("/"))
+	read := c.now()
+	c.pass(MaxAge)
+	s.status("/robots.txt", 503)
+	origin(t, a, s.at("/"))
+	n := 0
+	err := a.Attempts(func(at Attempt) error {
+		n++
+		if at != (Attempt{Origin: s.URL, Status: Unreachable, At: c.now(), Expires: c.now().Add(MinAge), Read: read, Since: at.Since}) {
+			t.Errorf("%+v", at)
+		}
+		return nil
+	})
+	if err != nil || n != 1 {
+		t.Error(n, err)
+	}
+}

@@ -1,0 +1,300 @@
+package spool
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+)
+
+// The page format of bbolt, version 2: a page begins with id (8 bytes), flags (2), count (2), overflow (4); elements of 16
+// bytes follow, then keys and values. Numbers are in the byte order of the machine.
+const (
+	PageHead = 16
+	PageElem = 16
+	Branch   = 0x01 // flags of a page
+	Leaf     = 0x02
+	MaxDepth = 64 // of a tree
+
+	metaSum   = 56 // bytes of a meta record under its checksum
+	freelist  = 0x10
+	isBucket  = 0x01
+	noList    = ^uint64(0)
+	manyFree  = 0xffff // the count of a longer free list stands in its first entry
+	boltMagic = 0xED0CDAED
+)
+
+// Native is the byte order of the machine.
+var Native = binary.NativeEndian
+
+// root is what one of the two meta pages says.
+type root struct {
+	page, freelist, high, txid uint64
+}
+
+// pages reads the tree of a bbolt file without bbolt, which asserts, and on a page that leads back to itself would never
+// return. It reports what no tree can be.
+type pages struct {
+	ctx   context.Context
+	f     io.ReaderAt
+	size  uint64
+	high  uint64 // first page never used
+	seen  Bits   // pages in use or free
+	wrong []string
+}
+
+// ErrMoved means that a check came too late, and has to be tried with a newer transaction.
+var ErrMoved = errors.New("two transactions ended before its root record was read")
+
+var (
+	errStop = errors.New("enough")
+	errRoot = errors.New("there is no root record")
+)
+
+// CheckPages checks the tree of transaction txid of a database in f with pages of a size, and says what it found, as clauses. The
+// transaction must stay open meanwhile. ErrMoved: its root record has been overwritten already.
+func CheckPages(ctx context.Context, f io.ReaderAt, size int, txid uint64) ([]string, error) {
+	var r root
+	moved := false
+	var err error
+	for _, n := range []int64{0, 1} {
+		var got root
+		if got, err = readRoot(f, size, n); err != nil {
+			continue
+		}
+		moved = moved || got.txid > txid
+		if got.txid == txid {
+			r = got
+		}
+	}
+	switch {
+	case r.txid == txid:
+	case moved:
+		return nil, ErrMoved
+	default:
+		return []string{"neither root record is that of the last transaction"}, nil
+	}
+	p := &pages{ctx: ctx, f: f, size: uint64(size), high: r.high, seen: NewBits(r.high)}
+	p.seen.Set(0)
+	p.seen.Set(1)
+	err = p.tree(r.page, nil, nil, 0)
+	if err == nil {
+		err = p.free(r.freelist)
+	}
+	if err == nil && len(p.wrong) == 0 {
+		for id := range p.high {
+			if !p.seen.Has(id) {
+				p.report("page %d is neither used nor free", id)
+			}
+		}
+	}
+	if errors.Is(err, errStop) {
+		err = nil
+	}
+	return p.wrong, err
+}
+
+// RootsValid reports whether both meta pages of a file are what bbolt wrote. One suffices to open it, at the price of the
+// last transaction.
+func RootsValid(f io.ReaderAt, size int) bool {
+	_, first := readRoot(f, size, 0)
+	_, second := readRoot(f, size, 1)
+	return first == nil && second == nil
+}
+
+func readRoot(f io.ReaderAt, size int, n int64) (root, error) {
+	b := make([]byte, PageHead+metaSum+8)
+	if _, err := f.ReadAt(b, n*int64(size)); err != nil {
+		return root{}, err
+	}
+	m := b[PageHead:]
+	h := fnv.New64a()
+	h.Write(m[:metaSum])
+	if Native.Uint32(m) != boltMagic || Native.Uint64(m[metaSum:]) != h.Sum64() {
+		return root{}, errRoot
+	}
+	return root{page: Native.Uint64(m[16:]), freelist: Native.Uint64(m[32:]), high: Native.Uint64(m[40:]), txid: Native.Uint64(m[48:])}, nil
+}
+
+func (p *pages) report(format string, args ...any) {
+	p.wrong = append(p.wrong, fmt.Sprintf(format, args...))
+}
+
+// claim marks a run of pages as seen; a page may be seen once.
+func (p *pages) claim(id, n uint64) bool {
+	if id < 2 || id >= p.high || n > p.high-id {
+		p.report("page %d is beyond the end of the file", id)
+		return false
+	}
+	for i := id; i < id+n; i++ {
+		if p.seen.Has(i) {
+			p.report("page %d is used twice", i)
+			return false
+		}
+		p.seen.Set(i)
+	}
+	return true
+}
+
+// read reads a page with its overflow and claims it; nil after a report.
+func (p *pages) read(id uint64) ([]byte, error) {
+	if err := p.ctx.Err(); err != nil {
+		return nil, err
+	}
+	if len(p.wrong) > 100 {
+		return nil, errStop
+	}
+	if id < 2 || id >= p.high {
+		p.report("page %d is beyond the end of the file", id)
+		return nil, nil
+	}
+	head := make([]byte, PageHead)
+	if _, err := p.f.ReadAt(head, int64(id*p.size)); err != nil {
+		p.report("page %d cannot be read: %v", id, err)
+		return nil, nil
+	}
+	if Native.Uint64(head) != id {
+		p.report("page %d says that it is page %d", id, Native.Uint64(head))
+		return nil, nil
+	}
+	n := 1 + uint64(Native.Uint32(head[12:]))
+	if !p.claim(id, n) {
+		return nil, nil
+	}
+	b := make([]byte, n*p.size)
+	if _, err := p.f.ReadAt(b, int64(id*p.size)); err != nil {
+		p.report("page %d cannot be read: %v", id, err)
+		return nil, nil
+	}
+	return b, nil
+}
+
+// tree checks the tree below a page; its keys must lie from lo up to, not including, hi.
+func (p *pages) tree(id uint64, lo, hi []byte, depth int) error {
+	b, err := p.read(id)
+	if b == nil || err != nil {
+		return err
+	}
+	if depth > MaxDepth {
+		p.report("page %d lies too deep", id)
+		return nil
+	}
+	return p.node(b, id, lo, hi, depth)
+}
+
+func (p *pages) node(b []byte, id uint64, lo, hi []byte, depth int) error {
+	flags, count := Native.Uint16(b[8:]), int(Native.Uint16(b[10:]))
+	if flags != Branch && flags != Leaf || flags == Branch && count == 0 || PageHead+count*PageElem > len(b) {
+		p.report("page %d has an impossible header", id)
+		return nil
+	}
+	elems := make([]Element, count)
+	for i := range elems {
+		e, ok := ReadElement(b, i, flags)
+		if !ok || i > 0 && bytes.Compare(elems[i-1].Key, e.Key) >= 0 || bytes.Compare(e.Key, lo) < 0 ||
+			hi != nil && bytes.Compare(e.Key, hi) >= 0 {
+			p.report("page %d has an impossible entry %d", id, i)
+			return nil
+		}
+		elems[i] = e
+	}
+	for i, e := range elems {
+		var err error
+		switch {
+		case flags == Branch:
+			next := hi
+			if i+1 < count {
+				next = elems[i+1].Key
+			}
+			err = p.tree(e.Page, e.Key, next, depth+1)
+		case e.flags == isBucket:
+			err = p.bucket(e.Value, id, depth)
+		case e.flags != 0:
+			p.report("page %d has an impossible entry %d", id, i)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bucket checks the tree of a nested bucket, or the page that stands inline in its value.
+func (p *pages) bucket(value []byte, id uint64, depth int) error {
+	if len(value) < 16 {
+		p.report("page %d has an impossible bucket", id)
+		return nil
+	}
+	if page := Native.Uint64(value); page != 0 {
+		return p.tree(page, nil, nil, depth+1)
+	}
+	inline := value[16:]
+	if len(inline) < PageHead || Native.Uint16(inline[8:]) != Leaf {
+		p.report("page %d has an impossible bucket", id)
+		return nil
+	}
+	return p.node(inline, id, nil, nil, depth+1)
+}
+
+// Element is an entry of a page.
+type Element struct {
+	Key, Value []byte
+	Page       uint64 // of a Branch
+	flags      uint32
+}
+
+// ReadElement gives the i-th entry of a page with such flags; false: there can be none.
+func ReadElement(b []byte, i int, flags uint16) (e Element, ok bool) {
+	at := uint64(PageHead + i*PageElem)
+	h := b[at : at+PageElem]
+	var pos, ksize, vsize uint64
+	if flags == Branch {
+		pos, ksize, e.Page = uint64(Native.Uint32(h)), uint64(Native.Uint32(h[4:])), Native.Uint64(h[8:])
+	} else {
+		e.flags, pos = Native.Uint32(h), uint64(Native.Uint32(h[4:]))
+		ksize, vsize = uint64(Native.Uint32(h[8:])), uint64(Native.Uint32(h[12:]))
+	}
+	start := at + pos
+	if ksize == 0 || start+ksize+vsize > uint64(len(b)) {
+		return e, false
+	}
+	e.Key, e.Value = b[start:start+ksize], b[start+ksize:start+ksize+vsize]
+	return e, true
+}
+
+// Bits is a set of small numbers, up to a highest one.
+type Bits []uint64
+
+func NewBits(highest uint64) Bits { return make(Bits, highest/64+1) }
+func (b Bits) Has(n uint64) bool  { return n/64 < uint64(len(b)) && b[n/64]&(1<<(n%64)) != 0 }
+func (b Bits) Set(n uint64)       { b[n/64] |= 1 << (n % 64) }
+
+// free checks the list of free pages.
+func (p *pages) free(id uint64) error {
+	if id == noList {
+		p.report("the list of free pages is missing")
+		return nil
+	}
+	b, err := p.read(id)
+	if b == nil || err != nil {
+		return err
+	}
+	n, at := uint64(Native.Uint16(b[10:])), uint64(PageHead)
+	if n == manyFree && len(b) >= PageHead+8 {
+		n, at = Native.Uint64(b[PageHead:]), PageHead+8
+	}
+	if Native.Uint16(b[8:]) != freelist || n > (uint64(len(b))-at)/8 {
+		p.report("page %d is not a list of free pages", id)
+		return nil
+	}
+	for i := range n {
+		p.claim(Native.Uint64(b[at+i*8:]), 1)
+		if len(p.wrong) > 100 {
+			return errStop
+		}
+	}
+	return nil
+}

@@ -1,0 +1,256 @@
+package terms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/page"
+)
+
+// Drawing is how the thumbnail held was drawn, where that is one of the page itself.
+type Drawing struct {
+	Aside []string `json:"aside,omitempty"` // as Terms.Aside
+	Part  bool     `json:"part,omitempty"`  // something of the page was left out
+}
+
+// What the thumbnail was drawn with, among the sources of Kept; no resource can be named so.
+const (
+	drawnImages = "the-acap:drawn:images"
+	drawnSheets = "the-acap:drawn:sheets"
+)
+
+// Scene is what a picture of a page may be drawn from: the page as it may be shown small, and what it is shown with. It is safe for
+// concurrent use.
+type Scene struct {
+	Body []byte
+
+	terms   *Terms
+	drawing Drawing
+
+	mu     sync.Mutex
+	named  map[string]bool // what may be asked for
+	images []string        // drawn with, hops included
+	sheets []string
+}
+
+var errReadOtherwise = errors.New("a browser may read it otherwise than its marks are read")
+
+// Scene gives what a picture of the page itself may be drawn from. It is nil where none may be, or something else must be used (P1
+// 2.5.5.3); the error says why a page cannot be drawn of which one may be. It is made for every reader whom the policy lets see it, as Keep
+// does.
+func (t *Terms) Scene() (*Scene, error) {
+	if t.page == nil || !t.page.HTML() || t.sources.Fetcher == nil || t.sources.Policies == nil {
+		return nil, nil
+	}
+	t = t.anyone()
+	t.fetched = maps.Clone(t.fetched)
+	d := t.Decide(acap.PresentThumbnail)
+	if !d.Allowed || len(t.substitutes(d)) > 0 {
+		return nil, nil
+	}
+	s := &Scene{terms: t, named: map[string]bool{}}
+	body, cut, ok := t.Copy(acap.PresentThumbnail)
+	if !ok { // N28
+		return nil, nil
+	}
+	s.Body, s.drawing.Aside, s.drawing.Part = body, t.Aside(acap.PresentThumbnail), cut || t.page.Last().Truncated
+	switch {
+	case !t.drawable(d, s.drawing):
+		return nil, nil
+	case !t.page.Drawable(!s.drawing.Part):
+		return nil, errReadOtherwise
+	}
+	s.name(t.Requisites())
+	return s, nil
+}
+
+// drawable reports whether what d permits may be drawn so: a page of which something is missing has another structure too.
+func (t *Terms) drawable(d acap.Decision, made Drawing) bool {
+	return !made.Part || d.Changing(acap.StructureChange, "").Allowed
+}
+
+func (s *Scene) name(addresses []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, address := range addresses {
+		if key, ok := normal(address); ok {
+			s.named[key] = true
+		}
+	}
+}
+
+func normal(address string) (string, bool) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", false
+	}
+	return acap.NewResource(u).URL, true
+}
+
+var errUnnamed = errors.New("the page is not shown with it, or does not permit to follow it")
+
+// Sheet obtains a style sheet of the page. What it names may be asked for then.
+func (s *Scene) Sheet(ctx context.Context, rawurl string) (*page.Page, error) {
+	own, err := s.asking(ctx, rawurl)
+	if err != nil {
+		return nil, err
+	}
+	got := own.obtain(rawurl)
+	if got.Err != nil {
+		return nil, got.Err
+	}
+	origin, err := own.sources.Policies.Policy(ctx, got.Page.URL())
+	if err != nil {
+		return nil, err
+	}
+	s.name(Of(ctx, origin, got.Page.URL(), got.Page, own.sources, own.facts).Requisites())
+	s.drawnWith(&s.sheets, rawurl, got.Page)
+	return got.Page, nil
+}
+
+// Image obtains an image of the page. One that may not be shown small itself is not drawn.
+func (s *Scene) Image(ctx context.Context, rawurl string) (*page.Page, error) {
+	own, err := s.asking(ctx, rawurl)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := own.depictable(rawurl); err != nil {
+		return nil, err
+	}
+	got := own.obtain(rawurl)
+	if got.Err != nil {
+		return nil, got.Err
+	}
+	for _, address := range hopsTo(rawurl, got.Page) {
+		if _, err := own.depictable(address); err != nil {
+			return nil, err
+		}
+	}
+	if err := own.spoken(got.Page); err != nil {
+		return nil, err
+	}
+	s.drawnWith(&s.images, rawurl, got.Page)
+	return got.Page, nil
+}
+
+// asking gives the terms by which one request is judged, of what the page or a style sheet of it names; nobody is asked about anything
+// else. What they note concerns no other request.
+func (s *Scene) asking(ctx context.Context, rawurl string) (*Terms, error) {
+	key, ok := normal(rawurl)
+	s.mu.Lock()
+	ok = ok && s.named[key]
+	s.mu.Unlock()
+	if !ok {
+		return nil, errUnnamed
+	}
+	own := *s.terms
+	own.ctx = ctx
+	return &own, nil
+}
+
+func (s *Scene) drawnWith(list *[]string, rawurl string, pg *page.Page) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*list = append(*list, hopsTo(rawurl, pg)...)
+}
+
+// Drawn notes in k that the thumbnail held was drawn of s.
+func (k *Kept) Drawn(s *Scene) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k.Drawing = &s.drawing
+	for value, list := range map[string][]string{drawnImages: s.images, drawnSheets: s.sheets} {
+		if slices.Sort(list); len(list) > 0 {
+			k.source(value, slices.Compact(list))
+		}
+	}
+}
+
+// depictable says why the image at address may not be drawn as a part of the page now; nil if it may. Unread says that its policy could
+// not be read. The picture stands for itself, so the image must not demand anything beside it, or in its place.
+func (t *Terms) depictable(address string) (unread bool, err error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false, err
+	}
+	p, err := t.sources.Policies.Policy(t.ctx, u)
+	if err != nil {
+		return true, err
+	}
+	d := p.Decide(acap.PresentThumbnail, acap.NewResource(u)).At(t.facts)
+	return d.Reason == acap.Unavailable, byItself(d, address, t.facts.Now)
+}
+
+func byItself(d acap.Decision, address string, now time.Time) error {
+	switch {
+	case d.Allowed && len(d.MustUse())+len(d.MustInclude()) > 0:
+		return fmt.Errorf("%s is to be shown with something else, or in its place", address)
+	case d.Allowed && counted(d, now):
+		return fmt.Errorf("%s may be shown for a time that is counted from dates of its own", address)
+	}
+	return d.Err(address)
+}
+
+// counted reports whether d ends at a time that depends on when its resource was first used, or is crawled again: of what a page is drawn
+// with neither is known.
+func counted(d acap.Decision, now time.Time) bool {
+	l := d.Limits(acap.Facts{Now: now})
+	return l.UntilRecrawled || !l.Until.Equal(d.Limits(acap.Facts{Now: time.Unix(0, 0)}).Until)
+}
+
+// spoken says why an image may not be drawn for what it says itself. That is not noted, so it must not end one day.
+func (t *Terms) spoken(pg *page.Page) error {
+	p, err := t.sources.Policies.Policy(t.ctx, pg.URL())
+	if err != nil {
+		return err
+	}
+	r := acap.NewResource(pg.URL())
+	before, d := p.Decide(acap.PresentThumbnail, r), p.Narrow(pg.Own()).Decide(acap.PresentThumbnail, r).At(t.facts)
+	if err := byItself(d, pg.URL().String(), t.facts.Now); err != nil {
+		return err
+	}
+	if was, is := before.Limits(t.facts), d.Limits(t.facts); !is.Until.Equal(was.Until) {
+		return errors.New("it says itself until when it may be shown")
+	}
+	return nil
+}
+
+// redrawn says why the picture held, which was drawn of the page, may not be used for u, which d permits, any more; nil if it may. Unread
+// says that this is for a policy that could not be read.
+func (t *Terms) redrawn(u acap.Usage, d acap.Decision) (unread bool, err error) {
+	made := t.kept.Drawing
+	if !t.covers(u, Text{Aside: made.Aside}) || !t.drawable(d, *made) {
+		return false, errors.New("its picture shows what may not be shown")
+	}
+	for _, value := range []string{drawnImages, drawnSheets} {
+		for _, address := range t.kept.Of[value] {
+			one := *t
+			one.unread = false
+			err := one.standing(address)
+			if unread = one.unread; err == nil && value == drawnImages {
+				unread, err = t.depictable(address)
+			}
+			if err != nil {
+				return unread, fmt.Errorf("its picture is made of %s: %w", address, err)
+			}
+		}
+	}
+	return false, nil
+}
+
+// DrawnWith reports whether the thumbnail held was drawn with the resource at address.
+func (k Kept) DrawnWith(address string) bool {
+	return slices.Contains(k.Of[drawnImages], address) || slices.Contains(k.Of[drawnSheets], address)
+}
+
+// shown reports whether value names sources of the thumbnail held.
+func shown(value string) bool {
+	return value == picture || value == drawnImages || value == drawnSheets
+}

@@ -1,0 +1,89 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/actions"
+)
+
+// problem is a refusal (RFC 9457).
+type problem struct {
+	status int
+	code   string // stable
+	detail string // a sentence without a full stop
+	retry  time.Duration
+}
+
+func (p *problem) Error() string { return p.detail }
+
+// statusOf is the status of each code that a ledger refuses with.
+func statusOf(code string) int {
+	switch code {
+	case actions.Malformed:
+		return http.StatusBadRequest
+	case actions.BadCredential:
+		return http.StatusUnauthorized
+	case actions.WrongOrigin:
+		return http.StatusForbidden
+	case actions.NotFound:
+		return http.StatusNotFound
+	case actions.KeyReused, actions.LineStands:
+		return http.StatusConflict
+	case actions.BadURL:
+		return http.StatusUnprocessableEntity
+	case actions.TooMany:
+		return http.StatusTooManyRequests
+	}
+	return http.StatusServiceUnavailable
+}
+
+// refused is the problem of what a ledger refused.
+func refused(code, why string) *problem {
+	p := &problem{status: statusOf(code), code: code, detail: why}
+	switch p.status {
+	case http.StatusTooManyRequests:
+		p.retry = time.Hour
+	case http.StatusServiceUnavailable:
+		p.retry = 10 * time.Second
+	}
+	return p
+}
+
+func tooMany(retry time.Duration, why string) *problem {
+	return &problem{status: http.StatusTooManyRequests, code: "rate", detail: why, retry: retry}
+}
+
+// refuse writes err, and returns its code.
+func refuse(w http.ResponseWriter, err error) string {
+	p, is := errors.AsType[*problem](err)
+	if !is { // what went wrong here is not a publisher's business
+		p = &problem{status: http.StatusServiceUnavailable, code: actions.Unavailable, detail: "the request could not be answered now; the same may be sent again, with the same key", retry: 10 * time.Second}
+	}
+	if p.retry > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retry.Seconds()))))
+	}
+	if p.status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="acapcrawl"`)
+	}
+	write(w, "application/problem+json", p.status, map[string]any{
+		"type": "urn:acapcrawl:problem:" + p.code, "title": http.StatusText(p.status), "status": p.status, "code": p.code, "detail": p.detail,
+	})
+	return p.code
+}
+
+// write answers with JSON.
+func write(w http.ResponseWriter, kind string, status int, value any) {
+	data, err := json.Marshal(value)
+	if err != nil { // of values that all have a form in JSON
+		status, data = http.StatusInternalServerError, []byte(`{}`)
+	}
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("Content-Length", strconv.Itoa(len(data)+1))
+	w.WriteHeader(status)
+	w.Write(append(data, '\n'))
+}

@@ -1,0 +1,181 @@
+package web
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/acapcrawl/acapcrawl/actions"
+)
+
+// hostName is a host as names are compared: without the port, lower case, without brackets and the final dot.
+func hostName(host string) string {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	return strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
+}
+
+// answerTo has the server answer to the address that it listens on.
+func (s *Server) answerTo(at net.Addr) {
+	host, port, err := net.SplitHostPort(at.String())
+	if err != nil {
+		return
+	}
+	s.names[net.JoinHostPort(hostName(host), port)] = true
+	if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() {
+		for _, name := range []string{"localhost", "127.0.0.1", "::1"} {
+			s.names[net.JoinHostPort(name, port)] = true
+		}
+	}
+}
+
+// answersTo reports whether the Host of r names this server: a page of another name that leads a browser here, or a proxy that is not
+// meant, gets nothing.
+func (s *Server) answersTo(r *http.Request) bool {
+	if s.names[hostName(r.Host)] {
+		return true
+	}
+	_, port, err := net.SplitHostPort(r.Host)
+	if err != nil { // the port of the scheme
+		port = "80"
+		if r.TLS != nil {
+			port = "443"
+		}
+	}
+	return s.names[net.JoinHostPort(hostName(r.Host), port)]
+}
+
+// client is who asks, as far as rates go: an address, and of IPv6 the network of a line.
+func (s *Server) client(r *http.Request) string {
+	at := r.RemoteAddr
+	if s.o.BehindProxy {
+		all := r.Header.Values("X-Forwarded-For")
+		if len(all) > 0 {
+			last := all[len(all)-1]
+			at = strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
+		}
+	}
+	return clientAt(at)
+}
+
+// clientAt is the client at an address, with a port or without.
+func clientAt(at string) string {
+	if host, _, err := net.SplitHostPort(at); err == nil {
+		at = host
+	}
+	ip, err := netip.ParseAddr(strings.Trim(at, "[]"))
+	if err != nil {
+		return "" // all that cannot be told apart are one
+	}
+	ip = ip.Unmap().WithZone("")
+	if ip.Is6() {
+		if net, err := ip.Prefix(64); err == nil {
+			return net.String()
+		}
+	}
+	return ip.String()
+}
+
+// maxToken bounds a token in bytes.
+const maxToken = 256
+
+// token is the credential of a request (RFC 6750 2.1); "" where there is none of that form.
+func token(r *http.Request) string {
+	all := r.Header.Values("Authorization")
+	if len(all) != 1 {
+		return ""
+	}
+	scheme, t, _ := strings.Cut(all[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") || t == "" || len(t) > maxToken || strings.ContainsFunc(t, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		return ""
+	}
+	return t
+}
+
+// nameOf stands for a token where it must not be kept.
+func nameOf(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return string(sum[:])
+}
+
+// maxKey bounds an idempotency key in bytes.
+const maxKey = 200
+
+func wellFormedKey(key string) bool {
+	return key != "" && len(key) <= maxKey && !strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' })
+}
+
+func malformed(what string) *problem {
+	return &problem{status: http.StatusBadRequest, code: actions.Malformed, detail: what}
+}
+
+// submission reads the body of a request: an object with texts under names that are known, each once.
+func submission(w http.ResponseWriter, r *http.Request) (map[string]string, error) {
+	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	charset := params["charset"]
+	if err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") || r.Header.Get("Content-Encoding") != "" {
+		return nil, &problem{status: http.StatusUnsupportedMediaType, code: "media-type", detail: "the body must be application/json, without a content coding"}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, &problem{status: http.StatusRequestEntityTooLarge, code: "too-large", detail: "the body may have 16 KiB"}
+	}
+	if err != nil {
+		return nil, malformed("the body broke off")
+	}
+	if !utf8.Valid(body) {
+		return nil, malformed("the body is not UTF-8")
+	}
+	said, err := texts(body)
+	for _, text := range said {
+		if strings.ContainsRune(text, utf8.RuneError) { // half of a pair of \u is read as that, and another resource is named
+			return nil, malformed("the body has a character that is none")
+		}
+	}
+	return said, err
+}
+
+// texts reads an object. The usual reading of JSON would take the last of several members of one name, where another reader takes the
+// first.
+func texts(body []byte) (map[string]string, error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, malformed(`the body is not an object as {"action": "take-down", "url": "https://example.com/x"}`)
+	}
+	out := map[string]string{}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, malformed("the body is not JSON")
+		}
+		key, _ := name.(string)
+		if key != "action" && key != "url" && key != "key" {
+			return nil, malformed("the body may have action, url and key, and nothing else")
+		}
+		if _, twice := out[key]; twice {
+			return nil, malformed("the body has " + key + " twice")
+		}
+		value, err := d.Token()
+		text, is := value.(string)
+		if err != nil || !is {
+			return nil, malformed(key + " is not a text")
+		}
+		out[key] = text
+	}
+	if _, err := d.Token(); err != nil {
+		return nil, malformed("the body is not JSON")
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, malformed("something follows the object in the body")
+	}
+	return out, nil
+}

@@ -1,0 +1,537 @@
+package web
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/acapcrawl/acapcrawl/actions"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const good, other = "acap_good", "acap_other"
+
+// backend knows two credentials, and notes what reaches it.
+type backend struct {
+	mu     sync.Mutex
+	calls  []actions.Call
+	keys   map[string]actions.Call
+	answer func(actions.Call) (actions.Answer, error) // nil: its own
+}
+
+func (b *backend) Answer(_ context.Context, c actions.Call) (actions.Answer, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.calls = append(b.calls, c)
+	if b.answer != nil {
+		return b.answer(c)
+	}
+	if c.Do == "status" {
+		return actions.Answer{Head: &actions.Head{Seq: 7, Hash: "aa"}, Status: &actions.Status{Open: 3}}, nil
+	}
+	if c.Token != good && c.Token != other {
+		return actions.Answer{Code: "credential", Why: "the credential is not valid"}, nil
+	}
+	switch c.Do {
+	case "submit":
+		if before, known := b.keys[c.Key]; known {
+			if before.URL != c.URL || before.Action != c.Action {
+				return actions.Answer{Code: "key-reused", Why: "the key was used for another request"}, nil
+			}
+			return actions.Answer{Request: &actions.Request{ID: 1, Action: c.Action, URL: c.URL}, Replayed: true}, nil
+		}
+		b.keys[c.Key] = c
+		return actions.Answer{Request: &actions.Request{ID: 1, Action: c.Action, URL: c.URL}, Head: &actions.Head{Seq: 8, Hash: "bb"}}, nil
+	case "list":
+		return actions.Answer{Requests: []actions.Request{{ID: 1}}, Next: 1}, nil
+	case "get", "withdraw":
+		if c.ID == 1 && c.Token == good {
+			return actions.Answer{Request: &actions.Request{ID: 1}}, nil
+		}
+	case "receipt":
+		if c.ID == 1 && c.Token == good {
+			return actions.Answer{Receipt: json.RawMessage(`{"id":1}`)}, nil
+		}
+	}
+	return actions.Answer{Code: "not-found", Why: "there is no such request of your origins"}, nil
+}
+
+// reached gives the calls since it was asked last, without those about the server itself.
+func (b *backend) reached() []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []string
+	for _, c := range b.calls {
+		out = append(out, strings.TrimSpace(fmt.Sprintf("%s %s %s", c.Do, c.Action, c.URL)))
+	}
+	b.calls = nil
+	return out
+}
+
+// site is a server that a test talks to.
+type site struct {
+	*backend
+	at     string
+	client *http.Client
+}
+
+func serve(t *testing.T, o Options) *site {
+	t.Helper()
+	b := &backend{keys: map[string]actions.Call{}}
+	o.Backend = b
+	s := New(o)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error)
+	go func() { ended <- s.Serve(l) }()
+	client := &http.Client{Transport: &http.Transport{}}
+	t.Cleanup(func() {
+		client.CloseIdleConnections()
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if err := s.Shutdown(ctx); err != nil {
+			t.Error(err)
+		}
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			t.Error(err)
+		}
+	})
+	return &site{backend: b, at: l.Addr().String(), client: client}
+}
+
+// asked is one request as a test writes it; header lines are "Name: value", and "-Name" leaves out a usual one.
+type asked struct {
+	method, path, body string
+	header             []string
+}
+
+func (s *site) ask(t *testing.T, a asked) (status int, code string, h http.Header, body string) {
+	t.Helper()
+	req, err := http.NewRequest(a.method, "http://"+s.at+a.path, strings.NewReader(a.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+good)
+	if a.method == "POST" {
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Idempotency-Key", "k1")
+	}
+	for _, line := range a.header {
+		name, value, _ := strings.Cut(line, ": ")
+		switch {
+		case strings.HasPrefix(name, "-"):
+			req.Header.Del(name[1:])
+		case strings.HasPrefix(name, "+"):
+			req.Header.Add(name[1:], value)
+		case name == "Host":
+			req.Host = value
+		default:
+			req.Header.Set(name, value)
+		}
+	}
+	resp, err := s.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p struct{ Code string }
+	if resp.Header.Get("Content-Type") == "application/problem+json" {
+		if err := json.Unmarshal(text, &p); err != nil || p.Code == "" {
+			t.Errorf("a problem without a code: %s", text)
+		}
+	}
+	if resp.Header.Get("Cache-Control") != "no-store" || resp.Header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("%s %s: %v", a.method, a.path, resp.Header)
+	}
+	return resp.StatusCode, p.Code, resp.Header, string(text)
+}
+
+const down = `{"action": "take-down", "url": "https://quay.example/x"}`
+
+// What is well formed reaches the ledger once, and what is not never does.
+func TestRequests(t *testing.T) {
+	long := strings.Repeat("a", 16<<10)
+	for _, c := range []struct {
+		name    string
+		asked   asked
+		status  int
+		code    string
+		reached string
+	}{
+		{"a submission", asked{"POST", "/v1/requests", down, nil}, 201, "", "submit take-down https://quay.example/x"},
+		{"with a charset", asked{"POST", "/v1/requests", down, []string{"Content-Type: application/json; charset=UTF-8"}}, 201, "", "submit take-down https://quay.example/x"},
+		{"its key in the body", asked{"POST", "/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k2"}`, []string{"-Idempotency-Key"}}, 201, "", "submit re-crawl https://quay.example/x"},
+		{"the same key twice", asked{"POST", "/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k1"}`, nil}, 201, "", "submit re-crawl https://quay.example/x"},
+		{"two keys", asked{"POST", "/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k2"}`, nil}, 400, "malformed", ""},
+		{"two headers", asked{"POST", "/v1/requests", down, []string{"+Idempotency-Key: k9"}}, 400, "malformed", ""},
+		{"no key", asked{"POST", "/v1/requests", down, []string{"-Idempotency-Key"}}, 400, "malformed", ""},
+		{"a long key", asked{"POST", "/v1/requests", down, []string{"Idempotency-Key: " + long[:201]}}, 400, "malformed", ""},
+		{"a key beyond ASCII", asked{"POST", "/v1/requests", `{"action":"re-crawl","url":"https://quay.example/x","key":"k\u0000"}`, []string{"-Idempotency-Key"}}, 400, "malformed", ""},
+		{"no action", asked{"POST", "/v1/requests", `{"url":"https://quay.example/x"}`, nil}, 400, "malformed", ""},
+		{"no url", asked{"POST", "/v1/requests", `{"action":"take-down"}`, nil}, 400, "malformed", ""},
+		{"no object", asked{"POST", "/v1/requests", `["take-down"]`, nil}, 400, "malformed", ""},
+		{"nothing", asked{"POST", "/v1/requests", ``, nil}, 400, "malformed", ""},
+		{"half of it", asked{"POST", "/v1/requests", down[:30], nil}, 400, "malformed", ""},
+		{"an unknown member", asked{"POST", "/v1/requests", `{"action":"take-down","url":"https://quay.example/x","all":"yes"}`, nil}, 400, "malformed", ""},
+		{"a member in capitals", asked{"POST", "/v1/requests", `{"Action":"take-down","url":"https://quay.example/x"}`, nil}, 400, "malformed", ""},
+		{"a member twice", asked{"POST", "/v1/requests", `{"action":"take-down","url":"https://quay.example/x","url":"https://quay.example/y"}`, nil}, 400, "malformed", ""},
+		{"a member twice, once escaped", asked{"POST", "/v1/requests", `{"action":"take-down","url":"https://quay.example/x","\u0075rl":"https://quay.example/y"}`, nil}, 400, "malformed", ""},
+		{"a list for a text", asked{"POST", "/v1/requests", `{"action":"take-down","url":["https://quay.example/x"]}`, nil}, 400, "malformed", ""},
+		{"two objects", asked{"POST", "/v1/requests", down + down, nil}, 400, "malformed", ""},
+		{"half of a character", asked{"POST", "/v1/requests", `{"action":"take-down","url":"https://quay.example/\ud800"}`, nil}, 400, "malformed", ""},
+		{"no UTF-8", asked{"POST", "/v1/requests", "{\"action\":\"take-down\",\"url\":\"https://quay.example/\xff\"}", nil}, 400, "malformed", ""},
+		{"a form", asked{"POST", "/v1/requests", "action=take-down", []string{"Content-Type: application/x-www-form-urlencoded"}}, 415, "media-type", ""},
+		{"plain text, as a page of another site can send", asked{"POST", "/v1/requests", down, []string{"Content-Type: text/plain"}}, 415, "media-type", ""},
+		{"packed", asked{"POST", "/v1/requests", down, []string{"Content-Encoding: gzip"}}, 415, "media-type", ""},
+		{"too large", asked{"POST", "/v1/requests", `{"action":"take-down","url":"https://quay.example/` + long + `"}`, nil}, 413, "too-large", ""},
+		{"no credential", asked{"POST", "/v1/requests", down, []string{"-Authorization"}}, 401, "credential", ""},
+		{"another scheme", asked{"POST", "/v1/requests", down, []string{"Authorization: Basic " + good}}, 401, "credential", ""},
+		{"two credentials", asked{"POST", "/v1/requests", down, []string{"+Authorization: Bearer " + other}}, 401, "credential", ""},
+		{"a credential with a blank", asked{"POST", "/v1/requests", down, []string{"Authorization: Bearer a b"}}, 401, "credential", ""},
+		{"a long credential", asked{"POST", "/v1/requests", down, []string{"Authorization: Bearer " + long[:300]}}, 401, "credential", ""},
+		{"an unknown credential", asked{"POST", "/v1/requests", down, []string{"Authorization: Bearer acap_bad"}}, 401, "credential", "submit take-down https://quay.example/x"},
+		{"a credential in the query", asked{"POST", "/v1/requests?access_token=" + good, down, []string{"-Authorization"}}, 401, "credential", ""},
+
+		{"one", asked{"GET", "/v1/requests/1", "", nil}, 200, "", "get"},
+		{"its head", asked{"HEAD", "/v1/requests/1", "", nil}, 200, "", "get"},
+		{"another's", asked{"GET", "/v1/requests/1", "", []string{"Authorization: Bearer " + other}}, 404, "not-found", "get"},
+		{"none", asked{"GET", "/v1/requests/2", "", nil}, 404, "not-found", "get"},
+		{"no number", asked{"GET", "/v1/requests/one", "", nil}, 404, "not-found", ""},
+		{"a number with a sign", asked{"GET", "/v1/requests/+1", "", nil}, 404, "not-found", ""},
+		{"a number with zeros", asked{"GET", "/v1/requests/01", "", nil}, 404, "not-found", ""},
+		{"a number too large", asked{"GET", "/v1/requests/18446744073709551616", "", nil}, 404, "not-found", ""},
+		{"an encoded slash", asked{"GET", "/v1/requests/1%2Freceipt", "", nil}, 404, "not-found", ""},
+		{"withdrawn", asked{"DELETE", "/v1/requests/1", "", nil}, 200, "", "withdraw"},
+		{"another's, withdrawn", asked{"DELETE", "/v1/requests/1", "", []string{"Authorization: Bearer " + other}}, 404, "not-found", "withdraw"},
+		{"a receipt", asked{"GET", "/v1/requests/1/receipt", "", nil}, 200, "", "receipt"},
+		{"the list", asked{"GET", "/v1/requests", "", nil}, 200, "", "list"},
+		{"narrowed", asked{"GET", "/v1/requests?action=take-down&state=done&after=3&limit=2&url=https%3A%2F%2Fquay.example%2Fx", "", nil}, 200, "", "list"},
+		{"narrowed by what is not known", asked{"GET", "/v1/requests?origin=https://reef.example", "", nil}, 400, "malformed", ""},
+		{"narrowed twice", asked{"GET", "/v1/requests?limit=1&limit=2", "", nil}, 400, "malformed", ""},
+		{"too many", asked{"GET", "/v1/requests?limit=1001", "", nil}, 400, "malformed", ""},
+		{"a broken query", asked{"GET", "/v1/requests?a=%zz", "", nil}, 400, "malformed", ""},
+
+		{"another method", asked{"PUT", "/v1/requests", down, nil}, 405, "method", ""},
+		{"a preflight", asked{"OPTIONS", "/v1/requests", "", []string{"Origin: https://reef.example", "Access-Control-Request-Method: POST"}}, 405, "method", ""},
+		{"nowhere", asked{"GET", "/", "", nil}, 404, "not-found", ""},
+		{"no metrics", asked{"GET", "/metrics", "", nil}, 404, "not-found", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := serve(t, Options{})
+			status, code, h, body := s.ask(t, c.asked)
+			if got := strings.Join(s.reached(), ", "); status != c.status || c.asked.method != "HEAD" && code != c.code || got != c.reached {
+				t.Errorf("%d %q, the ledger got %q; want %d %q, %q: %s", status, code, got, c.status, c.code, c.reached, body)
+			}
+			if strings.Contains(body, "acap_") {
+				t.Errorf("a credential is told: %s", body)
+			}
+			if h.Get("Access-Control-Allow-Origin") != "" {
+				t.Error("other sites' pages are let in")
+			}
+			if (status == 401) != (h.Get("WWW-Authenticate") != "") || (status == 405) != (h.Get("Allow") != "") {
+				t.Errorf("%d with %v", status, h)
+			}
+		})
+	}
+}
+
+func TestAnswers(t *testing.T) {
+	s := serve(t, Options{})
+	status, _, h, body := s.ask(t, asked{"POST", "/v1/requests", down, nil})
+	if status != 201 || h.Get("Location") != "/v1/requests/1" || !strings.Contains(body, `"url":"https://quay.example/x"`) || !strings.Contains(body, `"ledger":{"seq":8`) {
+		t.Errorf("%d %v %s", status, h, body)
+	}
+	if status, _, h, _ = s.ask(t, asked{"POST", "/v1/requests", down, nil}); status != 200 || h.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("again: %d %v", status, h)
+	}
+	if status, code, _, _ := s.ask(t, asked{"POST", "/v1/requests", strings.Replace(down, "/x", "/y", 1), nil}); status != 409 || code != "key-reused" {
+		t.Errorf("another with the same key: %d %s", status, code)
+	}
+	if _, _, _, body := s.ask(t, asked{"GET", "/v1/requests", "", nil}); !strings.HasPrefix(body, `{"requests":[{"id":1,`) || !strings.Contains(body, `"next":1`) {
+		t.Error(body)
+	}
+	s.reached()
+	s.ask(t, asked{"GET", "/v1/requests?action=take-down&state=done&after=3&limit=2", "", nil})
+	if f := s.calls[0].Filter; f.Action != "take-down" || f.State != actions.Done || f.After != 3 || f.Limit != 2 || f.Origins != nil {
+		t.Errorf("%+v", f)
+	}
+	s.backend.answer = func(actions.Call) (actions.Answer, error) { return actions.Answer{}, nil }
+	if _, _, _, body := s.ask(t, asked{"GET", "/v1/requests", "", nil}); strings.TrimSpace(body) != `{"requests":[]}` {
+		t.Error(body)
+	}
+	s.backend.answer = func(actions.Call) (actions.Answer, error) {
+		return actions.Answer{}, errors.New("the disk of /secret is full")
+	}
+	status, code, h, body := s.ask(t, asked{"GET", "/v1/requests/1", "", nil})
+	if status != 503 || code != "unavailable" || h.Get("Retry-After") == "" || strings.Contains(body, "secret") {
+		t.Errorf("%d %s %v %s", status, code, h, body)
+	}
+}
+
+// A Host that is not the server's gets nothing, so that a name that leads a browser here by DNS is of no use.
+func TestHost(t *testing.T) {
+	s := serve(t, Options{Hosts: []string{"requests.example", "::2"}})
+	_, port, _ := net.SplitHostPort(s.at)
+	for host, want := range map[string]int{
+		s.at: 200, "localhost:" + port: 200, "LOCALHOST:" + port: 200, "[::1]:" + port: 200, "requests.example": 200, "Requests.Example.:443": 200, "[::2]:9": 200,
+		"localhost": 421, "127.0.0.1:1": 421, "evil.example": 421, "evil.example:" + port: 421, "requests.example.evil.example": 421, "127.0.0.1.evil.example:" + port: 421,
+	} {
+		if status, _, _, _ := s.ask(t, asked{"GET", "/v1/requests", "", []string{"Host: " + host}}); status != want {
+			t.Errorf("%s: %d, want %d", host, status, want)
+		}
+	}
+}
+
+// One client that guesses is stopped, and others are not; who proved to be somebody is not stopped for what others of its address do.
+func TestGuessing(t *testing.T) {
+	now := time.Now()
+	var mu sync.Mutex
+	clock := func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return now
+	}
+	s := serve(t, Options{BehindProxy: true, Now: clock})
+	from := func(ip, token string) (int, http.Header) {
+		status, _, h, _ := s.ask(t, asked{"GET", "/v1/requests", "", []string{"X-Forwarded-For: 203.0.113.9, " + ip, "Authorization: Bearer " + token}})
+		return status, h
+	}
+	if status, _ := from("192.0.2.1", good); status != 200 {
+		t.Fatal(status)
+	}
+	for i := range failBurst {
+		if status, _ := from("192.0.2.1", fmt.Sprint("guess", i)); status != 401 {
+			t.Errorf("%d: %d", i, status)
+		}
+	}
+	s.reached()
+	status, h := from("192.0.2.1", "guess")
+	if status != 429 || h.Get("Retry-After") == "" || len(s.reached()) != 0 {
+		t.Errorf("%d %v", status, h)
+	}
+	for ip, want := range map[string]int{"192.0.2.2": 401, "2001:db8::1": 401} {
+		if status, _ := from(ip, "guess"); status != want {
+			t.Errorf("%s: %d", ip, status)
+		}
+	}
+	if status, _ := from("192.0.2.1", good); status != 200 {
+		t.Errorf("who is known: %d", status)
+	}
+	for i := range failBurst { // the addresses of one line of IPv6 are one client
+		from(fmt.Sprintf("2001:db8:0:7::%x", i+1), "guess")
+	}
+	if status, _ := from("2001:db8:0:7::ffff", "guess"); status != 429 {
+		t.Errorf("another address of the same line: %d", status)
+	}
+	mu.Lock()
+	now = now.Add(7 * time.Second)
+	mu.Unlock()
+	if status, _ := from("192.0.2.1", "guess"); status != 401 {
+		t.Errorf("later: %d", status)
+	}
+}
+
+func TestRate(t *testing.T) {
+	now := time.Now()
+	s := serve(t, Options{Now: func() time.Time { return now }})
+	var got []int
+	for range tokenBurst + 2 {
+		status, _, _, _ := s.ask(t, asked{"GET", "/v1/requests", "", nil})
+		got = append(got, status)
+	}
+	if slices.Contains(got[:tokenBurst], 429) || got[tokenBurst] != 429 || got[tokenBurst+1] != 429 {
+		t.Error(got)
+	}
+	if status, _, _, _ := s.ask(t, asked{"GET", "/v1/requests", "", []string{"Authorization: Bearer " + other}}); status != 200 {
+		t.Errorf("another credential: %d", status)
+	}
+}
+
+// A client that asks for anything too often does not spend what is there for others.
+func TestFlood(t *testing.T) {
+	now := time.Now()
+	s := serve(t, Options{BehindProxy: true, Now: func() time.Time { return now }})
+	from := func(ip, path string) int {
+		status, _, _, _ := s.ask(t, asked{"GET", path, "", []string{"X-Forwarded-For: " + ip}})
+		return status
+	}
+	var last int
+	for range allBurst {
+		last = from("192.0.2.1", "/nowhere")
+	}
+	if last != 429 {
+		t.Errorf("who floods gets %d", last)
+	}
+	if status := from("192.0.2.2", "/v1/requests"); status != 200 {
+		t.Errorf("another: %d", status)
+	}
+}
+
+// A client has its share of connections, and leaves the rest to others.
+func TestShare(t *testing.T) {
+	s := serve(t, Options{})
+	dial := func(from string) net.Conn {
+		conn, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).Dial("tcp", s.at)
+		if err != nil && from != "127.0.0.1" {
+			t.Skipf("this system has one address of loopback: %v", err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		return conn
+	}
+	answered := func(conn net.Conn) bool {
+		fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n", s.at)
+		conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err == nil
+	}
+	first := dial("127.0.0.1")
+	if !answered(first) {
+		t.Fatal("the first gets no answer")
+	}
+	for range maxOfClient - 1 {
+		dial("127.0.0.1")
+	}
+	if answered(dial("127.0.0.1")) {
+		t.Error("one client has more than its share")
+	}
+	if !answered(dial("127.0.0.2")) {
+		t.Error("another gets no answer")
+	}
+	first.Close()
+	for !answered(dial("127.0.0.1")) { // until the server has seen that
+	}
+}
+
+// A body is not read of who has to wait anyway.
+func TestRateBeforeBody(t *testing.T) {
+	now := time.Now()
+	s := serve(t, Options{Now: func() time.Time { return now }})
+	for range tokenBurst {
+		s.ask(t, asked{"GET", "/v1/requests", "", nil})
+	}
+	if status, code, _, _ := s.ask(t, asked{"POST", "/v1/requests", "no JSON", nil}); status != 429 || code != "rate" {
+		t.Errorf("%d %s", status, code)
+	}
+}
+
+// Memory does not grow with the clients that fail, and one that never failed before is stopped while there is no room for it.
+func TestManyClients(t *testing.T) {
+	now := time.Now()
+	l := newLimits(func() time.Time { return now })
+	l.good("known")
+	for i := range remembered + 100 {
+		l.failed(fmt.Sprint(i))
+	}
+	if len(l.fails.of) != remembered {
+		t.Errorf("%d are remembered", len(l.fails.of))
+	}
+	if l.wait("new", "unknown") == 0 || l.wait("new", "known") != 0 {
+		t.Error("a new client is let in, or one that is known is not")
+	}
+	now = now.Add(time.Hour)
+	if l.wait("new", "unknown") != 0 {
+		t.Error("an hour later there is no room yet")
+	}
+}
+
+func TestHealth(t *testing.T) {
+	now := time.Now()
+	var mu sync.Mutex
+	s := serve(t, Options{Now: func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		return now
+	}})
+	later := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		now = now.Add(healthFor)
+	}
+	for range 3 {
+		if status, _, _, body := s.ask(t, asked{"GET", "/healthz", "", []string{"-Authorization"}}); status != 200 || strings.TrimSpace(body) != `{"status":"ok","ledger":{"seq":7,"hash":"aa"},"open":3,"due":0,"waiting":0,"failed":0}` {
+			t.Errorf("%d %s", status, body)
+		}
+	}
+	if got := s.reached(); len(got) != 1 {
+		t.Errorf("the ledger was asked %d times", len(got))
+	}
+	for _, bad := range []func(actions.Call) (actions.Answer, error){
+		func(actions.Call) (actions.Answer, error) { return actions.Answer{}, errors.New("no") },
+		func(actions.Call) (actions.Answer, error) {
+			return actions.Answer{Status: &actions.Status{TakeDown: now.Add(-11 * time.Minute)}}, nil
+		},
+		func(actions.Call) (actions.Answer, error) {
+			return actions.Answer{Status: &actions.Status{Erased: now.Add(-11 * time.Minute)}}, nil
+		},
+	} {
+		later()
+		s.backend.mu.Lock()
+		s.backend.answer = bad
+		s.backend.mu.Unlock()
+		if status, _, _, body := s.ask(t, asked{"GET", "/healthz", "", nil}); status != 503 || !strings.Contains(body, `"status":"failing"`) {
+			t.Errorf("%d %s", status, body)
+		}
+	}
+}
+
+// What is no HTTP, or comes too slowly, or too large, ends a connection and nothing else.
+func TestRawConnections(t *testing.T) {
+	s := serve(t, Options{})
+	for name, text := range map[string]string{
+		"no HTTP":               "\x16\x03\x01\x02\x00\x01",
+		"a large head":          "GET / HTTP/1.1\r\nHost: " + s.at + "\r\nX: " + strings.Repeat("a", 64<<10) + "\r\n\r\n",
+		"two lengths":           "POST /v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+		"length and chunks":     "POST /v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nAuthorization: Bearer " + good + "\r\nContent-Type: application/json\r\nIdempotency-Key: k\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+		"two hosts":             "GET /v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nHost: evil.example\r\n\r\n",
+		"no host":               "GET /v1/requests HTTP/1.1\r\nAuthorization: Bearer " + good + "\r\n\r\n",
+		"an absolute address":   "GET http://evil.example/v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nAuthorization: Bearer " + good + "\r\n\r\n",
+		"a tunnel":              "CONNECT evil.example:443 HTTP/1.1\r\nHost: evil.example:443\r\n\r\n",
+		"a body without an end": "POST /v1/requests HTTP/1.1\r\nHost: " + s.at + "\r\nAuthorization: Bearer " + good + "\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\n" + strings.Repeat("a", 32<<10),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, err := net.Dial("tcp", s.at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			go io.WriteString(conn, text)
+			conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err == nil {
+				if resp.StatusCode < 400 {
+					t.Errorf("answered with %s", resp.Status)
+				}
+				resp.Body.Close()
+			}
+			if got := s.reached(); len(got) != 0 {
+				t.Errorf("the ledger got %v", got)
+			}
+		})
+	}
+}
