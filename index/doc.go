@@ -7,8 +7,9 @@
 // Every language has fields of its own for titles, headings and text, filled by its own analyser; pages of other languages, or of
 // none, go to the fields of the plain analyser. A query is tried in all fields in use. Where positions are kept, a number beside each
 // says how the word is written, so that a phrase is found as it stands, and not in other forms of its words. Scripts that are written without
-// blanks (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) are cut into pairs of characters in every field, and a run
-// of a query must be found as it stands, character beside character.
+// blanks (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) are cut into characters in every field, and the breaks between them: a run
+// of a query must be found as it stands, character beside character, a break where it has one; where no positions are kept, by all its
+// characters.
 //
 //   - index.go: opening, closing, putting and deleting
 //   - document.go: documents as fields
@@ -18,11 +19,16 @@
 //   - glossary.go: what an analyser remembers of tokens it has met
 //   - form.go: what tells the forms of a word apart
 //   - segment.go: the builder of segments, in place of the library's
+//   - chunks.go: how a list of documents is written
+//   - spots.go: how it is written where a word stands
 //   - query.go: the language of queries
 //   - search.go: queries against fields
 //   - match.go: what a segment has of a query, in place of the library's searchers
-//   - places.go: where in a document that stands
+//   - lists.go: the lists of a segment, in place of the library's iterators
+//   - numbers.go: the numbers of lists
+//   - places.go: where in a document that stands, step by step
 //   - rank.go: what comes first
+//   - results.go: the best of what was found, and then the others
 //   - matcher.go: which words of a text a query asks for
 //   - upkeep.go: compaction and verification
 //   - backup.go: snapshots, and copies of them

@@ -20,27 +20,28 @@ type Document struct {
 	Analysis string // the language by whose rules its words are found, if it is not Language
 	Host     string // host[:port], as site: asks for it; taken from URL if empty
 	Type     string // media type, as type: asks for it
+	Feed     bool   // it is one, whatever its type says
 	Fetched  time.Time
 
 	// Positions keeps the order of the words, so that phrases can be found. Without it a document is found by single
-	// words, and by a run of dense script if it holds all its pairs.
+	// words, and by a run of dense script if it holds all its characters.
 	Positions bool
 }
 
 // document maps d to fields. Nothing is stored but the URL.
 func (ix *Index) document(d Document) *document.Document {
 	doc := document.NewDocument(d.URL)
-	options := bleveindex.IndexField
+	options, kept := bleveindex.IndexField, bare
 	if d.Positions {
-		options |= bleveindex.IncludeTermVectors
+		options, kept = options|bleveindex.IncludeTermVectors, placed
 	}
 	code := analyserFor(cmp.Or(d.Analysis, d.Language))
 	for _, f := range []struct {
-		field
+		part part
 		text string
-	}{{field{title, code, !d.Positions}, d.Title}, {field{headings, code, !d.Positions}, strings.ReplaceAll(d.Headings, "\n", string(blockEnd))}, {field{body, code, !d.Positions}, d.Text}} {
+	}{{title, d.Title}, {headings, strings.ReplaceAll(d.Headings, "\n", string(blockEnd))}, {body, d.Text}} {
 		if f.text != "" {
-			doc.AddField(newWords(f.name(), f.text, options, ix.analysers[code]))
+			doc.AddField(newWords(field{f.part, code, kept}.name(), f.text, options, ix.analysers[code]))
 		}
 	}
 	host := d.Host
@@ -58,7 +59,7 @@ func (ix *Index) document(d Document) *document.Document {
 	if tag := primary(d.Language); tag != "" {
 		labels(languageField, tag)
 	}
-	labels(typeField, types(d.Type)...)
+	labels(typeField, types(d.Type, d.Feed)...)
 	if !d.Fetched.IsZero() {
 		labels(dayField, d.Fetched.UTC().Format(time.DateOnly))
 	}
@@ -78,8 +79,17 @@ const (
 type field struct {
 	part     part
 	language string // of its analyser
-	bare     bool   // without positions
+	kept     kept
 }
+
+// kept is what is kept of the words of a field.
+type kept string
+
+const (
+	placed kept = "placed" // with their positions
+	bare   kept = "bare"
+	older  kept = "" // by an earlier version, whose positions are not read any more
+)
 
 // The fields that hold one label each, or a few.
 const (
@@ -90,18 +100,17 @@ const (
 )
 
 func (f field) name() string {
-	name := string(f.part) + "/" + f.language
-	if f.bare {
-		name += "/bare"
+	if f.kept == older {
+		return string(f.part) + "/" + f.language
 	}
-	return name
+	return string(f.part) + "/" + f.language + "/" + string(f.kept)
 }
 
 // fieldNamed reads what name has written.
 func fieldNamed(name string) (f field, ok bool) {
-	parts := strings.Split(name, "/")
-	if len(parts) < 2 {
+	parts := append(strings.Split(name, "/"), string(older))
+	if len(parts) < 3 {
 		return field{}, false
 	}
-	return field{part(parts[0]), parts[1], len(parts) == 3}, true
+	return field{part(parts[0]), parts[1], kept(parts[2])}, true
 }

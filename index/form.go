@@ -10,7 +10,7 @@ import (
 
 // form tells the words apart that an analyser takes for the same, so that a phrase is found as it is written. It is 0 for a word that
 // is written as its term; else it holds a number for what is written, and one for an article that the analyser takes off, both out of
-// hashes. It stands where bleve has the offsets of a word, which nothing reads: there it takes a byte more, or none.
+// hashes.
 type form uint32
 
 const (
@@ -45,14 +45,6 @@ func number(word []byte, n uint32) int {
 	h.Write(bytes.TrimRight(word, "'"))
 	return int(h.Sum32() % n)
 }
-
-// offsets is how a form is written.
-func (f form) offsets() (start, end uint64) {
-	return uint64(f >> wordBits), uint64(f & (1<<wordBits - 1))
-}
-
-// formAt reads what offsets has written.
-func formAt(start, end uint64) form { return form(start<<wordBits | end) }
 
 // isWritten tells whether a word of form f is what a query asks for as want. The article of the first word need not be asked for.
 func (f form) isWritten(want form, first bool) bool {

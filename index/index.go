@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 
@@ -33,13 +34,16 @@ const (
 )
 
 // Version changes with how documents are kept. Those of another version can be searched, but what has changed since does not work for
-// them: from 2 on, phrases are as they are written, and there are headings and types.
-const Version = "2"
+// them: from 2 on, phrases are as they are written, and there are headings and types;
+// from 3 on, dense scripts are kept by characters and positions are packed;
+// from 4 on, so are the breaks between their characters, without which no phrase is found that has one.
+const Version = "4"
 
 // Index is an open index directory.
 type Index struct {
 	dir       string
 	analysers map[string]*analyser
+	rooms     sync.Pool // of *room
 
 	mu   sync.RWMutex // held for reading by whoever uses held
 	held bleve.Index  // nil when closed
@@ -73,10 +77,12 @@ func Open(dir string) (ix *Index, err error) {
 	if err != nil {
 		return nil, failure(dir, err)
 	}
-	if left, err := ix.Has(filler); err != nil || left { // by a compaction that was broken off
-		if err := errors.Join(err, ix.Delete(filler)); err != nil {
-			return nil, errors.Join(err, ix.Close())
-		}
+	left, err := ix.Has(filler) // by a compaction that was broken off
+	if err == nil && left {
+		err = ix.Delete(filler)
+	}
+	if err != nil {
+		return nil, errors.Join(err, ix.Close())
 	}
 	return ix, nil
 }
@@ -142,9 +148,8 @@ func probe(dir string) (err error) {
 	return newest.Close()
 }
 
-// merging says when segments are merged. A crawl writes them large, and to merge one costs more than to build it: they are left alone
-// up to a few dozen, among which a query still takes no more than milliseconds.
-var merging = map[string]any{"MaxSegmentsPerTier": 32, "FloorSegmentSize": batchDocs / 2}
+// merging says when segments are merged. A crawl writes them large, and to merge one costs more than to build it; a query looks into each.
+var merging = map[string]any{"MaxSegmentsPerTier": 10, "FloorSegmentSize": batchDocs / 2}
 
 func open(dir string, readOnly bool) (bleve.Index, error) {
 	return bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockWait, "read_only": readOnly, "scorchMergePlanOptions": merging})
@@ -161,17 +166,22 @@ func failure(dir string, err error) error {
 	case errors.Is(err, ErrCorrupt):
 		return fmt.Errorf("index %s: %w; move it away and build it again", dir, err)
 	}
-	return fmt.Errorf("index %s: %w (%v); move it away and build it again", dir, ErrCorrupt, err)
+	oneLine := strings.Join(strings.Fields(err.Error()), " ")
+	return fmt.Errorf("index %s: %w (%s); move it away and build it again", dir, ErrCorrupt, oneLine)
 }
 
-// guard turns a panic over damaged files into an error: defer guard(dir, &err)(). A file that is shorter than what refers
-// to it shows as a fault of memory.
+// guard turns a panic over damaged files into an error that names dir: defer guard(dir, &err)().
 func guard(dir string, err *error) func() {
+	return guarded(err, func(err error) error { return failure(dir, err) })
+}
+
+// guarded calls failed with what a panic was over. A file that is shorter than what refers to it shows as a fault of memory.
+func guarded(err *error, failed func(error) error) func() {
 	faults := debug.SetPanicOnFault(true)
 	return func() {
 		debug.SetPanicOnFault(faults)
 		if r := recover(); r != nil {
-			*err = failure(dir, fmt.Errorf("%v", r))
+			*err = failed(fmt.Errorf("%v", r))
 		}
 	}
 }
@@ -287,23 +297,19 @@ func (ix *Index) Delete(urls ...string) (err error) {
 // Has tells whether a document is held under url.
 func (ix *Index) Has(url string) (found bool, err error) {
 	defer guard(ix.dir, &err)()
-	held, release, err := ix.use()
-	if err != nil {
-		return false, err
-	}
-	defer release()
-	view, err := reader(held)
+	view, err := ix.view()
 	if err != nil {
 		return false, err
 	}
 	defer view.Close()
-	ids, err := view.DocIDReaderOnly([]string{url})
-	if err != nil {
-		return false, err
+	all, err := segmentsOf(view)
+	for i := 0; i < len(all) && err == nil && !found; i++ {
+		found, err = all[i].has(url)
 	}
-	defer ids.Close()
-	id, err := ids.Next()
-	return id != nil, err
+	if err != nil {
+		return false, failure(ix.dir, err)
+	}
+	return found, nil
 }
 
 // Count is the number of documents held.
@@ -314,7 +320,10 @@ func (ix *Index) Count() (n uint64, err error) {
 		return 0, err
 	}
 	defer release()
-	return held.DocCount()
+	if n, err = held.DocCount(); err != nil {
+		return 0, failure(ix.dir, err)
+	}
+	return n, nil
 }
 
 // URLs goes through the documents held when it is called, in no order that means anything. An error ends it. The index may
@@ -359,7 +368,7 @@ func (ix *Index) all() (view bleveindex.IndexReader, ids bleveindex.DocIDReader,
 	ids, err = view.DocIDReaderAll()
 	if err != nil {
 		view.Close()
-		return nil, nil, err
+		return nil, nil, failure(ix.dir, err)
 	}
 	return view, ids, nil
 }
@@ -368,8 +377,11 @@ func (ix *Index) all() (view bleveindex.IndexReader, ids bleveindex.DocIDReader,
 func nextURL(dir string, view bleveindex.IndexReader, ids bleveindex.DocIDReader) (u string, err error) {
 	defer guard(dir, &err)()
 	id, err := ids.Next()
-	if err != nil || id == nil {
-		return "", err
+	if err == nil && id != nil {
+		u, err = view.ExternalID(id)
 	}
-	return view.ExternalID(id)
+	if err != nil {
+		return "", failure(dir, err)
+	}
+	return u, nil
 }

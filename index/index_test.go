@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -164,6 +165,21 @@ func TestPolish(t *testing.T) {
 		expect(t, ix, query, "pl")
 	}
 	expect(t, ix, `"leżą książka"`)
+}
+
+func TestTurkishCapitals(t *testing.T) {
+	ix := fresh(t)
+	put(t, ix, Document{URL: at("capitals"), Text: "KIZLARIN IŞIKLARI, İZMİR'İN DİKENLERİ", Language: "tr", Positions: true},
+		Document{URL: at("small"), Text: "kızların ışıkları, izmir'in dikenleri", Language: "tr", Positions: true},
+		Document{URL: at("other"), Text: "kazların aşıkları", Language: "tr", Positions: true})
+	for _, query := range []string{"kızların", "KIZLARIN", "ışıkları", "IŞIKLARI", "kız", "KIZ", "İzmir", "izmir", "i\u0307zmir", "dikenleri", "DİKENLERİ", `"kızların ışıkları"`, `"KIZLARIN IŞIKLARI"`} {
+		expect(t, ix, query, "capitals", "small")
+	}
+	for _, words := range [][2]string{{"kızların", "KIZLARIN"}, {"ışıkları", "IŞIKLARI"}, {"izmir", "İZMİR"}, {"dikenleri", "DİKENLERİ"}} {
+		if !ix.Matcher(words[0], "tr")(words[1]) || !ix.Matcher(words[1], "tr")(words[0]) {
+			t.Errorf("%s and %s are two words", words[0], words[1])
+		}
+	}
 }
 
 func TestAnalyserFor(t *testing.T) {
@@ -466,6 +482,92 @@ func TestDamage(t *testing.T) {
 				t.Errorf("%d segments, %d before opening", after, before)
 			}
 		})
+	}
+}
+
+// Wherever a segment is damaged, the process goes on, and what is told is told once, and of which index.
+func TestDamagedSegments(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "index")
+	ix, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, ix, shelf()...)
+	if err := errors.Join(ix.Compact(context.Background()), ix.Close()); err != nil {
+		t.Fatal(err)
+	}
+	path := segmentFiles(t, dir)[0]
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	intact := dir
+	held, err := (&segmentFormat{}).Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const parts = 20
+	var ranges [][2]int
+	for i := range parts {
+		ranges = append(ranges, [2]int{i * len(whole) / parts, min((i+1)*len(whole)/parts, len(whole)-60)}) // the end says that it is a segment
+	}
+	for _, name := range []string{idField, "body/en/placed", hostField} { // the terms of a field, and where they begin
+		at, err := held.(readable).DictAddr(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		size, n := binary.Uvarint(whole[at:])
+		from, to := int(at)+n, int(at)+n+int(size)
+		ranges = append(ranges, [2]int{from, to}, [2]int{from + 16, to - 16}, [2]int{to - 8, to}, [2]int{to - 16, to - 8})
+	}
+	if err := held.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wrong := 0
+	told := func(err error) {
+		t.Helper()
+		if err == nil {
+			return
+		}
+		wrong++
+		if !errors.Is(err, ErrCorrupt) || strings.Count(err.Error(), dir) != 1 || strings.Contains(err.Error(), "\n") {
+			t.Errorf("told so: %v", err)
+		}
+	}
+	for _, with := range []byte{0, 0xFF, 0x55} {
+		for _, r := range ranges {
+			dir = filepath.Join(t.TempDir(), "index")
+			if err := os.CopyFS(dir, os.DirFS(intact)); err != nil {
+				t.Fatal(err)
+			}
+			data := slices.Clone(whole)
+			for k := r[0]; k < r[1]; k++ {
+				data[k] = with
+			}
+			write(t, segmentFiles(t, dir)[0], string(data))
+			ix, err := Open(dir)
+			if err != nil {
+				told(err)
+				continue
+			}
+			for _, query := range []string{"boats", `"fishermen's boats were"`, "図書館", "lang:en", "site:news.example", "haus dach gesperrt", "after:2026"} {
+				_, err := urls(ix, query)
+				told(err)
+			}
+			for u, err := range ix.URLs() {
+				told(err)
+				if err == nil {
+					_, err = ix.Has(u)
+					told(err)
+				}
+			}
+			if err := ix.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if wrong < 20 {
+		t.Errorf("%d errors", wrong)
 	}
 }
 

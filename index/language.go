@@ -65,6 +65,9 @@ func analysers() (map[string]*analyser, error) {
 			return nil, fmt.Errorf("index: the analyser for language %s is a %T, not a chain of filters", code, built)
 		}
 		chain := adapted(shipped)
+		if code == "tr" {
+			chain.TokenFilters = slices.Insert(chain.TokenFilters, 0, analysis.TokenFilter(turkish{}))
+		}
 		all[code] = &analyser{chain: chain, elision: elisionOf(chain), both: code == "pl", plain: all[plain]}
 	}
 	return all, nil
@@ -100,6 +103,27 @@ func (polish) Filter(in analysis.TokenStream) analysis.TokenStream {
 		out = append(out, &written)
 	}
 	return out
+}
+
+// turkish writes the capitals small that are others than elsewhere: to the stemmer a vowel matters.
+type turkish struct{}
+
+// Filter implements analysis.TokenFilter.
+func (turkish) Filter(in analysis.TokenStream) analysis.TokenStream {
+	for _, t := range in {
+		t.Term = bytes.Map(func(r rune) rune {
+			switch r {
+			case 'I':
+				return 'ı'
+			case 'İ':
+				return 'i'
+			case '\u0307': // of an i that was a capital
+				return -1
+			}
+			return r
+		}, t.Term)
+	}
+	return in
 }
 
 // adapted is a shipped analyser with our tokenizer and folding. Stop words stay: "The Who" can be found. The Croatian suffix filter goes: it walks a map and answers differently from one call to the next.

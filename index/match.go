@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,52 +12,67 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
-	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
-	zap "github.com/blevesearch/zapx/v17"
+	"github.com/blevesearch/vellum"
 )
 
 // searching answers one query, segment by segment: sets of documents first, then positions where they matter, then scores.
 type searching struct {
-	dir       string
 	asked     []asked
 	documents float64 // of the index
+	scales    map[part]*scale
+	usual     *scale     // of fields of the older version
+	rooms     *sync.Pool // of *room
 }
 
-func (s *searching) run(ctx context.Context, view *scorch.IndexSnapshot) (results, error) {
-	segments := make([]*segment, len(view.Segments()))
-	for i, held := range view.Segments() {
-		segments[i] = &segment{number: uint32(i), docs: held.FullSize(), held: held.Segment(), deleted: held.Deleted()}
+func (s *searching) run(ctx context.Context, view *scorch.IndexSnapshot) (heaps, error) {
+	segments, err := segmentsOf(view)
+	if err != nil {
+		return nil, err
 	}
-	if err := each(ctx, s.dir, segments, func(g *segment) error { return g.look(s.asked) }); err != nil {
+	largest := slices.Clone(segments) // first, so that no processor has to wait for another
+	slices.SortFunc(largest, func(a, b *segment) int { return cmp.Compare(b.docs, a.docs) })
+	if err := each(ctx, largest, func(g *segment) error { return g.look(s.asked) }); err != nil {
 		return nil, err
 	}
 	s.weigh(segments)
-	found := make([]results, len(segments))
-	err := each(ctx, s.dir, segments, func(g *segment) (err error) {
+	out := make(heaps, len(segments))
+	err = each(ctx, largest, func(g *segment) (err error) {
 		if err = g.match(s.asked); err == nil {
-			found[g.number], err = g.score(s.asked)
+			out[g.number] = g.results(s)
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	out := slices.Concat(found...)
-	out.order()
-	if err := s.bring(segments, &out); err != nil {
+	out = slices.DeleteFunc(out, func(r results) bool { return len(r.heap) == 0 })
+	if err := s.bring(ctx, segments, &out); err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// each calls do for every segment, as many at once as there are processors.
-func each(ctx context.Context, dir string, segments []*segment, do func(*segment) error) error {
+// segmentsOf gives the segments of a view.
+func segmentsOf(view *scorch.IndexSnapshot) ([]*segment, error) {
+	out := make([]*segment, len(view.Segments()))
+	for i, held := range view.Segments() {
+		written, ok := held.Segment().(readable)
+		if !ok {
+			return nil, fmt.Errorf("a segment of another kind, %T", held.Segment())
+		}
+		out[i] = &segment{number: uint32(i), docs: held.FullSize(), held: written, deleted: held.Deleted(), dictionaries: map[string]*dictionary{}}
+	}
+	return out, nil
+}
+
+// each calls do for every segment, as many at once as there are processors, and returns one of the errors.
+func each(ctx context.Context, segments []*segment, do func(*segment) error) error {
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	errs := make([]error, min(runtime.GOMAXPROCS(0), len(segments)))
 	for w := range errs {
 		workers.Go(func() {
-			defer guard(dir, &errs[w])()
+			defer guarded(&errs[w], func(err error) error { return err })()
 			for i := next.Add(1) - 1; i < int64(len(segments)) && errs[w] == nil; i = next.Add(1) - 1 {
 				if errs[w] = ctx.Err(); errs[w] == nil {
 					errs[w] = do(segments[i])
@@ -65,18 +81,23 @@ func each(ctx context.Context, dir string, segments []*segment, do func(*segment
 		})
 	}
 	workers.Wait()
-	return errors.Join(append(errs, ctx.Err())...)
+	return cmp.Or(append(errs, ctx.Err())...)
 }
 
 // segment is a segment of the index under one query.
 type segment struct {
 	number  uint32
 	docs    int64
-	held    segmentapi.Segment
+	held    readable
 	deleted *roaring.Bitmap // nil: none
 
-	found [][]inField     // of each clause, by the fields it is looked for in
-	all   *roaring.Bitmap // that meet all clauses
+	dictionaries map[string]*dictionary // of fields that were asked for; nil: no document has one
+	found        [][]inField            // of each clause, by the fields it is looked for in
+	all          *roaring.Bitmap        // that meet all clauses
+	best         *roaring.Bitmap        // of the results, those that words standing together bring forward; nil: none
+	bonus        map[uint32]float32
+	brought      heap     // they, with what that is worth
+	cursors      []cursor // used again
 }
 
 // inField is what was found of a run, or of a label.
@@ -87,16 +108,16 @@ type inField struct {
 	places []occurrences   // where positions were looked at: in docs, in their order
 }
 
-// postings are the lists of one step. Of beginnings there may be thousands: they are read only where positions count.
+// postings are the lists of one step.
 type postings struct {
-	lists []*zap.PostingsList
-	docs  *roaring.Bitmap // of any list; nil where any word can stand
+	lists []*list
+	docs  *roaring.Bitmap // of any list; nil where any word can stand. Must not be changed
 }
 
-// occurrences tells how often a run was found in a document, and how many words its field has.
+// occurrences tells how often a run was found in a document, and the norm, which has the length of its field.
 type occurrences struct {
-	doc           uint32
-	often, length uint32
+	doc, often uint32
+	norm       uint64
 }
 
 // look finds the lists of all that is asked.
@@ -130,20 +151,29 @@ func (g *segment) look(all []asked) error {
 }
 
 func (g *segment) label(clause int, name, value string) error {
-	return g.words(clause, run{field: field{part: part(name), bare: true}, steps: []step{{terms: []string{value}}}})
+	return g.words(clause, run{field: field{part: part(name)}, name: name, steps: []step{{terms: []string{value}}}})
 }
 
 // days finds documents fetched on from or later, and before to.
 func (g *segment) days(clause int, from, to string) error {
-	dictionary, err := g.held.Dictionary(dayField)
-	if err != nil {
+	d, err := dictionaryOf(g.held, dayField)
+	if err != nil || d == nil {
 		return err
 	}
-	p, err := between(dictionary, bound(from), bound(to), false)
-	if err != nil {
+	docs := roaring.New()
+	terms, err := d.terms.Iterator(bound(from), bound(to))
+	for ; err == nil; err = terms.Next() {
+		_, entry := terms.Current()
+		l, err := d.listAt(entry)
+		if err != nil {
+			return err
+		}
+		docs.Or(l.docs)
+	}
+	if !errors.Is(err, vellum.ErrIteratorDone) {
 		return err
 	}
-	g.found[clause] = append(g.found[clause], inField{docs: p.docs})
+	g.found[clause] = append(g.found[clause], inField{docs: docs})
 	return nil
 }
 
@@ -154,17 +184,22 @@ func bound(s string) []byte {
 	return []byte(s)
 }
 
+// dictionary gives nil if no document has the field.
+func (g *segment) dictionary(field string) (*dictionary, error) {
+	if d, known := g.dictionaries[field]; known {
+		return d, nil
+	}
+	d, err := dictionaryOf(g.held, field)
+	if err == nil {
+		g.dictionaries[field] = d
+	}
+	return d, err
+}
+
 func (g *segment) words(clause int, r run) error {
-	name := r.field.name()
-	if !r.field.part.words() {
-		name = string(r.field.part)
-	}
-	dictionary, err := g.held.Dictionary(name)
-	if err != nil {
+	dictionary, err := g.dictionary(r.name)
+	if err != nil || dictionary == nil {
 		return err
-	}
-	if dictionary.Cardinality() == 0 {
-		return nil
 	}
 	f := inField{run: r, lists: make([]postings, len(r.steps))}
 	for k, s := range r.steps {
@@ -172,12 +207,7 @@ func (g *segment) words(clause int, r run) error {
 			continue
 		}
 		p := &f.lists[k]
-		if s.prefix {
-			*p, err = between(dictionary, []byte(s.terms[0]), behind(s.terms[0]), len(r.steps) > 1)
-		} else {
-			*p, err = lists(dictionary, s.terms)
-		}
-		if err != nil {
+		if *p, err = dictionary.postings(s.terms); err != nil {
 			return err
 		}
 		if f.docs == nil {
@@ -193,17 +223,23 @@ func (g *segment) words(clause int, r run) error {
 	return nil
 }
 
-// behind is the first of all terms behind those that begin with s.
-func behind(s string) []byte {
-	end := []byte(s)
-	end[len(end)-1]++ // UTF-8 ends below 0xFF
-	return end
+// has tells whether a document that is not deleted has an URL.
+func (g *segment) has(url string) (bool, error) {
+	d, err := dictionaryOf(g.held, idField)
+	if err != nil || d == nil {
+		return false, err
+	}
+	l, err := d.list(url)
+	if err != nil || l == nil {
+		return false, err
+	}
+	return g.live(l.docs) > 0, nil
 }
 
-func lists(dictionary segmentapi.TermDictionary, terms []string) (p postings, err error) {
-	p.docs = roaring.New()
+// postings gives the lists of terms.
+func (d *dictionary) postings(terms []string) (p postings, err error) {
 	for _, t := range terms {
-		l, err := p.add(dictionary, []byte(t), nil)
+		l, err := d.list(t)
 		if err != nil {
 			return p, err
 		}
@@ -211,51 +247,18 @@ func lists(dictionary segmentapi.TermDictionary, terms []string) (p postings, er
 			p.lists = append(p.lists, l)
 		}
 	}
+	switch len(p.lists) {
+	case 0:
+		p.docs = roaring.New()
+	case 1:
+		p.docs = p.lists[0].docs
+	default:
+		p.docs = roaring.New()
+		for _, l := range p.lists {
+			p.docs.Or(l.docs)
+		}
+	}
 	return p, nil
-}
-
-// between gives the lists of the terms from from on and before to, or only their documents.
-func between(dictionary segmentapi.TermDictionary, from, to []byte, whole bool) (p postings, err error) {
-	d, ok := dictionary.(*zap.Dictionary)
-	if !ok {
-		return p, fmt.Errorf("a dictionary of another kind, %T", dictionary)
-	}
-	p.docs = roaring.New()
-	var list *zap.PostingsList
-	for terms := d.AutomatonIteratorOmitCount(nil, from, to); ; {
-		entry, err := terms.Next()
-		if err != nil || entry == nil {
-			return p, err
-		}
-		if list, err = p.add(dictionary, []byte(entry.Term), list); err != nil {
-			return p, err
-		}
-		if whole && list != nil {
-			p.lists = append(p.lists, list)
-			list = nil
-		}
-	}
-}
-
-// add adds the documents of a term and gives its list, for which it may take old; nil if it has none.
-func (p *postings) add(dictionary segmentapi.TermDictionary, term []byte, old *zap.PostingsList) (*zap.PostingsList, error) {
-	var from segmentapi.PostingsList
-	if old != nil {
-		from = old
-	}
-	list, err := dictionary.PostingsList(term, nil, from)
-	if err != nil {
-		return nil, err
-	}
-	l, ok := list.(*zap.PostingsList)
-	if !ok {
-		return nil, fmt.Errorf("a list of another kind, %T", list)
-	}
-	if l.Count() == 0 {
-		return nil, nil
-	}
-	l.OrInto(p.docs)
-	return l, nil
 }
 
 // live counts the documents of a set that are not deleted.
@@ -322,29 +325,30 @@ func (g *segment) with(i int) *roaring.Bitmap {
 // place looks for the steps of f side by side, in the documents that are still in question.
 func (g *segment) place(f *inField) error {
 	f.docs = roaring.And(f.docs, g.all)
-	cursors := make([]*cursor, len(f.lists))
-	for k, p := range f.lists {
-		if p.docs != nil {
-			cursors[k] = p.cursor(f.docs)
-		}
-	}
+	cursors := g.through(f.lists, f.docs.GetCardinality())
 	places := make([][]spot, len(f.lists))
+	var docs roaring.ManyIntIterator
+	docs.Initialize(f.docs)
 	var kept []uint32
-	for docs := f.docs.Iterator(); docs.HasNext(); {
-		doc := docs.Next()
-		length := uint32(0)
-		for k := range cursors {
-			if cursors[k] == nil {
-				continue
+	var ahead [lookAhead]uint32
+	for filled := docs.NextMany(ahead[:]); filled > 0; filled = docs.NextMany(ahead[:]) {
+		for _, doc := range ahead[:filled] {
+			n, norm := uint32(0), uint64(0)
+			for k := range cursors {
+				if f.lists[k].docs != nil {
+					var err error
+					if places[k], norm, err = cursors[k].at(doc); err != nil {
+						return err
+					}
+				}
+				if n = f.count(places[:k+1]); n == 0 {
+					break
+				}
 			}
-			var err error
-			if places[k], length, err = cursors[k].at(doc); err != nil {
-				return err
+			if n > 0 {
+				f.places = append(f.places, occurrences{doc, n, norm})
+				kept = append(kept, doc)
 			}
-		}
-		if n := f.count(places); n > 0 {
-			f.places = append(f.places, occurrences{doc, n, length})
-			kept = append(kept, doc)
 		}
 	}
 	f.docs = roaring.BitmapOf(kept...)
@@ -352,14 +356,14 @@ func (g *segment) place(f *inField) error {
 }
 
 // count tells how often the steps of r are side by side.
-func (r run) count(places [][]spot) (n uint32) {
-	var from [64]int // where to look on in each list
+func (r *run) count(places [][]spot) (n uint32) {
+	var from [8]int // where to look on in each list
 	next := from[:]
 	if len(places) > len(next) {
 		next = make([]int, len(places))
 	}
-	for i, p := range places[0] {
-		if i > 0 && p.position == places[0][i-1].position && !r.exact || r.exact && !p.form.isWritten(r.steps[0].form, true) {
+	for _, p := range places[0] {
+		if r.exact && !p.form.isWritten(r.steps[0].form, true) {
 			continue
 		}
 		whole := true

@@ -23,6 +23,8 @@ func TestMatcher(t *testing.T) {
 		{`"l'épicerie du coin"`, "fr", "l'épicerie épicerie", "l'épicerie épicerie"},
 		{"city -town site:walls.example lang:en", "en", "city town walls en lang", "city"},
 		{`"city`, "en", "city", ""},
+		{"東京・大学", "ja", "東 某・某 某」 大", "東 大"},
+		{`"東京 大学"`, "ja", "東 某・某 某」 大", "東 大"},
 	} {
 		match := ix.Matcher(c.query, c.language)
 		for range 2 { // the second time from memory

@@ -1,105 +1,71 @@
 package index
 
 import (
-	"math"
+	"cmp"
 	"slices"
-
-	"github.com/RoaringBitmap/roaring/v2"
-	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
-	zap "github.com/blevesearch/zapx/v17"
 )
-
-// spot is where a word stands in a document.
-type spot struct {
-	position uint32
-	form     form
-}
 
 // cursor goes through the places of a step, document by document.
 type cursor struct {
-	lists []*zap.PostingsIterator
-	now   []segmentapi.Posting // of each; nil at its end
+	walks []walk // of the lists
 	spots []spot
 }
 
-func (p postings) cursor(docs *roaring.Bitmap) *cursor {
-	c := &cursor{}
-	for _, l := range p.lists {
-		if it, some := within(l, docs, true); some {
-			c.lists = append(c.lists, it)
-		}
+// few is how many times longer than what is wanted of it a list is of which documents are picked.
+const few = 256
+
+// through begins to go through lists for so many documents. They are good until the next call.
+func (g *segment) through(lists []postings, wanted uint64) []cursor {
+	for len(g.cursors) < len(lists) {
+		g.cursors = append(g.cursors, cursor{})
 	}
-	return c
+	for k, p := range lists {
+		g.cursors[k].begin(p, wanted)
+	}
+	return g.cursors[:len(lists)]
 }
 
-// within goes through a list as far as it is in docs; false if nothing of it is. A list of a single document may give one outside.
-func within(l *zap.PostingsList, docs *roaring.Bitmap, places bool) (*zap.PostingsIterator, bool) {
-	it, ok := l.Iterator(true, true, places, nil).(*zap.PostingsIterator)
-	if !ok {
-		return nil, false
+// begin begins to go through p for so many documents.
+func (c *cursor) begin(p postings, wanted uint64) {
+	c.walks = slices.Grow(c.walks[:0], len(p.lists))[:len(p.lists)]
+	for i, l := range p.lists {
+		w := &c.walks[i]
+		w.begin(l, true)
+		w.picks = few*wanted < l.docs.GetCardinality()
 	}
-	if doc, single := it.DocNum1Hit(); single {
-		return it, docs.Contains(uint32(doc))
-	}
-	all := it.ActualBitmap()
-	if all == nil {
-		return nil, false
-	}
-	switch n := all.AndCardinality(docs); {
-	case n == 0:
-		return nil, false
-	case n < all.GetCardinality():
-		it.ReplaceActual(roaring.And(all, docs))
-	}
-	return it, true
 }
 
-// at gives the places in doc, in order, good until the next call, and the length of the field. Documents are asked for in order.
-func (c *cursor) at(doc uint32) (spots []spot, length uint32, err error) {
-	if c.now == nil {
-		c.now = make([]segmentapi.Posting, len(c.lists))
-		for i := range c.lists {
-			if c.now[i], err = following(c.lists[i]); err != nil {
-				return nil, 0, err
-			}
-		}
-	}
+// at gives the places in doc, in order, good until the next call, and the norm. Documents are asked for in order.
+func (c *cursor) at(doc uint32) (spots []spot, norm uint64, err error) {
 	c.spots = c.spots[:0]
 	from := 0
-	for i := range c.now {
-		for c.now[i] != nil && c.now[i].Number() < uint64(doc) {
-			if c.now[i], err = following(c.lists[i]); err != nil {
-				return nil, 0, err
-			}
-		}
-		if c.now[i] == nil || c.now[i].Number() != uint64(doc) {
+	for i := range c.walks {
+		w := &c.walks[i]
+		if !w.reaches(doc) {
 			continue
 		}
-		length = lengthOf(c.now[i])
+		w.read()
 		from++
-		for _, l := range c.now[i].Locations() {
-			c.spots = append(c.spots, spot{uint32(l.Pos()), formAt(l.Start(), l.End())})
+		norm = w.norm
+		if c.spots, err = w.spots(c.spots); err != nil {
+			return nil, 0, err
 		}
 	}
 	if from > 1 {
-		slices.SortFunc(c.spots, func(a, b spot) int { return int(a.position) - int(b.position) })
+		slices.SortFunc(c.spots, func(a, b spot) int { return cmp.Compare(a.position, b.position) })
+		c.spots = slices.Compact(c.spots) // a word with two terms is one
 	}
-	return c.spots, length, nil
+	return c.spots, norm, nil
 }
 
-// following is Next, with a plain nil at the end.
-func following(it *zap.PostingsIterator) (segmentapi.Posting, error) {
-	p, err := it.Next()
-	if err != nil || p == nil {
-		return nil, err
+// reaches goes on to doc, and tells whether it is in the list.
+func (w *walk) reaches(doc uint32) bool {
+	if !w.picks {
+		return w.to(doc) && w.doc == doc
 	}
-	return p, nil
-}
-
-// lengthOf is the number of words of the field that a posting is of.
-func lengthOf(p segmentapi.Posting) uint32 {
-	if z, ok := p.(*zap.Posting); ok {
-		return uint32(min(z.NormUint64(), math.MaxUint32))
+	if !w.list.docs.Contains(doc) {
+		return false
 	}
-	return 0
+	w.pick(doc)
+	return true
 }

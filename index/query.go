@@ -40,6 +40,12 @@ type clause struct {
 	text string
 }
 
+// Check is nil for a query that can be understood; else the error wraps ErrQuery and says what is wrong with it.
+func Check(query string) error {
+	_, err := parse(query)
+	return err
+}
+
 // parse reads a query: words and "phrases", all of which must be found; a minus before a clause excludes it; site:host,
 // lang:xx, type:pdf, before:2026-01-31 and after:2026-01 narrow it down.
 func parse(query string) ([]clause, error) {
@@ -131,12 +137,16 @@ func mediaType(s string) string {
 	return strings.ToLower(strings.TrimSpace(s))
 }
 
-// types lists what a type: clause may name to find a page of a media type.
-func types(media string) []string {
+// types lists what a type: clause may name to find a page of a media type, or a feed of any.
+func types(media string, feed bool) []string {
 	media = mediaType(media)
 	switch media {
 	case "":
 		return nil
+	case "text/xml", "application/xml":
+		if feed {
+			return []string{media, "feed"}
+		}
 	case "text/html", "application/xhtml+xml":
 		return []string{media, "html"}
 	case "text/plain":

@@ -2,6 +2,7 @@ package index
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -16,9 +17,10 @@ const (
 	saturation = 1.2  // how often a word must be there to count half, in a part of usual length
 	lengthened = 0.75 // how much the length of a part matters, of 1
 
-	window = 200    // the best so many are looked at for words that stand together
-	near   = 8      // words apart from which two do not stand together
-	page   = 10_000 // how many equal results are given at once
+	window = 200  // the best so many are looked at for words that stand together, and those that are equal to the last of them
+	widest = 4000 // at most so many are looked at
+	near   = 8    // words apart from which two do not stand together
+	page   = 1000 // how many equal results are given at once
 )
 
 // counts are what parts of a page count for: how much a word in one does, and how many words one usually has. Words of headings are in
@@ -26,13 +28,6 @@ const (
 var counts = map[part]count{title: {3, 8}, headings: {1, 40}, body: {1, 600}}
 
 type count struct{ boost, length float64 }
-
-func (p part) words() bool { return counts[p].boost > 0 }
-
-// worth is what a word counts if it is there so often, at most the boost.
-func (c count) worth(often, length float64) float64 {
-	return c.boost * often / (often + saturation*(1-lengthened+lengthened*length/c.length))
-}
 
 // weigh sets the weights of clauses. A document has the words of one language only, and most words of a title are in the text too.
 func (s *searching) weigh(segments []*segment) {
@@ -51,62 +46,131 @@ func (s *searching) weigh(segments []*segment) {
 	}
 }
 
-// score gives the documents that g has found.
-func (g *segment) score(all []asked) (out results, err error) {
-	if g.all.IsEmpty() {
-		return nil, nil
+// scale is what length means to worth, by the code of a length.
+type scale [1 << codeBits]float64
+
+func (c count) scale() *scale {
+	var s scale
+	for code := range s {
+		s[code] = saturation * (1 - lengthened + lengthened*lengthOf(uint64(code))/c.length)
 	}
-	scores := make([]float32, g.docs)
-	for i, a := range all {
+	return &s
+}
+
+// usual is the scale of a part whose length is not known: its norms are no codes.
+func usual() *scale {
+	var s scale
+	for code := range s {
+		s[code] = saturation
+	}
+	return &s
+}
+
+// worth is what a word counts, of 1, that is there so often.
+func (s *scale) worth(often, norm uint64) float64 {
+	return float64(often) / (float64(often) + s[codeOf(norm)])
+}
+
+// results gives the documents that g has found.
+func (g *segment) results(s *searching) results {
+	out := results{segment: g.number}
+	if g.all.IsEmpty() {
+		return out
+	}
+	var worst key
+	g.score(s, func(docs []uint32, scores []float32) { out.heap, worst = bestOf(docs, scores) })
+	if worst > 0 {
+		out.others = func() (all heap) {
+			g.score(s, func(docs []uint32, scores []float32) { all = behind(docs, scores, worst) })
+			return all
+		}
+	}
+	return out
+}
+
+// room is where scores are counted. It is used again.
+type room struct {
+	docs   []uint32  // that were found, in order
+	scores []float32 // of all documents of a segment; 0 between its uses
+	walk   walk
+}
+
+// score counts the scores of the documents that g has found, which are good until use returns.
+func (g *segment) score(s *searching, use func(docs []uint32, scores []float32)) {
+	r, ok := s.rooms.Get().(*room)
+	if !ok {
+		r = new(room)
+	}
+	n := int(g.all.GetCardinality())
+	r.docs = slices.Grow(r.docs[:0], n)[:n]
+	g.all.ToExistingArray(&r.docs)
+	if int64(cap(r.scores)) < g.docs {
+		r.scores = make([]float32, g.docs)
+	}
+	r.scores = r.scores[:g.docs]
+	for i, a := range s.asked {
 		if a.not || !a.words() {
 			continue
 		}
 		for _, f := range g.found[i] {
-			if err := f.score(g.all, a.weight, scores); err != nil {
-				return nil, err
+			scale := s.scales[f.field.part]
+			if f.field.kept == older {
+				scale = s.usual
 			}
+			f.score(r, a.weight*counts[f.field.part].boost, scale)
 		}
 	}
-	out = make(results, 0, g.all.GetCardinality())
-	for docs := g.all.Iterator(); docs.HasNext(); {
-		doc := docs.Next()
-		out = append(out, result{scores[doc], g.number, doc})
-	}
-	return out, nil
+	use(r.docs, r.scores)
+	clear(r.scores)
+	r.walk = walk{}
+	s.rooms.Put(r)
 }
 
-func (f inField) score(docs *roaring.Bitmap, weight float64, scores []float32) error {
-	part := counts[f.field.part]
+// score adds what f counts to the scores of what was found, and to others that do not matter.
+func (f inField) score(r *room, weight float64, s *scale) {
 	switch {
 	case f.placed():
 		for _, o := range f.places {
-			scores[o.doc] += float32(weight * part.worth(float64(o.often), float64(o.length)))
+			r.scores[o.doc] += float32(weight * s.worth(uint64(o.often), o.norm))
 		}
-	case len(f.steps) > 1 || f.steps[0].prefix: // nothing tells how often they are there together, or too much
-		once := float32(weight * part.worth(1, part.length))
-		for both := roaring.And(f.docs, docs).Iterator(); both.HasNext(); {
-			scores[both.Next()] += once
+	case len(f.steps) > 1: // nothing tells whether they are there together
+		once := float32(weight * s.worth(1, lengthCode(uint32(counts[f.field.part].length))) / float64(len(f.steps)))
+		for docs := f.docs.Iterator(); docs.HasNext(); {
+			r.scores[docs.Next()] += once
 		}
 	default:
 		for _, l := range f.lists[0].lists {
-			it, some := within(l, docs, false)
-			for some {
-				p, err := it.Next()
-				if err != nil {
-					return err
-				}
-				if p == nil {
-					break
-				}
-				scores[p.Number()] += float32(weight * part.worth(float64(p.Frequency()), float64(lengthOf(p))))
-			}
+			l.score(r, weight, s)
 		}
 	}
-	return nil
+}
+
+// sparse is how many times longer than what is wanted of it a list is from which single documents are picked.
+const sparse = 4
+
+func (l *list) score(r *room, weight float64, s *scale) {
+	w := &r.walk
+	w.begin(l, false)
+	if sparse*uint64(len(r.docs)) >= l.docs.GetCardinality() {
+		for w.fill() {
+			docs, ratings := w.rate()
+			for i, doc := range docs {
+				r.scores[doc] += float32(weight * s.worth(uint64(ratings[i].often>>1), uint64(ratings[i].code)))
+			}
+		}
+		return
+	}
+	for wanted := r.docs; len(wanted) > 0 && w.to(wanted[0]); {
+		if wanted = wanted[countBefore(wanted, w.doc):]; len(wanted) > 0 && wanted[0] == w.doc {
+			w.read()
+			r.scores[w.doc] += float32(weight * s.worth(w.often, w.norm))
+			wanted = wanted[1:]
+		}
+	}
 }
 
 // bring moves those of the best forward in which words that follow each other in the query stand together.
-func (s *searching) bring(segments []*segment, out *results) error {
+func (s *searching) bring(ctx context.Context, segments []*segment, out *heaps) error {
 	var words []int
 	for i, a := range s.asked {
 		if !a.not && a.words() {
@@ -117,56 +181,73 @@ func (s *searching) bring(segments []*segment, out *results) error {
 		return nil
 	}
 	best := make([]result, 0, window)
-	for len(best) < window && len(*out) > 0 {
-		best = append(best, out.pop())
-	}
-	in := map[uint32]*roaring.Bitmap{}
-	for _, r := range best {
-		if in[r.segment] == nil {
-			in[r.segment] = roaring.New()
+	for len(*out) > 0 && len(best) < widest {
+		i := out.best()
+		if n := len(best); n >= window && out.score(i) != best[n-1].score {
+			break
 		}
-		in[r.segment].Add(r.doc)
+		best = append(best, out.pop(i))
 	}
-	bonus := map[result]float32{}
-	for number, docs := range in {
+	if len(best) == 0 {
+		return nil
+	}
+	var in []*segment
+	for _, r := range best {
+		g := segments[r.segment]
+		if g.best == nil {
+			g.best, g.bonus = roaring.New(), map[uint32]float32{}
+			in = append(in, g)
+		}
+		g.best.Add(r.doc)
+	}
+	err := each(ctx, in, func(g *segment) error {
 		for k := range words[1:] {
-			if err := segments[number].together(s.asked, words[k], words[k+1], docs, bonus); err != nil {
+			if err := g.together(s, words[k], words[k+1]); err != nil {
 				return err
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, r := range best {
-		out.push(result{r.score + bonus[result{0, r.segment, r.doc}], r.segment, r.doc})
+		g := segments[r.segment]
+		g.brought = append(g.brought, keyOf(r.score+g.bonus[r.doc], r.doc))
+	}
+	for _, g := range in {
+		g.brought.order()
+		*out = append(*out, results{segment: g.number, heap: g.brought})
 	}
 	return nil
 }
 
-// together adds to bonus what it is worth that clause b follows clause a in documents.
-func (g *segment) together(all []asked, a, b int, docs *roaring.Bitmap, bonus map[result]float32) error {
+// together adds to the bonus of the best what it is worth that clause b follows clause a.
+func (g *segment) together(s *searching, a, b int) error {
 	for _, fa := range g.found[a] {
 		for _, fb := range g.found[b] {
 			last := len(fa.steps) - 1
-			if fa.field != fb.field || fa.field.bare || fa.steps[last].prefix || fb.steps[0].prefix {
+			if fa.field != fb.field || fa.field.kept != placed {
 				continue
 			}
-			both := roaring.And(docs, roaring.And(fa.docs, fb.docs))
+			both := roaring.And(roaring.And(g.best, fa.docs), fb.docs)
 			if both.IsEmpty() {
 				continue
 			}
-			ca, cb := fa.lists[last].cursor(both), fb.lists[0].cursor(both)
-			weight := min(all[a].weight, all[b].weight)
+			c := g.through([]postings{fa.lists[last], fb.lists[0]}, both.GetCardinality())
+			weight := min(s.asked[a].weight, s.asked[b].weight) * counts[fa.field.part].boost
 			for it := both.Iterator(); it.HasNext(); {
 				doc := it.Next()
-				as, length, err := ca.at(doc)
+				as, norm, err := c[0].at(doc)
 				if err != nil {
 					return err
 				}
-				bs, _, err := cb.at(doc)
+				bs, _, err := c[1].at(doc)
 				if err != nil {
 					return err
 				}
 				if n := meetings(as, bs); n > 0 {
-					bonus[result{0, g.number, doc}] += float32(weight * counts[fa.field.part].worth(n, float64(length)))
+					g.bonus[doc] += float32(weight * n / (n + s.scales[fa.field.part][codeOf(norm)]))
 				}
 			}
 		}
@@ -195,66 +276,10 @@ func meetings(as, bs []spot) (n float64) {
 	return n
 }
 
-// result is a document found.
-type result struct {
-	score   float32
-	segment uint32
-	doc     uint32
-}
-
-// before tells which of two results comes first, as far as that can be told without their URLs.
-func (r result) before(o result) bool {
-	if r.score != o.score {
-		return r.score > o.score
-	}
-	return r.segment < o.segment || r.segment == o.segment && r.doc < o.doc
-}
-
-// results is a heap of them, the best on top: few are ever asked for.
-type results []result
-
-func (h results) order() {
-	for i := len(h)/2 - 1; i >= 0; i-- {
-		h.down(i)
-	}
-}
-
-func (h results) down(i int) {
-	for {
-		first := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(h); child++ {
-			if h[child].before(h[first]) {
-				first = child
-			}
-		}
-		if first == i {
-			return
-		}
-		h[i], h[first] = h[first], h[i]
-		i = first
-	}
-}
-
-func (h *results) pop() result {
-	old := *h
-	top := old[0]
-	old[0] = old[len(old)-1]
-	*h = old[:len(old)-1]
-	h.down(0)
-	return top
-}
-
-func (h *results) push(r result) {
-	*h = append(*h, r)
-	for i := len(*h) - 1; i > 0 && (*h)[i].before((*h)[(i-1)/2]); i = (i - 1) / 2 {
-		(*h)[i], (*h)[(i-1)/2] = (*h)[(i-1)/2], (*h)[i]
-	}
-}
-
 // findings are the results of a query, with the view of the index that they are from.
 type findings struct {
 	view *scorch.IndexSnapshot
-	heap results
+	left heaps
 }
 
 // next gives the best of what is left and all that are equal to it, by URL; none at the end. Of very many equal ones, as a query gives
@@ -262,13 +287,17 @@ type findings struct {
 func (f *findings) next(dir string) (hits []Hit, err error) {
 	defer guard(dir, &err)()
 	var equal []result
-	for len(f.heap) > 0 && len(equal) < page && (len(equal) == 0 || f.heap[0].score == equal[0].score) {
-		equal = append(equal, f.heap.pop())
+	for len(f.left) > 0 && len(equal) < page {
+		best := f.left.best()
+		if len(equal) > 0 && f.left.score(best) != equal[0].score {
+			break
+		}
+		equal = append(equal, f.left.pop(best))
 	}
 	for _, r := range equal {
 		id, err := f.view.Segments()[r.segment].DocID(uint64(r.doc))
 		if err != nil {
-			return nil, err
+			return nil, failure(dir, err)
 		}
 		hits = append(hits, Hit{URL: string(id), Score: float64(r.score)})
 	}

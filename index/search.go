@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strings"
 
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/analysis"
@@ -19,8 +18,9 @@ type Hit struct {
 	Score float64
 }
 
-// Hits goes through the documents that meet all clauses of a query, best first, equal ones by URL. However far one goes, the query is
-// answered once, of the index as it is then. An error ends it; one that wraps ErrQuery tells what is wrong with the query.
+// Hits goes through the documents that meet all clauses of a query, best first. Equal ones come by URL, as long as they are no more than a
+// thousand; of more, as a query finds that asks for no word, a thousand at a time. However far one goes, the query is answered once, of the
+// index as it is then. An error ends it; one that wraps ErrQuery tells what is wrong with the query.
 func (ix *Index) Hits(ctx context.Context, query string) iter.Seq2[Hit, error] {
 	return func(yield func(Hit, error) bool) {
 		f, err := ix.find(ctx, query)
@@ -65,21 +65,24 @@ func (ix *Index) find(ctx context.Context, query string) (f *findings, err error
 	}()
 	fields, err := inUse(view)
 	if err != nil {
-		return nil, err
+		return nil, failure(ix.dir, err)
 	}
 	documents, err := view.DocCount()
 	if err != nil {
-		return nil, err
+		return nil, failure(ix.dir, err)
 	}
-	s := searching{dir: ix.dir, asked: ix.asked(clauses, fields), documents: float64(documents)}
+	s := searching{asked: ix.asked(clauses, fields), documents: float64(documents), scales: map[part]*scale{}, usual: usual(), rooms: &ix.rooms}
+	for p, c := range counts {
+		s.scales[p] = c.scale()
+	}
 	found, err := s.run(ctx, view)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return nil, err
 	case err != nil:
-		return nil, fmt.Errorf("index %s cannot be searched: %w", ix.dir, err)
+		return nil, failure(ix.dir, err)
 	}
-	return &findings{view: view, heap: found}, nil
+	return &findings{view: view, left: found}, nil
 }
 
 // view is the index as it is now, to be closed after use. It stays good when the index is closed.
@@ -89,7 +92,11 @@ func (ix *Index) view() (*scorch.IndexSnapshot, error) {
 		return nil, err
 	}
 	defer release()
-	return snapshotOf(held)
+	view, err := snapshotOf(held)
+	if err != nil {
+		return nil, failure(ix.dir, err)
+	}
+	return view, nil
 }
 
 func snapshotOf(held bleve.Index) (*scorch.IndexSnapshot, error) {
@@ -130,23 +137,23 @@ type asked struct {
 // words tells of clauses that ask for words, and not for labels.
 func (c clause) words() bool { return c.kind == word || c.kind == phrase }
 
-// run is what is looked for in one field: steps side by side, as the words of a phrase, the pairs of a run of dense script, the parts
-// of a hyphened word are. A field without positions can only tell that all are there, which will do for a word.
+// run is what is looked for in one field: steps side by side, as the words of a phrase, the characters of a run of dense script and the
+// breaks between them, the parts of a hyphened word are. A field without positions can only tell that all are there, which will do for a word.
 type run struct {
 	field field
+	name  string // of the field
 	steps []step
 	exact bool // words must be written so
 }
 
-// step is one place of a run; without terms any word can stand there.
+// step is one place of a run; without terms any word can stand there, as where a word of the query is too long to be one.
 type step struct {
-	terms  []string // any of them
-	prefix bool     // the terms begin so: a character alone, with which some pair begins
-	form   form     // how the word must be written, in a run that is exact
+	terms []string // any of them
+	form  form     // how the word must be written, in a run that is exact
 }
 
 // placed tells whether the positions of r have to be looked at.
-func (r run) placed() bool { return !r.field.bare && (r.exact || len(r.steps) > 1) }
+func (r run) placed() bool { return r.field.kept == placed && (r.exact || len(r.steps) > 1) }
 
 func (ix *Index) asked(clauses []clause, fields []field) []asked {
 	out := make([]asked, len(clauses))
@@ -178,35 +185,22 @@ func runOf(f field, tokens []token, exact bool) (run, bool) {
 	if len(tokens) == 0 {
 		return run{}, false
 	}
-	tokens, beginning := ending(tokens)
-	r := run{field: f, exact: exact && f.language != plain}
+	r := run{field: f, name: f.name(), exact: exact && f.language != plain}
 	first := tokens[0].position
 	r.steps = make([]step, tokens[len(tokens)-1].position-first+1)
 	for _, t := range tokens {
+		if t.isBreak() && f.kept != placed {
+			continue
+		}
 		s := &r.steps[t.position-first]
 		s.terms, s.form = append(s.terms, t.terms...), t.form
 	}
-	r.steps[len(r.steps)-1].prefix = beginning
 	single := len(tokens) == 1 && tokens[0].kind != analysis.AlphaNumeric
 	if single {
-		r.exact = false // a pair is a term as it is written
+		r.exact = false // a character is a term as it is written
 	}
-	if f.bare && exact && (len(tokens) > 1 || r.exact) {
+	if f.kept != placed && exact && (len(tokens) > 1 || r.exact) {
 		return run{}, false
 	}
 	return r, true
-}
-
-// ending looks at a last single character of dense script. After a pair it says nothing new, since the run of the text may go on where
-// the query ends: it is taken off. Else it is the beginning of some pair, or single there too.
-func ending(tokens []token) (rest []token, beginning bool) {
-	last := len(tokens) - 1
-	if tokens[last].kind != analysis.Single {
-		return tokens, false
-	}
-	if last > 0 && tokens[last-1].kind == analysis.Double && tokens[last-1].position == tokens[last].position-1 &&
-		strings.HasSuffix(tokens[last-1].terms[0], tokens[last].terms[0]) {
-		return tokens[:last], false
-	}
-	return tokens, true
 }

@@ -2,12 +2,17 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/blevesearch/bleve/v2/document"
+	bleveindex "github.com/blevesearch/bleve_index_api"
+	"golang.org/x/text/unicode/norm"
 )
 
 func TestPhrasesAreAsWritten(t *testing.T) {
@@ -56,6 +61,188 @@ func TestPhrasesAreAsWritten(t *testing.T) {
 	}
 }
 
+// In dense scripts whatever stands side by side is found, and nothing else, in fields of any language.
+func TestSubstrings(t *testing.T) {
+	ix := fresh(t)
+	texts := map[string]string{
+		"ja":    "市立図書館は来月から開館時間を延長します。東京タワー",
+		"zh":    "市博物馆展出了古老的地图。地图和图地",
+		"plane": "𠮷野家と𠮷田さん、𠮟る",
+		"mixed": "In 2020東京大会 wurde die第3章 gelesen, 𠮷A",
+		"marks": "ガラス の か\u3099 กินน้ำ",
+		"ko":    "시립 도서관에서 책을",
+		"apart": "東　京、図。書 館 地,图",
+		"long":  strings.Repeat("甲乙丙丁", 2000) + "戊甲",
+	}
+	for _, language := range []string{"", "de"} {
+		for name, text := range texts {
+			put(t, ix, Document{URL: at(name + language), Text: text, Language: language, Positions: true})
+		}
+	}
+	plainText := map[string]string{}
+	for name, text := range texts {
+		plainText[name] = norm.NFKC.String(text)
+	}
+	for _, query := range []string{"図書館", "図", "館は来", "来月か", "東京", "東", "地图", "图地", "图地图", "古老的地图", "𠮷", "𠮷野", "野家と𠮷", "𠮟る", "𠮷田", "が", "か", "ガラ",
+		"น้ำ", "도서", "서관에", "丁甲", "丁甲乙丙丁甲", "丁戊甲", "戊甲乙", "甲丙"} {
+		var want []string
+		for name, text := range plainText {
+			if strings.Contains(text, norm.NFKC.String(query)) && (query != "か" || name != "marks") { // there it has a mark
+				want = append(want, name, name+"de")
+			}
+		}
+		expect(t, ix, query, want...)
+		expect(t, ix, `"`+query+`"`, want...)
+	}
+	expect(t, ix, "2020東京大", "mixed", "mixedde")
+	expect(t, ix, `"die第3章"`, "mixed", "mixedde")
+	expect(t, ix, "第3章", "mixed", "mixedde")
+	expect(t, ix, "𠮷A", "mixed", "mixedde")
+	expect(t, ix, "章3")
+}
+
+// A break of a phrase in dense script is found where the text has one, whichever, and not in place of a word or a character.
+func TestBreaks(t *testing.T) {
+	ix := fresh(t)
+	for name, text := range map[string]string{"space": "国立東京 大学の門", "wide": "東京　大学", "dot": "東京・大学", "comma": "東京、『大学』", "none": "東京大学", "character": "東京某大学",
+		"letter": "東京x大学", "word": "東京 x 大学", "parts": "東京\f大学", "two": "東京 某 大学", "line": "東京\n大学"} {
+		for _, language := range []string{"", "de", "pl", "fa"} {
+			put(t, ix, Document{URL: at(name + language), Text: "門 と " + text, Language: language, Positions: true})
+		}
+		put(t, ix, Document{URL: at(name + " bare"), Text: "門 と " + text})
+	}
+	every := func(names ...string) (out []string) {
+		for _, n := range names {
+			out = append(out, n, n+"de", n+"pl", n+"fa")
+		}
+		return out
+	}
+	broken := every("space", "wide", "dot", "comma", "line")
+	bare := []string{"space bare", "wide bare", "dot bare", "comma bare", "none bare", "character bare", "letter bare", "word bare", "parts bare", "two bare", "line bare"}
+	for _, query := range []string{`"東京 大学"`, `"東京・大学"`, `"東京、大学"`} {
+		expect(t, ix, query, broken...)
+	}
+	expect(t, ix, `"と東京、大学"`)
+	for _, query := range []string{"東京・大学", "東京、大学", "東京「大学」"} {
+		expect(t, ix, query, append(bare, broken...)...)
+	}
+	expect(t, ix, `"と、東京 大学"`, every("wide", "dot", "comma", "line")...)
+	expect(t, ix, `"東京x大学"`, every("letter", "word")...)
+	expect(t, ix, `"東京 x、大学"`, every("letter", "word")...)
+	expect(t, ix, `"東京 某 大学"`, every("two")...)
+	expect(t, ix, `大学 -"東京 大学"`, append(bare, every("none", "character", "letter", "word", "parts", "two")...)...)
+	expect(t, ix, `"、" 門 "…"`, append(bare, every("none", "character", "letter", "word", "parts", "two", "space", "wide", "dot", "comma", "line")...)...)
+}
+
+// Without positions nothing tells what stands side by side: such a document has all that is asked for, which counts less.
+func TestSubstringsWithoutPositions(t *testing.T) {
+	ix := fresh(t)
+	put(t, ix, Document{URL: at("a bare one"), Text: "東西の京"}, Document{URL: at("placed"), Text: "東京" + strings.Repeat("の都へ行く", 20), Positions: true}, Document{URL: at("other"), Text: "東"})
+	ranked(t, ix, "東京", "placed", "a bare one")
+	expect(t, ix, `"東京"`, "placed")
+	expect(t, ix, `"東"`, "placed", "a bare one", "other")
+}
+
+// What an earlier version has kept is found by its words, whatever their positions say.
+func TestOlderFields(t *testing.T) {
+	ix := fresh(t)
+	put(t, ix, Document{URL: at("new"), Text: "running boats", Language: "en", Positions: true})
+	batch := ix.held.NewBatch()
+	doc := document.NewDocument(at("old"))
+	doc.AddField(newWords(field{body, "en", older}.name(), "running boats, and running", bleveindex.IndexField|bleveindex.IncludeTermVectors, ix.analysers["en"]))
+	if err := errors.Join(batch.IndexAdvanced(doc), ix.held.Batch(batch)); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		expect(t, ix, "run boat", "new", "old")
+		expect(t, ix, `"running boats"`, "new")
+		if err := ix.Compact(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, ix, Document{URL: at("old"), Text: "running boats", Language: "en", Positions: true})
+	expect(t, ix, `"running boats"`, "new", "old")
+}
+
+// The norms of older fields are no codes of lengths.
+func TestOlderFieldsHaveTheUsualLength(t *testing.T) {
+	ix := fresh(t)
+	for name, text := range map[string]string{"long": "lantern" + strings.Repeat(" and oil", 900), "short": "lantern"} {
+		doc := document.NewDocument(at(name))
+		doc.AddField(newWords(field{body, "en", older}.name(), text, bleveindex.IndexField, ix.analysers["en"]))
+		batch := ix.held.NewBatch()
+		if err := errors.Join(batch.IndexAdvanced(doc), ix.held.Batch(batch)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var scores []float64
+	for h, err := range ix.Hits(context.Background(), "lantern") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		scores = append(scores, h.Score)
+	}
+	if len(scores) != 2 || scores[0] != scores[1] || scores[0] <= 0 {
+		t.Errorf("scores %v", scores)
+	}
+}
+
+// A Polish word is there once, whether it is found by its stem, as it is written, or both.
+func TestPolishWordsCountOnce(t *testing.T) {
+	ix := fresh(t)
+	put(t, ix, Document{URL: at("pl"), Text: "książki leżą, książki", Language: "pl", Positions: true})
+	view, err := ix.view()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Close()
+	all, err := segmentsOf(view)
+	if err != nil || len(all) != 1 {
+		t.Fatal(len(all), err)
+	}
+	for query, want := range map[string]uint32{`"książki"`: 2, `"książki leżą"`: 1, "książki-leżą": 1} {
+		clauses, err := parse(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := *all[0]
+		asked := ix.asked(clauses, []field{{body, "pl", placed}})
+		if n := len(asked[0].runs[0].steps[0].terms); n != 2 {
+			t.Fatalf("%s: %d terms, want the stem and the word", query, n)
+		}
+		if err := errors.Join(g.look(asked), g.match(asked)); err != nil {
+			t.Fatal(err)
+		}
+		if places := g.found[0][0].places; len(places) != 1 || places[0].often != want {
+			t.Errorf("%s: %v, want %d times", query, places, want)
+		}
+	}
+}
+
+func TestPhrasesOfAlternatingForms(t *testing.T) {
+	ix := fresh(t)
+	fill := strings.Repeat("un mot de plus ", 400)
+	put(t, ix,
+		Document{URL: at("fr"), Text: strings.Repeat("l’école d’écoles écoles ", 300) + fill + "une école fermée", Language: "fr", Positions: true},
+		Document{URL: at("en"), Text: strings.Repeat("boat boats boat ", 500) + "boats boats end", Language: "en", Positions: true},
+		Document{URL: at("next"), Text: "end boat", Language: "en", Positions: true},
+	)
+	for query, want := range map[string][]string{
+		`"l'école d'écoles"`: {"fr"},
+		`"écoles l'école"`:   {"fr"},
+		`"d'écoles l'école"`: {},
+		`"d'écoles écoles"`:  {"fr"},
+		`"une école fermée"`: {"fr"},
+		`"une écoles"`:       {},
+		`"boat boat boats"`:  {"en"},
+		`"boats boats end"`:  {"en"},
+		`"boats boats boat"`: {},
+		`"end boat"`:         {"next"},
+	} {
+		expect(t, ix, query, want...)
+	}
+}
+
 func TestPhrasesEndWithTheirBlock(t *testing.T) {
 	ix := fresh(t)
 	put(t, ix, Document{URL: at("a"), Text: "the ferry\fleaves at noon", Headings: "Summer\nTimetable", Positions: true},
@@ -93,7 +280,11 @@ func TestTypes(t *testing.T) {
 	expect(t, ix, "lantern type:html", "html", "xhtml")
 	expect(t, ix, "type:Text", "text")
 	expect(t, ix, "type:markdown", "markdown")
-	expect(t, ix, "type:feed", "atom")
+	put(t, ix, Document{URL: at("rss"), Text: "buoy", Type: "text/xml", Feed: true}, Document{URL: at("xml"), Text: "buoy", Type: "application/xml; charset=utf-8"},
+		Document{URL: at("page"), Text: "buoy", Type: "text/html", Feed: true})
+	expect(t, ix, "type:feed", "atom", "rss")
+	expect(t, ix, "buoy type:text/xml", "rss")
+	expect(t, ix, "buoy -type:feed", "xml", "page")
 	expect(t, ix, "type:pdf", "pdf")
 	expect(t, ix, "type:image", "png")
 	expect(t, ix, "type:application/xhtml+xml", "xhtml")
@@ -140,6 +331,24 @@ func TestRanking(t *testing.T) {
 			doc("side by side", "Three", "", "a copper kettle, and after it many more words that say nothing of it and a thing"),
 		)
 		ranked(t, ix, "copper kettle", "side by side", "near", "apart")
+	})
+	t.Run("words together, in the last of many that are equal", func(t *testing.T) {
+		ix := fresh(t)
+		for group := range 3 {
+			var docs []Document
+			for i := range 300 {
+				text := "copper and then a kettle"
+				if group == 2 && i == 299 {
+					text = "and then a copper kettle"
+				}
+				docs = append(docs, Document{URL: at(fmt.Sprintf("%d-%03d", 2-group, i)), Text: text, Language: "en", Positions: true})
+			}
+			put(t, ix, docs...)
+		}
+		got := search(t, ix, "copper kettle")
+		if len(got) != 900 || got[0] != at("0-299") || !slices.IsSorted(got[1:]) {
+			t.Errorf("%d found, first %v", len(got), got[:3])
+		}
 	})
 	t.Run("a word that is rare in a language", func(t *testing.T) {
 		ix := fresh(t)
@@ -199,7 +408,7 @@ func TestHitsStayGood(t *testing.T) {
 // Every query finds what its words say, whatever was deleted and however segments were merged.
 func TestSearchModel(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 9))
-	vocabulary := strings.Fields("a b c d e 東京 京都 東京都 x-y")
+	vocabulary := strings.Fields("a 東京 b 京都 c d e 東京都 x-y")
 	some := func(n int) []string {
 		var out []string
 		for range n {

@@ -3,14 +3,15 @@ package index
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"hash/crc32"
 	"maps"
 	"math"
-	"math/bits"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/document"
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	bleveindex "github.com/blevesearch/bleve_index_api"
@@ -19,15 +20,15 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 )
 
-// segmentFormat is bleve's segment format, zap 17, with a builder for documents of words that writes the same bytes in a fraction of the time:
-// it sorts numbers where that of the library fills maps. All else, and every other document, is left to the library, and an index
-// can be read by any bleve.
+// segmentFormat is bleve's segment format, zap 17, with a builder for our documents: it sorts numbers where that of the library fills maps,
+// which takes a fraction of the time, and it packs the places of words (spots.go). All else is left to the library: reading, and merging.
 type segmentFormat struct{ zap.ZapPlugin }
 
 // useSegmentFormat puts the builder in place of the library's, which keeps the formats it knows in a table of its own.
 var useSegmentFormat = sync.OnceFunc(func() { scorch.RegisterSegmentPlugin(&segmentFormat{}, true) })
 
-// maxSegment is how many documents a segment is built of at most: so many fit one container of a roaring bitmap as an array.
+// maxSegment is how many documents a segment is built of at most: so many fit one container of a roaring bitmap as an array. A batch has
+// no more than batchDocs.
 const maxSegment = 4096
 
 // New implements scorch.SegmentPlugin.
@@ -37,9 +38,9 @@ func (s *segmentFormat) New(docs []bleveindex.Document) (segmentapi.Segment, uin
 
 // NewUsing implements scorch.SegmentPlugin.
 func (s *segmentFormat) NewUsing(docs []bleveindex.Document, config map[string]any) (segmentapi.Segment, uint64, error) {
-	b := builder{docs: uint64(len(docs)), columns: map[string]*column{}}
+	b := builder{docs: uint64(len(docs)), columns: map[string]*column{}, trees: map[string]uint64{}}
 	if len(docs) > maxSegment || !b.add(docs) {
-		return s.ZapPlugin.NewUsing(docs, config)
+		return nil, 0, errors.New("documents of another kind, or too many of them")
 	}
 	stored := b.stored(docs)
 	fields, err := b.fields()
@@ -54,7 +55,37 @@ func (s *segmentFormat) NewUsing(docs []bleveindex.Document, config map[string]a
 	if err != nil {
 		return nil, 0, err
 	}
-	return base, uint64(len(b.out)), nil
+	return &built{base, b.out, b.trees}, uint64(len(b.out)), nil
+}
+
+// built is a segment that is not on disk yet.
+type built struct {
+	*zap.SegmentBase
+	data  []byte
+	trees map[string]uint64 // where the dictionary of a field is
+}
+
+// Data implements readable.
+func (s *built) Data() []byte { return s.data }
+
+// DictAddr implements readable.
+func (s *built) DictAddr(field string) (uint64, error) { return s.trees[field], nil }
+
+// Merge implements scorch.SegmentPlugin.
+func (s *segmentFormat) Merge(segments []segmentapi.Segment, drops []*roaring.Bitmap, path string, stop chan struct{}, report segmentapi.StatsReporter) ([][]uint64, uint64, error) {
+	return s.MergeUsing(segments, drops, path, stop, report, nil)
+}
+
+// MergeUsing implements scorch.SegmentPlugin. The library merges segments of its own types alone.
+func (s *segmentFormat) MergeUsing(segments []segmentapi.Segment, drops []*roaring.Bitmap, path string, stop chan struct{}, report segmentapi.StatsReporter,
+	config map[string]any) ([][]uint64, uint64, error) {
+	plain := slices.Clone(segments)
+	for i, g := range plain {
+		if b, ok := g.(*built); ok {
+			plain[i] = b.SegmentBase
+		}
+	}
+	return s.ZapPlugin.MergeUsing(plain, drops, path, stop, report, config)
 }
 
 const idField = "_id"
@@ -64,6 +95,7 @@ type builder struct {
 	docs    uint64
 	columns map[string]*column
 	out     []byte
+	trees   map[string]uint64 // where in out the dictionary of a field is
 }
 
 // column is one field of all documents.
@@ -75,6 +107,7 @@ type column struct {
 	from    map[*glossary][]uint32
 	lengths []uint32 // of each document, in tokens
 	places  []place  // where each term occurs, one term after the other
+	list    []uint64 // made of places; used again
 }
 
 // column gives the column of a field.
@@ -262,6 +295,7 @@ func (b *builder) fields() (uint64, error) {
 			return 0, err
 		}
 		at := uint64(len(b.out))
+		b.trees[name] = at
 		b.numbers(uint64(tree.Len()))
 		b.out = append(b.out, tree.Bytes()...)
 		tree.Reset()
@@ -316,20 +350,23 @@ func (b *builder) postings(c *column, field uint64, dictionary *vellum.Builder) 
 				in = append(in, uint32(p.doc()))
 			}
 		}
-		size := b.docs / (uint64(len(in))/1024 + 1)
-		how.reset(size, b.docs)
-		where.reset(size, b.docs)
-		for i := 0; i < len(places); {
-			doc, first := places[i].doc(), i
-			for i < len(places) && places[i].doc() == doc {
-				i++
+		at, single := c.entry(places)
+		if !single {
+			size := chunkSize(b.docs, uint64(len(in)))
+			how.reset(size, b.docs)
+			where.reset(size, b.docs)
+			for i := 0; i < len(places); {
+				doc, first := places[i].doc(), i
+				for i < len(places) && places[i].doc() == doc {
+					i++
+				}
+				c.describe(&how, &where, field, places[first:i])
 			}
-			c.describe(&how, &where, doc, field, places[first:i])
+			howAt, whereAt := b.chunks(&how), b.chunks(&where)
+			at = uint64(len(b.out))
+			b.numbers(howAt, whereAt)
+			b.bitmap(in)
 		}
-		howAt, whereAt := b.chunks(&how), b.chunks(&where)
-		at := uint64(len(b.out))
-		b.numbers(howAt, whereAt)
-		b.bitmap(in)
 		if err := dictionary.Insert([]byte(c.terms[n]), at); err != nil {
 			return err
 		}
@@ -337,92 +374,51 @@ func (b *builder) postings(c *column, field uint64, dictionary *vellum.Builder) 
 	return nil
 }
 
+// entry is that of a term in the dictionary which is in one document only, and once; false if more has to be told.
+func (c *column) entry(places []place) (entry uint64, ok bool) {
+	if len(places) > 1 || c.options.SkipFreqNorm() {
+		return 0, false
+	}
+	norm, ok := c.norm(places)
+	return zap.FSTValEncode1Hit(places[0].doc(), norm), ok
+}
+
+// norm is that of a term in one document; false if it does not tell where the term stands.
+func (c *column) norm(places []place) (norm uint64, ok bool) {
+	code := lengthCode(c.lengths[places[0].doc()])
+	if !c.options.IncludeTermVectors() {
+		return code, true
+	}
+	if norm, ok := packed(places, code); ok {
+		return norm, true
+	}
+	return code, false
+}
+
 // describe writes what is known of a term in one document.
-func (c *column) describe(how, where *chunks, doc, field uint64, places []place) {
+func (c *column) describe(how, where *chunks, field uint64, places []place) {
+	doc := places[0].doc()
 	how.begin(doc)
 	if c.options.SkipFreqNorm() {
 		how.add(0)
 		return
 	}
 	often := uint64(len(places)) << 1
-	if !c.options.IncludeTermVectors() {
-		how.add(often, uint64(c.lengths[doc]))
+	norm, whole := c.norm(places)
+	if whole {
+		how.add(often, norm)
 		return
 	}
-	how.add(often|1, uint64(c.lengths[doc]))
+	how.add(often|1, norm)
 	where.begin(doc)
-	size := 0
-	for _, p := range places {
-		start, end := p.form().offsets()
-		size += length(field) + length(p.position()) + length(start) + length(end) + 1
+	c.list = locate(c.list[:0], places)
+	more := uint64(len(c.list) - 3)
+	size := length(field) + length(more)
+	for _, n := range c.list {
+		size += length(n)
 	}
-	where.add(uint64(size))
-	for _, p := range places {
-		start, end := p.form().offsets()
-		where.add(field, p.position(), start, end, 0)
-	}
-}
-
-// length is that of n as it is written.
-func length(n uint64) int { return (bits.Len64(n|1) + 6) / 7 }
-
-// chunks writes numbers by document, cut where a multiple of size is passed.
-type chunks struct {
-	size uint64
-	ends []uint64
-	now  uint64
-	data []byte
-}
-
-func (c *chunks) reset(size, docs uint64) {
-	c.size, c.now, c.data = size, 0, c.data[:0]
-	n := int((docs-1)/size + 1)
-	c.ends = slices.Grow(c.ends[:0], n)[:n]
-	clear(c.ends)
-}
-
-// begin goes on with a document, which comes after those before.
-func (c *chunks) begin(doc uint64) {
-	for n := doc / c.size; c.now < n; c.now++ {
-		c.ends[c.now] = uint64(len(c.data))
-	}
-}
-
-func (c *chunks) add(list ...uint64) {
-	for _, n := range list {
-		if n < 0x80 {
-			c.data = append(c.data, byte(n))
-			continue
-		}
-		c.data = binary.AppendUvarint(c.data, n)
-	}
-}
-
-// chunks writes c, if it holds anything, and returns where; 0 if it does not.
-func (b *builder) chunks(c *chunks) uint64 {
-	if len(c.data) == 0 {
-		return 0
-	}
-	for ; c.now < uint64(len(c.ends)); c.now++ {
-		c.ends[c.now] = uint64(len(c.data))
-	}
-	at := uint64(len(b.out))
-	b.numbers(uint64(len(c.ends)))
-	b.numbers(c.ends...)
-	b.out = append(b.out, c.data...)
-	return at
-}
-
-// bitmap writes a set of documents as roaring writes one container of an array (RoaringFormatSpec).
-func (b *builder) bitmap(docs []uint32) {
-	const cookie, offset = 12346, 16
-	b.numbers(uint64(offset + 2*len(docs)))
-	b.out = binary.LittleEndian.AppendUint32(b.out, cookie)
-	b.out = binary.LittleEndian.AppendUint32(b.out, 1)
-	b.out = binary.LittleEndian.AppendUint16(b.out, 0)
-	b.out = binary.LittleEndian.AppendUint16(b.out, uint16(len(docs)-1))
-	b.out = binary.LittleEndian.AppendUint32(b.out, offset)
-	for _, d := range docs {
-		b.out = binary.LittleEndian.AppendUint16(b.out, uint16(d))
-	}
+	where.add(uint64(size), field)
+	where.add(c.list[:3]...)
+	where.add(more)
+	where.add(c.list[3:]...)
 }

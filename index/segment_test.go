@@ -1,15 +1,20 @@
 package index
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/document"
 	bleveindex "github.com/blevesearch/bleve_index_api"
 	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
+	"github.com/blevesearch/vellum"
 	zap "github.com/blevesearch/zapx/v17"
 )
 
@@ -31,76 +36,219 @@ func documents(t *testing.T, docs []Document) []bleveindex.Document {
 	return out
 }
 
-// bytesOf is a segment as it is written, but for the list of its parts, whose order the library leaves to chance: of 2 and 8 bytes
-// for each field, it is sorted.
-func bytesOf(t *testing.T, s segmentapi.Segment) []byte {
+// contents maps every field, term and document to where the term stands there, as the analysers say.
+func contents(t *testing.T, docs []Document) map[string]string {
 	t.Helper()
-	base, ok := s.(*zap.SegmentBase)
-	if !ok {
-		t.Fatalf("a segment of another kind, %T", s)
+	out := map[string]string{}
+	for _, d := range documents(t, docs) {
+		d.VisitFields(func(f bleveindex.Field) {
+			switch f := f.(type) {
+			case *words:
+				often := map[string][]spot{}
+				for i, n := range f.numbers {
+					s := spot{position: f.positions[i]}
+					if f.forms != nil {
+						s.form = f.forms[i]
+					}
+					often[f.terms[n]] = append(often[f.terms[n]], s)
+				}
+				for term, spots := range often {
+					out[f.name+" "+term+" "+d.ID()] = described(uint64(len(spots)), f.AnalyzedLength(), f.options, spots)
+				}
+			case *document.TextField:
+				for term := range f.AnalyzedTokenFrequencies() {
+					out[f.Name()+" "+term+" "+d.ID()] = ""
+				}
+			}
+		})
 	}
-	var out bytes.Buffer
-	if _, err := base.WriteTo(&out); err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes()
+	return out
 }
 
-// The builder writes what that of the library writes.
-func TestSegmentsAreThoseOfTheLibrary(t *testing.T) {
+func described(often uint64, length int, options bleveindex.FieldIndexingOptions, spots []spot) string {
+	if options.IncludeTermVectors() {
+		return fmt.Sprint(often, lengthOf(lengthCode(uint32(length))), spots)
+	}
+	return fmt.Sprint(often, lengthOf(lengthCode(uint32(length))))
+}
+
+// readSegment maps the same, as a segment says.
+func readSegment(t *testing.T, s segmentapi.Segment) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, name := range s.Fields() {
+		d, err := dictionaryOf(s.(readable), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d == nil {
+			continue // all is left out
+		}
+		f, words := fieldNamed(name)
+		terms, err := d.terms.Iterator(nil, nil)
+		for ; err == nil; err = terms.Next() {
+			term, _ := terms.Current()
+			l, err := d.list(string(term))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var w walk
+			for w.begin(l, true); w.to(0); {
+				w.read()
+				id, err := s.DocID(uint64(w.doc))
+				if err != nil {
+					t.Fatal(err)
+				}
+				key := name + " " + string(term) + " " + string(id)
+				switch {
+				case !words:
+					out[key] = ""
+				case f.kept == bare:
+					out[key] = fmt.Sprint(w.often, lengthOf(codeOf(w.norm)))
+				default:
+					spots, err := w.spots(nil)
+					if err != nil {
+						t.Fatalf("%s: %v", key, err)
+					}
+					out[key] = fmt.Sprint(w.often, lengthOf(codeOf(w.norm)), spots)
+				}
+			}
+		}
+		if !errors.Is(err, vellum.ErrIteratorDone) {
+			t.Fatal(err)
+		}
+	}
+	return out
+}
+
+func sameContents(t *testing.T, got, want map[string]string) {
+	t.Helper()
+	for _, key := range slices.Sorted(maps.Keys(want)) {
+		if got[key] != want[key] {
+			t.Fatalf("%s: %.300s, want %.300s", key, got[key], want[key])
+		}
+	}
+	if len(got) != len(want) {
+		t.Fatalf("%d entries, want %d", len(got), len(want))
+	}
+}
+
+// collections are documents of all kinds, each collection for a segment of its own.
+func collections() map[string][]Document {
+	placed := func(name, language, text string) Document {
+		return Document{URL: at(name), Text: text, Language: language, Positions: true}
+	}
 	many := pages(1100)
 	for i := range many {
-		many[i].Text = many[i].Text[:400]
+		many[i].Text = many[i].Text[:399]
 	}
-	for name, docs := range map[string][]Document{
+	return map[string][]Document{
 		"one":       shelf()[:1],
 		"languages": shelf(),
 		"empty":     {{URL: at("empty")}, {URL: at("title"), Title: "A title alone"}},
-		"days": {{URL: at("a"), Text: "lantern " + strings.Repeat("oil ", 300), Positions: true, Fetched: time.Unix(0, 0)},
-			{URL: at("b"), Text: "lantern oil", Language: "en", Fetched: time.Now()}},
+		"days": {{URL: at("day-a"), Text: "lantern " + strings.Repeat("oil ", 300), Positions: true, Fetched: time.Unix(0, 0)},
+			{URL: at("day-b"), Text: "lantern oil", Language: "en", Fetched: time.Now()}},
 		"many": many, // some terms are in more than one chunk
-	} {
+		"often": {
+			placed("thousands", "en", strings.Repeat("lantern ", 70_000)+strings.Repeat("lanterns lantern lit ", 5000)),
+			placed("articles", "fr", strings.Repeat("l’épicerie d'épicerie épicerie épiceries qu’une ", 700)),
+			placed("far", "en", strings.Repeat("word ", 1500)+"running "+strings.Repeat("word ", 70_000)+"boats"),
+			placed("twice", "pl", strings.Repeat("książki książka czytelni ", 40)),
+		},
+		"dense": {
+			placed("breaks", "ko", strings.Repeat("시립 도서관에서 ", 300)),
+			{URL: at("bare breaks"), Text: "시립 도서관에서", Language: "ko"},
+			placed("planes", "ja", "𠮷野家の𠮷。"+strings.Repeat("東京都", 3000)+"𠮷"),
+			placed("marks", "th", strings.Repeat("กินน้ำ ", 30)+"น้ำ"),
+			placed("mixed", "de", "3年 in 東京2020 und 2021年"),
+			placed("few", "zh", "地图和地图、地"),
+		},
+	}
+}
+
+// A segment holds what its documents say, as it was built and after merging: with the same fields, whose lists the library copies, and
+// with others, so that it writes them again; whole, and with documents that are left out.
+func TestSegments(t *testing.T) {
+	build := func(docs []Document) segmentapi.Segment {
+		s, _, err := (&segmentFormat{}).New(documents(t, docs))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	merged := func(drops []*roaring.Bitmap, segments ...segmentapi.Segment) segmentapi.Segment {
+		path := filepath.Join(t.TempDir(), "merged.zap")
+		if _, _, err := (&segmentFormat{}).Merge(segments, drops, path, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		s, err := (&segmentFormat{}).Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	other := []Document{{URL: at("other"), Title: "Lantern", Text: "an oil lantern 東京", Language: "nl", Positions: true, Type: "text/html", Fetched: time.Unix(0, 0)}}
+	for name, docs := range collections() {
 		t.Run(name, func(t *testing.T) {
-			ours, size, err := (&segmentFormat{}).NewUsing(documents(t, docs), nil)
-			if err != nil {
-				t.Fatal(err)
+			sameContents(t, readSegment(t, build(docs)), contents(t, docs))
+			half := len(docs) / 2
+			sameContents(t, readSegment(t, merged(make([]*roaring.Bitmap, 1), build(docs))), contents(t, docs))
+			sameContents(t, readSegment(t, merged(make([]*roaring.Bitmap, 2), build(docs), build(other))), contents(t, slices.Concat(docs, other)))
+			if half == 0 {
+				return
 			}
-			theirs, want, err := (&zap.ZapPlugin{}).NewUsing(documents(t, docs), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			a, b := bytesOf(t, ours), bytesOf(t, theirs)
-			if size != want || len(a) != len(b) {
-				t.Fatalf("%d bytes, want %d", size, want)
-			}
-			// What differs is the order of the parts.
-			first := 0
-			for first < len(a) && a[first] == b[first] {
-				first++
-			}
-			fields := bytes.Index(a, []byte(fieldEntry("_id")))
-			if fields < 0 || first < fields {
-				t.Fatalf("byte %d of %d differs, before the list of fields at %d", first, len(a), fields)
-			}
+			drops := []*roaring.Bitmap{roaring.BitmapOf(0), roaring.BitmapOf(uint32(len(docs)-half) - 1), nil}
+			left := slices.Concat(docs[1:half], docs[half:len(docs)-1])
+			sameContents(t, readSegment(t, merged(drops[:2], build(docs[:half]), build(docs[half:]))), contents(t, left))
+			sameContents(t, readSegment(t, merged(drops, build(docs[:half]), build(docs[half:]), build(other))), contents(t, slices.Concat(left, other)))
 		})
 	}
 }
 
-// fieldEntry is how the list of fields begins the entry of a field.
-func fieldEntry(name string) string { return fmt.Sprintf("%c%s", len(name), name) }
-
-// Documents that the builder does not know are left to the library.
+// What the builder does not know is an error.
 func TestOtherDocuments(t *testing.T) {
-	doc := document.NewDocument("x")
-	doc.AddField(document.NewTextField("text", nil, []byte("with values by document")))
-	doc.AddIDField()
-	doc.VisitFields(func(f bleveindex.Field) { f.Analyze() })
-	b := builder{docs: 1, columns: map[string]*column{}}
-	if b.add([]bleveindex.Document{doc}) {
-		t.Error("the builder takes values by document")
+	values := document.NewDocument("x")
+	values.AddField(document.NewTextField("text", nil, []byte("with values by document")))
+	values.AddIDField()
+	values.VisitFields(func(f bleveindex.Field) { f.Analyze() })
+	for name, docs := range map[string][]bleveindex.Document{"values by document": {values}, "too many": make([]bleveindex.Document, maxSegment+1)} {
+		if _, _, err := (&segmentFormat{}).New(docs); err == nil {
+			t.Errorf("%s: taken", name)
+		}
 	}
-	s, _, err := (&segmentFormat{}).New([]bleveindex.Document{doc})
-	if err != nil || s.Count() != 1 {
-		t.Errorf("%v, %v", s, err)
+}
+
+// The library reads the lists by the same rule; a batch fits one segment.
+func TestSizes(t *testing.T) {
+	if zap.DefaultChunkMode != 1026 {
+		t.Errorf("lists are cut by rule %d", zap.DefaultChunkMode)
+	}
+	if most := maxSegment; batchDocs > most {
+		t.Errorf("batches of %d documents, segments of %d at most", batchDocs, most)
+	}
+}
+
+// The index takes no more than one and a half times the text, whatever it is written in.
+func TestSize(t *testing.T) {
+	docs := newPress().documents(500, 5000)
+	for i := range docs[:len(docs)/2] {
+		if docs[i].Language == "zh" { // half of them have breaks
+			docs[i].Text = strings.ReplaceAll(docs[i].Text, "一", "一"+"，")
+		}
+	}
+	for language, most := range map[string]float64{"en": 1, "zh": 1.5} {
+		var some []Document
+		text := 0
+		for _, d := range docs {
+			if (d.Language == "zh") == (language == "zh") {
+				some = append(some, d)
+				text += len(d.Title) + len(d.Text)
+			}
+		}
+		_, size, err := (&segmentFormat{}).New(documents(t, some))
+		if err != nil || float64(size) > most*float64(text) {
+			t.Errorf("%s: %d bytes for %d of text, %.2f, %v", language, size, text, float64(size)/float64(text), err)
+		}
 	}
 }

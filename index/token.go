@@ -19,10 +19,13 @@ const blockEnd = '\f'
 const apart = near
 
 // tokenizer cuts text at everything that is neither letter nor digit. A word keeps its marks and an apostrophe between
-// two letters; invisible format characters are dropped from it. A run of a dense script ABC becomes the pairs AB and BC
-// and the single C, so that each character begins exactly one token: a run of a query matches as a phrase of pairs and is
-// never found across the end of a run of the text, and one character alone matches as a prefix.
+// two letters; invisible format characters are dropped from it. Of a dense script each character is a token, with its
+// marks, and a run of a query a phrase of them. What stands between two characters, a blank or a mark of punctuation, is a token of its
+// own, the break, whatever it is: in a text no run is found across it, and in a query it asks for a break of the text in that place.
 type tokenizer struct{}
+
+// breakTerm is the term of a break. No word has it.
+const breakTerm = " "
 
 // Tokenize implements analysis.Tokenizer. Offsets are not kept: nothing reads them, and they would fill a third of the
 // index.
@@ -46,11 +49,13 @@ func tokenise(text []byte, give func(token []byte, kind analysis.TokenType, posi
 		switch {
 		case r == blockEnd:
 			t.position += apart
+			t.inRun = false
 			i += n
 		case !inWord(r):
+			t.broken = true
 			i += n
 		case dense(r):
-			i = t.run(text, i)
+			i = t.character(text, i)
 		default:
 			i = t.word(text, i)
 		}
@@ -60,6 +65,8 @@ func tokenise(text []byte, give func(token []byte, kind analysis.TokenType, posi
 type tokens struct {
 	give     func(token []byte, kind analysis.TokenType, position int)
 	position int
+	inRun    bool // the last token is of dense script
+	broken   bool // something stands behind the last token that is in none
 }
 
 func (t *tokens) add(term []byte, kind analysis.TokenType) {
@@ -98,34 +105,26 @@ func (t *tokens) word(text []byte, i int) int {
 	if !clean {
 		term = visible(term)
 	}
+	t.inRun, t.broken = false, false
 	t.add(term, analysis.AlphaNumeric)
 	return i
 }
 
-// run adds the pairs of the run of dense script that begins at i and returns where it ends.
-func (t *tokens) run(text []byte, i int) int {
-	var last []byte
+// character adds the character of dense script that begins at i, and returns where it ends.
+func (t *tokens) character(text []byte, i int) int {
+	start := i
 	for i < len(text) {
 		r, n := utf8.DecodeRune(text[i:])
-		if !inWord(r) || !dense(r) {
+		if i > start && !unicode.IsMark(r) && !unicode.Is(unicode.Cf, r) {
 			break
 		}
-		start := i
 		i += n
-		for i < len(text) {
-			r, n := utf8.DecodeRune(text[i:])
-			if !unicode.IsMark(r) && !unicode.Is(unicode.Cf, r) {
-				break
-			}
-			i += n
-		}
-		unit := visible(text[start:i])
-		if last != nil {
-			t.add(append(last[:len(last):len(last)], unit...), analysis.Double)
-		}
-		last = unit
 	}
-	t.add(last, analysis.Single)
+	if t.inRun && t.broken {
+		t.add([]byte(breakTerm), analysis.Single)
+	}
+	t.inRun, t.broken = true, false
+	t.add(visible(text[start:i]), analysis.Single)
 	return i
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 )
 
-// dictionary lists all words that stand in the dictionaries of the index, whether or not a document has them still.
-func dictionary(t *testing.T, ix *Index) map[string]bool {
+// dictionaries lists all words that stand in the dictionaries of the index, whether or not a document has them still.
+func dictionaries(t *testing.T, ix *Index) map[string]bool {
 	t.Helper()
 	held, release, err := ix.use()
 	if err != nil {
@@ -67,7 +67,7 @@ func TestCompactForgetsWords(t *testing.T) {
 	if err != nil || size < 1000 {
 		t.Fatal(size, err)
 	}
-	if !dictionary(t, ix)["zanzibar7quux"] {
+	if !dictionaries(t, ix)["zanzibar7quux"] {
 		t.Fatal("the test looks in the wrong place: the word of a document that is held is not there")
 	}
 	for i := range 30 {
@@ -79,7 +79,7 @@ func TestCompactForgetsWords(t *testing.T) {
 		if err := ix.Compact(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		all := dictionary(t, ix)
+		all := dictionaries(t, ix)
 		for word := range all {
 			for i := range 30 {
 				if strings.Contains(word, fmt.Sprintf("zanzibar%dquux", i)) || strings.Contains(word, fmt.Sprintf("quay%dish", i)) || word == at(fmt.Sprint(i)) {

@@ -22,6 +22,7 @@ type words struct {
 	numbers   []uint32 // of the terms, in the order of the text
 	positions []uint32 // beside them
 	forms     []form   // beside them, where positions are kept
+	breaks    int      // of them, which are no words
 }
 
 func newWords(name, text string, o bleveindex.FieldIndexingOptions, a *analyser) *words {
@@ -43,26 +44,10 @@ func (w *words) Value() []byte                            { return nil } // noth
 func (w *words) EncodedFieldType() byte                   { return 't' }
 func (w *words) NumPlainTextBytes() uint64                { return uint64(w.size) }
 func (w *words) Size() int                                { return w.size }
-func (w *words) AnalyzedLength() int                      { return len(w.numbers) }
+func (w *words) AnalyzedLength() int                      { return len(w.numbers) - w.breaks }
 
-// AnalyzedTokenFrequencies is the analysis as bleve's own builder of segments takes it.
-func (w *words) AnalyzedTokenFrequencies() bleveindex.TokenFrequencies {
-	out := bleveindex.TokenFrequencies{}
-	for i, n := range w.numbers {
-		term := w.terms[n]
-		tf := out[term]
-		if tf == nil {
-			tf = &bleveindex.TokenFreq{Term: []byte(term)}
-			out[term] = tf
-		}
-		tf.SetFrequency(tf.Frequency() + 1)
-		if w.options.IncludeTermVectors() {
-			start, end := w.forms[i].offsets()
-			tf.Locations = append(tf.Locations, &bleveindex.TokenLocation{Position: int(w.positions[i]), Start: int(start), End: int(end)})
-		}
-	}
-	return out
-}
+// AnalyzedTokenFrequencies would be for bleve's own builder of segments, which makes none of words.
+func (w *words) AnalyzedTokenFrequencies() bleveindex.TokenFrequencies { return nil }
 
 // analyser reads texts with the filters of an analysis.DefaultAnalyzer, and remembers what they make of a token: they look at one
 // token at a time, and most tokens have been met before. It is safe for concurrent use.
@@ -76,13 +61,15 @@ type analyser struct {
 	idle []*glossary
 }
 
-// token is a word of a query, or a pair of characters.
+// token is a word of a query, a character of dense script, or a break.
 type token struct {
 	terms    []string // a few at most
 	position int
 	kind     analysis.TokenType
 	form     form
 }
+
+func (t token) isBreak() bool { return t.terms[0] == breakTerm }
 
 // query reads a query as read reads a text.
 func (a *analyser) query(text string) (out []token) {
@@ -146,7 +133,7 @@ func (a *analyser) giveBack(g *glossary) {
 func (a *analyser) read(w *words, text []byte) {
 	defer func() {
 		if a.plain != nil && recover() != nil {
-			w.numbers, w.positions, w.forms = nil, nil, nil
+			w.numbers, w.positions, w.forms, w.breaks = nil, nil, nil, 0
 			a.plain.read(w, text)
 		}
 	}()
@@ -158,7 +145,14 @@ func (a *analyser) read(w *words, text []byte) {
 		w.forms = make([]form, 0, len(text)/6+1)
 	}
 	tokenise(a.filtered(text), func(token []byte, kind analysis.TokenType, position int) {
+		isBreak := string(token) == breakTerm
+		if isBreak && !placed {
+			return // nothing tells what it stands between
+		}
 		numbers, f := g.read(a, token, kind)
+		if isBreak {
+			w.breaks += len(numbers)
+		}
 		for _, n := range numbers {
 			w.numbers = append(w.numbers, n)
 			w.positions = append(w.positions, uint32(position))

@@ -10,17 +10,20 @@ import (
 // Decide says how ways to show what is held of rawurl, and where redirects led (X66), stand for a reader now. The error is ErrNotHeld
 // where nothing is known of it.
 func (p *Presenter) Decide(ctx context.Context, rawurl string, who Reader, usages ...acap.Usage) ([]acap.Decision, error) {
-	v, err := p.version(ctx, rawurl, Which{}, who, form{current: acap.Present})
+	v, err := p.find(ctx, rawurl, Which{}, who, form{current: acap.Present})
 	refused, barred := errors.AsType[*acap.Refused](err)
 	if err != nil && !barred {
 		return nil, err
 	}
 	out := make([]acap.Decision, len(usages))
 	for i, u := range usages {
-		if barred {
+		switch {
+		case barred:
 			out[i] = refused.Decision
 			out[i].Usage = u
-		} else {
+		case v.way != nil && !v.way.Open(u):
+			out[i] = v.way.Decide(u)
+		default:
 			out[i] = v.Decide(u)
 		}
 	}

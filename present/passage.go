@@ -43,7 +43,7 @@ func (p *Presenter) Snippet(ctx context.Context, rawurl, query string, which Whi
 		}
 	}
 	d, ok := v.Decide(v.usage), false
-	if out.Snippet, ok = snippetOf(v.Terms, v.usage, p.wanted(query, v.resource.Language)); !ok {
+	if out.Snippet, ok = snippetOf(v.Terms, v.usage, p.wanted(query, v.language)); !ok {
 		if part, barred := v.Barred(v.usage); d.Allowed && barred {
 			d = part
 		}

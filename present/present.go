@@ -77,11 +77,22 @@ func (p *Presenter) page(id uint64) (*page.Page, int, error) {
 	return c.Page(body), c.Version, nil
 }
 
-// shown notes the first presentation: time limits of present count from it at the latest (H04).
-func (p *Presenter) shown(ctx context.Context, rawurl string) error {
-	r, _, err := p.archive.Resource(rawurl)
-	if err != nil || !r.FirstPresented.IsZero() {
-		return err
+// shown notes the first presentation of pages: time limits of present count from it at the latest (H04). They are noted together, since a
+// write to disk takes as long for one as for many.
+func (p *Presenter) shown(ctx context.Context, addresses ...string) error {
+	var first []string
+	for _, address := range addresses {
+		r, known, err := p.archive.Resource(address)
+		if err != nil {
+			return err
+		}
+		if known && r.FirstPresented.IsZero() {
+			first = append(first, address)
+		}
 	}
-	return p.archive.Update(ctx, rawurl, func(r *archive.Resource) { r.FirstPresented = p.now().UTC() })
+	if len(first) == 0 {
+		return nil
+	}
+	now := p.now().UTC()
+	return p.archive.UpdateAll(ctx, first, func(r *archive.Resource) { r.FirstPresented = now })
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,11 +33,12 @@ var noon = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 
 // store is a data directory with pages in it, and the robots.txt of today.
 type store struct {
-	*testing.T
+	testing.TB
 	*Presenter
 	mu     sync.Mutex
 	policy *acap.Policy // nil: never read
 	asked  int
+	writes atomic.Int64 // transactions
 }
 
 func (s *store) Policy(context.Context, *url.URL) (*acap.Policy, error) {
@@ -62,10 +64,15 @@ func (s *store) says(robots string) {
 	s.policy = acap.Parse(site+"/robots.txt", []byte("ACAP-version: 1.1\nACAP-crawler: *\n"+robots+"\n")).Policy(acap.Crawler{Names: []string{"gazer"}})
 }
 
-func open(t *testing.T) *store {
+func open(t testing.TB) *store {
 	t.Helper()
-	dir := t.TempDir()
-	a, err := archive.Open(dir, archive.Options{})
+	dir, s := t.TempDir(), &store{TB: t}
+	a, err := archive.Open(dir, archive.Options{Fault: func(step archive.Step) error {
+		if step == archive.Commit {
+			s.writes.Add(1)
+		}
+		return nil
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +87,6 @@ func open(t *testing.T) *store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ix.Close() })
-	s := &store{T: t}
 	s.says("")
 	s.Presenter = New(a, ix, s)
 	s.now = func() time.Time { return noon }
@@ -106,7 +112,7 @@ func (s *store) hold(path, body string) {
 		s.Fatal(err)
 	}
 	if indexed {
-		if err := s.index.Put(index.Document{URL: u.String(), Title: content.Title, Text: content.Text, Language: pg.Language(), Host: u.Host, Fetched: noon, Positions: kept}); err != nil {
+		if err := s.index.Put(index.Document{URL: u.String(), Title: content.Title, Text: content.Text, Language: pg.Language(), Analysis: pg.LikelyLanguage(), Host: u.Host, Fetched: noon, Positions: kept}); err != nil {
 			s.Fatal(err)
 		}
 	}
@@ -159,7 +165,10 @@ func TestSearch(t *testing.T) {
 	}{
 		{name: "all", want: "[/a] Low water: " + whole},
 		{name: "what stands on every page is passed over", body: `<nav>Home Quays</nav><h1>Pictures of the quay</h1><p>The pilot waits.<footer>Imprint</footer>`,
-			want: "[/a] Pictures of the quay: Pictures of the quay… The pilot waits."},
+			want: "[/a] Pictures of the quay: The pilot waits."},
+		{name: "and so is a heading that repeats the title", body: `<title>The pilot – Quay</title><h1>The pilot</h1><p>A pilot waits.<h2>Tides</h2><p>None.`,
+			want: "[/a] The pilot – Quay: A pilot waits. Tides… None."},
+		{name: "unless the word stands in it alone", body: `<title>The pilot – Quay</title><h1>The pilot</h1><p>She waits.`, want: "[/a] The pilot – Quay: The pilot… She waits."},
 		{name: "unless the word stands there alone", body: `<title>Quay</title><nav>Home Pilots pilot</nav><p>The tide waits.`, want: "[/a] Quay: Home Pilots pilot The tide waits."},
 		{name: "a credit from the page", now: "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:by",
 			want: "[/a] Low water: " + whole + " (credit Words by Ada Quill.)"},
@@ -229,7 +238,7 @@ func TestSearch(t *testing.T) {
 	t.Run("the index does not know yet", func(t *testing.T) {
 		s := open(t)
 		s.hold("/a", article)
-		if _, err := s.archive.Erase(context.Background(), site+"/a", "asked", ""); err != nil {
+		if _, err := s.archive.Erase(context.Background(), archive.Tombstone{URL: site + "/a", Why: "asked"}); err != nil {
 			t.Fatal(err)
 		}
 		if got := s.search("pilot", Reader{}); got != nil {
@@ -314,6 +323,34 @@ func TestFirstPresented(t *testing.T) {
 	again, _, _ := s.archive.Resource(site + "/a")
 	if first.FirstPresented.IsZero() || first.FirstPresented.Year() != 2026 || again.FirstPresented != first.FirstPresented {
 		t.Errorf("%v, then %v", first.FirstPresented, again.FirstPresented)
+	}
+}
+
+// A page of results is one write, and none once all of it was shown; what is gone by then is not known again.
+func TestFirstPresentedTogether(t *testing.T) {
+	s := open(t)
+	for i := range 10 {
+		s.hold(fmt.Sprint("/", i), fmt.Sprintf("<p>The pilot of boat %d.", i))
+	}
+	for _, want := range []int64{1, 0} {
+		before := s.writes.Load()
+		if got := s.search("pilot", Reader{}); len(got) != 10 {
+			t.Errorf("%d results", len(got))
+		}
+		if n := s.writes.Load() - before; n != want {
+			t.Errorf("%d writes, not %d", n, want)
+		}
+	}
+	for i := range 10 {
+		if r, _, err := s.archive.Resource(fmt.Sprint(site, "/", i)); !r.FirstPresented.Equal(noon) || err != nil {
+			t.Errorf("%d: %v, %v", i, r.FirstPresented, err)
+		}
+	}
+	if err := s.shown(context.Background(), site+"/never"); err != nil {
+		t.Error(err)
+	}
+	if _, known, err := s.archive.Resource(site + "/never"); known || err != nil {
+		t.Error("it is known", err)
 	}
 }
 
@@ -440,5 +477,11 @@ func TestDecide(t *testing.T) {
 	d, err := s.Decide(context.Background(), site+"/a", Reader{}, acap.PresentLink, acap.PresentSnippet)
 	if err != nil || len(d) != 2 || d[0].Allowed || !d[1].Allowed {
 		t.Errorf("%+v, %v", d, err)
+	}
+	s.says("ACAP-disallow-present: /old\nACAP-allow-present-snippet: /old") // of an address that led to it, one by one
+	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/a"}, Body: []byte("a"), Aliases: []string{site + "/old"}})
+	d, err = s.Decide(context.Background(), site+"/old", Reader{}, acap.PresentLink, acap.PresentSnippet)
+	if err != nil || len(d) != 2 || d[0].Allowed || !d[1].Allowed {
+		t.Errorf("of what led to it: %+v, %v", d, err)
 	}
 }

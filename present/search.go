@@ -9,6 +9,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/snippet"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
@@ -47,9 +48,10 @@ func (r Result) Shown() bool { return r.Link || r.Snippet != nil }
 
 // LeftOut tells in a sentence why a page is not shown in some way.
 type LeftOut struct {
-	Usage  acap.Usage `json:"usage"`
-	Reason string     `json:"reason"`
-	Why    string     `json:"-"` // the clause of it that names what decided
+	Usage  acap.Usage  `json:"usage"`
+	Reason acap.Reason `json:"reason"`
+	Why    string      `json:"why"` // the sentence
+	Clause string      `json:"-"`   // of it, the one that names what decided
 }
 
 const (
@@ -82,29 +84,37 @@ func (p *Presenter) Search(ctx context.Context, q Query, who Reader) (Found, err
 			break
 		}
 	}
+	var shown []string
 	for _, r := range s.found.Results {
-		if !r.Shown() {
-			continue
+		if r.Shown() {
+			shown = append(append(shown, r.URL), r.Also...)
 		}
-		for _, address := range append([]string{r.URL}, r.Also...) {
-			if err := p.shown(ctx, address); err != nil {
-				return Found{}, err
-			}
-		}
+	}
+	if err := p.shown(ctx, shown...); err != nil {
+		return Found{}, err
 	}
 	return s.found, nil
 }
 
 // wanted is what query looks for in a page in a language.
 func (p *Presenter) wanted(query, language string) snippet.Wanted {
-	return snippet.Wanted{Query: query, Match: p.index.Matcher(query, language), Length: p.Length}
+	return snippet.Wanted{Query: query, Match: p.index.Matcher(query, language), Length: p.Length, Room: new(snippet.Room)}
+}
+
+// languageOf is the language by whose rules the words of r were put into the index; of what is held without a copy, where pg is nil, as
+// far as it is certain.
+func languageOf(r archive.Resource, pg *page.Page) string {
+	if r.Language == "" && pg != nil {
+		return pg.LikelyLanguage()
+	}
+	return r.Language
 }
 
 // search is one search under way.
 type search struct {
 	*Presenter
 	query  Query
-	wanted map[string]snippet.Wanted // by language: a matcher remembers words
+	wanted map[string]snippet.Wanted // by language: a room remembers words
 	who    Reader
 	found  Found
 	behind int                     // hits looked at behind the last result
@@ -232,7 +242,7 @@ func (p *Presenter) candidate(ctx context.Context, address, query string, who Re
 func (c *candidate) refuse(d acap.Decision) { c.refused = leftOut(d, c.resource.URL) }
 
 func leftOut(d acap.Decision, address string) *LeftOut {
-	return &LeftOut{Usage: d.Usage, Reason: snippet.Plain(d.Err(address).Error()), Why: snippet.Plain(d.Why())}
+	return &LeftOut{Usage: d.Usage, Reason: d.Reason, Why: snippet.Plain(d.Err(address).Error()), Clause: snippet.Plain(d.Why())}
 }
 
 // shows reports whether anything of the page may be shown, as far as that can be told without its copy.
@@ -252,7 +262,7 @@ func (s *search) make(ctx context.Context, c *candidate) (ok bool, err error) {
 		return c.result.Shown(), nil
 	}
 	s.behind, s.looked = s.behind+costly, s.looked+costly
-	version := 0
+	version, language := 0, c.resource.Language
 	if c.resource.Current != 0 {
 		pg, n, err := s.page(c.resource.Current)
 		if errors.Is(err, archive.ErrNotHeld) { // erased meanwhile
@@ -266,9 +276,8 @@ func (s *search) make(ctx context.Context, c *candidate) (ok bool, err error) {
 		if err != nil {
 			return false, ctx.Err()
 		}
-		c.terms, version = t, n
+		c.terms, version, language = t, n, languageOf(c.resource, pg)
 	}
-	language := c.resource.Language
 	if _, known := s.wanted[language]; !known {
 		s.wanted[language] = s.Presenter.wanted(s.query.Text, language)
 	}

@@ -169,7 +169,7 @@ func TestWhy(t *testing.T) {
 				usage, more, _ := strings.Cut(rest, " ")
 				var line string
 				line, rest, _ = strings.Cut(more, " ")
-				if string(l.Usage) != usage || !strings.Contains(l.Reason, line) || strings.Contains(l.Reason, "tide") {
+				if string(l.Usage) != usage || !strings.Contains(l.Why, line) || l.Reason == "" || strings.Contains(l.Why, "tide") {
 					t.Errorf("%+v, want %s %s", l, usage, line)
 				}
 			}
@@ -190,5 +190,25 @@ func TestWhy(t *testing.T) {
 	found, err := s.Search(context.Background(), Query{Text: "pilot", Limit: 5, Why: true}, Reader{})
 	if err != nil || len(found.Results) != 1 || found.Results[0].LeftOut[0].Usage != acap.Present {
 		t.Errorf("without a policy: %+v, %v", found, err)
+	}
+}
+
+// Words are marked as they were found: by the rules of the language that a page is likely in, too.
+func TestLikelyLanguage(t *testing.T) {
+	s := open(t)
+	for path, body := range map[string]string{"/certain": `<html lang=da><p>Skibet ligger ved kajen.`, "/likely": `<p>Skibet ligger ved kajen og venter på tidevandet i morgen tidlig`} {
+		s.hold(path, body)
+	}
+	results := s.search("kaj", Reader{})
+	if len(results) != 2 {
+		t.Fatalf("%+v", results)
+	}
+	for _, r := range results {
+		if r.Snippet == nil || len(r.Snippet.Marks) != 1 {
+			t.Errorf("%s: %+v", r.URL, r.Snippet)
+		}
+		if p, err := s.Snippet(context.Background(), r.URL, "kaj", Which{}, Reader{}); err != nil || len(p.Snippet.Marks) != 1 {
+			t.Errorf("%s: %+v, %v", r.URL, p, err)
+		}
 	}
 }

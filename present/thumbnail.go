@@ -75,7 +75,7 @@ func (p *Presenter) size(r archive.Resource, version int, t *terms.Terms) (*Size
 		}
 	}
 	of, d := t.Picture(acap.PresentThumbnail)
-	if !d.Allowed || held.Other != (of.Of != nil) || version != 0 && !t.Decide(acap.Preserve).Allowed {
+	if !d.Allowed || held.Other != of.Other() || version != 0 && !t.Decide(acap.Preserve).Allowed {
 		return nil, nil
 	}
 	return &size, nil
@@ -93,7 +93,7 @@ func (p *Presenter) picture(v *version, of terms.Picture, d acap.Decision) (thum
 	switch {
 	case err != nil:
 		return thumbnail.Image{}, err
-	case found && held.Other == (of.Of != nil):
+	case found && held.Other == of.Other():
 		return thumbnail.Image{MIME: held.MIME, Width: held.Width, Height: held.Height, Body: held.Body}, nil
 	case of.Body == nil: // no thumbnail was made of what must be used, or of another version of it
 		return thumbnail.Image{}, v.refuse(d.Refuse(acap.Unfulfillable, "no thumbnail of it is at hand until the page is crawled again"))

@@ -3,7 +3,6 @@ package present
 import (
 	"context"
 	"errors"
-	"net/url"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -28,17 +27,29 @@ type form struct {
 // version is what a reader asked for, and the terms on which it may be shown now.
 type version struct {
 	*terms.Terms
-	asked    string // the address
+	way      *terms.Reached // of the addresses that led to it too; nil where none did
+	asked    string         // the address
 	usage    acap.Usage
 	resource archive.Resource
 	capture  archive.Capture // zero where no copy is held of that version
 	facts    acap.Facts
+	language string // see languageOf
 }
 
 // version finds the version of rawurl that which names. Where it names none it may be one of which something is kept in the place of a
 // copy. The error is ErrNotHeld where there is nothing, and an *acap.Refused where nothing of it may be shown: while a take-down of it, or
-// of an address that leads to it, stands (P05), and while a policy that would tell cannot be read.
+// of an address that leads to it, stands (P05), while a policy that would tell cannot be read, and where an address that led to it does
+// not permit that it be shown so (X66).
 func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who Reader, f form) (*version, error) {
+	v, err := p.find(ctx, rawurl, which, who, f)
+	if err == nil && v.way != nil && !v.way.Open(v.usage) {
+		return nil, v.refuse(v.way.Decide(v.usage))
+	}
+	return v, err
+}
+
+// find is version, whatever the addresses that led there permit.
+func (p *Presenter) find(ctx context.Context, rawurl string, which Which, who Reader, f form) (*version, error) {
 	way, err := p.archive.Way(rawurl)
 	if err != nil {
 		return nil, err
@@ -59,16 +70,16 @@ func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who
 	if old {
 		v.usage, r.Own = f.old, terms.Earlier(r.Own, pg.Own())
 	}
-	v.resource, v.facts = r, p.facts(r, who, old)
+	v.resource, v.facts, v.language = r, p.facts(r, who, old), languageOf(r, pg)
 	t, down, err := p.terms(ctx, r, pg, v.facts)
 	if v.Terms = t; t != nil && who.Framed {
 		t.In(acap.UserFrame)
 	}
 	for i := 0; err == nil && down == nil && i < len(way)-1; i++ {
-		var barred error
-		if down, barred, err = p.led(ctx, v, way[i]); barred != nil && err == nil && down == nil {
-			return nil, barred
-		}
+		down = terms.TakenDown(ctx, p.policies, way[i])
+	}
+	if err == nil && down == nil && len(way) > 1 {
+		v.way, err = terms.ReachHeld(ctx, way, r.Own, nil, terms.Kept{}, terms.Sources{Policies: p.policies}, v.facts)
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -79,28 +90,6 @@ func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who
 		return nil, v.refuse(acap.Decision{Usage: v.usage, Reason: acap.ByProhibition, Because: down})
 	}
 	return v, nil
-}
-
-// led judges an address that led to the page: what its own origin says of it counts too (X66). down is the request for it that stands;
-// barred the refusal where it does not permit what the page may permit.
-func (p *Presenter) led(ctx context.Context, v *version, address string) (down *acap.Field, barred, err error) {
-	u, err := url.Parse(address)
-	if err != nil {
-		return nil, nil, err
-	}
-	at, err := url.Parse(v.resource.URL)
-	if err != nil {
-		return nil, nil, err
-	}
-	origin, err := p.policies.Policy(ctx, u)
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err := terms.ReachHeld(ctx, origin, u, at, v.resource.Own, nil, terms.Kept{}, terms.Sources{Policies: p.policies}, v.facts)
-	if err == nil && !r.Open(v.usage) {
-		barred = v.refuse(r.Decide(v.usage))
-	}
-	return terms.TakeDown(origin, u), barred, err
 }
 
 func (v *version) refuse(d acap.Decision) error { return d.Err(v.asked) }

@@ -151,12 +151,41 @@ func TestTakenDownOnTheWay(t *testing.T) {
 	}
 }
 
+// What is said of an address on the way counts as what is said of the first one (X66).
+func TestRefusedOnTheWay(t *testing.T) {
+	ctx := context.Background()
+	for name, c := range map[string]struct{ robots, shut, open string }{
+		"asked for":    {"ACAP-disallow-present: /a", "a", "b to"},
+		"middle":       {"ACAP-disallow-present: /b", "a b", "to"},
+		"taken down":   {"ACAP-request-take-down: /b", "a b", "to"},
+		"of one form":  {"ACAP-disallow-present-currentcopy: /b", "a b", "to"},
+		"of another":   {"ACAP-disallow-present-thumbnail: /b", "", "a b to"},
+		"of none":      {"ACAP-disallow-present: /c", "", "a b to"},
+		"the page":     {"ACAP-disallow-present: /to", "a b to", ""},
+		"what is left": {"ACAP-disallow-present: /\nACAP-allow-present: /a\nACAP-allow-present: /to", "a b", "to"},
+	} {
+		s := open(t)
+		s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/to"}, Body: []byte("<p>b"), Aliases: []string{site + "/a", site + "/b"}})
+		s.says(c.robots)
+		for path := range strings.FieldsSeq(c.shut) {
+			if _, err := s.Copy(ctx, site+"/"+path, Which{}, Reader{}); !strings.HasPrefix(told(t, err), "present-currentcopy prohibition") {
+				t.Errorf("%s: /%s: %v", name, path, err)
+			}
+		}
+		for path := range strings.FieldsSeq(c.open) {
+			if _, err := s.Copy(ctx, site+"/"+path, Which{}, Reader{}); err != nil {
+				t.Errorf("%s: /%s: %v", name, path, err)
+			}
+		}
+	}
+}
+
 // What is not held is not refused, whatever stands against it.
 func TestNotHeldIsNotRefused(t *testing.T) {
 	s := open(t)
 	ctx := context.Background()
 	s.hold("/erased", article)
-	if _, err := s.archive.Erase(ctx, site+"/erased", "asked", ""); err != nil {
+	if _, err := s.archive.Erase(ctx, archive.Tombstone{URL: site + "/erased", Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
 	s.says("ACAP-disallow-preserve: /bare\nACAP-disallow-present-snippet: /bare")
@@ -320,7 +349,7 @@ func TestOriginal(t *testing.T) {
 		t.Error(err)
 	}
 	s.hold("/gone", article)
-	if _, err := s.archive.Erase(ctx, site+"/gone", "asked", ""); err != nil {
+	if _, err := s.archive.Erase(ctx, archive.Tombstone{URL: site + "/gone", Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Original(ctx, site+"/gone", Reader{}); told(t, err) != "not held" {

@@ -6,8 +6,11 @@
 //
 //   - snippet.go: Build, and how passages are put together
 //   - passage.go: which passage, and where it begins
-//   - measure.go: characters, words, and what fits
-//   - match.go: words of the query in a text
+//   - plain.go, room.go: what a text is made into before it is looked at
+//   - measure.go, eight.go: characters, words, and what fits
+//   - query.go, match.go: words of the query, and where they stand in a text
+//   - known.go: what is remembered of words
+//   - letters.go: what letters are and which are the same
 //
 // The text is plain: whoever shows it escapes it, and marks up what Marks names.
 package snippet

@@ -1,26 +1,11 @@
 package snippet
 
 import (
+	"cmp"
+	"math/bits"
 	"slices"
-	"strings"
-	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 )
-
-// What bounds the work on hostile queries and texts.
-const (
-	maxTerms = 32
-	maxRunes = 64  // of a term, and of a word that is compared with one
-	maxFound = 200 // places that are remembered of one term
-)
-
-// term is a word of the query, folded.
-type term struct {
-	runes []rune
-	dense bool // found anywhere in a text, not just as a word
-}
 
 // found is a place of a term in a text: its byte range.
 type found struct {
@@ -28,16 +13,8 @@ type found struct {
 	term       int
 }
 
-// query is what is looked for in texts.
-type query struct {
-	terms []term
-	match func(word string) bool
-}
-
-func (w Wanted) read() query { return query{terms(w.Query), w.Match} }
-
-func (q query) in(text string) searched {
-	s := searched{text: text}
+func (q query) in(text string, chars int) searched {
+	s := searched{text: text, chars: chars}
 	s.places, s.counts = q.find(text)
 	return s
 }
@@ -68,154 +45,235 @@ func (q query) marks(text string) [][2]int {
 	return out
 }
 
-// terms reads the words out of a query. What a query excludes or asks of pages is no word to show.
-func terms(query string) []term {
-	var out []term
-	for rest := strings.TrimSpace(query); rest != "" && len(out) < maxTerms; rest = strings.TrimSpace(rest) {
-		not := len(rest) > 1 && rest[0] == '-'
-		if not {
-			rest = rest[1:]
-		}
-		opening, n := utf8.DecodeRuneInString(rest)
-		quoted := quote(opening)
-		var chunk string
-		if quoted {
-			end := strings.IndexFunc(rest[n:], quote)
-			if end < 0 {
-				end = len(rest) - n
-			}
-			chunk, rest = rest[n:n+end], strings.TrimLeftFunc(rest[n+end:], quote)
-		} else {
-			end := strings.IndexFunc(rest, unicode.IsSpace)
-			if end < 0 {
-				end = len(rest)
-			}
-			chunk, rest = rest[:end], rest[end:]
-		}
-		if !not && (quoted || !narrows(chunk)) {
-			out = split(out, chunk)
-		}
-	}
-	return out[:min(len(out), maxTerms)]
+// finder looks for the terms of a query in a text.
+type finder struct {
+	query
+	text   string
+	places []found
+	counts []int
 }
 
-func narrows(chunk string) bool {
-	name, _, ok := strings.Cut(strings.ToLower(chunk), ":")
-	return ok && slices.Contains([]string{"site", "lang", "before", "after", "type"}, name)
-}
-
-func quote(r rune) bool { return strings.ContainsRune("\"“”„«»‹›「」『』", r) }
-
-// split adds the words of chunk to out, each once.
-func split(out []term, chunk string) []term {
-	t := term{runes: make([]rune, 0, 16)}
-	flush := func() {
-		if len(t.runes) > 0 && !slices.ContainsFunc(out, func(o term) bool { return slices.Equal(o.runes, t.runes) }) {
-			out = append(out, t)
-		}
-		t = term{runes: make([]rune, 0, 16)}
-	}
-	for _, r := range chunk {
-		if transparent(r) {
-			continue
-		}
-		if !letter(r) || len(t.runes) >= maxRunes {
-			flush()
-		}
-		if !letter(r) {
-			continue
-		}
-		if d := isDense(r); d != t.dense {
-			flush()
-			t.dense = d
-		}
-		t.runes = appendFolded(t.runes, r)
-	}
-	flush()
-	return out
-}
-
-// find lists the places of the terms in text, in order, at most maxFound of each, and counts them all.
+// find lists the places of the terms in text, in order, at most maxFound of each, and counts them all. Both are good until the next text.
 func (q query) find(text string) (places []found, counts []int) {
-	terms := q.terms
-	counts = make([]int, len(terms))
-	if len(terms) == 0 {
-		return nil, counts
+	f := finder{query: q, text: text, places: q.room.places[:0], counts: q.room.counts[:len(q.terms)]}
+	clear(f.counts)
+	if len(q.rune) > 0 {
+		f.words()
 	}
-	note := func(t, start, end int) {
-		if counts[t]++; counts[t] <= maxFound {
-			places = append(places, found{start, end, t})
+	if words := len(f.places); slices.ContainsFunc(f.terms, func(t term) bool { return t.dense }) {
+		if f.runs(); words > 0 {
+			slices.SortStableFunc(f.places, func(a, b found) int { return cmp.Compare(a.start, b.start) })
 		}
 	}
-	var begun [utf8.RuneSelf]bool // ASCII letters that a term begins with
-	for _, t := range terms {
-		if t.runes[0] < utf8.RuneSelf {
-			begun[t.runes[0]] = true
+	q.room.places = f.places
+	return f.places, f.counts
+}
+
+func (f *finder) note(t, start, end int) {
+	if f.counts[t]++; f.counts[t] <= maxFound {
+		f.places = append(f.places, found{start, end, t})
+	}
+}
+
+// runs finds the terms that can stand anywhere, in order.
+func (f *finder) runs() {
+	var b beginnings
+	for t, term := range f.terms {
+		if term.dense && !attached(term.runes[0]) { // a mark alone begins no word
+			first := string(term.runes[0]) // three bytes at least
+			b[first[1]&0x3F].second |= 1 << t
+			b[first[2]&0x3F].third |= 1 << t
 		}
 	}
-	word := make([]rune, 0, maxRunes+1)
+	for i := b.next(f.text, 0); i < len(f.text); i = b.next(f.text, i+1) {
+		for terms := b.at(f.text, i); terms != 0; terms &= terms - 1 {
+			t := bits.TrailingZeros32(terms)
+			runes := f.terms[t].runes
+			if r, _ := utf8.DecodeRuneInString(f.text[i:]); r == runes[0] {
+				if end, ok := begins(f.text, i, runes); ok {
+					f.note(t, i, end)
+				}
+			}
+		}
+	}
+}
+
+// beginnings tell what terms have a byte as the second of their first character, and as the third: by its last six bits.
+type beginnings [64]struct{ second, third uint32 }
+
+func (b *beginnings) at(text string, i int) (terms uint32) {
+	if i+3 > len(text) || text[i] < 0xE0 {
+		return 0
+	}
+	return b[text[i+1]&0x3F].second & b[text[i+2]&0x3F].third
+}
+
+// next is the first place from i on where a term may begin, at most the length of text.
+func (b *beginnings) next(text string, i int) int {
+	for i+8 <= len(text) {
+		x := eight(text, i)
+		const two = 1 | 1<<24
+		if x&(0xC0C0E0*two) == 0x8080E0*two { // two characters of three bytes
+			if b[x>>8&0x3F].second&b[x>>16&0x3F].third != 0 {
+				return i
+			}
+			if b[x>>32&0x3F].second&b[x>>40&0x3F].third != 0 {
+				return i + 3
+			}
+			i += 6
+			continue
+		}
+		leads := x & (x << 1) & (x << 2) & high
+		if skip := bits.TrailingZeros64(leads) / 8; skip > 0 { // to the next lead, or all
+			i += skip
+			continue
+		}
+		if b.at(text, i) != 0 {
+			return i
+		}
+		i++
+	}
+	for i < len(text) && b.at(text, i) == 0 {
+		i++
+	}
+	return i
+}
+
+// words finds the terms that stand as words. Most words are passed over by what they begin with.
+func (f *finder) words() {
+	text, first := f.text, f.first
+	within := mark(false) // whether the text before i ends within a word
 	for i := 0; i < len(text); {
-		if b := text[i]; b < utf8.RuneSelf {
-			switch b = lower[b]; {
-			case b == 0:
-				i++
-				continue
-			case !begun[b]:
-				i = wordEnd(text, i)
+		for ; i+16 <= len(text); i += 16 {
+			x, y := eight(text, i), eight(text, i+8)
+			if (x|y)&high != 0 {
+				break
+			}
+			madeX, madeY := alphanumeric(x), alphanumeric(y)
+			hereX, hereY := first.in(x)&madeX&^(madeX<<8|within), first.in(y)&madeY&^(madeY<<8|madeX>>56)
+			if hereX|hereY != 0 {
+				f.each(i, hereX)
+				f.each(i+8, hereY)
+			}
+			within = madeY >> 56
+		}
+		if i+8 <= len(text) {
+			x := eight(text, i)
+			if made, leads, n := alphabetics(x); n > 0 {
+				f.each(i, (first.in(x&^high)&^x|leads)&made&^(made<<8|within))
+				within = last(made, n)
+				i += n
 				continue
 			}
+		}
+		if i == len(text) {
+			break
+		}
+		if text[i] < utf8.RuneSelf {
+			x, marks, n := ascii(text, i)
+			made := alphanumeric(x) & marks
+			f.each(i, first.in(x)&made&^(made<<8|within))
+			within = last(made, n)
+			i += n
+			continue
+		}
+		if n := ideographs(text[i:], len(text)); n > 0 {
+			within = 0
+			i += 3 * n
+			continue
 		}
 		r, n := utf8.DecodeRuneInString(text[i:])
-		switch {
-		case !letter(r), attached(r): // a mark alone begins no word
-			i += n
-		case isDense(r):
-			for t := range terms {
-				if terms[t].dense {
-					if end, ok := begins(text, i, terms[t].runes); ok {
-						note(t, i, end)
-					}
-				}
-			}
-			i += n
-		default:
-			var end int
-			word, end = readWord(text, i, word[:0])
-			if q.match == nil {
-				for t := range terms {
-					if !terms[t].dense && same(word, terms[t].runes) {
-						note(t, i, end)
-					}
-				}
-			} else if t := nearest(word, terms); t >= 0 && q.match(text[i:end]) {
-				note(t, i, end)
-			}
-			i = end
+		goesOn := classOf(r) == alphabetic
+		if classOf(r) == unusual && !stops(r) { // a mark alone begins no word
+			goesOn = letter(r) && !isDense(r) && (within != 0 || !attached(r)) || within != 0 && transparent(r)
 		}
+		if goesOn && within == 0 {
+			f.word(i)
+		}
+		within = mark(goesOn)
+		i += n
 	}
-	return places, counts
 }
 
-// lower maps ASCII letters and digits to lower case, all else to 0.
-var lower = func() (t [utf8.RuneSelf]byte) {
-	for _, c := range "abcdefghijklmnopqrstuvwxyz0123456789" {
-		t[c], t[unicode.ToUpper(c)] = byte(c), byte(c)
+// each looks at the words of which the first bytes are marked.
+func (f *finder) each(i int, marks uint64) {
+	for ; marks != 0; marks &= marks - 1 {
+		f.word(i + bits.TrailingZeros64(marks)/8)
 	}
-	return t
-}()
+}
+
+// likely reports whether a word that begins with r may be one of the query.
+func (f *finder) likely(r rune) bool {
+	if classOf(r) == unusual {
+		return true
+	}
+	a, _ := fold(r)
+	switch a {
+	case 'ا', 'و', 'ف', 'ب', 'ك': // of an article, see bare
+		return true
+	}
+	return slices.Contains(f.rune, a)
+}
+
+// word notes the word at start if it is one of the query.
+func (f *finder) word(start int) {
+	if r, _ := utf8.DecodeRuneInString(f.text[start:]); r >= utf8.RuneSelf && !f.likely(r) {
+		return
+	}
+	k := &f.room.known
+	p, end := pack(f.text, start)
+	word := f.text[start:end]
+	terms, told := k.recall(word, p)
+	if !told {
+		terms = f.ask(word)
+		k.remember(word, p, terms)
+	}
+	for ; terms != 0; terms &= terms - 1 {
+		f.note(bits.TrailingZeros32(terms), start, end)
+	}
+}
+
+// ask tells the terms as which a word is found.
+func (f *finder) ask(word string) (terms uint32) {
+	early := f.match != nil && word[0] < utf8.RuneSelf // before it is folded
+	if early && !f.match(word) {
+		return 0
+	}
+	var room [maxRunes + 1]rune
+	folded := folded(word, room[:0])
+	if f.match != nil {
+		if t := nearest(folded, f.terms); t >= 0 && (early || f.match(word)) {
+			terms = 1 << t
+		}
+		return terms
+	}
+	for t := range f.terms {
+		if !f.terms[t].dense && same(folded, f.terms[t].runes) {
+			terms |= 1 << t
+		}
+	}
+	return terms
+}
 
 // wordEnd tells where the word at i ends.
 func wordEnd(text string, i int) int {
 	for i < len(text) {
-		if b := text[i]; b < utf8.RuneSelf {
-			if lower[b] == 0 {
-				break
+		if text[i] < utf8.RuneSelf {
+			x, marks, n := uint64(high), uint64(high), 8
+			if i+8 <= len(text) {
+				x = eight(text, i)
 			}
-			i++
+			if x&high != 0 {
+				x, marks, n = ascii(text, i)
+			}
+			if others := marks &^ alphanumeric(x); others != 0 {
+				return i + bits.TrailingZeros64(others)/8
+			}
+			i += n
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(text[i:])
-		if !transparent(r) && (!letter(r) || isDense(r)) {
+		if classOf(r) != alphabetic && !transparent(r) && (!letter(r) || isDense(r)) {
 			break
 		}
 		i += n
@@ -223,15 +281,14 @@ func wordEnd(text string, i int) int {
 	return i
 }
 
-// readWord folds the word that begins at i into word and tells where it ends.
-func readWord(text string, i int, word []rune) ([]rune, int) {
-	end := wordEnd(text, i)
-	for _, r := range text[i:end] {
-		if len(word) < maxRunes && !transparent(r) {
-			word = appendFolded(word, r)
+// folded adds what word is compared by to out.
+func folded(word string, out []rune) []rune {
+	for _, r := range word {
+		if len(out) < maxRunes && !transparent(r) {
+			out = appendFolded(out, r)
 		}
 	}
-	return word, end
+	return out
 }
 
 // begins tells whether text goes on with the folded runes at i, and where they end.
@@ -265,143 +322,4 @@ func begins(text string, i int, runes []rune) (end int, ok bool) {
 		i += n
 	}
 	return i, true
-}
-
-// same tells whether a word of a text is a word of the query or, by a rough measure that serves highlights, a form of it.
-func same(word, term []rune) bool {
-	if len(word) == 0 || len(term) == 0 {
-		return false
-	}
-	if unicode.Is(unicode.Arabic, word[0]) {
-		return related(bare(word), bare(term))
-	}
-	return word[0] == term[0] && related(word, term)
-}
-
-// nearest is the term that a word that is searched for is most like; -1 where it is like none.
-func nearest(word []rune, terms []term) int {
-	if len(word) == 0 {
-		return -1
-	}
-	best, most := -1, 0
-	for t := range terms {
-		a, b := word, terms[t].runes
-		if unicode.Is(unicode.Arabic, a[0]) {
-			a, b = bare(a), bare(b)
-		}
-		if p := common(a, b); !terms[t].dense && p > most {
-			best, most = t, p
-		}
-	}
-	return best
-}
-
-// common is how many runes a and b begin with alike.
-func common(a, b []rune) int {
-	p := 0
-	for p < len(a) && p < len(b) && a[p] == b[p] {
-		p++
-	}
-	return p
-}
-
-func related(word, term []rune) bool {
-	p := common(word, term)
-	w, t := len(word), len(term)
-	switch {
-	case p == w && p == t:
-		return true
-	case p == 0 || !unicode.IsLetter(term[0]):
-		return false
-	case p == t:
-		return w-t <= min(t-2, 4) // house: houses
-	case p == w:
-		return w >= 4 && t-w <= 2 // houses: house
-	}
-	return term[0] > unicode.MaxLatin1 && p >= 4 && w-p <= 2 && t-p <= 2 // книга: книги
-}
-
-// bare takes the Arabic article off, with one letter of conjunction or preposition before it.
-func bare(word []rune) []rune {
-	for skip := range 2 {
-		if len(word) > skip+4 && word[skip] == 'ا' && word[skip+1] == 'ل' && (skip == 0 || strings.ContainsRune("وفبك", word[0])) {
-			return word[skip+2:]
-		}
-	}
-	return word
-}
-
-// letter tells of runes that make words.
-func letter(r rune) bool {
-	if r < utf8.RuneSelf {
-		return lower[r] != 0
-	}
-	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
-}
-
-// isDense tells of scripts in which a word can stand anywhere.
-func isDense(r rune) bool {
-	return isIdeograph(r) || unspaced(r) || r >= 0x1100 && unicode.Is(unicode.Hangul, r)
-}
-
-// transparent tells of marks that readers leave out: accents, vowel points, tatweel, format characters.
-func transparent(r rune) bool {
-	switch {
-	case r < 0x00AD:
-		return false
-	case r == 0x00AD, r >= 0x0300 && r <= 0x036F, r == 0x0640, r >= 0x064B && r <= 0x065F, r == 0x0670, r >= 0x0591 && r <= 0x05C7:
-		return true
-	}
-	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r)
-}
-
-func appendFolded(runes []rune, r rune) []rune {
-	a, b := fold(r)
-	if b != 0 {
-		return append(runes, a, b)
-	}
-	return append(runes, a)
-}
-
-// fold takes case and accents off r; b is 0 but for the letters that are spelled as two.
-func fold(r rune) (a, b rune) {
-	if r < utf8.RuneSelf {
-		return unicode.ToLower(r), 0
-	}
-	if r >= 0xFF01 && r <= 0xFF5E { // full width
-		return fold(r - 0xFEE0)
-	}
-	switch r = unicode.ToLower(r); r {
-	case 'ß':
-		return 's', 's'
-	case 'æ':
-		return 'a', 'e'
-	case 'œ':
-		return 'o', 'e'
-	case 'þ':
-		return 't', 'h'
-	case 'ø':
-		return 'o', 0
-	case 'ł':
-		return 'l', 0
-	case 'đ', 'ð':
-		return 'd', 0
-	case 'ı':
-		return 'i', 0
-	case 'ς':
-		return 'σ', 0
-	case 'ё':
-		return 'е', 0
-	case 'أ', 'إ', 'آ':
-		return 'ا', 0
-	case 'ى':
-		return 'ي', 0
-	}
-	if r < 0x0400 || r >= 0x1E00 && r < 0x2000 {
-		var b [utf8.UTFMax]byte
-		if d := norm.NFD.Properties(b[:utf8.EncodeRune(b[:], r)]).Decomposition(); d != nil {
-			r, _ = utf8.DecodeRune(d)
-		}
-	}
-	return r, 0
 }

@@ -12,6 +12,7 @@ type span struct{ start, end int }
 // searched is a text with the places of the query's words.
 type searched struct {
 	text   string
+	chars  int // of text
 	places []found
 	counts []int
 }
@@ -21,45 +22,49 @@ type searched struct {
 func (s searched) best(size int, skip uint64, avoid span) (stretch span, terms uint64) {
 	var here [maxTerms]int
 	score, top, mask := 0, 0, uint64(0)
-	worth := func(t int) int {
-		if skip&(1<<t) != 0 {
-			return 0
-		}
-		return 100 + 10000/s.counts[t]
-	}
-	places := s.places
-	if avoid.end > 0 {
-		places = nil
-		for _, p := range s.places {
-			if p.end <= avoid.start || p.start >= avoid.end {
-				places = append(places, p)
-			}
+	var worth [maxTerms]int
+	for t, n := range s.counts {
+		if n > 0 && skip&(1<<t) == 0 {
+			worth[t] = 100 + 10000/n
 		}
 	}
+	places, n := s.places, 0 // n of places[i:j] count
 	for i, j := 0, 0; i < len(places); i++ {
-		for j < len(places) && (j == i || places[j].end-places[i].start <= size && !between(avoid, places[i], places[j])) {
+		if avoid.meets(places[i]) {
+			j = max(j, i+1)
+			continue
+		}
+		for ; j < len(places) && (j == i || avoid.meets(places[j]) || places[j].end-places[i].start <= size && !between(avoid, places[i], places[j])); j++ {
+			if avoid.meets(places[j]) {
+				continue
+			}
+			n++
 			t := places[j].term
 			if here[t]++; here[t] == 1 {
-				score += worth(t)
+				score += worth[t]
 				mask |= 1 << t
 			}
-			j++
 		}
-		if got := score + min(j-i, 20); mask&^skip != 0 && got > top {
+		if got := score + min(n, 20); mask&^skip != 0 && got > top {
 			top, terms = got, mask
 			stretch = span{places[i].start, places[i].end}
 			for _, p := range places[i:j] {
-				stretch.end = max(stretch.end, p.end)
+				if !avoid.meets(p) {
+					stretch.end = max(stretch.end, p.end)
+				}
 			}
 		}
+		n--
 		t := places[i].term
 		if here[t]--; here[t] == 0 {
-			score -= worth(t)
+			score -= worth[t]
 			mask &^= 1 << t
 		}
 	}
 	return stretch, terms
 }
+
+func (s span) meets(p found) bool { return p.end > s.start && p.start < s.end }
 
 func between(avoid span, a, b found) bool {
 	return avoid.end > 0 && a.end <= avoid.start && b.start >= avoid.end
@@ -71,7 +76,16 @@ func between(avoid span, a, b found) bool {
 func around(text string, stretch span, floor, chars, words int) span {
 	from := snap(text, stretch.start)
 	back := max(chars/4, 1)
-	for _, start := range []int{sentenceBefore(text, from, chars), wordBefore(text, from, back), wordBefore(text, from, 0)} {
+	for try := range 3 {
+		start := from
+		switch try {
+		case 0:
+			start = sentenceBefore(text, from, chars)
+		case 1:
+			start = wordBefore(text, from, back)
+		case 2:
+			start = wordBefore(text, from, 0)
+		}
 		if start < floor {
 			start = floor
 		}
@@ -138,6 +152,9 @@ func beginsWord(text string, i int) bool {
 	if i == 0 {
 		return true
 	}
+	if i < len(text) && text[i-1] != ' ' && text[i-1] < utf8.RuneSelf && text[i] < utf8.RuneSelf {
+		return false
+	}
 	before, n := utf8.DecodeLastRuneInString(text[:i])
 	after, _ := utf8.DecodeRuneInString(text[i:])
 	if after == ' ' || before != ' ' && !parts(before, after) && !ideographicStop(before) {
@@ -182,7 +199,7 @@ func beginsSentence(text string, i int) bool {
 	if i == 0 {
 		return true
 	}
-	if !beginsWord(text, i) {
+	if before, _ := utf8.DecodeLastRuneInString(text[:i]); classOf(before) != unusual || !beginsWord(text, i) {
 		return false
 	}
 	before := strings.TrimRightFunc(strings.TrimSuffix(text[:i], " "), closing)
@@ -205,7 +222,11 @@ func beginsSentence(text string, i int) bool {
 
 // endsSentence tells whether s ends where a sentence does.
 func endsSentence(s string) bool {
-	last, _ := utf8.DecodeLastRuneInString(strings.TrimRightFunc(s, closing))
+	last, _ := utf8.DecodeLastRuneInString(s)
+	if classOf(last) != unusual {
+		return false
+	}
+	last, _ = utf8.DecodeLastRuneInString(strings.TrimRightFunc(s, closing))
 	return strings.ContainsRune(".!?…؟۔।", last) || ideographicStop(last)
 }
 

@@ -36,14 +36,16 @@ type Rules struct {
 	MaxWords *int         // (J02); nil: no limit
 	Extracts []string     // must stand in Text unmodified but for what Plain takes out (X06)
 	Blocks   []page.Block // of the text: they are told apart, and those aside passed over; nil: not known
+	Title    string       // plain, shown with the snippet: a heading that says the same is passed over
 	Wanted
 }
 
 // Wanted is what a reader looks for.
 type Wanted struct {
 	Query  string                 // its words are looked for, wherever they stand
-	Match  func(word string) bool // whether a word of the text is searched for; nil: by likeness with the words of Query
+	Match  func(word string) bool // whether a word of the text, not to be kept, is searched for; nil: by likeness with the words of Query
 	Length int                    // characters of a snippet where the publisher allows as many; 0: the usual number
+	Room   *Room                  // for many snippets, one after the other, that share Match; nil: for each its own
 }
 
 // Build makes a snippet of text. It is false where none can be made: a limit of 0 (J05), an extract that is longer than the
@@ -79,20 +81,30 @@ func Build(text string, r Rules) (Snippet, bool) {
 	if out == "" || !limit.holds(out) {
 		return Snippet{}, false
 	}
+	if len(r.Blocks) > 0 {
+		out = strings.Clone(out) // the room is used again
+	}
 	return Snippet{Text: out, Marks: q.marks(out)}, true
 }
 
-// search looks in text: in what stands aside only where nothing else has what is looked for.
+// search looks in text: in headings that repeat the title, and in what stands aside, only where nothing else has what is looked for.
 func (r Rules) search(text string, q query) searched {
 	if len(r.Blocks) == 0 {
-		return q.in(Plain(text))
+		return q.in(plain(text))
 	}
-	s := q.in(joined(text, r.Blocks, false))
-	if len(s.places) > 0 || s.text != "" && len(q.terms) == 0 {
-		return s
+	room := q.room
+	room.text = room.text[:0]
+	says := func(s searched) bool { return len(s.places) > 0 || s.text != "" && len(q.terms) == 0 }
+	first := q.in(room.joined(text, r.Title, r.Blocks, false))
+	s := first
+	if !says(s) && r.Title != "" {
+		s = q.in(room.joined(text, "", r.Blocks, false))
 	}
-	if whole := q.in(joined(text, r.Blocks, true)); len(whole.places) > 0 || s.text == "" {
-		return whole
+	if !says(s) {
+		s = q.in(room.joined(text, "", r.Blocks, true))
+	}
+	if !says(s) && first.text != "" {
+		return first
 	}
 	return s
 }
@@ -101,7 +113,7 @@ func (r Rules) search(text string, q query) searched {
 type measure struct{ chars, words int }
 
 func (m measure) holds(s string) bool {
-	return utf8.RuneCountInString(s) <= m.chars && Words(s) <= m.words
+	return (len(s) <= m.chars || runes(s) <= m.chars) && (len(s) <= m.words || Words(s) <= m.words)
 }
 
 // require joins the extracts that do not stand in one before.
@@ -150,7 +162,7 @@ func (s searched) compose(room measure) string {
 
 // bytes guesses how many bytes of the text room has place for.
 func (s searched) bytes(room measure) int {
-	perChar := float64(len(s.text)) / float64(max(utf8.RuneCountInString(s.text), 1))
+	perChar := float64(len(s.text)) / float64(max(s.chars, 1))
 	size := float64(room.chars) * perChar
 	if room.words < room.chars {
 		size = min(size, float64(room.words)*float64(len(s.text))/float64(max(Words(s.text), 1)))

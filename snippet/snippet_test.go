@@ -1,12 +1,14 @@
 package snippet
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/rivo/uniseg"
 
+	"github.com/acapcrawl/acapcrawl/internal/prose"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
@@ -297,7 +299,12 @@ func FuzzBuild(f *testing.F) {
 		whole := Plain(text)
 		if strings.Contains(text, "\n") {
 			r.Blocks = lines(text)
-			whole = joined(text, r.Blocks, true) + "\n" + joined(text, r.Blocks, false)
+			r.Title, _, _ = strings.Cut(text, "\n")
+			var room Room
+			all, _ := room.joined(text, "", r.Blocks, true)
+			beside, _ := room.joined(text, "", r.Blocks, false)
+			untitled, _ := room.joined(text, r.Title, r.Blocks, false)
+			whole = all + "\n" + beside + "\n" + untitled
 		}
 		s, ok := Build(text, r)
 		if !ok {
@@ -376,12 +383,30 @@ func standsWhole(whole, piece string, boundaries map[int]bool) bool {
 	}
 }
 
+// BenchmarkBuild has no matcher; those of package present have one.
 func BenchmarkBuild(b *testing.B) {
-	text := strings.Repeat(harbour+" ", 20) + "One heron stood in the reeds. " + strings.Repeat(harbour+" ", 4)
+	text := strings.Join(prose.Paragraphs("en", 1, 15_000), " ")
 	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
 	for b.Loop() {
-		if s, ok := Build(text, Rules{Wanted: Wanted{Query: "heron harbour lantern"}}); !ok || !strings.Contains(s.Text, "heron") {
+		if s, ok := Build(text, Rules{Wanted: Wanted{Query: "lanterns repairing quarries"}}); !ok || len(s.Marks) == 0 {
 			b.Fatal(s.Text)
 		}
+	}
+}
+
+// A room that is used again changes no snippet, neither the next nor the one before.
+func TestRoom(t *testing.T) {
+	var got, want []string
+	var room Room
+	for i, word := range strings.Fields("gulls storm crates ferry lantern granite cameras council oranges zeppelin") {
+		text := strings.Repeat("Sea\n", i) + strings.ReplaceAll(harbour, ". ", ".\n")
+		rules := Rules{Blocks: lines(text), MaxChars: n(60), Title: "Sea", Wanted: Wanted{Query: word}}
+		want = append(want, build(t, text, rules).Text)
+		rules.Room = &room
+		got = append(got, build(t, text, rules).Text)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

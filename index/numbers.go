@@ -1,0 +1,105 @@
+package index
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// numbers are read one after the other.
+type numbers struct {
+	data []byte
+	at   int // where the next begins
+}
+
+func (n *numbers) next() uint64 {
+	if b := n.data[n.at]; b < 0x80 {
+		n.at++
+		return uint64(b)
+	}
+	v, size := binary.Uvarint(n.data[n.at:])
+	n.at += size
+	if size <= 0 {
+		panic(errPlaces)
+	}
+	return v
+}
+
+// bytes gives the next so many bytes.
+func (n *numbers) bytes(size uint64) []byte {
+	out := n.data[n.at:][:size]
+	n.at += int(size)
+	return out
+}
+
+// lasts has the highest bit of each of eight bytes: it is not set where a number ends.
+const lasts = 0x8080808080808080
+
+// skip passes over so many numbers.
+func (n *numbers) skip(count int) {
+	for ; n.at+8 <= len(n.data); n.at += 8 {
+		last := ^binary.LittleEndian.Uint64(n.data[n.at:]) & lasts
+		here := bits.OnesCount64(last)
+		if here < count {
+			count -= here
+			continue
+		}
+		for ; count > 1; count-- {
+			last &= last - 1
+		}
+		if count > 0 {
+			n.at += bits.TrailingZeros64(last)/8 + 1
+		}
+		return
+	}
+	for ; count > 0; n.at++ {
+		if n.data[n.at] < 0x80 {
+			count--
+		}
+	}
+}
+
+// pair gives eight bytes from at on, and the last bit in them of the second number, if they hold two, the first in one byte and above 1,
+// as nearly all entries do; else 0.
+func pair(data []byte, at int) (b uint64, last int) {
+	if at+8 > len(data) {
+		return 0, 0
+	}
+	b = binary.LittleEndian.Uint64(data[at:])
+	if end := ^b & (lasts &^ 0xFF); b&0x80 == 0 && b&0x7E != 0 && end != 0 {
+		return b, bits.TrailingZeros64(end)
+	}
+	return 0, 0
+}
+
+// entry reads what is written of a term in a document: how often it is there, above a bit that tells of a location, and the norm, if it
+// is there at all.
+func (n *numbers) entry() (often, norm uint64) {
+	if b, last := pair(n.data, n.at); last > 0 && last < 48 {
+		n.at += last/8 + 1
+		v := b << (63 - last) >> (71 - last) // the bytes of the norm
+		return b & 0x7F, v&0x7F | v>>1&(0x7F<<7) | v>>2&(0x7F<<14) | v>>3&(0x7F<<21) | v>>4&(0x7F<<28)
+	}
+	if often = n.next(); often > 1 {
+		norm = n.next()
+	}
+	return often, norm
+}
+
+// rating is an entry as far as it is for scores.
+type rating struct {
+	often uint32 // above a bit that tells of a location
+	code  uint32 // of the length of the field
+}
+
+// ratings reads as many as there is room for.
+func (n *numbers) ratings(out []rating) {
+	for i := range out {
+		if b, last := pair(n.data, n.at); last > 0 {
+			n.at += last/8 + 1
+			out[i] = rating{uint32(b & 0x7F), uint32(codeOf(b >> 8))} // the lowest bits of a norm come first
+			continue
+		}
+		often, norm := n.entry()
+		out[i] = rating{uint32(often), uint32(codeOf(norm))}
+	}
+}

@@ -1,0 +1,144 @@
+package index
+
+import (
+	"math"
+	"slices"
+)
+
+// result is a document found.
+type result struct {
+	score   float32
+	segment uint32
+	doc     uint32
+}
+
+// key is a score and a document of one segment, the best first the greatest.
+type key uint64
+
+func keyOf(score float32, doc uint32) key {
+	return key(math.Float32bits(score))<<32 | key(^doc) // no score is below 0
+}
+
+func (k key) score() float32 { return math.Float32frombits(uint32(k >> 32)) }
+func (k key) doc() uint32    { return ^uint32(k) }
+
+// heap has the greatest key on top.
+type heap []key
+
+func (h heap) order() {
+	for i := len(h)/2 - 1; i >= 0; i-- {
+		h.down(i)
+	}
+}
+
+func (h heap) down(i int) {
+	for {
+		first := 2*i + 1
+		if first >= len(h) {
+			return
+		}
+		if next := first + 1; next < len(h) && h[next] > h[first] {
+			first = next
+		}
+		if h[first] <= h[i] {
+			return
+		}
+		h[i], h[first] = h[first], h[i]
+		i = first
+	}
+}
+
+// atOnce is how many results of a segment are sorted out at once: few are ever asked for.
+const atOnce = 256
+
+// bestOf gives the best of docs in a heap: all that are not behind worst, which is 0 if these are all.
+func bestOf(docs []uint32, scores []float32) (best heap, worst key) {
+	if len(docs) <= atOnce {
+		return behind(docs, scores, math.MaxUint64), 0
+	}
+	// While they are looked for, the worst is on top.
+	best = make(heap, atOnce)
+	for i, doc := range docs[:atOnce] {
+		best[i] = ^keyOf(scores[doc], doc)
+	}
+	best.order()
+	least := (^best[0]).score()
+	for _, doc := range docs[atOnce:] {
+		if score := scores[doc]; score > least {
+			best[0] = ^keyOf(score, doc)
+			best.down(0)
+			least = (^best[0]).score()
+		}
+	}
+	worst = ^best[0]
+	for i := range best {
+		best[i] = ^best[i]
+	}
+	best.order()
+	return best, worst
+}
+
+// behind gives the documents that come behind worst.
+func behind(docs []uint32, scores []float32, worst key) heap {
+	var out heap
+	for _, doc := range docs {
+		if k := keyOf(scores[doc], doc); k < worst {
+			out = append(out, k)
+		}
+	}
+	out.order()
+	return out
+}
+
+// results are those of a segment.
+type results struct {
+	segment uint32
+	heap    heap        // the best
+	others  func() heap // all others; nil: there are none
+}
+
+// before tells whether the best of r comes before that of o, as far as that can be told without their URLs.
+func (r *results) before(o *results) bool {
+	a, b := r.heap[0], o.heap[0]
+	if a>>32 != b>>32 || r.segment == o.segment {
+		return a > b
+	}
+	return r.segment < o.segment
+}
+
+func (r *results) pop() result {
+	top, last := r.heap[0], len(r.heap)-1
+	r.heap[0] = r.heap[last]
+	r.heap = r.heap[:last]
+	r.heap.down(0)
+	if last == 0 && r.others != nil {
+		r.heap, r.others = r.others(), nil
+	}
+	return result{top.score(), r.segment, top.doc()}
+}
+
+// heaps are all results: those of each segment, none without any. A segment may have two.
+type heaps []results
+
+// best is where the best of all is.
+func (r heaps) best() int {
+	best := 0
+	for i := range r {
+		if r[i].before(&r[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// score is that of the best of heap i.
+func (r heaps) score(i int) float32 { return r[i].heap[0].score() }
+
+// pop takes the best out of heap i.
+func (r *heaps) pop(i int) result {
+	top := (*r)[i].pop()
+	if len((*r)[i].heap) == 0 {
+		*r = slices.Delete(*r, i, i+1)
+	}
+	return top
+}

@@ -1,0 +1,154 @@
+package index
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"testing"
+)
+
+func placesOf(spots ...spot) []place {
+	out := make([]place, len(spots))
+	for i, s := range spots {
+		out[i] = place(s.form)<<positionBits | place(s.position)
+	}
+	return out
+}
+
+// location is a list of numbers as a segment has it.
+func location(numbers ...uint64) []byte {
+	for len(numbers) < 3 {
+		numbers = append(numbers, 0)
+	}
+	out := []byte{7}
+	for i, n := range numbers {
+		if i == 3 {
+			out = binary.AppendUvarint(out, uint64(len(numbers)-3))
+		}
+		out = binary.AppendUvarint(out, n)
+	}
+	if len(numbers) == 3 {
+		out = append(out, 0)
+	}
+	return out
+}
+
+func TestLengths(t *testing.T) {
+	last := 0.0
+	for n := uint32(1); n < 1<<18; n++ {
+		code := lengthCode(n)
+		got := lengthOf(codeOf(code | 5<<codeBits))
+		if code == 0 || code >= 1<<codeBits || got < last {
+			t.Fatalf("%d: code %d, read as %v after %v", n, code, got, last)
+		}
+		if n < 1<<17 && (got < 0.87*float64(n) || got > 1.13*float64(n)) {
+			t.Fatalf("%d is read as %v", n, got)
+		}
+		last = got
+	}
+}
+
+func TestSpots(t *testing.T) {
+	many := make([]spot, 5000)
+	for i := range many {
+		many[i] = spot{uint32(7 * (i + 1)), form(i % 3 * 12345)}
+	}
+	same := slices.Clone(many)
+	for i := range same {
+		same[i].form = 0
+	}
+	for name, c := range map[string]struct {
+		spots []spot
+		alone bool // needs no location
+	}{
+		"one":                  {[]spot{{1, 0}}, true},
+		"one, far away":        {[]spot{{1<<23 - 1, 0}}, true},
+		"one, too far away":    {[]spot{{1 << 24, 0}}, false},
+		"a form":               {[]spot{{900, 1<<wordBits - 1}}, true},
+		"a form, far away":     {[]spot{{1 << 10, 1}}, false},
+		"an article":           {[]spot{{3, 1 << wordBits}}, false},
+		"the last position":    {[]spot{{maxPosition, 1<<formBits - 1}}, false},
+		"two":                  {[]spot{{4, 0}, {4003, 0}}, true},
+		"two, far apart":       {[]spot{{4, 0}, {4101, 0}}, false},
+		"two at one place":     {[]spot{{4, 0}, {4, 0}}, false},
+		"three":                {[]spot{{1, 0}, {2, 0}, {200, 0}}, true},
+		"with forms":           {[]spot{{1, 5}, {2, 0}}, false},
+		"forms that alternate": {[]spot{{1, 0}, {2, 5}, {3, 5}, {9, 0}, {400, 5}}, false},
+		"the last with a form": {[]spot{{1, 0}, {2, 0}, {3, 0}, {9, 0}, {400, 7}}, false},
+		"many":                 {many, false},
+		"many without forms":   {same, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			norm, ok := packed(placesOf(c.spots...), 63)
+			if ok != c.alone {
+				t.Fatalf("packed: %v", ok)
+			}
+			if ok {
+				got, err := unpacked(nil, norm, uint64(len(c.spots)))
+				if err != nil || !slices.Equal(got, c.spots) || norm >= maxNorm || codeOf(norm) != 63 {
+					t.Errorf("%v, %v, norm %x", got, err, norm)
+				}
+			}
+			got, err := located(nil, location(locate(nil, placesOf(c.spots...))...), uint64(len(c.spots)))
+			if err != nil || !slices.Equal(got, c.spots) {
+				t.Errorf("%v, %v", got, err)
+			}
+		})
+	}
+}
+
+func TestDamagedSpots(t *testing.T) {
+	const end = 1 << 33
+	for name, c := range map[string]struct {
+		data  []byte
+		often uint64
+	}{
+		"empty":               {nil, 1},
+		"nowhere":             {location(0, 0, 0), 1},
+		"too short":           {location(2, 1, 1), 4},
+		"cut":                 {location(2, 1, 1, 1, 1)[:5], 5},
+		"very often":          {location(2, 1, 1), 1 << 62},
+		"behind the end":      {location(end), 1},
+		"over the end":        {location(2*maxPosition, 1), 2},
+		"around":              {location(2, 1<<64-1), 2},
+		"a number too long":   {bytes.Repeat([]byte{0xff}, 30), 2},
+		"a form that is none": {location(3, 1<<formBits), 1},
+		"a form that is gone": {location(3, 1, 3)[:4], 2},
+	} {
+		if got, err := located(nil, c.data, c.often); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	for _, c := range [][2]uint64{{63, 1}, {1 << 20, 0}, {1 << 20, 25}, {3 << codeBits, 2}} {
+		if got, err := unpacked(nil, c[0], c[1]); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("norm %x, %d times: %v, %v", c[0], c[1], got, err)
+		}
+	}
+}
+
+// Whatever is read gives no more places than there are numbers, in order.
+func FuzzSpots(f *testing.F) {
+	f.Add(location(2), uint64(1), uint64(300))
+	f.Add(location(3, 5, 2, 3, 0, 9), uint64(4), uint64(1<<20))
+	f.Add(location(1<<63, 1, 1, 1), uint64(3), uint64(63))
+	f.Fuzz(func(t *testing.T, data []byte, often, norm uint64) {
+		got, err := located(nil, data, often)
+		few, errFew := unpacked(nil, norm&0xFFFFFFFF, often)
+		for _, spots := range [][]spot{got, few} {
+			if len(spots) > max(len(data), roomBits) || !slices.IsSortedFunc(spots, func(a, b spot) int { return int(a.position) - int(b.position) }) {
+				t.Fatalf("%v of %v", spots, data)
+			}
+		}
+		if err == nil && uint64(len(got)) != often || errFew == nil && uint64(len(few)) != often {
+			t.Fatalf("%d and %d places, want %d", len(got), len(few), often)
+		}
+		if err != nil || often == 0 {
+			return
+		}
+		l := locate(nil, placesOf(got...))
+		if again, err := located(nil, location(l...), often); err != nil || !slices.Equal(again, got) {
+			t.Fatalf("%v is written as %v, and read as %v, %v", got, l, again, err)
+		}
+	})
+}

@@ -1,0 +1,218 @@
+package snippet
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// lower maps ASCII letters and digits to lower case, all else to 0.
+var lower = func() (t [utf8.RuneSelf]byte) {
+	for _, c := range "abcdefghijklmnopqrstuvwxyz0123456789" {
+		t[c], t[unicode.ToUpper(c)] = byte(c), byte(c)
+	}
+	return t
+}()
+
+// same tells whether a word of a text is a word of the query or, by a rough measure that serves highlights, a form of it.
+func same(word, term []rune) bool {
+	if len(word) == 0 || len(term) == 0 {
+		return false
+	}
+	if unicode.Is(unicode.Arabic, word[0]) {
+		return related(bare(word), bare(term))
+	}
+	return word[0] == term[0] && related(word, term)
+}
+
+// nearest is the term that a word that is searched for is most like; -1 where it is like none.
+func nearest(word []rune, terms []term) int {
+	if len(word) == 0 {
+		return -1
+	}
+	best, most := -1, 0
+	for t := range terms {
+		a, b := word, terms[t].runes
+		if unicode.Is(unicode.Arabic, a[0]) {
+			a, b = bare(a), bare(b)
+		}
+		if p := common(a, b); !terms[t].dense && p > most {
+			best, most = t, p
+		}
+	}
+	return best
+}
+
+// common is how many runes a and b begin with alike.
+func common(a, b []rune) int {
+	p := 0
+	for p < len(a) && p < len(b) && a[p] == b[p] {
+		p++
+	}
+	return p
+}
+
+func related(word, term []rune) bool {
+	p := common(word, term)
+	w, t := len(word), len(term)
+	switch {
+	case p == w && p == t:
+		return true
+	case p == 0 || !unicode.IsLetter(term[0]):
+		return false
+	case p == t:
+		return w-t <= min(t-2, 4) // house: houses
+	case p == w:
+		return w >= 4 && t-w <= 2 // houses: house
+	}
+	return term[0] > unicode.MaxLatin1 && p >= 4 && w-p <= 2 && t-p <= 2 // книга: книги
+}
+
+// bare takes the Arabic article off, with one letter of conjunction or preposition before it.
+func bare(word []rune) []rune {
+	for skip := range 2 {
+		if len(word) > skip+4 && word[skip] == 'ا' && word[skip+1] == 'ل' && (skip == 0 || strings.ContainsRune("وفبك", word[0])) {
+			return word[skip+2:]
+		}
+	}
+	return word
+}
+
+// class says what a rune is that most texts consist of.
+type class uint8
+
+const (
+	unusual     class = iota // the tables of Unicode tell
+	alphabetic               // a letter of an alphabet, a digit of ASCII
+	ideographic              // an ideograph or kana
+	syllabic                 // of Hangul
+)
+
+// classOf tells without a table. All but the unusual are letters, none transparent, attached or part of another's grapheme cluster.
+func classOf(r rune) class {
+	switch {
+	case r < utf8.RuneSelf:
+		if r >= 0 && lower[r] != 0 {
+			return alphabetic
+		}
+	case r < 0x3041:
+		if r >= 0x00C0 && r <= 0x02AF && r != '×' && r != '÷' || r >= 0x0391 && r <= 0x03CE && r != 0x03A2 || r >= 0x0400 && r <= 0x0481 ||
+			r >= 0x05D0 && r <= 0x05EA || r >= 0x0620 && r <= 0x064A && r != 0x0640 {
+			return alphabetic
+		}
+	case r >= 0x4E00 && r <= 0x9FFF, r <= 0x3096, r >= 0x30A1 && r <= 0x30FA, r >= 0x3400 && r <= 0x4DBF:
+		return ideographic
+	case r >= 0xAC00 && r <= 0xD7A3:
+		return syllabic
+	}
+	return unusual
+}
+
+// stops tells of the usual punctuation of running text beyond ASCII.
+func stops(r rune) bool {
+	return r >= 0x2010 && r <= 0x2027 || r >= 0x3001 && r <= 0x3003 || r >= 0x3008 && r <= 0x3011 || r >= 0xFF01 && r <= 0xFF0F || r >= 0xFF1A && r <= 0xFF1F
+}
+
+// letter tells of runes that make words.
+func letter(r rune) bool {
+	return classOf(r) != unusual || r >= utf8.RuneSelf && r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
+}
+
+// isDense tells of scripts in which a word can stand anywhere.
+func isDense(r rune) bool {
+	switch classOf(r) {
+	case alphabetic:
+		return false
+	case ideographic, syllabic:
+		return true
+	}
+	return isIdeograph(r) || unspaced(r) || r >= 0x1100 && unicode.Is(unicode.Hangul, r)
+}
+
+// transparent tells of marks that readers leave out: accents, vowel points, tatweel, format characters.
+func transparent(r rune) bool {
+	switch {
+	case r < 0x00AD, classOf(r) != unusual:
+		return false
+	case r == 0x00AD, r >= 0x0300 && r <= 0x036F, r == 0x0640, r >= 0x064B && r <= 0x065F, r == 0x0670, r >= 0x0591 && r <= 0x05C7:
+		return true
+	}
+	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r)
+}
+
+func appendFolded(runes []rune, r rune) []rune {
+	a, b := fold(r)
+	if b != 0 {
+		return append(runes, a, b)
+	}
+	return append(runes, a)
+}
+
+// latin holds what fold makes of U+0080 to U+024F.
+var latin = func() (t [0x0250 - utf8.RuneSelf][2]rune) {
+	for i := range t {
+		t[i][0], t[i][1] = foldUnusual(utf8.RuneSelf + rune(i))
+	}
+	return t
+}()
+
+// fold takes case and accents off r; b is 0 but for the letters that are spelled as two.
+func fold(r rune) (a, b rune) {
+	switch {
+	case r < utf8.RuneSelf:
+		return unicode.ToLower(r), 0
+	case r < 0x0250:
+		l := &latin[r-utf8.RuneSelf]
+		return l[0], l[1]
+	case r >= 0x2E80 && r < 0xA640:
+		return r, 0
+	case r >= 0xFF01 && r <= 0xFF5E: // full width
+		return unicode.ToLower(r - 0xFEE0), 0
+	}
+	return foldUnusual(r)
+}
+
+// foldUnusual folds without latin.
+func foldUnusual(r rune) (a, b rune) {
+	switch {
+	case r >= 'а' && r <= 'я':
+		return r, 0
+	case r < 0x0590 || r > 0x06FF: // there are no capitals between
+		r = unicode.ToLower(r)
+	}
+	switch r {
+	case 'ß':
+		return 's', 's'
+	case 'æ':
+		return 'a', 'e'
+	case 'œ':
+		return 'o', 'e'
+	case 'þ':
+		return 't', 'h'
+	case 'ø':
+		return 'o', 0
+	case 'ł':
+		return 'l', 0
+	case 'đ', 'ð':
+		return 'd', 0
+	case 'ı':
+		return 'i', 0
+	case 'ς':
+		return 'σ', 0
+	case 'ё':
+		return 'е', 0
+	case 'أ', 'إ', 'آ':
+		return 'ا', 0
+	case 'ى':
+		return 'ي', 0
+	}
+	if r < 0x0400 || r >= 0x1E00 && r < 0x2000 {
+		var b [utf8.UTFMax]byte
+		if d := norm.NFD.Properties(b[:utf8.EncodeRune(b[:], r)]).Decomposition(); d != nil {
+			r, _ = utf8.DecodeRune(d)
+		}
+	}
+	return r, 0
+}
