@@ -225,8 +225,14 @@ func (a *Archive) upgrade(h header) error {
 		return err
 	}
 	err = a.db.Update(func(tx *bolt.Tx) error {
+		fill := tx.Bucket(bPassed) == nil
 		for _, name := range later {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
+				return err
+			}
+		}
+		if fill {
+			if err := a.listPassed(tx); err != nil {
 				return err
 			}
 		}

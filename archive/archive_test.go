@@ -342,7 +342,7 @@ func TestAliases(t *testing.T) {
 	leads("a", "a")
 	at("b") // b answers itself again
 	leads("a2", "b")
-	if n, err := a.Erase(context.Background(), "http://example.com/b", "asked", ""); err != nil || n != 2 {
+	if n, err := a.Erase(context.Background(), Tombstone{URL: "http://example.com/b", Why: "asked"}); err != nil || n != 2 {
 		t.Error(n, err)
 	}
 	leads("a2", "a2")
@@ -380,7 +380,7 @@ func TestIntents(t *testing.T) {
 	put(t, a, e)
 	want(e.Resource.URL) // done once is not done for ever
 	a.Done(e.Resource.URL)
-	if _, err := a.Erase(context.Background(), d.Resource.URL, "asked", ""); err != nil {
+	if _, err := a.Erase(context.Background(), Tombstone{URL: d.Resource.URL, Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
 	want(d.Resource.URL)
@@ -411,7 +411,7 @@ func TestClosed(t *testing.T) {
 	ctx := context.Background()
 	_, e1 := a.Receive(ctx, deposit("http://example.com/", "x"))
 	_, e2 := a.Body(c.ID)
-	_, e3 := a.Erase(ctx, "http://example.com/", "", "")
+	_, e3 := a.Erase(ctx, Tombstone{URL: "http://example.com/"})
 	_, e4 := a.Verify(ctx)
 	for i, err := range []error{e1, e2, e3, e4} {
 		if !errors.Is(err, ErrClosed) {
@@ -465,9 +465,9 @@ func TestConcurrent(t *testing.T) {
 				}
 				switch {
 				case w == 0 && i%5 == 0:
-					_, err = a.Erase(ctx, url, "asked", "")
+					_, err = a.Erase(ctx, Tombstone{URL: url, Why: "asked"})
 				case w == 1 && i%3 == 0:
-					if err = a.EraseCapture(ctx, c.ID, "expired", ""); errors.Is(err, ErrNotHeld) {
+					if err = a.EraseCapture(ctx, c.ID, Tombstone{Why: "expired"}); errors.Is(err, ErrNotHeld) {
 						err = nil
 					}
 				case w == 2:
@@ -483,6 +483,29 @@ func TestConcurrent(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+func TestUpdateAll(t *testing.T) {
+	a := open(t, t.TempDir(), Options{})
+	ctx, known := context.Background(), func() (list []string) {
+		for r := range 3 {
+			if _, is, err := a.Resource(fmt.Sprint("http://example.com/", r)); is || err != nil {
+				list = append(list, fmt.Sprint(r, err))
+			}
+		}
+		return list
+	}
+	urls := []string{"http://example.com/0", "http://example.com/1", ""}
+	status := func(r *Resource) { r.Status = 404 }
+	if err := a.UpdateAll(ctx, urls, status); err == nil || known() != nil {
+		t.Error(err, known())
+	}
+	if err := a.UpdateAll(ctx, urls[:2], status); err != nil || len(known()) != 2 {
+		t.Error(err, known())
+	}
+	if err := a.UpdateAll(ctx, nil, status); err != nil {
+		t.Error(err)
+	}
 }
 
 // A redirect to what was received before is noted without a further version (X66).
@@ -505,7 +528,104 @@ func TestLead(t *testing.T) {
 	if got, err := a.Resolve("http://example.com/lost"); got != "http://example.com/lost" || err != nil {
 		t.Errorf("it leads to %s, %v", got, err)
 	}
+	lead := func(to string, from ...string) {
+		t.Helper()
+		for i := range from {
+			from[i] = "http://example.com/" + from[i]
+		}
+		if err := a.Lead(ctx, from, "http://example.com/"+to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	way := func(want ...string) {
+		t.Helper()
+		for i := range want {
+			want[i] = "http://example.com/" + want[i]
+		}
+		if got, err := a.Way(want[0]); !slices.Equal(got, want) || err != nil {
+			t.Errorf("the way is %v, %v; want %v", got, err, want)
+		}
+	}
+	lead("old", "far") // what led to it is passed, and still leads there
+	way("far", "old", "new")
+	lead("far", "old") // a circle
+	way("far", "old", "new")
+	lead("old", "far", "old") // an alias that redirects to itself in the end
+	way("far", "old", "new")
 	if list, err := a.Captures("http://example.com/new"); len(list) != 1 || err != nil {
 		t.Errorf("%d captures, %v", len(list), err)
+	}
+	clean(t, a)
+}
+
+// A way has an end, however often a page has moved: an address that is further away is not followed to the wrong one.
+func TestLongestWay(t *testing.T) {
+	a := open(t, t.TempDir(), Options{})
+	at := func(i int) string { return fmt.Sprint("http://example.com/", i) }
+	const last = longestWay + 1
+	if _, err := a.Receive(context.Background(), Deposit{Resource: Resource{URL: at(last)}, Fetched: time.Now(), Body: []byte("here"),
+		Aliases: []string{at(0)}}); err != nil {
+		t.Fatal(err)
+	}
+	way := make([]string, 0, last+1)
+	for i := range last + 1 {
+		way = append(way, at(i))
+	}
+	if err := a.do(context.Background(), 0, func(tx *txn) error { return tx.putAliases(at(last), way[:last]) }); err != nil {
+		t.Fatal(err)
+	}
+	for from, end := range map[int]string{0: "", 1: at(last), last: at(last)} {
+		switch got, err := a.Resolve(at(from)); {
+		case end == "" && (!errors.Is(err, errWay) || errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), at(from))):
+			t.Errorf("from %d: %s, %v", from, got, err)
+		case end != "" && (got != end || err != nil):
+			t.Errorf("from %d: %s, %v", from, got, err)
+		}
+	}
+}
+
+// Of several redirects each leads to the next: what ends at one of them ends for those that led to it (X66).
+func TestWay(t *testing.T) {
+	ctx, at := context.Background(), func(s string) (list []string) {
+		for path := range strings.FieldsSeq(s) {
+			list = append(list, "http://example.com/"+path)
+		}
+		return list
+	}
+	a := open(t, t.TempDir(), Options{})
+	for i, leads := range []string{"1 2 3", "x 2 3", "back 1 back 3", "self self 3", "page 4"} {
+		way := at(leads)
+		last := len(way) - 1
+		d := Deposit{Resource: Resource{URL: way[last]}, Fetched: time.Date(2026, 3, 1, i, 0, 0, 0, time.UTC), Body: []byte(leads), Aliases: way[:last]}
+		if _, err := a.Receive(ctx, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(when string, want ...string) {
+		t.Helper()
+		for _, w := range want {
+			way := at(w)
+			if got, err := a.Way(way[0]); err != nil || !slices.Equal(got, way) {
+				t.Errorf("%s: %v, %v", when, got, err)
+			}
+		}
+	}
+	check("received", "1 back 3", "2 3", "x 2 3", "back 3", "self 3", "3", "page 4")
+	if n, err := a.Erase(ctx, Tombstone{URL: at("2")[0], Why: "asked"}); n != 0 || err != nil {
+		t.Fatal(n, err)
+	}
+	check("2 is erased", "1 back 3", "2", "x", "self 3")
+	for i := range 100 { // in time a page can move as often as it likes
+		from, to := fmt.Sprint("http://example.com/", 3+i), fmt.Sprint("http://example.com/", 4+i)
+		d := Deposit{Resource: Resource{URL: to}, Fetched: time.Date(2026, 3, 2, 0, i, 0, 0, time.UTC), Body: []byte(to), Aliases: []string{from}}
+		if _, err := a.Receive(ctx, d); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := a.Way("http://example.com/1"); err != nil || len(got) != 103 || got[102] != "http://example.com/103" {
+		t.Errorf("%d, %v", len(got), err)
+	}
+	if problems, err := a.Verify(ctx); len(problems) > 0 || err != nil {
+		t.Error(problems, err)
 	}
 }

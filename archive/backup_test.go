@@ -47,7 +47,7 @@ func TestBackup(t *testing.T) {
 			t.Error("something is handed out before it has begun")
 		}
 		if name == "keys.db" { // an erasure does not wait for the copy, nor is it in it
-			if _, err := a.Erase(t.Context(), quay, "asked", ""); err != nil {
+			if _, err := a.Erase(t.Context(), Tombstone{URL: quay, Why: "asked"}); err != nil {
 				t.Error(err)
 			}
 			put(t, a, deposit("http://example.com/late", "late"))
@@ -91,7 +91,7 @@ func TestBackupWithoutKeys(t *testing.T) {
 		t.Fatal(k, err)
 	}
 	failing.Store(true)
-	if err := a.EraseCapture(t.Context(), c.ID, "asked", ""); err == nil {
+	if err := a.EraseCapture(t.Context(), c.ID, Tombstone{Why: "asked"}); err == nil {
 		t.Fatal("the key was destroyed")
 	}
 	files := copies{}
@@ -121,7 +121,7 @@ func TestBackupMeanwhile(t *testing.T) {
 				put(t, a, deposit(name, strings.Repeat(name, 50)))
 				stays := i%3 != 2
 				if !stays {
-					if _, err := a.Erase(context.Background(), name, "asked", ""); err != nil {
+					if _, err := a.Erase(context.Background(), Tombstone{URL: name, Why: "asked"}); err != nil {
 						t.Error(err)
 					}
 				}

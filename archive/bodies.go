@@ -8,6 +8,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/acapcrawl/acapcrawl/coding"
+	"github.com/acapcrawl/acapcrawl/spool"
 )
 
 const (
@@ -24,18 +25,18 @@ const (
 func (t *txn) putBody(id uint64, sealed []byte) error {
 	bucket := t.tx.Bucket(bBodies)
 	page := t.a.db.Info().PageSize
-	most := (page-pageHead)/2 - pageElem - partKey
+	most := (page-spool.PageHead)/2 - spool.PageElem - partKey
 	for n := uint32(0); n == 0 || len(sealed) > 0; n++ {
-		room := page - t.a.tail - pageElem - partKey
+		room := page - t.a.tail - spool.PageElem - partKey
 		if t.a.tail == 0 || room < leastPart {
-			t.a.tail = pageHead
+			t.a.tail = spool.PageHead
 			room = most
 		}
 		size := min(len(sealed), room, most)
 		if err := bucket.Put(binary.BigEndian.AppendUint32(idKey(id), n), sealed[:size]); err != nil {
 			return err
 		}
-		t.a.tail += pageElem + partKey + size
+		t.a.tail += spool.PageElem + partKey + size
 		sealed = sealed[size:]
 	}
 	return nil

@@ -77,14 +77,21 @@ type Resource struct {
 	Sources            []string // URLs of other resources that something of this, or its index entry, was made of
 }
 
-// Tombstone says that something was erased. It holds no content.
+// Tombstone says that something was erased. It holds no content. Of those before this was counted all counts but Captures are 0.
 type Tombstone struct {
 	URL      string
-	Version  int `json:",omitempty"` // the one version that was erased; 0: everything, or one that was lost and is not known
-	Captures int // how many
+	Version  int  `json:",omitempty"` // the one version that was erased; 0: everything, or one that was lost and is not known
+	Captures int  // how many
+	Pictures int  `json:",omitempty"` // thumbnails that were held beside them
+	Aliases  int  `json:",omitempty"` // addresses that led to it, and it to another
+	Hops     int  `json:",omitempty"` // answers of it in captures of the pages that they led to
+	Derived  int  `json:",omitempty"` // pages of which something went that was made of it
+	Entry    bool `json:",omitempty"` // it was in the index
+	Known    bool `json:",omitempty"` // what was known of the page went: its title, excerpt and statements
 	When     time.Time
 	Why      string
 	Line     string   `json:",omitempty"` // the line that decided, if one did
+	Asked    bool     `json:",omitempty"` // the publisher asked for it (P1 2.6.1)
 	Keys     []uint64 `json:",omitempty"` // slots of the keys that were destroyed with it
 }
 

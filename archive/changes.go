@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+
+	"github.com/acapcrawl/acapcrawl/spool"
 )
 
 // span is what stands in a bucket below one page: the keys from lo up to, not including, hi. A nil bound is none.
@@ -59,19 +61,19 @@ func (t trees) heights(was, is uint64) (high, deep int, err error) {
 
 // height counts the pages between a page and its leaves; all leaves of a tree are at one depth.
 func (t trees) height(id uint64) (int, error) {
-	for n := range maxDepth {
+	for n := range spool.MaxDepth {
 		b, err := t.page(id)
 		if err != nil {
 			return 0, err
 		}
-		if native.Uint16(b[8:]) == leaf {
+		if spool.Native.Uint16(b[8:]) == spool.Leaf {
 			return n, nil
 		}
-		first, ok := readElement(b, 0, branch)
+		first, ok := spool.ReadElement(b, 0, spool.Branch)
 		if !ok {
 			return 0, fmt.Errorf("page %d %w", id, errRecord)
 		}
-		id = first.page
+		id = first.Page
 	}
 	return 0, fmt.Errorf("page %d %w: it lies too deep", id, errRecord)
 }
@@ -84,20 +86,20 @@ func (t trees) below(list []span) ([]span, error) {
 		if err != nil {
 			return nil, err
 		}
-		count := int(native.Uint16(b[10:]))
-		if native.Uint16(b[8:]) != branch || count == 0 || pageHead+count*pageElem > len(b) {
+		count := int(spool.Native.Uint16(b[10:]))
+		if spool.Native.Uint16(b[8:]) != spool.Branch || count == 0 || spool.PageHead+count*spool.PageElem > len(b) {
 			return nil, fmt.Errorf("page %d %w", s.page, errRecord)
 		}
 		for i := range count {
-			e, ok := readElement(b, i, branch)
+			e, ok := spool.ReadElement(b, i, spool.Branch)
 			if !ok {
 				return nil, fmt.Errorf("page %d %w", s.page, errRecord)
 			}
-			child := span{page: e.page, lo: e.key, hi: s.hi}
+			child := span{page: e.Page, lo: e.Key, hi: s.hi}
 			if i == 0 {
 				child.lo = s.lo
 			} else {
-				out[len(out)-1].hi = e.key
+				out[len(out)-1].hi = e.Key
 			}
 			out = append(out, child)
 		}
@@ -106,18 +108,18 @@ func (t trees) below(list []span) ([]span, error) {
 }
 
 func (t trees) page(id uint64) ([]byte, error) {
-	head := make([]byte, pageHead)
+	head := make([]byte, spool.PageHead)
 	if _, err := t.f.ReadAt(head, int64(id)*int64(t.size)); err != nil {
 		return nil, err
 	}
-	flags := native.Uint16(head[8:])
-	if native.Uint64(head) != id || flags != branch && flags != leaf {
+	flags := spool.Native.Uint16(head[8:])
+	if spool.Native.Uint64(head) != id || flags != spool.Branch && flags != spool.Leaf {
 		return nil, fmt.Errorf("page %d %w", id, errRecord)
 	}
-	if flags == leaf { // nobody looks into it
+	if flags == spool.Leaf { // nobody looks into it
 		return head, nil
 	}
-	b := make([]byte, (1+int(native.Uint32(head[12:])))*t.size)
+	b := make([]byte, (1+int(spool.Native.Uint32(head[12:])))*t.size)
 	_, err := t.f.ReadAt(b, int64(id)*int64(t.size))
 	return b, err
 }

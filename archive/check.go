@@ -89,6 +89,7 @@ func (v *verifier) capture(k, value []byte) {
 	if _, err := v.a.text(ofCapture(k), rec.Key, sealed, &text); err != nil {
 		v.unreadable(second, where, err, bCaptures, k, value, bury)
 	}
+	v.led(where, id, text.Hops)
 	v.listed(where, id, rec)
 	v.content(where, k, value, rec, bury)
 }
@@ -210,24 +211,19 @@ func (v *verifier) alias(k, value []byte) {
 			return "listed", t.tx.Bucket(bAliased).Put(pair(url, alias), nil)
 		})
 	}
-	if v.tx.Bucket(bResources).Get(to) == nil {
-		v.find(where, "leads to "+url+", which is not known", func(t *txn) (string, error) {
-			if t.tx.Bucket(bResources).Get([]byte(url)) != nil {
+	way, circle, err := wayFrom(v.tx, alias)
+	switch end := way[len(way)-1]; {
+	case err != nil: // reported at that alias, or no damage (errWay)
+	case circle:
+		v.find(where, "leads in a circle", drop)
+	case v.tx.Bucket(bResources).Get([]byte(end)) == nil:
+		v.find(where, "leads to "+end+", which is not known", func(t *txn) (string, error) {
+			if t.tx.Bucket(bResources).Get([]byte(end)) != nil {
 				return "", nil
 			}
 			return drop(t)
 		})
 	}
-	for range 64 {
-		value := v.tx.Bucket(bAliases).Get(to)
-		if value == nil {
-			return
-		}
-		if to, err = unframe(to, value); err != nil {
-			return // reported at that alias
-		}
-	}
-	v.find(where, "leads in a circle", drop)
 }
 
 func (v *verifier) aliased(k, _ []byte) {

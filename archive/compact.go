@@ -17,25 +17,40 @@ type CompactStats struct {
 	Before  int64 `json:"before"` // bytes of archive.db and keys.db
 	After   int64 `json:"after"`
 	Records int64 `json:"records"` // that were copied
+
+	Began time.Time `json:"-"` // of what was erased before, no file holds a trace
 }
 
 // upkeep is kept in archive.db, under kUpkeep, and tells which erasures the files still remember.
 type upkeep struct {
 	Erased     time.Time `json:",omitzero"` // the first erasure since a compaction last began
+	Asked      time.Time `json:",omitzero"` // the first that a publisher asked for, since then
 	Compacting time.Time `json:",omitzero"` // the first erasure that the compaction is for that began last and has not been completed
+	Answering  time.Time `json:",omitzero"` // likewise, the first that a publisher asked for
 	Begun      time.Time `json:",omitzero"` // when it began
 	Compacted  time.Time `json:",omitzero"` // when the last one that was completed began
 }
 
 var kUpkeep = []byte("upkeep")
 
-// Uncompacted gives the time of the first erasure that no completed compaction came after; zero if there is none. It survives Close.
-func (a *Archive) Uncompacted() (since time.Time, err error) {
+// Uncompacted gives the time of the first erasure that no completed compaction came after, and of the first of them that a publisher
+// asked for; zero if there is none. They survive Close.
+func (a *Archive) Uncompacted() (since, asked time.Time, err error) {
 	u, err := a.upkeep()
 	if since = u.Compacting; since.IsZero() {
 		since = u.Erased
 	}
-	return since, err
+	if asked = u.Answering; asked.IsZero() {
+		asked = u.Asked
+	}
+	return since, asked, err
+}
+
+// Compacted gives the time at which the last compaction began that was completed: of what was erased before, no file holds a trace. It is
+// zero where none was.
+func (a *Archive) Compacted() (began time.Time, err error) {
+	u, err := a.upkeep()
+	return u.Compacted, err
 }
 
 // Erased gives a value when something has been erased since the last one was taken. One receiver is served.
@@ -56,7 +71,11 @@ func (a *Archive) Compact(ctx context.Context, progress func(done, total int64),
 	case <-a.quit:
 		return s, ErrClosed
 	}
-	if err := a.do(ctx, 0, (*txn).beginCompaction); err != nil {
+	err = a.do(ctx, 0, func(t *txn) error {
+		s.Began = utc(a.now())
+		return t.beginCompaction(s.Began)
+	})
+	if err != nil {
 		return s, err
 	}
 	if s.Before, err = a.size(); err != nil {
@@ -275,19 +294,22 @@ func setNow(date *time.Time, now time.Time) bool {
 	return true
 }
 
-func (t *txn) beginCompaction() error {
+func (t *txn) beginCompaction(now time.Time) error {
 	return t.changeUpkeep(func(u *upkeep) bool {
 		if u.Compacting.IsZero() {
 			u.Compacting = u.Erased
 		}
-		u.Erased, u.Begun = time.Time{}, utc(t.a.now())
+		if u.Answering.IsZero() {
+			u.Answering = u.Asked
+		}
+		u.Erased, u.Asked, u.Begun = time.Time{}, time.Time{}, now
 		return true
 	})
 }
 
 func (t *txn) endCompaction() error {
 	return t.changeUpkeep(func(u *upkeep) bool {
-		u.Compacting, u.Compacted = time.Time{}, u.Begun
+		u.Compacting, u.Answering, u.Compacted = time.Time{}, time.Time{}, u.Begun
 		return true
 	})
 }

@@ -16,6 +16,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/acapcrawl/acapcrawl/spool"
 )
 
 func compact(t testing.TB, a *Archive) CompactStats {
@@ -80,7 +82,7 @@ func TestCompact(t *testing.T) {
 		last = put(t, a, d)
 	}
 	for i := 100; i < 200; i++ { // the last of them, too: its numbers must not be given again
-		if _, err := a.Erase(context.Background(), fmt.Sprint("http://example.com/", i), "take-down", ""); err != nil {
+		if _, err := a.Erase(context.Background(), Tombstone{URL: fmt.Sprint("http://example.com/", i), Why: "take-down"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -135,7 +137,7 @@ func TestCompactFollows(t *testing.T) {
 						case kind < 8:
 							err = a.Update(ctx, at, func(r *Resource) { r.Title = text })
 						default:
-							_, err = a.Erase(ctx, at, "take-down", "")
+							_, err = a.Erase(ctx, Tombstone{URL: at, Why: "take-down"})
 						}
 						if err != nil {
 							t.Error(err)
@@ -196,7 +198,7 @@ func TestCompactInUse(t *testing.T) {
 					t.Errorf("capture %d: %v", c.ID, err)
 				}
 				if i%3 == 0 {
-					if n, err := a.Erase(ctx, at, "asked", ""); n != 1 || err != nil {
+					if n, err := a.Erase(ctx, Tombstone{URL: at, Why: "asked"}); n != 1 || err != nil {
 						t.Error(n, err)
 					}
 					if _, err := a.Body(c.ID); !errors.Is(err, ErrNotHeld) {
@@ -233,7 +235,7 @@ func TestCompactUnderReader(t *testing.T) {
 		read <- a.snapshot(func(tx *bolt.Tx) error {
 			close(reading)
 			<-release
-			wrong, err := checkPages(context.Background(), a.fileOf(tx), tx.DB().Info().PageSize, uint64(tx.ID()))
+			wrong, err := spool.CheckPages(context.Background(), a.fileOf(tx), tx.DB().Info().PageSize, uint64(tx.ID()))
 			if len(wrong) > 0 || tx.Bucket(bCaptures).Get(idKey(2)) != nil || tx.Bucket(bCaptures).Get(idKey(1)) == nil {
 				t.Error("the state at the beginning is not what is read", wrong)
 			}
@@ -316,7 +318,7 @@ func TestCompactBrokenOff(t *testing.T) {
 					d.Body = noise(fmt.Sprint(i), 1<<20)
 					put(t, a, d)
 				}
-				if _, err := a.Erase(ctx, "http://example.com/0", "asked", ""); err != nil {
+				if _, err := a.Erase(ctx, Tombstone{URL: "http://example.com/0", Why: "asked"}); err != nil {
 					t.Fatal(err)
 				}
 				_, err := a.Compact(ctx, nil, nil)
@@ -333,7 +335,7 @@ func TestCompactBrokenOff(t *testing.T) {
 				if left, _ := filepath.Glob(filepath.Join(dir, "*"+unfinished)); left != nil {
 					t.Error(left, "is left")
 				}
-				if since, err := a.Uncompacted(); !since.Equal(noon) || err != nil {
+				if since, _, err := a.Uncompacted(); !since.Equal(noon) || err != nil {
 					t.Error(since, err)
 				}
 				hasBody(t, a, 2, string(noise("1", 1<<20)))
@@ -384,14 +386,14 @@ func TestUncompacted(t *testing.T) {
 	a := open(t, dir, Options{Now: clock})
 	due := func(want time.Time) {
 		t.Helper()
-		if got, err := a.Uncompacted(); !got.Equal(want) || err != nil {
+		if got, _, err := a.Uncompacted(); !got.Equal(want) || err != nil {
 			t.Errorf("%v, %v; want %v", got, err, want)
 		}
 	}
 	pass := func() { now = now.Add(time.Minute) }
 	erase := func(i int) {
 		t.Helper()
-		if _, err := a.Erase(context.Background(), fmt.Sprint("http://example.com/", i), "asked", ""); err != nil {
+		if _, err := a.Erase(context.Background(), Tombstone{URL: fmt.Sprint("http://example.com/", i), Why: "asked"}); err != nil {
 			t.Fatal(err)
 		}
 	}

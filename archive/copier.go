@@ -98,7 +98,7 @@ func (c *copier) all(progress func(done, total int64)) error {
 		is, was uint64
 	}{{"captures", found["captures"], counts.Captures}, {"digests", found["digests"], counts.Bodies}, {"bytes of bodies", uint64(stored), counts.Stored},
 		{"resources", found["resources"], counts.Resources}, {"aliases", found["aliases"], counts.Aliases},
-		{"tombstones", found["tombstones"], counts.Tombstones}} {
+		{"tombstones", found["tombstones"], counts.Tombstones}, {"thumbnails", found["pictures"], counts.Pictures}} {
 		if part.is != part.was {
 			return c.a.corrupt(fmt.Sprintf("it should hold %d %s, and %d can be read; it was left as it is, see archive verify", part.was, part.name, part.is))
 		}

@@ -70,7 +70,7 @@ func child(mode string) int {
 				if i%10 == 9 {
 					gone := fmt.Sprintf("http://example.com/%d/%d", w, i-5)
 					say("erasing %s", gone)
-					if _, err := a.Erase(context.Background(), gone, "asked", ""); err != nil {
+					if _, err := a.Erase(context.Background(), Tombstone{URL: gone, Why: "asked"}); err != nil {
 						say("failed %v", err)
 						return
 					}
@@ -280,7 +280,7 @@ func TestGroup(t *testing.T) {
 			}
 		})
 		wg.Go(func() {
-			if err := a.EraseCapture(context.Background(), 1000, "expired", ""); !errors.Is(err, ErrNotHeld) {
+			if err := a.EraseCapture(context.Background(), 1000, Tombstone{Why: "expired"}); !errors.Is(err, ErrNotHeld) {
 				t.Error(err)
 			}
 		})

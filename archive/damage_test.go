@@ -129,10 +129,10 @@ func specimen(t testing.TB) map[string][]byte {
 		d.Index, d.Aliases = i%3 == 0, []string{fmt.Sprintf("http://example.com/hop%d", i)}
 		put(t, a, d)
 	}
-	if _, err := a.Erase(ctx, "http://example.com/07", "take-down", "line"); err != nil {
+	if _, err := a.Erase(ctx, Tombstone{URL: "http://example.com/07", Why: "take-down", Line: "line"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.EraseCapture(ctx, 9, "expired", ""); err != nil {
+	if err := a.EraseCapture(ctx, 9, Tombstone{Why: "expired"}); err != nil {
 		t.Fatal(err)
 	}
 	var size int64

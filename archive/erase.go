@@ -10,31 +10,31 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Erase removes all that is held of url: every capture, bodies that no other capture refers to, what is known of its
-// content, and the aliases that lead to it (X66). Keys are destroyed before it returns. The resource's dates stay, a
-// tombstone is written, and an intent tells the index to forget the page. It returns the number of captures erased. Where
-// nothing is held it changes nothing, so it can be repeated (P04). The deciding line may be empty.
-func (a *Archive) Erase(ctx context.Context, url, why, line string) (erased int, err error) {
-	if err := checkURL(url); err != nil {
+// Erase removes all that is held of the URL that s names: every capture, bodies that no other capture refers to, what is known of its
+// content, thumbnails, the aliases that lead to it (X66), and its answers in captures of the pages that they led to. Keys are destroyed
+// before it returns. The resource's dates stay, s is written as the tombstone, with everything counted but what was derived, and an intent
+// tells the index to forget the page. It returns the number of captures erased. Where nothing is held, and nothing was derived, it changes
+// nothing, so it can be repeated (P04).
+func (a *Archive) Erase(ctx context.Context, s Tombstone) (erased int, err error) {
+	if err := checkURL(s.URL); err != nil {
 		return 0, err
 	}
 	err = a.do(ctx, 0, func(t *txn) error {
-		erased, err = t.erase(url, why, line)
+		erased, err = t.erase(s)
 		return err
 	})
 	return erased, err
 }
 
-// EraseCapture removes one version, and its body if nothing else refers to it, destroys their keys, and writes a
-// tombstone. What is known of the URL stays. ErrNotHeld if there is no such capture.
-func (a *Archive) EraseCapture(ctx context.Context, id uint64, why, line string) error {
+// EraseCapture removes one version, and its body if nothing else refers to it, destroys their keys, and writes s as its tombstone. What is
+// known of the URL stays. ErrNotHeld if there is no such capture.
+func (a *Archive) EraseCapture(ctx context.Context, id uint64, s Tombstone) error {
 	return a.do(ctx, 0, func(t *txn) error {
-		before := len(t.doomed)
+		was, keys := t.counts, len(t.doomed)
 		rec, err := t.eraseCapture(id)
 		if err != nil {
 			return err
 		}
-		keys := slices.Clone(t.doomed[before:])
 		h, err := t.resource(rec.URL)
 		if err != nil {
 			return err
@@ -46,12 +46,15 @@ func (a *Archive) EraseCapture(ctx context.Context, id uint64, why, line string)
 				return err
 			}
 		}
-		return t.bury(Tombstone{URL: rec.URL, Version: rec.Version, Captures: 1, Why: why, Line: line, Keys: keys})
+		of := t.counted(s, was, keys)
+		of.URL, of.Version = rec.URL, rec.Version
+		return t.bury(of)
 	})
 }
 
-func (t *txn) erase(url, why, line string) (int, error) {
-	before := len(t.doomed)
+func (t *txn) erase(s Tombstone) (int, error) {
+	url := s.URL
+	was, keys := t.counts, len(t.doomed)
 	value := t.tx.Bucket(bResources).Get([]byte(url))
 	var rec resourceRecord
 	if value != nil {
@@ -65,19 +68,16 @@ func (t *txn) erase(url, why, line string) (int, error) {
 			return 0, err
 		}
 	}
-	n, err := t.eraseVersions(url, rec.Current)
+	err := errors.Join(t.eraseVersions(url, rec.Current), t.eraseAliases(url), t.erasePictures(url), t.erasePart(url))
 	if err != nil {
 		return 0, err
 	}
-	aliases, err := t.eraseAliases(url)
-	if err != nil {
+	if s.Hops, err = t.eraseHops(url); err != nil {
 		return 0, err
 	}
-	pictures, err := t.erasePictures(url)
-	if err != nil {
-		return 0, err
-	}
-	if n == 0 && aliases == 0 && pictures == 0 && rec.Key == 0 && !rec.Indexed {
+	s = t.counted(s, was, keys)
+	s.Known, s.Entry = rec.Key != 0, rec.Indexed
+	if s.Captures+s.Aliases+s.Pictures+s.Hops+s.Derived == 0 && !s.Known && !s.Entry {
 		return 0, nil
 	}
 	if value != nil {
@@ -93,21 +93,27 @@ func (t *txn) erase(url, why, line string) (int, error) {
 			return 0, err
 		}
 	}
-	if err := errors.Join(t.intend(url), t.erased()); err != nil {
-		return 0, err
-	}
-	return n, t.bury(Tombstone{URL: url, Captures: n, Why: why, Line: line, Keys: slices.Clone(t.doomed[before:])})
+	s.Keys = slices.Clone(t.doomed[keys:])
+	return s.Captures, errors.Join(t.intend(url), t.erased(), t.bury(s))
+}
+
+// counted is s with what went since the counts were was and so many keys were condemned.
+func (t *txn) counted(s Tombstone, was counts, keys int) Tombstone {
+	s.Captures = int(was.Captures - t.counts.Captures)
+	s.Pictures = int(was.Pictures - t.counts.Pictures)
+	s.Aliases = int(was.Aliases - t.counts.Aliases)
+	s.Keys = slices.Clone(t.doomed[keys:])
+	return s
 }
 
 // eraseVersions erases all captures of url.
-func (t *txn) eraseVersions(url string, current uint64) (int, error) {
-	ids := versionsOf(t.tx, url, current)
-	for _, id := range ids {
+func (t *txn) eraseVersions(url string, current uint64) error {
+	for _, id := range versionsOf(t.tx, url, current) {
 		if _, err := t.eraseCapture(id); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	return len(ids), nil
+	return nil
 }
 
 func (t *txn) eraseCapture(id uint64) (captureRecord, error) {
@@ -120,7 +126,7 @@ func (t *txn) eraseCapture(id uint64) (captureRecord, error) {
 	if _, err := unpackSealed(k, value, &rec); err != nil {
 		return rec, t.a.damaged(fmt.Sprintf("the record of capture %d", id), err)
 	}
-	if err := errors.Join(t.doom(rec.Key), t.erased()); err != nil {
+	if err := errors.Join(t.dropPassed(id), t.doom(rec.Key), t.erased()); err != nil {
 		return rec, err
 	}
 	if err := errors.Join(t.unrefer(rec.payload()), t.erasePicture(versionKey(rec.URL, rec.Version))); err != nil {
@@ -162,25 +168,24 @@ func (t *txn) unrefer(digest string) error {
 }
 
 // eraseAliases removes the alias that url itself is, and all that lead to it, through others too.
-func (t *txn) eraseAliases(url string) (int, error) {
-	before := t.counts.Aliases
+func (t *txn) eraseAliases(url string) error {
 	if err := t.dropAlias(url); err != nil {
-		return 0, err
+		return err
 	}
 	for todo := []string{url}; len(todo) > 0; {
 		to := todo[0]
 		todo = todo[1:]
 		for _, from := range aliasesOf(t.tx, to) {
 			if err := t.dropAlias(from); err != nil {
-				return 0, err
+				return err
 			}
 			if err := t.tx.Bucket(bAliased).Delete(pair(to, from)); err != nil {
-				return 0, err
+				return err
 			}
 			todo = append(todo, from)
 		}
 	}
-	return int(before - t.counts.Aliases), nil
+	return nil
 }
 
 // bury writes a tombstone.
@@ -192,6 +197,11 @@ func (t *txn) bury(s Tombstone) error {
 	}
 	s.When = utc(t.a.now())
 	t.counts.Tombstones++
+	if s.Asked {
+		if err := t.changeUpkeep(func(u *upkeep) bool { return setNow(&u.Asked, s.When) }); err != nil {
+			return err
+		}
+	}
 	k := pair(s.URL, string(idKey(n)))
 	return bucket.Put(k, mustPack(k, s))
 }
@@ -210,12 +220,4 @@ func versionsOf(tx *bolt.Tx, url string, current uint64) []uint64 {
 	return ids
 }
 
-func aliasesOf(tx *bolt.Tx, url string) []string {
-	var list []string
-	prefix := under(url)
-	c := tx.Bucket(bAliased).Cursor()
-	for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {
-		list = append(list, string(k[len(prefix):]))
-	}
-	return list
-}
+func aliasesOf(tx *bolt.Tx, url string) []string { return others(tx.Bucket(bAliased), url) }

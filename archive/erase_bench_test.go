@@ -45,7 +45,7 @@ func BenchmarkErase(b *testing.B) {
 	for b.Loop() {
 		i++
 		start := time.Now()
-		if n, err := a.Erase(context.Background(), fmt.Sprintf("http://h%d.example/articles/%d.html", i%50, i), "asked", ""); n != 1 || err != nil {
+		if n, err := a.Erase(context.Background(), Tombstone{URL: fmt.Sprintf("http://h%d.example/articles/%d.html", i%50, i), Why: "asked"}); n != 1 || err != nil {
 			b.Fatal(n, err)
 		}
 		longest = max(longest, time.Since(start))
@@ -58,7 +58,7 @@ func BenchmarkErase(b *testing.B) {
 func BenchmarkCompact(b *testing.B) {
 	a := filled(b, 20_000, 20_000)
 	for i := 5; i <= 20_000; i += 5 {
-		if _, err := a.Erase(context.Background(), fmt.Sprintf("http://h%d.example/articles/%d.html", i%50, i), "asked", ""); err != nil {
+		if _, err := a.Erase(context.Background(), Tombstone{URL: fmt.Sprintf("http://h%d.example/articles/%d.html", i%50, i), Why: "asked"}); err != nil {
 			b.Fatal(err)
 		}
 	}

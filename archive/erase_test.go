@@ -23,14 +23,14 @@ func TestEraseShared(t *testing.T) {
 	if s := stats(t, a); s.Captures != 3 || s.Bodies != 1 {
 		t.Fatalf("%+v", s)
 	}
-	if n, err := a.Erase(ctx, "http://example.com/1", "take-down", "http://example.com/robots.txt:3"); n != 2 || err != nil {
+	if n, err := a.Erase(ctx, Tombstone{URL: "http://example.com/1", Why: "take-down", Line: "http://example.com/robots.txt:3"}); n != 2 || err != nil {
 		t.Fatal(n, err)
 	}
 	hasBody(t, a, c.ID, "<p>same")
 	if s := stats(t, a); s.Captures != 1 || s.Bodies != 1 {
 		t.Errorf("%+v", s)
 	}
-	if n, err := a.Erase(ctx, "http://example.com/2", "take-down", ""); n != 1 || err != nil {
+	if n, err := a.Erase(ctx, Tombstone{URL: "http://example.com/2", Why: "take-down"}); n != 1 || err != nil {
 		t.Fatal(n, err)
 	}
 	if _, err := a.Body(c.ID); !errors.Is(err, ErrNotHeld) {
@@ -53,7 +53,7 @@ func TestEraseKeepsDatesOnly(t *testing.T) {
 	put(t, a, d)
 	was := resource(t, a, url)
 	for range 2 { // the second time there is nothing left to do
-		if _, err := a.Erase(ctx, url, "take-down", "http://example.com/robots.txt:3"); err != nil {
+		if _, err := a.Erase(ctx, Tombstone{URL: url, Why: "take-down", Line: "http://example.com/robots.txt:3"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -70,10 +70,10 @@ func TestEraseKeepsDatesOnly(t *testing.T) {
 		t.Fatalf("%+v, %v", stones, err)
 	}
 	stones[0].Keys = nil
-	if !reflect.DeepEqual(stones, []Tombstone{{URL: url, Captures: 1, When: noon, Why: "take-down", Line: "http://example.com/robots.txt:3"}}) {
+	if !reflect.DeepEqual(stones, []Tombstone{{URL: url, Captures: 1, Aliases: 1, Entry: true, Known: true, When: noon, Why: "take-down", Line: "http://example.com/robots.txt:3"}}) {
 		t.Errorf("%+v", stones)
 	}
-	if n, err := a.Erase(ctx, "http://example.com/never", "take-down", ""); n != 0 || err != nil || stats(t, a).Tombstones != 1 {
+	if n, err := a.Erase(ctx, Tombstone{URL: "http://example.com/never", Why: "take-down"}); n != 0 || err != nil || stats(t, a).Tombstones != 1 {
 		t.Error(n, err)
 	}
 	if c := put(t, a, d); c.Version != 2 || !resource(t, a, url).FirstPreserved.Equal(was.FirstPreserved) {
@@ -86,7 +86,7 @@ func TestEraseCapture(t *testing.T) {
 	ctx := context.Background()
 	const url = "http://example.com/x"
 	one, two := put(t, a, deposit(url, "one")), put(t, a, deposit(url, "two"))
-	if err := a.EraseCapture(ctx, two.ID, "expired", ""); err != nil {
+	if err := a.EraseCapture(ctx, two.ID, Tombstone{Why: "expired"}); err != nil {
 		t.Fatal(err)
 	}
 	r := resource(t, a, url)
@@ -96,7 +96,7 @@ func TestEraseCapture(t *testing.T) {
 	if list, err := a.Captures(url); err != nil || len(list) != 1 || list[0].ID != one.ID || list[0].Current {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if err := a.EraseCapture(ctx, two.ID, "expired", ""); !errors.Is(err, ErrNotHeld) {
+	if err := a.EraseCapture(ctx, two.ID, Tombstone{Why: "expired"}); !errors.Is(err, ErrNotHeld) {
 		t.Error(err)
 	}
 	stones, _ := a.Tombstones(url)
@@ -130,7 +130,7 @@ func TestSealed(t *testing.T) {
 	if _, err := unseal(before[0], ofBody(sum), sealed); err != nil {
 		t.Fatal("the copy of the sealed body cannot be opened before erasure:", err)
 	}
-	if _, err := a.Erase(context.Background(), url, "take-down", ""); err != nil {
+	if _, err := a.Erase(context.Background(), Tombstone{URL: url, Why: "take-down"}); err != nil {
 		t.Fatal(err)
 	}
 	file, err := os.ReadFile(filepath.Join(dir, "keys.db"))
@@ -201,7 +201,7 @@ func TestDestroyLater(t *testing.T) {
 			c := put(t, a, deposit("http://example.com/", "x"))
 			_, slots := sealedThings(t, a, c)
 			fault = full
-			if _, err := a.Erase(context.Background(), "http://example.com/", "take-down", ""); !errors.Is(err, full) {
+			if _, err := a.Erase(context.Background(), Tombstone{URL: "http://example.com/", Why: "take-down"}); !errors.Is(err, full) {
 				t.Fatal(err)
 			}
 			if _, err := a.Body(c.ID); !errors.Is(err, ErrNotHeld) {

@@ -19,7 +19,7 @@ var steps = []Step{ReserveKeys, SyncKeys, Commit, Committed, Destroy, Rewrite, S
 // history is what a course of work was told of its calls.
 type history struct {
 	kept    map[uint64]int  // acknowledged: which body, by capture
-	erasing map[uint64]bool // begun
+	erasing map[uint64]bool // begun; 0 is the address that led to the captures of even numbers
 	erased  map[uint64]bool // acknowledged
 	errs    []error
 }
@@ -51,6 +51,7 @@ func course(a *Archive, say func(format string, args ...any)) *history {
 	receive := func(at, body int, replace bool) {
 		d := deposit(url(at), url(at))
 		d.Body, d.Index, d.Replace, d.Picture = courseBody(body), true, replace, coursePicture(body)
+		d.Hops = []Hop{{URL: courseFrom(at), Status: 302, Head: []byte("HTTP/1.1 302 Found\r\n\r\n")}}
 		if replace {
 			going(url(at))
 		}
@@ -68,8 +69,16 @@ func course(a *Archive, say func(format string, args ...any)) *history {
 	}
 	erase := func(at int) {
 		going(url(at))
-		if _, err := a.Erase(ctx, url(at), "asked", ""); note(err) {
+		if _, err := a.Erase(ctx, Tombstone{URL: url(at), Why: "asked"}); note(err) {
 			gone(url(at))
+		}
+	}
+	eraseFrom := func() {
+		h.erasing[0] = true
+		say("erasing 0")
+		if _, err := a.Erase(ctx, Tombstone{URL: courseFrom(0), Why: "asked"}); note(err) {
+			h.erased[0] = true
+			say("erased 0")
 		}
 	}
 	compact := func() {
@@ -86,10 +95,13 @@ func course(a *Archive, say func(format string, args ...any)) *history {
 	receive(3, 3, false)
 	erase(9)
 	erase(0)
+	eraseFrom()
 	compact()
 	receive(13, 13, false)
 	return h
 }
+
+func courseFrom(at int) string { return fmt.Sprint("http://example.com/from/", at%2) }
 
 func courseBody(i int) []byte {
 	switch i {
@@ -114,11 +126,18 @@ func (h *history) holds(t *testing.T, dir string) {
 			t.Errorf("capture %d was acknowledged and is lost: %v", id, err)
 		}
 		if c, err := a.Capture(id); err == nil && !h.erasing[id] {
+			led := len(c.Hops) == 1 && len(c.Hops[0].Head) > 0
+			if even := c.URL[len(c.URL)-1]%2 == 0; !led && (!even || !h.erasing[0]) || led && even && h.erased[0] {
+				t.Errorf("capture %d of %s has %+v", id, c.URL, c.Hops)
+			}
 			want := coursePicture(i)
 			if p, held, err := a.Picture(c.URL, c.Version); err != nil || held != (c.Current || !want.Other) || held && !bytes.Equal(p.Body, want.Body) {
 				t.Errorf("the thumbnail of capture %d: %v, %v", id, held, err)
 			}
 		}
+	}
+	if r := receipt(t, a, courseFrom(0)); h.erased[0] && len(r.Left) > 0 {
+		t.Errorf("of what led there is left: %v", r.Left)
 	}
 	compact(t, a)
 	if left, _ := filepath.Glob(filepath.Join(dir, "*"+unfinished)); left != nil {

@@ -9,6 +9,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/acapcrawl/acapcrawl/spool"
 )
 
 func (a *Archive) openFiles() error {
@@ -81,7 +83,7 @@ func (a *Archive) checkSize() error {
 		if tx.Size() > info.Size() {
 			return a.corrupt(fmt.Sprintf("it has %d bytes and should have %d", info.Size(), tx.Size()))
 		}
-		a.stale.Store(!rootsValid(a.file, a.db.Info().PageSize))
+		a.stale.Store(!spool.RootsValid(a.file, a.db.Info().PageSize))
 		return nil
 	})
 }

@@ -3,37 +3,58 @@ package archive
 import (
 	"bytes"
 	"context"
+	"errors"
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // Update changes what is known of url, which need not be known before. fn may run more than once, must not panic and must
 // not call the archive. First dates once set, and what the archive itself counts, stay as they are. Whoever changes Indexed
 // has logged an intent.
 func (a *Archive) Update(ctx context.Context, url string, fn func(*Resource)) error {
-	if err := checkURL(url); err != nil {
-		return err
-	}
-	return a.do(ctx, 0, func(t *txn) error {
-		h, err := t.resource(url)
-		if err != nil {
+	return a.UpdateAll(ctx, []string{url}, fn)
+}
+
+// UpdateAll is Update for each of urls, in one transaction: all are changed or none.
+func (a *Archive) UpdateAll(ctx context.Context, urls []string, fn func(*Resource)) error {
+	for _, url := range urls {
+		if err := checkURL(url); err != nil {
 			return err
 		}
-		r := h.Resource
-		fn(&r)
-		r.keep(h.Resource)
-		if r.Indexed != h.Indexed {
-			if err := t.intend(url); err != nil {
+	}
+	return a.do(ctx, 0, func(t *txn) error {
+		for _, url := range urls {
+			if err := t.update(url, fn); err != nil {
 				return err
 			}
 		}
-		text, err := r.text().encode()
-		if err != nil {
-			return err
-		}
-		return t.putResource(h, r, text)
+		return nil
 	})
 }
 
-// Lead notes that requests for from lead to url, whose page is held already (X66). Where nothing is known of url it does nothing.
+func (t *txn) update(url string, fn func(*Resource)) error {
+	h, err := t.resource(url)
+	if err != nil {
+		return err
+	}
+	r := h.Resource
+	fn(&r)
+	r.keep(h.Resource)
+	if r.Indexed != h.Indexed {
+		if err := t.intend(url); err != nil {
+			return err
+		}
+	}
+	text, err := r.text().encode()
+	if err != nil {
+		return err
+	}
+	return t.putResource(h, r, text)
+}
+
+// Lead notes that requests for from lead, each to the next and the last to url: to a page that is held already, or to what led to one
+// (X66). Where that is not known, or leads back to them, it does nothing.
 func (a *Archive) Lead(ctx context.Context, from []string, url string) error {
 	for _, alias := range append([]string{url}, from...) {
 		if err := checkURL(alias); err != nil {
@@ -41,29 +62,70 @@ func (a *Archive) Lead(ctx context.Context, from []string, url string) error {
 		}
 	}
 	return a.do(ctx, 0, func(t *txn) error {
-		if h, err := t.resource(url); err != nil || h.LastCrawled.IsZero() {
+		way, circle, err := wayFrom(t.tx, url)
+		switch {
+		case errors.Is(err, errWay):
+			return nil
+		case err != nil:
+			return t.a.damaged("the alias "+way[len(way)-1], err)
+		case circle || slices.ContainsFunc(way, func(u string) bool { return u != url && slices.Contains(from, u) }):
+			return nil
+		}
+		if h, err := t.resource(way[len(way)-1]); err != nil || h.LastCrawled.IsZero() {
 			return err
 		}
 		return t.putAliases(url, from)
 	})
 }
 
-// putAliases makes each alias lead to url. What has answered itself leads nowhere, so there are no circles.
-func (t *txn) putAliases(url string, aliases []string) error {
-	if err := t.dropAlias(url); err != nil {
-		return err
+// Mislead notes that requests for from lead to nothing that is held, whatever they led to before.
+func (a *Archive) Mislead(ctx context.Context, from []string) error {
+	for _, alias := range from {
+		if err := checkURL(alias); err != nil {
+			return err
+		}
 	}
-	for _, alias := range aliases {
-		if alias == url {
+	return a.do(ctx, 0, func(t *txn) error {
+		for _, alias := range from {
+			if err := t.dropAlias(alias); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Aliases gives the URLs that lead to url, through others too (X66).
+func (a *Archive) Aliases(url string) (all []string, err error) {
+	err = a.view(func(tx *bolt.Tx) error {
+		all = nil
+		for todo := []string{url}; len(todo) > 0; todo = todo[1:] {
+			from := aliasesOf(tx, todo[0])
+			all, todo = append(all, from...), append(todo, from...)
+		}
+		return nil
+	})
+	return all, err
+}
+
+// putAliases makes each alias lead to the next, and the last to url, which leads to none of them. What answered twice leads where it did
+// last, so there are no circles.
+func (t *txn) putAliases(url string, aliases []string) error {
+	for i, alias := range aliases {
+		to := url
+		if i+1 < len(aliases) {
+			to = aliases[i+1]
+		}
+		if alias == url || alias == to {
 			continue
 		}
 		if err := t.dropAlias(alias); err != nil {
 			return err
 		}
-		if err := t.tx.Bucket(bAliases).Put([]byte(alias), frame([]byte(alias), []byte(url))); err != nil {
+		if err := t.tx.Bucket(bAliases).Put([]byte(alias), frame([]byte(alias), []byte(to))); err != nil {
 			return err
 		}
-		if err := t.tx.Bucket(bAliased).Put(pair(url, alias), nil); err != nil {
+		if err := t.tx.Bucket(bAliased).Put(pair(to, alias), nil); err != nil {
 			return err
 		}
 		t.counts.Aliases++

@@ -31,7 +31,7 @@ func (v *verifier) relearn(url string) fixer {
 			}
 		}
 		rec.Indexed = rec.Indexed && rec.Current != 0
-		if _, err := t.erasePictures(url); err != nil { // what they were made of is lost, and on what terms
+		if err := t.erasePictures(url); err != nil { // what they were made of is lost, and on what terms
 			return "", err
 		}
 		return "made anew from what is held of it", v.putText(t, url, rec, versionsOf(t.tx, url, rec.Current))
@@ -83,7 +83,7 @@ func (v *verifier) adopt(url string, ids []uint64) fixer {
 			}
 		}
 		t.counts.Resources++
-		if _, err := t.erasePictures(url); err != nil {
+		if err := t.erasePictures(url); err != nil {
 			return "", err
 		}
 		return "known again from its copies", errors.Join(t.intend(url), t.erased(), v.putText(t, url, res, ids))

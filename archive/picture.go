@@ -17,7 +17,7 @@ type Picture struct {
 	MIME          string
 	Width, Height int
 	Body          []byte
-	Other         bool // made of another resource than the page
+	Other         bool // made of another resource than the page, or of more than it: it stands for the current version alone
 }
 
 // pictureRecord goes with a sealed pictureText.
@@ -71,6 +71,19 @@ func (a *Archive) Pictured(url string) (versions map[int]bool, err error) {
 	return versions, err
 }
 
+// SetPicture lets p be the thumbnail of a version of url, 0 where no copy is held. The error is ErrNotHeld where that is not known.
+func (a *Archive) SetPicture(ctx context.Context, url string, version int, p Picture) error {
+	if err := checkURL(url); err != nil {
+		return err
+	}
+	return a.do(ctx, len(p.Body), func(t *txn) error {
+		if !pictured(t.tx, url, version) {
+			return fmt.Errorf("version %d of %s is %w", version, url, ErrNotHeld)
+		}
+		return t.putPicture(url, version, &p)
+	})
+}
+
 // ErasePicture removes the thumbnail of a version of url, if one is held, and destroys its key.
 func (a *Archive) ErasePicture(ctx context.Context, url string, version int) error {
 	if err := checkURL(url); err != nil {
@@ -97,6 +110,7 @@ func (t *txn) putPicture(url string, version int, p *Picture) error {
 	if err != nil {
 		return err
 	}
+	t.counts.Pictures++
 	return t.tx.Bucket(bPictures).Put(k, value)
 }
 
@@ -108,20 +122,21 @@ func (t *txn) erasePicture(k []byte) error {
 	}
 	var rec pictureRecord
 	_, _ = unpackSealed(k, value, &rec)
+	t.counts.Pictures--
 	return errors.Join(t.doom(rec.Key), t.erased(), t.tx.Bucket(bPictures).Delete(k))
 }
 
-// erasePictures removes the thumbnails of url, and says how many there were.
-func (t *txn) erasePictures(url string) (n int, err error) {
+// erasePictures removes the thumbnails of url.
+func (t *txn) erasePictures(url string) error {
 	var keys [][]byte
-	err = eachPicture(t.tx, url, func(k, _ []byte) error {
+	err := eachPicture(t.tx, url, func(k, _ []byte) error {
 		keys = append(keys, bytes.Clone(k))
 		return nil
 	})
 	for _, k := range keys {
 		err = errors.Join(err, t.erasePicture(k))
 	}
-	return len(keys), err
+	return err
 }
 
 // passPicture ends what the thumbnail of a version was for that is no longer current: one of another resource stands for the current
@@ -153,15 +168,20 @@ func versionOfKey(k []byte) int { return int(binary.BigEndian.Uint32(k[len(k)-4:
 // picture checks that a thumbnail can be read and belongs to something.
 func (v *verifier) picture(k, value []byte) {
 	k = bytes.Clone(k)
+	v.count.Pictures++
 	where := fmt.Sprintf("the thumbnail %q", k)
 	drop := func(t *txn) (string, error) {
 		value := t.tx.Bucket(bPictures).Get(k)
+		if value == nil {
+			return "", nil
+		}
 		var rec pictureRecord
-		if _, err := unpackSealed(k, value, &rec); value != nil && err == nil {
+		if _, err := unpackSealed(k, value, &rec); err == nil {
 			if err := v.doom(t, rec.Key); err != nil {
 				return "", err
 			}
 		}
+		t.counts.Pictures--
 		return "removed", errors.Join(t.erased(), t.tx.Bucket(bPictures).Delete(k))
 	}
 	url, end, ok := bytes.Cut(k, []byte{0})

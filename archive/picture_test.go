@@ -56,11 +56,11 @@ func TestPictures(t *testing.T) {
 		}
 	}
 	erase := func(a *Archive) error {
-		_, err := a.Erase(ctx, url, "asked", "")
+		_, err := a.Erase(ctx, Tombstone{URL: url, Why: "asked"})
 		return err
 	}
 	eraseCapture := func(id uint64) func(*Archive) error {
-		return func(a *Archive) error { return a.EraseCapture(ctx, id, "asked", "") }
+		return func(a *Archive) error { return a.EraseCapture(ctx, id, Tombstone{Why: "asked"}) }
 	}
 	replace := func(a *Archive) error {
 		d := deposit(url, "y")
@@ -106,6 +106,9 @@ func TestPictures(t *testing.T) {
 				if got := pictures(t, a, url+"0"); !maps.Equal(got, map[int]string{1: "company"}) {
 					t.Errorf("company: %v", got)
 				}
+				if s, err := a.Stats(); err != nil || s.Pictures != len(c.want)+1 {
+					t.Errorf("%d thumbnails are counted, %v", s.Pictures, err)
+				}
 				clean(t, a)
 				compact(t, a)
 			}
@@ -129,11 +132,11 @@ func TestNothingRemainsOfPictures(t *testing.T) {
 	ctx := context.Background()
 	for name, end := range map[string]func(*Archive) error{
 		"erased": func(a *Archive) error {
-			_, err := a.Erase(ctx, url, "asked", "")
+			_, err := a.Erase(ctx, Tombstone{URL: url, Why: "asked"})
 			return err
 		},
 		"alone":           func(a *Archive) error { return a.ErasePicture(ctx, url, 1) },
-		"with its copy":   func(a *Archive) error { return a.EraseCapture(ctx, 1, "asked", "") },
+		"with its copy":   func(a *Archive) error { return a.EraseCapture(ctx, 1, Tombstone{Why: "asked"}) },
 		"received again":  func(a *Archive) error { _, err := a.Receive(ctx, deposit(url, "again")); return err },
 		"found unchanged": func(a *Archive) error { return a.Renew(ctx, 1, deposit(url, ""), false) },
 	} {

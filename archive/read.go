@@ -3,6 +3,7 @@ package archive
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -20,9 +21,10 @@ type Stats struct {
 	Bodies     int   `json:"bodies"`
 	Aliases    int   `json:"aliases"`
 	Tombstones int   `json:"tombstones"`
-	Bytes      int64 `json:"bytes"`  // of all captures, each with its whole body, decoded
-	Raw        int64 `json:"raw"`    // of the bodies as sent, identical ones once
-	Stored     int64 `json:"stored"` // of the bodies as they stand in the file
+	Pictures   int   `json:"thumbnails"` // beside copies, or in their place
+	Bytes      int64 `json:"bytes"`      // of all captures, each with its whole body, decoded
+	Raw        int64 `json:"raw"`        // of the bodies as sent, identical ones once
+	Stored     int64 `json:"stored"`     // of the bodies as they stand in the file
 }
 
 // Resource gives what is known of url; false if nothing is.
@@ -47,21 +49,45 @@ func (a *Archive) Resolve(url string) (string, error) {
 func (a *Archive) Way(url string) (way []string, err error) {
 	way = []string{url}
 	err = a.view(func(tx *bolt.Tx) error {
-		for range 64 {
-			value := tx.Bucket(bAliases).Get([]byte(url))
-			if value == nil {
-				return nil
-			}
-			to, err := unframe([]byte(url), value)
-			if err != nil {
-				return a.damaged("the alias "+url, err)
-			}
-			url = string(to)
-			way = append(way, url)
+		var circle bool
+		way, circle, err = wayFrom(tx, url)
+		switch {
+		case errors.Is(err, errWay):
+			return fmt.Errorf("the alias %s cannot be followed: %w", url, err)
+		case err != nil:
+			return a.damaged("the alias "+way[len(way)-1], err)
+		case circle:
+			return a.corrupt("the alias " + url + " leads in a circle")
 		}
-		return a.corrupt("the alias " + url + " leads in a circle")
+		return nil
 	})
 	return way, err
+}
+
+// longestWay is how many aliases are followed from one to the next. A visit adds ten at most, where a page has moved on.
+const longestWay = 1000
+
+var errWay = fmt.Errorf("it leads on through more than %d others; name the address at which the page is now, or crawl this one again", longestWay)
+
+// wayFrom follows aliases from url, which comes first, as far as they can be read.
+func wayFrom(tx *bolt.Tx, url string) (way []string, circle bool, err error) {
+	passed := map[string]bool{url: true}
+	for way = []string{url}; ; {
+		at := []byte(way[len(way)-1])
+		value := tx.Bucket(bAliases).Get(at)
+		if value == nil {
+			return way, false, nil
+		}
+		to, err := unframe(at, value)
+		switch {
+		case err != nil || passed[string(to)]:
+			return way, err == nil, err
+		case len(way) > longestWay:
+			return way, false, errWay
+		}
+		way = append(way, string(to))
+		passed[string(to)] = true
+	}
 }
 
 // Captures lists the versions of url, the oldest first.
@@ -206,7 +232,7 @@ func (a *Archive) Stats() (s Stats, err error) {
 
 func (c counts) stats() Stats {
 	return Stats{Captures: int(c.Captures), Resources: int(c.Resources), Bodies: int(c.Bodies), Aliases: int(c.Aliases),
-		Tombstones: int(c.Tombstones), Bytes: int64(c.Bytes), Raw: int64(c.Raw), Stored: int64(c.Stored)}
+		Tombstones: int(c.Tombstones), Pictures: int(c.Pictures), Bytes: int64(c.Bytes), Raw: int64(c.Raw), Stored: int64(c.Stored)}
 }
 
 // each reads the records under prefix in batches and hands them on outside of any transaction.
@@ -255,13 +281,9 @@ func (a *Archive) readResource(url, value []byte) (Resource, error) {
 }
 
 func (a *Archive) readCapture(tx *bolt.Tx, id uint64) (Capture, error) {
-	rec, sealed, err := a.captureRecord(tx, id)
+	rec, text, err := a.openCapture(tx, id)
 	if err != nil {
 		return Capture{}, err
-	}
-	var text captureText
-	if _, err := a.text(ofCapture(idKey(id)), rec.Key, sealed, &text); err != nil {
-		return Capture{}, a.damaged(fmt.Sprintf("the record of capture %d (%s)", id, rec.URL), err)
 	}
 	current, err := a.current(tx, rec.URL)
 	if err != nil {
@@ -285,6 +307,18 @@ func (a *Archive) current(tx *bolt.Tx, url string) (uint64, error) {
 		return 0, a.damaged("the record of "+url, err)
 	}
 	return rec.Current, nil
+}
+
+// openCapture reads both parts of the record of a capture.
+func (a *Archive) openCapture(tx *bolt.Tx, id uint64) (rec captureRecord, text captureText, err error) {
+	rec, sealed, err := a.captureRecord(tx, id)
+	if err != nil {
+		return rec, text, err
+	}
+	if _, err = a.text(ofCapture(idKey(id)), rec.Key, sealed, &text); err != nil {
+		err = a.damaged(fmt.Sprintf("the record of capture %d (%s)", id, rec.URL), err)
+	}
+	return rec, text, err
 }
 
 func (a *Archive) captureRecord(tx *bolt.Tx, id uint64) (rec captureRecord, sealed []byte, err error) {

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"time"
 
@@ -50,6 +51,29 @@ func (a *Archive) Receipt(url string) (Receipt, error) {
 		return r.records(a, tx, gone)
 	})
 	return r, err
+}
+
+// Holds reports whether anything of url is held that Receipt would list as left.
+func (a *Archive) Holds(url string) (held bool, err error) {
+	err = a.snapshot(func(tx *bolt.Tx) error {
+		r := Receipt{URL: url}
+		err := r.records(a, tx, nil)
+		held = len(r.Left) > 0
+		return err
+	})
+	return held, err
+}
+
+// Begins reports whether anything is known of an address that begins so.
+func (a *Archive) Begins(prefix string) (some bool, err error) {
+	err = a.snapshot(func(tx *bolt.Tx) error {
+		for _, name := range addressed {
+			k, _ := tx.Bucket(name).Cursor().Seek([]byte(prefix))
+			some = some || bytes.HasPrefix(k, []byte(prefix))
+		}
+		return nil
+	})
+	return some, err
 }
 
 // keys looks whether the keys that s names are destroyed.
@@ -104,8 +128,23 @@ func (r *Receipt) records(a *Archive, tx *bolt.Tx, gone map[int]bool) error {
 	for _, from := range aliasesOf(tx, r.URL) {
 		r.left("the address "+from, "leads to it")
 	}
-	for _, page := range pagesOf(tx, r.URL) {
+	for _, id := range passedAt(tx, r.URL) {
+		c, _, err := a.captureRecord(tx, id)
+		switch {
+		case errors.Is(err, ErrNotHeld):
+			continue
+		case err != nil:
+			return err
+		}
+		r.left(fmt.Sprintf("version %d of %s", c.Version, c.URL), "is kept with an answer of it, which led there")
+	}
+	for _, page := range others(tx.Bucket(bSources), r.URL) {
 		r.left(page, "holds something that was made of it")
+	}
+	if p, err := a.partOf(tx, r.URL); err != nil {
+		return err
+	} else if p.Digest != "" {
+		r.left("the digest of what it gave", "is known")
 	}
 	return nil
 }

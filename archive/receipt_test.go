@@ -30,7 +30,7 @@ func TestReceipt(t *testing.T) {
 	d.Resource.URL, d.Aliases = shared, nil
 	put(t, a, d) // the same body
 	_, slots := sealedThings(t, a, one)
-	if err := a.EraseCapture(ctx, one.ID, "expired", "robots.txt:3"); err != nil {
+	if err := a.EraseCapture(ctx, one.ID, Tombstone{Why: "expired", Line: "robots.txt:3"}); err != nil {
 		t.Fatal(err)
 	}
 	r := receipt(t, a, url)
@@ -42,7 +42,7 @@ func TestReceipt(t *testing.T) {
 			t.Errorf("key %d is left", slot)
 		}
 	}
-	if _, err := a.Erase(ctx, url, "asked", ""); err != nil {
+	if _, err := a.Erase(ctx, Tombstone{URL: url, Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
 	r = receipt(t, a, url)
@@ -50,7 +50,7 @@ func TestReceipt(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	hasBody(t, a, two.ID+1, "<p>two")
-	if _, err := a.Erase(ctx, shared, "asked", ""); err != nil {
+	if _, err := a.Erase(ctx, Tombstone{URL: shared, Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
 	if r := receipt(t, a, shared); !r.Verified() || len(r.Erasures[0].Keys) != 3 {
@@ -76,7 +76,7 @@ func TestReceiptLooks(t *testing.T) {
 	for _, k := range readKeys(t, a, slots) {
 		keys = append(keys, k[:])
 	}
-	if _, err := a.Erase(context.Background(), url, "asked", ""); err != nil {
+	if _, err := a.Erase(context.Background(), Tombstone{URL: url, Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
 	if r := receipt(t, a, url); !r.Verified() {

@@ -33,8 +33,9 @@ type Deposit struct {
 	Hops      []Hop // earlier hops that led here
 	Policy    PolicyVersion
 	Decided   map[acap.Usage]string // the line that decided, by usage
-	Aliases   []string              // URLs that lead to this one from now on (X66)
+	Aliases   []string              // URLs that lead to this one from now on, each to the next (X66)
 	Index     bool                  // the index is to hold it: an intent is logged
+	Stays     bool                  // the entry that it has stays as it is, and no intent is logged
 	Picture   *Picture              // a thumbnail, where no copy gives it; nil: none
 	Replace   bool                  // earlier versions are erased in the same transaction, without a tombstone (until-recrawled, P1 2.5.3.1)
 }
@@ -92,7 +93,7 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 		return t.receivePast(d, b, h)
 	}
 	if d.Replace {
-		if _, err := t.eraseVersions(url, h.Current); err != nil {
+		if err := t.eraseVersions(url, h.Current); err != nil {
 			return Capture{}, err
 		}
 		h.Current = 0
@@ -115,7 +116,7 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 	if err := t.putPicture(url, c.Version, d.Picture); err != nil {
 		return Capture{}, err
 	}
-	return c, t.note(h, r, d.Aliases, d.Index || h.Indexed, b.resource)
+	return c, t.note(h, r, d.Aliases, (d.Index || h.Indexed) && !d.Stays, b.resource)
 }
 
 // crawled is what is known of the resource after d, where before was known before it.
@@ -136,7 +137,7 @@ func (t *txn) note(h held, r Resource, aliases []string, entry bool, text []byte
 			return err
 		}
 	}
-	if err := t.putAliases(r.URL, aliases); err != nil {
+	if err := errors.Join(t.dropAlias(r.URL), t.putAliases(r.URL, aliases)); err != nil { // what answers itself leads nowhere
 		return err
 	}
 	return t.putResource(h, r, text)
@@ -173,6 +174,9 @@ func (t *txn) putCapture(d *Deposit, b *body, version int) (Capture, error) {
 		return Capture{}, err
 	}
 	if err := bucket.Put(k, value); err != nil {
+		return Capture{}, err
+	}
+	if err := putPassed(t.tx, id, d.Hops); err != nil {
 		return Capture{}, err
 	}
 	t.counts.Captures++

@@ -32,11 +32,19 @@ var (
 	bJudged  = []byte("judged")  // origin → since when the policy stands that its holdings were last judged under
 	bSources = []byte("sources") // URL, 0, URL of a page that something is held of which was made of it → nothing
 
+	bPassed   = []byte("passed")   // URL, 0, id of a capture that keeps an answer of it, since that led there → nothing
 	bPictures = []byte("pictures") // URL, 0, version (0: no copy) → pictureRecord, sealed pictureText
+
+	bParts   = []byte("parts")   // URL of a resource that pages require → Part
+	bAwaited = []byte("awaited") // the same, 0, URL of a page that waits for it → Wait
+	bAwaits  = []byte("awaits")  // URL of such a page, 0, URL of the resource → nothing
 
 	// Those that every archive has, and those that came later: they are made when an older one is opened.
 	buckets = [][]byte{bMeta, bCaptures, bBodies, bDigests, bResources, bEarlier, bAliases, bAliased, bTombstones, bIntents, bDoomed}
-	later   = [][]byte{bJudged, bSources, bPictures}
+	later   = [][]byte{bJudged, bSources, bPictures, bParts, bAwaited, bAwaits, bPassed}
+
+	// Those whose keys begin with an address of which something can be held.
+	addressed = [][]byte{bResources, bEarlier, bAliases, bAliased, bTombstones, bSources, bPictures, bParts, bPassed}
 
 	kHeader = []byte("header")
 	kCounts = []byte("counts")
@@ -45,6 +53,7 @@ var (
 // counts are kept in every transaction; Keys is the last key slot in use.
 type counts struct {
 	Captures, Resources, Bodies, Aliases, Tombstones uint64
+	Pictures                                         uint64 `json:",omitempty"`
 	Bytes, Raw, Stored                               uint64
 	Keys                                             uint64
 }

@@ -135,16 +135,16 @@ func TestNothingRemains(t *testing.T) {
 		r.whole(t, dir)
 	}
 	for _, url := range []string{"text", "noise", "little", "shared/1"} {
-		if _, err := a.Erase(ctx, "http://example.com/"+url, "asked", ""); err != nil {
+		if _, err := a.Erase(ctx, Tombstone{URL: "http://example.com/" + url, Why: "asked"}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := a.EraseCapture(ctx, expired.ID, "expired", ""); err != nil {
+	if err := a.EraseCapture(ctx, expired.ID, Tombstone{Why: "expired"}); err != nil {
 		t.Fatal(err)
 	}
 	hasBody(t, a, two.ID, string(shared)) // the last reference has not gone
 	sealed.of(t, a, two)
-	if _, err := a.Erase(ctx, two.URL, "asked", ""); err != nil {
+	if _, err := a.Erase(ctx, Tombstone{URL: two.URL, Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
 	delete(sealed, "key 2 of http://example.com/expired") // that of what is known of it

@@ -38,7 +38,7 @@ func (t *txn) renew(id uint64, d *Deposit, entry bool, text []byte) error {
 		return err
 	}
 	if d.Replace {
-		if _, err := t.eraseVersions(url, 0); err != nil {
+		if err := t.eraseVersions(url, 0); err != nil {
 			return err
 		}
 	}
@@ -47,14 +47,9 @@ func (t *txn) renew(id uint64, d *Deposit, entry bool, text []byte) error {
 
 // renewCapture gives a capture what d says of it now. A text that changed gets a new key.
 func (t *txn) renewCapture(id uint64, d *Deposit) error {
-	rec, sealed, err := t.a.captureRecord(t.tx, id)
+	rec, text, err := t.a.openCapture(t.tx, id)
 	if err != nil {
 		return err
-	}
-	k := idKey(id)
-	var text captureText
-	if _, err = t.a.text(ofCapture(k), rec.Key, sealed, &text); err != nil {
-		return t.a.damaged(fmt.Sprintf("the record of capture %d (%s)", id, rec.URL), err)
 	}
 	was, err := text.plain()
 	if err != nil {
@@ -71,12 +66,20 @@ func (t *txn) renewCapture(id uint64, d *Deposit) error {
 	if err != nil || bytes.Equal(is, was) {
 		return err
 	}
+	return t.resealCapture(id, rec, is)
+}
+
+// resealCapture gives a capture another text, under a new key.
+func (t *txn) resealCapture(id uint64, rec captureRecord, plain []byte) error {
 	if err := t.doom(rec.Key); err != nil {
 		return err
 	}
-	if sealed, rec.Key, err = t.seal(ofCapture(k), packText(t.a.pack, is), nil); err != nil {
+	k := idKey(id)
+	sealed, slot, err := t.seal(ofCapture(k), packText(t.a.pack, plain), nil)
+	if err != nil {
 		return err
 	}
+	rec.Key = slot
 	value, err := packSealed(k, rec, sealed)
 	if err != nil {
 		return err

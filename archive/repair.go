@@ -4,6 +4,8 @@ import (
 	"context"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/acapcrawl/acapcrawl/spool"
 )
 
 // Repaired is a problem that was dealt with.
@@ -99,7 +101,7 @@ func (a *Archive) renewRoots(ctx context.Context) error {
 		return err
 	}
 	return a.snapshot(func(tx *bolt.Tx) error {
-		a.stale.Store(!rootsValid(a.fileOf(tx), tx.DB().Info().PageSize))
+		a.stale.Store(!spool.RootsValid(a.fileOf(tx), tx.DB().Info().PageSize))
 		return nil
 	})
 }

@@ -19,6 +19,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/spool"
 )
 
 const (
@@ -49,7 +50,7 @@ func harbour(t testing.TB, dir string) (quays []Capture, piers Capture) {
 	d.Body, d.Index = nil, true
 	put(t, a, d)
 	put(t, a, deposit(gone, "gone"))
-	if _, err := a.Erase(t.Context(), gone, "asked", "a line"); err != nil {
+	if _, err := a.Erase(t.Context(), Tombstone{URL: gone, Why: "asked", Line: "a line"}); err != nil {
 		t.Fatal(err)
 	}
 	d = deposit(crane, strings.Repeat("crane ", 100))
@@ -324,7 +325,7 @@ func TestRepair(t *testing.T) {
 		{name: "what is to be compacted", quays: []string{"one", "two", "three"}, current: 3, pier: true,
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return garble(tx, bMeta, kUpkeep) },
 			check: func(t *testing.T, a *Archive) {
-				if since, err := a.Uncompacted(); err != nil || since.IsZero() {
+				if since, _, err := a.Uncompacted(); err != nil || since.IsZero() {
 					t.Error(since, err)
 				}
 			}},
@@ -362,12 +363,11 @@ func TestRepair(t *testing.T) {
 		{name: "one of the two root records", quays: []string{"one", "two", "three"}, current: 3, pier: true,
 			keys: func(t testing.TB, dir string, _ []Capture, _ Capture) {
 				file, older := read(t, dir, "archive.db"), 0
-				first, _ := readRoot(bytes.NewReader(file), os.Getpagesize(), 0)
-				second, _ := readRoot(bytes.NewReader(file), os.Getpagesize(), 1)
-				if second.txid < first.txid {
+				const txid = spool.PageHead + 48
+				if second := file[os.Getpagesize():]; spool.Native.Uint64(second[txid:]) < spool.Native.Uint64(file[txid:]) {
 					older = os.Getpagesize()
 				}
-				file[older+pageHead+20] ^= 1
+				file[older+spool.PageHead+20] ^= 1
 				write(t, dir, "archive.db", file)
 			}},
 	} {
@@ -442,7 +442,7 @@ func afterRepair(t *testing.T, a *Archive, quays []string, current int, piers bo
 // goesWithItsLast checks that the body that quay and pier share goes when both have gone, and not before.
 func goesWithItsLast(t *testing.T, a *Archive) {
 	t.Helper()
-	if _, err := a.Erase(t.Context(), quay, "asked", ""); err != nil {
+	if _, err := a.Erase(t.Context(), Tombstone{URL: quay, Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
 	list, err := a.Captures(pier)
@@ -450,7 +450,7 @@ func goesWithItsLast(t *testing.T, a *Archive) {
 		t.Fatal(list, err)
 	}
 	hasBody(t, a, list[0].ID, "<p>one")
-	if _, err := a.Erase(t.Context(), pier, "asked", ""); err != nil {
+	if _, err := a.Erase(t.Context(), Tombstone{URL: pier, Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
 	if s := stats(t, a); s.Bodies != 1 { // that of crane
@@ -677,7 +677,7 @@ func TestRepairMeanwhile(t *testing.T) {
 			kept[name] = c.ID
 			if i%3 == 2 {
 				name := fmt.Sprintf("http://example.org/%d", i-1)
-				if _, err := a.Erase(context.Background(), name, "asked", ""); err != nil {
+				if _, err := a.Erase(context.Background(), Tombstone{URL: name, Why: "asked"}); err != nil {
 					t.Error(err)
 					return
 				}

@@ -11,19 +11,10 @@ import (
 // MadeOf lists the URLs of pages of which something that is held beside their copies was made of source (Resource.Sources).
 func (a *Archive) MadeOf(source string) (list []string, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
-		list = pagesOf(tx, source)
+		list = others(tx.Bucket(bSources), source)
 		return nil
 	})
 	return list, err
-}
-
-func pagesOf(tx *bolt.Tx, source string) (list []string) {
-	prefix := under(source)
-	c := tx.Bucket(bSources).Cursor()
-	for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = c.Next() {
-		list = append(list, string(k[len(prefix):]))
-	}
-	return list
 }
 
 // putSources lists url at its sources of now, and no longer at those that it had before and has no more.

@@ -51,7 +51,7 @@ func TestMadeOf(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("another text", nil, []string{one, two})
-	if _, err := a.Erase(context.Background(), two, "asked", ""); err != nil {
+	if _, err := a.Erase(context.Background(), Tombstone{URL: two, Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
 	check("erased", nil, []string{one})

@@ -75,7 +75,7 @@ func TestUpgrade(t *testing.T) {
 	if c, err := a.Capture(3); err != nil || c.Policy != again.Policy || c.Own.URL != b1 || c.Header.Get("Content-Type") != "text/html" || c.Head != nil {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if n, err := a.Erase(ctx, a1, "", ""); n != 2 || err != nil {
+	if n, err := a.Erase(ctx, Tombstone{URL: a1}); n != 2 || err != nil {
 		t.Errorf("%d erased, %v", n, err)
 	}
 	if _, err := a.Body(1); !errors.Is(err, ErrNotHeld) {
@@ -91,7 +91,7 @@ func TestUpgradeIsCompacted(t *testing.T) {
 	dir := format1(t)
 	for _, want := range []time.Time{noon, {}, {}} {
 		a := open(t, dir, Options{})
-		if since, err := a.Uncompacted(); !since.Equal(want) || err != nil {
+		if since, _, err := a.Uncompacted(); !since.Equal(want) || err != nil {
 			t.Errorf("%v, %v; want %v", since, err, want)
 		}
 		if !want.IsZero() {

@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/acapcrawl/acapcrawl/spool"
 )
 
 // Problem is something that is not as it should be.
@@ -78,7 +80,7 @@ func (a *Archive) inspect(ctx context.Context) ([]finding, error) {
 	v := &verifier{a: a, ctx: ctx}
 	err := a.snapshot(v.all)
 	for range snapshots {
-		if !errors.Is(err, errMoved) {
+		if !errors.Is(err, spool.ErrMoved) {
 			break
 		}
 		err = a.snapshot(v.all)
@@ -86,7 +88,7 @@ func (a *Archive) inspect(ctx context.Context) ([]finding, error) {
 	if err == nil && len(v.suspects) > 0 {
 		err = a.snapshot(v.again)
 	}
-	if errors.Is(err, ErrCorrupt) || errors.Is(err, errMoved) {
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, spool.ErrMoved) {
 		v.report("archive.db", "cannot be read on: "+err.Error(), fromBackup)
 		err = nil
 	}
@@ -99,7 +101,7 @@ type verifier struct {
 	tx       *bolt.Tx
 	found    []finding
 	suspects []suspect
-	used     bits                // key slots that a record names
+	used     spool.Bits          // key slots that a record names
 	shared   map[uint64]bool     // those that several name
 	bodies   map[uint64]bodySeen // by body id
 	bodiless map[uint64]bool     // captures whose body no digest has
@@ -169,7 +171,7 @@ func failed(err error) bool {
 func (v *verifier) all(tx *bolt.Tx) error {
 	v.tx, v.bodies, v.shared, v.homeless = tx, map[uint64]bodySeen{}, map[uint64]bool{}, map[string][]uint64{}
 	v.bodiless = map[uint64]bool{}
-	wrong, err := checkPages(v.ctx, v.a.fileOf(tx), tx.DB().Info().PageSize, uint64(tx.ID()))
+	wrong, err := spool.CheckPages(v.ctx, v.a.fileOf(tx), tx.DB().Info().PageSize, uint64(tx.ID()))
 	for _, w := range wrong {
 		v.report("archive.db", "is damaged: "+w, fromBackup)
 	}
@@ -189,14 +191,15 @@ func (v *verifier) all(tx *bolt.Tx) error {
 	if err != nil {
 		return err
 	}
-	v.used = newBits(c.Keys)
+	v.used = spool.NewBits(c.Keys)
 	for _, part := range []struct {
 		name  []byte
 		check func(k, value []byte)
 	}{
 		{bDigests, v.digest}, {bBodies, v.body}, {bCaptures, v.capture}, {bDigests, v.references}, {bResources, v.resource},
 		{bEarlier, v.earlier}, {bAliases, v.alias}, {bAliased, v.aliased}, {bTombstones, v.tombstone}, {bIntents, v.intent},
-		{bJudged, v.judged}, {bSources, v.source}, {bPictures, v.picture},
+		{bJudged, v.judged}, {bSources, v.source}, {bPictures, v.picture}, {bParts, v.part}, {bAwaited, v.awaited},
+		{bAwaits, v.awaits}, {bPassed, v.passed},
 	} {
 		bucket := tx.Bucket(part.name)
 		if bucket == nil {
@@ -247,11 +250,11 @@ func (v *verifier) use(where string, slot uint64) {
 	switch {
 	case slot >= uint64(len(v.used))*64:
 		v.find(where, fmt.Sprintf("names key %d, which was never made", slot), noted)
-	case v.used.has(slot):
+	case v.used.Has(slot):
 		v.shared[slot] = true
 		v.find(where, "shares its key with something else", noted)
 	default:
-		v.used.set(slot)
+		v.used.Set(slot)
 	}
 }
 
@@ -285,6 +288,7 @@ func (v *verifier) total(said counts) {
 		c.Bodies += held.Bodies - said.Bodies
 		c.Aliases += held.Aliases - said.Aliases
 		c.Tombstones += held.Tombstones - said.Tombstones
+		c.Pictures += held.Pictures - said.Pictures
 		c.Bytes += held.Bytes - said.Bytes
 		c.Raw += held.Raw - said.Raw
 		c.Stored += held.Stored - said.Stored
@@ -300,7 +304,7 @@ func (v *verifier) keys(used uint64) error {
 			return err
 		}
 		where := fmt.Sprintf("key %d", slot)
-		named, listed := v.used.has(slot), doomed.Get(idKey(slot)) != nil
+		named, listed := v.used.Has(slot), doomed.Get(idKey(slot)) != nil
 		if named && listed {
 			v.find(where, "is to be destroyed although it is needed", spare(slot))
 		}

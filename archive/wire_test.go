@@ -85,7 +85,7 @@ func TestWire(t *testing.T) {
 	}
 	// The body goes with its last capture, and another form of it stays.
 	for _, id := range []uint64{3, 4, 8} {
-		if err := a.EraseCapture(context.Background(), id, "", ""); err != nil {
+		if err := a.EraseCapture(context.Background(), id, Tombstone{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -157,7 +157,7 @@ func TestParts(t *testing.T) {
 	})
 	for id := range bodies {
 		if id%3 == 0 {
-			if err := a.EraseCapture(context.Background(), id, "", ""); err != nil {
+			if err := a.EraseCapture(context.Background(), id, Tombstone{}); err != nil {
 				t.Fatal(err)
 			}
 			delete(bodies, id)

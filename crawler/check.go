@@ -1,14 +1,16 @@
 package crawler
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 
 	"go.etcd.io/bbolt"
 )
 
-// Check verifies the file: that queue, index of due hosts, index of addresses to be visited again and counts agree with what is
-// known of each address, and that the pages of the store are sound. It reads everything, and returns all contradictions found, joined.
+// Check verifies the file: that queue, index of due hosts, index of addresses to be visited again, lists of what
+// re-crawls ask for and take-downs bar, and counts agree with what is known of each address, and that the pages of the store are sound. It reads everything, and returns all contradictions found, joined.
 func (f *Frontier) Check() error {
 	if err := f.Flush(); err != nil {
 		return err
@@ -19,7 +21,7 @@ func (f *Frontier) Check() error {
 			found = append(found, err)
 		}
 		c := checker{tx: tx, noted: map[string]int{}, queued: map[string]int{}}
-		err := errors.Join(c.known(), c.queue(), c.hosts(), c.ready(), c.again(), c.numbers())
+		err := errors.Join(c.known(), c.queue(), c.hosts(), c.ready(), c.again(), c.asked(), c.barred(), c.numbers())
 		return errors.Join(append(found, err)...)
 	})
 }
@@ -29,6 +31,7 @@ type checker struct {
 	noted  map[string]int // host → addresses
 	queued map[string]int // host → addresses queued
 	counts counts
+	bars   int // addresses barred
 }
 
 func (c *checker) known() error {
@@ -48,6 +51,12 @@ func (c *checker) known() error {
 			c.counts[waitingCount]++
 			if r.State == Queued || c.tx.Bucket(bAgain).Get(timeKey(nanos(r.Again), r.URL)) == nil {
 				return fmt.Errorf("%s, %s, is to be visited again but does not stand in the index of such addresses", r.URL, r.State)
+			}
+		}
+		if r.barred != "" {
+			c.bars++
+			if r.State == Queued || c.tx.Bucket(bBarred).Get(barKey(r.barred, r.URL)) == nil {
+				return fmt.Errorf("%s, %s, is barred by a take-down but does not stand in the list of such addresses", r.URL, r.State)
 			}
 		}
 		if r.State != Queued {
@@ -121,6 +130,43 @@ func (c *checker) again() error {
 	})
 	if err == nil && entries != c.counts[waitingCount] {
 		err = fmt.Errorf("%d addresses are to be visited again, their index holds %d", c.counts[waitingCount], entries)
+	}
+	return err
+}
+
+// asked looks at what re-crawls ask for: each is queued, and all that is queued first is asked for.
+func (c *checker) asked() error {
+	asked := c.tx.Bucket(bAsked)
+	err := asked.ForEach(func(k, from []byte) error {
+		_, address, _ := strings.Cut(string(k), "\x00")
+		v := c.tx.Bucket(bKnown).Get([]byte(address))
+		r, err := decodeRecord(address, v)
+		if err == nil && (r.State != Queued || r.place.class == ordinary) {
+			err = fmt.Errorf("%s, %s, is said to be asked for by a re-crawl", address, r.State)
+		}
+		if err == nil && r.place.class == retried && !bytes.Equal(from, number(r.place.rank)) {
+			err = fmt.Errorf("%s is tried again for a re-crawl at another time than the queue says", address)
+		}
+		return err
+	})
+	return errors.Join(err, c.tx.Bucket(bQueue).ForEach(func(k, v []byte) error {
+		it, err := decodeItem(k, v)
+		if host, _ := hostOf(k); err == nil && it.place.class == promoted && asked.Get(askedKey(host, it.url)) == nil {
+			err = fmt.Errorf("%s is queued first, but no re-crawl asks for it", it.url)
+		}
+		return err
+	}))
+}
+
+// barred counts the list of what take-downs bar; known has found each of them in it.
+func (c *checker) barred() error {
+	entries := 0
+	err := c.tx.Bucket(bBarred).ForEach(func(_, _ []byte) error {
+		entries++
+		return nil
+	})
+	if err == nil && entries != c.bars {
+		err = fmt.Errorf("%d addresses are barred by take-downs, the list of them holds %d", c.bars, entries)
 	}
 	return err
 }

@@ -26,6 +26,7 @@ type visitor struct {
 	want      *url.URL // the address of this visit
 	aside     string   // where a redirect out of scope led; not requested
 	led       string   // where a redirect led that was received before; not requested
+	trace     *gate.Trace
 
 	conditional bool // of pages that are held it is asked whether they have changed
 	asked       bool // the last request did
@@ -52,16 +53,19 @@ func newVisitor(r *run) *visitor {
 }
 
 // visit requests u, which is in normal form, and follows its redirects as long as they stay in scope. It returns the hops made, also
-// with an error.
-func (v *visitor) visit(ctx context.Context, u *url.URL, conditional bool) ([]gate.Hop, error) {
-	trace, header := &gate.Trace{}, http.Header{}
-	v.want, v.aside, v.led, v.conditional, v.asked = u, "", "", conditional, false
+// with an error. What a re-crawl asks for is requested also while its publisher has it taken down (P11).
+func (v *visitor) visit(ctx context.Context, u *url.URL, recrawl, conditional bool) ([]gate.Hop, error) {
+	header := http.Header{}
+	v.want, v.aside, v.led, v.trace, v.conditional, v.asked = u, "", "", &gate.Trace{}, conditional, false
+	if recrawl {
+		v.trace.Confirms = u.String()
+	}
 	if conditional {
 		v.ask(header, u)
 	}
-	v.collector.Context = gate.With(ctx, gate.PageRequest, trace)
+	v.collector.Context = gate.With(ctx, gate.PageRequest, v.trace)
 	err := v.collector.Request(http.MethodGet, u.String(), nil, nil, header)
-	return trace.Hops, err
+	return v.trace.Hops, err
 }
 
 // ask adds to header what is asked for instead of the page at u.
@@ -74,7 +78,7 @@ func (v *visitor) ask(header http.Header, u *url.URL) {
 // redirect decides on the next hop before it is requested; the gate judges it when it is.
 func (v *visitor) redirect(req *http.Request, via []*http.Request) error {
 	u, err := normal(req.URL.String())
-	if err != nil {
+	if err != nil || v.trace.TakeDown != nil { // what is taken down leads nowhere
 		return http.ErrUseLastResponse
 	}
 	if !v.run.holds(u) {

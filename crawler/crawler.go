@@ -22,8 +22,8 @@ type Handler interface {
 	Receive(context.Context, *page.Page) (Receipt, error)
 }
 
-// Leader is a Handler that wants to know of addresses that lead to pages received before, which are not requested again: by
-// redirects, and as their canonical addresses.
+// Leader is a Handler that wants to know of addresses that lead to pages that are not requested: those received before, by redirects and
+// as their canonical addresses, and those that are taken down.
 type Leader interface {
 	Lead(ctx context.Context, from []string, to string) error
 }
@@ -33,10 +33,12 @@ type Receipt struct {
 	Links           []string // absolute addresses that may be followed
 	Stored, Indexed bool
 
-	Requisites []string // absolute addresses of what the page is shown with, that may be followed
-	Unchanged  bool     // the same as when it was last received
-	Incomplete bool     // something that the page requires could not be had: it is visited again soon
-	Absent     bool     // the answer says that nothing changed, but nothing is held: it is asked for without condition
+	Requisites []string    // absolute addresses of what the page is shown with, that may be followed
+	Unchanged  bool        // the same as when it was last received
+	Parts      []string    // absolute addresses of other resources that it requires, which were had: they are visited again by themselves
+	Missing    []string    // those that could not be had: they are visited soon
+	TakenDown  *acap.Field // the request of its publisher that stands: nothing of it is held, and it leads nowhere (P05)
+	Absent     bool        // the answer says that nothing changed, but nothing is held: it is asked for without condition
 
 	Decision        acap.Decision // of the page on crawl, with RefusedCrawl
 	RefusedCrawl    bool          // the page itself says that it must not be crawled (M06): it was discarded
@@ -50,8 +52,9 @@ type Options struct {
 	Concurrency int           // visits at once; 1
 	Scope       Scope         // ScopeHost
 	Depth       int           // links followed from a seed; 0 takes the seeds alone, a negative number has no limit
-	MaxPages    int           // page requests after which no more is begun; 0: no limit. The gate keeps it exactly
+	MaxPages    int           // page requests after which no more visits are begun; 0: no limit. The gate keeps it exactly
 	Refetch     bool          // visit again what was visited before
+	Promoted    bool          // visit what re-crawls ask for alone (Frontier.Promote), within the scope of the crawl before, if there was one
 	MaxBytes    int64         // bytes of bodies, as sent, after which no more visits are begun; 0: no limit
 	MaxTime     time.Duration // after which no more visits are begun; 0: no limit
 	Include     []string      // patterns of addresses (Pattern); empty: all in scope
@@ -60,6 +63,15 @@ type Options struct {
 	Canonical   bool          // leave a page to its canonical address where that was fetched before
 	Drop        []string      // query parameters that make no difference: links are followed without them
 	Recrawl     Recrawl       // when pages are visited again; zero: never
+
+	// Held reports whether anything is held of the page at an address in normal form. A re-crawl asks for such a page also where it is
+	// out of scope or too deep. nil: nothing is.
+	Held func(address string) (bool, error)
+
+	// Stands reports whether its publisher has the page at an address in normal form taken down, by what is known without a request.
+	// What was not visited for a take-down is queued again when that stands no longer (P05): as a run begins, at intervals, and by
+	// Frontier.Lift. nil: what stood goes on standing.
+	Stands func(address string) bool
 
 	// Pause reads the policy of u's origin, if it is not at hand, and returns the pause that its host asks for between two
 	// requests. It is called before a visit, so that the pause after robots.txt holds no worker. nil: hosts ask for none.
@@ -104,7 +116,7 @@ func New(g Gate, h Handler, f *Frontier, o Options) *Crawler {
 // no errors. Then visits under way are finished, and what was found out is durable. The error is nil, or says why the run
 // could not go on.
 func (c *Crawler) Run(ctx context.Context, seeds []string) (Summary, error) {
-	r := &run{Crawler: c, start: time.Now(), requests: make(chan struct{}, c.o.Concurrency)}
+	r := &run{Crawler: c, o: c.o, start: time.Now(), requests: make(chan struct{}, c.o.Concurrency)}
 	if err := r.prepare(seeds); err != nil {
 		return Summary{}, err
 	}
@@ -126,9 +138,7 @@ func (c *Crawler) Run(ctx context.Context, seeds []string) (Summary, error) {
 	if c.o.Progress != nil {
 		beside.Go(func() { r.progress(ended) })
 	}
-	if c.o.Recrawl.Min > 0 {
-		beside.Go(func() { r.revive(ended) })
-	}
+	beside.Go(func() { r.tend(ended) })
 	workers.Wait()
 	close(ended)
 	beside.Wait()
@@ -138,6 +148,7 @@ func (c *Crawler) Run(ctx context.Context, seeds []string) (Summary, error) {
 // run is one Run.
 type run struct {
 	*Crawler
+	o     Options
 	start time.Time
 	area  *area
 	seeds []string        // of this run

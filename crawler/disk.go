@@ -17,18 +17,26 @@ import (
 
 // The buckets of frontier.db.
 var (
-	bMeta  = []byte("meta")  // "format" → 2, "counts" → counts, notes on the crawl
+	bMeta  = []byte("meta")  // "format" → 4, "counts" → counts, notes on the crawl
 	bKnown = []byte("known") // address → Record
 	bQueue = []byte("queue") // host, NUL, place → item
 	bHosts = []byte("hosts") // host → hostRecord
 	bReady = []byte("ready") // due time, host: the hosts that have something queued
 	bAgain = []byte("again") // due time, address: the addresses to be visited again
 	bSeeds = []byte("seeds") // address → nothing
+	bAsked = []byte("asked") // host, NUL, address → time before which it is not tried again: what re-crawls ask for and was not visited yet
 
-	buckets = [][]byte{bMeta, bKnown, bQueue, bHosts, bReady, bAgain, bSeeds}
+	bBarred = []byte("barred") // address that is taken down, NUL, address that is not visited for it → nothing
+
+	buckets = [][]byte{bMeta, bKnown, bQueue, bHosts, bReady, bAgain, bSeeds, bAsked, bBarred}
 )
 
-const format = 2
+// The format of the file. Format 2 has no records of required resources (parts.go), which what reads only that takes for pages, and
+// format 3 no buckets of what re-crawls ask for (promote.go) and take-downs bar (barred.go), which what reads only that does not keep.
+const (
+	format      = 4
+	formatFirst = 2 // that can be raised
+)
 
 // counts holds a number per state, in the order of states, and those below.
 type counts [len(states) + 3]int
@@ -73,8 +81,12 @@ func openDisk(name string) (db *bbolt.DB, c counts, err error) {
 	case err != nil:
 		return nil, c, fmt.Errorf("%s cannot be opened: %w; if it is damaged, move it away and crawl anew", name, err)
 	}
-	if c, err = readMeta(db); errors.Is(err, errNew) {
+	var found byte
+	switch found, c, err = readMeta(db); {
+	case errors.Is(err, errNew):
 		err = makeBuckets(db)
+	case err == nil && found != format:
+		err = db.Update(raise)
 	}
 	if err != nil {
 		return nil, c, errors.Join(fmt.Errorf("%s cannot be used: %w", name, err), db.Close())
@@ -84,19 +96,45 @@ func openDisk(name string) (db *bbolt.DB, c counts, err error) {
 
 var errNew = errors.New("the file is new")
 
-func readMeta(db *bbolt.DB) (c counts, err error) {
+func readMeta(db *bbolt.DB) (found byte, c counts, err error) {
 	err = db.View(func(tx *bbolt.Tx) error {
 		meta := tx.Bucket(bMeta)
 		if meta == nil {
 			return errNew
 		}
-		if f := meta.Get([]byte("format")); len(f) != 1 || f[0] != format {
-			return fmt.Errorf("its format is %x, this program reads %d; move it away and crawl anew", f, format)
+		f := meta.Get([]byte("format"))
+		switch {
+		case len(f) == 1 && f[0] > format:
+			return fmt.Errorf("a newer version of this program has written it: its format is %d, this version reads up to %d; "+
+				"use that version, or move the file away and crawl anew", f[0], format)
+		case len(f) != 1 || f[0] < formatFirst:
+			return fmt.Errorf("its format is %x, this version reads %d to %d; move it away and crawl anew", f, formatFirst, format)
 		}
+		found = f[0]
 		c, err = decodeCounts(meta.Get([]byte("counts")))
 		return err
 	})
-	return c, err
+	return found, c, err
+}
+
+// raise makes a file of an earlier format one of format.
+func raise(tx *bbolt.Tx) error {
+	asked, err := tx.CreateBucketIfNotExists(bAsked)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.CreateBucketIfNotExists(bBarred); err != nil {
+		return err
+	}
+	err = tx.Bucket(bQueue).ForEach(func(k, v []byte) error {
+		it, err := decodeItem(k, v)
+		if err != nil || it.place.class != promoted {
+			return err
+		}
+		host, _ := hostOf(k)
+		return asked.Put(askedKey(host, it.url), number(0))
+	})
+	return errors.Join(err, tx.Bucket(bMeta).Put([]byte("format"), []byte{format}))
 }
 
 func makeBuckets(db *bbolt.DB) error {
@@ -133,6 +171,8 @@ type batch struct {
 	ready  *bbolt.Bucket
 	again  *bbolt.Bucket
 	seeds  *bbolt.Bucket
+	asked  *bbolt.Bucket
+	barred *bbolt.Bucket
 	meta   *bbolt.Bucket
 	look   *bbolt.Cursor // of known
 	counts counts
@@ -146,7 +186,7 @@ func (f *Frontier) newBatch(tx *bbolt.Tx) *batch {
 	return &batch{
 		f: f, counts: f.disk, known: known, look: known.Cursor(),
 		queue: tx.Bucket(bQueue), hosts: tx.Bucket(bHosts), ready: tx.Bucket(bReady),
-		again: tx.Bucket(bAgain), seeds: tx.Bucket(bSeeds), meta: tx.Bucket(bMeta),
+		again: tx.Bucket(bAgain), seeds: tx.Bucket(bSeeds), asked: tx.Bucket(bAsked), barred: tx.Bucket(bBarred), meta: tx.Bucket(bMeta),
 		dirty: map[string]*hostRecord{}, moved: map[string]place{},
 	}
 }
@@ -211,6 +251,11 @@ func (b *batch) put(r *Record, old State, found bool) error {
 			return err
 		}
 	}
+	if r.marked != r.barred {
+		if err := b.mark(r); err != nil {
+			return err
+		}
+	}
 	return b.known.Put([]byte(r.URL), v)
 }
 
@@ -245,13 +290,18 @@ func (b *batch) enqueue(r *Record, old State, found bool, c class, rank uint64) 
 	if err != nil {
 		return err
 	}
-	r.State, r.Again, r.place = Queued, time.Time{}, place{c, rank, seq}
+	r.State, r.Again, r.barred, r.place = Queued, time.Time{}, "", place{c, rank, seq}
 	h.queued++
 	if first, ok := b.moved[host]; !ok || r.place.before(first) {
 		b.moved[host] = r.place
 	}
 	if err := b.queue.Put(queueKey(host, r.place), encodeItem(r, host)); err != nil {
 		return err
+	}
+	if key := askedKey(host, r.URL); c == retried && b.asked.Get(key) != nil {
+		if err := b.asked.Put(key, number(rank)); err != nil {
+			return err
+		}
 	}
 	return b.put(r, old, found)
 }
@@ -267,6 +317,11 @@ func (b *batch) settle(r *Record, old State, found bool, s State) error {
 			return err
 		}
 		h.queued--
+		if r.place.class != ordinary {
+			if err := b.asked.Delete(askedKey(host, r.URL)); err != nil {
+				return err
+			}
+		}
 	}
 	r.State, r.place = s, place{}
 	return b.put(r, old, found)

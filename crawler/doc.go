@@ -5,6 +5,7 @@
 //	visit.go     a page's life, top to bottom
 //	colly.go     one visit by a Colly collector, redirects included
 //	judge.go     from the hops of a visit to its outcome; retries
+//	parts.go     resources that pages require
 //	revisit.go   when a page is visited again
 //	scope.go     how far from its seeds a crawl goes; patterns of addresses
 //	trap.go      addresses that programs make up
@@ -14,6 +15,9 @@
 //	report.go    Summary, Progress, Skip
 //	tally.go     what a run has done so far
 //	frontier.go  Frontier: what is queued and what became of the rest
+//	again.go     queueing again what was visited
+//	promote.go   what re-crawls ask for
+//	barred.go    what take-downs bar
 //	lease.go     Lease, Next, Done: taking an address and giving it back
 //	schedule.go  which host is due
 //	pace.go      how long a host is left alone

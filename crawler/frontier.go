@@ -54,6 +54,7 @@ type Frontier struct {
 	crowded bool             // the last of those that was due found no room
 	again   time.Time        // when the first address is to be visited again; zero: none
 	exact   bool             // hold back addresses whose depth may still turn out smaller
+	only    bool             // lease what re-crawls ask for alone
 	resumed time.Time        // when a file that held something was opened; zero: it was new
 	random  func() float64   // in [0,1): chance in back-off
 	inject  func() error     // tests: fails a transaction
@@ -147,6 +148,9 @@ func (f *Frontier) arouse(seeds []string) error {
 		}
 		if h := f.hosts[name]; h != nil && h.failures > 0 {
 			h.failures, h.due = 0, h.held
+			if h.busy > 0 {
+				h.due = later(h.held, h.leased)
+			}
 			f.offerHost(h)
 		}
 	}
@@ -169,45 +173,6 @@ func (f *Frontier) add(depth int, links []string, listed bool) (int, error) {
 	c.offers = f.fresh(c.offers)
 	err := f.wait(c)
 	return c.added, err
-}
-
-// Promote queues an address ahead of everything else of its host, whatever became of it before (P1 2.6.2: re-crawl).
-// Policy is asked when its turn comes (P08).
-func (f *Frontier) Promote(address string) error {
-	u, err := Normal(address)
-	if err != nil {
-		return err
-	}
-	return f.wait(&change{offers: []offer{{url: u, force: true, state: Queued}}})
-}
-
-// Revisit queues again, at their depth, the addresses beginning with prefix ("" for all) that are not queued and that
-// pick wants. It returns their number. pick is called by one goroutine and must not use the frontier.
-func (f *Frontier) Revisit(prefix string, pick func(Record) bool) (int, error) {
-	n := 0
-	for from := ""; ; {
-		c := &change{again: pick, prefix: prefix, from: from}
-		if err := f.wait(c); err != nil {
-			return n, err
-		}
-		n += c.added
-		if from = c.next; from == "" {
-			return n, nil
-		}
-	}
-}
-
-// Revive queues again, at their depth, the addresses that are to be visited again by now (End.Again), and returns their number.
-// They do not come back by themselves.
-func (f *Frontier) Revive(now time.Time) (int, error) {
-	for n := 0; ; {
-		c := &change{revive: now}
-		err := f.wait(c)
-		n += c.added
-		if err != nil || !c.more {
-			return n, err
-		}
-	}
 }
 
 // Get tells what is known of an address in normal form.
@@ -242,7 +207,7 @@ func (f *Frontier) Seeds() ([]string, error) {
 	return seeds, err
 }
 
-// Counts is what the frontier holds, over all runs.
+// Counts is what the frontier holds, over all runs: addresses of pages, and of what pages require.
 type Counts struct {
 	Queued, Fetched, Refused, Unreachable, Failed, Outside, Deep, Trapped int
 
@@ -297,9 +262,11 @@ func (f *Frontier) send(c *change) error {
 	return nil
 }
 
-// fresh drops the links that say nothing new, so that the writer need not look at them.
+// fresh drops the links that say nothing new, so that the writer need not look at them. It keeps those of required resources that are
+// visited now: what becomes of that visit is not known yet.
 func (f *Frontier) fresh(offers []offer) []offer {
 	kept := offers[:0]
+	visited := f.visited(offers) // before the file is looked at: a visit may be recorded meanwhile
 	err := f.view(func(tx *bbolt.Tx) error {
 		known := tx.Bucket(bKnown).Cursor() // one for all costs less than as many Gets
 		for _, o := range offers {
@@ -308,7 +275,7 @@ func (f *Frontier) fresh(offers []offer) []offer {
 				if err != nil {
 					return err
 				}
-				if !news(&r, &o) {
+				if !news(&r, &o) && !visited[o.url] {
 					continue
 				}
 			}
@@ -320,6 +287,21 @@ func (f *Frontier) fresh(offers []offer) []offer {
 		return offers // the writer meets the same error and reports it
 	}
 	return kept
+}
+
+// visited gives those of offers that are of required resources of which a visit is under way, or not yet recorded.
+func (f *Frontier) visited(offers []offer) (visited map[string]bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, o := range offers {
+		if _, _, part := partOf(o.url); part && f.leaseOf(o.url) != nil {
+			if visited == nil {
+				visited = map[string]bool{}
+			}
+			visited[o.url] = true
+		}
+	}
+	return visited
 }
 
 func (f *Frontier) fault() error {
@@ -364,23 +346,29 @@ func (f *Frontier) refresh(h *host, rec *hostRecord, b *batch) {
 	}
 	h.dry = rec.queued == 0 || h.dry && !moved
 	h.ready = instant(rec.ready)
+	if f.only {
+		h.ready = f.readyAsked(rec, h.name)
+	}
 	f.offerHost(h)
 }
 
 // leased reports whether an address is leased, or given back and not yet committed.
 func (f *Frontier) leased(address string) bool {
-	name, err := hostName(address)
-	if err != nil {
-		return false
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	h := f.hosts[name]
-	if h == nil {
-		return false
+	return f.leaseOf(address) != nil
+}
+
+// leaseOf gives the lease of an address that is leased, or was given back and is not yet committed; else nil. f.mu is held.
+func (f *Frontier) leaseOf(address string) *Lease {
+	name, err := hostName(address)
+	if err != nil {
+		return nil
 	}
-	_, ok := h.taken[address]
-	return ok
+	if h := f.hosts[name]; h != nil {
+		return h.taken[address]
+	}
+	return nil
 }
 
 // hold makes the depth of an address exact within its host, at the price of waiting for pages under way: an address is

@@ -1,9 +1,9 @@
 package crawler
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -142,8 +142,8 @@ func TestMaxHost(t *testing.T) {
 		t.Errorf("counts %+v", c)
 	}
 	_, err = f.AddSeeds("http://h/8") // the operator's word counts
-	must(t, errors.Join(err, f.Promote("http://h/9")))
-	if r, found, err := f.Get("http://h/9"); err != nil || !found || r.State != Queued {
+	must(t, err)
+	if r, found, err := f.Get("http://h/8"); err != nil || !found || r.State != Queued {
 		t.Errorf("record %+v, %v", r, err)
 	}
 }
@@ -162,12 +162,39 @@ func TestTrappedIsRecorded(t *testing.T) {
 	finish(t, f, take(t, f, "http://h/a/a/a"), End{State: Fetched})
 }
 
-// A file of another format is refused with a sentence.
-func TestOldFormat(t *testing.T) {
-	f := newFrontier(t, FrontierOptions{})
-	must(t, f.remember("format", "\x01"))
-	must(t, f.Close())
-	if _, err := Open(f.name, FrontierOptions{}); err == nil {
-		t.Error("a file of format 1 was opened")
+// A file of the format before is raised to that of now; others are refused with a sentence that says what to do.
+func TestFormats(t *testing.T) {
+	for _, test := range []struct {
+		format string
+		want   string // of the sentence; "" where the file is opened
+	}{
+		{"\x04", ""}, {"\x03", ""}, {"\x02", ""}, {"\x01", "crawl anew"}, {"\x05", "newer version of this program"}, {"\x04\x00", "crawl anew"}, {"", "crawl anew"},
+	} {
+		t.Run(fmt.Sprintf("%x", test.format), func(t *testing.T) {
+			f := newFrontier(t, FrontierOptions{})
+			_, err := f.AddSeeds("http://h/1", "https://h/2")
+			must(t, err)
+			must(t, f.AddParts(nil, []string{"http://h/part"}, Recrawl{}))
+			finish(t, f, take(t, f, "http://h/1"), End{State: Fetched})
+			before := f.Counts()
+			must(t, f.remember("format", test.format))
+			must(t, f.Close())
+			g, err := Open(f.name, FrontierOptions{})
+			if test.want != "" {
+				if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "move") {
+					t.Errorf("opened with %v", err)
+				}
+				return
+			}
+			must(t, err)
+			defer closeFrontier(t, g)
+			if found, err := g.recall("format"); found != "\x04" || err != nil {
+				t.Errorf("its format is %x, %v", found, err)
+			}
+			if c := g.Counts(); c.Queued != before.Queued || c.Fetched != before.Fetched {
+				t.Errorf("%+v, before %+v", c, before)
+			}
+			finish(t, g, take(t, g, "https://h/2"), End{State: Fetched})
+		})
 	}
 }

@@ -176,3 +176,27 @@ func TestPostponedStaysInMemory(t *testing.T) {
 		t.Fatalf("%s leased within its pause", l.URL)
 	}
 }
+
+// A host that is named again while a visit is under way keeps the pause after the request of that visit.
+func TestNamedDuringVisit(t *testing.T) {
+	c := newClock()
+	f := newFrontier(t, FrontierOptions{Now: c.now, Delay: time.Second, PerHost: 2})
+	_, err := f.AddSeeds(addresses(3)...)
+	must(t, err)
+	first := next(t, f)
+	finish(t, f, first, End{State: Failed, Asked: c.now(), Trouble: true})
+	c.add(time.Minute)
+	under := next(t, f)
+	if under == nil {
+		t.Fatal("nothing is leased after the pause")
+	}
+	_, err = f.AddSeeds(first.URL)
+	must(t, err)
+	if l := next(t, f); l != nil {
+		t.Errorf("%s is leased at once after %s", l.URL, under.URL)
+	}
+	c.add(time.Second)
+	if l := next(t, f); l == nil {
+		t.Error("nothing is leased when the pause is over")
+	}
+}

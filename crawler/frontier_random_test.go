@@ -1,11 +1,14 @@
 package crawler
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
 )
 
 // usage is a frontier used at random, and what is expected of it.
@@ -19,6 +22,7 @@ type usage struct {
 	under []*Lease             // visits under way
 	asked map[string]time.Time // host → its last request
 	gap   map[string]time.Duration
+	only  bool // what re-crawls ask for is leased alone
 }
 
 const randomHosts = 12
@@ -43,6 +47,9 @@ func (u *usage) lease() {
 	l := next(u.t, u.f)
 	if l == nil {
 		return
+	}
+	if u.only && !l.asked {
+		u.t.Fatalf("%s is leased, which no re-crawl asks for", l.URL)
 	}
 	host := l.host.name
 	busy := 0
@@ -92,10 +99,18 @@ func (u *usage) end() {
 		e.Retry = now.Add(time.Duration(u.r.IntN(5000)) * time.Millisecond)
 	case 2:
 		e.State, e.Why, e.Led = Refused, "no", u.address()
+		if u.r.IntN(2) == 0 {
+			e.down = &acap.Field{}
+		}
 	case 3:
-		e.Final = u.address()
+		if _, _, part := partOf(l.URL); !part {
+			e.Final = u.address()
+		}
 	case 4:
 		e.State, e.Why = Failed, "no answer"
+	}
+	if e.State == Fetched && e.Final == "" && u.r.IntN(8) == 0 { // it was confirmed
+		e.down = &acap.Field{}
 	}
 	if e.State != Queued && u.r.IntN(2) == 0 {
 		e.Interval = time.Duration(1+u.r.IntN(20)) * time.Second
@@ -109,6 +124,7 @@ func (u *usage) restart() {
 	closeFrontier(u.t, u.f)
 	u.under = nil
 	u.f = openFrontier(u.t, u.name, u.o)
+	must(u.t, u.f.restrict(u.only))
 }
 
 func (u *usage) step() {
@@ -125,15 +141,28 @@ func (u *usage) step() {
 	case n < 91:
 		_, err := u.f.AddListed(u.r.IntN(3), u.addresses()...)
 		must(u.t, err)
+	case n < 92:
+		if err := u.f.Promote(u.address()); !errors.Is(err, ErrFull) {
+			must(u.t, err)
+		}
+		if u.r.IntN(4) == 0 {
+			u.only = !u.only
+			must(u.t, u.f.restrict(u.only))
+		}
 	case n < 93:
-		must(u.t, u.f.Promote(u.address()))
-	case n < 96:
+		must(u.t, errors.Join(u.f.Bar(u.addresses()...), u.f.BarLed(u.address(), u.addresses()...)))
+	case n < 94:
+		_, err := u.f.Lift("http://h1", func(string) bool { return u.r.IntN(2) == 0 })
+		must(u.t, err)
+	case n < 95:
+		must(u.t, u.f.AddParts(u.addresses(), u.addresses(), Recrawl{Min: time.Second, Max: 20 * time.Second}))
+	case n < 97:
 		_, err := u.f.Revive(u.c.now())
 		must(u.t, err)
-	case n < 97:
+	case n < 98:
 		_, err := u.f.Revisit("http://h1", func(r Record) bool { return r.State == Failed })
 		must(u.t, err)
-	case n < 98:
+	case n < 99:
 		u.restart()
 	default:
 		must(u.t, u.f.Flush())
@@ -159,7 +188,9 @@ func TestRandomUse(t *testing.T) {
 			for len(u.under) > 0 {
 				u.end()
 			}
-			must(t, u.f.Flush())
+			must(t, errors.Join(u.f.Flush(), u.f.restrict(false)))
+			_, err := u.f.Lift("", func(string) bool { return false })
+			must(t, err)
 			for idle := 0; u.f.Counts().Queued > 0; {
 				l := next(t, u.f)
 				if l == nil {

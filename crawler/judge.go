@@ -24,8 +24,9 @@ const maxTries = 4
 // maxRetryAfter bounds what a Retry-After can ask for.
 const maxRetryAfter = 24 * time.Hour
 
-// judge says how a visit ended, from its hops and its error. A visit that ended for lack of budget is not judged.
-func judge(l *Lease, hops []gate.Hop, err error, now time.Time, backoff time.Duration) End {
+// judge says how a visit of address, leased as l, ended, from its hops and its error. A visit that ended for lack of budget is not
+// judged.
+func judge(l *Lease, address string, hops []gate.Hop, err error, now time.Time, backoff time.Duration) End {
 	e := End{Asked: asked(l, hops)}
 	if len(hops) > 0 {
 		last := hops[len(hops)-1]
@@ -33,7 +34,7 @@ func judge(l *Lease, hops []gate.Hop, err error, now time.Time, backoff time.Dur
 		if host, err := hostName(last.URL); err == nil && l.host != nil && host == l.host.name {
 			e.Took = last.Took
 		}
-		if last.URL != l.URL {
+		if last.URL != address {
 			e.Final = last.URL
 		}
 	}
@@ -45,8 +46,8 @@ func judge(l *Lease, hops []gate.Hop, err error, now time.Time, backoff time.Dur
 	case errors.As(err, &refusal) && refusal.Rule == "" && refusal.Decision.Reason == acap.Unavailable:
 		e.State, e.Why = Unreachable, refusal.Error()
 	case errors.As(err, &refusal):
-		e.State, e.Why = Refused, refusal.Error()
-		if at, nerr := Normal(refusal.URL); nerr == nil && at != l.URL {
+		e.State, e.Why, e.down = Refused, refusal.Error(), refusal.TakeDown
+		if at, nerr := Normal(refusal.URL); nerr == nil && at != address {
 			e.Led = at
 		}
 	case errors.Is(err, errRedirects):

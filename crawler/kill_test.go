@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -31,6 +33,9 @@ func (l *ledger) Receive(_ context.Context, p *page.Page) (Receipt, error) {
 	return Receipt{Links: p.Links(page.Cut{})}, l.f.Sync()
 }
 
+// down are the paths of the site that are taken down.
+var down = []string{"/3", "/77", "/211"}
+
 // crawlInto crawls site with frontier and ledger in dir.
 func crawlInto(dir, site string) (Summary, error) {
 	out, err := os.OpenFile(filepath.Join(dir, "received"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
@@ -50,7 +55,12 @@ func crawlInto(dir, site string) (Summary, error) {
 	}
 	g := gate.New(gate.Options{PerHost: 8, AllowPrivate: true})
 	defer g.Close()
-	g.Use(rules{})
+	g.Use(takes(down...))
+	for i := range 5 { // what is asked for and was not visited by the process before stays asked for
+		if err := f.Promote(fmt.Sprintf("%s/%d", strings.TrimSuffix(site, "/0"), 11*i)); err != nil {
+			return Summary{}, err
+		}
+	}
 	return New(g, &ledger{f: out}, f, Options{Concurrency: 8, Depth: -1}).Run(context.Background(), []string{site})
 }
 
@@ -116,16 +126,24 @@ func TestKill(t *testing.T) {
 		times[lines.Text()]++
 	}
 	for i := range pages {
-		if u := fmt.Sprintf("%s/%d", s.URL, i); times[u] == 0 {
-			t.Errorf("%s was lost", u)
+		path := fmt.Sprintf("/%d", i)
+		if n := times[s.URL+path]; (n == 0) != slices.Contains(down, path) {
+			t.Errorf("%s was received %d times", path, n)
 		}
 	}
 	if total > 2*pages {
 		t.Errorf("%d pages received of %d", total, pages)
 	}
 	fr := openFrontier(t, filepath.Join(dir, "frontier.db"), FrontierOptions{})
-	if c := fr.Counts(); c.Fetched != pages || c.Queued != 0 {
+	if c := fr.Counts(); c.Fetched != pages-len(down) || c.Refused != len(down) || c.Queued != 0 {
 		t.Errorf("counts %+v", c)
+	}
+	must(t, fr.restrict(true))
+	if l := next(t, fr); l != nil {
+		t.Errorf("%s is asked for still", l.URL)
+	}
+	if n, err := fr.Lift("", func(string) bool { return false }); n != len(down) || err != nil {
+		t.Errorf("%d came back, %v", n, err)
 	}
 	t.Logf("%d pages received for %d, the last run took %s", total, pages, time.Since(start))
 }

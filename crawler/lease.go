@@ -20,19 +20,22 @@ type Lease struct {
 	Pause time.Duration // that pause, as far as it is known
 
 	host          *host
+	asked         bool // for by a re-crawl
 	failures      int
 	before, after time.Time // when the host was due before and after this lease was given
+	deferred      []offer   // of the resource that it visits, made since; guarded by Frontier.mu
 }
 
 // Next leases the first address of the next host that is due. It waits for one, and returns ErrIdle when there is none
 // left, or none that is due within the patience of the frontier and none leased that could lead to more.
 func (f *Frontier) Next(ctx context.Context) (*Lease, error) {
 	for {
-		if err := ctx.Err(); err != nil {
+		f.mu.Lock()
+		if err := ctx.Err(); err != nil { // asked under the lock: what is released after the end is not leased again
+			f.mu.Unlock()
 			f.signal()
 			return nil, err
 		}
-		f.mu.Lock()
 		l, pause, err := f.pick(f.now())
 		f.mu.Unlock()
 		if l != nil || err != nil {
@@ -102,6 +105,7 @@ type End struct {
 
 	offers   []offer
 	decision acap.Decision // that refused, where one did
+	down     *acap.Field   // the take-down that stands: it was refused for it, or nothing of it is held
 	report   func(Record)
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -39,7 +40,7 @@ func (s State) number() (byte, error) {
 
 // Record is what the frontier knows of one address.
 type Record struct {
-	URL      string
+	URL      string // in normal form; that of a resource that pages require begins with "part:"
 	State    State
 	Seed     bool // named by the operator in some run
 	Depth    int  // links followed from the nearest seed
@@ -49,8 +50,10 @@ type Record struct {
 	Why      string        // the sentence that decided, empty for fetched and queued
 	Again    time.Time     // when it is due to be visited again; zero: never
 	Interval time.Duration // between the last visit and that
-	Led      string        // the redirect hop that was refused, in normal form, where that is not the address itself
+	Led      string        // the redirect hop that was refused or is taken down, in normal form, where that is not the address itself
 
+	barred string    // what is taken down: Led or the address itself; "" for nothing
+	marked string    // barred as on disk
 	listed bool      // a sitemap names it
 	place  place     // its queue entry while queued
 	noted  time.Time // Again as on disk
@@ -115,6 +118,7 @@ const (
 	flagPlace
 	flagAgain
 	flagLed
+	flagBarred
 )
 
 // encode writes state and flags, a byte each, then depth, tries, status and time; where the flags say so place, next visit with
@@ -145,6 +149,17 @@ func (r *Record) encode() ([]byte, error) {
 	return append(b, r.Why...), nil
 }
 
+// at is the address that decided how r ended: Led, or its own.
+func (r *Record) at() string {
+	if r.Led != "" {
+		return r.Led
+	}
+	if address, _, part := partOf(r.URL); part {
+		return address
+	}
+	return r.URL
+}
+
 func (r *Record) flags() (flags byte) {
 	if r.Seed {
 		flags |= flagSeed
@@ -160,6 +175,9 @@ func (r *Record) flags() (flags byte) {
 	}
 	if r.Led != "" {
 		flags |= flagLed
+	}
+	if r.barred != "" {
+		flags |= flagBarred
 	}
 	return flags
 }
@@ -182,6 +200,10 @@ func decodeRecord(url string, b []byte) (Record, error) {
 	}
 	if flags&flagLed != 0 {
 		r.Led = string(n.take(n.next()))
+	}
+	if flags&flagBarred != 0 {
+		r.barred = r.at()
+		r.marked = r.barred
 	}
 	r.Why = string(n.b)
 	if n.bad || (r.State == Queued) != (flags&flagPlace != 0) {
@@ -235,34 +257,30 @@ type item struct {
 	depth int
 	tries int
 	place place
+	asked bool // for by a re-crawl
 }
 
-// encodeItem writes depth and tries, whether the scheme is https, and the path: the key holds the host.
+// schemes are what an address of the queue begins with, by its number on disk; only append.
+var schemes = [...]string{"http", "https", required + "http", required + "https"}
+
+// encodeItem writes depth and tries, the number of the scheme, and the path: the key holds the host.
 func encodeItem(r *Record, host string) []byte {
 	scheme, rest, _ := strings.Cut(r.URL, "://")
 	b := make([]byte, 0, 8+len(rest)-len(host))
 	b = binary.AppendUvarint(b, uint64(min(r.Depth, maxDepth)))
 	b = binary.AppendUvarint(b, uint64(r.Tries))
-	secure := byte(0)
-	if scheme == "https" {
-		secure = 1
-	}
-	return append(append(b, secure), rest[len(host):]...)
+	return append(append(b, byte(slices.Index(schemes[:], scheme))), rest[len(host):]...)
 }
 
 func decodeItem(k, v []byte) (it item, err error) {
 	host, ok := hostOf(k)
 	n := numbers{b: v}
 	it.depth, it.tries = int(n.next()), int(n.next())
-	secure := n.next()
-	if !ok || n.bad || len(n.b) == 0 || n.b[0] != '/' {
+	scheme := n.next()
+	if !ok || n.bad || len(n.b) == 0 || n.b[0] != '/' || scheme >= uint64(len(schemes)) {
 		return item{}, errRecord
 	}
-	scheme := "http://"
-	if secure == 1 {
-		scheme = "https://"
-	}
-	it.url = scheme + host + string(n.b)
+	it.url = schemes[scheme] + "://" + host + string(n.b)
 	it.place = readPlace(k[len(host)+1:])
 	return it, nil
 }

@@ -18,15 +18,17 @@ type Summary struct {
 	Duration    float64 `json:"duration_s"`
 	Rate        float64 `json:"pages_per_s"`
 
-	Requests  int     `json:"requests"`  // page requests, redirect hops included
+	Requests  int     `json:"requests"`  // for pages, and in visits of what pages require; redirect hops included
 	Hosts     int     `json:"hosts"`     // that were sent any of them
 	Unchanged int     `json:"unchanged"` // fetched, and the same as when last received
 	Skipped   Skipped `json:"skipped"`
+	TakenDown int     `json:"taken_down"` // addresses not asked for, since their publisher has them taken down
 
-	Queued      int       `json:"queued"` // addresses left for another run
+	// Addresses of pages, and of what pages require, which is visited by itself.
+	Queued      int       `json:"queued"` // left for another run
 	QueuedHosts int       `json:"queued_hosts"`
 	NextDue     time.Time `json:"next_due,omitzero"`   // when the next of them can be visited, as far as it is known; it may have passed
-	Waiting     int       `json:"waiting"`             // addresses visited that will be visited again
+	Waiting     int       `json:"waiting"`             // visited, and to be visited again
 	NextAgain   time.Time `json:"next_again,omitzero"` // when the first of them is due
 	Beyond      int       `json:"beyond"`              // links not noted in this or earlier runs, because their hosts have too many addresses
 	Interrupted bool      `json:"interrupted"`         // stopped by its context or by a limit
@@ -53,9 +55,9 @@ type Skipped struct {
 
 // Progress is the state of a run at a moment.
 type Progress struct {
-	Done     int // addresses settled in this run, whatever the outcome
+	Done     int // pages settled in this run, whatever the outcome
 	Fetched  int
-	Refused  int // unreachable ones included
+	Refused  int // those taken down and unreachable ones included
 	Errors   int
 	UnderWay int // visits
 	Queued   int
@@ -73,6 +75,7 @@ type Skip struct {
 	Final    string        `json:"-"`   // where its redirects led; "" for the address itself
 	When     time.Time     `json:"-"`
 	Decision acap.Decision `json:"-"` // where policy or the page decided; otherwise zero
+	TakeDown *acap.Field   `json:"-"` // the request of its publisher that bars it
 }
 
 // left fills what a run leaves for another, from the counts of the frontier, which it returns.
@@ -106,6 +109,6 @@ func (r *run) now(m *meter) Progress {
 	s.Duration = at.Sub(r.start).Seconds()
 	s.Rate = float64(s.Fetched) / max(s.Duration, 1e-3)
 	c := r.left(&s)
-	return Progress{Done: settled, Fetched: s.Fetched, Refused: s.Refused.Crawl + s.Unreachable, Errors: s.Errors,
+	return Progress{Done: settled, Fetched: s.Fetched, Refused: s.Refused.Crawl + s.TakenDown + s.Unreachable, Errors: s.Errors,
 		UnderWay: c.Leased, Queued: s.Queued, Hosts: s.QueuedHosts, Rate: m.rate(at, s.Fetched), NextDue: s.NextDue, SoFar: s}
 }

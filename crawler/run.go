@@ -2,10 +2,9 @@ package crawler
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"net/url"
-	"strings"
 	"time"
 )
 
@@ -18,7 +17,11 @@ func (r *run) prepare(seeds []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if len(all) == 0 {
+	if r.o.Promoted {
+		if err := r.asBefore(); err != nil {
+			return err
+		}
+	} else if len(all) == 0 {
 		return errors.New("there is nothing to crawl; name a seed, such as https://example.com/")
 	}
 	if r.area, err = newArea(r.o.Scope, all); err != nil {
@@ -30,6 +33,9 @@ func (r *run) prepare(seeds []string) (err error) {
 		r.named[seed] = true
 	}
 	r.frontier.hold(r.o.Depth >= 0)
+	if err := errors.Join(r.frontier.restrict(r.o.Promoted), r.lift()); err != nil || r.o.Promoted {
+		return err
+	}
 	if r.o.Recrawl.Min > 0 {
 		if _, err := r.frontier.Revive(r.start); err != nil {
 			return err
@@ -49,9 +55,13 @@ func (r *run) prepare(seeds []string) (err error) {
 
 // widen queues what an earlier run left out of scope or too deep and this one does not.
 func (r *run) widen(seeds []string) error {
-	extent := fmt.Sprintf("%s %d %q %q %s", r.o.Scope, r.o.Depth, r.o.Include, r.o.Exclude, strings.Join(seeds, " "))
+	text, err := json.Marshal(extent{r.o.Scope, r.o.Depth, r.o.Include, r.o.Exclude, seeds})
+	if err != nil {
+		return err
+	}
+	now := string(text)
 	before, err := r.frontier.recall("extent")
-	if err != nil || before == extent {
+	if err != nil || before == now {
 		return err
 	}
 	if before != "" {
@@ -62,14 +72,33 @@ func (r *run) widen(seeds []string) error {
 			return err
 		}
 	}
-	return r.frontier.remember("extent", extent)
+	return r.frontier.remember("extent", now)
+}
+
+// extent is how far a crawl goes.
+type extent struct {
+	Scope            Scope
+	Depth            int
+	Include, Exclude []string
+	Seeds            []string
+}
+
+// asBefore makes this run go as far as the one before.
+func (r *run) asBefore() error {
+	text, err := r.frontier.recall("extent")
+	var e extent
+	if err != nil || json.Unmarshal([]byte(text), &e) != nil { // there is none, or it is of an earlier version of this program
+		return err
+	}
+	r.o.Scope, r.o.Depth, r.o.Include, r.o.Exclude = e.Scope, e.Depth, e.Include, e.Exclude
+	return nil
 }
 
 // notAskedFor reports whether an address was found and left aside.
 func notAskedFor(s State) bool { return s == Outside || s == Deep || s == Trapped }
 
-// retry queues what could not be had from the origins that are named, so that they are tried again in every run that
-// names them.
+// retry queues what could not be had from the origins that are named, and what pages require, so that they are tried again in every run
+// that names them.
 func (r *run) retry() error {
 	origins := map[string]bool{}
 	for _, seed := range r.seeds {
@@ -79,10 +108,12 @@ func (r *run) retry() error {
 		}
 		origins[u.Scheme+"://"+u.Host+"/"] = true
 	}
+	if len(origins) > 0 {
+		origins[required] = true // wherever they are
+	}
 	for origin := range origins {
 		_, err := r.frontier.Revisit(origin, func(rec Record) bool {
-			missing := rec.State == Fetched && rec.Interval == 0 && !rec.Again.IsZero() // hasten
-			return (rec.State == Unreachable || rec.State == Failed || missing) && r.wants(rec)
+			return (rec.State == Unreachable || rec.State == Failed) && r.wants(rec)
 		})
 		if err != nil {
 			return err
@@ -92,6 +123,9 @@ func (r *run) retry() error {
 }
 
 func (r *run) wants(rec Record) bool {
+	if _, _, part := partOf(rec.URL); part {
+		return !notAskedFor(rec.State)
+	}
 	u, err := url.Parse(rec.URL)
 	if err != nil {
 		return false
@@ -100,19 +134,33 @@ func (r *run) wants(rec Record) bool {
 	return state == Queued
 }
 
-// reviving is how often a run looks for addresses that are due to be visited again.
-const reviving = 30 * time.Second
+// lift queues again what a take-down barred that stands no longer.
+func (r *run) lift() error {
+	if r.o.Stands == nil {
+		return nil
+	}
+	_, err := r.frontier.Lift("", r.o.Stands)
+	return err
+}
 
-// revive queues addresses that become due while the run goes on, until ended is closed.
-func (r *run) revive(ended <-chan struct{}) {
-	ticker := time.NewTicker(reviving)
+// tending is how often a run looks for addresses that are due to be visited again.
+const tending = 30 * time.Second
+
+// tend queues addresses that become due while the run goes on, until ended is closed.
+func (r *run) tend(ended <-chan struct{}) {
+	ticker := time.NewTicker(tending)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ended:
 			return
 		case now := <-ticker.C:
-			if _, err := r.frontier.Revive(now); err != nil {
+			err := r.lift()
+			if r.o.Recrawl.Min > 0 && !r.o.Promoted {
+				_, failed := r.frontier.Revive(now)
+				err = errors.Join(err, failed)
+			}
+			if err != nil {
 				r.fail(err)
 				return
 			}

@@ -21,18 +21,19 @@ type host struct {
 	name     string
 	due      time.Time
 	held     time.Time     // due, without what is added for not answering
+	leased   time.Time     // when the pause after the request of the lease given last is over
 	asks     time.Duration // the pause that the host asks for
 	met      bool          // asks is known
 	pace     time.Duration // the pause that its answers suggest
 	failures int
-	ready    time.Time      // when it is due by its index on disk
-	unsaved  int            // touches handed to the writer and not committed
-	busy     int            // leases not given back
-	taken    map[string]int // addresses leased, or given back and not committed → depth
-	items    []item         // read ahead, in queue order
-	ahead    int            // how many were to be read
-	dry      bool           // nothing more on disk, as far as is known
-	index    int            // in the heap, -1 outside
+	ready    time.Time         // when it is due by its index on disk
+	unsaved  int               // touches handed to the writer and not committed
+	busy     int               // leases not given back
+	taken    map[string]*Lease // of addresses leased, or given back and not committed
+	items    []item            // read ahead, in queue order
+	ahead    int               // how many were to be read
+	dry      bool              // nothing more on disk, as far as is known
+	index    int               // in the heap, -1 outside
 }
 
 // touch is what the writer is told of h, which stays in the working set until that is committed.
@@ -150,11 +151,14 @@ func (f *Frontier) lease(h *host, now time.Time) *Lease {
 		return nil // looked at again when a lease of this host has been committed
 	}
 	h.items = h.items[1:]
-	l := &Lease{URL: it.url, Depth: it.depth, Tries: it.tries, Met: h.met, Pause: h.asks, host: h, failures: h.failures, before: h.due}
+	l := &Lease{URL: it.url, Depth: it.depth, Tries: it.tries, Met: h.met, Pause: h.asks, host: h, asked: it.asked, failures: h.failures, before: h.due}
 	h.due = now.Add(f.gap(h))
-	l.after = h.due
+	l.after, h.leased = h.due, h.due
 	h.busy++
-	h.taken[it.url] = it.depth
+	if _, _, part := partOf(it.url); part { // it leads to nothing
+		l.Depth = maxDepth
+	}
+	h.taken[it.url] = l
 	f.leases++
 	f.offerHost(h)
 	return l
@@ -162,8 +166,8 @@ func (f *Frontier) lease(h *host, now time.Time) *Lease {
 
 // early reports whether a page under way could still show that an address at depth is nearer to a seed.
 func (h *host) early(depth int) bool {
-	for _, d := range h.taken {
-		if d < depth-1 {
+	for _, l := range h.taken {
+		if l.Depth < depth-1 {
 			return true
 		}
 	}
@@ -176,20 +180,23 @@ func (f *Frontier) read(h *host, now time.Time) (again time.Time, err error) {
 	prefix := append([]byte(h.name), 0)
 	h.ahead = min(max(2*h.ahead, bufferedNew), buffered)
 	err = f.view(func(tx *bbolt.Tx) error {
-		cursor := tx.Bucket(bQueue).Cursor()
-		for k, v := cursor.Seek(prefix); k != nil && bytes.HasPrefix(k, prefix) && len(h.items) < h.ahead; k, v = cursor.Next() {
-			it, err := decodeItem(k, v)
-			if err != nil {
-				return err
+		asked, cursor := tx.Bucket(bAsked), tx.Bucket(bQueue).Cursor()
+		for _, part := range f.parts(prefix) {
+			for k, v := cursor.Seek(part); k != nil && bytes.HasPrefix(k, part) && len(h.items) < h.ahead; k, v = cursor.Next() {
+				it, err := decodeItem(k, v)
+				if err != nil {
+					return err
+				}
+				it.asked = it.place.class != ordinary && asked.Get(askedKey(h.name, it.url)) != nil
+				if _, ok := h.taken[it.url]; ok || f.only && !it.asked {
+					continue
+				}
+				if it.place.class == retried && int64(it.place.rank) > now.UnixNano() {
+					again = instant(int64(it.place.rank))
+					return nil
+				}
+				h.items = append(h.items, it)
 			}
-			if _, ok := h.taken[it.url]; ok {
-				continue
-			}
-			if it.place.class == retried && int64(it.place.rank) > now.UnixNano() {
-				again = instant(int64(it.place.rank))
-				return nil
-			}
-			h.items = append(h.items, it)
 		}
 		return nil
 	})
@@ -214,9 +221,7 @@ func (f *Frontier) load(now time.Time) bool {
 	n := 0
 	err := f.view(func(tx *bbolt.Tx) error {
 		hosts := tx.Bucket(bHosts)
-		cursor := tx.Bucket(bReady).Cursor()
-		for k, _ := cursor.First(); k != nil; k, _ = cursor.Next() {
-			at, name := splitTime(k)
+		for at, name := range f.waiting(tx) {
 			if f.hosts[name] != nil {
 				continue
 			}
@@ -229,7 +234,7 @@ func (f *Frontier) load(now time.Time) bool {
 				return err
 			}
 			h := &host{name: name, due: later(v.due, instant(at)), held: v.held, asks: v.delay, met: v.met, pace: v.pace,
-				failures: v.failures, ready: instant(at), taken: map[string]int{}, index: -1}
+				failures: v.failures, ready: instant(at), taken: map[string]*Lease{}, index: -1}
 			if !f.resumed.IsZero() { // it may have been asked just before, by a visit that was not recorded or a redirect
 				f.holdUntil(h, f.resumed.Add(f.gap(h)))
 			}

@@ -10,22 +10,51 @@ type tally struct {
 	mu    sync.Mutex
 	s     Summary
 	n     int // settled
+	pages int // page requests
 	hosts map[string]struct{}
 }
 
-// end counts a visit.
-func (t *tally) end(e End, requests int, bytes int64, r Receipt) {
+// sent counts the requests of one visit to host. Those of a resource that pages require, which is no page, do not count as page requests.
+func (t *tally) sent(host string, page bool, requests int, bytes int64) {
+	if requests == 0 {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.s.Requests += requests
 	t.s.Bytes += bytes
+	if page {
+		t.pages += requests
+	}
+	if t.hosts == nil {
+		t.hosts = map[string]struct{}{}
+	}
+	t.hosts[host] = struct{}{}
+	t.s.Hosts = len(t.hosts)
+}
+
+// reached reports whether there were as many page requests, or as many bytes; 0 is no limit.
+func (t *tally) reached(pages int, bytes int64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return pages > 0 && t.pages >= pages || bytes > 0 && t.s.Bytes >= bytes
+}
+
+// end counts how the visit of a page ended.
+func (t *tally) end(e End, r Receipt) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	switch e.State {
 	case Queued:
 		return
 	case Fetched:
 		t.s.Fetched++
 	case Refused:
-		t.s.Refused.Crawl++
+		if e.down != nil {
+			t.s.TakenDown++
+		} else {
+			t.s.Refused.Crawl++
+		}
 	case Unreachable:
 		t.s.Unreachable++
 	case Failed:
@@ -47,17 +76,6 @@ func (t *tally) end(e End, requests int, bytes int64, r Receipt) {
 			*c.n++
 		}
 	}
-}
-
-// visited counts a host that was sent a request.
-func (t *tally) visited(host string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.hosts == nil {
-		t.hosts = map[string]struct{}{}
-	}
-	t.hosts[host] = struct{}{}
-	t.s.Hosts = len(t.hosts)
 }
 
 // skip counts an address that was found and not asked for.

@@ -25,21 +25,31 @@ func TestMeter(t *testing.T) {
 
 func TestTally(t *testing.T) {
 	var c tally
-	c.end(End{State: Queued}, 1, 5, Receipt{})
-	c.end(End{State: Fetched}, 2, 10, Receipt{Stored: true, Unchanged: true, RefusedIndex: true})
-	c.end(End{State: Refused}, 0, 0, Receipt{})
-	c.end(End{State: Unreachable}, 0, 0, Receipt{})
-	c.end(End{State: Failed}, 1, 0, Receipt{})
-	for _, host := range []string{"a.example", "b.example", "a.example"} {
-		c.visited(host)
-	}
+	c.end(End{State: Queued}, Receipt{})
+	c.end(End{State: Fetched}, Receipt{Stored: true, Unchanged: true, RefusedIndex: true})
+	c.end(End{State: Refused}, Receipt{})
+	c.end(End{State: Unreachable}, Receipt{})
+	c.end(End{State: Failed}, Receipt{})
+	c.sent("a.example", true, 3, 10)
+	c.sent("b.example", false, 1, 5)
+	c.sent("a.example", true, 1, 0)
+	c.sent("c.example", true, 0, 0)
 	for _, s := range []State{Outside, Outside, Deep, Trapped, Refused} {
 		c.skip(s)
 	}
 	got, settled := c.now()
-	want := Summary{Fetched: 1, Stored: 1, Unchanged: 1, Refused: Refusal{Crawl: 1, Index: 1}, Unreachable: 1, Errors: 1, Bytes: 15, Requests: 4,
+	want := Summary{Fetched: 1, Stored: 1, Unchanged: 1, Refused: Refusal{Crawl: 1, Index: 1}, Unreachable: 1, Errors: 1, Bytes: 15, Requests: 5,
 		Hosts: 2, Skipped: Skipped{Outside: 2, Deep: 1, Trapped: 1}}
 	if got != want || settled != 4 {
 		t.Errorf("%d settled, %+v, want %+v", settled, got, want)
+	}
+	for _, limit := range []struct {
+		pages int
+		bytes int64
+		want  bool
+	}{{0, 0, false}, {5, 16, false}, {4, 0, true}, {0, 15, true}, {9, 15, true}} {
+		if got := c.reached(limit.pages, limit.bytes); got != limit.want {
+			t.Errorf("%+v: %t", limit, got)
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,13 +45,19 @@ func (r *run) fail(err error) {
 // visit is a page's life, from the lease of its address to the links that it leads to. Whatever stops it on the way, the
 // address is either still queued on disk or has its outcome there.
 func (r *run) visit(ctx context.Context, v *visitor, l *Lease) error {
+	if address, named, is := partOf(l.URL); is {
+		return r.part(ctx, l, address, named)
+	}
 	u, err := normal(l.URL)
 	if err != nil {
-		return r.done(l, End{State: Refused, Why: err.Error()}, nil, Receipt{})
+		return r.done(l, End{State: Refused, Why: err.Error()}, Receipt{})
 	}
-	// It may have been queued by a run of wider scope.
-	if state, why := r.within(u, l.URL, l.Depth); state != Queued {
-		return r.done(l, End{State: state, Why: why}, nil, Receipt{})
+	// It may have been queued by a run of wider scope, or asked for by anybody.
+	switch state, why, err := r.open(l, u); {
+	case err != nil:
+		return r.lose(l, err)
+	case state != Queued:
+		return r.done(l, End{State: state, Why: why}, Receipt{})
 	}
 	// The policy of its origin is read before the first page, and tells the pause of the host.
 	pause, err := r.pause(ctx, u)
@@ -66,30 +73,35 @@ func (r *run) visit(ctx context.Context, v *visitor, l *Lease) error {
 // take requests the page at u and hands it on.
 func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause time.Duration, conditional bool) error {
 	// The request and each hop of its redirects pass the gate, which asks the policy (crawl) and keeps the pause.
-	select {
-	case r.requests <- struct{}{}:
-	case <-ctx.Done():
+	if !r.enter(ctx) {
 		return r.release(l)
 	}
-	hops, err := v.visit(ctx, u, conditional)
-	<-r.requests
+	hops, err := v.visit(ctx, u, l.asked, conditional)
+	r.leave(l, true, hops)
 	runtime.Gosched() // the next request goes out before this page is taken in
 	if ctx.Err() != nil || spent(err) {
 		return r.release(l)
 	}
-	end := judge(l, hops, err, time.Now(), r.frontier.o.Backoff)
-	end.Delay = pause
+	end := judge(l, l.URL, hops, err, time.Now(), r.frontier.o.Backoff)
+	end.Delay, end.down = pause, cmp.Or(end.down, v.trace.TakeDown)
 	if end.State != Fetched {
-		if err := r.plan(l, &end, hops, false); err != nil {
+		err := r.plan(l, &end, hops, false)
+		if end.down != nil && len(hops) > 0 { // they lead nowhere by now
+			err = errors.Join(err, r.led(ctx, hops, end.Led))
+		}
+		if err != nil {
 			return r.lose(l, err)
 		}
-		return r.done(l, end, hops, Receipt{})
+		return r.done(l, end, Receipt{})
 	}
 	if v.led != "" {
 		return r.lead(ctx, l, v.led, end, hops)
 	}
 	pg := newPage(hops)
-	canonical, known, err := r.canonical(pg)
+	canonical, known, err := "", false, error(nil)
+	if end.down == nil {
+		canonical, known, err = r.canonical(pg)
+	}
 	switch {
 	case err != nil:
 		return r.lose(l, err)
@@ -102,7 +114,6 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 	case err != nil:
 		return r.lose(l, err)
 	case receipt.Absent && v.asked: // the copy went while it was asked whether it is still good
-		r.tally.end(End{State: Queued}, len(hops), size(hops), Receipt{})
 		return r.take(ctx, v, l, u, pause, false)
 	case receipt.Absent:
 		end.State, end.Why = Failed, fmt.Sprintf("%s answers 304 (not modified) although nothing of it is held", pg.URL())
@@ -110,12 +121,13 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 	if err := r.plan(l, &end, hops, receipt.Unchanged); err != nil {
 		return r.lose(l, err)
 	}
-	if receipt.Incomplete {
-		r.hasten(&end)
-	}
 	if receipt.RefusedCrawl { // M06
 		end.decision = receipt.Decision
 		end.State, end.Why = Refused, fmt.Sprintf("crawl of %s is not permitted by the page itself", l.URL)
+	}
+	end.down = cmp.Or(end.down, receipt.TakenDown)
+	if end.down != nil { // it leads nowhere
+		return r.done(l, end, receipt)
 	}
 	// What they lead to is queued in the same transaction that ends the lease.
 	links := receipt.Links
@@ -130,8 +142,8 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 	if r.o.Requisites {
 		offers = r.offers(offers, receipt.Requisites, l.Depth)
 	}
-	end.offers = r.frontier.fresh(offers)
-	return r.done(l, end, hops, receipt)
+	end.offers = r.frontier.fresh(offerParts(offers, receipt.Parts, receipt.Missing, r.o.Recrawl))
+	return r.done(l, end, receipt)
 }
 
 // condition asks those who keep the page what to ask for instead.
@@ -153,12 +165,13 @@ func (r *run) canonical(pg *page.Page) (to string, known bool, err error) {
 		return "", false, nil
 	}
 	rec, found, err := r.frontier.Get(u.String())
-	return u.String(), found && rec.State == Fetched && rec.Status == http.StatusOK, err
+	return u.String(), found && rec.State == Fetched && rec.Status == http.StatusOK && rec.barred == "", err
 }
 
 // plan says when an address is visited again.
 func (r *run) plan(l *Lease, e *End, hops []gate.Hop, unchanged bool) error {
-	if r.o.Recrawl.Min <= 0 || e.State != Fetched && e.State != Failed {
+	_, _, part := partOf(l.URL) // that of one refused may change, and its pages wait
+	if r.o.Recrawl.Min <= 0 || e.State == Queued || !part && e.State != Fetched && e.State != Failed {
 		return nil
 	}
 	rec, _, err := r.frontier.Get(l.URL)
@@ -169,10 +182,10 @@ func (r *run) plan(l *Lease, e *End, hops []gate.Hop, unchanged bool) error {
 	page := e.Status/100 == 2 || e.Status == http.StatusNotModified
 	gone := e.Status == http.StatusNotFound || e.Status == http.StatusGone
 	switch {
-	case e.State == Failed || !page && !gone: // says nothing about how often the page changes
+	case e.State != Fetched || !page && !gone: // says nothing about how often the page changes
 		e.Interval = max(rec.Interval, r.o.Recrawl.Min)
 		e.Again = now.Add(e.Interval)
-	case gone:
+	case gone && !part:
 		e.Interval, e.Again = r.o.Recrawl.Max, now.Add(r.o.Recrawl.Max)
 	default:
 		e.Interval, e.Again = r.o.Recrawl.next(rec.Interval, unchanged, hops[len(hops)-1].Header, now)
@@ -180,36 +193,26 @@ func (r *run) plan(l *Lease, e *End, hops []gate.Hop, unchanged bool) error {
 	return nil
 }
 
-// soon is after how long a page is visited again that something is missing of.
-const soon = 10 * time.Minute
-
-// hasten has an address visited again soon: by this run where it visits what becomes due, else by the next of its site (retry).
-func (r *run) hasten(e *End) {
-	at := time.Now()
-	if r.o.Recrawl.Min > 0 {
-		at = at.Add(min(soon, r.o.Recrawl.Min))
-	}
-	if e.Again.IsZero() || at.Before(e.Again) {
-		e.Again = at
-	}
-}
-
 // lead ends the visit of an address that led to a page which was received already.
 func (r *run) lead(ctx context.Context, l *Lease, to string, e End, hops []gate.Hop) error {
 	e.Final = to
-	if leader, ok := r.handler.(Leader); ok {
-		var from []string
-		for _, h := range hops {
-			from = append(from, h.URL)
-		}
-		if err := leader.Lead(context.WithoutCancel(ctx), from, to); err != nil {
-			return r.lose(l, err)
-		}
-	}
-	if err := r.plan(l, &e, hops, true); err != nil {
+	if err := errors.Join(r.led(ctx, hops, to), r.plan(l, &e, hops, true)); err != nil {
 		return r.lose(l, err)
 	}
-	return r.done(l, e, hops, Receipt{})
+	return r.done(l, e, Receipt{})
+}
+
+// led tells those who want to know where hops led.
+func (r *run) led(ctx context.Context, hops []gate.Hop, to string) error {
+	leader, ok := r.handler.(Leader)
+	if !ok {
+		return nil
+	}
+	var from []string
+	for _, h := range hops {
+		from = append(from, h.URL)
+	}
+	return leader.Lead(context.WithoutCancel(ctx), from, to)
 }
 
 // received reports whether the page at address, in normal form, was received in this run. What was handed to the frontier just now
@@ -220,37 +223,58 @@ func (r *run) received(address string) bool {
 		return false // the visit will meet the error
 	}
 	rec, found, err := r.frontier.Get(address)
-	return err == nil && found && rec.State == Fetched && !rec.When.Before(r.start)
+	return err == nil && found && rec.State == Fetched && rec.barred == "" && !rec.When.Before(r.start)
 }
 
 // release leaves an address for the next run, because this one is over.
 func (r *run) release(l *Lease) error {
+	r.stop() // before it is given back, or another worker would take it again
 	r.frontier.Release(l)
-	r.stop()
 	return nil
 }
 
-// lose leaves an address for the next run, because its page could not be taken in.
+// lose leaves an address for the next run, because its page could not be taken in, and ends this one.
 func (r *run) lose(l *Lease, err error) error {
+	r.stop() // as for release
 	r.frontier.Release(l)
 	return fmt.Errorf("%s could not be taken in: %w", l.URL, err)
 }
 
-// done gives the lease back with its outcome, and counts and tells it.
-func (r *run) done(l *Lease, e End, hops []gate.Hop, receipt Receipt) error {
+// enter waits for a place among the requests under way; false where the run is over, or has reached a limit meanwhile.
+func (r *run) enter(ctx context.Context) bool {
+	select {
+	case r.requests <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	if r.limited() {
+		<-r.requests
+		return false
+	}
+	return true
+}
+
+// leave counts the requests of a visit, and gives their place to another, unless they reach a limit of the run.
+func (r *run) leave(l *Lease, page bool, hops []gate.Hop) {
+	r.tally.sent(l.host.name, page, len(hops), size(hops))
+	if r.limited() {
+		r.stop()
+	}
+	<-r.requests
+}
+
+// limited reports whether a limit of the run is reached, so that no more visits are begun.
+func (r *run) limited() bool { return r.tally.reached(r.o.MaxPages, r.o.MaxBytes) }
+
+// done gives the lease of a page back with its outcome, and counts and tells it.
+func (r *run) done(l *Lease, e End, receipt Receipt) error {
 	e.report = func(rec Record) { r.skip(Skip{URL: rec.URL, State: rec.State, Why: rec.Why, When: rec.When}) }
 	if err := r.frontier.Done(l, e); err != nil {
 		return err
 	}
-	r.tally.end(e, len(hops), size(hops), receipt)
-	if len(hops) > 0 {
-		r.tally.visited(l.host.name)
-	}
+	r.tally.end(e, receipt)
 	if e.State != Fetched && e.State != Queued {
-		r.skip(Skip{URL: l.URL, State: e.State, Why: e.Why, When: time.Now(), Final: e.final(), Decision: e.decision})
-	}
-	if s, _ := r.tally.now(); r.o.MaxPages > 0 && s.Requests >= r.o.MaxPages || r.o.MaxBytes > 0 && s.Bytes >= r.o.MaxBytes {
-		r.stop()
+		r.skip(Skip{URL: l.URL, State: e.State, Why: e.Why, When: time.Now(), Final: e.final(), Decision: e.decision, TakeDown: e.down})
 	}
 	return nil
 }
@@ -280,14 +304,41 @@ func (r *run) offers(offers []offer, links []string, depth int) []offer {
 // within says Queued for an address that this run visits, else what becomes of it, with the sentence that decides. address is u in
 // normal form.
 func (r *run) within(u *url.URL, address string, depth int) (State, string) {
-	seed := r.named[address]
+	if state, why := r.reaches(u, depth); state != Queued {
+		return state, why
+	}
+	return r.admits(u, address)
+}
+
+// open is within for an address that is leased. What is held is visited wherever it is, if a re-crawl asks for it.
+func (r *run) open(l *Lease, u *url.URL) (state State, why string, err error) {
+	state, why = r.reaches(u, l.Depth)
+	if state != Queued && l.asked && r.o.Held != nil {
+		var held bool
+		if held, err = r.o.Held(l.URL); held {
+			state = Queued
+		}
+	}
+	if state == Queued {
+		state, why = r.admits(u, l.URL)
+	}
+	return state, why, err
+}
+
+// reaches says Queued for an address in the scope of this run and not too deep.
+func (r *run) reaches(u *url.URL, depth int) (State, string) {
 	switch {
 	case !r.area.holds(u):
 		return Outside, fmt.Sprintf("not in the scope of this crawl (%s)", r.area.scope)
 	case r.o.Depth >= 0 && depth > r.o.Depth:
 		return Deep, fmt.Sprintf("more than %d links away from a seed", r.o.Depth)
 	}
-	filter := r.wanted
+	return Queued, ""
+}
+
+// admits says Queued for an address that no pattern keeps out and that is no trap.
+func (r *run) admits(u *url.URL, address string) (State, string) {
+	seed, filter := r.named[address], r.wanted
 	if seed {
 		filter = r.forbidden
 	}

@@ -20,9 +20,12 @@ type offer struct {
 	depth  int
 	seed   bool
 	listed bool   // by a sitemap
-	force  bool   // queue it first, whatever is known of it
 	state  State  // Queued, or Outside, Deep or Trapped: recorded, not asked for
 	why    string // of these
+	anew   bool   // queue it as it was, if it was visited
+
+	again    time.Time     // of a required resource that was had
+	interval time.Duration // of it
 }
 
 // touch is what a visit taught about a host.
@@ -37,21 +40,25 @@ type touch struct {
 
 // change is what one visit, or one call from outside, asks the writer to make durable at once.
 type change struct {
-	lease  *Lease // given back by this change, or nil
-	end    End
-	touch  *touch
-	offers []offer
-	again  func(Record) bool // of the addresses that begin with prefix, from the address from on, queue those it picks
-	prefix string
-	from   string
-	revive time.Time // queue what is to be visited again by then; zero: nothing
-	key    string    // of a note, or ""
-	value  string
+	lease   *Lease // given back by this change, or nil
+	end     End
+	touch   *touch
+	offers  []offer
+	bars    []bar             // addresses that are taken down, or lead there
+	lift    []string          // keys of what is barred: queue it again
+	promote string            // an address that a re-crawl asks for, or ""
+	again   func(Record) bool // of the addresses that begin with prefix, from the address from on, queue those it picks
+	prefix  string
+	from    string
+	revive  time.Time // queue what is to be visited again by then; zero: nothing
+	key     string    // of a note, or ""
+	value   string
 
 	report func(Record) // called after the commit for every address newly recorded as not asked for, if not nil
 	done   chan error   // receives once, after the commit; nil: nobody waits
 
 	added int      // out: addresses queued
+	full  error    // out: why nothing is noted of promote
 	skips []Record // out: what report is called with
 	next  string   // out: where again has to go on, "" at the end
 	more  bool     // out: revive has to go on
@@ -149,7 +156,7 @@ func (f *Frontier) update(fn func(*bbolt.Tx) error) (err error) {
 
 func (b *batch) apply(c *change) error {
 	if c.lease != nil {
-		if err := b.end(c.lease, c.end); err != nil {
+		if err := errors.Join(b.end(c.lease, c.end), b.offerDeferred(c.lease)); err != nil {
 			return err
 		}
 	}
@@ -161,7 +168,7 @@ func (b *batch) apply(c *change) error {
 		h.due, h.held, h.delay, h.pace, h.failures, h.met = t.due, t.held, t.delay, t.pace, t.failures, true
 	}
 	for i := range c.offers {
-		r, change, err := b.offer(&c.offers[i], c.report != nil)
+		r, change, err := b.take(&c.offers[i], c.report != nil)
 		switch {
 		case err != nil:
 			return err
@@ -175,6 +182,15 @@ func (b *batch) apply(c *change) error {
 		if err := b.meta.Put([]byte(c.key), []byte(c.value)); err != nil {
 			return err
 		}
+	}
+	if c.promote != "" {
+		return b.promote(c)
+	}
+	if c.bars != nil {
+		return b.bar(c.bars)
+	}
+	if c.lift != nil {
+		return b.lift(c)
 	}
 	if c.again != nil {
 		return b.requeue(c)
@@ -194,7 +210,7 @@ func (b *batch) end(l *Lease, e End) error {
 	if !found {
 		return fmt.Errorf("%s was visited but is not known", l.URL)
 	}
-	old := r.State
+	old, since := r.State, r.place.class == promoted && !l.asked // a re-crawl was asked for while it was visited
 	if old != Queued && e.State != Fetched {
 		return nil
 	}
@@ -203,9 +219,17 @@ func (b *batch) end(l *Lease, e End) error {
 		r.Tries++
 		return b.enqueue(&r, old, true, retried, uint64(nanos(e.Retry)))
 	}
-	r.Again, r.Interval = e.Again, e.Interval
+	r.Again, r.Interval, r.barred = e.Again, e.Interval, ""
+	if e.down != nil {
+		r.barred = r.at()
+	}
 	if err := b.settle(&r, old, true, e.State); err != nil {
 		return err
+	}
+	if since {
+		if err := b.first(&r, r.State, true); err != nil {
+			return err
+		}
 	}
 	if e.Final == "" || e.Final == l.URL || e.State != Fetched {
 		return nil
@@ -220,7 +244,7 @@ func (b *batch) end(l *Lease, e End) error {
 	if !found {
 		final.Depth = r.Depth
 	}
-	final.Status, final.Why, final.When = e.Status, "", r.When
+	final.Status, final.Why, final.Led, final.barred, final.When = e.Status, "", "", "", r.When
 	if found && old == Queued {
 		host, err := hostName(final.URL)
 		if err != nil {
@@ -238,7 +262,24 @@ const (
 	newlySkipped
 )
 
-// offer queues or records an address that a page, the operator or a request named. tell says that somebody wants to hear of
+// take does what is to be done with an offer of any kind.
+func (b *batch) take(o *offer, tell bool) (r Record, effect int, err error) {
+	queued := false
+	switch _, _, part := partOf(o.url); {
+	case part:
+		queued, err = b.offerPart(o)
+	case o.anew:
+		queued, err = b.anew(o)
+	default:
+		return b.offer(o, tell)
+	}
+	if queued {
+		effect = newlyQueued
+	}
+	return r, effect, err
+}
+
+// offer queues or records an address that a page, a sitemap or the operator named. tell says that somebody wants to hear of
 // what is not queued.
 func (b *batch) offer(o *offer, tell bool) (r Record, effect int, err error) {
 	if o.seed {
@@ -250,7 +291,7 @@ func (b *batch) offer(o *offer, tell bool) (r Record, effect int, err error) {
 	if err != nil {
 		return r, nothingNew, err
 	}
-	if !found && !o.seed && !o.force && b.f.o.MaxHost > 0 {
+	if !found && !o.seed && b.f.o.MaxHost > 0 {
 		if full, err := b.full(&r, tell); full || err != nil {
 			if r.Why != "" {
 				effect = newlySkipped
@@ -265,7 +306,6 @@ func (b *batch) offer(o *offer, tell bool) (r Record, effect int, err error) {
 		r.Depth = o.depth
 	case o.seed && old != Queued && old != Fetched:
 		r.Depth = 0
-	case o.force && (old != Queued || r.place.class != promoted):
 	case old == Queued && news(&was, o):
 		r.Depth = min(r.Depth, o.depth)
 		if r.place.class == ordinary && !b.f.leased(r.URL) {
@@ -286,11 +326,7 @@ func (b *batch) offer(o *offer, tell bool) (r Record, effect int, err error) {
 		return r, effect, b.put(&r, old, found)
 	}
 	r.Why, r.Led, r.Tries, r.Status = "", "", 0, 0
-	c, rank := ordinary, r.rank()
-	if o.force {
-		c, rank = promoted, 0
-	}
-	return r, newlyQueued, b.enqueue(&r, old, found, c, rank)
+	return r, newlyQueued, b.enqueue(&r, old, found, ordinary, r.rank())
 }
 
 // full reports whether as many addresses of the host of r are noted as may be. Then r, which is new, is not, but counted; the
@@ -324,6 +360,9 @@ func (b *batch) name(seed string) error {
 
 // news reports whether a link says something new of an address known as r.
 func news(r *Record, o *offer) bool {
+	if _, _, part := partOf(o.url); part {
+		return newsOfPart(r, o)
+	}
 	switch r.State {
 	case Queued:
 		return o.state == Queued && (o.depth < r.Depth || o.depth == r.Depth && o.listed && !r.listed)
@@ -331,64 +370,6 @@ func news(r *Record, o *offer) bool {
 		return o.state == Queued || o.state == r.State && o.depth < r.Depth
 	}
 	return false
-}
-
-// requeue queues again what c.again picks among the outcomes, a bounded number at a time.
-func (b *batch) requeue(c *change) error {
-	var picked []Record
-	c.next = ""
-	err := each(b.known, c.prefix, c.from, func(r Record) error {
-		if len(picked) == maxOffers {
-			c.next = r.URL
-			return errEnough
-		}
-		if r.State != Queued && c.again(r) {
-			picked = append(picked, r)
-		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return err
-	}
-	c.added = len(picked)
-	return b.enqueueAgain(picked)
-}
-
-func (b *batch) enqueueAgain(picked []Record) error {
-	for i := range picked {
-		r := &picked[i]
-		old := r.State
-		r.Tries, r.Status, r.Why, r.Led = 0, 0, "", ""
-		if err := b.enqueue(r, old, true, ordinary, r.rank()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// revive queues what is to be visited again by c.revive, a bounded number at a time, the longest due first.
-func (b *batch) revive(c *change) error {
-	var picked []Record
-	cursor := b.again.Cursor()
-	for k, _ := cursor.First(); k != nil; k, _ = cursor.Next() {
-		at, address := splitTime(k)
-		if at > nanos(c.revive) {
-			break
-		}
-		if c.more = len(picked) == maxOffers; c.more {
-			break
-		}
-		r, found, err := b.get(address)
-		if err != nil {
-			return err
-		}
-		if !found {
-			return fmt.Errorf("%s is to be visited again but is not known", address)
-		}
-		picked = append(picked, r)
-	}
-	c.added = len(picked)
-	return b.enqueueAgain(picked)
 }
 
 var errEnough = errors.New("enough")

@@ -16,17 +16,28 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// BenchmarkJudge is what deciding costs for one page of 15 KB, its parsing included.
+// BenchmarkJudge is what deciding costs for one page of 15 KB, its parsing included: where little is said of it, where much is said of
+// others, where parts must be shown with it, and where half of its paragraphs have rules of their own.
 func BenchmarkJudge(b *testing.B) {
-	for name, robots := range map[string]string{"open": "", "limits": "ACAP-disallow-preserve: /\nACAP-allow-present-snippet: / max-length=20-words"} {
-		b.Run(name, func(b *testing.B) {
-			w := newWeb(robots)
+	many := ""
+	for i := range 1000 {
+		many += fmt.Sprintf("ACAP-allow-present-snippet: /%d/ max-length=20-words\nACAP-disallow-index: /*/%d$\n", i, i)
+	}
+	for _, c := range []struct{ name, robots, mark string }{
+		{"open", "", ""},
+		{"limits", "ACAP-disallow-preserve: /\nACAP-allow-present-snippet: / max-length=20-words", ""},
+		{"many rules", many, ""},
+		{"parts", "ACAP-allow-present: / must-include-resource=the-acap:credit:id:by", ""},
+		{"marks", "", " class=the-acap:disallow-present"},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			w := newWeb(c.robots)
 			h := &Holdings{sources: terms.Sources{Policies: w, Fetcher: w}}
-			body := `<html lang="en"><title>Low water</title>` + strings.Repeat("<p>The pilot waits for the tide <a href=/b>at the quay</a> and the gulls wait with her.", 170)
+			body := `<html lang="en"><title>Low water</title><p id=by>Ada Quill` + strings.Repeat("<p>The pilot waits for the tide <a href=/b>at the quay</a> and the gulls wait with her.<p"+c.mark+">The pilot waits for the tide <a href=/b>at the quay</a> and the gulls wait with her.", 85)
 			b.ReportAllocs()
 			for b.Loop() {
 				pg := pageOf(body, a)
-				h.judge(terms.Of(context.Background(), w.policy, pg.URL(), pg, h.sources, acap.Facts{Now: time.Now()}), pg, nil, archive.Resource{})
+				h.judge(terms.Of(context.Background(), w.policy, pg.URL(), pg, h.sources, acap.Facts{Now: time.Now()}), pg, nil, archive.Resource{}, true)
 			}
 		})
 	}

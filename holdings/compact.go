@@ -10,6 +10,7 @@ import (
 
 // CompactStats says what a compaction did, in bytes of files.
 type CompactStats struct {
+	Began   time.Time            `json:"-"` // of what was erased before, no file holds a trace
 	Before  int64                `json:"before"`
 	After   int64                `json:"after"`
 	Archive archive.CompactStats `json:"archive"`
@@ -39,6 +40,7 @@ func (h *Holdings) Compact(ctx context.Context, progress func(done, total int64)
 		s.Index.After, err = ix.Bytes()
 		return err
 	})
+	s.Began = s.Archive.Began
 	s.Before, s.After = s.Archive.Before+s.Index.Before, s.Archive.After+s.Index.After
 	return s, err
 }
@@ -56,72 +58,97 @@ func pass(mu *sync.Mutex) {
 	defer mu.Unlock()
 }
 
-// Upkeep compacts by itself, until ctx ends: it begins when half of the time within has passed since the first erasure that was not
-// followed by a compaction, in this process or an earlier one. 0 is never. told hears of each one, and of errors; after one it tries
-// again when as much time has passed.
-func (h *Holdings) Upkeep(ctx context.Context, within time.Duration, told func(CompactStats, error)) {
-	if within <= 0 {
-		return
+// Within says how soon no file is to hold a trace of what was erased. A compaction begins at half of the time.
+type Within struct {
+	Asked time.Duration // where a publisher asked for it (P1 2.6.1); 0: at once
+	Other time.Duration // 0: never by itself
+}
+
+// due is when a compaction is to begin after erasures of which the first was then, and the first that was asked for; zero for never.
+func (w Within) due(since, asked time.Time) (at time.Time) {
+	if !since.IsZero() && w.Other > 0 {
+		at = since.Add(w.Other / 2)
 	}
-	var failed time.Time
+	if soon := asked.Add(w.Asked / 2); !asked.IsZero() && (at.IsZero() || soon.Before(at)) {
+		at = soon
+	}
+	return at
+}
+
+// again is how long one that failed is not tried again.
+func (w Within) again() time.Duration {
+	wait := max(w.Asked/2, time.Minute)
+	if w.Other > 0 {
+		wait = min(wait, w.Other/2)
+	}
+	return wait
+}
+
+// Upkeep compacts by itself, until ctx ends, after erasures in this process or an earlier one. What is erased while it does shares the
+// next compaction, and between two lies at least as long as the last one took. told hears of each one, and of errors; after one it tries
+// again within a minute, or half of a longer time.
+func (h *Holdings) Upkeep(ctx context.Context, w Within, told func(CompactStats, error)) {
+	var rest time.Time // no compaction begins before
 	for {
-		due, err := h.archive.Uncompacted()
+		since, asked, err := h.archive.Uncompacted()
 		if err != nil {
 			told(CompactStats{}, err)
 			return
 		}
-		if due.IsZero() {
-			select {
-			case <-h.archive.Erased():
-				continue
-			case <-ctx.Done():
+		if !h.await(ctx, w.due(since, asked), rest) {
+			if ctx.Err() != nil {
 				return
 			}
+			continue
 		}
-		if due.Before(failed) {
-			due = failed
-		}
-		timer := time.NewTimer(due.Add(within / 2).Sub(h.o.Now()))
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		}
+		began := h.o.Now()
 		s, err := h.Compact(ctx, nil)
 		if ctx.Err() != nil {
 			return
 		}
-		if told(s, err); err != nil {
-			failed = h.o.Now()
+		rest = h.o.Now()
+		if err != nil {
+			rest = rest.Add(w.again())
+		} else {
+			rest = rest.Add(rest.Sub(began))
 		}
+		told(s, err)
 	}
 }
 
-// Settle compacts now where Upkeep would later: a process that ends calls it, since nobody may be there when the time has come. It
-// reports whether there was anything to do.
-func (h *Holdings) Settle(ctx context.Context, within time.Duration) (s CompactStats, done bool, err error) {
-	since, err := h.archive.Uncompacted()
-	if err != nil || within <= 0 || since.IsZero() {
+// await waits until due, but not less than until rest; a zero due never comes. It reports false where something was erased meanwhile, or
+// ctx has ended.
+func (h *Holdings) await(ctx context.Context, due, rest time.Time) bool {
+	var come <-chan time.Time
+	if !due.IsZero() {
+		if due.Before(rest) {
+			due = rest
+		}
+		timer := time.NewTimer(due.Sub(h.o.Now()))
+		defer timer.Stop()
+		come = timer.C
+	}
+	select {
+	case <-come:
+		return true
+	case <-h.archive.Erased():
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// Settle compacts now where Upkeep would begin to before next; zero: ever. A process that ends calls it, which knows that the next one
+// comes then, or that nobody may come. It reports whether there was anything to do.
+func (h *Holdings) Settle(ctx context.Context, w Within, next time.Time) (s CompactStats, done bool, err error) {
+	since, asked, err := h.archive.Uncompacted()
+	due := w.due(since, asked)
+	if err != nil || due.IsZero() || !next.IsZero() && due.After(next) {
 		return s, false, err
 	}
 	s, err = h.Compact(ctx, nil)
 	return s, err == nil, err
 }
 
-// Receipt says what was erased of a URL and what is left of it, in the archive and in the index.
-func (h *Holdings) Receipt(address string) (archive.Receipt, error) {
-	r, err := h.archive.Receipt(address)
-	if err != nil {
-		return r, err
-	}
-	known, _, err := h.archive.Resource(address)
-	if err != nil || known.Indexed { // which the archive tells
-		return r, err
-	}
-	found, err := h.indexer.index.Has(address)
-	if found {
-		r.Left = append(r.Left, archive.Problem{Where: "the index", What: "still finds it"})
-	}
-	return r, err
-}
+// Compacted gives the time at which the last compaction began that was completed, whoever made it; zero where none was. Of what was erased
+// before, no file holds a trace.
+func (h *Holdings) Compacted() (began time.Time, err error) { return h.archive.Compacted() }

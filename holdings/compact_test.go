@@ -117,7 +117,7 @@ func TestReceiptIndex(t *testing.T) {
 	if r, err := s.Holdings.Receipt(a); err != nil || r.Verified() || len(r.Erasures) > 0 {
 		t.Errorf("nothing was erased: %+v, %v", r, err)
 	}
-	if _, err := s.archive.Erase(context.Background(), a, "asked", ""); err != nil { // and not the index
+	if _, err := s.archive.Erase(context.Background(), archive.Tombstone{URL: a, Why: "asked"}); err != nil { // and not the index
 		t.Fatal(err)
 	}
 	s.flushed()
@@ -170,7 +170,7 @@ func TestCompactInUse(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if since, err := s.archive.Uncompacted(); !since.IsZero() || err != nil {
+	if since, _, err := s.archive.Uncompacted(); !since.IsZero() || err != nil {
 		t.Error(since, err)
 	}
 	for i := range 4 {
@@ -208,7 +208,7 @@ func TestUpkeep(t *testing.T) {
 	told, ended := make(chan error), make(chan struct{})
 	go func() {
 		defer close(ended)
-		s.Upkeep(ctx, time.Millisecond, func(_ CompactStats, err error) { told <- err })
+		s.Upkeep(ctx, Within{Other: time.Millisecond}, func(_ CompactStats, err error) { told <- err })
 	}()
 	for range 2 { // it waits for an erasure, and for the next
 		s.receive(pageOf(article, a))
@@ -233,27 +233,35 @@ func TestUpkeep(t *testing.T) {
 			break
 		}
 	}
-	if since, err := s.archive.Uncompacted(); !since.IsZero() || err != nil {
+	if since, _, err := s.archive.Uncompacted(); !since.IsZero() || err != nil {
 		t.Error(since, err)
 	}
 	cancel()
 	<-ended
 	ctx = context.Background()
-	s.Upkeep(ctx, 0, nil) // never
-	settle := func(within time.Duration, want bool) {
+	settle := func(w Within, want bool) {
 		t.Helper()
-		if _, done, err := s.Settle(ctx, within); done != want || err != nil {
+		if _, done, err := s.Settle(ctx, w, time.Time{}); done != want || err != nil {
 			t.Error(done, err)
 		}
 	}
-	settle(time.Hour, false) // there is nothing to do
+	settle(Within{Other: time.Hour}, false) // there is nothing to do
+	s.receive(pageOf(article, a))
+	if err := s.archive.EraseCapture(ctx, s.resource(a).Current, archive.Tombstone{Why: "expired"}); err != nil {
+		t.Fatal(err)
+	}
+	settle(Within{}, false) // nobody asked for it
+	settle(Within{Other: time.Hour}, true)
+	settle(Within{Other: time.Hour}, false)
 	s.receive(pageOf(article, a))
 	if _, err := s.Erase(ctx, a, "asked", ""); err != nil {
 		t.Fatal(err)
 	}
-	settle(0, false)
-	settle(time.Hour, true)
-	settle(time.Hour, false)
+	if _, done, err := s.Settle(ctx, Within{Asked: time.Hour}, time.Now().Add(time.Minute)); done || err != nil { // who comes then is in time
+		t.Error(done, err)
+	}
+	settle(Within{Asked: time.Hour}, true)
+	settle(Within{}, false)
 }
 
 // Whichever write fails, archive and index agree when they are opened again, what was acknowledged is held, and what was erased is not.

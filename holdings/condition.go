@@ -21,16 +21,23 @@ func (h *Holdings) Condition(address string) http.Header {
 	if !ok {
 		return nil
 	}
+	out := validators(c.Header.Get("ETag"), c.Header.Get("Last-Modified"))
+	if out == nil || !h.complete(&c) || !h.keeps(c) {
+		return nil
+	}
+	return out
+}
+
+// validators gives the header that asks whether something has changed of which these are known; nil for none.
+func validators(tag, modified string) http.Header {
 	out := http.Header{}
-	if tag := c.Header.Get("ETag"); tag != "" {
+	if tag != "" {
 		out.Set("If-None-Match", tag)
 	}
-	if modified := c.Header.Get("Last-Modified"); modified != "" {
-		if _, err := http.ParseTime(modified); err == nil {
-			out.Set("If-Modified-Since", modified)
-		}
+	if _, err := http.ParseTime(modified); err == nil {
+		out.Set("If-Modified-Since", modified)
 	}
-	if len(out) == 0 || !h.complete(&c) || !h.keeps(c) {
+	if len(out) == 0 {
 		return nil
 	}
 	return out

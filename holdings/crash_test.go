@@ -95,7 +95,7 @@ func child(dir, step string) int {
 				return fail(err)
 			}
 		}
-		if _, err := h.archive.Erase(context.Background(), site+"/whole/1", "asked", ""); err != nil {
+		if _, err := h.archive.Erase(context.Background(), archive.Tombstone{URL: site + "/whole/1", Why: "asked"}); err != nil {
 			return fail(err)
 		}
 		fmt.Println("erased /whole/1")

@@ -5,7 +5,8 @@
 // finishes what a crash left. Where the text that may be indexed cannot be read again from a copy, Receive returns only when the
 // index has it.
 //
-//	holdings.go   Holdings: receive, erase, and what ends a page
+//	holdings.go   Holdings: receive, and what ends a page
+//	erase.go      what goes with a page, and where something of it is held
 //	judge.go      what is to become of a page, by its terms
 //	condition.go  what to ask for instead of a page that is held, and what a 304 says of it
 //	indexer.go    grouped writes to the index
@@ -15,6 +16,7 @@
 //	grounds.go    why and by which line, without a word of the page
 //	compact.go    Compact and Upkeep: what was erased leaves the files; Receipt: is it gone?
 //	rejudge.go    Rejudge: the same in the background, when a policy has changed
+//	parts.go      other resources that pages require: what is gone ends what was made of it, what has changed has its pages judged again
 //	verify.go     Verify: do archive, index and policy agree?
 //	repair.go     Repair: archive and index are made to
 //	backup.go     Backup: both as they are at one instant

@@ -16,7 +16,7 @@ func document(pg *page.Page, content terms.Content, language string, fetched tim
 		analysis = pg.LikelyLanguage()
 	}
 	return &index.Document{URL: pg.URL().String(), Title: content.Title, Text: parted(content), Headings: content.Headings(), Language: language,
-		Analysis: analysis, Host: pg.URL().Host, Type: pg.MIME(), Fetched: fetched, Positions: whole}
+		Analysis: analysis, Host: pg.URL().Host, Type: pg.MIME(), Feed: pg.Feed(), Fetched: fetched, Positions: whole}
 }
 
 // parted is the text with a form feed where a block of it begins.

@@ -3,6 +3,7 @@ package holdings
 import (
 	"context"
 	"net/url"
+	"slices"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
@@ -22,6 +23,9 @@ type due struct {
 	document *index.Document  // the index entry made anew; nil: it stays as it is, or goes
 	kept     *terms.Kept      // what is kept beside it from now on; nil: as before
 	pictured map[int]bool     // versions of which a thumbnail is held, and whether it was made of another resource
+	barred   bool             // the page itself is taken down
+	awaits   []string         // what it was made of, and may not be any more: it comes back with that
+	saved    *archive.Picture // the thumbnail of a copy that goes, which may stay in its place; nil: none is to be put there
 }
 
 // judging is one page under judgement.
@@ -63,6 +67,7 @@ func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) 
 	}
 	if down := terms.TakeDown(j.origin, u); down != nil {
 		d.all(captures, takenDown, down.String())
+		d.barred = true
 		return d, nil
 	}
 	if len(captures) == 0 && !r.Indexed && len(d.pictured) == 0 {
@@ -74,6 +79,9 @@ func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) 
 	if err := j.copies(&d, captures); err != nil {
 		return d, err
 	}
+	if err := j.save(&d, captures); err != nil {
+		return d, err
+	}
 	gone := len(d.swept)
 	if r.Indexed {
 		if err := j.entry(&d); err != nil {
@@ -81,6 +89,10 @@ func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) 
 		}
 	}
 	bare, left := gone == len(captures) && (!r.Indexed || d.forget), false
+	if _, instead := d.pictured[0]; instead && d.kept != nil { // which was made anew
+		kept := d.kept.WithPicture(terms.Recall(r.Title, r.Excerpt))
+		d.kept = &kept
+	}
 	if !bare || len(d.pictured) > 0 {
 		j.beside(&d)
 		left = j.pictures(&d, captures)
@@ -89,7 +101,20 @@ func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) 
 		d.strip()
 	}
 	d.whole = len(d.swept) > 0 && bare && !left
+	j.lost(&d)
 	return d, nil
+}
+
+// lost notes of which required resources the page may not be made now (P05).
+func (j *judging) lost(d *due) {
+	if len(d.swept) == 0 {
+		return
+	}
+	for _, names := range terms.Recall(j.resource.Title, j.resource.Excerpt).Requires() {
+		if slices.ContainsFunc(names, func(name string) bool { return terms.Standing(j.ctx, j.sources.Policies, name) != nil }) {
+			d.awaits = append(d.awaits, names[0])
+		}
+	}
 }
 
 // keeps is what is kept beside copies and index entry, as far as it has been judged.

@@ -135,7 +135,7 @@ func TestTombstoneNamesItsOwnLine(t *testing.T) {
 // What is cut short between an erasure and what follows of it is told by the receipt.
 func TestReceiptTellsWhatWasMade(t *testing.T) {
 	s := withParts(t, "")
-	if _, err := s.archive.Erase(context.Background(), site+"/credit", "asked", ""); err != nil {
+	if _, err := s.archive.Erase(context.Background(), archive.Tombstone{URL: site + "/credit", Why: "asked"}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := s.archive.Receipt(site + "/credit")

@@ -89,8 +89,14 @@ type exporter struct {
 	w      *warc.Writer
 	space  string              // the records' names are made of it
 	bodies map[[32]byte]uint64 // digest as sent → the capture whose response has it
-	ids    []uint64            // captures that went out
+	out    []passage           // captures that went out
 	counts ExportCounts
+}
+
+// passage is a capture that went out, with so many answers that led to it.
+type passage struct {
+	capture uint64
+	hops    int
 }
 
 func (e *exporter) wanted(address string) bool {
@@ -117,7 +123,7 @@ func (e *exporter) capture(c archive.Capture) (out Exported, err error) {
 	if out.Duplicate, err = e.records(c, wire); err != nil {
 		return out, err
 	}
-	e.ids = append(e.ids, c.ID)
+	e.out = append(e.out, passage{c.ID, len(c.Hops)})
 	e.counts.Captures++
 	if out.Duplicate {
 		e.counts.Duplicates++
@@ -162,14 +168,18 @@ func (e *exporter) judging(address string, known archive.Resource) (j judging, w
 
 // stillHeld refuses a file with something in it that has been erased meanwhile.
 func (e *exporter) stillHeld() error {
-	for _, id := range e.ids {
+	for _, p := range e.out {
 		if err := e.ctx.Err(); err != nil {
 			return err
 		}
-		if _, err := e.archive.Capture(id); errors.Is(err, archive.ErrNotHeld) {
-			return fmt.Errorf("capture %d was %w", id, ErrErased)
-		} else if err != nil {
+		c, err := e.archive.Capture(p.capture)
+		switch {
+		case errors.Is(err, archive.ErrNotHeld):
+			return fmt.Errorf("capture %d was %w", p.capture, ErrErased)
+		case err != nil:
 			return err
+		case len(c.Hops) < p.hops:
+			return fmt.Errorf("an answer that led to capture %d was %w", p.capture, ErrErased)
 		}
 	}
 	return nil

@@ -7,8 +7,6 @@ import (
 	"hash/maphash"
 	"net/http"
 	"net/url"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,8 +26,15 @@ type Options struct {
 	NoArchive  bool             // noarchive and nocache prohibit preserve too (N24)
 	Known      terms.Policies   // policies without a request, for what a crash left and for sweeps; nil: those of the sources
 
+	Drawer Drawer // draws the pages received; nil: none is drawn
+
 	Version func(u *url.URL) archive.PolicyVersion // the version of policy in force for u; nil: unknown
-	Swept   func(Swept)                            // is told what Rejudge ends, one item at a time; may be nil
+	Swept   func(Swept)                            // is told what Rejudge and ReceivePart end, by several goroutines; may be nil
+
+	// Hasten is given pages that are to be crawled again soon, and Parts resources as Receipt has them, of pages judged in the background;
+	// where it is nil, nobody is.
+	Hasten func(ctx context.Context, pages []string) error
+	Parts  func(ctx context.Context, parts, missing []string) error
 }
 
 // Holdings is what is held, and on what terms. It is safe for concurrent use.
@@ -44,6 +49,7 @@ type Holdings struct {
 
 	background background
 	bodies     chan struct{} // holds as many as sweeps have in memory
+	remaking   chan struct{} // and as many as pages made anew have: those wait for requests too
 	drawing    drawing
 }
 
@@ -55,14 +61,24 @@ func Open(ctx context.Context, a *archive.Archive, ix *index.Index, s terms.Sour
 	if o.Known == nil {
 		o.Known = s.Policies
 	}
-	h := &Holdings{archive: a, sources: s, o: o, opened: o.Now().UTC(), seed: maphash.MakeSeed(), bodies: make(chan struct{}, sweepBodies)}
-	h.background.pending = map[string]bool{}
+	if o.Hasten == nil {
+		o.Hasten = func(context.Context, []string) error { return nil }
+	}
+	if o.Parts == nil {
+		o.Parts = func(context.Context, []string, []string) error { return nil }
+	}
+	h := &Holdings{archive: a, sources: s, o: o, opened: o.Now().UTC(), seed: maphash.MakeSeed(), bodies: make(chan struct{}, sweepBodies),
+		remaking: make(chan struct{}, remakeBodies)}
+	h.background.pending = map[task]bool{}
 	h.background.ctx, h.background.stop = context.WithCancel(context.Background())
 	if err := h.recover(ctx, ix); err != nil {
 		h.background.stop()
 		return nil, fmt.Errorf("archive and index could not be brought together: %w", err)
 	}
 	h.indexer = startIndexer(ix, a)
+	if err := h.finishEnds(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("what was made of resources that have ended could not be taken away: %w", err), h.Close())
+	}
 	return h, nil
 }
 
@@ -78,8 +94,10 @@ func (h *Holdings) lock(address string) *sync.Mutex {
 // Receipt says what became of a page.
 type Receipt struct {
 	Stored, Indexed bool
-	Incomplete      bool            // something that it requires could not be had for a failure: it is to be asked for again soon
+	Parts           []string        // other resources that it requires
+	Missing         []string        // those of them that could not be had for a failure, or only as they were before: they are to be asked for soon
 	Textless        bool            // it may be indexed, but holds no text
+	Undrawn         error           // why no picture was made of a page that could have one
 	Links           []string        // that may be followed, absolute
 	Requisites      []string        // what the page is shown with, as far as it may be followed; only as Options ask for it
 	Unchanged       bool            // its copy is the same as the one held before
@@ -105,7 +123,7 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 	gone := status == http.StatusNotFound || status == http.StatusGone
 	switch {
 	case gone:
-		return Receipt{}, h.end(ctx, pg.Hops())
+		return Receipt{}, errors.Join(h.end(ctx, pg.Hops()), h.endParts(ctx, pg))
 	case (status < 200 || status > 299) && status != http.StatusNotModified:
 		return Receipt{}, nil
 	case !origin.Decide(acap.Crawl, acap.NewResource(u)).Allowed: // since it was asked for; what may not be crawled is not looked at (X02)
@@ -124,7 +142,7 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 			return g.Receipt, err
 		}
 	}
-	switch err := h.hold(ctx, g); {
+	switch err := h.hold(ctx, &g); {
 	case g.renews != 0 && errors.Is(err, archive.ErrNotHeld): // it went meanwhile
 		return Receipt{Absent: true}, nil
 	case err != nil:
@@ -172,15 +190,21 @@ func (h *Holdings) lookAgain(ctx context.Context, address string, u *url.URL, ju
 const takenDown = "taken down at the publisher's request"
 
 // hold tells archive and index what g says of a page, and returns when that is durable.
-func (h *Holdings) hold(ctx context.Context, g judged) error {
+func (h *Holdings) hold(ctx context.Context, g *judged) error {
 	address := g.deposit.Resource.URL
 	written, err := h.tell(ctx, address, change{doc: g.document, url: address, wait: g.wait}, func(known archive.Resource) (bool, error) {
-		if g.before != "" && g.before != known.Excerpt || g.stays && !known.Indexed { // what was carried over went meanwhile
-			g.stays, g.Indexed, g.deposit.Index = false, g.Indexed && !g.stays, g.Indexed && !g.stays
-			describe(&g.deposit.Resource, g.bare)
+		if g.from != nil && moved(known, *g.from) {
+			return false, errMoved
+		}
+		if d := &g.deposit; g.before != "" && g.before != known.Excerpt || d.Stays && !known.Indexed { // what was carried over went meanwhile
+			g.Indexed = g.Indexed && !d.Stays
+			d.Index, d.Stays = g.Indexed, false
+			if noteKept(&d.Resource, g.bare); g.depicted {
+				d.Picture = nil
+			}
 		}
 		if g.drop {
-			if err := h.drop(ctx, address, g.why, g.line); err != nil {
+			if err := h.drop(ctx, address, archive.Tombstone{Why: g.why, Line: g.line, Asked: g.TakenDown != nil}); err != nil {
 				return false, err
 			}
 		}
@@ -192,16 +216,24 @@ func (h *Holdings) hold(ctx context.Context, g judged) error {
 			return false, errors.Join(err, h.archive.Lead(ctx, g.deposit.Aliases, address))
 		}
 		_, err := h.archive.Receive(ctx, g.deposit)
-		if g.stays && err == nil { // the index holds it already
-			h.archive.Done(address)
-			return false, nil
-		}
-		return g.document != nil || known.Indexed, err
+		return g.document != nil || known.Indexed && !g.deposit.Stays, err
 	})
 	if err != nil {
 		return err
 	}
-	return errors.Join(written(), h.recall(ctx, g.deposit.Resource.Sources))
+	return errors.Join(written(), h.noteParts(ctx, g), h.recall(ctx, g.deposit.Resource.Sources), h.recallHops(ctx, h.o.Known, g.deposit.Hops))
+}
+
+// recallHops erases what is held of addresses that led to a page, and were taken down since they did.
+func (h *Holdings) recallHops(ctx context.Context, policies terms.Policies, hops []archive.Hop) error {
+	var failed []error
+	for _, hop := range hops {
+		if down := terms.TakenDown(ctx, policies, hop.URL); down != nil {
+			_, err := h.Erase(ctx, hop.URL, takenDown, down.String())
+			failed = append(failed, err)
+		}
+	}
+	return errors.Join(failed...)
 }
 
 // recall withdraws what was made of resources whose publisher has had them taken down since they were fetched.
@@ -209,7 +241,8 @@ func (h *Holdings) recall(ctx context.Context, sources []string) error {
 	var failed []error
 	for _, source := range sources {
 		if terms.TakenDown(ctx, h.o.Known, source) != nil {
-			failed = append(failed, h.withdraw(ctx, source))
+			_, err := h.withdraw(ctx, source)
+			failed = append(failed, err)
 		}
 	}
 	return errors.Join(failed...)
@@ -219,7 +252,7 @@ func (h *Holdings) recall(ctx context.Context, sources []string) error {
 const simultaneous = time.Minute
 
 // again reports whether g is what this run has received of the page just now: several redirects can lead to it at the same time.
-func (h *Holdings) again(known archive.Resource, g judged) (bool, error) {
+func (h *Holdings) again(known archive.Resource, g *judged) (bool, error) {
 	if known.LastCrawled.Before(h.opened) || g.deposit.Fetched.Sub(known.LastCrawled).Abs() > simultaneous || known.Indexed != g.Indexed {
 		return false, nil
 	}
@@ -243,13 +276,13 @@ func (h *Holdings) tell(ctx context.Context, address string, c change, fn func(k
 }
 
 // drop erases the versions held of a page that may no longer be preserved.
-func (h *Holdings) drop(ctx context.Context, address, why, line string) error {
+func (h *Holdings) drop(ctx context.Context, address string, s archive.Tombstone) error {
 	captures, err := h.archive.Captures(address)
 	if err != nil {
 		return err
 	}
 	for _, c := range captures {
-		if err := h.archive.EraseCapture(ctx, c.ID, why, line); err != nil && !errors.Is(err, archive.ErrNotHeld) {
+		if err := h.archive.EraseCapture(ctx, c.ID, s); err != nil && !errors.Is(err, archive.ErrNotHeld) {
 			return err
 		}
 	}
@@ -262,7 +295,7 @@ func (h *Holdings) end(ctx context.Context, hops []page.Hop) error {
 	now := h.o.Now().UTC()
 	for _, hop := range hops {
 		known, _, err := h.archive.Resource(hop.URL)
-		if err != nil {
+		if err = errors.Join(err, h.unawait(ctx, hop.URL, every)); err != nil {
 			return err
 		}
 		if known.Current == 0 && !known.Indexed {
@@ -285,16 +318,17 @@ func (h *Holdings) end(ctx context.Context, hops []page.Hop) error {
 		g := judged{drop: !preserve.Allowed && preserve.Reason != acap.Unavailable, deposit: archive.Deposit{
 			Resource: archive.Resource{URL: hop.URL, Status: hop.Status, Own: known.Own}, Fetched: now}}
 		g.why, g.line = grounds(preserve)
-		if err := h.hold(ctx, g); err != nil {
+		if err := h.hold(ctx, &g); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// aliases are the URLs that led to a page, less those that are taken down: what is under such a URL is not shown, wherever it is (X66).
+// aliases are the URLs that led to a page, each to the next, from behind the last that is taken down: what is under such a URL is not
+// shown, wherever it is, and what led to it leads nowhere (X66).
 func (h *Holdings) aliases(ctx context.Context, hops []page.Hop) ([]string, error) {
-	var out []string
+	var out, nowhere []string
 	for _, hop := range hops {
 		u, err := url.Parse(hop.URL)
 		if err != nil {
@@ -304,15 +338,18 @@ func (h *Holdings) aliases(ctx context.Context, hops []page.Hop) ([]string, erro
 		if err != nil {
 			return nil, err
 		}
-		if terms.TakeDown(origin, u) == nil {
-			out = append(out, hop.URL)
+		if out = append(out, hop.URL); terms.TakeDown(origin, u) != nil {
+			nowhere, out = append(nowhere, out...), nil
 		}
 	}
-	return out, nil
+	if len(nowhere) == 0 {
+		return out, nil
+	}
+	return out, h.archive.Mislead(ctx, nowhere)
 }
 
 // Lead notes that requests for from lead to a URL that was received before: what stood there ends, and the record of the redirect
-// is kept (X66).
+// is kept (X66), unless to is taken down: then they lead nowhere.
 func (h *Holdings) Lead(ctx context.Context, from []string, to string) error {
 	hops := make([]page.Hop, len(from))
 	for i, address := range from {
@@ -330,68 +367,11 @@ func (h *Holdings) Lead(ctx context.Context, from []string, to string) error {
 		return err
 	}
 	origin, err := h.sources.Policies.Policy(ctx, u)
-	if err != nil || terms.TakeDown(origin, u) != nil {
+	switch {
+	case err != nil:
 		return err
+	case terms.TakeDown(origin, u) != nil:
+		return h.archive.Mislead(ctx, aliases)
 	}
 	return h.archive.Lead(ctx, aliases, to)
-}
-
-// Erase removes all that is held of a URL, however it is spelt, and the URLs that lead to it. It returns the number of copies
-// erased, and may be repeated (P04).
-func (h *Holdings) Erase(ctx context.Context, rawurl, why, line string) (n int, err error) {
-	addresses, err := h.spellings(rawurl)
-	for _, address := range addresses {
-		if err != nil {
-			return n, err
-		}
-		var erased int
-		erased, err = h.erase(ctx, address, why, line)
-		n += erased
-	}
-	return n, err
-}
-
-// spellings are the addresses that a request for rawurl names: a policy writes "*" and "$" of a URL as %2A and %24 (X33).
-func (h *Holdings) spellings(rawurl string) ([]string, error) {
-	first := strings.Index(rawurl, "%2")
-	if first < 0 {
-		return []string{rawurl}, nil
-	}
-	list := []string{rawurl, strings.NewReplacer("%2A", "*", "%24", "$").Replace(rawurl)}
-	want, err := url.Parse(rawurl)
-	if err != nil {
-		return nil, err
-	}
-	err = h.archive.EachUnder(rawurl[:first], func(r archive.Resource) error {
-		u, err := url.Parse(r.URL)
-		if err == nil && acap.NewResource(u).URL == acap.NewResource(want).URL {
-			list = append(list, r.URL)
-		}
-		return nil
-	})
-	slices.Sort(list)
-	return slices.Compact(list), err
-}
-
-func (h *Holdings) erase(ctx context.Context, address, why, line string) (n int, err error) {
-	final, err := h.archive.Resolve(address)
-	if err != nil {
-		return 0, err
-	}
-	if err := h.withdraw(ctx, address); err != nil { // first: cut short, it leaves what asks for the rest
-		return 0, err
-	}
-	if _, known, err := h.archive.Resource(address); err != nil || !known && final == address {
-		return 0, err
-	}
-	var failure error
-	forgotten, err := h.tell(ctx, address, change{url: address, wait: true}, func(archive.Resource) (bool, error) {
-		n, failure = h.archive.Erase(ctx, address, why, line)
-		after, _, err := h.archive.Resource(address)
-		return !after.Indexed, err // the records may be gone although it failed
-	})
-	if err == nil {
-		err = forgotten()
-	}
-	return n, errors.Join(failure, err, h.withdraw(ctx, address))
 }

@@ -266,6 +266,20 @@ func TestTakeDown(t *testing.T) {
 	if to, _ := s.archive.Resolve(a); to != a {
 		t.Errorf("a leads to %s", to)
 	}
+	if r := s.receive(pageOf(article, site+"/x", a, c, b)); !r.Stored || r.TakenDown != nil {
+		t.Errorf("%+v", r)
+	}
+	for from, to := range map[string]string{site + "/x": site + "/x", a: a, c: b} { // nor under one that led there
+		if final, _ := s.archive.Resolve(from); final != to {
+			t.Errorf("%s leads to %s", from, final)
+		}
+	}
+	// What led elsewhere before leads nowhere then.
+	s.receive(pageOf("<p>A gull.", site+"/x", c))
+	s.receive(pageOf(article, site+"/x", a, b))
+	if final, _ := s.archive.Resolve(site + "/x"); final != site+"/x" {
+		t.Errorf("it still leads to %s", final)
+	}
 	// Without the line it is a page like others.
 	s.web.says("")
 	if r := s.receive(pageOf(article, a, b)); !r.Stored || !r.Indexed || s.found("pilot") != "/b" {

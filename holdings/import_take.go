@@ -33,8 +33,13 @@ func (m *importer) take(x *incoming) error {
 		x.refuse(takenDown, down.String())
 		return nil
 	}
-	if gone, err := m.goneFor(x); err != nil || gone {
+	stone, gone, err := m.goneFor(x)
+	if err != nil {
 		return err
+	}
+	if gone {
+		x.refuse(takenDown+" on "+stone.When.Format(time.DateOnly), stone.Line)
+		return nil
 	}
 	if x.revisit {
 		if found, err := m.original(x); err != nil || !found {
@@ -70,16 +75,15 @@ func (m *importer) judgeOnce(x *incoming, u *url.URL, origin *acap.Policy) error
 	return m.keep(x, u, origin, known, pg)
 }
 
-// goneFor refuses what is older than a take-down of its address: although that stands no longer, the copies of then were to go.
-func (m *importer) goneFor(x *incoming) (bool, error) {
+// goneFor tells of what is older than a take-down of its address: although that stands no longer, what there was then was to go.
+func (m *importer) goneFor(x *incoming) (stone archive.Tombstone, gone bool, err error) {
 	stones, err := m.archive.Tombstones(x.url)
 	for _, t := range stones {
 		if t.Why == takenDown && !x.at.After(t.When) {
-			x.refuse(takenDown+" on "+t.When.Format(time.DateOnly), t.Line)
-			return true, nil
+			return t, true, nil
 		}
 	}
-	return false, err
+	return stone, false, err
 }
 
 func (x *incoming) refuse(why, line string) {
@@ -185,9 +189,13 @@ func (m *importer) page(x *incoming) (*page.Page, error) {
 	}
 	var hops []page.Hop
 	for _, hop := range x.hops {
-		if lawful, err := m.lawful(hop); err != nil {
+		lawful, down, err := m.lawful(hop)
+		switch {
+		case err != nil:
 			return nil, err
-		} else if lawful {
+		case down: // what led there leads nowhere (X66)
+			hops = nil
+		case lawful:
 			hops = append(hops, hop.hop())
 		}
 	}
@@ -196,17 +204,21 @@ func (m *importer) page(x *incoming) (*page.Page, error) {
 	return page.New(append(hops, last)), nil
 }
 
-// lawful reports whether the policy of now permits to crawl a redirect on the way.
-func (m *importer) lawful(hop *incoming) (bool, error) {
+// lawful reports whether the policy of now permits to crawl a redirect on the way, and whether its address is taken down, or was since.
+func (m *importer) lawful(hop *incoming) (lawful, down bool, err error) {
 	u, err := url.Parse(hop.url)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	origin, err := m.o.Policies.Policy(m.ctx, u)
 	if err != nil {
-		return false, m.ctx.Err()
+		return false, false, m.ctx.Err()
 	}
-	return origin.Decide(acap.Crawl, acap.NewResource(u)).Allowed && terms.TakeDown(origin, u) == nil, nil
+	if terms.TakeDown(origin, u) != nil {
+		return false, true, nil
+	}
+	_, down, err = m.goneFor(hop)
+	return origin.Decide(acap.Crawl, acap.NewResource(u)).Allowed, down, err
 }
 
 func (x *incoming) hop() page.Hop {
@@ -237,7 +249,7 @@ func (m *importer) keep(x *incoming, u *url.URL, origin *acap.Policy, known arch
 		now = terms.Earlier(known.Own, own)
 	}
 	t := terms.Held(m.ctx, origin, u, now, pg, terms.Sources{Policies: m.o.Policies}, facts)
-	g := m.judge(t, pg, nil, archive.Resource{})
+	g := m.judge(t, pg, nil, archive.Resource{}, true)
 	switch {
 	case g.Discarded:
 		d := t.Decide(acap.Crawl)
@@ -255,11 +267,14 @@ func (m *importer) keep(x *incoming, u *url.URL, origin *acap.Policy, known arch
 	g.deposit.Past = true
 	g.deposit.Resource.Own = own
 	g.deposit.Cut = g.deposit.Cut || x.cut
-	if g.deposit.Aliases, err = m.leading(g.deposit.Hops); err != nil {
+	if g.deposit.Aliases, err = m.leading(g.deposit.Hops, x.url); err != nil {
 		return err
 	}
 	c, err := m.hold(x.url, final, known, g)
 	if err != nil {
+		return err
+	}
+	if err := m.recallHops(m.ctx, m.o.Policies, g.deposit.Hops); err != nil {
 		return err
 	}
 	x.result.Outcome, x.result.Version = TakenIn, c.Version
@@ -300,8 +315,9 @@ func (m *importer) hold(address, final string, was archive.Resource, g judged) (
 	return c, err
 }
 
-// leading are the redirects of which nothing else is known: what has been crawled itself, or leads elsewhere, goes on doing so.
-func (m *importer) leading(hops []archive.Hop) (aliases []string, err error) {
+// leading are the redirects to address of which nothing else is known: what has been crawled itself, or leads elsewhere, goes on doing so,
+// and what led to it led there.
+func (m *importer) leading(hops []archive.Hop, address string) (aliases []string, err error) {
 	for _, hop := range hops {
 		_, known, err := m.archive.Resource(hop.URL)
 		if err != nil {
@@ -311,8 +327,8 @@ func (m *importer) leading(hops []archive.Hop) (aliases []string, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if !known && to == hop.URL {
-			aliases = append(aliases, hop.URL)
+		if aliases = append(aliases, hop.URL); known || to != hop.URL && to != address {
+			aliases = nil
 		}
 	}
 	return aliases, nil

@@ -279,7 +279,7 @@ func TestImportTakenDown(t *testing.T) {
 	if _, got := s.take(old, ImportOptions{}); fmt.Sprint(got) != "[refused /a]" || len(s.all()) != 0 {
 		t.Errorf("%v", got)
 	}
-	if _, err := s.archive.Erase(context.Background(), b, "for another reason", ""); err != nil {
+	if _, err := s.archive.Erase(context.Background(), archive.Tombstone{URL: b, Why: "for another reason"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, got := s.take([]byte(foreign{url: b, block: answered}.String()), ImportOptions{}); fmt.Sprint(got) != "[imported /b]" {
@@ -312,17 +312,20 @@ func TestImportRedirects(t *testing.T) {
 	s.receive(pageOf("<p>Own page.", c))
 	var file string
 	for _, f := range []foreign{moved(site+"/1", "/2"), moved(site+"/2", "/shut"), moved(site+"/shut", a), {block: answered},
-		moved(c, b), {url: b, block: answered}, moved(site+"/x", "/y"), {url: site + "/z", block: answered}} {
+		moved(site+"/w", "/c"), moved(c, b), {url: b, block: answered}, moved(site+"/x", "/y"), {url: site + "/z", block: answered}} {
 		file += f.String()
 	}
 	counts, got := s.take([]byte(file), ImportOptions{})
-	if fmt.Sprint(got) != "[imported /a imported /b imported /z]" || counts.Redirects != 5 {
+	if fmt.Sprint(got) != "[imported /a imported /b imported /z]" || counts.Redirects != 6 {
 		t.Errorf("%+v %v", counts, got)
 	}
-	for from, to := range map[string]string{"/1": a, "/2": a, "/shut": site + "/shut", "/c": c, "/x": site + "/x"} {
+	for from, to := range map[string]string{"/1": a, "/2": a, "/shut": site + "/shut", "/c": c, "/w": site + "/w", "/x": site + "/x"} {
 		if final, err := s.archive.Resolve(site + from); err != nil || final != to {
 			t.Errorf("%s leads to %s, %v", from, final, err)
 		}
+	}
+	if way, err := s.archive.Way(site + "/1"); err != nil || fmt.Sprint(way) != fmt.Sprint([]string{site + "/1", site + "/2", a}) {
+		t.Errorf("/1 leads by %v, %v", way, err)
 	}
 	list, err := s.archive.Captures(a)
 	if err != nil || len(list) != 1 || len(list[0].Hops) != 2 || list[0].Hops[1].Header.Get("Location") != "/shut" {

@@ -44,7 +44,7 @@ func TestPartsThatFail(t *testing.T) {
 			s.web.says(c.robots)
 			s.web.fails = c.fails
 			r := s.receive(pageOf(article, a))
-			if got := s.found("tables"); got != c.found || r.Indexed != (c.found != "") || r.Incomplete != c.incomplete {
+			if got := s.found("tables"); got != c.found || r.Indexed != (c.found != "") || (len(r.Missing) > 0) != c.incomplete {
 				t.Errorf("found %q, %+v", got, r)
 			}
 			if got := s.parts(a); !slices.Equal(got, c.parts) {
@@ -55,7 +55,7 @@ func TestPartsThatFail(t *testing.T) {
 			}
 			s.web.says(both)
 			s.web.fails = nil
-			if r := s.receive(pageOf(article, a)); r.Incomplete || !r.Indexed || s.found("tables") != "/a" {
+			if r := s.receive(pageOf(article, a)); len(r.Missing) > 0 || !r.Indexed || s.found("tables") != "/a" {
 				t.Errorf("well again: %+v", r)
 			}
 		})
@@ -73,10 +73,73 @@ func TestPartsThatGoMeanwhile(t *testing.T) {
 		}
 		return answer(503, rawurl), nil
 	}
-	if r := s.receive(pageOf(article, a)); !r.Incomplete {
+	if r := s.receive(pageOf(article, a)); len(r.Missing) == 0 {
 		t.Errorf("%+v", r)
 	}
 	if got := s.parts(a); got != nil || s.found("tables") != "" || strings.Contains(s.resource(a).Excerpt, "Guillemot") || s.resource(a).Indexed {
 		t.Errorf("parts %q, found %q, %q", got, s.found("tables"), s.resource(a).Excerpt)
+	}
+}
+
+// A thumbnail stays as long as nothing is known of the resource that it was made of but that it fails (H05).
+func TestPictureOfWhatFails(t *testing.T) {
+	const bare = "ACAP-disallow-preserve: /a\n"
+	for _, c := range []struct {
+		name, robots, later string
+		status              int
+		want                string
+	}{
+		{"unavailable", cover, cover, 503, "2:16 other"},
+		{"unavailable, no copy", cover + bare, cover + bare, 503, "0:16 other"},
+		{"the copy goes", cover, cover + bare, 503, "0:16 other"},
+		{"nothing else is held", cover + bare + "ACAP-disallow-index: /a", cover + bare + "ACAP-disallow-index: /a", 503, "0:16 other"},
+		{"gone", cover, cover, 404, ""},
+		{"prohibited by now", cover, cover + "ACAP-disallow-crawl: /cover.png", 503, ""},
+		{"another one by now", cover, "ACAP-allow-present-thumbnail: /a must-use-resource=/other.png", 503, ""},
+		{"of the page itself by now", cover, "", 503, ""},
+		{"not to be shown by now", cover, "ACAP-disallow-present: /a", 503, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := newWeb(c.robots)
+			w.parts[site+"/cover.png"] = imageOf(16)
+			s := open(t, t.TempDir(), w, Options{})
+			s.receive(pageOf(article, a))
+			w.says(c.later)
+			w.fails = func(rawurl string) (*page.Page, error) { return answer(c.status, rawurl), nil }
+			s.receive(pageOf(article+"<p>again", a))
+			if got, other := s.pictures(a), strings.Contains(s.resource(a).Excerpt, "cover.png"); got != c.want || other != (c.want != "") {
+				t.Errorf("%q, %s", got, s.resource(a).Excerpt)
+			}
+			if swept := s.sweep(SweepOptions{}); swept != nil && c.want != "" {
+				t.Errorf("swept %q", brief(swept))
+			}
+		})
+	}
+}
+
+// A crash between archive and index leaves an entry that stays as it is.
+func TestEntryThatStays(t *testing.T) {
+	dir := t.TempDir()
+	k := newKitchen(t, dir)
+	k.stock()
+	ctx := context.Background()
+	origin, err := k.web.Policy(ctx, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.web.fails = func(rawurl string) (*page.Page, error) { return answer(503, rawurl), nil }
+	for _, address := range []string{a, site + "/bare"} {
+		g, err := k.assess(ctx, origin, pageOf(article+"<p>again", address), k.resource(address))
+		if err != nil || !g.Indexed || !g.deposit.Stays {
+			t.Fatalf("%+v, %v", g.Receipt, err)
+		}
+		if _, err := k.archive.Receive(ctx, g.deposit); err != nil {
+			t.Fatal(err)
+		}
+	}
+	k.shut() // nothing is left to be done
+	k.open(t, dir)
+	if got := k.found("tables"); got != "/a /bare" {
+		t.Errorf("found %q", got)
 	}
 }

@@ -19,14 +19,16 @@ import (
 type judged struct {
 	Receipt
 	deposit   archive.Deposit
-	document  *index.Document // nil: nothing of it may be found
-	wait      bool            // the document cannot be made again from what the archive keeps
-	renews    uint64          // the capture that a 304 confirms; 0: the deposit is received
-	drop      bool            // earlier versions may no longer be preserved either
-	stays     bool            // the index entry, for which no document is made now
-	before    string          // Excerpt of what was known, of which something was carried over
-	bare      terms.Kept      // what is kept without that
-	why, line string          // for which reason
+	document  *index.Document   // nil: nothing of it may be found
+	wait      bool              // the document cannot be made again from what the archive keeps
+	renews    uint64            // the capture that a 304 confirms; 0: the deposit is received
+	drop      bool              // earlier versions may no longer be preserved either
+	before    string            // Excerpt of what was known, of which something was carried over
+	depicted  bool              // so was the thumbnail
+	bare      terms.Kept        // what is kept without that
+	parts     []terms.Part      // other resources that were asked for
+	from      *archive.Resource // what was known when it was judged, from the copy held; nil: it was received
+	why, line string            // for which reason
 }
 
 // assess judges what was received of a page, of which known is known, under the policy of its origin. After a 304 that is the copy held.
@@ -43,9 +45,9 @@ func (h *Holdings) assess(ctx context.Context, origin *acap.Policy, pg *page.Pag
 	}
 	facts := acap.Facts{Now: h.o.Now().UTC(), FirstCrawled: known.FirstCrawled, FirstIndexed: known.FirstIndexed,
 		FirstPreserved: known.FirstPreserved, FirstPresented: known.FirstPresented}
-	g = h.judge(terms.Of(ctx, origin, u, pg, h.sources, facts), pg, terms.TakeDown(origin, u), known)
+	g = h.judge(terms.Of(ctx, origin, u, pg, h.sources, facts), pg, terms.TakeDown(origin, u), known, true)
 	if !confirmed {
-		g.Unchanged, err = h.same(known, g)
+		g.Unchanged, err = h.same(known, &g)
 	} else if !g.renew(was) {
 		g = judged{Receipt: Receipt{Absent: true}}
 	}
@@ -53,7 +55,7 @@ func (h *Holdings) assess(ctx context.Context, origin *acap.Policy, pg *page.Pag
 }
 
 // same reports whether the copy of g is the one that is held already.
-func (h *Holdings) same(known archive.Resource, g judged) (bool, error) {
+func (h *Holdings) same(known archive.Resource, g *judged) (bool, error) {
 	if !g.Stored || known.Current == 0 {
 		return false, nil
 	}
@@ -64,8 +66,18 @@ func (h *Holdings) same(known archive.Resource, g judged) (bool, error) {
 	return err == nil && c.Digest == archive.Digest(g.deposit.Body), err
 }
 
-// judge decides what may be held of a page, of which known is known, by its terms; down is the request that bars it, if one stands.
-func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known archive.Resource) (g judged) {
+// drawnAlready reports whether the drawing held, of which old tells, is of what g would keep.
+func (h *Holdings) drawnAlready(known archive.Resource, old terms.Kept, g *judged) bool {
+	if old.Drawing == nil || g.deposit.Cut { // what was cut out may be in it
+		return false
+	}
+	same, err := h.same(known, g)
+	return err == nil && same
+}
+
+// judge decides what may be held of a page, of which known is known, by its terms; down is the request that bars it, if one stands. One that
+// was not received just now, but is judged from its copy, is not drawn. The drawing held stays where it is of the same, and may.
+func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known archive.Resource, received bool) (g judged) {
 	links, follow := t.Links()
 	g.Links, g.TakenDown = links, down
 	if h.o.Requisites {
@@ -85,12 +97,12 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known 
 		g.Refused = append(g.Refused, preserve)
 	}
 	old := terms.Recall(known.Title, known.Excerpt)
-	g.stays = !mayIndex && !h.o.NoIndex && known.Indexed && t.Lasts(old)
-	if !mayIndex && !h.o.NoIndex && !g.stays {
+	stays := !mayIndex && !h.o.NoIndex && known.Indexed && t.Lasts(old)
+	if !mayIndex && !h.o.NoIndex && !stays {
 		g.Refused = append(g.Refused, t.Decide(acap.Index))
 	}
 	g.Textless = mayIndex && content.Empty()
-	g.Stored, g.Indexed = preserve.Allowed && down == nil && !h.o.NoPreserve, (mayIndex || g.stays) && down == nil && !g.Textless
+	g.Stored, g.Indexed = preserve.Allowed && down == nil && !h.o.NoPreserve, (mayIndex || stays) && down == nil && !g.Textless
 	g.drop = !preserve.Allowed || down != nil
 	g.why, g.line = grounds(preserve)
 	g.deposit = archive.Deposit{Resource: archive.Resource{URL: pg.URL().String(), Status: pg.Last().Status}, Fetched: pg.Last().Start.UTC()}
@@ -102,9 +114,9 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known 
 		return g
 	}
 	g.describe(t, pg)
-	h.bareHops(t, pg, g.deposit.Hops)
+	g.deposit.Hops = h.hops(t, pg)
 	g.deposit.Policy = h.version(pg.URL())
-	g.deposit.Index = g.Indexed
+	g.deposit.Index, g.deposit.Stays = g.Indexed, stays
 	g.deposit.Replace = preserve.Allowed && preserve.Limits(t.Facts()).UntilRecrawled
 	if g.Stored {
 		g.deposit.Body, g.deposit.Cut = body, cut
@@ -112,23 +124,41 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known 
 			g.deposit.Wire, g.deposit.Undone, g.deposit.Encoding = last.Wire, last.Undone, coding.Join(coding.Of(last.Header))
 		}
 	}
-	g.Incomplete = t.Failed()
 	picture, of := h.picture(t, g.Stored)
+	if picture == nil && !h.o.NoPreserve && t.KeepsPicture(old, !received || h.drawnAlready(known, old, &g)) {
+		picture = h.depicted(known)
+		g.depicted = picture != nil
+	}
+	var scene *terms.Scene
+	if picture == nil && received {
+		picture, scene, g.Undrawn = h.draw(t)
+	}
+	g.parts = t.Parts()
 	if !g.Stored && !g.Indexed && picture == nil {
 		return g
 	}
 	kept := t.Keep(g.Stored, content) // a copy that nobody may search for may be shown all the same (X09)
-	if g.deposit.Picture = picture; picture != nil && picture.Other {
+	switch g.deposit.Picture = picture; {
+	case g.depicted:
+	case scene != nil:
+		kept.Drawn(scene)
+	case picture != nil && picture.Other:
 		kept.Pictured(of)
 	}
-	if !g.Stored && !g.Indexed {
+	alone := !g.Stored && !g.Indexed
+	if alone {
 		kept.Title, kept.Texts = "", nil
-	} else if g.bare = kept.Clone(); t.Carry(&kept, old) {
+	}
+	g.bare = kept.Clone()
+	if g.depicted {
+		kept.CarryPicture(old)
+	}
+	if !alone && t.Carry(&kept, old) || g.depicted {
 		g.before = known.Excerpt
 	}
-	g.Incomplete = t.Failed()
-	describe(&g.deposit.Resource, kept)
-	if g.Indexed && !g.stays {
+	g.parts = t.Parts()
+	noteKept(&g.deposit.Resource, kept)
+	if g.Indexed && !stays {
 		whole := g.Stored && !cut && !content.Other
 		g.wait = !whole
 		g.document = document(pg, content, cmp.Or(content.Language, pg.Language()), g.deposit.Fetched, whole)
@@ -206,20 +236,23 @@ func (g *judged) describe(t *terms.Terms, pg *page.Page) {
 	if g.Stored {
 		d.Decided = decided(t, pg.URL())
 	}
-	for _, hop := range pg.Hops()[:len(pg.Hops())-1] {
-		d.Hops = append(d.Hops, archive.Hop{URL: hop.URL, Method: hop.Method, Proto: hop.Proto, Status: hop.Status, Start: hop.Start,
-			Took: hop.Took, Header: hop.Header, Sent: hop.Sent, Head: hop.Head})
-	}
 }
 
-// bareHops leaves of the answers that led to a page, where they may not be preserved themselves, no more than address, status and time.
-func (h *Holdings) bareHops(t *terms.Terms, pg *page.Page, hops []archive.Hop) {
-	for i := range hops {
-		own := t.Hop(pg.Hops()[i])
-		if own == nil || !own.Decide(acap.Crawl).Allowed || !h.keeping(own).Allowed {
-			hops[i].Header, hops[i].Sent, hops[i].Head = nil, nil, nil
+// hops is what is kept of the answers that led to a page: nothing of an address that is taken down (P04), and of one that may not be
+// preserved itself no more than address, status and time.
+func (h *Holdings) hops(t *terms.Terms, pg *page.Page) (kept []archive.Hop) {
+	for _, hop := range pg.Hops()[:len(pg.Hops())-1] {
+		own := t.Hop(hop)
+		if own != nil && own.Policy().TakeDown(own.Resource()) != nil {
+			continue
 		}
+		one := archive.Hop{URL: hop.URL, Method: hop.Method, Proto: hop.Proto, Status: hop.Status, Start: hop.Start, Took: hop.Took}
+		if own != nil && own.Decide(acap.Crawl).Allowed && h.keeping(own).Allowed {
+			one.Header, one.Sent, one.Head = hop.Header, hop.Sent, hop.Head
+		}
+		kept = append(kept, one)
 	}
+	return kept
 }
 
 // decided names for each usage the field that decides about u.

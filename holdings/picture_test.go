@@ -135,7 +135,10 @@ func TestEndPicture(t *testing.T) {
 		{"of another: what it is made of is erased (P04)", cover, article, erase("/cover.png"), ""},
 		{"of another: something else is erased", cover, article, erase("/other.png"), "1:16 other"},
 		{"of another: what it is made of is taken down", cover, article, sweep(cover+"ACAP-request-take-down: /cover.png", "excerpt thumbnail1"), ""},
-		{"of another: the copy goes, the entry stays", cover, article, sweep(cover+bare, "copy1 entry!"), ""},
+		{"of another: the copy goes, the entry stays", cover, article, sweep(cover+bare, "copy1 entry!"), "0:16 other"},
+		{"of another: the copy goes, and so does what it was made of", cover, article, sweep(cover+bare+"ACAP-request-take-down: /cover.png", "copy1 entry! excerpt"), ""},
+		{"of another: the copy goes, and another one must be used", cover, article,
+			sweep(bare+"ACAP-allow-present-thumbnail: /a must-use-resource=/other.png", "copy1 entry!"), ""},
 		{"of another: the page may not be shown small", cover, article, sweep("ACAP-disallow-present-thumbnail: /", "thumbnail1"), ""},
 		{"of another: it comes again", cover, article, again(article + "again"), "2:16 other"},
 		{"of another: it comes without", cover, article, func(s *store) { delete(s.web.parts, site+"/cover.png"); again(article + "again")(s) }, ""},
@@ -160,6 +163,83 @@ func TestEndPicture(t *testing.T) {
 				t.Errorf("kept of %q", got)
 			}
 		})
+	}
+}
+
+// What may be shown small stays so where its copy may not be kept any more (X09), and is made of nothing that may not be.
+func TestSavePicture(t *testing.T) {
+	const bare = "ACAP-disallow-preserve: /\n"
+	for _, c := range []struct {
+		name, body  string
+		before, now string
+		swept, want string
+	}{
+		{"the copy stays", imageOf(8), "", "", "", ""},
+		{"the copy goes", imageOf(8), "", bare, "copy1 entry!", "0:8"},
+		{"the copy goes, and the entry with it", imageOf(8), "", bare + "ACAP-disallow-index: /", "copy1 entry", "0:8"},
+		{"it may not be shown small", imageOf(8), "", bare + "ACAP-disallow-present-thumbnail: /", "copy1 entry!", ""},
+		{"it may not be shown", imageOf(8), "", bare + "ACAP-disallow-present: /", "copy1 entry!", ""},
+		{"it may not be made smaller (X28)", imageOf(8), "", bare + "ACAP-allow-present: / prohibited-modification=appearance", "copy1 entry!", ""},
+		{"another must be shown by now", imageOf(8), "", bare + cover, "copy1 entry!", ""},
+		{"some readers may see it", imageOf(8), "", bare + "ACAP-allow-present: / target-condition=permittedcountrylist:DE", "copy1 entry!", "0:8"},
+		{"it is no image", article, "", bare, "copy1 entry!", ""},
+		{"it is broken", imageOf(8)[:60], "", bare, "copy1 entry!", ""},
+		{"it is taken down", imageOf(8), "", bare + "ACAP-request-take-down: /a", "copy1 entry", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t, t.TempDir(), newWeb(c.before), Options{})
+			s.receive(pageOf(c.body, a))
+			s.web.says(c.now)
+			for _, o := range []SweepOptions{{DryRun: true}, {}} {
+				if got := brief(s.sweep(o)); got != c.swept {
+					t.Errorf("swept %q, want %q", got, c.swept)
+				}
+			}
+			if got := s.sweep(SweepOptions{}); got != nil {
+				t.Errorf("and again %q", got)
+			}
+			if got := s.pictures(a); got != c.want {
+				t.Errorf("%q is held, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+// A sweep that fails at any of its writes is completed by the next one, and loses no thumbnail.
+func TestSavePictureFails(t *testing.T) {
+	for _, c := range []struct{ body, robots, want string }{
+		{imageOf(8), "ACAP-disallow-index: /\n", "0:8"},
+		{article, "ACAP-disallow-index: /\n" + cover, "0:16 other"},
+	} {
+		for n := int32(1); ; n++ {
+			var left atomic.Int32
+			w := newWeb(c.robots)
+			w.parts[site+"/cover.png"] = imageOf(16)
+			s := openWith(t, t.TempDir(), w, Options{}, archive.Options{Fault: func(step archive.Step) error {
+				if step == archive.Commit && left.Add(-1) == 0 {
+					return errors.New("the disk is full")
+				}
+				return nil
+			}})
+			s.receive(pageOf(c.body, a))
+			s.web.says(c.robots + "\nACAP-disallow-preserve: /")
+			left.Store(n)
+			_, failed := s.Sweep(context.Background(), SweepOptions{}, nil)
+			left.Store(0)
+			if _, err := s.Sweep(context.Background(), SweepOptions{}, nil); err != nil {
+				t.Fatal(err)
+			}
+			if got := s.pictures(a); got != c.want || len(s.copies(a)) > 0 {
+				t.Errorf("write %d: %q is held, want %q", n, got, c.want)
+			}
+			s.shut()
+			if failed == nil {
+				if n < 3 {
+					t.Errorf("a sweep of %d writes", n-1)
+				}
+				break
+			}
+		}
 	}
 }
 

@@ -153,6 +153,6 @@ func (h *Holdings) rebuild(ctx context.Context, r *archive.Resource) (*index.Doc
 	}
 	kept := terms.Recall("", r.Excerpt)
 	t.Entry(&kept, content)
-	describe(r, kept)
+	noteKept(r, kept)
 	return document(pg, content, r.Language, c.Fetched, true), nil
 }

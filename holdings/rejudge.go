@@ -3,6 +3,7 @@ package holdings
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"sync"
 )
@@ -10,34 +11,41 @@ import (
 // maxPending bounds the origins that wait to be judged again; with more of them everything is.
 const maxPending = 1 << 14
 
+// task is what has to be judged again: what is held of an origin, or the pages that require another resource.
+type task struct{ origin, part string }
+
 // background is what is judged again beside other work, one task at a time. No goroutine is left when nothing is to be done.
 type background struct {
 	mu      sync.Mutex
-	pending map[string]bool // origins
-	all     bool            // everything is to be judged
-	running chan struct{}   // closed when nothing is left to do; nil: nothing is
-	failed  error           // the first
+	pending map[task]bool
+	all     bool          // everything is to be judged
+	running chan struct{} // closed when nothing is left to do; nil: nothing is
+	failed  error         // the first
 
 	ctx  context.Context // ends with Close
 	stop context.CancelFunc
 }
 
 // Rejudge has what is held of an origin judged again in the background, where its policy is not of the version under which that was
-// done last (H11); with "" everything that is held, since time goes by too. It returns at once. Options.Swept is told what goes.
+// done last (H11); with "" everything that is held, since time goes by too, and what is left to be done for required resources that have
+// changed. It returns at once. Options.Swept is told what goes.
 // What Close cuts short, and what fails, is begun again when the origin is next named, also by another process. Close tells the first
 // error.
-func (h *Holdings) Rejudge(origin string) {
-	b := &h.background
+func (h *Holdings) Rejudge(origin string) { h.background.add(h, task{origin: origin}) }
+
+// add puts a task down, and begins where nothing is being done.
+func (b *background) add(h *Holdings, t task) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ctx.Err() != nil {
+	switch {
+	case b.ctx.Err() != nil:
 		return
-	}
-	if origin == "" || len(b.pending) >= maxPending {
+	case t == (task{}) || t.part == "" && len(b.pending) >= maxPending:
 		b.all = true
-		clear(b.pending)
-	} else {
-		b.pending[origin] = true
+		maps.DeleteFunc(b.pending, func(t task, _ bool) bool { return t.part == "" })
+	case t.part != "" && len(b.pending) >= maxPending: // it is found pending by the next run
+	default:
+		b.pending[t] = true
 	}
 	if b.running == nil {
 		b.running = make(chan struct{})
@@ -74,31 +82,31 @@ func (b *background) end() error {
 	return b.failed
 }
 
-// take gives what is to be done next, origins first; false where that is nothing, and then nobody is running any more.
-func (b *background) take() (origin string, more bool) {
+// take gives what is to be done next, everything last; false where that is nothing, and then nobody is running any more.
+func (b *background) take() (t task, more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ctx.Err() == nil {
-		if origin, more = b.next(); more {
-			return origin, true
+		if t, more = b.next(); more {
+			return t, true
 		}
 		if b.all {
 			b.all = false
-			return "", true
+			return task{}, true
 		}
 	}
 	close(b.running)
 	b.running = nil
-	return "", false
+	return task{}, false
 }
 
-// next takes an origin that waits; mu is held.
-func (b *background) next() (origin string, waits bool) {
-	for origin := range b.pending {
-		delete(b.pending, origin)
-		return origin, true
+// next takes a task that waits; mu is held.
+func (b *background) next() (t task, waits bool) {
+	for t := range b.pending {
+		delete(b.pending, t)
+		return t, true
 	}
-	return "", false
+	return task{}, false
 }
 
 func (b *background) fail(err error) {
@@ -112,35 +120,60 @@ func (b *background) fail(err error) {
 func (h *Holdings) rejudgeAll() {
 	b := &h.background
 	for {
-		origin, more := b.take()
-		if !more {
+		t, more := b.take()
+		switch {
+		case !more:
 			return
-		}
-		if origin != "" {
-			h.rejudge(origin)
-		} else if _, err := h.sweep(b.ctx, SweepOptions{}, h.o.Swept, h.rejudgeWaiting); err != nil {
-			b.fail(err)
+		case t != (task{}):
+			h.rejudge(t)
+		default:
+			h.rejudgeEverything()
 		}
 	}
 }
 
-// rejudgeWaiting judges the origins that wait, between two batches of everything.
+func (h *Holdings) rejudgeEverything() {
+	b := &h.background
+	if h.sources.Fetcher != nil {
+		parts, err := h.archive.PendingParts()
+		if err != nil {
+			b.fail(err)
+		}
+		for _, part := range parts {
+			if err := h.resume(b.ctx, part); err != nil {
+				b.fail(err)
+			}
+		}
+	}
+	if _, err := h.sweep(b.ctx, SweepOptions{}, h.o.Swept, h.rejudgeWaiting); err != nil {
+		b.fail(err)
+	}
+}
+
+// rejudgeWaiting does the tasks that wait, between two batches of everything.
 func (h *Holdings) rejudgeWaiting() {
 	b := &h.background
 	for b.ctx.Err() == nil {
 		b.mu.Lock()
-		origin, waits := b.next()
+		t, waits := b.next()
 		b.mu.Unlock()
 		if !waits {
 			return
 		}
-		h.rejudge(origin)
+		h.rejudge(t)
 	}
 }
 
-func (h *Holdings) rejudge(origin string) {
-	if err := h.rejudgeOrigin(h.background.ctx, origin); err != nil {
-		h.background.fail(fmt.Errorf("what is held of %s could not be judged again: %w", origin, err))
+func (h *Holdings) rejudge(t task) {
+	b := &h.background
+	if t.part != "" {
+		if err := h.remakeAll(b.ctx, t.part); err != nil {
+			b.fail(fmt.Errorf("the pages that require %s could not be judged again: %w", t.part, err))
+		}
+		return
+	}
+	if err := h.rejudgeOrigin(b.ctx, t.origin); err != nil {
+		b.fail(fmt.Errorf("what is held of %s could not be judged again: %w", t.origin, err))
 	}
 }
 

@@ -231,13 +231,28 @@ func (h *Holdings) carryOut(ctx context.Context, d due) error {
 	case moved(known, d.known):
 		return errMoved
 	}
+	for _, part := range d.awaits {
+		if err := h.archive.Await(ctx, part, archive.ForAnswer, address); err != nil {
+			return err
+		}
+	}
+	if d.barred {
+		if err := h.unawait(ctx, address, every); err != nil {
+			return err
+		}
+	}
 	if d.document != nil {
 		if err := h.enter(change{doc: d.document, url: address, wait: true}); err != nil {
 			return err
 		}
 	}
+	if d.saved != nil {
+		if err := h.archive.SetPicture(ctx, address, 0, *d.saved); err != nil {
+			return err
+		}
+	}
 	if d.kept != nil {
-		err := h.archive.Update(ctx, address, func(r *archive.Resource) { describe(r, *d.kept) })
+		err := h.archive.Update(ctx, address, func(r *archive.Resource) { noteKept(r, *d.kept) })
 		if err != nil {
 			return err
 		}
@@ -285,7 +300,7 @@ func (h *Holdings) dropSome(ctx context.Context, d due) error {
 		kept := terms.Recall(r.Title, r.Excerpt)
 		kept.Index, kept.Aside, kept.Same = "", nil, ""
 		r.Indexed = false
-		describe(r, kept)
+		noteKept(r, kept)
 	})
 }
 
@@ -293,7 +308,7 @@ func (h *Holdings) dropCopy(ctx context.Context, s Swept) error {
 	if s.capture == 0 {
 		return nil
 	}
-	err := h.archive.EraseCapture(ctx, s.capture, s.Why, s.Line)
+	err := h.archive.EraseCapture(ctx, s.capture, archive.Tombstone{Why: s.Why, Line: s.Line, Asked: s.TakenDown})
 	if errors.Is(err, archive.ErrNotHeld) {
 		return nil
 	}
@@ -329,6 +344,6 @@ func (h *Holdings) dropAll(ctx context.Context, d due) error {
 			*r = archive.Resource{LastCrawled: r.LastCrawled, Status: r.Status}
 		})
 	}
-	_, err = h.archive.Erase(ctx, d.known.URL, last.Why, last.Line)
+	_, err = h.archive.Erase(ctx, archive.Tombstone{URL: d.known.URL, Why: last.Why, Line: last.Line, Asked: last.TakenDown})
 	return err
 }

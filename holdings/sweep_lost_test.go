@@ -29,7 +29,7 @@ func TestSweepLost(t *testing.T) {
 			if err != nil {
 				return nil, err
 			}
-			if err := s.archive.EraseCapture(context.Background(), list[0].ID, "lost", ""); err != nil {
+			if err := s.archive.EraseCapture(context.Background(), list[0].ID, archive.Tombstone{Why: "lost"}); err != nil {
 				return nil, err
 			}
 		}

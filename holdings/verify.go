@@ -40,6 +40,12 @@ func (h *Holdings) beyond(ctx context.Context) (found []archive.Problem, err err
 		found = append(found, archive.Problem{Where: d.url, What: d.what, Repairable: true})
 	}
 	if err == nil {
+		err = h.unfinishedEnds(func(address string, ended archive.Part) error {
+			found = append(found, archive.Problem{Where: address, What: "has ended, and not all is gone that was made of it: " + sentence(errors.New(ended.Why)), Remedy: SweepRemedy})
+			return nil
+		})
+	}
+	if err == nil {
 		_, err = h.Sweep(ctx, SweepOptions{DryRun: true}, func(s Swept) { found = append(found, overdue(s)) })
 	}
 	if errors.Is(err, archive.ErrCorrupt) || errors.Is(err, index.ErrCorrupt) {

@@ -24,9 +24,12 @@ import (
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(childDir); dir != "" {
-		if step := os.Getenv(childStep); strings.HasPrefix(step, "SWEEP ") {
+		switch step := os.Getenv(childStep); {
+		case strings.HasPrefix(step, "SWEEP "):
 			os.Exit(sweepChild(dir, step))
-		} else {
+		case strings.HasPrefix(step, "PART "):
+			os.Exit(partChild(dir, step))
+		default:
 			os.Exit(child(dir, step))
 		}
 	}

@@ -1,0 +1,122 @@
+package actions
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+func TestAnswer(t *testing.T) {
+	d := newDesk(t, Options{})
+	d.work(t, down+"/line")
+	d.submit(t, d.other, acap.TakeDown, "http://elsewhere.example/x", "k")
+	for i, c := range []struct {
+		Call
+		code string
+	}{
+		{Call{Do: DoSubmit, Token: d.token, Key: "a", Action: acap.TakeDown, URL: site + "/x"}, ""},
+		{Call{Do: DoSubmit, Token: d.token, Key: "a", Action: acap.TakeDown, URL: site + "/x"}, ""},
+		{Call{Do: DoSubmit, Token: d.token, Key: "a", Action: acap.TakeDown, URL: site + "/y"}, KeyReused},
+		{Call{Do: DoSubmit, Token: d.token, Key: "b", Action: acap.TakeDown, URL: "http://elsewhere.example/x"}, WrongOrigin},
+		{Call{Do: DoSubmit, Token: d.token + "x", Key: "b", Action: acap.TakeDown, URL: site + "/y"}, BadCredential},
+		{Call{Do: DoSubmit, Key: "b", Action: acap.TakeDown, URL: site + "/y"}, BadCredential},
+		{Call{Do: "erase", Token: d.token}, Malformed},
+		{Call{Do: "erase"}, BadCredential},
+		{Call{Token: d.token}, Malformed},
+		{Call{Do: DoGet, Token: d.token, ID: 1}, ""}, // a line of its own origin
+		{Call{Do: DoGet, Token: d.token, ID: 2}, NotFound},
+		{Call{Do: DoGet, Token: d.token, ID: 99}, NotFound},
+		{Call{Do: DoGet, ID: 1}, BadCredential},
+		{Call{Do: DoReceipt, Token: d.token, ID: 2}, NotFound},
+		{Call{Do: DoReceipt, Token: d.token, ID: 3}, NotFound},
+		{Call{Do: DoWithdraw, Token: d.token, ID: 1}, LineStands},
+		{Call{Do: DoWithdraw, Token: d.token, ID: 2}, NotFound},
+		{Call{Do: DoWithdraw, Token: d.token, ID: 3}, ""},
+	} {
+		a := d.Answer(c.Call)
+		if a.Code != c.code || (a.Why == "") != (a.Code == "") || (a.Request == nil) != (a.Code != "") || (a.Head == nil) != (a.Code != "") {
+			t.Errorf("%d: %+v", i, a)
+		}
+		if a.Code == "" && c.Do == DoSubmit && (a.Request.ID != 3 || a.Replayed != (i == 1)) {
+			t.Errorf("%d: %+v", i, a)
+		}
+		if text, err := json.Marshal(a); err != nil || strings.Contains(string(text), d.token) {
+			t.Errorf("%d: %s, %v", i, text, err)
+		}
+	}
+	d.clock.pass(2000 * time.Hour)
+	if a := d.Answer(Call{Do: DoGet, Token: d.token, ID: 1}); a.Code != BadCredential {
+		t.Errorf("an expired credential: %+v", a)
+	}
+}
+
+// Pages list what is of one's own origins, whatever the filter says.
+func TestAnswerList(t *testing.T) {
+	d := newDesk(t, Options{})
+	for i := range 7 {
+		d.submit(t, d.ours, acap.TakeDown, fmt.Sprintf("%s/%d", site, i), fmt.Sprint(i))
+		d.submit(t, d.other, acap.TakeDown, fmt.Sprintf("http://elsewhere.example/%d", i), fmt.Sprint(i))
+	}
+	var ids []uint64
+	for f := (Filter{Origins: []string{"http://elsewhere.example"}, Limit: 3}); ; {
+		a := d.Answer(Call{Do: DoList, Token: d.token, Filter: f})
+		if a.Code != "" || len(a.Requests) > 3 {
+			t.Fatalf("%+v", a)
+		}
+		for _, r := range a.Requests {
+			ids = append(ids, r.ID)
+		}
+		if f.After = a.Next; a.Next == 0 {
+			break
+		}
+	}
+	if got := fmt.Sprint(ids); got != "[1 3 5 7 9 11 13]" {
+		t.Error(got)
+	}
+	if a := d.Answer(Call{Do: DoList, Token: d.token, Filter: Filter{URL: "HTTP://Quay.example:80/a/../3"}}); len(a.Requests) != 1 || a.Requests[0].ID != 7 {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestStatus(t *testing.T) {
+	d := newDesk(t, Options{ConfirmWithin: week})
+	d.submit(t, d.ours, acap.TakeDown, site+"/waits", "k")
+	d.clock.pass(time.Minute)
+	asked := d.clock.now
+	d.submit(t, nil, acap.TakeDown, site+"/x", "")
+	d.clock.pass(time.Minute)
+	d.submit(t, nil, acap.TakeDown, site+"/y", "")
+	a := d.Answer(Call{Do: DoStatus})
+	if s := a.Status; s == nil || s.Open != 3 || s.Waiting != 1 || s.Failed != 0 || !s.TakeDown.Equal(asked) {
+		t.Errorf("%+v", s)
+	}
+}
+
+// The same key at once from many is one request.
+func TestAnswerAtOnce(t *testing.T) {
+	d := newDesk(t, Options{})
+	const many = 50
+	answers := make(chan Answer, many)
+	for range many {
+		go func() {
+			answers <- d.Answer(Call{Do: DoSubmit, Token: d.token, Key: "k", Action: acap.TakeDown, URL: site + "/x"})
+		}()
+	}
+	fresh := 0
+	for range many {
+		a := <-answers
+		if a.Code != "" || a.Request.ID != 1 {
+			t.Errorf("%+v", a)
+		}
+		if !a.Replayed {
+			fresh++
+		}
+	}
+	if fresh != 1 {
+		t.Errorf("%d are not replayed", fresh)
+	}
+}

@@ -1,0 +1,139 @@
+package actions
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+const week = 168 * time.Hour
+
+func TestConfirm(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		steps func(d *desk)
+	}{
+		{"the line first", func(d *desk) {
+			if got := d.work(t, down+"/x"); got != "" {
+				t.Errorf("an unmatched line did %q", got)
+			}
+			if r := d.get(t, 1); r.State != Seen || r.Why == "" || d.bars(t, down+"/x") != "" {
+				t.Errorf("%+v, %q", r, d.bars(t, down+"/x"))
+			}
+			if r := d.submit(t, d.ours, acap.TakeDown, site+"/x", "k"); r.ID != 1 || r.State != Due || r.Confirmed.IsZero() {
+				t.Errorf("%+v", r)
+			}
+		}},
+		{"the channel first", func(d *desk) {
+			if r := d.submit(t, d.ours, acap.TakeDown, site+"/x", "k"); r.State != Seen || r.Why == "" {
+				t.Errorf("%+v", r)
+			}
+			if got := d.work(t, down+"/y"); got != "" || d.bars(t, down+"/y") != "" {
+				t.Errorf("did %q, bars %q", got, d.bars(t, down+"/y"))
+			}
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := newDesk(t, Options{ConfirmWithin: week})
+			c.steps(d)
+			if got := d.work(t, down+"/x"); !strings.HasPrefix(got, "erase /x") {
+				t.Errorf("did %q", got)
+			}
+			r := d.get(t, 1)
+			if r.State != Done || r.Confirmed.IsZero() || r.From.Credential != "quay" || r.From.File != site+"/robots.txt" || !strings.Contains(r.Source, "robots.txt:") {
+				t.Errorf("%+v", r)
+			}
+			if i, j := slices.Index(d.events(t), "confirmed 1"), slices.Index(d.events(t), "done 1"); i < 0 || j < i {
+				t.Error(d.events(t))
+			}
+			if got := d.bars(t, down+"/x"); got != "/x" {
+				t.Errorf("bars %q", got)
+			}
+			if got := d.bars(t); got != "" {
+				t.Errorf("bars %q without its line", got)
+			}
+			d.work(t) // the line goes
+			if r := d.get(t, 1); r.Standing {
+				t.Errorf("%+v", r)
+			}
+			if got := d.work(t, down+"/x"); got != "" || d.bars(t, down+"/x") != "" { // it is asked for anew, and not announced
+				t.Errorf("did %q, bars %q", got, d.bars(t, down+"/x"))
+			}
+		})
+	}
+}
+
+// What does not match is not executed: another action, path, or origin; nor is what nobody confirms in time.
+func TestUnconfirmed(t *testing.T) {
+	d := newDesk(t, Options{ConfirmWithin: week})
+	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k")
+	d.submit(t, d.other, acap.TakeDown, "http://elsewhere.example/y", "k")
+	if got := d.work(t, recrawl+"/x", down+"/y", down+"/X"); got != "" {
+		t.Errorf("did %q", got)
+	}
+	d.clock.pass(week - 1)
+	if err := d.Expire(); err != nil || d.get(t, 1).State != Seen {
+		t.Errorf("%+v, %v", d.get(t, 1), err)
+	}
+	d.clock.pass(1)
+	if err := d.Expire(); err != nil {
+		t.Fatal(err)
+	}
+	if r := d.get(t, 1); r.State != Refused || r.Standing || r.Why == "" {
+		t.Errorf("%+v", r)
+	}
+	if got := d.work(t, down+"/x"); got != "" {
+		t.Errorf("did %q", got)
+	}
+}
+
+// Origins whose publishers have no valid credential are direct, and so is the operator.
+func TestConfirmDirect(t *testing.T) {
+	d := newDesk(t, Options{ConfirmWithin: week})
+	if r := d.submit(t, nil, acap.TakeDown, site+"/o", ""); r.State != Due || r.From.Kind != Operator {
+		t.Errorf("%+v", r)
+	}
+	if got := d.bars(t, down+"/x"); got != "/o" {
+		t.Errorf("bars %q", got)
+	}
+	d.clock.pass(1000 * time.Hour) // the credential expires, whatever Bind remembers
+	p := policyOf(down + "/x")
+	if got, err := d.Bind(site, p); err != nil || len(got.Actions()) != 2 {
+		t.Error(got, err)
+	}
+	if got := d.bars(t, down+"/x"); got != "/o /x" {
+		t.Errorf("bars %q", got)
+	}
+}
+
+// What was confirmed is due once: a re-crawl whose line stays waits for the channel to ask again.
+func TestConfirmRecrawl(t *testing.T) {
+	d := newDesk(t, Options{ConfirmWithin: week})
+	d.submit(t, d.ours, acap.ReCrawl, site+"/n", "k1")
+	if got := d.work(t, recrawl+"/n"); !strings.HasPrefix(got, "promote /n") {
+		t.Error(got)
+	}
+}
+
+func TestBindRemembers(t *testing.T) {
+	d := newDesk(t, Options{})
+	p := policyOf(down + "/x")
+	if got, err := d.Bind(site, p); got != p || err != nil {
+		t.Error("not the policy itself where nothing is to be said", err)
+	}
+	if got, err := d.Bind(site, nil); got != nil || err != nil {
+		t.Error(got, err)
+	}
+	d.submit(t, d.ours, acap.TakeDown, site+"/y", "k")
+	a, _ := d.Bind(site, p)
+	b, _ := d.Bind(site, p)
+	if a != b || a == p || len(a.Actions()) != 2 {
+		t.Error("made anew, or old")
+	}
+	if c, _ := d.Bind(site, policyOf()); c == a {
+		t.Error("of another policy")
+	}
+}

@@ -1,0 +1,331 @@
+package actions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestFailures(t *testing.T) {
+	l, c := fresh(t), holding("/x", "/y")
+	broken := errors.New("the disk is full")
+	c.fail[site+"/x"], c.fail[site+"/n"] = broken, broken
+	asked := asks(down+"/x", down+"/y", recrawl+"/n")
+	if err := c.executor(l).Heed(context.Background(), Reading{Origin: origin, Actions: asked}); !errors.Is(err, broken) || len(c.did) != 3 {
+		t.Errorf("did %q, %v", c.did, err)
+	}
+	if got := list(t, l); got != "take-down /x failed, take-down /y done, re-crawl /n failed" {
+		t.Error(got)
+	}
+	delete(c.fail, site+"/x") // a re-crawl that fails is no reason to stop, and waits a while
+	if got := run(t, l, c, asked); got != "erase /x" || list(t, l) != "take-down /x done, take-down /y done, re-crawl /n failed" {
+		t.Errorf("did %q; %s", got, list(t, l))
+	}
+}
+
+// What fails is tried again after a pause that grows.
+func TestPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, c := fresh(t), holding()
+		x := c.executor(l)
+		c.fail[site+"/n"] = errors.New("the disk is full")
+		runWith(t, x, c, Reading{Origin: origin, Actions: asks(recrawl + "/n")})
+		for _, wait := range []time.Duration{time.Minute, 2 * time.Minute, 4 * time.Minute, 8 * time.Minute, 16 * time.Minute, 32 * time.Minute, time.Hour, time.Hour} {
+			time.Sleep(wait - time.Second)
+			c.did = nil
+			if err := x.Resume(context.Background()); err != nil || len(c.did) != 0 {
+				t.Errorf("before %v: did %q, %v", wait, c.did, err)
+			}
+			time.Sleep(time.Second)
+			if err := x.Resume(context.Background()); err != nil || len(c.did) != 1 {
+				t.Errorf("after %v: did %q, %v", wait, c.did, err)
+			}
+		}
+	})
+}
+
+// P04: once until the line goes or a cool-down passes; and not sooner where it goes and comes back.
+func TestCoolDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, c := fresh(t), holding()
+		x := NewExecutor(l, c, c, Limits{Again: 24 * time.Hour})
+		reading := Reading{Origin: origin, Actions: asks(recrawl + "/n")}
+		heed := func(r Reading, want string) {
+			t.Helper()
+			if got := runWith(t, x, c, r); got != want {
+				t.Errorf("did %q, want %q", got, want)
+			}
+		}
+		resume := func(want string) {
+			t.Helper()
+			c.did = nil
+			if err := errors.Join(x.Resume(context.Background()), x.Settle(context.Background())); err != nil {
+				t.Error(err)
+			}
+			if got := strings.Join(c.did, ", "); got != want {
+				t.Errorf("resumed: did %q, want %q", got, want)
+			}
+		}
+		heed(reading, "promote /n")
+		time.Sleep(24*time.Hour - time.Second)
+		heed(reading, "")
+		resume("")
+		time.Sleep(time.Second)
+		heed(reading, "promote /n")
+		time.Sleep(24 * time.Hour)
+		resume("promote /n")
+		for range 5 { // a pump
+			time.Sleep(time.Minute)
+			heed(Reading{Origin: origin}, "")
+			resume("")
+			heed(reading, "")
+		}
+		time.Sleep(24 * time.Hour)
+		resume("promote /n")
+		heed(reading, "")
+		heed(Reading{Origin: origin}, "")
+		time.Sleep(48 * time.Hour)
+		resume("")
+	})
+}
+
+// A re-crawl is done when its page was visited, and not before (E2).
+func TestSettle(t *testing.T) {
+	l, c := fresh(t), holding()
+	x := c.executor(l)
+	c.absent = true
+	runWith(t, x, c, Reading{Origin: origin, Actions: asks(recrawl+"/a", recrawl+"/b", recrawl+"/c", recrawl+"/d")})
+	if got := list(t, l); got != "re-crawl /a running, re-crawl /b running, re-crawl /c running, re-crawl /d running" {
+		t.Error(got)
+	}
+	c.visits[site+"/a"] = Visit{Status: 410}
+	c.visits[site+"/b"] = Visit{Refused: true, Why: "it is out of the scope of the crawl"}
+	c.visits[site+"/c"] = Visit{Status: 503, Failed: true, Why: "it answers 503"}
+	if err := x.Settle(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if got := list(t, l); got != "re-crawl /a done, re-crawl /b refused, re-crawl /c failed, re-crawl /d running" {
+		t.Error(got)
+	}
+	all := rows(t, l)
+	if all[0].Status != 410 || all[1].Why == "" || all[2].Status != 503 || all[2].NotBefore.IsZero() {
+		t.Errorf("%+v", all)
+	}
+}
+
+// Without a crawl re-crawls stay due, and the next one makes them.
+func TestNoCrawl(t *testing.T) {
+	l, c := fresh(t), holding("/x")
+	if got := runWith(t, NewExecutor(l, c, nil, Limits{}), c, Reading{Origin: origin, Actions: asks(recrawl+"/n", down+"/x")}); got != "erase /x" {
+		t.Error(got)
+	}
+	if got := list(t, l); got != "take-down /x done, re-crawl /n due" {
+		t.Error(got)
+	}
+	c.did = nil
+	if err := c.executor(l).Resume(context.Background()); err != nil || strings.Join(c.did, ", ") != "promote /n" {
+		t.Errorf("did %q, %v", c.did, err)
+	}
+}
+
+// P09: what is under way is bounded, for an origin and in all, and goes on as it is done.
+func TestPending(t *testing.T) {
+	l, c := fresh(t), holding()
+	c.absent = true
+	x := NewExecutor(l, c, c, Limits{Pending: 30, PendingAll: 50})
+	reading := Reading{Origin: origin, Actions: manyLines("re-crawl", 40)}
+	runWith(t, x, c, reading)
+	if len(c.did) != 30 {
+		t.Errorf("%d executed", len(c.did))
+	}
+	other := reading
+	other.Origin = "http://other.example"
+	runWith(t, x, c, other)
+	if len(c.did) != 20 {
+		t.Errorf("%d executed of another origin", len(c.did))
+	}
+	count := func(origin string, s State) (n int) {
+		for _, r := range rows(t, l) {
+			if r.Origin == origin && r.State == s {
+				n++
+			}
+		}
+		return n
+	}
+	if n, m := count(origin, Refused), count(other.Origin, Due); n != 10 || m != 10 {
+		t.Errorf("%d refused, and %d of another origin due", n, m)
+	}
+	c.absent, c.did = false, nil
+	if err := errors.Join(x.Settle(context.Background()), x.Resume(context.Background())); err != nil || len(c.did) != 10 {
+		t.Errorf("%d executed then, %v", len(c.did), err)
+	}
+}
+
+// A publisher who changes the lines all the time has no more pages visited within a day than one who does not.
+func TestDay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, c := fresh(t), holding()
+		x := NewExecutor(l, c, c, Limits{Pending: 100, Day: 250, Listed: 20})
+		all := manyLines("re-crawl", 1000)
+		n := 0
+		for i := range 10 {
+			time.Sleep(time.Hour)
+			runWith(t, x, c, Reading{Origin: origin, Actions: all[100*i : 100*i+100]})
+			n += len(c.did)
+		}
+		if n != 250 || len(rows(t, l)) != 270 {
+			t.Errorf("%d executed, %d rows", n, len(rows(t, l)))
+		}
+		time.Sleep(24 * time.Hour)
+		runWith(t, x, c, Reading{Origin: origin, Actions: all[900:]}) // those of the last reading are looked at again
+		if len(c.did) != 100 {
+			t.Errorf("%d executed the next day", len(c.did))
+		}
+	})
+}
+
+// Lines by the ten thousand that change nothing have few rows, those that erase something one each, and the rest a number.
+func TestFlood(t *testing.T) {
+	l, c := fresh(t), holding()
+	const lines = 20_000
+	for i := 0; i < lines; i += 10 {
+		c.held[fmt.Sprintf("%s/%d", site, i)] = 1
+	}
+	x := NewExecutor(l, c, c, Limits{Listed: 100})
+	runWith(t, x, c, Reading{Origin: origin, Actions: manyLines("take-down", lines)})
+	if len(c.did) != lines/10 || len(c.held) != 0 {
+		t.Errorf("%d erased, %d held", len(c.did), len(c.held))
+	}
+	before := entries(t, l)
+	if n := len(rows(t, l)); n != lines/10+100 || before != 3*lines/10+100+2 {
+		t.Errorf("%d rows, %d entries", n, before)
+	}
+	runWith(t, x, c, Reading{Origin: origin, Actions: manyLines("take-down", lines)})
+	if n := entries(t, l); n != before || len(c.did) != 0 {
+		t.Errorf("%d entries more, and did %d", n-before, len(c.did))
+	}
+}
+
+// What was due when the process died is due again.
+func TestDied(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "actions.db")
+	l, c := open(t, path), holding("/x")
+	asked := asks(down+"/x", recrawl+"/n")
+	if due, err := c.executor(l).observe(Reading{Origin: origin, Actions: asked}); err != nil || !due {
+		t.Fatal(due, err)
+	}
+	l.Close()
+	l = open(t, path)
+	if got := run(t, l, c, asked); got != "erase /x, promote /n" {
+		t.Error(got)
+	}
+}
+
+// A line that goes while it is executed is told as gone, and executes nothing when it comes back but what is held then (E5).
+func TestGoesMeanwhile(t *testing.T) {
+	l, c := fresh(t), holding("/x")
+	slow := &slowCrew{crew: c, at: make(chan bool), on: make(chan bool)}
+	x := NewExecutor(l, slow, c, Limits{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := x.Heed(context.Background(), Reading{Origin: origin, Actions: asks(down + "/x")}); err != nil {
+			t.Error(err)
+		}
+	})
+	<-slow.at
+	wg.Go(func() { // as a guest does
+		if err := NewExecutor(l, c, c, Limits{}).Heed(context.Background(), Reading{Origin: origin}); err != nil {
+			t.Error(err)
+		}
+	})
+	close(slow.on)
+	wg.Wait()
+	if got := list(t, l); got != "take-down /x done past" {
+		t.Error(got)
+	}
+	if r := rows(t, l)[0]; r.Erased != 1 {
+		t.Errorf("%+v", r)
+	}
+	ended, end := context.WithCancel(context.Background())
+	end()
+	if err := x.Heed(ended, Reading{Origin: origin}); err != nil {
+		t.Error("whose turn it is at once waits for nobody:", err)
+	}
+}
+
+// slowCrew waits before it erases.
+type slowCrew struct {
+	*crew
+	at, on chan bool
+}
+
+func (c *slowCrew) Erase(ctx context.Context, url, why, line string) (int, error) {
+	close(c.at)
+	<-c.on
+	return c.crew.Erase(ctx, url, why, line)
+}
+
+// What is left is no take-down done.
+func TestLeft(t *testing.T) {
+	l, c := fresh(t), holding("/x")
+	x := NewExecutor(l, keeper{c}, c, Limits{})
+	if err := x.Heed(context.Background(), Reading{Origin: origin, Actions: asks(down + "/x")}); err == nil || !strings.Contains(err.Error(), "a copy is held") {
+		t.Error(err)
+	}
+	if got := list(t, l); got != "take-down /x failed" {
+		t.Error(got)
+	}
+}
+
+// keeper erases nothing.
+type keeper struct{ *crew }
+
+func (keeper) Erase(context.Context, string, string, string) (int, error) { return 0, nil }
+
+// When files were written anew, what was erased before is gone; the rest waits.
+func TestCompacted(t *testing.T) {
+	l, c := fresh(t), holding("/x", "/y")
+	x := c.executor(l)
+	runWith(t, x, c, Reading{Origin: origin, Actions: asks(down + "/x")})
+	began := time.Now()
+	runWith(t, x, c, Reading{Origin: origin, Actions: asks(down+"/x", down+"/y")})
+	if err := x.Compacted(context.Background(), began); err != nil {
+		t.Fatal(err)
+	}
+	if all := rows(t, l); all[0].Gone.IsZero() || !all[1].Gone.IsZero() {
+		t.Errorf("%+v", all)
+	}
+	c.began = time.Now() // and one that a stop kept from being told
+	if err := x.Resume(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if all := rows(t, l); all[1].Gone.IsZero() {
+		t.Errorf("%+v", all)
+	}
+}
+
+// What is erased because of a line by others than the executor is told as well.
+func TestTold(t *testing.T) {
+	l, c := fresh(t), holding()
+	x := c.executor(l)
+	run(t, l, c, asks(down+"/x"))
+	tell := func(path string) {
+		t.Helper()
+		c.stones[site+path] = append(c.stones[site+path], stone{time.Now(), 1})
+		if err := errors.Join(x.Told(origin, site+path, "robots.txt:3"), x.Told(origin, site+path, "robots.txt:3")); err != nil {
+			t.Error(err)
+		}
+	}
+	before := entries(t, l)
+	tell("/x")
+	tell("/more") // beyond those that have rows
+	if all := rows(t, l); len(all) != 2 || all[0].Erased != 1 || all[1].Erased != 1 || all[1].State != Done || !all[1].Gone.IsZero() || entries(t, l) != before+2 {
+		t.Errorf("%+v", all)
+	}
+}

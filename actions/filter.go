@@ -1,0 +1,174 @@
+package actions
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// Filter says which requests are meant: those that all fields fit that are not zero.
+type Filter struct {
+	Origins  []string  `json:"origins,omitempty"` // any of them, as policy.Key writes them
+	Action   string    `json:"action,omitempty"`  // acap.TakeDown or acap.ReCrawl
+	State    State     `json:"state,omitempty"`
+	URL      string    `json:"url,omitempty"`      // as the request has it
+	Since    time.Time `json:"since,omitzero"`     // when it was first seen, or later
+	Standing bool      `json:"standing,omitempty"` // it is still asked for
+	After    uint64    `json:"after,omitempty"`    // its ID is larger
+	Limit    int       `json:"limit,omitempty"`    // so many
+}
+
+// Known reports whether s is one of the states.
+func (s State) Known() bool {
+	return slices.Contains([]State{Seen, Confirmed, Refused, Due, Running, Done, Failed}, s)
+}
+
+// fits reports whether r is meant. Its origin and ID were looked at.
+func (f *Filter) fits(r *Request) bool {
+	return (f.Action == "" || r.Action == f.Action) && (f.State == "" || r.State == f.State) && (f.URL == "" || r.URL == f.URL) &&
+		!r.Asked.Before(f.Since) && (!f.Standing || r.Standing)
+}
+
+// scanned is how many requests are looked at in one transaction.
+const scanned = 500
+
+// Each calls fn with the requests that f means, by ascending ID. No transaction is open meanwhile: fn may take its time, and write.
+func (l *Ledger) Each(f Filter, fn func(Request) error) error {
+	left := f.Limit
+	for after, done := f.After, false; !done; {
+		var found []Request
+		err := l.view(func(t *txn) error {
+			ids := t.ids(f.Origins, after, scanned)
+			done = len(ids) < scanned
+			for _, id := range ids {
+				r, known, err := t.request(id)
+				if err != nil {
+					return err
+				}
+				if known && f.fits(&r) {
+					found = append(found, r)
+				}
+				after = id
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for _, r := range found {
+			if err := fn(r); err != nil {
+				return err
+			}
+			if left--; left == 0 {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// Asking calls fn with each origin of which a request stands. fn must not use the ledger.
+func (l *Ledger) Asking(fn func(origin string)) error {
+	for after, done := "", false; !done; {
+		err := l.view(func(t *txn) error {
+			c := t.tx.Bucket(bOrigins).Cursor()
+			for range scanned {
+				k, _ := c.Seek([]byte(after + "\x01")) // after all of the last origin
+				if done = len(k) < 9; done {
+					return nil
+				}
+				after = string(k[:len(k)-9])
+				asks, err := t.asks(after)
+				if err != nil {
+					return err
+				}
+				if asks {
+					fn(after)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asks reports whether a request of an origin stands. Those of today are more likely to than those of long ago.
+func (t *txn) asks(origin string) (stands bool, err error) {
+	c := t.tx.Bucket(bOrigins).Cursor()
+	prefix := []byte(origin + "\x00")
+	k, _ := c.Seek([]byte(origin + "\x01"))
+	if k == nil {
+		k, _ = c.Last()
+	} else {
+		k, _ = c.Prev()
+	}
+	for ; bytes.HasPrefix(k, prefix); k, _ = c.Prev() {
+		r, _, err := t.request(binary.BigEndian.Uint64(k[len(k)-8:]))
+		if err != nil || r.Standing {
+			return r.Standing, err
+		}
+	}
+	return false, nil
+}
+
+// ids gives the next n IDs after one, of some origins or of all.
+func (t *txn) ids(origins []string, after uint64, n int) (ids []uint64) {
+	if len(origins) == 0 {
+		return keysAfter(t.tx.Bucket(bRequests), nil, after, n)
+	}
+	for _, o := range origins {
+		ids = append(ids, keysAfter(t.tx.Bucket(bOrigins), []byte(o+"\x00"), after, n)...)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	return ids[:min(n, len(ids))]
+}
+
+// keysAfter gives the next n numbers after one that stand behind a prefix.
+func keysAfter(b *bbolt.Bucket, prefix []byte, after uint64, n int) (ids []uint64) {
+	if after+1 == 0 {
+		return nil
+	}
+	c := b.Cursor()
+	for k, _ := c.Seek(binary.BigEndian.AppendUint64(bytes.Clone(prefix), after+1)); k != nil && len(ids) < n && bytes.HasPrefix(k, prefix); k, _ = c.Next() {
+		if len(k) == len(prefix)+8 {
+			ids = append(ids, binary.BigEndian.Uint64(k[len(prefix):]))
+		}
+	}
+	return ids
+}
+
+// Get gives the request with an ID.
+func (l *Ledger) Get(id uint64) (r Request, known bool, err error) {
+	err = l.view(func(t *txn) error {
+		r, known, err = t.request(id)
+		return err
+	})
+	return r, known, err
+}
+
+// History gives the entries about the request with an ID, the oldest first.
+func (l *Ledger) History(id uint64) (all []Entry, err error) {
+	err = l.view(func(t *txn) error {
+		c, prefix := t.tx.Bucket(bAbout).Cursor(), number(id)
+		for k, _ := c.Seek(prefix); bytes.HasPrefix(k, prefix) && len(k) == 16; k, _ = c.Next() {
+			e, known, err := t.entry(binary.BigEndian.Uint64(k[8:]))
+			if err == nil && !known {
+				err = errors.New("an entry is missing")
+			}
+			if err != nil {
+				return err
+			}
+			all = append(all, e)
+		}
+		return nil
+	})
+	return all, err
+}

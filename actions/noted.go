@@ -1,0 +1,31 @@
+package actions
+
+import (
+	"maps"
+	"slices"
+)
+
+// Noted gives the requests of which something was noted after the entry with that number, as they are now, the oldest first; not nil.
+func (l *Ledger) Noted(after uint64) (list []Request, err error) {
+	list = []Request{}
+	err = l.view(func(t *txn) error {
+		ids := map[uint64]bool{}
+		c := t.tx.Bucket(bChain).Cursor()
+		for k, v := c.Seek(number(after + 1)); k != nil; k, v = c.Next() {
+			e, err := readEntry(v)
+			if err != nil {
+				return err
+			}
+			ids[e.About] = true
+		}
+		some, err := t.these(slices.Sorted(maps.Keys(ids)))
+		list = append(list, some...)
+		return err
+	})
+	return list, err
+}
+
+// Settled reports whether r waits for nothing: it was executed, or refused, or that failed.
+func (r *Request) Settled() bool {
+	return r.State == Done || r.State == Refused || r.State == Failed
+}

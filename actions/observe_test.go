@@ -1,0 +1,205 @@
+package actions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+func fresh(t *testing.T) *Ledger { return open(t, filepath.Join(t.TempDir(), "actions.db")) }
+
+func TestHeed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "actions.db")
+	l, c := open(t, path), holding("/x", "/y")
+	for i, step := range []struct {
+		asked     []acap.Action
+		did, list string
+	}{
+		{nil, "", ""},
+		{asks(recrawl+"/n", down+"/x"), "erase /x, promote /n", "take-down /x done, re-crawl /n done"},                                                                // X31: take-downs first
+		{asks(recrawl+"/n", down+"/x"), "", "take-down /x done, re-crawl /n done"},                                                                                    // P04
+		{asks("ACAP-disallow-crawl: /n", recrawl+"/n", down+"/x"), "", "take-down /x done, re-crawl /n done"},                                                         // it was done
+		{asks(recrawl+"/n", down+"/x"), "", "take-down /x done, re-crawl /n done"},                                                                                    // and the line stood all along
+		{nil, "", "take-down /x done past, re-crawl /n done past"},                                                                                                    // P05
+		{asks(recrawl + "/n"), "promote /n", "take-down /x done past, re-crawl /n done past, re-crawl /n done"},                                                       // a new appearance
+		{asks(recrawl+"/n", recrawl+"/n"), "", "take-down /x done past, re-crawl /n done past, re-crawl /n done"},                                                     // once
+		{asks(down+"/n*", down+"/y"), "erase /y", "take-down /x done past, re-crawl /n done past, re-crawl /n done past, take-down /n%2A refused, take-down /y done"}, // P01
+	} {
+		if got := run(t, l, c, step.asked); got != step.did {
+			t.Errorf("step %d: did %q, want %q", i, got, step.did)
+		}
+		if got := list(t, l); got != step.list {
+			t.Errorf("step %d: the ledger says\n%s, want\n%s", i, got, step.list)
+		}
+		l.Close()
+		l = open(t, path)
+	}
+}
+
+// A take-down is repeated wherever something is held again (P04), and the row says all that it erased.
+func TestRepeated(t *testing.T) {
+	l, c := fresh(t), holding("/x")
+	run(t, l, c, asks(down+"/x"))
+	c.held[site+"/x"] = 2
+	if got := run(t, l, c, asks(down+"/x", down+"/y")); got != "erase /x" {
+		t.Error(got)
+	}
+	if r := rows(t, l)[0]; r.State != Done || r.Erased != 3 || !r.Gone.IsZero() {
+		t.Errorf("%+v", r)
+	}
+	if r := rows(t, l)[1]; r.State != Done || r.Erased != 0 || r.Gone.IsZero() { // nothing was held: there is nothing to be gone
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestRefusedByPolicy(t *testing.T) { // P08
+	l, c := fresh(t), holding()
+	refused := asks("ACAP-disallow-crawl: /n", recrawl+"/n")
+	if got := run(t, l, c, refused); got != "" || list(t, l) != "re-crawl /n refused" {
+		t.Errorf("did %q; %s", got, list(t, l))
+	}
+	if rows(t, l)[0].Why == "" {
+		t.Error("without a reason")
+	}
+	if got := run(t, l, c, asks(recrawl+"/n")); got != "promote /n" || list(t, l) != "re-crawl /n done" {
+		t.Errorf("did %q; %s", got, list(t, l))
+	}
+}
+
+// The same request where it may be asked and where it may not is executed, in whatever order they stand.
+func TestTwice(t *testing.T) {
+	yes := acap.Action{Action: acap.TakeDown, URL: site + "/x", Field: &acap.Field{URL: site + "/robots.txt", Line: 3}, Execute: true}
+	no := yes
+	no.Execute, no.Why = false, "it stands in a file of another host"
+	for _, asked := range [][]acap.Action{{yes, no}, {no, yes}} {
+		l, c := fresh(t), holding("/x")
+		if got := run(t, l, c, asked); got != "erase /x" || list(t, l) != "take-down /x done" {
+			t.Errorf("did %q; %s", got, list(t, l))
+		}
+	}
+}
+
+func TestOriginsApart(t *testing.T) {
+	l, c := fresh(t), holding("/x")
+	run(t, l, c, asks(down+"/x"))
+	for _, other := range []string{"http://quay.example:81", "http://quay", "http://quay.exampl"} {
+		if err := c.executor(l).Heed(context.Background(), Reading{Origin: other}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := list(t, l); got != "take-down /x done" {
+		t.Error(got)
+	}
+}
+
+// The lines of a file that could not be read stand (E11); those of files that were read go.
+func TestIncomplete(t *testing.T) {
+	l, c := fresh(t), holding("/x", "/y")
+	robots, more := site+"/robots.txt", site+"/more.txt"
+	at := func(file, action, path string) acap.Action {
+		return acap.Action{Action: action, URL: site + path, Execute: true, Field: &acap.Field{URL: file, Line: 4, Text: path}}
+	}
+	whole := Reading{Origin: origin, Digests: map[string]string{robots: "1", more: "2"},
+		Actions: []acap.Action{at(robots, acap.TakeDown, "/x"), at(more, acap.TakeDown, "/y"), at(more, acap.ReCrawl, "/n")}}
+	broken := Reading{Origin: origin, Digests: map[string]string{robots: "3"}, Incomplete: true}
+	if got := runWith(t, c.executor(l), c, whole); got != "erase /x, erase /y, promote /n" {
+		t.Error(got)
+	}
+	for range 3 {
+		if got := runWith(t, c.executor(l), c, broken); got != "" {
+			t.Error(got)
+		}
+		if got := list(t, l); got != "take-down /x done past, take-down /y done, re-crawl /n done" {
+			t.Error(got)
+		}
+	}
+	if got := runWith(t, c.executor(l), c, whole); got != "" {
+		t.Error(got)
+	}
+	if got := list(t, l); got != "take-down /x done past, take-down /y done, re-crawl /n done, take-down /x done" {
+		t.Error(got)
+	}
+}
+
+// A reading that a newer one has overtaken changes nothing.
+func TestStale(t *testing.T) {
+	l, c := fresh(t), holding("/x")
+	read := time.Now()
+	runWith(t, c.executor(l), c, Reading{Origin: origin, Since: read, Actions: asks(down + "/y")})
+	for _, stale := range []bool{true, true, false} { // false: another clock has set the time
+		old := Reading{Origin: origin, Since: read.Add(-time.Second), Actions: asks(down + "/x"), Stale: func() bool { return stale }}
+		want := map[bool]string{false: "erase /x"}[stale]
+		if got := runWith(t, c.executor(l), c, old); got != want {
+			t.Errorf("stale %v: did %q; %s", stale, got, list(t, l))
+		}
+	}
+}
+
+// The same reading costs nothing, and neither does one of which other lines have changed.
+func TestSecondReading(t *testing.T) {
+	l, c := fresh(t), holding("/x")
+	run(t, l, c, asks(down+"/x", down+"/n*", recrawl+"/n"))
+	before, looks := entries(t, l), c.looks
+	for range 3 {
+		run(t, l, c, asks(down+"/x", down+"/n*", recrawl+"/n"))
+	}
+	run(t, l, c, asks(down+"/x", down+"/n*", recrawl+"/n", "ACAP-disallow-crawl: /z"))
+	if now := entries(t, l); now != before || c.looks != looks {
+		t.Errorf("%d entries more, and %d looks", now-before, c.looks-looks)
+	}
+}
+
+// A line that has moved is named as it stands now.
+func TestMoved(t *testing.T) {
+	l, c := fresh(t), holding("/x")
+	run(t, l, c, asks(down+"/x"))
+	if got := run(t, l, c, asks("ACAP-disallow-crawl: /z", down+"/x")); got != "" {
+		t.Error(got)
+	}
+	if r := rows(t, l)[0]; r.From.Line != 4 || r.Source != site+"/robots.txt:4: ACAP-request-take-down: /x" || r.State != Done {
+		t.Errorf("%+v", r)
+	}
+}
+
+// The time at which a request was seen is that of the reading, and what was erased since then was erased for it, by whomever (E3).
+func TestAsked(t *testing.T) {
+	l, c := fresh(t), holding()
+	read := time.Now().Add(-time.Minute).UTC()
+	c.stones[site+"/x"] = []stone{{read.Add(-time.Second), 4}, {read.Add(time.Second), 2}}
+	c.held[site+"/x"] = 1
+	runWith(t, c.executor(l), c, Reading{Origin: origin, Since: read, Actions: asks(down + "/x")})
+	if r := rows(t, l)[0]; !r.Asked.Equal(read) || r.Erased != 3 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// What was not executed when its line went is not executed any more.
+func TestWithdrawn(t *testing.T) {
+	l, c := fresh(t), holding("/x", "/y")
+	c.fail[site+"/x"] = errors.New("the disk is full")
+	if err := c.executor(l).Heed(context.Background(), Reading{Origin: origin, Actions: asks(down+"/x", down+"/y")}); err == nil {
+		t.Error("no error")
+	}
+	delete(c.fail, site+"/x")
+	if got := run(t, l, c, nil); got != "" || c.held[site+"/x"] != 1 {
+		t.Error(got)
+	}
+	if got := list(t, l); got != "take-down /x refused past, take-down /y done past" {
+		t.Error(got)
+	}
+	if got := rows(t, l)[0].Why; got != "withdrawn before it was executed" {
+		t.Error(got)
+	}
+}
+
+func manyLines(action string, n int) (list []acap.Action) {
+	for i := range n {
+		list = append(list, acap.Action{Action: action, URL: fmt.Sprintf("%s/%d", site, i), Execute: true, Field: &acap.Field{URL: site + "/robots.txt", Line: i + 1}})
+	}
+	return list
+}

@@ -1,0 +1,131 @@
+package actions
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Issuer is who executes requests, as receipts name it.
+type Issuer struct {
+	Crawler string `json:"crawler"`           // the name that policies are read for
+	Contact string `json:"contact,omitempty"` // URL
+	Version string `json:"version,omitempty"` // of the program
+}
+
+// Receipt says what became of a request (P1 2.6). It holds no content of the resource.
+type Receipt struct {
+	Format    string    `json:"format"` // set when it is written, as are Ledger and Issuer
+	ID        uint64    `json:"id"`
+	Action    string    `json:"action"`
+	URL       string    `json:"url"`
+	Origin    string    `json:"origin"`
+	Source    Source    `json:"source"`
+	Asked     time.Time `json:"asked"`
+	Confirmed time.Time `json:"confirmed,omitzero"`
+	Done      time.Time `json:"done"`
+	Gone      time.Time `json:"gone,omitzero"`      // of a take-down: when no file held a trace of it any more
+	Erased    *Erasure  `json:"erased,omitempty"`   // of a take-down
+	Verified  *Verified `json:"verified,omitempty"` // of a take-down
+	Visited   *Visited  `json:"visited,omitempty"`  // of a re-crawl
+	Standing  bool      `json:"standing"`
+	Ledger    Head      `json:"ledger"` // of the chain when it was written
+	Issuer    Issuer    `json:"operator"`
+}
+
+// newReceipt is the receipt of a request, without what was erased or visited.
+func newReceipt(r Request) Receipt {
+	return Receipt{ID: r.ID, Action: r.Action, URL: r.URL, Origin: r.Origin, Source: r.From, Asked: r.Asked, Confirmed: r.Confirmed,
+		Done: r.Done, Gone: r.Gone, Standing: r.Standing}
+}
+
+// Verified says what was looked for after everything was written anew.
+type Verified struct {
+	At   time.Time `json:"at"`
+	How  []string  `json:"how"`
+	Left []string  `json:"left"` // empty: nothing was found
+}
+
+// Visited is what a re-crawl found.
+type Visited struct {
+	At     time.Time `json:"at"`
+	Status int       `json:"status,omitempty"`
+}
+
+const receiptFormat = "acapcrawl-receipt/1"
+
+// putReceipt writes the receipt of a request, signed where there is a key, in the place of one before, and notes its digest in the chain.
+func (l *Ledger) putReceipt(t *txn, r Receipt) error {
+	end, err := t.lastLink()
+	if err != nil {
+		return err
+	}
+	r.Format, r.Ledger, r.Issuer = receiptFormat, l.sign(end), l.o.Issuer
+	payload, err := plain(r)
+	if err != nil {
+		return err
+	}
+	doc, err := plain(document{Receipt: payload, JWS: l.jws(payload)})
+	if err != nil {
+		return err
+	}
+	if err := t.tx.Bucket(bReceipts).Put(number(r.ID), doc); err != nil {
+		return err
+	}
+	return t.remarkAbout(r.ID, eventReceipt, map[string]string{"digest": digest(doc)})
+}
+
+// Receipt gives the receipt of the request with an ID, as it was written.
+func (l *Ledger) Receipt(id uint64) (doc json.RawMessage, known bool, err error) {
+	err = l.view(func(t *txn) error {
+		doc = bytes.Clone(t.tx.Bucket(bReceipts).Get(number(id)))
+		return nil
+	})
+	return doc, doc != nil, err
+}
+
+// VerifyReceipt reads a receipt as it was handed out, and checks that this ledger gave it, now or earlier. The error is a clause about it
+// unless it wraps ErrDamaged.
+func (l *Ledger) VerifyReceipt(text []byte) (Receipt, error) {
+	written, r, err := readDocument(text, nil)
+	if err != nil {
+		return r, err
+	}
+	history, err := l.History(r.ID)
+	if err != nil {
+		return r, err
+	}
+	sum := digest(written)
+	for _, e := range history {
+		var of struct{ Digest string }
+		if e.Event == eventReceipt && json.Unmarshal(e.Data, &of) == nil && of.Digest == sum {
+			return r, nil
+		}
+	}
+	if key := l.PublicKey(); key != nil {
+		if _, _, err := readDocument(text, key); err == nil {
+			return r, errors.New("it is signed with the key of the operator, and yet the chain does not have it: the ledger is not the one that gave it")
+		}
+	}
+	return r, errors.New("the chain does not have it: it was changed, or this ledger did not give it")
+}
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// plain is v as JSON that other programs write, too: without escapes for HTML.
+func plain(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, fmt.Errorf("a receipt cannot be written: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}

@@ -1,0 +1,355 @@
+package actions
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Break is a place where the ledger is not what was written.
+type Break struct {
+	Where string `json:"where"`
+	What  string `json:"what"`
+}
+
+func (b Break) String() string { return b.Where + ": " + b.What }
+
+// Verification is what Verify found.
+type Verification struct {
+	Entries uint64   `json:"entries"`                // of the chain
+	Breaks  []Break  `json:"breaks"`                 // empty: the ledger is what was written, as far as that can be told
+	More    int      `json:"more,omitempty"`         // breaks beyond those
+	Known   []Break  `json:"acknowledged,omitempty"` // what differed once, and the operator knows
+	Head    Head     `json:"head"`                   // of the chain that was looked at
+	Signed  *Signing `json:"signed,omitempty"`       // nil: heads are not signed
+}
+
+// Signing says since when heads are signed with the key of today: what is before is vouched for by nothing but that the program, and no
+// other, wrote it then.
+type Signing struct {
+	Key   string    `json:"key"`   // thumbprint
+	Since uint64    `json:"since"` // number of an entry
+	Time  time.Time `json:"time"`
+}
+
+// maxBreaks is how many breaks are listed.
+const maxBreaks = 100
+
+// Verify checks that each entry of the chain is linked to the one before it, that everything else in the ledger is what the chain says, and
+// that the chain has the heads that are known of it: that in the ledger, that in actions.head, and those given. Others may write meanwhile.
+// A chain that was rewritten as a whole, with both heads, shows by a head that somebody else kept, and where heads are signed to everybody
+// who cannot sign; two older copies of both files put back show by a head that somebody else kept alone.
+func (l *Ledger) Verify(ctx context.Context, known ...Head) (Verification, error) {
+	v := &verifier{ledger: l, ctx: ctx, out: Verification{Breaks: []Break{}}, marks: newMarks(), grants: map[string]granting{}, readings: map[string]reading{}, known: map[uint64]Entry{}}
+	err := v.verify(known)
+	if errors.Is(err, ErrDamaged) {
+		v.found("the file", "%v", err)
+		err = nil
+	}
+	return v.out, err
+}
+
+// verifier looks at the chain from its end to its beginning: the first entry about something says what there has to be now.
+type verifier struct {
+	ledger *Ledger
+	ctx    context.Context
+	out    Verification
+
+	top      uint64 // entries down from it were looked at
+	marks    marks
+	about    int                 // entries about requests
+	grants   map[string]granting // by the name of the credential
+	readings map[string]reading  // by the origin
+	restored uint64              // the first entry that says so
+	known    map[uint64]Entry    // by the entry that it acknowledges
+}
+
+// granting is what the last entry about a credential says of it.
+type granting struct {
+	seq    uint64
+	digest string // of what is stored
+}
+
+// reading is what the last entry about the readings of an origin says.
+type reading struct {
+	seq uint64
+	sum string
+}
+
+// marks are the IDs of requests about which an entry was seen.
+type marks struct{ states, receipts, names bits }
+
+func newMarks() marks { return marks{bits{}, bits{}, bits{}} }
+
+// bits is a set of numbers, most of them close to each other.
+type bits map[uint64]uint64
+
+func (b bits) has(n uint64) bool { return b[n/64]&(1<<(n%64)) != 0 }
+
+// add puts n in, and reports whether it was not.
+func (b bits) add(n uint64) bool {
+	was := b.has(n)
+	b[n/64] |= 1 << (n % 64)
+	return !was
+}
+
+func (b bits) join(other bits) {
+	for k, v := range other {
+		b[k] |= v
+	}
+}
+
+// found notes a break.
+func (v *verifier) found(where, format string, args ...any) {
+	if len(v.out.Breaks) >= maxBreaks {
+		v.out.More++
+		return
+	}
+	v.out.Breaks = append(v.out.Breaks, Break{where, fmt.Sprintf(format, args...)})
+}
+
+// broken notes a break of the chain.
+func (v *verifier) broken(seq uint64, format string, args ...any) {
+	v.found(fmt.Sprintf("entry %d", seq), format, args...)
+}
+
+func (v *verifier) verify(known []Head) error {
+	wrong, err := v.ledger.pages(v.ctx)
+	for _, w := range wrong {
+		v.found("the file", "%s", w)
+	}
+	if err != nil || len(wrong) > 0 {
+		return err
+	}
+	err = v.ledger.view(func(t *txn) error {
+		end, err := t.lastLink()
+		v.top, v.out.Entries = end.seq, end.seq
+		return err
+	})
+	for low := v.top; err == nil && low > 0; {
+		err = v.step(func(t *txn) (err error) {
+			low, err = v.down(t, low, 0, scanned, v.marks)
+			return err
+		})
+	}
+	for _, pass := range []func() error{v.requests, v.names, v.lists, v.receipts, v.credentials, v.heard} {
+		if err == nil {
+			err = pass()
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return v.heads(known)
+}
+
+// step calls fn in a transaction, after the entries that came since the last one.
+func (v *verifier) step(fn func(*txn) error) error {
+	return v.ledger.view(func(t *txn) error {
+		if err := v.ctx.Err(); err != nil {
+			return err
+		}
+		end, err := t.lastLink()
+		if err != nil {
+			return err
+		}
+		if end.seq > v.top {
+			since := newMarks()
+			if _, err := v.down(t, end.seq, v.top, math.MaxInt, since); err != nil {
+				return err
+			}
+			v.marks.states.join(since.states)
+			v.marks.receipts.join(since.receipts)
+			v.marks.names.join(since.names)
+			v.top, v.out.Entries = end.seq, end.seq
+		}
+		return fn(t)
+	})
+}
+
+// down looks at the entries from one down to another, which is not looked at, and at so many at most. It gives the one to go on with.
+func (v *verifier) down(t *txn, from, to uint64, most int, m marks) (next uint64, err error) {
+	c := t.tx.Bucket(bChain).Cursor()
+	k, val := c.Seek(number(from))
+	if k == nil || !bytes.Equal(k, number(from)) {
+		k, val = c.Prev()
+	}
+	for next = from; k != nil && next > to && most > 0; most-- {
+		if len(k) != 8 || binary.BigEndian.Uint64(k) > next {
+			return next, fmt.Errorf("%w: the chain is out of order", ErrDamaged)
+		}
+		seq := max(binary.BigEndian.Uint64(k), to)
+		if v.missing(seq, next); seq == to {
+			return to, nil
+		}
+		before, linked := link{}, true
+		pk, pval := c.Prev()
+		if seq > 1 {
+			if linked = bytes.Equal(pk, number(seq-1)) && len(pval) >= len(before.hash); linked {
+				before.hash = [len(before.hash)]byte(pval)
+			}
+		}
+		if err := v.entry(t, seq, val, before, linked, m); err != nil {
+			return next, err
+		}
+		k, val, next = pk, pval, seq-1
+	}
+	if k == nil {
+		v.missing(to, next)
+		next = to
+	}
+	return next, nil
+}
+
+// missing notes that the entries after one up to another do not exist.
+func (v *verifier) missing(after, last uint64) {
+	switch {
+	case last == after+1:
+		v.broken(last, "it is missing")
+	case last > after:
+		v.broken(after+1, "it and those after it, up to %d, are missing", last)
+	}
+}
+
+// entry looks at one entry. Where there is none before it that is whole, its link cannot be checked.
+func (v *verifier) entry(t *txn, seq uint64, val []byte, before link, linked bool, m marks) error {
+	e, err := readEntry(val)
+	good := true
+	switch {
+	case len(val) < len(before.hash):
+		good = false
+		v.broken(seq, "it is cut short")
+	case linked && linkHash(before.hash, val[len(before.hash):]) != [len(before.hash)]byte(val):
+		good = false
+		v.broken(seq, "it, or the hash of the one before it, is not what was written")
+	case err != nil || e.Seq != seq:
+		good = false
+		v.broken(seq, "it is not an entry with that number")
+	}
+	if err != nil {
+		return nil
+	}
+	if e.About != 0 {
+		v.about++
+		if kept := t.tx.Bucket(bAbout).Get(numbers(e.About, seq)); kept == nil || len(kept) > 0 {
+			v.broken(seq, "the list of entries about request %d lacks it", e.About)
+		}
+	}
+	if e.Request != nil && m.states.add(e.About) && good && !bytes.Equal(e.Request, t.tx.Bucket(bRequests).Get(number(e.About))) {
+		v.found(fmt.Sprintf("request %d", e.About), "it is not what entry %d says", seq)
+	}
+	if e.Named {
+		if err := v.named(t, seq, e.About, m); err != nil {
+			return err
+		}
+	}
+	v.event(t, e, good, m)
+	return nil
+}
+
+// named checks that the last entry that names a request the last of its name is heeded.
+func (v *verifier) named(t *txn, seq, id uint64, m marks) error {
+	r, known, err := t.request(id)
+	if err != nil || !known {
+		return err
+	}
+	at := t.tx.Bucket(bNames).Get(named(r.Origin, r.Action, r.URL))
+	switch {
+	case len(at) == 8 && binary.BigEndian.Uint64(at) == id:
+		m.names.add(id)
+	case len(at) != 8 || !m.names.has(binary.BigEndian.Uint64(at)) && !v.marks.names.has(binary.BigEndian.Uint64(at)):
+		v.found(fmt.Sprintf("request %d", id), "it should be found by its address, as entry %d says", seq)
+	}
+	return nil
+}
+
+// event looks at what the entries hold that change no request.
+func (v *verifier) event(t *txn, e Entry, good bool, m marks) {
+	switch e.Event {
+	case eventReceipt:
+		var of struct{ Digest string }
+		if json.Unmarshal(e.Data, &of) == nil && m.receipts.add(e.About) && good {
+			if doc := t.tx.Bucket(bReceipts).Get(number(e.About)); doc == nil || digest(doc) != of.Digest {
+				v.found(fmt.Sprintf("the receipt of request %d", e.About), "it is not what entry %d says", e.Seq)
+			}
+		}
+	case eventCredential:
+		var of struct{ Name, Digest string }
+		if json.Unmarshal(e.Data, &of) == nil && e.Seq > v.grants[of.Name].seq {
+			v.grants[of.Name] = granting{e.Seq, of.Digest}
+		}
+	case eventRead:
+		var of observed
+		if json.Unmarshal(e.Data, &of) == nil && e.Seq > v.readings[of.Origin].seq {
+			v.readings[of.Origin] = reading{e.Seq, of.Sum}
+		}
+	case eventDiffers:
+		var d difference
+		if err := json.Unmarshal(e.Data, &d); err == nil {
+			v.differed(e, d)
+		}
+	case eventKnown:
+		var of acknowledgement
+		if json.Unmarshal(e.Data, &of) == nil && of.Entry < e.Seq && good {
+			v.known[of.Entry] = Entry{Seq: e.Seq, Time: e.Time}
+		}
+	case eventRestored:
+		v.restored = e.Seq
+	case eventKey:
+		var of struct{ Key string }
+		if json.Unmarshal(e.Data, &of) == nil && of.Key != "" && (v.out.Signed == nil || e.Seq > v.out.Signed.Since) {
+			v.out.Signed = &Signing{of.Key, e.Seq, e.Time}
+		}
+	}
+}
+
+// differed notes a difference that was found on an opening: a break, until the operator says that it is known.
+func (v *verifier) differed(e Entry, d difference) {
+	const when = "when the ledger was opened at %s, %s"
+	by, known := v.known[e.Seq]
+	if !known {
+		v.broken(e.Seq, when, e.Time.Format(time.RFC3339), d.What)
+		return
+	}
+	what := fmt.Sprintf(when+"; entry %d acknowledged that at %s", e.Time.Format(time.RFC3339), d.What, by.Seq, by.Time.Format(time.RFC3339))
+	v.out.Known = append(v.out.Known, Break{fmt.Sprintf("entry %d", e.Seq), what})
+}
+
+// heads compares the heads that are known with the chain.
+func (v *verifier) heads(known []Head) error {
+	outer := v.ledger.head.read() // before the transaction, which may be older than the file otherwise
+	return v.step(func(t *txn) (err error) {
+		if v.out.Head, err = t.head(); err != nil {
+			return err
+		}
+		found, err := v.ledger.compare(t, outer)
+		if err != nil {
+			return err
+		}
+		for _, d := range found {
+			v.found("the end of the chain", "%s", d.What)
+		}
+		if key := v.ledger.keyName(); key != "" && v.out.Entries > 0 && v.out.Head.Key != key {
+			v.found("the end of the chain", "it is not signed with the key of the operator")
+		}
+		if v.out.Signed != nil && v.out.Head.Key != v.out.Signed.Key {
+			v.out.Signed = nil
+		}
+		for _, h := range known {
+			what := v.ledger.against(t, h)
+			if what == "" {
+				continue
+			}
+			if v.restored != 0 && v.restored <= h.Seq {
+				what += fmt.Sprintf("; the ledger was restored from a backup since, as entry %d says", v.restored)
+			}
+			v.found(fmt.Sprintf("the head of entry %d", h.Seq), "%s", what)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,199 @@
+package actions
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// each calls fn with what a bucket holds, in transactions of their own for every some.
+func (v *verifier) each(bucket []byte, fn func(t *txn, k, val []byte) error) error {
+	var after []byte
+	for done := false; !done; {
+		err := v.step(func(t *txn) error {
+			c := t.tx.Bucket(bucket).Cursor()
+			k, val := c.Seek(after)
+			if after != nil && bytes.Equal(k, after) {
+				k, val = c.Next()
+			}
+			for range scanned {
+				if done = k == nil; done {
+					return nil
+				}
+				if after != nil && bytes.Compare(k, after) <= 0 {
+					return fmt.Errorf("%w: %s is out of order", ErrDamaged, bucket)
+				}
+				if err := fn(t, k, val); err != nil {
+					return err
+				}
+				after = bytes.Clone(k)
+				k, val = c.Next()
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// requests checks that each request is in the chain, and in each list that it belongs to.
+func (v *verifier) requests() error {
+	return v.each(bRequests, func(t *txn, k, val []byte) error {
+		if len(k) != 8 {
+			v.found("the requests", "%x is the ID of none", k)
+			return nil
+		}
+		id := binary.BigEndian.Uint64(k)
+		where := fmt.Sprintf("request %d", id)
+		if !v.marks.states.has(id) {
+			v.found(where, "no entry of the chain is about it")
+		}
+		if id > t.tx.Bucket(bRequests).Sequence() {
+			v.found(where, "its ID could be given again")
+		}
+		var r Request
+		if err := json.Unmarshal(val, &r); err != nil || r.ID != id {
+			v.found(where, "it cannot be read")
+			return nil
+		}
+		switch kept := t.tx.Bucket(bOpen).Get(k); {
+		case (kept != nil) != r.open():
+			v.found(where, "the list of those about which something is to be done %s it", map[bool]string{true: "should not have", false: "lacks"}[kept != nil])
+		case kept != nil && !bytes.Equal(kept, r.brief().bytes()):
+			v.found(where, "the list of those about which something is to be done says something else of it")
+		}
+		if kept := t.tx.Bucket(bOrigins).Get(under(r.Origin, id)); kept == nil || len(kept) > 0 {
+			v.found(where, "the list of its origin lacks it")
+		}
+		if r.listed() && !bytes.Equal(t.tx.Bucket(bStanding).Get(named(r.Origin, r.Action, r.URL)), k) {
+			v.found(where, "the list of what stands lacks it")
+		}
+		return nil
+	})
+}
+
+// listed reports whether r belongs to the list of what stands and was announced.
+func (r *Request) listed() bool {
+	return r.announced() && r.Standing && !(r.State == Done && r.Action == acap.ReCrawl)
+}
+
+// names checks that every name is that of the request that it leads to, and that the chain says so.
+func (v *verifier) names() error {
+	return v.each(bNames, func(t *txn, k, val []byte) error {
+		r, ok := v.leads(t, k, val)
+		if !ok || !v.marks.names.has(r.ID) {
+			v.found("the name "+words(k), "it leads to another request than the chain says")
+		}
+		return nil
+	})
+}
+
+// leads gives the request that a name leads to; false: it is not its name.
+func (v *verifier) leads(t *txn, name, id []byte) (r Request, ok bool) {
+	if len(id) != 8 {
+		return r, false
+	}
+	r, known, err := t.request(binary.BigEndian.Uint64(id))
+	return r, err == nil && known && bytes.Equal(named(r.Origin, r.Action, r.URL), name)
+}
+
+// words is a name for people.
+func words(name []byte) string { return string(bytes.ReplaceAll(name, []byte{0}, []byte(" "))) }
+
+// lists checks that lists of requests have nothing that does not belong there.
+func (v *verifier) lists() error {
+	err := v.each(bStanding, func(t *txn, k, val []byte) error {
+		if r, ok := v.leads(t, k, val); !ok || !r.listed() {
+			v.found("the list of what stands", "%s does not belong there", words(k))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return v.step(func(t *txn) error {
+		requests := 0
+		for _, list := range []struct {
+			bucket []byte
+			what   string
+			want   *int
+		}{
+			{bRequests, "", nil},
+			{bOrigins, "the lists of origins", &requests},
+			{bAbout, "the list of entries by request", &v.about},
+		} {
+			n := t.tx.Bucket(list.bucket).Stats().KeyN
+			switch {
+			case list.want == nil:
+				requests = n
+			case n > *list.want:
+				v.found(list.what, "%d do not belong there", n-*list.want)
+			}
+		}
+		err := t.tx.ForEach(func(name []byte, _ *bbolt.Bucket) error {
+			if !slices.ContainsFunc(buckets(), func(known []byte) bool { return bytes.Equal(known, name) }) {
+				v.found("the file", "it has a list %q, which is none of a ledger", name)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		return t.tx.Bucket(bOpen).ForEach(func(k, _ []byte) error {
+			if len(k) != 8 || t.tx.Bucket(bRequests).Get(k) == nil {
+				v.found("the list of those about which something is to be done", "there is no request %x", k)
+			}
+			return nil
+		})
+	})
+}
+
+// receipts checks that the chain has each receipt.
+func (v *verifier) receipts() error {
+	return v.each(bReceipts, func(_ *txn, k, _ []byte) error {
+		if len(k) != 8 || !v.marks.receipts.has(binary.BigEndian.Uint64(k)) {
+			v.found("the receipts", "no entry of the chain is about that of %x", k)
+		}
+		return nil
+	})
+}
+
+// credentials checks that credentials are what the chain says, their hashes included.
+func (v *verifier) credentials() error {
+	return v.step(func(t *txn) error {
+		left := map[string]bool{}
+		for name := range v.grants {
+			left[name] = true
+		}
+		err := t.tx.Bucket(bGrants).ForEach(func(id, data []byte) error {
+			g, err := readGrant(id, data)
+			if err != nil || v.grants[g.Name].digest != g.digest(data) {
+				v.found(fmt.Sprintf("the credential %q", g.Name), "it is not what the chain says")
+			}
+			delete(left, g.Name)
+			return nil
+		})
+		for name := range left {
+			v.found(fmt.Sprintf("the credential %q", name), "it is missing")
+		}
+		return err
+	})
+}
+
+// heard checks that no reading is taken for one that was noted.
+func (v *verifier) heard() error {
+	return v.each(bHeard, func(t *txn, k, _ []byte) error {
+		if h := t.heard(string(k)); h.Sum != "" && h.Sum != v.readings[string(k)].sum {
+			v.found("what was last read of "+string(k), "it is not what the chain says")
+		}
+		return nil
+	})
+}

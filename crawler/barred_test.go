@@ -1,0 +1,277 @@
+package crawler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/page"
+)
+
+// takes are a robots.txt that has these paths taken down.
+func takes(paths ...string) rules {
+	text := "ACAP-crawler: *\n"
+	for _, path := range paths {
+		text += "ACAP-request-take-down: " + path + "\n"
+	}
+	return rules{text: text}
+}
+
+// stands asks the rules of a crawl.
+func (c *crawl) stands(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return true
+	}
+	p, _ := c.rules.Policy(context.Background(), u)
+	return p.TakeDown(acap.NewResource(u)) != nil
+}
+
+// While a take-down stands its page is not requested, under whatever address, and nothing follows from it; when it goes, the page is
+// visited by the next crawl, and so is what led there.
+func TestTakenDownPages(t *testing.T) {
+	s := newSite(t)
+	s.page("/", "/gone", "/moved", "/far", "/fine")
+	s.page("/gone", "/behind")
+	s.page("/fine")
+	s.page("/behind")
+	s.redirect("/moved", "/gone")
+	s.redirect("/far", "/moved")
+	c := newCrawl(t)
+	c.rules, c.o.Stands = takes("/gone"), c.stands
+	c.handler.receive = c.terms
+	check := func(what string, want map[string]int) {
+		t.Helper()
+		got := map[string]int{}
+		for path := range want {
+			got[path] = s.asked(path)
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%s: requests %v, want %v", what, got, want)
+		}
+	}
+	sum := c.run(t, context.Background(), s.URL)
+	check("while it stands", map[string]int{"/": 1, "/fine": 1, "/gone": 0, "/behind": 0, "/moved": 2, "/far": 1})
+	if led := c.handler.led; led[s.URL+"/moved"] != s.URL+"/gone" || led[s.URL+"/far"] != s.URL+"/gone" || len(led) != 2 {
+		t.Errorf("told of %v", led)
+	}
+	if sum.TakenDown != 3 || sum.Refused.Crawl != 0 || sum.Fetched != 2 {
+		t.Errorf("%+v", sum)
+	}
+	for path, final := range map[string]string{"/gone": "", "/moved": s.URL + "/gone", "/far": s.URL + "/gone"} {
+		skip := c.skips[s.URL+path]
+		r, _, err := c.frontier.Get(s.URL + path)
+		if skip.State != Refused || skip.TakeDown == nil || skip.Final != final || err != nil || r.State != Refused || r.Led != final ||
+			!strings.Contains(r.Why, "/robots.txt:2: ACAP-request-take-down: /gone") {
+			t.Errorf("%s: %+v; %+v, %v", path, skip, r, err)
+		}
+	}
+	c.run(t, context.Background())
+	c.o.Refetch = true
+	if sum = c.run(t, context.Background()); sum.TakenDown != 3 {
+		t.Errorf("%+v", sum)
+	}
+	check("whatever is visited again", map[string]int{"/": 2, "/gone": 0, "/moved": 4})
+
+	c.o.Refetch, c.rules = false, takes("/fine")
+	c.run(t, context.Background())
+	check("after it went", map[string]int{"/": 2, "/fine": 2, "/behind": 1, "/far": 3})
+	moved := s.asked("/moved") // it may be met twice, by itself and where /far leads, and so may /gone
+	if s.asked("/gone") == 0 || moved <= 4 {
+		t.Error("what came back is not visited")
+	}
+
+	must(t, c.frontier.Bar(s.URL+"/fine", s.URL+"/unknown")) // it was visited before that was asked
+	c.run(t, context.Background())
+	check("of what was visited before", map[string]int{"/fine": 2})
+	c.rules = takes()
+	c.run(t, context.Background())
+	check("after that went", map[string]int{"/": 2, "/fine": 3, "/moved": moved})
+	if c.run(t, context.Background()); s.asked("/fine") != 3 {
+		t.Error("it is visited again and again")
+	}
+}
+
+// terms keeps nothing of what is taken down, as the terms of its publisher say.
+func (c *crawl) terms(p *page.Page) (Receipt, error) {
+	r := Receipt{Links: p.Links(page.Cut{}), Stored: true}
+	u := p.URL()
+	policy, err := c.rules.Policy(context.Background(), u)
+	if down := policy.TakeDown(acap.NewResource(u)); down != nil {
+		r.TakenDown, r.Stored = down, false
+	}
+	return r, err
+}
+
+// A re-crawl beside a take-down confirms that the page is gone (P11): it is requested once, nothing follows from the answer, and when the
+// take-down goes the page is visited.
+func TestTakenDownIsConfirmed(t *testing.T) {
+	s := newSite(t)
+	s.page("/")
+	s.page("/live", "/behind")
+	s.redirect("/moved", "/behind")
+	s.redirect("/other", "/live")
+	s.page("/behind")
+	c := newCrawl(t)
+	c.rules, c.o.Stands = takes("/live", "/moved", "/absent", "/refused"), c.stands
+	c.rules.text += "ACAP-disallow-crawl: /refused\n"
+	c.handler.receive = c.terms
+	c.run(t, context.Background(), s.URL)
+	for _, path := range []string{"/live", "/moved", "/absent", "/refused", "/other"} {
+		must(t, c.frontier.Promote(s.URL+path))
+	}
+	sum := c.run(t, context.Background())
+	for path, want := range map[string]struct {
+		state            State
+		status, requests int
+	}{"/live": {Fetched, 200, 1}, "/moved": {Fetched, 302, 1}, "/absent": {Fetched, 404, 1}, "/refused": {Refused, 0, 0}, "/other": {Refused, 302, 1}, "/behind": {"", 0, 0}} {
+		r, _, err := c.frontier.Get(s.URL + path)
+		if err != nil || r.State != want.state || r.Status != want.status || s.asked(path) != want.requests {
+			t.Errorf("%s: %+v, %v; %d requests", path, r, err, s.asked(path))
+		}
+	}
+	if sum.Stored != 0 || sum.TakenDown != 1 || sum.Refused.Crawl != 1 {
+		t.Errorf("%+v", sum)
+	}
+	c.run(t, context.Background())
+	if s.asked("/live") != 1 {
+		t.Error("it is confirmed again and again")
+	}
+	c.rules = takes()
+	c.run(t, context.Background())
+	for path, n := range map[string]int{"/moved": 2, "/absent": 2, "/other": 2, "/refused": 0} {
+		if s.asked(path) != n {
+			t.Errorf("after it went %s was requested %d times, want %d", path, s.asked(path), n)
+		}
+	}
+	if s.asked("/live") < 2 || s.asked("/behind") == 0 { // they may be met twice, by themselves and where another leads
+		t.Error("what came back is not visited, or its links are not followed")
+	}
+}
+
+// A page that a take-down reached between its request and its receipt leads nowhere either.
+func TestTakenDownMeanwhile(t *testing.T) {
+	s := newSite(t)
+	s.page("/", "/behind")
+	c := newCrawl(t)
+	c.o.Stands = c.stands
+	c.handler.receive = func(p *page.Page) (Receipt, error) {
+		return Receipt{Links: p.Links(page.Cut{}), TakenDown: &acap.Field{Text: "a line"}}, nil
+	}
+	c.run(t, context.Background(), s.URL)
+	if s.asked("/behind") != 0 {
+		t.Error("its links were followed")
+	}
+	c.handler.receive = nil
+	if c.run(t, context.Background()); s.asked("/") != 2 || s.asked("/behind") != 1 {
+		t.Errorf("%v", s.requests())
+	}
+}
+
+// A canonical address that is taken down takes no page in.
+func TestTakenDownCanonical(t *testing.T) {
+	s := newSite(t)
+	s.page("/", "/main")
+	s.canonical("/main", "/main")
+	c := newCrawl(t)
+	c.o.Canonical = true
+	c.run(t, context.Background(), s.URL)
+	must(t, c.frontier.Bar(s.URL+"/main"))
+	s.canonical("/copy", "/main")
+	c.rules = takes("/main")
+	c.run(t, context.Background(), s.URL+"/copy")
+	if c.handler.times[s.URL+"/copy"] != 1 {
+		t.Errorf("%v, led %v", c.handler.times, c.handler.led)
+	}
+}
+
+// A required resource that is taken down comes back as a page does.
+func TestTakenDownParts(t *testing.T) {
+	f := newFrontier(t, FrontierOptions{})
+	named := "http://h/a b"
+	must(t, f.AddParts([]string{named, "http://h/other"}, nil, Recrawl{}))
+	must(t, f.AddParts(nil, []string{named}, Recrawl{}))
+	must(t, f.Flush())
+	key, err := partKey(named)
+	must(t, err)
+	var l *Lease
+	for l == nil {
+		l = next(t, f)
+	}
+	finish(t, f, l, End{State: Refused, Why: "taken down", down: &acap.Field{}})
+	if l.URL != key {
+		t.Fatal(l.URL)
+	}
+	lifted := func(prefix string, want int, asked ...string) {
+		t.Helper()
+		var got []string
+		n, err := f.Lift(prefix, func(address string) bool { got = append(got, address); return want == 0 })
+		if err != nil || n != want || !slices.Equal(got, asked) {
+			t.Errorf("%d came back, %v; asked about %v", n, err, got)
+		}
+	}
+	lifted("http://g/", 0)
+	lifted("http://h/", 0, "http://h/a%20b")
+	lifted("", 1, "http://h/a%20b")
+	lifted("", 0)
+	if l = take(t, f, key); l != nil {
+		finish(t, f, l, End{State: Fetched})
+	}
+	must(t, errors.Join(f.Bar("http://h/a%20", "http://h/a%20b", "http://h/a%20bc"), f.Check())) // it was visited before that was asked
+	lifted("http://h/a%20b", 1, "http://h/a%20b")
+	if r, _, err := f.Get(key); err != nil || r.State != Queued || r.Led != "" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// What led to a page comes back with it.
+func TestTakenDownWithWhatLedThere(t *testing.T) {
+	f := newFrontier(t, FrontierOptions{})
+	_, err := f.AddSeeds("http://h/new", "http://h/old", "http://h/queued")
+	must(t, err)
+	for _, path := range []string{"new", "old"} {
+		finish(t, f, take(t, f, "http://h/"+path), End{State: Fetched})
+	}
+	must(t, errors.Join(f.Bar("http://h/new"), f.BarLed("http://h/new", "http://h/old", "http://h/queued", "http://h/unknown"), f.Check()))
+	if r, _, err := f.Get("http://h/old"); err != nil || r.State != Fetched || r.Led != "http://h/new" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if n, err := f.Lift("http://h/new", func(string) bool { return false }); n != 2 || err != nil {
+		t.Errorf("%d came back, %v", n, err)
+	}
+	if r, _, err := f.Get("http://h/old"); err != nil || r.State != Queued || r.Led != "" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// More is barred than one transaction lifts, some of it lifted already, and all of it noted durably.
+func TestLiftMany(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "frontier.db")
+	f := openFrontier(t, name, FrontierOptions{PerHost: 1000})
+	const n = maxOffers + 10
+	var urls []string
+	for i := range n {
+		urls = append(urls, fmt.Sprintf("http://h%d/%d", i%10, i))
+	}
+	_, err := f.AddLinks(0, urls...)
+	must(t, err)
+	for l := next(t, f); l != nil; l = next(t, f) {
+		must(t, f.Done(l, End{State: Fetched}))
+	}
+	must(t, errors.Join(f.Flush(), f.Bar(urls...), f.Bar(urls...)))
+	closeFrontier(t, f)
+	f = openFrontier(t, name, FrontierOptions{})
+	must(t, f.Promote(urls[0]))
+	if got, err := f.Lift("", func(a string) bool { return strings.HasPrefix(a, "http://h3/") }); err != nil || got != n-n/10-1 {
+		t.Errorf("%d came back, %v", got, err)
+	}
+	if c := f.Counts(); c.Queued != n-n/10 || c.Fetched != n/10 {
+		t.Errorf("%+v", c)
+	}
+}

@@ -1,0 +1,200 @@
+package crawler
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/gate"
+)
+
+// Requirer is a Handler whose pages require other resources (Receipt.Parts), which are visited by themselves.
+type Requirer interface {
+	// Part asks for such a resource through the gate, as what it is, and does what follows from the answer. An error ends the run, and
+	// the resource is visited again by the next.
+	Part(ctx context.Context, address string) (Part, error)
+}
+
+// Part is what became of a visit of a resource that pages require.
+type Part struct {
+	Hops      []gate.Hop // of the answer
+	Err       error      // why there is none
+	Unchanged bool       // the same as when it was last had
+	Needless  bool       // no page requires it any more: it was not asked for
+}
+
+// required begins the address of a resource that pages require, which has a record of its own beside that of a page at its address. One
+// that was named in another form than the normal one follows that after a blank.
+const required = "part:"
+
+// partKey is the address in the frontier of a resource that pages name so.
+func partKey(named string) (string, error) {
+	address, err := Normal(named)
+	if err == nil && address != named {
+		address += " " + named
+	}
+	return required + address, err
+}
+
+// partOf gives the normal form of the address of a required resource, and how it is named; false for a page.
+func partOf(key string) (address, named string, is bool) {
+	if address, is = strings.CutPrefix(key, required); !is {
+		return "", "", false
+	}
+	address, named, other := strings.Cut(address, " ")
+	if !other {
+		named = address
+	}
+	return address, named, true
+}
+
+// offerParts adds resources that a page requires, which have been had or are missing.
+func offerParts(offers []offer, had, missing []string, recrawl Recrawl) []offer {
+	interval, again := recrawl.next(0, false, nil, time.Now())
+	for _, named := range had {
+		if key, err := partKey(named); err == nil {
+			offers = append(offers, offer{url: key, state: Fetched, again: again, interval: interval})
+		}
+	}
+	for _, named := range missing {
+		if key, err := partKey(named); err == nil {
+			offers = append(offers, offer{url: key, state: Queued})
+		}
+	}
+	return offers
+}
+
+// part is the visit of a resource that pages require. Nothing is kept of it under its own address, and no link of it is followed; scope
+// and budget are those of its pages.
+func (r *run) part(ctx context.Context, l *Lease, address, named string) error {
+	u, err := normal(address)
+	if err != nil {
+		return r.frontier.Done(l, End{State: Refused, Why: err.Error()})
+	}
+	pause, err := r.pause(ctx, u)
+	switch {
+	case err != nil:
+		pause, err = l.Pause, nil // the gate will say why
+	case !l.Met:
+		return r.frontier.Postpone(l, time.Now(), pause)
+	}
+	if !r.enter(ctx) {
+		return r.release(l)
+	}
+	start, got := time.Now(), Part{Needless: true}
+	if requirer, ok := r.handler.(Requirer); ok {
+		got, err = requirer.Part(ctx, named)
+	}
+	sent := slices.DeleteFunc(slices.Clone(got.Hops), func(h gate.Hop) bool { return h.Start.Before(start) }) // not what somebody had before
+	r.leave(l, false, sent)
+	switch {
+	case ctx.Err() != nil:
+		return r.release(l)
+	case err != nil:
+		return r.lose(l, err)
+	}
+	end := judge(l, address, got.Hops, got.Err, time.Now(), r.frontier.o.Backoff)
+	if end.Asked.Before(start) { // it was not asked for now
+		end.Asked, end.Took = time.Time{}, 0
+	}
+	if got.Needless {
+		end = End{State: Outside, Why: "no page that is held requires it"}
+	}
+	end.Delay, end.Final = pause, ""
+	if err := r.plan(l, &end, got.Hops, got.Unchanged); err != nil {
+		return r.lose(l, err)
+	}
+	return r.frontier.Done(l, end)
+}
+
+// newsOfPart reports whether o says something new of a resource known as r.
+func newsOfPart(r *Record, o *offer) bool {
+	switch r.State {
+	case Queued:
+		return false
+	case Fetched:
+		return o.state == Queued
+	case Outside:
+		return true
+	}
+	return o.state == Fetched
+}
+
+// offerPart notes a resource that a page requires. One that could not be had is asked for soon; one that could not before, and can now,
+// is visited for those that wait for it.
+func (b *batch) offerPart(o *offer) (queued bool, err error) {
+	r, found, err := b.get(o.url)
+	switch {
+	case err != nil:
+		return false, err
+	case found && r.State == Queued:
+		b.f.defers(o)
+		return false, nil
+	case found && !newsOfPart(&r, o):
+		return false, nil
+	}
+	old, now := r.State, b.f.now().UTC()
+	r.Tries, r.Status, r.Why, r.Led, r.When = 0, 0, "", "", now
+	switch {
+	case o.state == Queued:
+		return true, b.enqueue(&r, old, found, retried, uint64(nanos(now.Add(b.f.o.Backoff))))
+	case found && old != Outside:
+		return true, b.enqueue(&r, old, found, ordinary, r.rank())
+	}
+	r.Again, r.Interval = o.again, o.interval
+	return false, b.settle(&r, old, found, Fetched)
+}
+
+// defers keeps an offer of a queued resource that is visited at this moment, until that visit is recorded: it may have begun before the
+// page needed it. A visit yet to come needs no offer, so a lease that is released takes its own with it.
+func (f *Frontier) defers(o *offer) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if l := f.leaseOf(o.url); l != nil && !slices.ContainsFunc(l.deferred, func(d offer) bool { return d.state == o.state }) {
+		l.deferred = append(l.deferred, *o)
+	}
+}
+
+// offerDeferred notes what was offered while l was visited, whose end was noted just before.
+func (b *batch) offerDeferred(l *Lease) error {
+	b.f.mu.Lock()
+	offers := l.deferred
+	b.f.mu.Unlock()
+	for i := range offers {
+		if _, err := b.offerPart(&offers[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddParts notes resources that pages require as Receipt does: those that were had, to be visited again by that interval, and those that
+// are missing.
+func (f *Frontier) AddParts(had, missing []string, recrawl Recrawl) error {
+	offers := f.fresh(offerParts(nil, had, missing, recrawl))
+	if len(offers) == 0 {
+		return nil
+	}
+	return f.wait(&change{offers: offers})
+}
+
+// Again queues pages that were visited before at their depth. Those that are queued, or were left aside, stay so.
+func (f *Frontier) Again(addresses ...string) error {
+	c := &change{}
+	for _, address := range addresses {
+		if u, err := Normal(address); err == nil {
+			c.offers = append(c.offers, offer{url: u, anew: true})
+		}
+	}
+	return f.wait(c)
+}
+
+// anew queues what o names once more.
+func (b *batch) anew(o *offer) (queued bool, err error) {
+	r, found, err := b.get(o.url)
+	if err != nil || !found || r.State == Queued || notAskedFor(r.State) {
+		return false, err
+	}
+	return true, b.enqueueAgain([]Record{r})
+}

@@ -1,0 +1,61 @@
+package holdings
+
+import (
+	"context"
+	"testing"
+)
+
+// What there is to erase of a URL is found before and not after, whatever of it is held, and whichever way it is written.
+func TestHolds(t *testing.T) {
+	for _, c := range []struct {
+		name, robots, page, url string
+		led                     bool // a redirect from /old leads to it
+	}{
+		{name: "a copy", page: a, url: a},
+		{name: "an excerpt", robots: "ACAP-disallow-preserve: /\nACAP-disallow-index: /\nACAP-allow-present-snippet: /", page: a, url: a},
+		{name: "an index entry", robots: "ACAP-disallow-preserve: /", page: a, url: a},
+		{name: "another spelling", page: site + "/x*y%24", url: site + "/x%2Ay%24"},
+		{name: "many spellings", page: site + "/$*$*$*$*$*$*", url: site + "/%24%2A%24%2A%24%2A%24%2A%24%2A%24%2A"},
+		{name: "an address that leads to a page", page: a, url: site + "/old", led: true},
+		{name: "a page that an address leads to", page: a, url: a, led: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t, t.TempDir(), newWeb(c.robots), Options{})
+			holds := func(want bool) {
+				t.Helper()
+				if held, err := s.Holds(c.url); held != want || err != nil {
+					t.Errorf("held %v, %v", held, err)
+				}
+			}
+			holds(false)
+			urls := []string{c.page}
+			if c.led {
+				urls = []string{site + "/old", c.page}
+			}
+			s.receive(pageOf(article, urls...))
+			holds(true)
+			if _, err := s.Erase(context.Background(), c.url, "asked", "line"); err != nil {
+				t.Fatal(err)
+			}
+			holds(false)
+			if r, err := s.Holdings.Receipt(c.url); err != nil || !r.Verified() {
+				t.Errorf("%+v, %v", r, err)
+			}
+		})
+	}
+}
+
+// What was made of a resource for other pages is held, although the resource itself is not.
+func TestHoldsDerived(t *testing.T) {
+	s := withParts(t, "")
+	for _, source := range []string{site + "/credit", site + "/lead"} {
+		for _, want := range []bool{true, false} {
+			if held, err := s.Holds(source); held != want || err != nil {
+				t.Errorf("%s: held %v, %v", source, held, err)
+			}
+			if _, err := s.Erase(context.Background(), source, "asked", "line"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,318 @@
+package holdings
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// Needed reports whether anything is held that was made of the resource at address, or pages wait for it. Where nobody needs it, what is
+// known of it is forgotten.
+func (h *Holdings) Needed(ctx context.Context, address string) (needed bool, err error) {
+	err = h.changePart(ctx, address, func(known *archive.Part) ([]string, error) {
+		made, answer, change, err := h.pagesOf(address)
+		if needed = len(made)+len(answer)+len(change) > 0; err == nil && !needed {
+			*known = archive.Part{}
+		}
+		return nil, err
+	})
+	return needed, err
+}
+
+// pagesOf lists the pages of which something was made of the resource at address, and those that wait for an answer of it, and for another.
+func (h *Holdings) pagesOf(address string) (made, answer, change []string, err error) {
+	if made, err = h.archive.MadeOf(address); err != nil {
+		return nil, nil, nil, err
+	}
+	answer, change, err = h.archive.Awaiting(address)
+	return made, answer, change, err
+}
+
+// PartCondition gives the header that asks for a required resource only if it has changed since pages were made of it (RFC 9110 13.1.2,
+// 13.1.3); nil where it is wanted in any case.
+func (h *Holdings) PartCondition(address string) http.Header {
+	known, err := h.archive.Part(address)
+	if err != nil || known.Pending != archive.Nobody || known.Digest == "" {
+		return nil
+	}
+	if waiting, _, err := h.archive.Awaiting(address); err != nil || len(waiting) > 0 {
+		return nil
+	}
+	return validators(known.ETag, known.LastModified)
+}
+
+// ReceivePart takes the answer for a required resource, asked for by itself: a page, or why there is none. What was made of one that is
+// gone, or prohibited, ends at once (I10); where it has changed, its pages are judged again in the background. A failure says nothing of
+// it (H05). Unchanged says that it gave what it gave before. When it returns, nothing is lost by a crash.
+func (h *Holdings) ReceivePart(ctx context.Context, address string, pg *page.Page, failure error) (unchanged bool, err error) {
+	if failure == nil && pg.Last().Status == http.StatusNotModified {
+		return true, nil
+	}
+	p := terms.Obtain(ctx, terms.Sources{Policies: h.sources.Policies, Fetcher: reply{pg, failure}}, address)
+	switch {
+	case p.Failed:
+		return false, nil
+	case p.Err != nil:
+		return h.endPart(ctx, address, p.Err)
+	}
+	is, unchanged, err := h.renewPart(ctx, address, p.Page)
+	if err == nil && is.Pending != archive.Nobody {
+		err = h.resume(ctx, address)
+	}
+	return unchanged, err
+}
+
+// renewPart notes what a required resource gives now, and which pages are to be judged for that: all, or where it is unchanged those
+// that wait for any answer.
+func (h *Holdings) renewPart(ctx context.Context, address string, pg *page.Page) (is archive.Part, unchanged bool, err error) {
+	is = answerOf(pg)
+	err = h.changePart(ctx, address, func(known *archive.Part) ([]string, error) {
+		made, waiting, others, err := h.pagesOf(address)
+		is.Pending = known.Pending
+		if unchanged = known.Digest == is.Digest; !unchanged {
+			waiting = slices.Concat(waiting, made, others)
+		}
+		if len(waiting) > 0 {
+			is.Pending = archive.Waiting
+		}
+		*known = is
+		return waiting, err
+	})
+	return is, unchanged, err
+}
+
+// reply gives the answer that somebody has had already.
+type reply struct {
+	page *page.Page
+	err  error
+}
+
+func (a reply) Fetch(context.Context, string) (*page.Page, error) { return a.page, a.err }
+
+// answerOf is what is noted of a required resource as pg has it: whatever can make a difference to its pages is in its digest.
+func answerOf(pg *page.Page) archive.Part {
+	last := pg.Last()
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%s\n%s\n%q\n", pg.URL(), last.Header.Get("Content-Type"), last.Header.Values("X-Robots-Tag"))
+	sum.Write(last.Body)
+	p := archive.Part{Fetched: last.Start, Digest: base64.RawURLEncoding.EncodeToString(sum.Sum(nil))}
+	if len(pg.Hops()) == 1 { // after a redirect they would be asked of another address
+		p.ETag, p.LastModified = last.Header.Get("ETag"), last.Header.Get("Last-Modified")
+	}
+	return p
+}
+
+// changePart changes what is known of a required resource, and has pages wait for its next answer; nothing comes between reading and writing
+// it.
+func (h *Holdings) changePart(ctx context.Context, address string, fn func(*archive.Part) (wait []string, err error)) error {
+	mu := h.lock(address)
+	mu.Lock()
+	defer mu.Unlock()
+	known, err := h.archive.Part(address)
+	if err != nil {
+		return err
+	}
+	was := known
+	wait, err := fn(&known)
+	if err != nil || known == was {
+		return err
+	}
+	return h.archive.SetPart(ctx, address, known, wait...)
+}
+
+// endPart ends what was made of a resource that can no longer be used, because of err; its pages wait for it. It reports whether that was
+// known.
+func (h *Holdings) endPart(ctx context.Context, address string, because error) (knew bool, err error) {
+	ended := archive.Part{Fetched: h.o.Now(), Why: address + ": " + because.Error(), Pending: archive.Everybody}
+	if refused, ok := errors.AsType[*acap.Refused](because); ok {
+		ended.Why, ended.Line = grounds(refused.Decision)
+	}
+	err = h.changePart(ctx, address, func(known *archive.Part) ([]string, error) {
+		if knew = known.Why != "" && known.Pending == archive.Nobody; !knew {
+			*known = ended
+		}
+		return nil, nil
+	})
+	if err != nil {
+		return knew, err
+	}
+	damaged, err := h.finishEnd(ctx, address, ended)
+	h.background.fail(damaged)
+	return knew, err
+}
+
+// finishEnd is what is left to be done once it is noted that a resource has ended. Pages whose records are damaged are passed over, and
+// it stays pending for them.
+func (h *Holdings) finishEnd(ctx context.Context, address string, ended archive.Part) (damaged, err error) {
+	var mu sync.Mutex
+	passed := map[string]error{}
+	left := func() ([]string, error) {
+		pages, err := h.archive.MadeOf(address)
+		return slices.DeleteFunc(pages, func(page string) bool { return passed[page] != nil }), err
+	}
+	pages, err := left()
+	if err == nil {
+		err = h.archive.Await(ctx, address, archive.ForAnswer, pages...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = together(sweepers, pages, func(page string) error {
+		err := h.withdrawFrom(ctx, page, address, func(s Swept) {
+			s.Why, s.Line = ended.Why, ended.Line
+			h.tells(s)
+		})
+		if ctx.Err() != nil || !errors.Is(err, archive.ErrCorrupt) {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		passed[page] = fmt.Errorf("what was made of %s could not be taken out of %s: %w", address, page, err)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = h.changePart(ctx, address, func(known *archive.Part) ([]string, error) {
+		more, err := left() // received meanwhile
+		if known.Why != "" && len(more)+len(passed) == 0 && err == nil {
+			known.Pending = archive.Nobody
+		}
+		return nil, err
+	})
+	return errors.Join(slices.Collect(maps.Values(passed))...), err
+}
+
+// finishEnds does so where it was cut short.
+func (h *Holdings) finishEnds(ctx context.Context) error {
+	return h.unfinishedEnds(func(address string, ended archive.Part) error {
+		_, err := h.finishEnd(ctx, address, ended) // Verify tells of what is damaged
+		return err
+	})
+}
+
+// unfinishedEnds calls fn for each resource that has ended, and of which something may be held yet.
+func (h *Holdings) unfinishedEnds(fn func(address string, ended archive.Part) error) error {
+	list, err := h.archive.PendingParts()
+	for _, address := range list {
+		var known archive.Part
+		if err == nil {
+			known, err = h.archive.Part(address)
+		}
+		if err == nil && known.Why != "" {
+			err = fn(address, known)
+		}
+	}
+	return err
+}
+
+func (h *Holdings) tells(s Swept) {
+	if h.o.Swept != nil {
+		h.o.Swept(s)
+	}
+}
+
+// endParts does so where the address of such a resource, or a hop to it, is visited as a page, and gone.
+func (h *Holdings) endParts(ctx context.Context, pg *page.Page) error {
+	for _, hop := range pg.Hops() {
+		known, err := h.archive.Part(hop.URL)
+		if err == nil && !known.Fetched.IsZero() {
+			_, err = h.endPart(ctx, hop.URL, fmt.Errorf("it answers with status %d", pg.Last().Status))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noteParts keeps what is known of required resources in step with what g, which is held by now, was given of them, and sorts them in g:
+// those that could not be had are to be asked for soon. The page waits for those of which nothing was made, and for no others.
+func (h *Holdings) noteParts(ctx context.Context, g *judged) error {
+	for _, p := range g.parts {
+		missing, err := h.notePart(ctx, g, p)
+		if err != nil {
+			return err
+		}
+		if missing {
+			g.Missing = append(g.Missing, p.URL)
+		} else {
+			g.Parts = append(g.Parts, p.URL)
+		}
+	}
+	if h.guest() || h.sources.Fetcher == nil { // not all is asked for that it requires
+		return nil
+	}
+	return h.unawait(ctx, g.deposit.Resource.URL, func(part string) bool {
+		return !slices.ContainsFunc(g.parts, func(p terms.Part) bool { return p.URL == part })
+	})
+}
+
+// notePart does so for one of them, and reports whether it is missing.
+func (h *Holdings) notePart(ctx context.Context, g *judged, p terms.Part) (missing bool, err error) {
+	address := g.deposit.Resource.URL
+	if !p.Failed && p.Err != nil {
+		if _, err := h.endPart(ctx, p.URL, p.Err); err != nil {
+			return false, err
+		}
+	}
+	wait := archive.Wait(0)
+	if !slices.Contains(g.deposit.Resource.Sources, p.URL) {
+		wait = archive.ForChange
+	}
+	switch {
+	case p.Failed:
+		return true, h.archive.Await(ctx, p.URL, archive.ForAnswer, address)
+	case p.Err != nil:
+		return false, h.archive.Await(ctx, p.URL, archive.ForChange, address)
+	}
+	is := answerOf(p.Page)
+	known, err := h.archive.Part(p.URL)
+	if err == nil && known.Digest != is.Digest {
+		err = h.changePart(ctx, p.URL, func(known *archive.Part) ([]string, error) {
+			switch {
+			case known.Fetched.IsZero():
+				*known = is
+			case known.Digest != is.Digest && !known.Fetched.After(is.Fetched): // pages are made of two answers: the next one judges them all
+				known.Digest, known.ETag, known.LastModified = "", "", ""
+			}
+			return nil, nil
+		})
+	}
+	if err == nil {
+		missing, err = h.archive.AwaitAfter(ctx, p.URL, is, wait, address) // another answer came while the page was judged
+	}
+	if err == nil && missing {
+		if known, err = h.archive.Part(p.URL); err == nil && known.Why != "" { // whoever ended it may not have seen this page
+			err = h.withdrawFrom(ctx, address, p.URL, nil)
+		}
+	}
+	return missing, err
+}
+
+// unawait notes that a page waits no more for those resources.
+func (h *Holdings) unawait(ctx context.Context, address string, which func(part string) bool) error {
+	parts, err := h.archive.Awaits(address)
+	for _, part := range parts {
+		if err == nil && which(part) {
+			err = h.archive.Awaited(ctx, part, address)
+		}
+	}
+	return err
+}
+
+func every(string) bool { return true }
+
+// guest reports whether this run keeps less than others do: pages that it judged again would lose what they have.
+func (h *Holdings) guest() bool { return h.o.NoIndex || h.o.NoPreserve }

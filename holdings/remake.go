@@ -1,0 +1,231 @@
+package holdings
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"sync"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// resume has the pages judged that are pending for a resource: at once crawled again where no copy is held that suffices for that, else in
+// the background.
+func (h *Holdings) resume(ctx context.Context, address string) error {
+	known, err := h.archive.Part(address)
+	if err != nil {
+		return err
+	}
+	if known.Why == "" {
+		if h.guest() {
+			return nil
+		}
+		pages, _, err := h.archive.Awaiting(address)
+		if err != nil {
+			return err
+		}
+		pages = slices.DeleteFunc(pages, func(page string) bool {
+			_, ok := h.current(page)
+			return ok
+		})
+		if err := h.hasten(ctx, address, pages...); err != nil {
+			return err
+		}
+	}
+	h.background.add(h, task{part: address})
+	return nil
+}
+
+const (
+	remakers     = 64 // pages made anew at a time: those that wait for the disk share a write
+	remakeBodies = 8  // of which a body is in memory
+)
+
+// together calls fn for each page, n at a time, and gives all errors.
+func together(n int, pages []string, fn func(page string) error) error {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, n)
+	failed := make([]error, len(pages))
+	for i, page := range pages {
+		slots <- struct{}{}
+		wg.Go(func() {
+			failed[i] = fn(page)
+			<-slots
+		})
+	}
+	wg.Wait()
+	return errors.Join(failed...)
+}
+
+// remakeAll judges again the pages that require the resource at address, since its answer was another one or they wait for it.
+func (h *Holdings) remakeAll(ctx context.Context, address string) error {
+	known, err := h.archive.Part(address)
+	switch {
+	case err != nil || known.Pending == archive.Nobody:
+		return err
+	case known.Why != "":
+		damaged, err := h.finishEnd(ctx, address, known)
+		h.background.fail(damaged)
+		return err
+	}
+	if h.guest() {
+		return nil
+	}
+	sources := terms.Sources{Policies: h.sources.Policies, Fetcher: &remembered{Fetcher: h.sources.Fetcher, got: map[string]reply{}}}
+	p := terms.Obtain(ctx, sources, address)
+	switch {
+	case p.Failed: // it stays pending until it is asked for again
+		return ctx.Err()
+	case p.Err != nil:
+		_, err := h.endPart(ctx, address, p.Err)
+		return err
+	}
+	is, _, err := h.renewPart(ctx, address, p.Page)
+	if err != nil {
+		return err
+	}
+	pages, _, err := h.archive.Awaiting(address)
+	if err != nil {
+		return err
+	}
+	err = together(remakers, pages, func(page string) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return h.remake(ctx, page, address, sources)
+	})
+	if err != nil {
+		return err
+	}
+	return h.changePart(ctx, address, func(now *archive.Part) ([]string, error) {
+		if now.Fetched.Equal(is.Fetched) { // else there is another task
+			now.Pending = archive.Nobody
+		}
+		return nil, nil
+	})
+}
+
+// remake judges a page, which requires the resource at part, by what sources give, from its copy, as if it had been received once more.
+// Where that does not suffice it is to be crawled again; where none is held, resume has seen to that.
+func (h *Holdings) remake(ctx context.Context, address, part string, sources terms.Sources) error {
+	if err := h.undraw(ctx, address, part); err != nil {
+		return err
+	}
+	for range sweepTries {
+		h.remaking <- struct{}{}
+		g, ok, err := h.reassess(ctx, address, sources)
+		<-h.remaking
+		if err != nil || !ok && g.from == nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		err = h.hold(ctx, &g)
+		switch {
+		case errors.Is(err, errMoved), errors.Is(err, archive.ErrNotHeld):
+			continue
+		case err != nil:
+			return err
+		}
+		h.unindexed(&g)
+		return h.o.Parts(ctx, g.Parts, g.Missing)
+	}
+	return h.hasten(ctx, part, address)
+}
+
+// unindexed tells of an index entry that could not be made again.
+func (h *Holdings) unindexed(g *judged) {
+	if !g.from.Indexed || g.Indexed {
+		return
+	}
+	s := Swept{URL: g.from.URL, What: SweptEntry, Why: "it holds no text"}
+	for _, d := range g.Refused {
+		if d.Usage == acap.Index {
+			s.Why, s.Line = grounds(d)
+		}
+	}
+	h.tells(s)
+}
+
+// hasten has those pages crawled again soon of which anything is held; then they wait for the resource at part no more.
+func (h *Holdings) hasten(ctx context.Context, part string, pages ...string) error {
+	var held []string
+	for _, page := range pages {
+		known, _, err := h.archive.Resource(page)
+		if err != nil {
+			return err
+		}
+		if !known.LastCrawled.IsZero() {
+			held = append(held, page)
+		}
+	}
+	if len(held) > 0 {
+		if err := h.o.Hasten(ctx, held); err != nil {
+			return err
+		}
+	}
+	return h.archive.Awaited(ctx, part, pages...)
+}
+
+// reassess judges a page from its copy; false where the page itself is needed for that.
+func (h *Holdings) reassess(ctx context.Context, address string, sources terms.Sources) (g judged, ok bool, err error) {
+	c, ok := h.current(address)
+	if !ok {
+		return g, false, nil
+	}
+	g.from = &c.known
+	if !h.complete(&c) {
+		return g, false, nil
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		return g, false, err
+	}
+	origin, err := h.o.Known.Policy(ctx, u)
+	if err != nil {
+		return g, false, ctx.Err()
+	}
+	facts := acap.Facts{Now: h.o.Now().UTC(), FirstCrawled: c.known.FirstCrawled, FirstIndexed: c.known.FirstIndexed,
+		FirstPreserved: c.known.FirstPreserved, FirstPresented: c.known.FirstPresented}
+	pg := c.Page(c.body)
+	g = h.judge(terms.Held(ctx, origin, u, c.known.Own, pg, sources, facts), pg, terms.TakeDown(origin, u), c.known, false)
+	g.from, g.deposit.Fetched, g.deposit.Replace = &c.known, c.known.LastCrawled, false
+	ok = g.Stored && g.renew(c)
+	g.deposit.Body, g.deposit.Wire = nil, nil // the copy stays as it is
+	return g, ok, nil
+}
+
+// remembered asks for each resource once, as far as it has room.
+type remembered struct {
+	terms.Fetcher
+	mu    sync.Mutex
+	got   map[string]reply
+	bytes int
+}
+
+const rememberedBytes = 32 << 20
+
+func (r *remembered) Fetch(ctx context.Context, address string) (*page.Page, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a, known := r.got[address]
+	if known {
+		return a.page, a.err
+	}
+	if a.page, a.err = r.Fetcher.Fetch(ctx, address); a.err == nil {
+		for _, hop := range a.page.Hops() {
+			r.bytes += len(hop.Body) + len(hop.Wire)
+		}
+	}
+	if r.bytes > rememberedBytes {
+		clear(r.got)
+		r.bytes = 0
+	}
+	r.got[address] = a
+	return a.page, a.err
+}
