@@ -1,0 +1,297 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// Convert says how a file is converted.
+type Convert struct {
+	Usages    []acap.Usage // that conventional rules are said of in ACAP; none: crawl
+	Reference string       // path of a file that holds the ACAP records, referred to by robots.txt; "": they stand in robots.txt
+	Ignore    bool         // conventional records are not for crawlers that read ACAP (P1 2.10.1)
+	AnyCase   bool         // the site takes a path for the same in any letter case, or has it in one alone
+}
+
+// Conversion is a file in the other language.
+type Conversion struct {
+	Robots    string   `json:"robots"`
+	Reference string   `json:"reference,omitempty"` // what the file at Convert.Reference holds
+	Remarks   []Remark `json:"remarks"`
+}
+
+// Remark tells what of a file could not be said in the other language, or is said otherwise.
+type Remark struct {
+	Code     string        `json:"code"`
+	Severity acap.Severity `json:"severity"` // warning: what crawlers may do changes; notice: it does not
+	Line     int           `json:"line"`     // of what was converted; 0: the file as a whole
+	Also     []int         `json:"also,omitempty"`
+	Crawlers []string      `json:"crawlers,omitempty"` // "*": those that no record names
+	Paths    []string      `json:"paths,omitempty"`    // patterns of what it is about
+	Header   string        `json:"header,omitempty"`   // that says the same, page by page
+	Message  string        `json:"message"`
+}
+
+// String is for a list of remarks.
+func (r Remark) String() string {
+	where := ""
+	if r.Line > 0 {
+		where = fmt.Sprintf("line %d: ", r.Line)
+	}
+	return fmt.Sprintf("%s%s: %s [%s]", where, r.Severity, r.Message, r.Code)
+}
+
+// Exact reports whether crawlers may do after the conversion what they may do before, and nothing else.
+func (c *Conversion) Exact() bool {
+	return !slices.ContainsFunc(c.Remarks, func(r Remark) bool { return r.Severity != acap.Notice })
+}
+
+// The errors of files that are not converted.
+var (
+	ErrSpeaksACAP = errors.New("the file has ACAP fields already: only a conventional robots.txt is converted to ACAP")
+	ErrNoACAP     = errors.New("the file has no ACAP fields to convert")
+	ErrTooLarge   = errors.New("the file has too many rules, or rules too long, to be compared with one another")
+)
+
+// convertedSite stands for the site whose file is converted: no address of it is asked for.
+const convertedSite = "http://site.invalid"
+
+// ToACAP says in ACAP what the conventional records of a robots.txt say: they are kept, and records for crawl, or for the usages asked
+// for, stand behind them or in a file of their own. Where ACAP cannot say the same it prohibits, and a remark tells of it. The result
+// is proved on examples of all patterns and of what they have in common, for each crawler named and one that is not.
+func ToACAP(src []byte, o Convert) (*Conversion, error) {
+	f := acap.Parse(convertedSite+"/robots.txt", src)
+	switch {
+	case len(src) > acap.MaxSize:
+		return nil, ErrTooLarge
+	case slices.ContainsFunc(f.Lines(), speaksACAP):
+		return nil, ErrSpeaksACAP
+	}
+	if len(o.Usages) == 0 {
+		o.Usages = []acap.Usage{acap.Crawl}
+	}
+	t := toACAP{file: f, options: o}
+	for _, v := range voicesOf(f) {
+		r, err := t.record(v)
+		if err != nil {
+			return nil, err
+		}
+		t.records = append(t.records, r)
+	}
+	t.lookAtLines()
+	out := &Conversion{Remarks: t.remarks}
+	out.Robots, out.Reference = t.text(o)
+	if len(out.Robots) > acap.MaxSize || len(out.Reference) > acap.MaxSize {
+		return nil, fmt.Errorf("the converted file is longer than the %d bytes that crawlers read", acap.MaxSize)
+	}
+	out.Remarks = append(out.Remarks, t.prove(out)...)
+	return out, nil
+}
+
+func speaksACAP(line string) bool {
+	name, _, _ := strings.Cut(strings.TrimSpace(line), ":")
+	return len(name) > 5 && strings.EqualFold(name[:5], "ACAP-")
+}
+
+// voice is what conventional groups say to the crawlers of one list of names.
+type voice struct {
+	names  []string // "*" alone, or names
+	groups []int
+	rules  []acap.Rule
+}
+
+// voicesOf merges groups as crawlers do: all that name one are one, and those for * are for those that none names (RFC 9309 2.2.1).
+func voicesOf(f *acap.File) []*voice {
+	var out []*voice
+	byName := map[string]*voice{}
+	groups := f.Groups()
+	for i, g := range groups {
+		for _, name := range g.Agents {
+			if name == "" {
+				continue
+			}
+			v := byName[strings.ToLower(name)]
+			if v == nil {
+				v = &voice{names: []string{name}}
+				byName[strings.ToLower(name)] = v
+				out = append(out, v)
+			}
+			if !slices.Contains(v.groups, i) {
+				v.groups = append(v.groups, i)
+				v.rules = append(v.rules, g.Rules...)
+			}
+		}
+	}
+	var merged []*voice
+	for _, v := range out {
+		same := slices.IndexFunc(merged, func(m *voice) bool {
+			return m.names[0] != "*" && v.names[0] != "*" && slices.Equal(m.groups, v.groups)
+		})
+		if same < 0 {
+			merged = append(merged, v)
+			continue
+		}
+		merged[same].names = append(merged[same].names, v.names...)
+	}
+	if len(merged) == 0 {
+		merged = []*voice{{names: []string{"*"}}}
+	}
+	return merged
+}
+
+// toACAP is a conversion to ACAP under way.
+type toACAP struct {
+	file    *acap.File
+	options Convert
+	records []*record
+	remarks []Remark
+}
+
+// record is an ACAP record under way.
+type record struct {
+	*voice
+	items []item
+	lines []int // of its terms
+}
+
+// record says in ACAP what a voice says. It knows no letter case (P1 2.9): the rules are settled as if they knew none either.
+func (t *toACAP) record(v *voice) (*record, error) {
+	s := settling{wins: conventionalPair, reads: acapPair}
+	for _, r := range v.rules {
+		s.terms = append(s.terms, term{allow: r.Allow, pattern: r.Pattern, line: r.Field.Line})
+	}
+	if t.options.Ignore && !t.options.AnyCase {
+		t.keepClosed(v, &s)
+	}
+	if err := s.settle(); err != nil {
+		return nil, err
+	}
+	for _, l := range s.lost {
+		t.remarks = append(t.remarks, l.remark(&s, v.names, "ACAP", "ACAP cannot tell which is narrower and prohibits (P1 2.4.6)"))
+	}
+	r := &record{voice: v, items: s.items}
+	for _, term := range s.terms {
+		r.lines = append(r.lines, term.line)
+	}
+	t.tellOfCase(r, &s)
+	return r, nil
+}
+
+// keepClosed leaves out permissions that would open, in another letter case, what a prohibition closes: conventional rules tell /a from
+// /A, ACAP does not.
+func (t *toACAP) keepClosed(v *voice, s *settling) {
+	widens := func(a term) bool {
+		return a.allow && slices.ContainsFunc(s.terms, func(d term) bool {
+			if d.allow || !widensCase(a.pattern, d.pattern) {
+				return false
+			}
+			path, ok := sharedPath(a.pattern, d.pattern)
+			return !ok || path != "" && (acapPair(a, d, path) || conventionalPair(a, d, path))
+		})
+	}
+	kept := make([]term, 0, len(s.terms))
+	for _, a := range s.terms {
+		if !widens(a) {
+			kept = append(kept, a)
+			continue
+		}
+		t.remarks = append(t.remarks, Remark{Code: "letter-case", Severity: acap.Warning, Line: a.line, Crawlers: v.names, Paths: []string{a.pattern},
+			Message: fmt.Sprintf("%s is left out: ACAP knows no letter case, and it would permit other spellings that are prohibited now", a.place())})
+	}
+	s.terms = kept
+}
+
+// tellOfCase tells once of each record that ACAP knows no letter case.
+func (t *toACAP) tellOfCase(r *record, s *settling) {
+	if t.options.AnyCase {
+		return
+	}
+	for _, allow := range []bool{false, true} {
+		var paths []string
+		var lines []int
+		for _, it := range s.items {
+			if it.allow == allow && cased(it.pattern) {
+				paths = append(paths, it.pattern)
+				lines = append(lines, s.terms[it.from].line)
+			}
+		}
+		if len(paths) == 0 || allow && t.options.Ignore { // keepClosed has left out the permissions that would matter
+			continue
+		}
+		what := "prohibitions cover %s too, in any letter case"
+		if allow {
+			what = "permissions cover %s too, in any letter case: beside them the conventional records tell spellings apart"
+		}
+		t.remarks = append(t.remarks, Remark{Code: "letter-case", Severity: acap.Notice, Line: lines[0], Also: slices.Compact(slices.Sorted(slices.Values(lines[1:]))),
+			Crawlers: r.names, Paths: paths, Message: fmt.Sprintf("ACAP knows no letter case (P1 2.9): "+what, examplePath(swapCase(paths[0])))})
+	}
+}
+
+// lookAtLines tells of lines that have no equivalent.
+func (t *toACAP) lookAtLines() {
+	for _, f := range t.file.Findings {
+		switch f.Code {
+		case "rule-without-slash", "orphan-field", "within-acap":
+			t.remarks = append(t.remarks, Remark{Code: "no-effect", Severity: acap.Notice, Line: f.Line, Message: "nothing is made of the line, since " + f.Message})
+		}
+	}
+	for i, line := range t.file.Lines() {
+		name, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(line)), ":")
+		if strings.TrimSpace(name) == "crawl-delay" {
+			t.remarks = append(t.remarks, Remark{Code: "crawl-delay", Severity: acap.Notice, Line: i + 1, Message: "ACAP has no Crawl-delay: the line stays, and counts (O09)"})
+		}
+	}
+}
+
+// text writes robots.txt, and what it refers to.
+func (t *toACAP) text(o Convert) (robots, reference string) {
+	var b strings.Builder
+	b.WriteString("##ACAP version=1.1\n")
+	for _, line := range t.file.Lines() {
+		if !strings.HasPrefix(strings.ToLower(line), "##acap version=") {
+			b.WriteString(line + "\n")
+		}
+	}
+	b.WriteString("\nACAP-version: 1.1\n")
+	if o.Ignore {
+		b.WriteString("ACAP-ignore-conventional-records\n")
+	}
+	var records strings.Builder
+	for _, r := range t.records {
+		r.write(&records, o.Usages)
+	}
+	if o.Reference == "" {
+		return b.String() + records.String(), ""
+	}
+	b.WriteString("\nACAP-crawler: *\nACAP-permissions-reference: " + o.Reference + "\n")
+	return b.String(), "##ACAP version=1.1\nACAP-version: 1.1\n" + records.String()
+}
+
+// write writes a record. A named one says of everything what is permitted, so that nothing is left to the record for any crawler:
+// conventional crawlers read one group alone, those of ACAP both records (C01).
+func (r *record) write(b *strings.Builder, usages []acap.Usage) {
+	b.WriteByte('\n')
+	for _, name := range r.names {
+		fmt.Fprintf(b, "ACAP-crawler: %s\n", name)
+	}
+	for _, u := range usages {
+		if !slices.ContainsFunc(r.items, func(it item) bool { return it.pattern == "/" }) {
+			fmt.Fprintf(b, "ACAP-allow-%s: /\n", u)
+		}
+		for _, it := range r.items {
+			word := "disallow"
+			if it.allow {
+				word = "allow"
+			}
+			comment := ""
+			if it.against >= 0 {
+				comment = fmt.Sprintf(" # line %d against line %d", r.lines[it.from], r.lines[it.against])
+			}
+			fmt.Fprintf(b, "ACAP-%s-%s: %s%s\n", word, u, it.pattern, comment)
+		}
+	}
+}

@@ -1,0 +1,362 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// ToConventional says in conventional records what a robots.txt with ACAP records says of crawl, for crawlers that read RFC 9309 alone;
+// what cannot be said is told in remarks, with the header that says it page by page where there is one. Nothing is permitted that was
+// not, but in spellings of a path that differ in letter case. What a permissions reference names is not read: it counts as unavailable,
+// so that its crawlers are shut out. The result is proved as that of ToACAP.
+func ToConventional(src []byte, o Convert) (*Conversion, error) {
+	f := acap.Parse(convertedSite+"/robots.txt", src)
+	switch {
+	case len(src) > acap.MaxSize:
+		return nil, ErrTooLarge
+	case !slices.ContainsFunc(f.Lines(), speaksACAP):
+		return nil, ErrNoACAP
+	}
+	c := toConventional{file: f, options: o, statements: f.Statements(), voices: voicesOf(f), other: unnamed(f.Crawlers())}
+	if len(f.Crawlers())*len(c.statements) > maxPairs/2 {
+		return nil, ErrTooLarge
+	}
+	for _, finding := range f.Findings {
+		if finding.Code == "within-conventional" {
+			c.strayed = append(c.strayed, finding.Line)
+		}
+	}
+	sorted := map[string][]string{}
+	var names []string
+	for _, name := range f.Crawlers() {
+		token, _, _ := strings.Cut(name, "/") // C05
+		if !isToken(token) {
+			c.remarks = append(c.remarks, Remark{Code: "crawler-name", Severity: acap.Warning, Crawlers: []string{name},
+				Message: fmt.Sprintf("%q is no product token: no crawler that reads conventional records can have that name, and its record is left out", name)})
+			continue
+		}
+		if !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, token) }) {
+			names = append(names, token)
+		}
+	}
+	for _, name := range names {
+		g, err := c.group(name)
+		if err != nil {
+			return nil, err
+		}
+		sorted[g] = append(sorted[g], name)
+	}
+	rest, err := c.group(c.other)
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	for _, name := range names { // in the order of the file
+		for g, have := range sorted {
+			if have[0] != name || g == rest {
+				continue
+			}
+			for _, n := range have {
+				fmt.Fprintf(&b, "User-agent: %s\n", n)
+			}
+			b.WriteString(g + "\n")
+		}
+	}
+	b.WriteString("User-agent: *\n" + rest)
+	for i, s := range f.Sitemaps {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "Sitemap: %s\n", s)
+	}
+	c.tellOfLosses()
+	out := &Conversion{Robots: b.String(), Remarks: c.remarks}
+	out.Remarks = append(out.Remarks, c.prove(out)...)
+	return out, nil
+}
+
+// isToken reports whether a name is a product token as User-agent lines hold one.
+func isToken(name string) bool {
+	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
+	})
+}
+
+// toConventional is a conversion to conventional records under way.
+type toConventional struct {
+	file       *acap.File
+	options    Convert
+	statements []acap.Statement
+	voices     []*voice
+	other      string // a crawler that no record names
+	strayed    []int  // lines of ACAP fields within conventional records
+	remarks    []Remark
+	patterns   []string
+}
+
+// group gives the rules of the group for a crawler.
+func (c *toConventional) group(name string) (string, error) {
+	s := settling{reads: conventionalPair, terms: c.terms(name)}
+	s.wins = func(a, d term, path string) bool { return permitsOver(s.terms, a, d, path) }
+	names := []string{c.who(name)}
+	p := c.file.Policy(acap.Crawler{Names: []string{name}})
+	root, _, _ := resourceAt("/")
+	if d := p.Decide(acap.Crawl, root); d.Reason == acap.Unavailable {
+		r := Remark{Code: "not-read", Severity: acap.Warning, Crawlers: names, Paths: []string{"/"}, Message: "the crawler is shut out, since " + d.Note}
+		if d.Because != nil {
+			r.Line = d.Because.Line
+		}
+		c.remarks = append(c.remarks, r)
+		return "Disallow: /\n", nil
+	}
+	if err := s.settle(); err != nil {
+		return "", err
+	}
+	for _, l := range s.lost {
+		c.remarks = append(c.remarks, l.remark(&s, names, "a conventional record", "the conventional rules prohibit"))
+	}
+	var b strings.Builder
+	items := needed(&s)
+	items = append(items, c.otherSpellings(items, s.terms)...)
+	for _, it := range items {
+		word := "Disallow"
+		if it.allow {
+			word = "Allow"
+		}
+		fmt.Fprintf(&b, "%s: %s\n", word, it.pattern)
+		c.patterns = append(c.patterns, it.pattern)
+	}
+	for _, t := range s.terms {
+		c.patterns = append(c.patterns, t.pattern)
+	}
+	if len(items) == 0 {
+		b.WriteString("Disallow:\n")
+	}
+	if delay := p.CrawlDelay().Seconds(); delay > 0 {
+		fmt.Fprintf(&b, "Crawl-delay: %s\n", strconv.FormatFloat(delay, 'f', -1, 64))
+	}
+	c.tellOfCase(names, items, s.terms)
+	return b.String(), nil
+}
+
+// who is a name for a remark.
+func (c *toConventional) who(name string) string {
+	if name == c.other {
+		return "*"
+	}
+	return name
+}
+
+// The layers of what binds a crawler.
+const (
+	layerACAP = iota
+	layerConventional
+)
+
+// terms are what binds a crawler: what ACAP says of crawl, and the conventional rules where they count.
+func (c *toConventional) terms(name string) []term {
+	var out []term
+	for _, s := range c.statements {
+		head, reached := c.head(s, name)
+		if !reached {
+			continue
+		}
+		field := ""
+		switch {
+		case slices.Contains(s.Usages, acap.Crawl) && s.Allow:
+			field = "ACAP-allow-crawl: "
+		case slices.Contains(s.Usages, acap.Crawl):
+			field = "ACAP-disallow-crawl: "
+		case slices.Contains(s.Usages, acap.Other) && !s.Allow: // F19
+			field = "ACAP-disallow-other: "
+		default:
+			continue
+		}
+		for _, p := range s.Patterns {
+			out = append(out, term{allow: s.Allow, pattern: p, line: s.Field.Line, head: head, field: field, layer: layerACAP})
+		}
+	}
+	if c.file.IgnoreConventional() {
+		return out
+	}
+	said := len(out)
+	for _, v := range c.voices {
+		if !slices.ContainsFunc(v.names, func(n string) bool { return strings.EqualFold(n, name) }) {
+			continue
+		}
+		return c.conventional(out, said, v, "User-agent: "+crawlerAsked+"\n")
+	}
+	for _, v := range c.voices {
+		if v.names[0] == "*" {
+			return c.conventional(out, said, v, "User-agent: *\n")
+		}
+	}
+	return out
+}
+
+// head gives the lines before a statement, as they are for a crawler named crawlerAsked, if it counts for the crawler.
+func (c *toConventional) head(s acap.Statement, name string) (head string, reached bool) {
+	switch {
+	case slices.ContainsFunc(s.Crawlers, func(n string) bool {
+		token, _, _ := strings.Cut(n, "/") // C05
+		return strings.EqualFold(n, name) || strings.EqualFold(token, name)
+	}):
+		head = "ACAP-crawler: " + crawlerAsked + "\n"
+	case slices.Contains(s.Crawlers, "*"), s.Crawlers == nil && !s.Allow && !slices.Contains(c.strayed, s.Field.Line): // A13
+		head = "ACAP-crawler: *\n"
+	default:
+		return "", false
+	}
+	if len(s.Purposes) > 0 {
+		if s.Allow { // C15: this crawler declares no purpose
+			return "", false
+		}
+		head += "ACAP-usage-purpose: any\n"
+	}
+	return head, true
+}
+
+// conventional adds the rules of a voice, less those that an ACAP field of said cancels (P1 2.10.2).
+func (c *toConventional) conventional(out []term, said int, v *voice, head string) []term {
+	for _, r := range v.rules {
+		t := term{allow: r.Allow, pattern: r.Pattern, line: r.Field.Line, head: head, field: "Disallow: ", layer: layerConventional}
+		if r.Allow {
+			t.field = "Allow: "
+		}
+		text := t.head + t.field + t.pattern + "\n"
+		contrary := false
+		for _, s := range out[:said] {
+			if s.pattern == r.Pattern {
+				text += s.head + s.field + s.pattern + "\n"
+				contrary = contrary || s.allow != r.Allow
+			}
+		}
+		if contrary && !r.Allow {
+			if all := examplesOf(r.Pattern); len(all) > 0 && asks(text, all[0]) {
+				continue
+			}
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// asks asks about a path in its own letter case.
+func asks(text, path string) bool {
+	r, _, _ := resourceAt(path)
+	return rulingOf(parsed(text), "", crawlerAsked)(acap.Crawl, r)
+}
+
+// permitsOver reports whether the permission a wins against the prohibition d in what a file says: in one layer the engine knows; of two
+// layers both must allow (O05), and so a must lie within what the layer of d permits against d.
+func permitsOver(terms []term, a, d term, path string) bool {
+	if a.layer == d.layer {
+		return inOneLayer(a, d, path)
+	}
+	return slices.ContainsFunc(terms, func(b term) bool {
+		return b.layer == d.layer && b.allow && within(a.pattern, b.pattern) && inOneLayer(b, d, path)
+	})
+}
+
+func inOneLayer(a, d term, path string) bool {
+	if a.layer == layerConventional {
+		return conventionalPair(a, d, path)
+	}
+	return asked(a.head+a.field+a.pattern+"\n"+d.head+d.field+d.pattern+"\n", path)
+}
+
+// needed leaves out prohibitions that a permission has the very pattern of, since of equal rules Allow wins (O10), permissions that win against no prohibition, since what nothing is said about is permitted, and where no permission is
+// left, prohibitions within others.
+func needed(s *settling) []item {
+	kept := slices.DeleteFunc(slices.Clone(s.items), func(d item) bool {
+		return !d.allow && slices.ContainsFunc(s.items, func(a item) bool { return a.allow && a.pattern == d.pattern })
+	})
+	items := slices.DeleteFunc(slices.Clone(kept), func(a item) bool {
+		return a.allow && !slices.ContainsFunc(kept, func(d item) bool {
+			if d.allow || apart(a.folded, d.folded) {
+				return false
+			}
+			both, ok := s.common(a, d)
+			return !ok || len(both) > 0 && s.doesWin(a, d, both[0])
+		})
+	})
+	if slices.ContainsFunc(items, func(it item) bool { return it.allow }) {
+		return items
+	}
+	all := slices.Clone(items)
+	return slices.DeleteFunc(items, func(d item) bool {
+		return slices.ContainsFunc(all, func(o item) bool { return o.folded != d.folded && within(d.pattern, o.pattern) })
+	})
+}
+
+// otherSpellings are prohibitions once more, as the file spells their beginning elsewhere: conventional rules know letter case.
+func (c *toConventional) otherSpellings(items []item, terms []term) []item {
+	var out []item
+	for _, it := range items {
+		if it.allow || strings.ContainsAny(it.pattern, "*$") {
+			continue
+		}
+		for _, t := range terms {
+			n := len(it.pattern)
+			if len(t.pattern) < n || t.pattern[:n] == it.pattern || acap.Folded(t.pattern[:n]) != it.folded {
+				continue
+			}
+			added := it
+			added.pattern = t.pattern[:n]
+			if !slices.ContainsFunc(out, func(o item) bool { return o.pattern == added.pattern }) {
+				out = append(out, added)
+			}
+		}
+	}
+	return out
+}
+
+// tellOfCase tells that conventional rules know letter case.
+func (c *toConventional) tellOfCase(names []string, items []item, terms []term) {
+	if c.options.AnyCase {
+		return
+	}
+	var paths []string
+	line := 0
+	for _, it := range items {
+		if cased(it.pattern) {
+			paths = append(paths, it.pattern)
+			if line == 0 || terms[it.from].line < line {
+				line = terms[it.from].line
+			}
+		}
+	}
+	if len(paths) > 0 {
+		c.remarks = append(c.remarks, Remark{Code: "letter-case", Severity: acap.Warning, Line: line, Crawlers: names, Paths: paths,
+			Message: fmt.Sprintf("conventional rules know letter case, ACAP does not: nothing is said of %s, if the site has it", examplePath(swapCase(paths[0])))})
+	}
+}
+
+// prove compares what crawlers may crawl before and after.
+func (c *toConventional) prove(out *Conversion) []Remark {
+	var names []string
+	for _, name := range c.file.Crawlers() {
+		if token, _, _ := strings.Cut(name, "/"); isToken(token) {
+			names = append(names, token)
+		}
+	}
+	p := newProof(slices.DeleteFunc(c.patterns, func(s string) bool { return s == "" }), names)
+	after := parsed(out.Robots)
+	lower := folded(after)
+	for _, name := range p.names {
+		was, is, isFolded := rulingOf(c.file, "", name), rulingOf(after, "", name), rulingOf(lower, "", name)
+		for _, at := range p.paths {
+			before, now := was(acap.Crawl, at.resource), is(acap.Crawl, at.resource)
+			byCase := before == isFolded(acap.Crawl, at.lower) || at.lower != at.resource && was(acap.Crawl, at.lower) == is(acap.Crawl, at.lower)
+			if before == now || byCase || !now && known(out.Remarks, c.who(name), at.path) {
+				continue
+			}
+			p.differs(name, acap.Crawl, at.path, now, "the conventional file")
+		}
+	}
+	return p.remark
+}

@@ -1,0 +1,260 @@
+package check
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// Bounds of the work on what two patterns have in common.
+const (
+	maxMeet     = 32      // patterns
+	maxMeetWork = 1 << 14 // steps
+	maxGlob     = 1000    // bytes of a pattern
+)
+
+// inCommon gives patterns that cover together what both p and q cover, without regard to letter case, spelt as p where p spells it. Without
+// ok the two are too intricate for that.
+func inCommon(p, q string) (both []string, ok bool) {
+	a, b := newGlobText(p), newGlobText(q)
+	if apart(a.folded, b.folded) {
+		return nil, true
+	}
+	if len(p) > maxGlob || len(q) > maxGlob {
+		return nil, false
+	}
+	m := meeting{a: a, b: b, known: map[[2]int][]string{}}
+	found := slices.Clone(m.from(0, 0))
+	if m.over {
+		return nil, false
+	}
+	for i, x := range found {
+		found[i] = plainGlob(x)
+	}
+	for _, x := range found {
+		if !slices.ContainsFunc(found, func(y string) bool { return within(x, y) && !within(y, x) }) &&
+			!slices.ContainsFunc(both, func(y string) bool { return within(x, y) }) {
+			both = append(both, x)
+		}
+	}
+	return both, true
+}
+
+// toil is how much work it may be to find what two patterns have in common, in steps.
+func toil(p, q string) int {
+	if !strings.Contains(p, "*") && !strings.Contains(q, "*") {
+		return len(p) + len(q)
+	}
+	return min(len(p)*len(q), maxMeetWork)
+}
+
+// globText is a pattern with all of its wildcards written: "*" at the end where it has no "$".
+type globText struct{ own, folded string }
+
+func newGlobText(p string) globText {
+	own, anchored := strings.CutSuffix(p, "$")
+	for strings.Contains(own, "**") {
+		own = strings.ReplaceAll(own, "**", "*")
+	}
+	folded := acap.Folded(own)
+	if len(folded) != len(own) {
+		own = folded
+	}
+	if !anchored && !strings.HasSuffix(own, "*") {
+		own, folded = own+"*", folded+"*"
+	}
+	return globText{own, folded}
+}
+
+// plainGlob is the inverse of newGlobText: one asterisk for several, none at the end, "$" where there was none.
+func plainGlob(s string) string {
+	for strings.Contains(s, "**") {
+		s = strings.ReplaceAll(s, "**", "*")
+	}
+	if rest, open := strings.CutSuffix(s, "*"); open {
+		return rest
+	}
+	return s + "$"
+}
+
+// meeting finds what two patterns have in common, from each pair of places in them.
+type meeting struct {
+	a, b  globText
+	known map[[2]int][]string
+	over  bool
+}
+
+func (m *meeting) from(i, j int) []string {
+	if m.over {
+		return nil
+	}
+	if have, done := m.known[[2]int{i, j}]; done {
+		return have
+	}
+	if len(m.known) > maxMeetWork {
+		m.over = true
+		return nil
+	}
+	var out []string
+	add := func(head string, tails []string) {
+		for _, t := range tails {
+			if s := head + t; !slices.Contains(out, s) {
+				out = append(out, s)
+			}
+		}
+	}
+	endA, endB := i == len(m.a.folded), j == len(m.b.folded)
+	starA, starB := !endA && m.a.folded[i] == '*', !endB && m.b.folded[j] == '*'
+	switch {
+	case endA && endB:
+		out = []string{""}
+	case starA && starB:
+		add("*", m.from(i+1, j))
+		add("*", m.from(i, j+1))
+	case starA:
+		add("", m.from(i+1, j))
+		if !endB {
+			add(m.b.own[j:j+1], m.from(i, j+1))
+		}
+	case starB:
+		add("", m.from(i, j+1))
+		if !endA {
+			add(m.a.own[i:i+1], m.from(i+1, j))
+		}
+	case !endA && !endB && m.a.folded[i] == m.b.folded[j]:
+		add(m.a.own[i:i+1], m.from(i+1, j+1))
+	}
+	m.over = m.over || len(out) > maxMeet
+	m.known[[2]int{i, j}] = out
+	return out
+}
+
+// apart reports whether two patterns in lower case differ before any wildcard.
+func apart(p, q string) bool {
+	for i := 0; i < len(p) && i < len(q) && !wildcard(p[i]) && !wildcard(q[i]); i++ {
+		if p[i] != q[i] {
+			return true
+		}
+	}
+	return false
+}
+
+func wildcard(c byte) bool { return c == '*' || c == '$' }
+
+// sharedPath is a path that both p and q cover; without ok they are too intricate to tell.
+func sharedPath(p, q string) (path string, ok bool) {
+	both, ok := inCommon(p, q)
+	for _, m := range both {
+		if all := examplesOf(m); len(all) > 0 {
+			return all[0], true
+		}
+	}
+	return "", ok
+}
+
+// within reports whether y covers all that x covers. Where it says no, that may still be so.
+func within(x, y string) bool {
+	xText, xEnds := strings.CutSuffix(acap.Folded(x), "$")
+	yText, yEnds := strings.CutSuffix(acap.Folded(y), "$")
+	if yEnds && !xEnds {
+		return false
+	}
+	if yEnds {
+		yText += "$"
+	}
+	return acap.NewGlob(yText).Matches(xText) // only an asterisk takes an asterisk in
+}
+
+// covers reports whether a pattern covers a path, without regard to letter case.
+func covers(pattern, path string) bool {
+	return acap.NewGlob(acap.Folded(pattern)).Matches(acap.Folded(path))
+}
+
+// resourceAt is the resource at a path of the converted site, and its path in normal form.
+func resourceAt(path string) (acap.Resource, string, bool) {
+	u, err := url.Parse(convertedSite + path)
+	if err != nil {
+		return acap.Resource{}, "", false
+	}
+	r := acap.NewResource(u)
+	return r, strings.TrimPrefix(r.URL, convertedSite), true
+}
+
+// examplesOf gives examples of a pattern that it covers once they are in normal form; robots.txt itself is none, since it is always read.
+func examplesOf(pattern string) []string {
+	var out []string
+	for _, path := range acap.Examples(pattern) {
+		if _, normal, ok := resourceAt(path); ok && covers(pattern, normal) && normal != "/robots.txt" {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// examplePath is a path for a sentence.
+func examplePath(pattern string) string {
+	all := examplesOf(pattern)
+	if i := slices.IndexFunc(all, func(p string) bool { return !strings.Contains(p, "//") }); i >= 0 {
+		return all[i]
+	}
+	return pattern
+}
+
+// cased reports whether letter case makes a difference in s.
+func cased(s string) bool { return swapCase(s) != s }
+
+// swapCase gives s with its letters in the other case, but those of escapes, which stand for characters beyond ASCII only if they are
+// whole.
+func swapCase(s string) string {
+	swap := func(r rune) rune {
+		switch {
+		case unicode.IsUpper(r):
+			return unicode.ToLower(r)
+		case unicode.IsLower(r):
+			return unicode.ToUpper(r)
+		}
+		return r
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		if s[i] != '%' {
+			b.WriteRune(swap(rune(s[i])))
+			i++
+			continue
+		}
+		end := i
+		for end+2 < len(s) && s[end] == '%' {
+			end += 3
+		}
+		if end == i {
+			b.WriteByte(s[i])
+			i++
+			continue
+		}
+		text, err := url.PathUnescape(s[i:end])
+		if swapped := strings.Map(swap, text); err == nil && utf8.ValidString(text) && swapped != text {
+			b.WriteString(url.PathEscape(swapped))
+		} else {
+			b.WriteString(s[i:end])
+		}
+		i = end
+	}
+	return b.String()
+}
+
+// widensCase reports whether a pattern spells letters that another leaves open: then it covers, without regard to letter case, paths that
+// the other closes and the pattern as it is spelt does not cover.
+func widensCase(a, d string) bool {
+	i := 0
+	for i < len(a) && i < len(d) && a[i] == d[i] {
+		i++
+	}
+	for i > 0 && strings.Contains(a[max(0, i-3):i], "%") { // not within the escapes of one character
+		i--
+	}
+	return cased(a[i:])
+}

@@ -1,0 +1,100 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// conventionalTag is the rule of X-Robots-Tag and robots META that prohibits what a prohibition of a usage does, or more; usages without
+// one are not there. noarchive keeps copies from being shown, not from being held (N24).
+func conventionalTag(u acap.Usage) string {
+	switch u {
+	case acap.Index, acap.Present, acap.PresentLink:
+		return "noindex"
+	case acap.Follow:
+		return "nofollow"
+	case acap.Preserve, acap.PresentCurrentCopy, acap.PresentOldCopy:
+		return "noarchive"
+	case acap.PresentSnippet, acap.PresentOldSnippet:
+		return "nosnippet"
+	}
+	return ""
+}
+
+// conventionalLimit is the rule that limits a permission as a qualifier does, or more.
+func conventionalLimit(u acap.Usage, qualifier string) string {
+	name, value, _ := strings.Cut(strings.ToLower(qualifier), "=")
+	switch {
+	case name == "time-limit" && u == acap.Index && strings.HasPrefix(value, "until-2"):
+		return "unavailable_after: " + strings.TrimPrefix(value, "until-")
+	case name == "max-length" && u == acap.PresentSnippet:
+		n, _, _ := strings.Cut(value, "-") // as many characters are never more than as many words
+		return "max-snippet:" + n
+	}
+	return ""
+}
+
+// tellOfLosses tells field by field what conventional records have no words for.
+func (c *toConventional) tellOfLosses() {
+	for _, s := range c.statements {
+		if slices.Contains(c.strayed, s.Field.Line) || len(s.Usages) == 0 {
+			continue
+		}
+		r := Remark{Code: "lost", Severity: acap.Warning, Line: s.Field.Line, Crawlers: s.Crawlers, Paths: paths(s)}
+		if len(s.Purposes) > 0 {
+			r.Message = fmt.Sprintf("conventional records know no purposes: that %s is for %s is lost", s.Field.Text, strings.Join(s.Purposes, ", "))
+			c.remarks = append(c.remarks, r)
+		}
+		var rules, without []string
+		for _, u := range s.Usages {
+			switch {
+			case u == acap.Crawl, s.Allow && len(s.Qualifiers) == 0:
+			case s.Allow:
+				for _, q := range s.Qualifiers {
+					rules, without = told(rules, without, conventionalLimit(u, q), string(u)+" "+q)
+				}
+			default:
+				rules, without = told(rules, without, conventionalTag(u), string(u))
+			}
+		}
+		if len(rules) > 0 {
+			r.Header = "X-Robots-Tag: " + strings.Join(rules, ", ")
+			r.Code, r.Message = "by-header", fmt.Sprintf("%s cannot be said in robots.txt: pages at %s need the header %s", s.Field.Text, strings.Join(r.Paths, " "), r.Header)
+			if len(s.Crawlers) > 0 && s.Crawlers[0] != "*" {
+				r.Message += ", after the name of the crawler"
+			}
+			c.remarks = append(c.remarks, r)
+		}
+		if len(without) > 0 {
+			r.Code, r.Header, r.Message = "lost", "", fmt.Sprintf("of %s conventional records and headers have no words for %s", s.Field.Text, strings.Join(without, ", "))
+			c.remarks = append(c.remarks, r)
+		}
+	}
+	for i, line := range c.file.Lines() {
+		line = strings.TrimSpace(line)
+		if len(line) > 13 && strings.EqualFold(line[:13], "ACAP-request-") {
+			c.remarks = append(c.remarks, Remark{Code: "lost", Severity: acap.Warning, Line: i + 1, Message: fmt.Sprintf("conventional records have no requests: %s is lost", line)})
+		}
+	}
+}
+
+func told(rules, without []string, rule, what string) ([]string, []string) {
+	switch {
+	case rule == "":
+		without = append(without, what)
+	case !slices.Contains(rules, rule):
+		rules = append(rules, rule)
+	}
+	return rules, without
+}
+
+// paths are the resources of a statement, as patterns.
+func paths(s acap.Statement) []string {
+	if slices.Contains(s.Patterns, "") {
+		return []string{"/"}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(s.Patterns)))
+}

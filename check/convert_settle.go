@@ -1,0 +1,347 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// term is a permission or prohibition that is to be said in another language.
+type term struct {
+	allow   bool
+	pattern string // "" covers everything
+	line    int
+	field   string // as a line of a file that asks which of two terms wins; without its pattern
+	head    string // the lines that stand before it
+	layer   int
+}
+
+func (t term) place() string {
+	what := "the prohibition"
+	if t.allow {
+		what = "the permission"
+	}
+	pattern := t.pattern
+	if pattern == "" {
+		pattern = "everything"
+	}
+	return fmt.Sprintf("%s of %s in line %d", what, pattern, t.line)
+}
+
+// item is a permission or prohibition in that language.
+type item struct {
+	allow   bool
+	pattern string // starts with "/"
+	folded  string // in lower case
+	from    int    // the term it speaks for
+	against int    // another, if it stands for from where both match; else -1
+}
+
+// loss is where a permission could not be kept.
+type loss struct {
+	allow, deny int // terms
+	dropped     bool
+	paths       []string
+}
+
+// remark tells of a loss to crawlers; language is the one that has no words for it, and why says why it prohibits.
+func (l loss) remark(s *settling, names []string, language, why string) Remark {
+	allow, deny := s.terms[l.allow].place(), s.terms[l.deny].place()
+	r := Remark{Code: "prohibits-more", Severity: acap.Warning, Line: s.terms[l.allow].line, Crawlers: names, Paths: l.paths,
+		Message: fmt.Sprintf("where %s and %s both match, as at %s, %s", allow, deny, examplePath(l.paths[0]), why)}
+	if l.dropped {
+		r.Message = fmt.Sprintf("%s is left out: %s cannot say that %s wins against it", allow, language, deny)
+	}
+	if d := s.terms[l.deny].line; d != r.Line {
+		r.Also = []int{d}
+	}
+	return r
+}
+
+// question asks whether a permission wins against a prohibition at a path that both cover.
+type question func(allow, deny term, path string) bool
+
+// settling finds items that decide as terms do. Which of two wins where both match is asked of the engine, in either language, for the
+// two alone: it depends on nothing else in both. Where that differs, what both cover is said again for the winner.
+type settling struct {
+	terms []term
+	wins  question // in the language that they are written in
+	reads question // in the language that they are to be said in
+
+	items  []item
+	lost   []loss
+	allows []int        // of items
+	denies []int        // likewise
+	dead   map[int]bool // items left out
+	asked  map[[3]string]bool
+	both   map[[2]string]met
+	toil   int
+	full   bool // there is more to compare than is done
+}
+
+type met struct {
+	patterns []string
+	ok       bool
+}
+
+// Bounds of a settling: pairs of items that are looked at, steps in looking for what they have in common, and items that are added.
+const (
+	maxPairs = 4_000_000
+	maxToil  = 1_500_000
+	maxAdded = 2_000
+)
+
+func (s *settling) settle() error {
+	s.dead, s.asked, s.both = map[int]bool{}, map[[3]string]bool{}, map[[2]string]met{}
+	for i, t := range s.terms {
+		patterns := []string{"/"}
+		if t.pattern != "" {
+			all, ok := inCommon(t.pattern, "/")
+			if !ok {
+				return ErrTooLarge
+			}
+			patterns = all
+		}
+		for _, p := range patterns {
+			if slices.ContainsFunc(s.items, func(it item) bool { return it.allow == t.allow && it.pattern == p && s.sameRank(it.from, i) }) {
+				continue
+			}
+			s.add(item{t.allow, p, acap.Folded(p), i, -1})
+		}
+	}
+	if len(s.allows)*len(s.denies) > maxPairs {
+		return ErrTooLarge
+	}
+	s.match()
+	s.repeat()
+	s.drop()
+	s.miss()
+	if s.full {
+		return ErrTooLarge
+	}
+	kept := s.items[:0:0]
+	for i, it := range s.items {
+		if !s.dead[i] && !slices.ContainsFunc(kept, func(k item) bool { return k.allow == it.allow && k.pattern == it.pattern }) {
+			kept = append(kept, it)
+		}
+	}
+	slices.SortStableFunc(kept, func(a, b item) int { return a.from - b.from })
+	s.items = kept
+	return nil
+}
+
+// sameRank reports whether two terms differ in nothing but their line.
+func (s *settling) sameRank(i, j int) bool {
+	a, b := s.terms[i], s.terms[j]
+	return a.field == b.field && a.head == b.head && a.layer == b.layer && a.pattern == b.pattern
+}
+
+// common is what two items cover together.
+func (s *settling) common(a, b item) ([]string, bool) {
+	k := [2]string{a.pattern, b.pattern}
+	m, known := s.both[k]
+	if !known {
+		if s.toil += toil(a.pattern, b.pattern); s.toil > maxToil {
+			s.full = true
+			return nil, true
+		}
+		m.patterns, m.ok = inCommon(a.pattern, b.pattern)
+		m.patterns = slices.DeleteFunc(m.patterns, func(p string) bool { return len(examplesOf(p)) == 0 })
+		s.both[k] = m
+	}
+	return m.patterns, m.ok
+}
+
+// ask asks whether the permission of two terms wins; pattern is what they cover together, or part of it.
+func (s *settling) ask(q question, key string, a, d term, pattern string) bool {
+	k := [3]string{key, fmt.Sprint(a.layer, a.head, a.field, a.pattern), fmt.Sprint(d.layer, d.head, d.field, d.pattern)}
+	won, known := s.asked[k]
+	if !known {
+		won = q(a, d, examplesOf(pattern)[0])
+		s.asked[k] = won
+	}
+	return won
+}
+
+func (s *settling) shouldWin(a, d item, pattern string) bool {
+	return s.ask(s.wins, "wins", s.terms[a.from], s.terms[d.from], pattern)
+}
+
+func (s *settling) doesWin(a, d item, pattern string) bool {
+	return s.ask(s.reads, "reads", term{allow: true, pattern: a.pattern}, term{pattern: d.pattern}, pattern)
+}
+
+func (s *settling) add(it item) {
+	if it.allow {
+		s.allows = append(s.allows, len(s.items))
+	} else {
+		s.denies = append(s.denies, len(s.items))
+	}
+	s.items = append(s.items, it)
+}
+
+// pairs calls visit for each living permission and prohibition that cover something together, those too that come while it runs.
+func (s *settling) pairs(visit func(a, d int, both []string, ok bool)) {
+	for j := 0; j < len(s.items); j++ {
+		others := s.allows
+		if s.items[j].allow {
+			others = s.denies
+		}
+		for _, i := range others {
+			if i > j || s.dead[j] || s.full {
+				break
+			}
+			if s.dead[i] || apart(s.items[i].folded, s.items[j].folded) {
+				continue
+			}
+			a, d := j, i
+			if !s.items[j].allow {
+				a, d = i, j
+			}
+			if both, ok := s.common(s.items[a], s.items[d]); !ok || len(both) > 0 {
+				visit(a, d, both, ok)
+			}
+		}
+	}
+}
+
+// match leaves out of two items with one pattern the one that never decides.
+func (s *settling) match() {
+	s.pairs(func(a, d int, both []string, ok bool) {
+		if !ok || s.dead[a] || s.dead[d] || s.items[a].folded != s.items[d].folded {
+			return
+		}
+		if s.shouldWin(s.items[a], s.items[d], both[0]) {
+			s.dead[d] = true
+		} else {
+			s.dead[a] = true
+		}
+	})
+}
+
+// repeat says again for the winner what two items cover together, where the other would win.
+func (s *settling) repeat() {
+	limit := len(s.items) + maxAdded
+	s.pairs(func(a, d int, both []string, ok bool) {
+		if !ok || len(s.items) >= limit {
+			return
+		}
+		won := s.shouldWin(s.items[a], s.items[d], both[0])
+		if won == s.doesWin(s.items[a], s.items[d], both[0]) {
+			return
+		}
+		winner, loser := s.items[a], s.items[d]
+		if !won {
+			winner, loser = loser, winner
+		}
+		for _, p := range both {
+			if added := (item{won, p, acap.Folded(p), winner.from, loser.from}); s.decides(added, loser, p) && !s.answered(won, p, loser) {
+				s.add(added)
+			}
+		}
+	})
+}
+
+// decides reports whether it is read as the winner against other, of the other polarity.
+func (s *settling) decides(it, other item, pattern string) bool {
+	if it.allow {
+		return s.doesWin(it, other, pattern)
+	}
+	return !s.doesWin(other, it, pattern)
+}
+
+// answered reports whether an item of the polarity covers pattern and is read as the winner against other, which covers it too.
+func (s *settling) answered(allow bool, pattern string, other item) bool {
+	same := s.denies
+	if allow {
+		same = s.allows
+	}
+	folded := acap.Folded(pattern)
+	return slices.ContainsFunc(same, func(i int) bool {
+		it := s.items[i]
+		return !s.dead[i] && !apart(it.folded, folded) && within(pattern, it.pattern) && s.decides(it, other, pattern)
+	})
+}
+
+// drop leaves out permissions that would win where they must not. No other permission comes to win by that.
+func (s *settling) drop() {
+	s.pairs(func(a, d int, both []string, ok bool) {
+		allow, deny := s.items[a], s.items[d]
+		if s.dead[a] || ok && (s.shouldWin(allow, deny, both[0]) || !s.doesWin(allow, deny, both[0])) {
+			return
+		}
+		if ok && !slices.ContainsFunc(both, func(p string) bool { return !s.answered(false, p, allow) }) {
+			return
+		}
+		s.dead[a] = true
+		if s.matters(allow) {
+			s.lose(loss{allow.from, deny.from, true, []string{allow.pattern}})
+		}
+	})
+}
+
+// matters reports whether a permission should win against any prohibition: what nothing is said about is permitted.
+func (s *settling) matters(a item) bool {
+	return slices.ContainsFunc(s.denies, func(i int) bool {
+		d := s.items[i]
+		if s.dead[i] || apart(a.folded, d.folded) {
+			return false
+		}
+		both, ok := s.common(a, d)
+		return !ok || len(both) > 0 && s.shouldWin(a, d, both[0])
+	})
+}
+
+// miss finds what should be permitted and is not, for no permission reaches it.
+func (s *settling) miss() {
+	s.pairs(func(a, d int, both []string, ok bool) {
+		allow, deny := s.items[a], s.items[d]
+		if !ok || !s.shouldWin(allow, deny, both[0]) || s.doesWin(allow, deny, both[0]) {
+			return
+		}
+		open := slices.DeleteFunc(slices.Clone(both), func(p string) bool { return s.answered(true, p, deny) })
+		if len(open) > 0 {
+			s.lose(loss{allow.from, deny.from, false, open})
+		}
+	})
+}
+
+// lose notes a loss; what is lost between two terms is one.
+func (s *settling) lose(l loss) {
+	for i := range s.lost {
+		if m := &s.lost[i]; m.allow == l.allow && m.deny == l.deny && m.dropped == l.dropped {
+			m.paths = append(m.paths, l.paths...)
+			return
+		}
+	}
+	s.lost = append(s.lost, l)
+}
+
+// conventionalPair asks which of two conventional rules wins, as if they knew no letter case.
+func conventionalPair(a, d term, path string) bool {
+	return asked(fmt.Sprintf("User-agent: *\nAllow: %s\nDisallow: %s\n", acap.Folded(a.pattern), acap.Folded(d.pattern)), path)
+}
+
+// acapPair asks which of two ACAP fields in one record wins.
+func acapPair(a, d term, path string) bool {
+	return asked(fmt.Sprintf("ACAP-crawler: *\nACAP-allow-crawl: %s\nACAP-disallow-crawl: %s\n", a.pattern, d.pattern), path)
+}
+
+func asked(text, path string) bool {
+	r, _, _ := resourceAt(acap.Folded(path))
+	return rulingOf(parsed(text), "", crawlerAsked)(acap.Crawl, r)
+}
+
+// crawlerAsked is the name of a crawler that asks which of two terms wins.
+const crawlerAsked = "asked"
+
+// unnamed is a name that no record of a file has.
+func unnamed(names []string) string {
+	name := "unnamed"
+	for slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(strings.ToLower(n), name) }) {
+		name += "-crawler"
+	}
+	return name
+}

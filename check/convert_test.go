@@ -1,0 +1,298 @@
+package check_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/check"
+)
+
+// chooser makes choices of bytes, so that a fuzzer can make them.
+type chooser struct{ from []byte }
+
+func (c *chooser) below(n int) int {
+	if len(c.from) == 0 {
+		return 0
+	}
+	b := c.from[0]
+	c.from = c.from[1:]
+	return int(b) % n
+}
+
+func pick(c *chooser, all ...string) string { return all[c.below(len(all))] }
+
+// somePattern is made of few letters, so that patterns have much in common. None is a hexadecimal digit: behind an asterisk it would match
+// within an escape.
+func somePattern(c *chooser) string {
+	p := pick(c, "/", "/", "/", "/", "*", "/*", "/m", "/k/")
+	for range c.below(5) {
+		p += pick(c, "m", "k", "M", "/", "*", "m/", ".x", "?m", "%4D", "%C3%A9", "%c3%89", "%2A", "k*")
+	}
+	return p + pick(c, "", "", "", "$", "*")
+}
+
+func somePath(c *chooser) string {
+	p := "/"
+	for range c.below(8) {
+		p += pick(c, "m", "k", "M", "K", "/", "m/", ".x", "?m", "%C3%A9", "%C3%89", "x", "%2A")
+	}
+	return p
+}
+
+var someCrawlers = []string{"*", "foo", "bar", "baz"}
+
+func someConventional(c *chooser) string {
+	var b strings.Builder
+	for range 1 + c.below(3) {
+		for range 1 + c.below(2) {
+			fmt.Fprintf(&b, "User-agent: %s\n", pick(c, someCrawlers...))
+		}
+		for range c.below(6) {
+			fmt.Fprintf(&b, "%s: %s\n", pick(c, "Allow", "Disallow", "Disallow"), somePattern(c))
+		}
+	}
+	return b.String()
+}
+
+// reader answers for a crawler at a site that has robots.txt and one file that it refers to.
+func reader(t testing.TB, robots, reference, crawler string) func(u acap.Usage, path string) bool {
+	f := acap.Parse("http://example.org/robots.txt", []byte(robots))
+	c := acap.Crawler{Names: []string{crawler}}
+	refs := f.References(c)
+	for i := range refs {
+		refs[i].File = acap.ParseReferred(refs[i].URL, []byte(reference))
+	}
+	p := f.Policy(c, refs...)
+	return func(u acap.Usage, path string) bool {
+		at, err := url.Parse("http://example.org" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Decide(u, acap.NewResource(at)).Allowed
+	}
+}
+
+// remarked reports whether a remark of what crawlers may do tells of a path.
+func remarked(remarks []check.Remark, crawler, path string) bool {
+	return slices.ContainsFunc(remarks, func(r check.Remark) bool {
+		named := slices.ContainsFunc(r.Crawlers, func(n string) bool { return strings.EqualFold(n, crawler) || n == "*" })
+		return named && slices.ContainsFunc(r.Paths, func(p string) bool {
+			return acap.NewGlob(acap.Folded(p)).Matches(acap.Folded(path))
+		})
+	})
+}
+
+// lookAtACAP: what is made of a conventional file never permits more than it, and the same wherever no remark says otherwise.
+func lookAtACAP(t *testing.T, data []byte) {
+	c := &chooser{data}
+	o := check.Convert{Ignore: c.below(2) == 1, AnyCase: c.below(3) == 1, Usages: []acap.Usage{acap.Crawl}}
+	if c.below(3) == 1 {
+		o.Reference = "/acap.txt"
+	}
+	if c.below(4) == 1 {
+		o.Usages = append(o.Usages, acap.Index)
+	}
+	text := someConventional(c)
+	out, err := check.ToACAP([]byte(text), o)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	for _, r := range out.Remarks {
+		if r.Severity == acap.Error {
+			t.Errorf("%v\nof\n%s\nbecame\n%s%s", r, text, out.Robots, out.Reference)
+		}
+	}
+	for _, f := range acap.Parse("http://example.org/robots.txt", []byte(out.Robots)).Findings {
+		if f.Severity == acap.Error && !strings.HasPrefix(f.Message, "rule") {
+			t.Errorf("%v in\n%s", f, out.Robots)
+		}
+	}
+	alone := strings.Replace(out.Robots, "ACAP-version: 1.1\n", "ACAP-version: 1.1\nACAP-ignore-conventional-records\n", 1)
+	var paths []string
+	for range 20 {
+		paths = append(paths, somePath(c))
+	}
+	for _, crawler := range []string{"foo", "bar", "baz", "other"} {
+		was, whole, is := reader(t, text, "", crawler), reader(t, out.Robots, out.Reference, crawler), reader(t, alone, out.Reference, crawler)
+		for _, path := range paths {
+			before := was(acap.Crawl, path)
+			if !before && whole(acap.Crawl, path) && !(o.Ignore && o.AnyCase) {
+				t.Errorf("%+v: %s: %s may crawl it afterwards alone\n%s\nbecame\n%s%s", o, path, crawler, text, out.Robots, out.Reference)
+			}
+			for _, u := range o.Usages {
+				if before != is(u, path) && !o.AnyCase && !remarked(out.Remarks, crawler, path) {
+					t.Errorf("%+v: %s: %s may %s it: before %v, and no remark says that this changes\n%s\nbecame\n%s%s\n%v", o, path, crawler, u, before, text, out.Robots, out.Reference, out.Remarks)
+				}
+			}
+		}
+	}
+}
+
+// someACAP is a file with ACAP records, and maybe conventional ones, in lower case.
+func someACAP(c *chooser) string {
+	var b strings.Builder
+	if c.below(2) == 1 {
+		b.WriteString(someConventional(c))
+	}
+	b.WriteString("ACAP-version: 1.1\n")
+	if c.below(3) == 1 {
+		b.WriteString("ACAP-ignore-conventional-records\n")
+	}
+	for range 1 + c.below(3) {
+		for range 1 + c.below(2) {
+			fmt.Fprintf(&b, "ACAP-crawler: %s\n", pick(c, "*", "foo", "bar/1.0", "two words", ""))
+		}
+		for range c.below(6) {
+			fmt.Fprintf(&b, "ACAP-%s: %s\n", pick(c, "allow-crawl", "disallow-crawl", "disallow-crawl", "allow-crawl", "disallow-other", "allow-index", "disallow-index",
+				"usage-purpose", "disallow-print"), pick(c, somePattern(c), somePattern(c), somePattern(c), somePattern(c), "$", "/m$k", "", "the-acap:resource-set:no"))
+		}
+	}
+	return strings.NewReplacer("M", "m", "%4D", "m", "%c3%89", "%C3%A9").Replace(b.String())
+}
+
+// lookAtConventional: what is made of ACAP records never permits more crawling, and as much wherever no remark says otherwise.
+func lookAtConventional(t *testing.T, data []byte) {
+	c := &chooser{data}
+	text := someACAP(c)
+	out, err := check.ToConventional([]byte(text), check.Convert{AnyCase: true})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	for _, r := range out.Remarks {
+		if r.Severity == acap.Error {
+			t.Errorf("%v\nof\n%s\nbecame\n%s", r, text, out.Robots)
+		}
+	}
+	for range 40 {
+		path := strings.NewReplacer("M", "m", "K", "k", "%C3%89", "%C3%A9").Replace(somePath(c))
+		for _, crawler := range []string{"foo", "bar", "other"} {
+			before, now := reader(t, text, "", crawler)(acap.Crawl, path), reader(t, out.Robots, "", crawler)(acap.Crawl, path)
+			if now && !before {
+				t.Errorf("%s: %s may crawl it afterwards alone\n%s\nbecame\n%s", path, crawler, text, out.Robots)
+			}
+			if before && !now && !remarked(out.Remarks, crawler, path) {
+				t.Errorf("%s: %s may crawl it before alone, and no remark says so\n%s\nbecame\n%s\n%v", path, crawler, text, out.Robots, out.Remarks)
+			}
+		}
+	}
+}
+
+func random(t *testing.T, look func(*testing.T, []byte)) {
+	r := rand.New(rand.NewPCG(8, 8))
+	for range 150 {
+		data := make([]byte, 160)
+		for i := range data {
+			data[i] = byte(r.Uint32())
+		}
+		if look(t, data); t.Failed() {
+			return
+		}
+	}
+}
+
+func TestToACAPRandom(t *testing.T)         { random(t, lookAtACAP) }
+func TestToConventionalRandom(t *testing.T) { random(t, lookAtConventional) }
+
+func FuzzToACAP(f *testing.F) { f.Fuzz(func(t *testing.T, data []byte) { lookAtACAP(t, data) }) }
+func FuzzToConventional(f *testing.F) {
+	f.Fuzz(func(t *testing.T, data []byte) { lookAtConventional(t, data) })
+}
+
+var updateConvert = flag.Bool("update-convert", false, "write what the cases of testdata/convert lead to")
+
+// Each file of testdata/convert has a reason, what is converted, to which language, and the wanted records and remarks. With -update-convert they
+// are written.
+func TestConvert(t *testing.T) {
+	files, err := filepath.Glob("testdata/convert/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no cases", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			question, wanted, _ := strings.Cut(string(text), "-- wanted --\n")
+			_, question, _ = strings.Cut(question, "-- ")
+			to, source, _ := strings.Cut(question, " --\n")
+			convert := check.ToConventional
+			if to == "acap" {
+				convert = check.ToACAP
+			}
+			out, err := convert([]byte(source), check.Convert{AnyCase: to != "acap" || !strings.Contains(file, "case")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := out.Robots
+			if i := strings.Index(got, "ACAP-version: 1.1\n\n"); i >= 0 {
+				got = got[i+len("ACAP-version: 1.1\n\n"):]
+			}
+			for _, r := range out.Remarks {
+				got += r.String() + "\n"
+				if r.Severity == acap.Error {
+					t.Errorf("%v", r)
+				}
+			}
+			switch {
+			case got == wanted:
+			case *updateConvert:
+				before, _, _ := strings.Cut(string(text), "-- wanted --\n")
+				if err := os.WriteFile(file, []byte(before+"-- wanted --\n"+got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			default:
+				t.Errorf("got\n%s\nwanted\n%s", got, wanted)
+			}
+		})
+	}
+}
+
+// What is hostile is refused, and in time.
+func TestConvertIsBounded(t *testing.T) {
+	var stars, crawlers strings.Builder
+	stars.WriteString("User-agent: *\n")
+	for i := range 1500 {
+		fmt.Fprintf(&stars, "%s: /*%d*%d*\n", []string{"Allow", "Disallow"}[i%2], i, i*7)
+		fmt.Fprintf(&crawlers, "ACAP-crawler: bot%d\nACAP-disallow-crawl: /%d/\n", i, i)
+	}
+	long := "User-agent: *\nDisallow: /" + strings.Repeat("*a", 2000) + "$\nAllow: /" + strings.Repeat("*a*b", 1000) + "\n"
+	for _, text := range []string{stars.String(), long, strings.Repeat("User-agent: *\n", acap.MaxSize)} {
+		if _, err := check.ToACAP([]byte(text), check.Convert{}); !errors.Is(err, check.ErrTooLarge) {
+			t.Errorf("%.40q: %v", text, err)
+		}
+	}
+	if _, err := check.ToConventional([]byte(crawlers.String()), check.Convert{}); !errors.Is(err, check.ErrTooLarge) {
+		t.Errorf("many crawlers: %v", err)
+	}
+}
+
+// Where not all examples could be compared, a remark says so, and the conversion is exact all the same.
+func TestConvertSaysWhatWasCompared(t *testing.T) {
+	var many strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&many, "User-agent: bot%d\n", i)
+	}
+	for i := range 2500 {
+		fmt.Fprintf(&many, "Disallow: /%d/\n", i)
+	}
+	for text, want := range map[string]bool{many.String(): true, "User-agent: *\nDisallow: /a/\n": false} {
+		out, err := check.ToACAP([]byte(text), check.Convert{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := slices.ContainsFunc(out.Remarks, func(r check.Remark) bool { return r.Code == "not-compared" })
+		if told != want || !out.Exact() {
+			t.Errorf("%.30q: %v", text, out.Remarks)
+		}
+	}
+}

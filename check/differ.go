@@ -1,0 +1,125 @@
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"reflect"
+	"slices"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// Address is a URL that readings are asked about.
+type Address struct {
+	URL      *url.URL
+	resource acap.Resource
+}
+
+// NewAddress prepares u, which must not be changed afterwards.
+func NewAddress(u *url.URL) Address { return Address{u, acap.NewResource(u)} }
+
+// Ask is what two readings are asked.
+type Ask struct {
+	Crawlers  []acap.Crawler // one without names is any that the documents do not name
+	Usages    []acap.Usage
+	Addresses []Address
+	Crawled   bool     // the second reading knows crawl alone: ask of other usages only where it permits that
+	Left      []string // sentences about what is not asked, since it would be too much
+}
+
+// Difference is what two readings say differently, for the same lines, about one usage by one crawler.
+type Difference struct {
+	Crawler   acap.Crawler
+	Usage     acap.Usage
+	Addresses []Address // the first is as good an example as any
+	A, B      Answer    // to the first
+}
+
+// Compare asks both readings everything, crawler by crawler. Differences that rest on the same two fields are one. The error is that of
+// ctx.
+func Compare(ctx context.Context, a, b Reading, ask Ask) ([]Difference, error) {
+	var out []Difference
+	for _, c := range ask.Crawlers {
+		one := comparison{a: a(c), b: b(c), crawler: c, at: map[alike]int{}}
+		for i, address := range ask.Addresses {
+			if i%256 == 0 && ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			one.compare(address, &ask)
+		}
+		order := func(d Difference) int { return slices.Index(ask.Usages, d.Usage) }
+		slices.SortStableFunc(one.found, func(a, b Difference) int { return order(a) - order(b) })
+		out = append(out, one.found...)
+	}
+	return out, nil
+}
+
+// comparison is what is found for one crawler.
+type comparison struct {
+	a, b    Judge
+	crawler acap.Crawler
+	found   []Difference
+	at      map[alike]int // in found
+}
+
+// alike is what differences have in common that are told as one.
+type alike struct {
+	usage acap.Usage
+	a, b  verdict
+}
+
+type verdict struct {
+	allowed bool
+	reason  acap.Reason
+	because *acap.Field
+	limits  string
+}
+
+func (c *comparison) compare(address Address, ask *Ask) {
+	crawled := !ask.Crawled || c.b(acap.Crawl, address).Allowed
+	for _, u := range ask.Usages {
+		if u != acap.Crawl && !crawled {
+			continue
+		}
+		a, b := c.a(u, address), c.b(u, address)
+		if a.agrees(b) {
+			continue
+		}
+		a, b = a.whole(), b.whole()
+		key := alike{u, a.verdict(), b.verdict()}
+		i, known := c.at[key]
+		if !known {
+			i = len(c.found)
+			c.at[key] = i
+			c.found = append(c.found, Difference{Crawler: c.crawler, Usage: u, A: a, B: b})
+		}
+		c.found[i].Addresses = append(c.found[i].Addresses, address)
+	}
+}
+
+// agrees reports whether both answers permit the same, within the same limits.
+func (a Answer) agrees(b Answer) bool {
+	if a.Unknown != "" || b.Unknown != "" {
+		return true
+	}
+	return a.Allowed == b.Allowed && (a.Limits.Empty() && b.Limits.Empty() || reflect.DeepEqual(sorted(a.Limits), sorted(b.Limits)))
+}
+
+func (a Answer) verdict() verdict {
+	v := verdict{allowed: a.Allowed, reason: a.Reason, because: a.Because}
+	if !a.Limits.Empty() {
+		text, _ := json.Marshal(a.Limits) // of numbers, texts and times: it does not fail
+		v.limits = string(text)
+	}
+	return v
+}
+
+// sorted gives the same limits whatever the order of the fields that hold them.
+func sorted(l acap.Limits) acap.Limits {
+	for _, list := range []*[]string{&l.MustUse, &l.MustInclude, &l.ProhibitedModification, &l.ProhibitedContext, &l.RequiredContext, &l.Target,
+		&l.Location, &l.UsageRef} {
+		*list = slices.Sorted(slices.Values(*list))
+	}
+	return l
+}

@@ -1,0 +1,215 @@
+package check
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// What is asked of hostile files is bounded.
+const (
+	maxNamed     = 100       // crawlers
+	maxWitnesses = 20_000    // addresses
+	maxMeetings  = 4_000     // pairs of patterns with an asterisk
+	maxQuestions = 4_000_000 // in all
+)
+
+// Questions asks what the documents themselves give reason to ask: about every crawler that they name and any other, the usages of which
+// they say something, and addresses that their patterns cover. base is the root of the site.
+func Questions(base *url.URL, docs ...*Document) Ask {
+	var files []*acap.File
+	for _, d := range docs {
+		files = append(files, d.File, d.conventional())
+		for _, r := range d.Referred {
+			files = append(files, r)
+		}
+	}
+	statements := make([][]acap.Statement, len(files))
+	for i, f := range files {
+		statements[i] = f.Statements()
+	}
+	ask := Ask{Crawlers: crawlersOf(files), Usages: usagesOf(statements), Addresses: addresses(base, witnesses(patternsOf(files, statements)))}
+	return ask.Bounded()
+}
+
+// Bounded leaves out what would be too much to ask, and says so.
+func (a Ask) Bounded() Ask {
+	leave := func(n, most int, what string) int {
+		if n <= most {
+			return n
+		}
+		a.Left = append(slices.Clip(a.Left), fmt.Sprintf("%d of %d %s were left out, since it would be too much to ask about all of them", n-most, n, what))
+		return most
+	}
+	a.Crawlers = a.Crawlers[:leave(len(a.Crawlers), maxNamed, "crawlers")]
+	each := maxQuestions / max(1, len(a.Crawlers)*len(a.Usages))
+	a.Addresses = a.Addresses[:leave(len(a.Addresses), each, "addresses")]
+	return a
+}
+
+// crawlersOf lists any other crawler, and those that the files name. A version behind a name is no part of it (C05).
+func crawlersOf(files []*acap.File) []acap.Crawler {
+	out := []acap.Crawler{{}}
+	seen := map[string]bool{"": true}
+	for _, f := range files {
+		for _, name := range f.Crawlers() {
+			c := named(name)
+			if lower := strings.ToLower(first(c.Names)); !seen[lower] {
+				seen[lower] = true
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// usagesOf lists crawl, and the usages of which the statements of files say something: with a word on other that is every basic one (F19).
+func usagesOf(files [][]acap.Statement) []acap.Usage {
+	said := map[acap.Usage]bool{acap.Crawl: true}
+	for _, s := range slices.Concat(files...) {
+		for _, u := range s.Usages {
+			said[u] = true
+		}
+	}
+	if said[acap.Other] {
+		for _, u := range []acap.Usage{acap.Follow, acap.Index, acap.Preserve, acap.Present} {
+			said[u] = true
+		}
+	}
+	return slices.DeleteFunc(acap.Usages(), func(u acap.Usage) bool { return !said[u] })
+}
+
+func patternsOf(files []*acap.File, statements [][]acap.Statement) []string {
+	var out []string
+	seen := map[string]bool{}
+	add := func(p string) {
+		if !seen[p] {
+			seen[p] = true
+			out = append(out, p)
+		}
+	}
+	for i, f := range files {
+		for _, s := range statements[i] {
+			for _, p := range s.Patterns {
+				add(p)
+			}
+		}
+		for _, g := range f.Groups() {
+			for _, r := range g.Rules {
+				add(r.Pattern)
+			}
+		}
+	}
+	return out
+}
+
+// witnesses gives paths that the patterns cover, two of them at once too, and some that none may cover.
+func witnesses(patterns []string) []string {
+	var out []string
+	seen := map[string]bool{}
+	add := func(paths ...string) {
+		for _, p := range paths {
+			if len(out) < maxWitnesses && !seen[p] {
+				seen[p] = true
+				out = append(out, p)
+			}
+		}
+	}
+	var starred []string
+	for _, p := range patterns {
+		add(acap.Examples(p)...)
+		if strings.Contains(p, "*") {
+			starred = append(starred, p)
+		}
+	}
+	add("/", "/any-other-page.html")
+	met := 0
+	for _, p := range starred {
+		for _, q := range patterns {
+			if met++; met > maxMeetings {
+				return out
+			}
+			add(meetings(p, q)...)
+		}
+	}
+	return out
+}
+
+// meetings gives paths that two patterns may both cover.
+func meetings(p, q string) []string {
+	p, q = strings.TrimSuffix(p, "$"), strings.TrimSuffix(q, "$")
+	head, tail, _ := strings.Cut(p, "*")
+	other, rest, _ := strings.Cut(q, "*")
+	if !strings.HasPrefix(head, other) && !strings.HasPrefix(other, head) {
+		return nil
+	}
+	if len(other) > len(head) {
+		head = other
+	}
+	var out []string
+	for _, order := range []string{head + "*" + tail + "*" + rest, head + "*" + rest + "*" + tail} {
+		out = append(out, acap.Examples(order + "$")[0])
+	}
+	return out
+}
+
+// otherCase gives for each path the same in the other case, where that is another one.
+func otherCase(paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		other := strings.Map(func(r rune) rune {
+			switch {
+			case r >= 'a' && r <= 'z':
+				return r - 'a' + 'A'
+			case r >= 'A' && r <= 'Z':
+				return r - 'A' + 'a'
+			}
+			return r
+		}, p)
+		if other != p {
+			out = append(out, other)
+		}
+	}
+	return out
+}
+
+func addresses(base *url.URL, paths []string) []Address {
+	root := base.Scheme + "://" + base.Host
+	var out []Address
+	for _, p := range paths {
+		if u, err := url.Parse(root + p); err == nil {
+			out = append(out, NewAddress(u))
+		}
+	}
+	return out
+}
+
+// OtherCase gives the addresses in the other case, where that is another address: ACAP compares without regard to case (F10), and
+// conventional rules with it.
+func OtherCase(list []Address) []Address {
+	return changed(list, otherCase)
+}
+
+// Deeper gives the addresses with directories before them, for a reader that looks for patterns anywhere.
+func Deeper(list []Address) []Address {
+	return changed(list, func(paths []string) (deeper []string) {
+		for _, p := range paths {
+			deeper = append(deeper, "/0/0"+p)
+		}
+		return deeper
+	})
+}
+
+func changed(list []Address, change func([]string) []string) []Address {
+	if len(list) == 0 {
+		return nil
+	}
+	var paths []string
+	for _, a := range list {
+		paths = append(paths, a.URL.RequestURI())
+	}
+	return addresses(list[0].URL, change(paths))
+}

@@ -1,0 +1,293 @@
+package check
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// Fix is a safe repair of a robots.txt, or of a file that one refers to: it says what was meant, where that is beyond doubt. Most change no
+// decision at all. Those of restoring codes let a line be read as it is written that was not, and whatever follows from that.
+type Fix struct {
+	Finding acap.Finding // that it mends
+	Edits   []Edit       // in order; they do not overlap
+}
+
+// Edit puts Text in the place of a range of bytes.
+type Edit struct {
+	From, To int
+	Text     string
+}
+
+// restoring are the codes whose repair changes what is permitted: the line in question was ignored, or counted as something else.
+var restoring = map[string]bool{
+	"unknown-field":      true, // was ignored
+	"unknown-usage":      true, // granted nothing, or prohibited more
+	"unknown-qualifier":  true, // made a permission a prohibition
+	"rule-without-slash": true, // matched nothing
+	"version-comment":    true, // permissions that use what is new in 1.1 were ignored
+}
+
+// maxRounds bounds the repairs of one text: each round may show what another can mend.
+const maxRounds = 100
+
+// Repair mends what can be mended of a robots.txt, or of a file that one refers to, and says what it was. Lines that no repair names stay as
+// they are, to the byte; of a file that is too long, or in UTF-16, all do.
+func Repair(src []byte, kind Kind, o Options) (out []byte, mended []acap.Finding) {
+	for range maxRounds {
+		fixes, moves := Fixes(src, onItsOwn(src, kind, o))
+		if len(fixes) == 0 { // no word is left to be mended
+			fixes = moves
+		}
+		if len(fixes) == 0 {
+			break
+		}
+		var done []Fix
+		src, done = apply(src, fixes)
+		for _, f := range done {
+			mended = append(mended, f.Finding)
+		}
+	}
+	return src, mended
+}
+
+// onItsOwn gives the findings about a file, lints aside.
+func onItsOwn(src []byte, kind Kind, o Options) []acap.Finding {
+	if kind == ReferenceKind {
+		_, found := referredAlone("reference", src, o)
+		return found
+	}
+	f := acap.Parse(somewhere, src)
+	return about(findings(f, o, new(Report).settled(somewhere, f, o, nil)), somewhere, somewhere)
+}
+
+// apply makes the edits of fixes that do not touch one another, and gives the fixes it made.
+func apply(src []byte, fixes []Fix) (out []byte, done []Fix) {
+	type change struct {
+		Edit
+		of int
+	}
+	var all []change
+	taken := func(e Edit) bool {
+		return slices.ContainsFunc(all, func(c change) bool { return e.From < c.To && c.From < e.To })
+	}
+	for i, f := range fixes {
+		if !slices.ContainsFunc(f.Edits, taken) {
+			for _, e := range f.Edits {
+				all = append(all, change{e, i})
+			}
+			done = append(done, f)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b change) int { return cmp.Or(a.From-b.From, a.To-b.To) })
+	var b bytes.Buffer
+	at := 0
+	for _, c := range all {
+		b.Write(src[at:c.From])
+		b.WriteString(c.Text)
+		at = c.To
+	}
+	b.Write(src[at:])
+	return b.Bytes(), done
+}
+
+// Fixes gives the repairs of a text for findings about it: first those of words, then those that move lines. Of a text that is too long, or
+// in UTF-16, there are none.
+func Fixes(src []byte, found []acap.Finding) (words, moves []Fix) {
+	if len(src) > acap.MaxSize || wide(src) {
+		return nil, nil
+	}
+	t := newSource(src)
+	for _, f := range found {
+		if f.Source != acap.Robots && f.Source != acap.Referred || f.Line < 1 || f.Line >= len(t.starts) {
+			continue
+		}
+		if e := t.mend(f); e != nil {
+			words = append(words, Fix{f, e})
+		} else if e := t.move(f, found); e != nil {
+			moves = append(moves, Fix{f, e})
+		}
+	}
+	return words, moves
+}
+
+func wide(src []byte) bool {
+	return bytes.HasPrefix(src, []byte("\xff\xfe")) || bytes.HasPrefix(src, []byte("\xfe\xff"))
+}
+
+// source is a text with the places of its lines.
+type source struct {
+	text   string
+	starts []int // of lines, and the end
+}
+
+func newSource(src []byte) *source {
+	t := &source{text: string(src)}
+	at := len(t.text) - len(strings.TrimPrefix(t.text, "\ufeff"))
+	for at < len(t.text) {
+		t.starts = append(t.starts, at)
+		if n := strings.IndexAny(t.text[at:], "\r\n"); n < 0 {
+			at = len(t.text)
+		} else if at += n + 1; strings.HasPrefix(t.text[at-1:], "\r\n") {
+			at++
+		}
+	}
+	t.starts = append(t.starts, len(t.text))
+	return t
+}
+
+// line gives a line with its end.
+func (t *source) line(n int) string { return t.text[t.starts[n-1]:t.starts[n]] }
+
+// body is a line without its end.
+func (t *source) body(n int) string { return strings.TrimRight(t.line(n), "\r\n") }
+
+// place gives the range of bytes that f speaks of.
+func (t *source) place(f acap.Finding) (from, to int) {
+	at := func(chars int) int {
+		line, offset := t.body(f.Line), 0
+		for ; chars > 0 && offset < len(line); chars-- {
+			_, n := utf8.DecodeRuneInString(line[offset:])
+			offset += n
+		}
+		return t.starts[f.Line-1] + offset
+	}
+	return at(f.Column - 1), at(f.Column - 1 + f.Length)
+}
+
+// position gives line and column of an offset.
+func (t *source) position(offset int) (line, column int) {
+	line, at := slices.BinarySearch(t.starts, offset)
+	if end := len(t.starts) - 1; at && (line < end || end == 0 || t.body(end) != t.line(end)) {
+		return line + 1, 1
+	}
+	return line, utf8.RuneCountInString(t.text[t.starts[line-1]:offset]) + 1
+}
+
+// mend gives the edits within the line of f; nil where there is nothing to be mended safely.
+func (t *source) mend(f acap.Finding) []Edit {
+	from, to := t.place(f)
+	word := t.text[from:to]
+	start, end := t.starts[f.Line-1], t.starts[f.Line-1]+len(t.body(f.Line))
+	replace := func(s string) []Edit {
+		if s == word {
+			return nil
+		}
+		return []Edit{{from, to, s}}
+	}
+	switch f.Code {
+	case "missing-colon": // A05, X54
+		return []Edit{{to, to, ":"}}
+	case "loose-form": // A17
+		var edits []Edit
+		if start < from && strings.TrimFunc(t.text[start:from], blank) == "" {
+			edits = append(edits, Edit{start, from, ""})
+		}
+		if gap := len(t.text[to:end]) - len(strings.TrimLeftFunc(t.text[to:end], blank)); gap > 0 && strings.HasPrefix(t.text[to+gap:end], ":") {
+			edits = append(edits, Edit{to, to + gap, ""})
+		}
+		return edits
+	case "version-marker": // A08
+		return []Edit{{from, end - len(strings.TrimLeftFunc(t.text[to:end], blank)), ""}}
+	case "misspelt-name":
+		if name, ok := meant(f.Hint, "write ", ":"); ok {
+			return replace(strings.ToUpper(name[:1]) + name[1:])
+		}
+	case "version-form": // B07, X56
+		if version, ok := meant(f.Hint, "write ", ""); ok {
+			return replace(version)
+		}
+	case "misspelt-value": // H01
+		if name, value, ok := strings.Cut(word, "="); ok && strings.EqualFold(strings.TrimSpace(value), "until-recrawl") {
+			return replace(name + "=until-recrawled")
+		}
+	case "relative-pattern": // F04
+		if !strings.Contains(word, "://") {
+			return []Edit{{from, from, "/"}}
+		}
+	case "dollar-in-rule":
+		return replace(strings.ReplaceAll(word[:len(word)-1], "$", "%24") + word[len(word)-1:])
+	case "rule-without-slash": // X52
+		name, _, _ := strings.Cut(strings.ToLower(t.body(f.Line)), ":")
+		if strings.TrimSpace(name) == "disallow" && isPath(word) {
+			return []Edit{{from, from, "/"}}
+		}
+	default:
+		return t.respell(f, word, replace)
+	}
+	return nil
+}
+
+// isPath reports whether a word looks like a path without its slash, and does not say something else.
+func isPath(word string) bool {
+	switch strings.ToLower(word) {
+	case "", "all", "any", "none", "nothing", "null", "no", "yes", "true", "false":
+		return false
+	}
+	c := word[0] | 0x20
+	return c >= 'a' && c <= 'z' && !strings.Contains(word, ":")
+}
+
+// respell mends the name of a field, a usage or a qualifier that differs from a known one by a slip.
+func (t *source) respell(f acap.Finding, word string, replace func(string) []Edit) []Edit {
+	name, ok := meant(f.Hint, "did you mean ", "?")
+	if !ok {
+		return nil
+	}
+	switch f.Code {
+	case "unknown-field":
+		permits := strings.HasPrefix(strings.ToLower(name), "acap-allow-")
+		if slipped(word, name, !permits) && permits == strings.HasPrefix(strings.ToLower(word), "acap-a") {
+			return replace(name)
+		}
+	case "unknown-usage":
+		lower := strings.ToLower(word)
+		usage := lower
+		for _, verb := range []string{"acap-allow-", "acap-disallow-"} {
+			usage = strings.TrimPrefix(usage, verb)
+		}
+		if slipped(usage, name, false) {
+			return replace(word[:len(word)-len(usage)] + name)
+		}
+	case "unknown-qualifier":
+		written, value, ok := strings.Cut(word, "=")
+		if trimmed := strings.TrimSpace(written); ok && slipped(trimmed, name, true) {
+			return replace(name + written[len(trimmed):] + "=" + value)
+		}
+	}
+	return nil
+}
+
+// meant takes what a hint advises to write.
+func meant(hint, before, behind string) (string, bool) {
+	s, ok := strings.CutPrefix(hint, before)
+	if !ok {
+		return "", false
+	}
+	s, ok = strings.CutSuffix(s, behind)
+	return s, ok && s != ""
+}
+
+// slipped reports whether s is known with one character too many, missing or wrong, or two that changed places; if twice, also whether two
+// neighbours are.
+func slipped(s, known string, twice bool) bool {
+	s, known = strings.ToLower(s), strings.ToLower(known)
+	for s != "" && known != "" && s[0] == known[0] {
+		s, known = s[1:], known[1:]
+	}
+	for s != "" && known != "" && s[len(s)-1] == known[len(known)-1] {
+		s, known = s[:len(s)-1], known[:len(known)-1]
+	}
+	longest := max(len(s), len(known))
+	return longest == 1 || longest == 2 && (twice || len(s) == 2 && len(known) == 2 && s[0] == known[1] && s[1] == known[0])
+}
+
+// blank says what stands between words (A17), as the language has it.
+func blank(r rune) bool {
+	return unicode.IsSpace(r) || r == '\ufeff' || r == '\u200b' || r == 0
+}

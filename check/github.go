@@ -1,0 +1,32 @@
+package check
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// WriteGitHub writes the findings as workflow commands, which GitHub Actions shows beside the lines that they speak of.
+func (r *Report) WriteGitHub(w io.Writer) error {
+	b := bufio.NewWriter(w)
+	for _, f := range r.Findings {
+		fmt.Fprintf(b, "::%s file=%s,line=%d,endLine=%d,col=%d,endColumn=%d,title=%s::%s\n", f.Severity, property(f.URL), f.Line, f.Line, f.Column, f.Column+f.Length,
+			property(f.Code), commandData(withHint(f)+"\n"+Help(f.Code)))
+	}
+	return b.Flush()
+}
+
+// commandData and property escape what stands in a workflow command as GitHub's own toolkit does. A control character is replaced: the
+// commands are shown in a log too.
+func commandData(s string) string {
+	var lines []string
+	for line := range strings.SplitSeq(s, "\n") {
+		lines = append(lines, printable(line))
+	}
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(strings.Join(lines, "\n"))
+}
+
+func property(s string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(commandData(s))
+}

@@ -1,0 +1,33 @@
+package check
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+)
+
+// Guess says what kind of text a file is, by its name and then by its beginning. What looks like nothing else is a robots.txt.
+func Guess(name string, src []byte) Kind {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".html", ".htm", ".xhtml", ".xht":
+		return PageKind
+	case ".headers", ".header", ".http":
+		return HeaderKind
+	}
+	if strings.EqualFold(filepath.Base(name), "robots.txt") {
+		return RobotsKind
+	}
+	start := bytes.ToLower(bytes.TrimLeft(bytes.TrimPrefix(src[:min(len(src), 1024)], []byte("\ufeff")), " \t\r\n"))
+	switch {
+	case bytes.HasPrefix(start, []byte("http/")):
+		return HeaderKind
+	case bytes.HasPrefix(start, []byte("<")):
+		return PageKind
+	}
+	for line := range bytes.Lines(start) {
+		if bytes.HasPrefix(line, []byte("x-robots-tag:")) || bytes.HasPrefix(line, []byte("robots-tag:")) {
+			return HeaderKind
+		}
+	}
+	return RobotsKind
+}

@@ -1,0 +1,53 @@
+package check
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// Header checks the robots headers of a recorded response: lines "Name: value", with a status line before them or not. An empty line ends the
+// header; what follows is another.
+func (r *Report) Header(name string, src []byte, o Options, robots *acap.File, refs ...acap.Reference) {
+	lines := splitLines(strings.ToValidUTF8(strings.TrimPrefix(string(src), "\ufeff"), "\ufffd"))
+	var found []acap.Finding
+	own := acap.Own{URL: somewhere}
+	values := map[int]int{} // where the value of a line begins
+	end := func() {
+		for _, f := range r.ofOwn(name, own, o, robots, refs) {
+			if at := utf8.RuneCountInString(headerName(lines[f.Line-1])) + len(": "); f.Column > at { // as if a single blank stood there
+				f.Column += values[f.Line] - at
+			}
+			f.URL = name
+			found = append(found, f)
+		}
+		own.Tags = nil
+	}
+	for i, line := range lines {
+		field, value, ok := strings.Cut(line, ":")
+		switch {
+		case strings.TrimSpace(line) == "":
+			end()
+			continue
+		case strings.HasPrefix(strings.ToUpper(line), "HTTP/"):
+			continue
+		case !ok || field == "" || strings.ContainsAny(field, " \t<"):
+			r.note("%s:%d: the line is no header field and was not checked", name, i+1)
+			continue
+		}
+		if !strings.EqualFold(field, "X-Robots-Tag") && !strings.EqualFold(field, "Robots-Tag") {
+			continue
+		}
+		content := strings.TrimSpace(value)
+		values[i+1] = utf8.RuneCountInString(line) - utf8.RuneCountInString(strings.TrimLeft(value, " \t"))
+		own.Tags = append(own.Tags, acap.Tag{Source: acap.Header, Name: field, Content: content, Line: i + 1, Column: 1})
+	}
+	end()
+	r.Add(Text{Name: name, Kind: HeaderKind, Lines: lines}, found...)
+}
+
+func headerName(line string) string {
+	name, _, _ := strings.Cut(line, ":")
+	return name
+}

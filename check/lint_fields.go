@@ -1,0 +1,366 @@
+package check
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// permit is one pattern of which something permits a usage.
+type permit struct {
+	field   *acap.Field
+	opening string
+}
+
+// family is the usage that decides together with u: present with all that is based on it (P1 2.5.5).
+func family(u acap.Usage) acap.Usage {
+	if u.Presents() {
+		return acap.Present
+	}
+	return u
+}
+
+// permitted collects what permits, and sees whether witnesses can be trusted.
+func (l *linter) permitted() {
+	for i := range l.statements {
+		s := &l.statements[i]
+		if !l.looks(len(s.Patterns)) {
+			return
+		}
+		for _, p := range s.Patterns {
+			l.marked = l.marked || strings.Contains(p, mark)
+			if strings.Contains(p, "*") {
+				l.starred++
+			}
+			if !s.Allow {
+				if slices.Contains(s.Usages, acap.Crawl) || slices.Contains(s.Usages, acap.Other) {
+					l.refused[p] = true
+					l.refusals.add(opening(p))
+				}
+				continue
+			}
+			for k, u := range s.Usages {
+				if !slices.ContainsFunc(s.Usages[:k], func(v acap.Usage) bool { return family(v) == family(u) }) {
+					l.permits[family(u)] = append(l.permits[family(u)], permit{s.Field, opening(p)})
+				}
+			}
+		}
+	}
+	for _, g := range l.groups {
+		for _, r := range g.Rules {
+			l.marked = l.marked || strings.Contains(r.Pattern, mark)
+			l.twins[r.Pattern] = true
+			if !r.Allow {
+				l.refusals.add(opening(r.Pattern))
+			} else {
+				l.permits[acap.Crawl] = append(l.permits[acap.Crawl], permit{r.Field, opening(r.Pattern)})
+			}
+		}
+	}
+}
+
+// alone reports whether nothing but f permits a usage of the family on any resource of the pattern; false where that is not plain.
+func (l *linter) alone(f *acap.Field, u acap.Usage, pattern string) bool {
+	permits := l.permits[family(u)]
+	if !l.looks(len(permits) / 16) {
+		return false
+	}
+	open := opening(pattern)
+	return !slices.ContainsFunc(permits, func(p permit) bool { return p.field != f && meet(p.opening, open) })
+}
+
+// only reports whether no other field than f prohibits present on any resource of the pattern; false where that is not plain. Another one
+// might go before f, and yield to a permission of one type that f does not yield to (F17).
+func (l *linter) only(f *acap.Field, pattern string) bool {
+	if !l.looks(len(l.statements)) {
+		return false
+	}
+	open := opening(pattern)
+	return !slices.ContainsFunc(l.statements, func(s acap.Statement) bool {
+		return s.Field != f && !s.Allow && slices.Contains(s.Usages, acap.Present) &&
+			slices.ContainsFunc(s.Patterns, func(q string) bool { return meet(opening(q), open) })
+	})
+}
+
+// polarity are the first statements about the same in both directions.
+type polarity struct{ yes, no *acap.Statement }
+
+// subject is what a field speaks of, and to whom.
+type subject struct {
+	to      *audience
+	usage   acap.Usage
+	pattern string // in lower case
+}
+
+// utterance is all that a field says, and to whom.
+type utterance struct {
+	to   *audience
+	says string
+}
+
+// fields looks at ACAP fields that have no effect beside others of the same audience.
+func (l *linter) fields() {
+	said := make(map[utterance]*acap.Statement, len(l.statements))
+	spoken := make(map[subject]*polarity, len(l.statements))
+	rivals := map[subject]int{}    // prohibitions of a family, without a pattern; and what differs by its end alone
+	told := map[*acap.Field]bool{} // permissions that a prohibition contradicts
+	var left []int
+	for i, a := range l.audiences {
+		if a == nil {
+			continue
+		}
+		s := &l.statements[i]
+		if !l.looks(1 + len(s.Patterns)*len(s.Usages)) {
+			return
+		}
+		key := utterance{a, saying(s)}
+		if first := said[key]; first != nil {
+			l.tell(s.Field, "", "duplicate-field", acap.Notice, "keep one", "line %d says the same to the same crawlers", first.Field.Line)
+			continue
+		}
+		said[key] = s
+		if yes := l.contradicts(a, s, spoken); yes == nil {
+			left = append(left, i)
+		} else {
+			told[yes] = true
+		}
+		for _, u := range s.Usages {
+			if !s.Allow {
+				rivals[subject{to: a, usage: family(u)}]++
+			}
+			for _, pattern := range s.Patterns {
+				if start := beginning(pattern); len(start) < len(pattern) {
+					rivals[subject{a, u, start}]++
+				}
+			}
+		}
+	}
+	for _, i := range left {
+		if s, a := &l.statements[i], l.audiences[i]; !told[s.Field] && rivalled(s, a, rivals) {
+			l.shadowed(a, s)
+		}
+	}
+	l.redundant()
+}
+
+// beginning is a pattern without wildcards at its end, in lower case.
+func beginning(pattern string) string { return strings.ToLower(strings.TrimRight(pattern, "*$")) }
+
+// rivalled reports whether there is anything that s could lose to wherever it speaks: a permission to some prohibition, anything to what
+// differs by its end alone.
+func rivalled(s *acap.Statement, a *audience, rivals map[subject]int) bool {
+	for _, u := range s.Usages {
+		if s.Allow && rivals[subject{to: a, usage: family(u)}] > 0 {
+			return true
+		}
+		for _, pattern := range s.Patterns {
+			if start := beginning(pattern); len(start) < len(pattern) || rivals[subject{a, u, start}] > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// saying is all that a statement says, as a text; in its own case, on which it may depend whether a conventional rule is cancelled (O04).
+func saying(s *acap.Statement) string {
+	var b strings.Builder
+	if s.Allow {
+		b.WriteByte('+')
+	}
+	for _, u := range s.Usages {
+		b.WriteString(string(u))
+		b.WriteByte(' ')
+	}
+	for _, list := range [][]string{s.Patterns, s.Qualifiers} {
+		b.WriteByte('\x01')
+		for _, w := range list {
+			b.WriteString(w)
+			b.WriteByte(' ')
+		}
+	}
+	if s.Allow && strings.Contains(s.Field.Text[:min(len(s.Field.Text), maxPlaced)], "-(") { // qualifiers stand in the definition
+		name, _, _ := strings.Cut(s.Field.Text, ":")
+		b.WriteString(strings.ToLower(name))
+	}
+	return b.String()
+}
+
+// contradicts tells of a permission and a prohibition of the same: the prohibition stands (P1 2.4.6, F05). It returns the permission, nil where
+// s contradicts nothing before it.
+func (l *linter) contradicts(a *audience, s *acap.Statement, spoken map[subject]*polarity) (told *acap.Field) {
+	for _, u := range s.Usages {
+		for _, pattern := range s.Patterns {
+			key := subject{a, u, strings.ToLower(pattern)}
+			both := spoken[key]
+			if both == nil {
+				both = &polarity{}
+				spoken[key] = both
+			}
+			switch {
+			case s.Allow && both.yes == nil:
+				both.yes = s
+			case !s.Allow && both.no == nil:
+				both.no = s
+			default:
+				continue
+			}
+			if told != nil || both.yes == nil || both.no == nil || both.yes == both.no {
+				continue
+			}
+			yes, no := both.yes, both.no
+			if yes.Written != yes.Allow || no.Written != no.Allow { // that is told already
+				continue
+			}
+			told = yes.Field
+			what, where := "the same", ""
+			if len(yes.Patterns)*len(yes.Usages) > 1 {
+				what, where = pattern, " there"
+			}
+			effect := ", and this has no effect" + where
+			if l.lingers(yes, u, pattern) {
+				effect = ""
+			}
+			l.tell(yes.Field, firstWord(yes.Field), "contradictory-field", acap.Error, "keep one of the two",
+				"line %d prohibits %s of %s to the same crawlers: with the same pattern the prohibition stands%s (P1 2.4.6)", no.Field.Line, u, what, effect)
+		}
+	}
+	return told
+}
+
+// lingers reports whether the limits of a permission of present may bind what permissions of its types permit, although it lost (F18).
+func (l *linter) lingers(s *acap.Statement, u acap.Usage, pattern string) bool {
+	return s.Allow && u == acap.Present && (len(s.Qualifiers) > 0 || strings.Contains(s.Field.Text, "-(")) && !l.alone(s.Field, u, pattern)
+}
+
+// maxClaims bounds how many pairs of a usage and a pattern one field is asked about; one with more is taken to have an effect.
+const maxClaims = 200
+
+// shadowed tells of a field that loses wherever it speaks, always to fields of the same audience.
+func (l *linter) shadowed(a *audience, s *acap.Statement) {
+	if l.marked || len(s.Usages)*len(s.Patterns) > maxClaims || s.Written != s.Allow {
+		return
+	}
+	p := l.policy(a.crawler())
+	if p == nil {
+		return
+	}
+	var by *acap.Field
+	for _, pattern := range s.Patterns {
+		r := witness(pattern)
+		for _, u := range s.Usages {
+			if !l.looks(4 + l.effort(pattern)) {
+				return
+			}
+			if d := p.Decide(u, r); d.Because == nil || d.Because == s.Field || d.Reason == acap.Unavailable {
+				return
+			}
+			if by = l.beater(p, s, a, u, pattern, r); by == nil {
+				return
+			}
+		}
+	}
+	if by == nil {
+		return
+	}
+	verb := "permits"
+	if !l.statements[l.index(by)].Allow {
+		verb = "prohibits"
+	}
+	l.tell(s.Field, firstWord(s.Field), "shadowed-field", acap.Warning, "leave one of the two out, or make the pattern of this one narrower",
+		"this has no effect anywhere: line %d %s all that it speaks of, and goes before it", by.Line, verb)
+}
+
+// effort is what it takes to find the patterns that cover the witness of a pattern with many asterisks, beyond what others take.
+func (l *linter) effort(pattern string) int {
+	if stars := strings.Count(pattern, "*"); stars > 4 {
+		return stars * l.starred
+	}
+	return 0
+}
+
+// beater gives the field that makes s lose at r, the witness of one of its patterns, if the same must happen at every resource of the
+// pattern.
+func (l *linter) beater(p *acap.Policy, s *acap.Statement, a *audience, u acap.Usage, pattern string, r acap.Resource) *acap.Field {
+	if u == acap.Crawl && l.twins[pattern] || !l.looks(8*p.File().Size()) {
+		return nil
+	}
+	for _, v := range p.Trace(u, r, acap.Facts{Now: l.options.Now}) {
+		if v.Field != s.Field || v.Usage != u {
+			continue
+		}
+		i := l.index(v.Over)
+		if v.Outcome != acap.Loses || i < 0 || l.audiences[i] != a {
+			return nil
+		}
+		o := &l.statements[i]
+		switch {
+		case !s.Allow && o.Allow && (u == acap.Other || len(a.purposes) > 0):
+			// F19: it still reaches usages of which nothing is said; C15: where no purpose is declared, the prohibition alone counts
+			return nil
+		case l.lingers(s, u, pattern):
+			return nil
+		case slices.Contains(o.Usages, u) && slices.ContainsFunc(o.Patterns, func(q string) bool { return equalInEffect(q, pattern) }):
+			return v.Over // F06, F07: what is narrower than that is narrower than this
+		case s.Allow && !o.Allow && l.alone(s.Field, u, pattern) && (slices.Contains(o.Usages, u) || l.only(o.Field, pattern)):
+			return v.Over // all that goes before the prohibition prohibits too
+		}
+		return nil
+	}
+	return nil
+}
+
+// covered is a prohibition that a broader one may cover.
+type covered struct {
+	field   *acap.Field
+	usage   acap.Usage
+	pattern string
+	literal string // what the pattern begins with, as it is compared
+}
+
+// redundant tells of prohibitions of which a broader one of the same audience says all, where nothing permits anything between them.
+func (l *linter) redundant() {
+	lists := map[string][]covered{}
+	for i, a := range l.audiences {
+		s := &l.statements[i]
+		if a == nil || s.Allow || s.Written || len(s.Patterns) != 1 || len(s.Usages) != 1 || s.Usages[0] == acap.Crawl && l.twins[s.Patterns[0]] {
+			continue
+		}
+		key := a.key + "\x01" + string(s.Usages[0])
+		lists[key] = append(lists[key], covered{s.Field, s.Usages[0], s.Patterns[0], strings.ToLower(literal(s.Patterns[0]))})
+	}
+	for _, key := range slices.Sorted(maps.Keys(lists)) {
+		l.underBroader(lists[key])
+	}
+}
+
+// underBroader tells of the prohibitions in a list that a plain one in it covers.
+func (l *linter) underBroader(list []covered) {
+	if !l.looks(4 * len(list)) {
+		return
+	}
+	slices.SortStableFunc(list, func(a, b covered) int { return strings.Compare(a.literal, b.literal) })
+	var broad *covered
+	for i := range list {
+		c := &list[i]
+		switch {
+		case broad == nil || !strings.HasPrefix(c.literal, broad.literal):
+			if broad = nil; plain(c.pattern) {
+				broad = c
+			}
+		case c.literal == broad.literal: // told as a duplicate, or the same in other words
+		case l.alone(c.field, c.usage, c.pattern):
+			l.tell(c.field, firstWord(c.field), "redundant-field", acap.Notice, "leave it out", "line %d prohibits it already: %s", broad.field.Line, firstWord(broad.field))
+		}
+	}
+}
+
+// literal is what a pattern begins with before its first wildcard.
+func literal(pattern string) string {
+	if i := strings.IndexAny(pattern, "*$"); i >= 0 {
+		return pattern[:i]
+	}
+	return pattern
+}

@@ -1,0 +1,153 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// fetched are the usages that need the page itself: what may not be crawled is not there for them.
+var fetched = []acap.Usage{acap.Follow, acap.Index, acap.Preserve, acap.PresentSnippet, acap.PresentThumbnail, acap.PresentCurrentCopy}
+
+// permissions looks at permissions that cannot take effect.
+func (l *linter) permissions() {
+	if l.marked {
+		return
+	}
+	for i, a := range l.audiences {
+		s := &l.statements[i]
+		if a == nil || !s.Allow || len(s.Usages)*len(s.Patterns) > maxClaims {
+			continue
+		}
+		l.limited(a, s)
+		if !slices.ContainsFunc(s.Usages, func(u acap.Usage) bool { return !slices.Contains(fetched, u) }) {
+			l.unfetched(a, s)
+		}
+	}
+}
+
+// limited looks at the limits of a permission: a date that has passed (H09), a length that leaves nothing.
+func (l *linter) limited(a *audience, s *acap.Statement) {
+	if !l.mayEnd(s) {
+		return
+	}
+	p := l.policy(a.crawler())
+	if p == nil {
+		return
+	}
+	facts := acap.Facts{Now: l.options.Now}
+	for _, u := range s.Usages {
+		if !l.looks(8 + l.effort(s.Patterns[0])) {
+			return
+		}
+		d := p.Decide(u, witness(s.Patterns[0]))
+		if over := d.At(facts); !l.options.Now.IsZero() && over.Reason == acap.ByExpiry && over.Because == s.Field {
+			l.tell(s.Field, qualifier(s, "time-limit"), "expired-permission", acap.Warning, "renew the date, or prohibit "+string(u)+" in plain words",
+				"the time limit of this permission has passed (%s): what it permitted is prohibited now", over.Note)
+			return
+		}
+		none := func(n *int) bool { return n != nil && *n == 0 }
+		for _, b := range d.Bounds(facts) {
+			if b.Field == s.Field && (none(b.Limits.MaxChars) || none(b.Limits.MaxWords)) {
+				l.tell(s.Field, qualifier(s, "max-length"), "nothing-permitted", acap.Warning, "prohibit "+string(u)+", or permit some text",
+					"a length of nothing is permitted: no %s can be shown", u)
+				return
+			}
+		}
+	}
+}
+
+// mayEnd reports whether a permission has a limit that limited looks at. Of those that name one local usage the first is looked at.
+func (l *linter) mayEnd(s *acap.Statement) bool {
+	for _, q := range s.Qualifiers {
+		if q = strings.ToLower(q); strings.Contains(q, "until") || strings.HasPrefix(q, "max-length=0") {
+			return true
+		}
+	}
+	name, _, _ := strings.Cut(s.Field.Text, ":")
+	if !strings.HasSuffix(strings.TrimSpace(name), ")") || l.ended[strings.ToLower(name)] {
+		return false
+	}
+	l.ended[strings.ToLower(name)] = true
+	return true
+}
+
+// qualifier is the qualifier of a type as it is written; "" where it stands in a definition.
+func qualifier(s *acap.Statement, name string) string {
+	for _, q := range s.Qualifiers {
+		if len(q) > len(name) && strings.EqualFold(q[:len(name)], name) {
+			return q
+		}
+	}
+	return ""
+}
+
+// unfetched tells of a permission to use what nobody whom it speaks to may crawl.
+func (l *linter) unfetched(a *audience, s *acap.Statement) {
+	for _, pattern := range s.Patterns {
+		if !l.refusals.cover(opening(pattern)) || !l.alone(nil, acap.Crawl, pattern) {
+			return
+		}
+	}
+	by, conventional := l.uncrawled(l.meant(a), s)
+	if conventional && !a.any { // who answers to another name as well may be governed by the group of that
+		if again, _ := l.uncrawled(l.meant(&audience{any: true}), s); again == nil {
+			return
+		}
+	}
+	if by != nil {
+		l.tell(s.Field, firstWord(s.Field), "unfetched-permission", acap.Warning, "permit crawling too, or leave the permission out",
+			"nothing that this permits can happen: line %d prohibits crawling all of it", by.Line)
+	}
+}
+
+// uncrawled gives the first field that prohibits crawlers to crawl all that s speaks of, nil where one may crawl some of it, and says
+// whether any of these fields is a conventional rule.
+func (l *linter) uncrawled(crawlers []acap.Crawler, s *acap.Statement) (by *acap.Field, conventional bool) {
+	for _, c := range crawlers {
+		p := l.policy(c)
+		if p == nil {
+			return nil, false
+		}
+		for _, pattern := range s.Patterns {
+			if !l.looks(4 + l.effort(pattern)) {
+				return nil, false
+			}
+			d := p.Decide(acap.Crawl, witness(pattern))
+			if d.Allowed || d.Because == nil || d.Reason == acap.Unavailable || d.Reason == acap.Conventional && !inAnyCase(p, pattern) {
+				return nil, false
+			}
+			conventional = conventional || d.Reason == acap.Conventional
+			if by == nil {
+				by = d.Because
+			}
+		}
+	}
+	return by, conventional
+}
+
+// inAnyCase reports whether one conventional rule refuses all that a pattern covers: rules heed the case of letters, fields do not (F10).
+func inAnyCase(p *acap.Policy, pattern string) bool {
+	small, great := p.Decide(acap.Crawl, witness(strings.ToLower(pattern))), p.Decide(acap.Crawl, witness(strings.ToUpper(pattern)))
+	return !small.Allowed && !great.Allowed && small.Because == great.Because && !strings.Contains(pattern, "%")
+}
+
+// meant are the crawlers that an audience means, those of any among them that the file knows; none where they are too many to ask for.
+func (l *linter) meant(a *audience) []acap.Crawler {
+	c := a.crawler()
+	c.Purposes = []string{} // one that collects for two purposes may crawl for the other (X11)
+	names := a.names
+	if a.any {
+		names = l.file.Crawlers()
+	}
+	if len(names) > maxAskedOf {
+		return nil
+	}
+	out := []acap.Crawler{c}
+	for _, n := range names {
+		c.Names = named(n).Names
+		out = append(out, c)
+	}
+	return out
+}

@@ -1,0 +1,126 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// heads looks at how records and groups are put together.
+func (l *linter) heads() {
+	groups := byAgent(l.groups)
+	for _, r := range l.records {
+		if !l.looks(1 + len(r.Heads)) {
+			return
+		}
+		if len(r.Fields) > 0 {
+			l.emptied(r.Heads, r.Fields[0], func(a, b *acap.Field) bool { return l.apart(groups[name(a)], groups[name(b)]) })
+		}
+	}
+	var any *acap.Field
+	for _, g := range groups["*"] {
+		if any == nil && len(g.Rules) > 0 {
+			any = g.Rules[0].Field
+		}
+	}
+	for i := range l.groups {
+		g := &l.groups[i]
+		if !l.looks(1 + len(g.Heads)) {
+			return
+		}
+		switch {
+		case !g.Ruled && len(g.Heads) > 0:
+			l.ruleless(g, any)
+		case len(g.Rules) > 0:
+			l.emptied(g.Heads, g.Rules[0].Field, func(a, b *acap.Field) bool { return false })
+		}
+		l.repeated(i)
+	}
+}
+
+// name is what a User-agent or ACAP-crawler line names, in lower case and without a version.
+func name(head *acap.Field) string {
+	_, behind, _ := strings.Cut(head.Text, ":")
+	token, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(behind)), "/")
+	return token
+}
+
+// byAgent gives the groups of each agent, in lower case.
+func byAgent(groups []acap.Group) map[string][]*acap.Group {
+	out := map[string][]*acap.Group{}
+	for i := range groups {
+		for _, a := range groups[i].Agents {
+			lower := strings.ToLower(a)
+			out[lower] = append(out[lower], &groups[i])
+		}
+	}
+	return out
+}
+
+// apart reports whether two crawlers have groups that say different things.
+func (l *linter) apart(a, b []*acap.Group) bool {
+	if len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	x, y := l.said(a), l.said(b)
+	return !slices.Equal(x, y)
+}
+
+// said are the rules of some groups as they are written.
+func (l *linter) said(groups []*acap.Group) (out []string) {
+	for _, g := range groups {
+		if !l.looks(1 + len(g.Rules)) {
+			return out
+		}
+		for _, r := range g.Rules {
+			out = append(out, r.Field.Text)
+		}
+	}
+	return out
+}
+
+// emptied tells of the head of a record that has lost its fields and is read together with the next one. Deliberate lists of names stand
+// line by line; where something was between them, or where the conventional records tell their crawlers apart, something is gone.
+func (l *linter) emptied(heads []*acap.Field, first *acap.Field, apart func(a, b *acap.Field) bool) {
+	for i, h := range heads[:len(heads)-1] {
+		next := heads[i+1]
+		gap := l.lines[h.Line : next.Line-1]
+		blank := slices.ContainsFunc(gap, func(line string) bool { return !strings.HasPrefix(strings.TrimSpace(line), "#") })
+		if strings.EqualFold(h.Text, next.Text) || !blank && !apart(h, next) {
+			continue
+		}
+		l.tell(h, firstWord(h), "emptied-record", acap.Warning, "write what it is to say behind it, or leave it out",
+			"no fields follow before line %d names the next crawler: the two are read as one record, and line %d and those behind it hold for this crawler too", next.Line, first.Line)
+	}
+}
+
+// ruleless tells of a group without rules: it takes its crawlers away from the group for any.
+func (l *linter) ruleless(g *acap.Group, any *acap.Field) {
+	for _, h := range g.Heads {
+		if any == nil || slices.Contains(g.Agents, "*") {
+			if g.Paced {
+				continue
+			}
+			l.tell(h, "", "empty-group", acap.Notice, "put rules behind it, or leave it out", "the group has no rules and says nothing")
+			continue
+		}
+		l.tell(h, firstWord(h), "empty-group", acap.Warning, "put rules behind it, or leave it out",
+			"the group has no rules: this crawler may crawl everything, as the rules for any (line %d) are not for a crawler that a group names", any.Line)
+	}
+}
+
+// repeated tells of a crawler that an earlier group names.
+func (l *linter) repeated(i int) {
+	g := &l.groups[i]
+	for k, a := range g.Agents {
+		lower := strings.ToLower(a)
+		switch first := l.first[lower]; {
+		case first == nil:
+			l.first[lower] = g.Heads[k]
+		case !slices.Contains(g.Heads, first) && g.Ruled:
+			l.tell(g.Heads[k], firstWord(g.Heads[k]), "repeated-group", acap.Notice, "put the rules of both into one group",
+				"line %d begins a group for the same crawler: the rules of both count (RFC 9309 2.2.1), but many crawlers read one of them alone", first.Line)
+		}
+	}
+}

@@ -1,0 +1,58 @@
+package check
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// ruled are the rules of all groups with the same agents, which count as one group (RFC 9309 2.2.1).
+type ruled struct {
+	first map[string]*acap.Rule // by pattern and polarity
+	list  []covered             // Disallow lines
+}
+
+// rules looks at conventional rules that have no effect beside others of the same group.
+func (l *linter) rules() {
+	all := map[string]*ruled{}
+	for g := range l.groups {
+		group := &l.groups[g]
+		if !l.looks(len(group.Agents) + 2*len(group.Rules)) {
+			return
+		}
+		key := keyOf(group.Agents)
+		in := all[key]
+		if in == nil {
+			in = &ruled{first: map[string]*acap.Rule{}}
+			all[key] = in
+		}
+		for i := range group.Rules {
+			l.rule(in, &group.Rules[i])
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(all)) {
+		l.underBroader(all[key].list)
+	}
+}
+
+func (l *linter) rule(in *ruled, r *acap.Rule) {
+	sign := map[bool]string{true: "+", false: "-"}
+	if same := in.first[sign[r.Allow]+r.Pattern]; same != nil {
+		l.tell(r.Field, "", "duplicate-field", acap.Notice, "keep one", "line %d says the same to the same crawlers", same.Field.Line)
+		return
+	}
+	in.first[sign[r.Allow]+r.Pattern] = r
+	if other := in.first[sign[!r.Allow]+r.Pattern]; other != nil && !l.refused[r.Pattern] {
+		allow, disallow := r, other
+		if !r.Allow {
+			allow, disallow = other, r
+		}
+		l.tell(disallow.Field, firstWord(disallow.Field), "contradictory-field", acap.Error, "keep one of the two",
+			"line %d allows the same to the same crawlers: of two rules with the same pattern Allow goes first, and this has no effect (RFC 9309 2.2.2)", allow.Field.Line)
+		return
+	}
+	if !r.Allow {
+		in.list = append(in.list, covered{r.Field, acap.Crawl, r.Pattern, literal(r.Pattern)})
+	}
+}

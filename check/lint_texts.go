@@ -1,0 +1,57 @@
+package check
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+var fieldNames = regexp.MustCompile(`(?i)(?:^|[\s#])(?:user-agent|disallow|allow|acap-[a-z()-]+)\s*:`)
+
+// texts looks at what stands in comments, and at patterns that no URL has.
+func (l *linter) texts() {
+	claim := 0
+	for i, line := range l.lines {
+		hash := strings.IndexByte(line, '#')
+		if hash < 0 {
+			continue
+		}
+		comment := line[hash:min(len(line), hash+maxPlaced)]
+		if bare := strings.TrimLeft(comment, "# \t"); claim == 0 && hash == 0 && len(bare) > 4 && strings.EqualFold(bare[:5], "acap ") {
+			claim = i + 1
+		}
+		if strings.Count(comment, ":") > 1 && len(fieldNames.FindAllStringIndex(comment, 2)) > 1 {
+			l.tell(l.place(i+1, line[hash:]), "", "swallowed-fields", acap.Warning, "write every field on a line of its own", "a comment goes on to the end of its line: the fields in it are not read")
+		}
+	}
+	if claim > 0 && len(l.statements) == 0 && len(l.records) == 0 && l.file.Version() == "" {
+		l.tell(l.place(claim, l.lines[claim-1]), "", "claim-without-fields", acap.Notice, "write ACAP records, or leave the comment out", "a comment speaks of ACAP, and the file holds no field of it")
+	}
+	for i := range l.statements {
+		if f := l.statements[i].Field; strings.Contains(f.Text, `\`) && strings.Contains(firstWord(f), `\`) {
+			l.backslash(f)
+		}
+	}
+	for _, g := range l.groups {
+		for _, r := range g.Rules {
+			if strings.Contains(r.Field.Text, `\`) {
+				l.backslash(r.Field)
+			}
+		}
+	}
+}
+
+func (l *linter) backslash(f *acap.Field) {
+	l.tell(f, firstWord(f), "backslash-in-pattern", acap.Warning, `write / for \`, `paths have no \: browsers and crawlers ask for / where a link has one, and this matches none of them`)
+}
+
+// place is a line that is no field.
+func (l *linter) place(n int, text string) *acap.Field {
+	line := l.lines[n-1]
+	f := acap.Field{Source: l.source, URL: l.file.URL, Line: n, Column: 1, Text: strings.TrimSpace(text)}
+	if at := strings.Index(line, f.Text); at > 0 {
+		f.Column = len([]rune(line[:at])) + 1
+	}
+	return &f
+}

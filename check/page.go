@@ -1,0 +1,173 @@
+package check
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/page"
+)
+
+// PageOf makes a page of a file of that name.
+func PageOf(name string, src []byte) *page.Page {
+	kind := "text/html"
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".xhtml", ".xht":
+		kind = "application/xhtml+xml"
+	}
+	at := url.URL{Scheme: "http", Host: "robots.invalid", Path: "/" + filepath.Base(name)}
+	return page.New([]page.Hop{{URL: at.String(), Status: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: src}})
+}
+
+// Page checks what a page says of itself, in META tags, class tokens and the header it came with. name is what findings call it; robots is
+// the robots.txt of its site with what references led to, nil where that is not known.
+func (r *Report) Page(name string, p *page.Page, o Options, robots *acap.File, refs ...acap.Reference) {
+	r.page(name, p, o, false, robots, refs)
+}
+
+// PageAlone is Page for one whose site cannot be asked: that it has the parts that its own permissions demand is checked too.
+func (r *Report) PageAlone(name string, p *page.Page, o Options, robots *acap.File, refs ...acap.Reference) {
+	r.page(name, p, o, true, robots, refs)
+}
+
+func (r *Report) page(name string, p *page.Page, o Options, alone bool, robots *acap.File, refs []acap.Reference) {
+	own := p.Own()
+	var header []string
+	own.Tags, header = numbered(own.Tags)
+	title := headerOf(name)
+	var here, above []acap.Finding
+	for _, f := range r.ofOwn(name, own, o, robots, refs) {
+		if f.Source == acap.Header {
+			f.URL = title
+			above = append(above, f)
+		} else {
+			f.URL = name
+			here = append(here, f)
+		}
+	}
+	t := Text{Name: name, Kind: PageKind, Lines: splitLines(p.Source())}
+	if alone {
+		here = append(here, partsOf(t, p, o, robots, refs)...)
+	}
+	r.Add(t, here...)
+	if len(header) > 0 {
+		r.Add(Text{Name: title, Kind: HeaderKind, Lines: header}, above...)
+	}
+}
+
+// headerOf names the header of the page of that name.
+func headerOf(name string) string { return name + " (header)" }
+
+// numbered gives every header line among tags a number of its own, and these lines.
+func numbered(tags []acap.Tag) (out []acap.Tag, lines []string) {
+	out = slices.Clone(tags)
+	for i := range out {
+		if t := &out[i]; t.Source == acap.Header {
+			lines = append(lines, t.Name+": "+t.Content)
+			t.Line = len(lines)
+		}
+	}
+	return out, lines
+}
+
+// ofOwn gives the findings about what a resource says of itself, to all whom it or its site addresses. What it names may be defined in a
+// robots.txt that is not known: then a note says so instead of a finding.
+func (r *Report) ofOwn(name string, own acap.Own, o Options, robots *acap.File, refs []acap.Reference) (found []acap.Finding) {
+	alone := robots == nil
+	if alone {
+		robots = acap.Parse(somewhere, nil)
+	}
+	refs = new(Report).settled(name, robots, o, refs)
+	names := append(Everyone(robots, o).Names, addressees(own.Tags)...)
+	for _, c := range []acap.Crawler{{Pilot: o.Pilot}, {Names: names, Pilot: o.Pilot}} {
+		for _, f := range robots.Policy(c, refs...).Narrow(own).Findings() {
+			switch {
+			case f.Source != acap.Meta && f.Source != acap.Class && f.Source != acap.Header:
+			case alone && f.Code == "undefined-usage":
+				r.note("%s:%d: whether robots.txt defines the usage was not checked; name it as well, before the page", name, f.Line)
+			default:
+				found = append(found, f)
+			}
+		}
+	}
+	return found
+}
+
+// addressees lists the crawlers that META tags and header lines may address by name. A META tag that does not speak of robots addresses
+// none, such as one of keywords: it has rules alone, or is ACAP's.
+func addressees(tags []acap.Tag) []string {
+	var names []string
+	for _, t := range tags {
+		if t.Source == acap.Header {
+			names = append(names, strings.FieldsFunc(t.Content, separates)...)
+		} else if isCrawler(t) {
+			for name := range strings.SplitSeq(t.Name, ",") {
+				names = append(names, strings.TrimSpace(name))
+			}
+		}
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return n == "" || n == "*" })
+	slices.Sort(names)
+	names = slices.Compact(names)
+	return names[:min(len(names), maxTogether)]
+}
+
+func separates(r rune) bool { return r <= ' ' || strings.ContainsRune(`,;:="`, r) }
+
+// isCrawler reports whether the name of a META tag is that of a crawler.
+func isCrawler(t acap.Tag) bool {
+	name := strings.ToLower(t.Name)
+	for _, part := range []string{"bot", "crawl", "spider", "slurp", "teoma", "yeti", "archiver"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(t.Content)), "acap")
+}
+
+// splitLines takes a text apart at CRLF, LF and CR.
+func splitLines(text string) []string {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}
+
+// partsOf tells of parts that a page's own permissions demand and that it does not have (P1 2.5.3.2, P1 2.5.5.6).
+func partsOf(t Text, p *page.Page, o Options, robots *acap.File, refs []acap.Reference) (found []acap.Finding) {
+	if robots == nil {
+		robots = acap.Parse(somewhere, nil)
+	}
+	placed := &Report{Texts: []Text{t}}
+	refs = new(Report).settled(t.Name, robots, o, refs)
+	own, at := p.Own(), acap.NewResource(p.URL())
+	for _, c := range []acap.Crawler{{Pilot: o.Pilot}, {Names: addressees(own.Tags), Pilot: o.Pilot}} {
+		policy := robots.Policy(c, refs...).Narrow(own)
+		for _, u := range acap.Usages() {
+			d := policy.Decide(u, at)
+			for _, q := range append(d.MustUse(), d.MustInclude()...) {
+				if q.Locator == "" || q.Field.Source != acap.Meta || hasPart(p, q) {
+					continue
+				}
+				f := acap.Finding{Code: "part-not-found", Severity: acap.Error, Source: acap.Meta, URL: t.Name,
+					Message: fmt.Sprintf("the page has no %s, so what demands it is prohibited", inWords(q.Locator)), Hint: "mark that part, or name one that the page has"}
+				field := *q.Field
+				field.URL = t.Name
+				_, f.Line, f.Column, f.Length = placed.place(&field, q.Value)
+				found = append(found, f)
+			}
+		}
+	}
+	return found
+}
+
+func hasPart(p *page.Page, q *acap.Required) bool {
+	if q.Link() {
+		_, _, found := p.Link(q.Locator)
+		return found
+	}
+	_, found := p.Extract(q.Locator, page.Cut{})
+	return found
+}

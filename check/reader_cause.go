@@ -1,0 +1,118 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// causes says why temoto/robotstxt comes to another answer than RFC 9309.
+type causes struct {
+	groups  []acap.Group // as they are without ACAP lines
+	lines   []string
+	crawler acap.Crawler
+}
+
+// The causes that are known.
+const (
+	readsNoACAP   = "it reads no ACAP"
+	withinACAP    = "it takes a word within an ACAP line for a rule"
+	withinLine    = "it takes the line for a rule, which RFC 9309 does not"
+	byVersion     = "it compares the first word of a User-agent value as it stands, version and all, with the beginning of the crawler's name"
+	passesOver    = "it passes over a group without rules"
+	byPrefix      = "it takes a group to be for every crawler whose name begins like that of the group"
+	voidRule      = "a rule of nothing but * says nothing to it"
+	unanchored    = "it looks for a rule with * or $ anywhere in the address, not at its beginning"
+	byEncoding    = "it compares percent-encoding as it is written"
+	byExpression  = "it takes the length of a rule with * or $ to be that of a regular expression, where a dot or a question mark counts twice"
+	firstOfLength = "of rules of one length it takes the first, where RFC 9309 takes Allow"
+	ownWay        = "it reads the line in a way of its own"
+)
+
+// of gives the cause of a, where rfc is what RFC 9309 answers.
+func (c *causes) of(a, rfc Answer, at Address) string {
+	if a.Allowed == rfc.Allowed {
+		return readsNoACAP
+	}
+	theirs, named := c.rule(a.Because)
+	ours, _ := c.rule(rfc.Because)
+	switch {
+	case a.Because != nil && c.isACAP(a.Because.Line):
+		return withinACAP
+	case a.Because != nil && theirs == nil:
+		return withinLine
+	case c.versioned() && (theirs == nil || !named):
+		return byVersion
+	case theirs != nil && !named && slices.ContainsFunc(c.groups, func(g acap.Group) bool { return c.names(g) && len(g.Rules) == 0 }):
+		return passesOver
+	case theirs != nil && !named:
+		return byPrefix
+	case theirs == nil && ours != nil && strings.Trim(ours.Pattern, "*") == "":
+		return voidRule
+	case theirs != nil && !acap.NewGlob(theirs.Pattern).Matches(normal(at)):
+		if strings.ContainsAny(theirs.Pattern, "*$") {
+			return unanchored
+		}
+		return byEncoding
+	case theirs == nil && ours != nil && strings.Contains(ours.Field.Text+at.URL.RequestURI(), "%"):
+		return byEncoding
+	case theirs == nil || ours == nil:
+		return ownWay
+	case len(theirs.Pattern) == len(ours.Pattern):
+		return firstOfLength
+	case strings.ContainsAny(theirs.Pattern+ours.Pattern, "*$"):
+		return byExpression
+	}
+	return ownWay
+}
+
+// normal is the path of an address as rules are compared with it.
+func normal(at Address) string {
+	_, path, _ := strings.Cut(at.resource.URL, "://")
+	return path[max(strings.IndexByte(path, '/'), 0):]
+}
+
+// rule finds the rule at a line, and says whether it stands in a group that governs the crawler (RFC 9309 2.2.1).
+func (c *causes) rule(f *acap.Field) (found *acap.Rule, governs bool) {
+	if f == nil {
+		return nil, false
+	}
+	byName := slices.ContainsFunc(c.groups, c.names)
+	for _, g := range c.groups {
+		for i := range g.Rules {
+			if g.Rules[i].Field.Line == f.Line {
+				return &g.Rules[i], byName && c.names(g) || !byName && slices.Contains(g.Agents, "*")
+			}
+		}
+	}
+	return nil, false
+}
+
+func (c *causes) names(g acap.Group) bool {
+	return len(c.crawler.Names) > 0 && slices.ContainsFunc(g.Agents, func(a string) bool { return strings.EqualFold(a, c.crawler.Names[0]) })
+}
+
+// versioned reports whether the first word of a User-agent value is the crawler's name with something behind it.
+func (c *causes) versioned() bool {
+	if len(c.crawler.Names) == 0 {
+		return false
+	}
+	name := strings.ToLower(c.crawler.Names[0])
+	return slices.ContainsFunc(c.lines, func(line string) bool {
+		key, value, _ := strings.Cut(strings.ToLower(strings.TrimSpace(line)), ":")
+		words := strings.Fields(value)
+		if len(words) == 0 || key != "user-agent" && key != "useragent" {
+			return false
+		}
+		rest, is := strings.CutPrefix(words[0], name)
+		return is && strings.TrimLeft(rest, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == rest && rest != ""
+	})
+}
+
+func (c *causes) isACAP(line int) bool {
+	if line > len(c.lines) {
+		return false
+	}
+	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(c.lines[line-1])), "acap")
+}

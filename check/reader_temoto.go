@@ -1,0 +1,258 @@
+package check
+
+import (
+	"bytes"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strings"
+
+	"github.com/temoto/robotstxt"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// Bounds on what temoto/robotstxt is given: its time and memory are out of all proportion to a hostile file, and it cannot be stopped.
+const (
+	maxTemotoText   = 128 << 10     // bytes of the file
+	maxTemotoStars  = 8             // "*" and "$" on a line
+	maxTemotoWild   = 16 << 10      // bytes of all lines that have one
+	maxTemotoAgents = 100           // User-agent lines one behind the other: it keeps a list of the rules for each
+	maxTemotoPath   = 1000          // bytes of an address behind its host
+	maxTemotoWork   = 1_000_000_000 // comparisons of a byte in all, about
+)
+
+// Temoto is how a crawler reads that is built on github.com/temoto/robotstxt and gives it the first of its names. Left says what of the
+// document was kept from it, and after asking, what it was not asked. The error says why it reads nothing of the document at all; what its
+// crawler does then is its own choice.
+func (d *Document) Temoto() (r Reading, left func() []string, err error) {
+	t := &temoto{url: d.File.URL, fields: map[int]*acap.Field{}, kept: map[int]bool{}}
+	t.split(d.Source)
+	left = func() []string { return t.left }
+	t.weigh()
+	if t.base, err = robotstxt.FromBytes(t.flipped(func(int) bool { return false })); err != nil {
+		return nil, left, err
+	}
+	conventional, groups := d.Conventional(), d.conventional().Groups()
+	return func(c acap.Crawler) Judge {
+		name := ""
+		if len(c.Names) > 0 {
+			name = c.Names[0]
+		}
+		own, rfc, why := t.judge(name), conventional(c), causes{groups: groups, lines: d.File.Lines(), crawler: c}
+		return func(u acap.Usage, at Address) Answer {
+			if len(t.kept) > 0 || t.cut { // what would decide may be missing
+				if f := rfc(u, at).Because; f != nil && (t.kept[f.Line] || t.cut && f.Line >= len(t.lines)) {
+					return t.unknown("temoto/robotstxt was not given all lines that decide, and what is told of it may not hold for the whole file")
+				}
+			}
+			a := own(at)
+			if a.Unknown == "" {
+				by := a.more
+				a.more = func(a *Answer) {
+					by(a)
+					a.Note = why.of(*a, rfc(u, at), at)
+				}
+			}
+			return a
+		}
+	}, left, nil
+}
+
+// split takes a file apart as the library does, and leaves out what would keep it too long.
+func (t *temoto) split(src []byte) {
+	if len(src) > maxTemotoText {
+		t.left = append(t.left, fmt.Sprintf("temoto/robotstxt was given the first %d of %d bytes", maxTemotoText, len(src)))
+		src, t.cut = src[:maxTemotoText], true
+	}
+	src = bytes.ReplaceAll(bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
+	t.lines = bytes.Split(src, []byte("\n"))
+	wild, agents, last := 0, 0, 0
+	for i, line := range t.lines {
+		stars := bytes.Count(line, []byte("*")) + bytes.Count(line, []byte("$"))
+		rules := len(keysOf(line, ruleNames))
+		if rules > 0 {
+			agents = 0
+		}
+		agents += len(keysOf(line, agentNames))
+		switch {
+		case rules > 0 && stars > 0 && (stars > maxTemotoStars || wild+len(line) > maxTemotoWild), agents > maxTemotoAgents:
+			t.lines[i], t.kept[i+1], last = nil, true, i+1
+		case rules > 0 && stars > 0:
+			wild += len(line)
+		}
+	}
+	if n := len(t.kept); n > 0 {
+		t.left = append(t.left, fmt.Sprintf("temoto/robotstxt was not given %d of %d lines, the last of them line %d: they would keep it too long", n, len(t.lines), last))
+	}
+}
+
+// The names of lines that the library knows.
+const ruleNames, agentNames = "allow disallow", "user-agent useragent"
+
+// keysOf gives where in a line the library takes a word for one of those names: it reads names and values in turn wherever they stand.
+func keysOf(line []byte, names string) (at [][2]int) {
+	isKey, colon := true, false
+	for i := 0; i < len(line); isKey = !isKey {
+		for i < len(line) && temotoSpace(line[i]) {
+			i++
+		}
+		if i == len(line) || line[i] == '#' {
+			break
+		}
+		from := i
+		for i++; i < len(line) && !temotoSpace(line[i]) && (colon || line[i] != ':'); i++ {
+		}
+		to := i
+		if i < len(line) && line[i] == ':' {
+			colon = true
+			i++
+		}
+		if isKey && slices.Contains(strings.Fields(names), strings.ToLower(string(line[from:to]))) {
+			at = append(at, [2]int{from, to})
+		}
+	}
+	return at
+}
+
+func temotoSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\v' }
+
+// temoto is a document as the library reads it. The library does not say which line decides, but which of its rules wins does not hang on
+// what they say: so the line is the one that changes the answer when it says the contrary. All lines are asked at once, by files in which
+// those say the contrary whose number has a certain bit.
+type temoto struct {
+	url   string
+	lines [][]byte
+	rules []int // lines that hold a rule, from 0
+	tests int   // how often at most a rule is compared with an address
+	wild  int   // and how many bytes those have that hold a wildcard
+	base  *robotstxt.RobotsData
+	turns []*robotstxt.RobotsData // all lines turned, then by bit; made when first needed
+	spent int
+	left  []string
+	kept  map[int]bool // lines that are kept from it, from 1
+	cut   bool         // the text is longer than it is given
+
+	fields map[int]*acap.Field
+}
+
+// weigh counts the rules. A crawler that is named twice above a rule has it twice.
+func (t *temoto) weigh() {
+	times, open := map[string]int{}, true
+	for i, line := range t.lines {
+		for _, at := range keysOf(line, agentNames) {
+			if !open {
+				clear(times)
+				open = true
+			}
+			if words := strings.Fields(strings.TrimPrefix(string(line[at[1]:]), ":")); len(words) > 0 {
+				times[strings.ToLower(words[0])]++
+			}
+		}
+		if len(keysOf(line, ruleNames)) == 0 {
+			continue
+		}
+		t.rules, open = append(t.rules, i), false
+		most := 1
+		for _, n := range times {
+			most = max(most, n)
+		}
+		t.tests += most
+		if bytes.ContainsAny(line, "*$") {
+			t.wild += most * len(line)
+		}
+	}
+}
+
+// flipped is the text with those rules turned, by their place in rules, that turn names.
+func (t *temoto) flipped(turn func(int) bool) []byte {
+	lines := slices.Clone(t.lines)
+	for n, i := range t.rules {
+		if !turn(n) {
+			continue
+		}
+		var b []byte
+		from := 0
+		for _, at := range keysOf(lines[i], ruleNames) {
+			b = append(b, lines[i][from:at[0]]...)
+			if at[1]-at[0] == len("allow") {
+				b = append(b, "disallow"...)
+			} else {
+				b = append(b, "allow"...)
+			}
+			from = at[1]
+		}
+		lines[i] = append(b, lines[i][from:]...)
+	}
+	return bytes.Join(lines, []byte("\n"))
+}
+
+func (t *temoto) judge(name string) func(Address) Answer {
+	group := t.base.FindGroup(name)
+	var turned []*robotstxt.Group
+	return func(at Address) Answer {
+		path := at.URL.RequestURI()
+		cost := 100 + 4*t.tests + t.wild*len(path)
+		switch {
+		case len(path) > maxTemotoPath:
+			return t.unknown(fmt.Sprintf("temoto/robotstxt was not asked about addresses of more than %d bytes", maxTemotoPath))
+		case t.spent > maxTemotoWork:
+			return t.unknown("temoto/robotstxt was not asked about all addresses: it would take too long")
+		}
+		t.spent += cost
+		return Answer{Allowed: group.Test(path), Reason: acap.ByDefault, more: func(a *Answer) {
+			if turned == nil {
+				for _, r := range t.turned() {
+					turned = append(turned, r.FindGroup(name))
+				}
+			}
+			t.spent += cost * len(turned)
+			if turned[0].Test(path) == a.Allowed {
+				return
+			}
+			n := 0
+			for i, g := range turned[1:] {
+				if g.Test(path) != a.Allowed {
+					n |= 1 << i
+				}
+			}
+			a.Reason, a.Because = acap.Conventional, t.field(n)
+		}}
+	}
+}
+
+func (t *temoto) unknown(why string) Answer {
+	if !slices.Contains(t.left, why) {
+		t.left = append(t.left, why)
+	}
+	return Answer{Unknown: why}
+}
+
+func (t *temoto) turned() []*robotstxt.RobotsData {
+	if t.turns == nil {
+		read := func(turn func(int) bool) {
+			r, err := robotstxt.FromBytes(t.flipped(turn))
+			if err != nil { // not where the text itself could be read: only names of rules differ
+				r = t.base
+			}
+			t.turns = append(t.turns, r)
+		}
+		read(func(int) bool { return true })
+		for bit := range bits.Len(uint(max(len(t.rules)-1, 0))) {
+			read(func(n int) bool { return n>>bit&1 == 1 })
+		}
+	}
+	return t.turns
+}
+
+// field is the line that holds rule n.
+func (t *temoto) field(n int) *acap.Field {
+	if n >= len(t.rules) {
+		return nil
+	}
+	line := t.rules[n]
+	if t.fields[line] == nil {
+		t.fields[line] = &acap.Field{Source: acap.Robots, URL: t.url, Line: line + 1, Column: 1, Text: strings.TrimSpace(string(t.lines[line]))}
+	}
+	return t.fields[line]
+}

@@ -1,0 +1,119 @@
+package check
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// Kind says as what a text was read.
+type Kind string
+
+// The kinds of texts that publishers speak in.
+const (
+	RobotsKind    Kind = "robots"
+	ReferenceKind Kind = "reference" // a file that a permissions reference names (P1 2.3.2)
+	PageKind      Kind = "page"
+	HeaderKind    Kind = "header" // the header of one response, or of several with an empty line between them
+)
+
+// Kinds lists them.
+func Kinds() []Kind { return []Kind{RobotsKind, ReferenceKind, PageKind, HeaderKind} }
+
+// Text is a document that was checked.
+type Text struct {
+	Name  string   // as its findings name it in URL: a file's name, or an address
+	Kind  Kind     // "" where that is not known
+	Lines []string // decoded, for the mark under a finding
+
+	Source []byte // as it was read, for repairs; nil where there are none to be told
+}
+
+// Report is what was found in some texts. It is not safe for concurrent use.
+type Report struct {
+	Texts    []Text
+	Findings []acap.Finding // text by text, in the order of places
+	Notes    []string       // what was not checked, and why, a sentence each
+}
+
+// Add puts a text and the findings about it into the report, each finding once.
+func (r *Report) Add(t Text, findings ...acap.Finding) {
+	findings = slices.Clone(findings)
+	slices.SortStableFunc(findings, func(a, b acap.Finding) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), slices.Index(severities, a.Severity)-slices.Index(severities, b.Severity),
+			strings.Compare(a.Code, b.Code), strings.Compare(a.Message, b.Message))
+	})
+	r.Texts = append(r.Texts, t)
+	r.Findings = append(r.Findings, slices.Compact(findings)...)
+}
+
+// note adds a note once.
+func (r *Report) note(format string, args ...any) {
+	if note := fmt.Sprintf(format, args...); !slices.Contains(r.Notes, note) {
+		r.Notes = append(r.Notes, note)
+	}
+}
+
+// Worst is the highest severity among the findings; "" where there is none.
+func (r *Report) Worst() acap.Severity {
+	for _, s := range severities {
+		if slices.ContainsFunc(r.Findings, func(f acap.Finding) bool { return f.Severity == s }) {
+			return s
+		}
+	}
+	return ""
+}
+
+var severities = []acap.Severity{acap.Error, acap.Warning, acap.Notice}
+
+// Line is the line of its text that f speaks of, "" where that is not known.
+func (r *Report) Line(f acap.Finding) string {
+	for _, t := range r.Texts {
+		if t.Name == f.URL && f.Line >= 1 && f.Line <= len(t.Lines) {
+			return t.Lines[f.Line-1]
+		}
+	}
+	return ""
+}
+
+// About gives the findings about the text of that name.
+func (r *Report) About(name string) []acap.Finding {
+	var out []acap.Finding
+	for _, f := range r.Findings {
+		if f.URL == name {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// withHint is the message of f, and on a line of its own what may be written instead.
+func withHint(f acap.Finding) string {
+	if f.Hint == "" {
+		return f.Message
+	}
+	return f.Message + "\nHint: " + f.Hint
+}
+
+// Tests gives the findings as test cases, a suite for each text. Notices do not fail.
+func (r *Report) Tests() *Tests {
+	out := &Tests{Name: "acapcrawl check"}
+	for _, t := range r.Texts {
+		s := Suite{Name: t.Name}
+		for _, f := range r.About(t.Name) {
+			c := TestCase{Name: fmt.Sprintf("%d:%d %s", f.Line, f.Column, f.Code), Class: t.Name, Detail: f.Excerpt(r.Line(f)) + "\n" + withHint(f) + "\n" + Help(f.Code)}
+			if f.Severity != acap.Notice {
+				c.Failure = string(f.Severity) + ": " + f.Message
+			}
+			s.Cases = append(s.Cases, c)
+		}
+		if s.Cases == nil {
+			s.Cases = append(s.Cases, TestCase{Name: "nothing found", Class: t.Name})
+		}
+		out.Suites = append(out.Suites, s)
+	}
+	return out
+}

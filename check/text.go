@@ -1,0 +1,152 @@
+package check
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// Style says how a report is written for a reader.
+type Style struct {
+	Colour bool // for a terminal that has it
+	All    bool // every finding in full
+}
+
+// A report of more than maxInFull findings shows maxAlike of each code and text in full, and of the others their lines.
+const (
+	maxInFull = 50
+	maxAlike  = 3
+)
+
+// WriteText writes the report for a reader: every finding as "name:line:column: severity: message [code]" with its line, a mark and what
+// may be written instead, with the first of each code what that rests on; then what was not checked, and the counts.
+func (r *Report) WriteText(w io.Writer, s Style) error {
+	b := bufio.NewWriter(w)
+	type kin struct{ name, code string }
+	shown, first := map[kin]int{}, map[string]bool{}
+	more := map[kin][]acap.Finding{}
+	var order []kin
+	for _, f := range r.Findings {
+		k := kin{f.URL, f.Code}
+		if shown[k]++; shown[k] > maxAlike && len(r.Findings) > maxInFull && !s.All {
+			if more[k] == nil {
+				order = append(order, k)
+			}
+			more[k] = append(more[k], f)
+			continue
+		}
+		s.finding(b, f, r.Line(f), !first[f.Code])
+		first[f.Code] = true
+	}
+	for _, k := range order {
+		fmt.Fprintf(b, "%s: [%s] %d times more, in lines %s (--all shows them)\n", printable(k.name), k.code, len(more[k]), lines(more[k]))
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintf(b, "%s\n", printable(note))
+	}
+	for _, t := range r.Texts {
+		s.total(b, t.Name+kindOf(t), r.About(t.Name))
+	}
+	if len(r.Texts) > 1 {
+		s.total(b, "in all", r.Findings)
+	}
+	return b.Flush()
+}
+
+func kindOf(t Text) string {
+	if t.Kind == "" {
+		return ""
+	}
+	return ", read as " + string(t.Kind)
+}
+
+func (s Style) finding(b *bufio.Writer, f acap.Finding, line string, first bool) {
+	fmt.Fprintf(b, "%s %s %s [%s]\n", s.bold(fmt.Sprintf("%s:%d:%d:", printable(f.URL), f.Line, f.Column)), s.severity(f.Severity, string(f.Severity)+":"),
+		s.bold(printable(f.Message)), f.Code)
+	if line != "" {
+		source, mark, _ := strings.Cut(f.Excerpt(printable(line)), "\n")
+		fmt.Fprintf(b, "  %s\n  %s\n", source, s.severity(f.Severity, mark))
+	}
+	if f.Hint != "" {
+		fmt.Fprintf(b, "  hint: %s\n", printable(f.Hint))
+	}
+	if behind := Behind(f.Code); first && behind != nil {
+		fmt.Fprintf(b, "  see %s: %s\n", strings.Join(behind, ", "), Help(f.Code))
+	}
+}
+
+func (s Style) total(b *bufio.Writer, what string, found []acap.Finding) {
+	var parts []string
+	for _, sev := range severities {
+		n := 0
+		for _, f := range found {
+			if f.Severity == sev {
+				n++
+			}
+		}
+		if n > 0 {
+			word := fmt.Sprintf("%d %s", n, sev)
+			if n > 1 {
+				word += "s"
+			}
+			parts = append(parts, s.severity(sev, word))
+		}
+	}
+	if parts == nil {
+		parts = append(parts, "nothing found")
+	}
+	fmt.Fprintf(b, "%s: %s\n", printable(what), strings.Join(parts, ", "))
+}
+
+// Sequences of a terminal (ECMA-48, 8.3.117).
+const (
+	boldOn   = "\x1b[1m"
+	styleOff = "\x1b[0m"
+)
+
+var colours = map[acap.Severity]string{acap.Error: "\x1b[1;31m", acap.Warning: "\x1b[1;33m", acap.Notice: "\x1b[1;36m"}
+
+func (s Style) bold(text string) string {
+	if !s.Colour {
+		return text
+	}
+	return boldOn + text + styleOff
+}
+
+func (s Style) severity(sev acap.Severity, text string) string {
+	if !s.Colour {
+		return text
+	}
+	return colours[sev] + text + styleOff
+}
+
+// lines lists the lines of findings, neighbours as a range.
+func lines(found []acap.Finding) string {
+	var parts []string
+	for i := 0; i < len(found); {
+		from, to := found[i].Line, found[i].Line
+		for i++; i < len(found) && found[i].Line <= to+1; i++ {
+			to = found[i].Line
+		}
+		if from == to {
+			parts = append(parts, fmt.Sprint(from))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", from, to))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// printable keeps a terminal from obeying what publishers write, and a reader from being misled by it.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
