@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,7 +22,10 @@ type Sample struct {
 	Name   string
 	Reason string // why this is the answer
 	Case   *Case
-	Want   map[string]any // a partial answer, as Check compares it
+	Line   []byte         // the case in JSON, as it is asked of an engine that is another program; without a line end
+	Want   map[string]any // a partial answer, as Compare compares it
+
+	Paragraph string // what it shows, where its file does not say so: P1 2.4.6, P1-2.4.6-03, F07
 }
 
 // ReadCorpus reads all .txtar files of fsys, at any depth, in the order of their paths and of the cases in them. In a file, a case
@@ -37,11 +41,16 @@ func ReadCorpus(fsys fs.FS) ([]Sample, error) {
 		if err != nil {
 			return err
 		}
-		samples, err := readSamples(strings.TrimSuffix(name, ".txtar"), txtar.Parse(src))
+		samples, err := ParseCorpus(strings.TrimSuffix(name, ".txtar"), src)
 		out = append(out, samples...)
 		return err
 	})
 	return out, err
+}
+
+// ParseCorpus reads one file as ReadCorpus does; file is its name without .txtar.
+func ParseCorpus(file string, src []byte) ([]Sample, error) {
+	return readSamples(file, txtar.Parse(src))
 }
 
 // readSamples gives the cases of one file, in the order in which they begin.
@@ -93,12 +102,20 @@ func readSample(parts map[string][]byte) (Sample, error) {
 		return s, err
 	}
 	raw["web"] = web
-	line, err := json.Marshal(raw)
-	if err != nil {
+	if s.Line, err = marshal(raw); err != nil {
 		return s, err
 	}
-	s.Case, err = ParseCase(line)
+	s.Case, err = ParseCase(s.Line)
 	return s, err
+}
+
+// marshal gives JSON on one line, with < and > as they are.
+func marshal(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // sampleWeb lays web.json over the bodies that stand under web/.
@@ -140,34 +157,62 @@ func (s *Sample) Check(ctx context.Context) (differences []string, answer []byte
 	if err != nil {
 		return nil, nil, err
 	}
-	var got any
-	if err := json.Unmarshal(answer, &got); err != nil {
-		return nil, nil, err
+	found, err := Compare(s.Want, answer)
+	for _, d := range found {
+		differences = append(differences, d.String())
 	}
-	return compare("", s.Want, got), answer, nil
+	return differences, answer, err
 }
 
-// compare gives the differences between a partial expectation and an answer: objects are compared by the keys of the expectation,
-// everything else must be equal, "<absent>" demands that nothing is there.
-func compare(at string, want, got any) []string {
-	if want == "<absent>" {
+// Difference is one place where an answer is not as it is wanted.
+type Difference struct {
+	At   string `json:"at"` // keys, each with a point before it
+	Want any    `json:"want"`
+	Got  any    `json:"got"` // nil where nothing is there
+}
+
+func (d Difference) String() string {
+	if d.Want == absent {
+		return fmt.Sprintf("%s is %v, wanted absent", d.At, d.Got)
+	}
+	if _, object := d.Want.(map[string]any); object {
+		return fmt.Sprintf("%s is %v, wanted an object", d.At, d.Got)
+	}
+	return fmt.Sprintf("%s is %v, wanted %v", d.At, d.Got, d.Want)
+}
+
+// absent is wanted where nothing may be.
+const absent = "<absent>"
+
+// Compare gives the differences between a partial answer that is wanted and an answer in JSON: objects are compared by the keys of the
+// former, everything else must be equal, "<absent>" demands that nothing is there.
+func Compare(want map[string]any, answer []byte) ([]Difference, error) {
+	var got any
+	if err := json.Unmarshal(answer, &got); err != nil {
+		return nil, err
+	}
+	return compare("", want, got), nil
+}
+
+func compare(at string, want, got any) []Difference {
+	if want == absent {
 		if got != nil {
-			return []string{fmt.Sprintf("%s is %v, wanted absent", at, got)}
+			return []Difference{{at, want, got}}
 		}
 		return nil
 	}
 	w, ok := want.(map[string]any)
 	if !ok {
 		if !reflect.DeepEqual(want, got) {
-			return []string{fmt.Sprintf("%s is %v, wanted %v", at, got, want)}
+			return []Difference{{at, want, got}}
 		}
 		return nil
 	}
 	g, _ := got.(map[string]any)
 	if g == nil {
-		return []string{fmt.Sprintf("%s is %v, wanted an object", at, got)}
+		return []Difference{{at, want, got}}
 	}
-	var out []string
+	var out []Difference
 	for _, k := range slices.Sorted(maps.Keys(w)) {
 		out = append(out, compare(at+"."+k, w[k], g[k])...)
 	}

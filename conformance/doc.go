@@ -10,5 +10,8 @@
 //	corpus.go  the corpus: cases as files named by paragraph or reading, each with its reason
 //	requirements.go, coverage.go
 //	           what the documents demand, by which cases it is shown, and the page that says so
-//	site.go    the reference publisher site that demo crawls
+//	site.go    the small newspaper that demo crawls; package course has the site that tests crawlers
+//	audit.go   Audit: what a publisher's site says, and what that comes to; audit_sample.go chooses its pages, audit_effects.go holds the
+//	           matrix and the contradictions, audit_said.go what is said to whom, and what a crawler without ACAP makes of it;
+//	           audit_text.go, audit_html.go and audit.html write it
 package conformance

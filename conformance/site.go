@@ -158,8 +158,8 @@ type Expectation struct {
 // Truth lists what is to be done with every path of the site that a link leads to.
 func (s *Site) Truth() []Expectation { return slices.Clone(siteTruth) }
 
-// Forbidden lists the paths that must never be requested: those that robots.txt refuses, and those that only links lead to which
-// must not be followed.
+// Forbidden lists the paths that must never be requested: those that robots.txt refuses or has taken down, and those that only links
+// lead to which must not be followed.
 func (s *Site) Forbidden() []string {
 	var out []string
 	for _, e := range siteTruth {
@@ -186,7 +186,7 @@ var siteTruth = []Expectation{
 	{"/news/regatta.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "but the paragraph with the children's names is not indexed"},
 	{"/news/flood-warning.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "of a page not to be indexed, the box that may be is"},
 	{"/news/cup-final.html", 200, yes, yes, yes, yes, no, no, no, "ACAP-allow-present: /news/cup-final.html target-condition=permittedcountrylist:GB,IE", "it may be shown in two countries only, and the reader's is not known"},
-	{"/news/retracted.html", 200, yes, yes, no, no, no, no, no, "ACAP-request-take-down: /news/retracted.html", "it is to be taken down, although it is still there"},
+	{"/news/retracted.html", 200, no, no, no, no, no, no, no, "ACAP-request-take-down: /news/retracted.html", "it is to be taken down: although it is still there, it is not requested"},
 	{"/news/tide-table.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "and it is to be crawled again soon"},
 	{"/news/election-2012.html", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-allow-index: /news/election-2012.html time-limit=until-2012-12-31", "the time limit of its index entry has passed"},
 	{"/news/live/council.html", 200, yes, yes, yes, no, yes, yes, no, "ACAP-disallow-preserve: /news/live/", "live pages are not kept; that libraries may keep them does not reach a crawler without purposes"},

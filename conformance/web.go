@@ -79,7 +79,7 @@ func (w *web) hop(rawurl string) (page.Hop, error) {
 // policyFiles serves robots.txt and references to the Authority.
 type policyFiles struct{ *web }
 
-func (w policyFiles) Fetch(_ context.Context, rawurl string) (policy.Response, error) {
+func (w policyFiles) Fetch(_ context.Context, rawurl string, _ http.Header) (policy.Response, error) {
 	h, err := w.hop(rawurl)
 	return policy.Response{URL: rawurl, Status: h.Status, Header: h.Header, Body: h.Body}, err
 }

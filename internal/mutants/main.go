@@ -9,7 +9,8 @@
 //	go run ./internal/mutants                 all
 //	go run ./internal/mutants -only 'F17'     those whose line matches
 //
-// Mutants that change no answer stand in equivalent.txt, each with its reason.
+// Mutants that change no answer stand in equivalent.txt, each with its reason. TestConformanceRunFindsMutants makes programs of some
+// fifty others, which acapcrawl conformance run must find.
 package main
 
 import (

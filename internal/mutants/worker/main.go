@@ -1,5 +1,8 @@
 // Command worker decides the cases of a corpus under one mutant of the engine after another. Internal/mutants builds it with mutated
 // copies of the engine's files; built without them it knows no mutant.
+//
+//	worker CORPUS        read Tasks, and write a Result for each
+//	worker -decide N     be an engine that is slightly wrong: answer cases as acapcrawl decide does, with mutant N on
 package main
 
 import (
@@ -13,6 +16,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -28,10 +32,22 @@ const (
 )
 
 func main() {
-	if err := run(os.Args[1], os.Stdin, os.Stdout); err != nil {
+	if err := start(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		os.Exit(2)
 	}
+}
+
+func start(args []string) error {
+	debug.SetMaxStack(maxStack)
+	if len(args) == 2 && args[0] == "-decide" {
+		mutant, err := strconv.Atoi(args[1])
+		if err != nil {
+			return err
+		}
+		return decide(mutant, os.Stdin, os.Stdout)
+	}
+	return run(args[0], os.Stdin, os.Stdout)
 }
 
 // Task asks for one mutant: all cases of Must are decided, those of Until up to the first that catches it.
@@ -62,7 +78,6 @@ type worker struct {
 
 // run writes the Baseline, then reads Tasks and writes a Result for each.
 func run(corpus string, in io.Reader, out io.Writer) error {
-	debug.SetMaxStack(maxStack)
 	w := &worker{}
 	var err error
 	if w.samples, err = conformance.ReadCorpus(os.DirFS(corpus)); err != nil {

@@ -1,0 +1,127 @@
+package conformance
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+//go:embed audit.html
+var auditHTML string
+
+// WriteAuditHTML writes a page for the publisher's people: one file that needs no other and no script, and can be printed. All that
+// publishers wrote is text in it, whatever it says.
+func WriteAuditHTML(w io.Writer, audits []*Audit) error {
+	t, err := template.New("audit").Funcs(template.FuncMap{
+		"shown": shownText, "usages": acap.Usages, "list": usageList, "short": shortAddress, "count": count, "join": strings.Join,
+		"line": lineName, "words": stateWords, "mark": func(s State) string { return htmlMarks[s] }, "head": heads, "who": addressees,
+	}).Parse(auditHTML)
+	if err != nil {
+		return err
+	}
+	views := make([]auditPageView, len(audits))
+	for i, a := range audits {
+		views[i] = auditPageView{a, fmt.Sprintf("s%d", i+1), a.Lines()}
+	}
+	return t.Execute(w, views)
+}
+
+// auditPageView is an audit as the page shows it.
+type auditPageView struct {
+	*Audit
+	ID     string // before the ids of its lines
+	Behind []*AuditLine
+}
+
+// Number is that of a line among those behind the effects.
+func (v auditPageView) Number(l *AuditLine) int { return numberOf(v.Behind, l) }
+
+// Many is how many findings of a severity there are.
+func (v auditPageView) Many(severity string) int { return v.Counts()[acap.Severity(severity)] }
+
+// By orders the findings, those of one kind at one place as one: errors first.
+func (v auditPageView) By() []folded {
+	order := []acap.Severity{acap.Error, acap.Warning, acap.Notice}
+	list := fold(v.Findings)
+	slices.SortStableFunc(list, func(a, b folded) int { return slices.Index(order, a.Severity) - slices.Index(order, b.Severity) })
+	return list
+}
+
+// Verdict is the sentence above all.
+func (v auditPageView) Verdict() string {
+	n := v.Counts()
+	switch {
+	case v.Status == "unreachable":
+		return "robots.txt could not be read: no crawler that keeps to the rules takes anything from this site."
+	case n[acap.Error] > 0:
+		return "Some of what is written here does not do what it says."
+	case len(v.Contradictions) > 0:
+		return "Some pages contradict their site."
+	case n[acap.Warning] > 0:
+		return "Some of what is written here is read otherwise than it may be meant."
+	}
+	return "All that was looked at does what it says."
+}
+
+var htmlMarks = map[State]string{Unsaid: "○", Permitted: "✓", Limited: "◐", Ask: "?", Refused: "✕"}
+
+func stateWords(s State) string {
+	return map[State]string{Unsaid: "nothing is said", Permitted: "permitted", Limited: "limited", Ask: "to be asked for", Refused: "refused"}[s]
+}
+
+// heads are the columns' names.
+func heads() []string {
+	out := make([]string, len(acap.Usages()))
+	for i, u := range acap.Usages() {
+		out[i] = string(u)
+	}
+	return out
+}
+
+// shownText is foreign text as a reader may see it: no controls, and nothing that turns the direction of what stands around it.
+func shownText(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r):
+			return unicode.ReplacementChar
+		}
+		return r
+	}, s)
+}
+
+// lineName names the file and the line.
+func lineName(l *AuditLine) string {
+	if l == nil {
+		return "nothing is said"
+	}
+	name := l.URL
+	if l.Source == acap.Robots {
+		name = path.Base(l.URL)
+	}
+	if l.Source == acap.Header {
+		return "header of " + name
+	}
+	return fmt.Sprintf("%s, line %d", name, l.Line)
+}
+
+func addressees(list []string) string {
+	out := slices.Clone(list)
+	for i := range out {
+		if out[i] == "*" || out[i] == "" {
+			out[i] = "any crawler"
+		}
+	}
+	if len(out) == 0 {
+		return "nobody: outside all records"
+	}
+	return strings.Join(out, ", ")
+}

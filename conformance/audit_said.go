@@ -1,0 +1,101 @@
+package conformance
+
+import (
+	"context"
+	"net/url"
+	"slices"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/check"
+)
+
+// Said is what the files of policy say to some crawlers, for some purposes.
+type Said struct {
+	Crawlers []string   `json:"crawlers"` // "*" is any
+	Purposes []string   `json:"purposes,omitempty"`
+	ACAP     bool       `json:"acap"` // else conventional
+	Lines    []SaidLine `json:"lines"`
+}
+
+// SaidLine is a statement.
+type SaidLine struct {
+	*AuditLine
+	Allow      bool         `json:"allow"`
+	Usages     []acap.Usage `json:"usages"` // none: it has no effect
+	Patterns   []string     `json:"patterns"`
+	Qualifiers []string     `json:"qualifiers,omitempty"`
+}
+
+// said lists what is said, addressee by addressee in the order of appearance.
+func (a *auditor) said() {
+	at := func(acapFields bool, crawlers, purposes []string) *Said {
+		for i := range a.Said {
+			if s := &a.Said[i]; s.ACAP == acapFields && slices.Equal(s.Crawlers, crawlers) && slices.Equal(s.Purposes, purposes) {
+				return s
+			}
+		}
+		a.Said = append(a.Said, Said{Crawlers: crawlers, Purposes: purposes, ACAP: acapFields})
+		return &a.Said[len(a.Said)-1]
+	}
+	for _, f := range a.files {
+		for _, st := range f.Statements() {
+			s := at(true, st.Crawlers, st.Purposes)
+			s.Lines = append(s.Lines, SaidLine{lineOf(st.Field), st.Allow, st.Usages, st.Patterns, st.Qualifiers})
+		}
+	}
+	for _, f := range a.files {
+		for _, g := range f.Groups() {
+			for _, r := range g.Rules {
+				s := at(false, g.Agents, nil)
+				s.Lines = append(s.Lines, SaidLine{lineOf(r.Field), r.Allow, []acap.Usage{acap.Crawl}, []string{r.Pattern}, nil})
+			}
+		}
+	}
+}
+
+// Drift is where a crawler that knows RFC 9309 alone crawls otherwise than one that honours ACAP.
+type Drift struct {
+	Crawler      string     `json:"crawler"` // "" is any that is not named
+	URL          string     `json:"url"`     // an example
+	More         int        `json:"more"`    // addresses that were asked about and are alike
+	ACAP         bool       `json:"acap"`    // permitted
+	Conventional bool       `json:"conventional"`
+	By           *AuditLine `json:"by,omitempty"` // that decides with ACAP
+	Without      *AuditLine `json:"without,omitempty"`
+}
+
+// maxAsked bounds about how many addresses beside those of the audit readings are compared.
+const maxAsked = 500
+
+// drift compares the readings of robots.txt.
+func (a *auditor) drift() {
+	if len(a.files) == 0 {
+		return
+	}
+	robots := a.files[0]
+	doc := check.NewDocument(robots.URL, a.site.Answers.Of(robots.URL, robots.Final).Body)
+	doc.Referred = map[string]*acap.File{}
+	for _, f := range a.files[1:] {
+		doc.Referred[f.URL] = f
+	}
+	asked := check.Questions(a.root, doc)
+	ask := check.Ask{Usages: []acap.Usage{acap.Crawl}, Crawlers: asked.Crawlers[:min(len(asked.Crawlers), maxAudited+1)]}
+	for _, p := range a.Pages {
+		if u, err := url.Parse(p.URL); err == nil {
+			ask.Addresses = append(ask.Addresses, check.NewAddress(u))
+		}
+	}
+	ask.Addresses = append(ask.Addresses, asked.Addresses[:min(len(asked.Addresses), maxAsked)]...)
+	found, err := check.Compare(context.Background(), doc.ACAP(a.o.Check.Now), doc.Conventional(), ask.Bounded())
+	if err != nil {
+		return // only where its context ends
+	}
+	for _, f := range found {
+		d := Drift{URL: f.Addresses[0].URL.String(), More: len(f.Addresses) - 1, ACAP: f.A.Allowed, Conventional: f.B.Allowed,
+			By: lineOf(f.A.Because), Without: lineOf(f.B.Because)}
+		if len(f.Crawler.Names) > 0 {
+			d.Crawler = f.Crawler.Names[0]
+		}
+		a.Drifts = append(a.Drifts, d)
+	}
+}

@@ -1,0 +1,188 @@
+package conformance
+
+import (
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/policy"
+)
+
+// sample chooses the pages of an audit: first those that it began with, then those of which statements decide that decided nothing yet,
+// then of all parts of the site in turn.
+type sample struct {
+	a          *auditor
+	origin     string
+	candidates []*candidate
+	known      map[string]bool
+	decided    map[*acap.Field]bool // by pages that were chosen
+	parts      map[string]int       // how many pages were chosen of each part of the site
+	full       bool                 // there are more candidates than are looked at
+}
+
+type candidate struct {
+	url    *url.URL
+	first  bool          // it was asked for
+	crawl  bool          // may be requested
+	fields []*acap.Field // that decide about it, for any crawler
+	part   string
+	chosen bool
+}
+
+func newSample(a *auditor) sample {
+	return sample{a: a, origin: a.surface.Origin.Key, known: map[string]bool{}, decided: map[*acap.Field]bool{}, parts: map[string]int{}}
+}
+
+// add adds an address of the site.
+func (s *sample) add(address string, first bool) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return
+	}
+	u.Fragment, u.RawFragment = "", ""
+	key, err := policy.Key(u)
+	r := acap.NewResource(u)
+	if err != nil || key != s.origin || s.known[r.URL] {
+		return
+	}
+	if len(s.candidates) >= maxCandidates {
+		if !s.full {
+			s.a.note("more than %d addresses of the site are known: pages were chosen of the first", maxCandidates)
+		}
+		s.full = true
+		return
+	}
+	s.known[r.URL] = true
+	c := &candidate{url: u, first: first, part: partOf(u), crawl: s.a.crawlable(u), fields: s.a.deciding(r)}
+	s.candidates = append(s.candidates, c)
+}
+
+// deciding lists the fields of files that decide something about r, for any crawler.
+func (a *auditor) deciding(r acap.Resource) (list []*acap.Field) {
+	for _, v := range a.views {
+		for _, u := range acap.Usages() {
+			if d := v.policy.Decide(u, r); d.Because != nil && !slices.Contains(list, a.place(d.Because)) {
+				list = append(list, a.place(d.Because))
+			}
+		}
+	}
+	return list
+}
+
+// place is the one field at a place of a file: each view reads referred files anew.
+func (a *auditor) place(f *acap.Field) *acap.Field {
+	key := fieldPlace{f.URL, f.Line}
+	if a.places == nil {
+		a.places = map[fieldPlace]*acap.Field{}
+	}
+	if a.places[key] == nil {
+		a.places[key] = f
+	}
+	return a.places[key]
+}
+
+type fieldPlace struct {
+	url  string
+	line int
+}
+
+// partOf is the part of the site that an address is of: its first folder and its kind.
+func partOf(u *url.URL) string {
+	first, _, deeper := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
+	if !deeper {
+		first = ""
+	}
+	query := ""
+	if u.RawQuery != "" {
+		query = "?"
+	}
+	return first + "/" + path.Ext(u.Path) + query
+}
+
+// next chooses a page that may be requested; nil where there is none. What was asked for is tried even where it may not be.
+func (s *sample) next() *url.URL {
+	return s.choose(func(c *candidate) bool { return c.crawl || c.first }, 0)
+}
+
+// choose takes the candidate of whom most decides that has decided nothing yet; at least least.
+func (s *sample) choose(fits func(*candidate) bool, least int) *url.URL {
+	var best *candidate
+	most := 0
+	for _, c := range s.candidates {
+		if c.chosen || !fits(c) {
+			continue
+		}
+		n := s.fresh(c)
+		if best == nil || c.first && !best.first || c.first == best.first && (n > most || n == most && s.parts[c.part] < s.parts[best.part]) {
+			best, most = c, n
+		}
+	}
+	if best == nil || most < least {
+		return nil
+	}
+	best.chosen = true
+	s.parts[best.part]++
+	for _, f := range best.fields {
+		s.decided[f] = true
+	}
+	return best.url
+}
+
+// fresh counts the fields that decide about c and have decided nothing yet.
+func (s *sample) fresh(c *candidate) (n int) {
+	for _, f := range c.fields {
+		if !s.decided[f] {
+			n++
+		}
+	}
+	return n
+}
+
+// unasked gives addresses that are not requested and show what the remaining statements do: known ones that may not be crawled, then
+// such as their patterns cover.
+func (s *sample) unasked() (list []*url.URL) {
+	for len(list) < maxUnasked/2 {
+		u := s.choose(func(c *candidate) bool { return !c.crawl && !c.first }, 1)
+		if u == nil {
+			break
+		}
+		list = append(list, u)
+	}
+	for _, f := range s.a.files {
+		for _, st := range f.Statements() {
+			list = s.witness(list, st.Field, st.Patterns)
+		}
+		for _, g := range f.Groups() {
+			for _, r := range g.Rules {
+				list = s.witness(list, r.Field, []string{r.Pattern})
+			}
+		}
+	}
+	return list
+}
+
+// witness adds an address for a field that decided nothing yet, where one of its patterns covers any of which it does.
+func (s *sample) witness(list []*url.URL, f *acap.Field, patterns []string) []*url.URL {
+	for _, p := range patterns[:min(len(patterns), 4)] {
+		for _, example := range acap.Examples(p) {
+			if len(list) >= maxUnasked || s.decided[s.a.place(f)] {
+				return list
+			}
+			u, err := s.a.root.Parse(example)
+			if err != nil || u.Host != s.a.root.Host {
+				continue
+			}
+			fields := s.a.deciding(acap.NewResource(u))
+			if !slices.Contains(fields, s.a.place(f)) {
+				continue
+			}
+			for _, f := range fields {
+				s.decided[f] = true
+			}
+			list = append(list, u)
+		}
+	}
+	return list
+}

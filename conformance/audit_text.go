@@ -1,0 +1,298 @@
+package conformance
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// WriteText writes a summary for a terminal. What publishers wrote is in it as they wrote it.
+func (a *Audit) WriteText(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, as %s on %s\n", a.Site, strings.Join(a.Crawler, ", "), a.Time.Format("2006-01-02 15:04 MST"))
+	if !a.Complete {
+		b.WriteString("The audit was stopped: it tells what was found until then.\n")
+	}
+	for _, s := range a.Summary() {
+		fmt.Fprintf(&b, "  %s\n", s)
+	}
+	a.writeFindings(&b)
+	a.writeContradictions(&b)
+	a.writeEffects(&b)
+	if len(a.Drifts) > 0 {
+		b.WriteString("\nA crawler that knows robots.txt without ACAP reads otherwise:\n")
+	}
+	for _, d := range a.Drifts {
+		fmt.Fprintf(&b, "  %s\n", d)
+	}
+	if len(a.Actions) > 0 {
+		b.WriteString("\nRequests:\n")
+	}
+	for _, r := range a.Actions {
+		fmt.Fprintf(&b, "  %s\n", r)
+	}
+	for _, n := range a.Notes {
+		fmt.Fprintf(&b, "\n%s\n", n)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Summary says in some sentences what was found.
+func (a *Audit) Summary() []string {
+	n := a.Counts()
+	return append(a.Looked(), fmt.Sprintf("%s, %s and %s.", count(n[acap.Error], "error"), count(n[acap.Warning], "warning"), count(n[acap.Notice], "notice")),
+		fmt.Sprintf("%s between a page and its site.", count(len(a.Contradictions), "contradiction")))
+}
+
+// Looked says in some sentences what was looked at.
+func (a *Audit) Looked() (out []string) {
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	for _, f := range a.Files {
+		switch {
+		case f.Why != "":
+			add("%s could not be read: %s.", f.URL, f.Why)
+		case a.Status == "none" && f.URL == a.Site+"/robots.txt":
+			add("There is no robots.txt: nothing is restricted by it.")
+		default:
+			add("%s holds %s of ACAP and %s.", f.URL, count(f.Statements, "statement"), count(f.Conventional, "conventional rule"))
+		}
+	}
+	read, refused, failed := 0, 0, 0
+	for _, p := range a.Pages {
+		switch {
+		case p.Requested && p.Why == "":
+			read++
+		case p.refused:
+			refused++
+		case p.Requested:
+			failed++
+		}
+	}
+	add("%s read; %s judged without a request, since they may not be crawled; %s not be had.", isAre(read, "page"), isAre(refused, "address"), could(failed))
+	if a.Silent > 0 {
+		add("Of %s ACAP limits or refuses uses that a crawler without ACAP takes to be free.", count(a.Silent, "address"))
+	}
+	return out
+}
+
+// Counts are how many findings of each severity there are.
+func (a *Audit) Counts() map[acap.Severity]int {
+	n := map[acap.Severity]int{}
+	for _, f := range a.Findings {
+		n[f.Severity]++
+	}
+	return n
+}
+
+func count(n int, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "s"):
+		noun += "e"
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func isAre(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun + " was"
+	}
+	return count(n, noun) + " were"
+}
+
+func could(n int) string {
+	if n == 1 {
+		return "1 could"
+	}
+	return fmt.Sprintf("%d could", n)
+}
+
+func (a *Audit) writeFindings(b *strings.Builder) {
+	if len(a.Findings) == 0 {
+		return
+	}
+	b.WriteString("\nFindings:\n")
+	for _, f := range fold(a.Findings) {
+		fmt.Fprintf(b, "  %s: %s\n", f.Severity, f)
+		if f.More > 0 {
+			fmt.Fprintf(b, "    and %s more of this at the same place\n", count(f.More, "finding"))
+		}
+	}
+}
+
+// folded is a finding that stands for others of its code at its place, which speak of other pages.
+type folded struct {
+	acap.Finding
+	More int
+}
+
+// fold keeps the first finding of a code at each place.
+func fold(list []acap.Finding) (out []folded) {
+	type spot struct {
+		code, url    string
+		line, column int
+	}
+	at := map[spot]int{}
+	for _, f := range list {
+		s := spot{f.Code, f.URL, f.Line, f.Column}
+		if i, known := at[s]; known {
+			out[i].More++
+			continue
+		}
+		at[s] = len(out)
+		out = append(out, folded{Finding: f})
+	}
+	return out
+}
+
+func (a *Audit) writeContradictions(b *strings.Builder) {
+	if len(a.Contradictions) > 0 {
+		b.WriteString("\nContradictions:\n")
+	}
+	for _, c := range a.Contradictions {
+		fmt.Fprintf(b, "  %s (%s):\n    wins:  %s\n    loses: %s\n    on %s\n", c.Sentence(), usageList(c.Usages), c.Wins, c.Loses, pages(c.Pages))
+	}
+}
+
+// Sentence says what the contradiction is.
+func (c Contradiction) Sentence() string {
+	switch c.Kind {
+	case Overruled:
+		return "A page permits what its site prohibits, and that has no effect"
+	case Restricted:
+		return "A conventional tag or header takes away what ACAP permits"
+	case Lifted:
+		return "A page permits what its site prohibits, and that holds"
+	case Narrowed:
+		return "A page prohibits what its site permits"
+	}
+	return "A page says both"
+}
+
+func pages(list []string) string {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return fmt.Sprintf("%s and %s more", list[0], count(len(list)-1, "page"))
+}
+
+func usageList(list []acap.Usage) string {
+	out := make([]string, len(list))
+	for i, u := range list {
+		out[i] = string(u)
+	}
+	return strings.Join(out, ", ")
+}
+
+// String gives the place and the words.
+func (l *AuditLine) String() string {
+	if l == nil {
+		return "nothing is said"
+	}
+	return fmt.Sprintf("%s:%d: %s", l.URL, l.Line, l.Field)
+}
+
+// String is a sentence.
+func (d Drift) String() string {
+	permits := map[bool]string{true: "may be crawled", false: "may not be crawled"}
+	who := "any crawler that is not named"
+	if d.Crawler != "" {
+		who = d.Crawler
+	}
+	more := ""
+	if d.More > 0 {
+		more = fmt.Sprintf(" (and %d like it)", d.More)
+	}
+	return fmt.Sprintf("%s%s: with ACAP it %s by %s (%s); without it %s (%s)", d.URL, more, permits[d.ACAP], who, d.By, permits[d.Conventional], d.Without)
+}
+
+// String is a sentence.
+func (r AuditAction) String() string {
+	who := "any crawler"
+	if r.Crawler != "" {
+		who = r.Crawler
+	}
+	done := "asked of " + who
+	if !r.Execute {
+		done = "refused: " + r.Why
+	}
+	return fmt.Sprintf("%s of %s, %s (%s)", r.Action, r.URL, done, r.By)
+}
+
+// Who names the crawlers of the table.
+func (e Effects) Who() string {
+	list := slices.Clone(e.Crawlers)
+	if i := slices.Index(list, ""); i >= 0 {
+		list[i] = "any crawler that is not named"
+	}
+	return strings.Join(list, ", ")
+}
+
+// Lines are those behind the cells of the tables, each once, in the order of appearance; cells name them by number.
+func (a *Audit) Lines() (lines []*AuditLine) {
+	for _, e := range a.Effects {
+		for _, row := range e.Rows {
+			for _, c := range row.Cells {
+				for _, l := range c.Because {
+					if numberOf(lines, l) == 0 {
+						lines = append(lines, l)
+					}
+				}
+			}
+		}
+	}
+	return lines
+}
+
+// numberOf gives the number of l among lines, from 1; 0: it is none of them.
+func numberOf(lines []*AuditLine, l *AuditLine) int {
+	return slices.IndexFunc(lines, func(have *AuditLine) bool { return *have == *l }) + 1
+}
+
+var stateMarks = map[State]string{Unsaid: ".", Permitted: "+", Limited: "~", Ask: "?", Refused: "-"}
+
+// brief are the usages in few letters, for the heads of columns.
+var brief = []string{"crawl", "follow", "index", "keep", "present", "orig", "copy", "oldcopy", "snip", "thumb", "oldsnip", "oldthumb", "link", "other"}
+
+func (a *Audit) writeEffects(b *strings.Builder) {
+	lines := a.Lines()
+	for _, e := range a.Effects {
+		fmt.Fprintf(b, "\nEffects for %s (+ permitted, . nothing said, ~ limited, ? to be asked for, - refused; by line):\n", e.Who())
+		t := tabwriter.NewWriter(b, 0, 8, 1, ' ', 0)
+		fmt.Fprintf(t, "  %s\t\n", strings.Join(brief, "\t"))
+		for _, row := range e.Rows {
+			t.Write([]byte("  "))
+			for _, c := range row.Cells {
+				mark := stateMarks[c.State]
+				if len(c.Because) > 0 {
+					mark += fmt.Sprint(numberOf(lines, c.Because[0]))
+				}
+				fmt.Fprintf(t, "%s\t", mark)
+			}
+			fmt.Fprintf(t, "%s\n", strings.NewReplacer("\t", " ", "\n", " ").Replace(shortAddress(row.URL, a.Site)))
+		}
+		t.Flush() // a strings.Builder takes all
+	}
+	if len(lines) > 0 {
+		b.WriteString("\nThe lines behind them:\n")
+	}
+	for i, l := range lines {
+		fmt.Fprintf(b, "  %3d  %s\n", i+1, l)
+	}
+}
+
+// shortAddress leaves out the site that all addresses are of.
+func shortAddress(address, site string) string {
+	u, err := url.Parse(address)
+	if err == nil && u.Scheme+"://"+u.Host == site {
+		return strings.TrimPrefix(address, site)
+	}
+	return address
+}

@@ -1,0 +1,32 @@
+package course
+
+import (
+	_ "embed"
+	"html/template"
+	"io"
+)
+
+//go:embed report.html.tmpl
+var reportPage string
+
+// WriteHTML writes the report as one page that needs nothing else.
+func (r *Report) WriteHTML(w io.Writer) error {
+	t, err := template.New("report").Funcs(template.FuncMap{
+		"shown":      shown,
+		"categories": Categories,
+		"protocols":  Protocols,
+		"class": func(o Outcome) string {
+			switch o {
+			case Violated:
+				return "violated"
+			case Kept, Used:
+				return "kept"
+			}
+			return "untested"
+		},
+	}).Parse(reportPage)
+	if err != nil {
+		return err
+	}
+	return t.Execute(w, r)
+}

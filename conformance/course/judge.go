@@ -1,0 +1,307 @@
+package course
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Outcome is what the visits of one visitor say of one requirement.
+type Outcome string
+
+// The outcomes.
+const (
+	Kept     Outcome = "kept"
+	Violated Outcome = "violated"
+	Untested Outcome = "not exercised"
+	Unheeded Outcome = "not heeded" // of advice
+	Used     Outcome = "used"       // of a freedom
+)
+
+// Report is what the judge says of a record of visits.
+type Report struct {
+	Visitors     []*Visitor  `json:"visitors"`
+	Left         int         `json:"left_out,omitempty"` // visits of visitors beyond maxVisitors
+	Stations     []*Station  `json:"-"`
+	Unobservable [][2]string `json:"unobservable"`
+}
+
+// Visitor is one User-Agent at one address.
+type Visitor struct {
+	Agent    string    `json:"agent"`
+	Address  string    `json:"address"`
+	Names    []string  `json:"names,omitempty"`
+	Purposes []string  `json:"purposes,omitempty"`
+	First    time.Time `json:"first"`
+	Last     time.Time `json:"last"`
+	Requests int       `json:"requests"`
+	Unjudged string    `json:"unjudged,omitempty"` // why it was not judged
+	Results  []Result  `json:"results,omitempty"`
+
+	visits []*Visit
+	told   bool
+}
+
+// Result is the outcome of one station.
+type Result struct {
+	ID       string     `json:"id"`
+	Category string     `json:"category"`
+	Protocol Protocol   `json:"protocol"`
+	Level    Level      `json:"level"`
+	Rests    string     `json:"rests_on"`
+	Says     string     `json:"says"`
+	Outcome  Outcome    `json:"outcome"`
+	Why      string     `json:"why,omitempty"` // of what was not exercised
+	Evidence []Evidence `json:"evidence,omitempty"`
+	More     int        `json:"more_evidence,omitempty"` // how many there are beside these
+}
+
+// Evidence is a visit, and what it stands against.
+type Evidence struct {
+	Visit
+	File    string `json:"file,omitempty"`
+	Line    int    `json:"line,omitempty"`
+	Because string `json:"because"`
+}
+
+// maxEvidence is how many visits are shown for one requirement of one visitor.
+const maxEvidence = 20
+
+// Told is what is known of the judged crawler beside its visits.
+type Told struct {
+	Crawler  []string // names it answers to; visitors with another name are not judged
+	Purposes []string // it collects for
+	Started  bool     // it was started for this record: nothing in it is a person's browser
+}
+
+// Judge says of each visitor which requirements it kept, violated and was not tested by. Visits may come in any order.
+func Judge(ctx context.Context, visits []Visit, told Told) (*Report, error) {
+	r := &Report{Unobservable: Unobservable()}
+	r.Visitors, r.Left = visitors(visits, told)
+	for _, v := range r.Visitors {
+		if v.Unjudged = v.unjudged(told); v.Unjudged != "" {
+			continue
+		}
+		if err := v.judge(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// maxVisitors is how many visitors are judged, those that came first.
+const maxVisitors = 1000
+
+// visitors tells apart who came, in the order of arrival, and how many visits were left out.
+func visitors(visits []Visit, told Told) (list []*Visitor, left int) {
+	sorted := make([]*Visit, len(visits))
+	for i := range visits {
+		sorted[i] = &visits[i]
+	}
+	slices.SortStableFunc(sorted, func(a, b *Visit) int { return a.Time.Compare(b.Time) })
+	known := map[string]*Visitor{}
+	for _, at := range sorted {
+		key := strings.Join([]string{at.Address, at.Agent, strings.Join(at.Names, " "), strings.Join(at.Purposes, " ")}, "\n")
+		v := known[key]
+		if v == nil && len(list) == maxVisitors {
+			left++
+			continue
+		}
+		if v == nil {
+			v = &Visitor{Agent: at.Agent, Address: at.Address, Names: at.Names, Purposes: at.Purposes, First: at.Time}
+			if len(told.Purposes) > 0 {
+				v.Purposes = told.Purposes
+			}
+			if v.told = len(told.Crawler) > 0; v.told {
+				v.Names = told.Crawler
+			}
+			known[key] = v
+			list = append(list, v)
+		}
+		v.Last = at.Time
+		v.Requests++
+		v.visits = append(v.visits, at)
+	}
+	return list, left
+}
+
+// unjudged says why nothing is said of a visitor.
+func (v *Visitor) unjudged(told Told) string {
+	if len(told.Crawler) > 0 {
+		for _, n := range told.Crawler {
+			if strings.Contains(strings.ToLower(v.Agent), strings.ToLower(n)) {
+				return ""
+			}
+		}
+		return "another crawler than the one to be judged, by its User-Agent"
+	}
+	clicked := slices.ContainsFunc(v.visits, func(at *Visit) bool { return at.Clicked })
+	if !told.Started && (clicked || browser(v.Agent)) {
+		return "a person's browser, by its User-Agent"
+	}
+	return ""
+}
+
+// judge fills Results.
+func (v *Visitor) judge(ctx context.Context) error {
+	web := NewWeb(v.visits[0].Names, v.visits[0].Purposes, symbolic) // as it was served
+	refusals := newRefusals(readings(web, v.Names, v.Purposes, v.told, v.First))
+	against := map[*Station][]Evidence{}
+	for _, at := range v.visits {
+		if policyFile(pathOf(at.Target)) {
+			continue
+		}
+		because, err := refusals.of(ctx, at.Origin, at.Target)
+		if err != nil {
+			return err
+		}
+		if s := web.of(at.Origin, at.Target); because != "" && s != nil {
+			against[s] = append(against[s], evidence(at, because))
+		}
+	}
+	w := newWatch(v)
+	for _, s := range web.stations {
+		v.Results = append(v.Results, s.result(w, against[s]))
+	}
+	return nil
+}
+
+// refusals asks all readings, once for each address.
+type refusals struct {
+	readings []*reading
+	known    map[string]string
+}
+
+func newRefusals(list []*reading) *refusals { return &refusals{list, map[string]string{}} }
+
+// maxKnown is how many answers are kept.
+const maxKnown = 10_000
+
+// of says why no reading permits a request; "" where one does.
+func (r *refusals) of(ctx context.Context, origin, at string) (string, error) {
+	key := origin + target(at)
+	if because, ok := r.known[key]; ok {
+		return because, nil
+	}
+	first := ""
+	for _, reading := range r.readings {
+		because, err := reading.refuses(ctx, origin, at)
+		if err != nil {
+			return "", err
+		}
+		first = cmp.Or(first, because)
+		if because == "" {
+			first = ""
+			break
+		}
+	}
+	if len(r.known) < maxKnown {
+		r.known[key] = first
+	}
+	return first, nil
+}
+
+func pathOf(at string) string {
+	p, _, _ := strings.Cut(target(at), "?")
+	return p
+}
+
+// result puts together what a station says.
+func (s *Station) result(w *watch, against []Evidence) Result {
+	r := Result{ID: s.ID, Category: s.Category, Protocol: s.Protocol, Level: s.Level, Rests: s.Rests, Says: s.Says}
+	switch {
+	case len(against) > 0:
+		r.Outcome, r.Evidence = Violated, against
+	case s.watch != nil:
+		f := s.watch(w)
+		r.Outcome, r.Why, r.Evidence = f.outcome, f.why, f.evidence
+	default:
+		if r.Why = s.untested(w); r.Why != "" {
+			r.Outcome = Untested
+		} else {
+			r.Outcome = Kept
+		}
+	}
+	if s.Level == May && r.Outcome == Kept {
+		r.Outcome = Used
+	}
+	if s.Level == Advice && r.Outcome == Violated {
+		r.Outcome = Unheeded
+	}
+	if len(r.Evidence) > maxEvidence {
+		r.Evidence, r.More = r.Evidence[:maxEvidence], len(r.Evidence)-maxEvidence
+	}
+	return r
+}
+
+// untested says why a station with traps has not tested the visitor; "" where it has.
+func (s *Station) untested(w *watch) string {
+	switch {
+	case s.Needs == NeedsName && len(w.visitor.Names) == 0:
+		return "its User-Agent has no name by which robots.txt could address it"
+	case s.Needs == NeedsName && !w.visitor.told && len(w.visitor.Names) > 1:
+		return "its User-Agent has several names; say with --crawler which it answers to"
+	case s.Needs == NeedsPurpose && len(w.visitor.visits[0].Purposes) == 0:
+		return "its purposes were not known when the course was served; say them with --purpose"
+	case s.Whole && !w.requested(s.Origin, robotsPath):
+		return "it never asked for robots.txt of that origin"
+	case s.Whole:
+		return ""
+	case s.Level == May:
+		if w.any(s, s.Controls) {
+			return ""
+		}
+		return "it did not use it"
+	case !w.requested(s.Origin, s.bait()):
+		return "it never fetched " + s.Origin + s.bait() + ", which holds the bait"
+	case !w.any(s, s.Controls):
+		return "it never took such a bait where it may: " + s.Origin + s.Controls[0] + " was not requested"
+	}
+	return ""
+}
+
+// Violations counts the requirements of the given protocols that a visitor violated.
+func (v *Visitor) Violations(of ...Protocol) int {
+	n := 0
+	for _, r := range v.Results {
+		if r.Outcome == Violated && slices.Contains(of, r.Protocol) {
+			n++
+		}
+	}
+	return n
+}
+
+// Tally counts the outcomes of one category, or of all where it is "".
+func (v *Visitor) Tally(category string, o ...Outcome) int {
+	n := 0
+	for _, r := range v.Results {
+		if (category == "" || r.Category == category) && slices.Contains(o, r.Outcome) {
+			n++
+		}
+	}
+	return n
+}
+
+// Blind reports whether the visitor shows no sign of reading ACAP: it violated whatever of it was exercised.
+func (v *Visitor) Blind() bool {
+	violated := 0
+	for _, r := range v.Results {
+		if r.Protocol != ACAP || r.Level != Must {
+			continue
+		}
+		switch r.Outcome {
+		case Kept:
+			return false
+		case Violated:
+			violated++
+		}
+	}
+	return violated > 2
+}
+
+// Categories lists the categories in the order of a report.
+func Categories() []string {
+	return []string{catRobots, catRules, catWays, catTags, catCrawl, catFollow, catFiles, catManners}
+}

@@ -1,0 +1,137 @@
+package course
+
+import (
+	"bytes"
+	"embed"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// origin is one address of the course with a robots.txt of its own.
+type origin struct {
+	name, says string
+	closed     bool // its front page may not be requested: it is no seed
+}
+
+// origins are all, the one with the index first.
+var origins = []origin{
+	{name: "index", says: "the index, which leads to every station"},
+	{name: "rules", says: "groups and rules of RFC 9309"},
+	{name: "named", says: "robots.txt names who asks for it"},
+	{name: "ways", says: "redirects, sitemaps, images and other ways into what is closed"},
+	{name: "elsewhere", says: "where redirects and references of other origins lead"},
+	{name: "tags", says: "nofollow in pages and headers"},
+	{name: "slow", says: "robots.txt asks for a delay"},
+	{name: "gone", says: "robots.txt does not exist"},
+	{name: "down", says: "robots.txt answers 503", closed: true},
+	{name: "broken", says: "robots.txt breaks the connection", closed: true},
+	{name: "moved", says: "five redirects lead to robots.txt"},
+	{name: "large", says: "robots.txt has more than 500 KiB"},
+	{name: "bom", says: "robots.txt begins with a byte order mark"},
+	{name: "cr", says: "robots.txt has carriage returns alone"},
+	{name: "markup", says: "robots.txt is within HTML"},
+	{name: "acap", says: "ACAP fields that speak of crawl"},
+	{name: "shut", says: "all but a part is prohibited by ACAP", closed: true},
+	{name: "follow", says: "ACAP fields, META tags and classes that speak of follow"},
+	{name: "refer", says: "robots.txt refers to other files"},
+	{name: "lost", says: "robots.txt refers to a file that does not exist", closed: true},
+	{name: "both", says: "ACAP fields beside conventional records"},
+	{name: "ignore", says: "conventional records that are to be ignored"},
+}
+
+// Origins lists the names of the origins, that of the index first.
+func Origins() []string {
+	var list []string
+	for _, o := range origins {
+		list = append(list, o.name)
+	}
+	return list
+}
+
+// Seeds lists the origins whose front page may be requested.
+func Seeds() []string {
+	var list []string
+	for _, o := range origins {
+		if !o.closed {
+			list = append(list, o.name)
+		}
+	}
+	return list
+}
+
+//go:embed sites
+var sites embed.FS
+
+const (
+	robotsPath = "/robots.txt"
+	policyRoot = "/policy/" // below it are the files that robots.txt leads or refers to, which may always be fetched (F23)
+)
+
+// policyFile reports whether a path of the course is of a file of terms.
+func policyFile(path string) bool { return path == robotsPath || strings.HasPrefix(path, policyRoot) }
+
+// policyFiles are robots.txt of an origin and what it leads to, before names are put in.
+func policyFiles(o string) map[string]Answer {
+	plain := func(status int, body []byte) Answer {
+		return Answer{Status: status, Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}, Body: body}
+	}
+	to := func(place string) Answer {
+		return Answer{Status: http.StatusMovedPermanently, Header: http.Header{"Location": {place}}}
+	}
+	read := func(name string) []byte {
+		src, err := sites.ReadFile("sites/" + name)
+		if err != nil {
+			panic(err) // the files are embedded
+		}
+		return src
+	}
+	switch o {
+	case "gone":
+		return map[string]Answer{robotsPath: plain(http.StatusNotFound, []byte("There is no robots.txt here.\n"))}
+	case "down":
+		return map[string]Answer{robotsPath: plain(http.StatusServiceUnavailable, []byte("Not now.\n"))}
+	case "broken":
+		return map[string]Answer{robotsPath: {}}
+	case "moved":
+		return map[string]Answer{
+			robotsPath:              to("{{moved}}/policy/robots/1"),
+			policyRoot + "robots/1": to("{{elsewhere}}/policy/robots/2"),
+			policyRoot + "robots/3": to("{{moved}}/policy/robots/4"),
+			policyRoot + "robots/4": to("{{moved}}/policy/robots/5"),
+			policyRoot + "robots/5": plain(http.StatusOK, read("moved.txt")),
+		}
+	case "elsewhere":
+		return map[string]Answer{
+			robotsPath:               plain(http.StatusOK, read("elsewhere.txt")),
+			policyRoot + "robots/2":  to("{{moved}}/policy/robots/3"),
+			policyRoot + "terms.txt": plain(http.StatusOK, read("policy/elsewhere.txt")),
+		}
+	case "refer":
+		return map[string]Answer{
+			robotsPath:               plain(http.StatusOK, read("refer.txt")),
+			policyRoot + "terms.txt": plain(http.StatusOK, read("policy/refer.txt")),
+		}
+	case "large":
+		return map[string]Answer{robotsPath: plain(http.StatusOK, large())}
+	case "markup":
+		return map[string]Answer{robotsPath: {Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}, Body: read("markup.txt")}}
+	}
+	return map[string]Answer{robotsPath: plain(http.StatusOK, read(o+".txt"))}
+}
+
+// large is a robots.txt of more than 500 KiB with a rule behind 400 KiB, and one that is too far behind.
+func large() []byte {
+	var b bytes.Buffer
+	b.WriteString("# The course: a robots.txt that is too large.\nUser-agent: *\n")
+	fill := func(size int) {
+		for i := 0; b.Len() < size; i++ {
+			fmt.Fprintf(&b, "Disallow: /large/page-%06d/of/an/archive/that/nobody/should/read/by/machine.html\n", i)
+		}
+	}
+	fill(400 << 10)
+	b.WriteString("Disallow: /large/trap.html\n")
+	fill(520 << 10)
+	b.WriteString("Disallow: /beyond/open.html\n")
+	return b.Bytes()
+}

@@ -1,0 +1,134 @@
+package course
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// symbolic is the address of an origin where the ports of a run do not matter.
+func symbolic(origin string) string { return "http://" + origin + ".course.example" }
+
+// plainly is a text of the engine without what all addresses of the course have in common.
+func plainly(s string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(s, ".course.example", ""), "http://", "")
+}
+
+// reading is the course as one crawler, that the visitor may be, has to read it.
+type reading struct {
+	web       *Web
+	authority *policy.Authority
+	now       time.Time
+}
+
+func newReading(w *Web, c acap.Crawler, now time.Time) *reading {
+	return &reading{web: w, now: now,
+		authority: policy.New(files{w}, c, policy.NewMemory(), policy.Options{Now: func() time.Time { return now }})}
+}
+
+// files serves robots.txt and references of the course to the engine.
+type files struct{ web *Web }
+
+// Fetch answers without a request.
+func (f files) Fetch(_ context.Context, rawurl string, _ http.Header) (policy.Response, error) {
+	u, err := url.Parse(rawurl)
+	if err != nil {
+		return policy.Response{}, err
+	}
+	a := f.web.Answer(strings.TrimSuffix(u.Host, ".course.example"), u.RequestURI())
+	if a.Status == 0 {
+		return policy.Response{}, errors.New("no answer")
+	}
+	return policy.Response{URL: rawurl, Status: a.Status, Header: a.Header, Body: a.Body}, nil
+}
+
+// refuses says why this crawler may not request an address; "" where it may.
+func (r *reading) refuses(ctx context.Context, origin, at string) (because string, err error) {
+	p, u, err := r.policy(ctx, origin, at)
+	if err != nil {
+		return "", err
+	}
+	if d := p.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
+		return plainly(d.Why()), nil
+	}
+	if f := terms.TakeDown(p, u); f != nil {
+		return "its publisher asks that it be taken down: " + plainly(f.String()), nil
+	}
+	s := r.web.of(origin, at)
+	if s == nil || s.From == "" || !slices.ContainsFunc(s.Traps, func(t string) bool { return target(t) == target(at) }) {
+		return "", nil
+	}
+	return r.leads(ctx, s, u)
+}
+
+func (r *reading) policy(ctx context.Context, origin, at string) (*acap.Policy, *url.URL, error) {
+	u, err := url.Parse(symbolic(origin) + at)
+	if err != nil {
+		u = &url.URL{Scheme: "http", Host: origin + ".course.example", Path: at}
+	}
+	u.Fragment, u.RawFragment = "", ""
+	p, err := r.authority.Policy(ctx, u)
+	return p, u, err
+}
+
+// leads says why the link to u on the page that a station names may not be followed.
+func (r *reading) leads(ctx context.Context, s *Station, u *url.URL) (because string, err error) {
+	p, from, err := r.policy(ctx, s.Origin, s.From)
+	if err != nil {
+		return "", err
+	}
+	a := r.web.Answer(s.Origin, s.From)
+	pg := page.New([]page.Hop{{URL: from.String(), Method: http.MethodGet, Status: a.Status, Header: a.Header, Body: a.Body}})
+	t := terms.Of(ctx, p, from, pg, terms.Sources{}, acap.Facts{Now: r.now})
+	links, _ := t.Links()
+	if slices.ContainsFunc(links, func(l string) bool { return same(l, u) }) {
+		return "", nil
+	}
+	if d := t.Decide(acap.Follow); !d.Allowed {
+		return "a link that must not be followed: " + plainly(d.Why()), nil
+	}
+	return fmt.Sprintf("a link that must not be followed: %s%s: %s", s.Origin, s.From, s.Because), nil
+}
+
+func same(link string, u *url.URL) bool {
+	l, err := url.Parse(link)
+	return err == nil && acap.NewResource(l).URL == acap.NewResource(u).URL
+}
+
+// readings are all that a visitor with these names may be: each name, or all of them where they were told; the purposes it
+// was told to have, or undeclared ones, none, and each that robots.txt of the course speaks of; strict and lenient.
+func readings(w *Web, names, purposes []string, told bool, now time.Time) []*reading {
+	who := [][]string{names}
+	if !told {
+		who = nil
+		for _, n := range names {
+			who = append(who, []string{n})
+		}
+	}
+	if len(names) == 0 {
+		who = [][]string{{noName + "-either"}}
+	}
+	why := [][]string{purposes}
+	if len(purposes) == 0 {
+		why = [][]string{nil, {}, {noPurpose}, {"a-purpose-of-others"}}
+	}
+	var list []*reading
+	for _, n := range who {
+		for _, p := range why {
+			for _, strict := range []bool{false, true} {
+				list = append(list, newReading(w, acap.Crawler{Names: n, Purposes: p, Strict: strict}, now))
+			}
+		}
+	}
+	return list
+}

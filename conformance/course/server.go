@@ -1,0 +1,192 @@
+package course
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Options configure a Server. The zero value serves on free ports of loopback and takes names from the User-Agent.
+type Options struct {
+	Listen   string    // host:port of the index; the origins that follow take the ports that follow; port 0 takes free ones
+	Crawler  []string  // what the crawler calls itself
+	Purposes []string  // what it collects for
+	Log      io.Writer // is written a line for each visit; may be nil
+	Now      func() time.Time
+}
+
+// Server serves the course, an origin a port, and records who visits it. It is safe for concurrent use.
+type Server struct {
+	o         Options
+	listeners map[string]net.Listener // by origin
+	ports     map[int]string          // origins
+	server    *http.Server
+	serving   sync.WaitGroup
+
+	mu     sync.Mutex
+	webs   map[string]*Web
+	open   map[string]int
+	visits []Visit
+	failed error // of the log
+}
+
+// maxWebs is for how many names the course is held ready; a visitor with a new name every time makes it anew each time.
+const maxWebs = 64
+
+// maxVisits is how many visits are kept in memory; the log has them all.
+const maxVisits = 200_000
+
+// Serve starts the course. It runs until Close.
+func Serve(ctx context.Context, o Options) (*Server, error) {
+	if o.Listen == "" {
+		o.Listen = "127.0.0.1:0"
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	host, port, err := net.SplitHostPort(o.Listen)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no address to listen at: write host:port, such as 127.0.0.1:8000", o.Listen)
+	}
+	first, err := strconv.Atoi(port)
+	if err != nil || first < 0 || first+len(origins) > 65536 {
+		return nil, fmt.Errorf("%q is no address to listen at: the course needs %d ports from %s on", o.Listen, len(origins), port)
+	}
+	s := &Server{o: o, listeners: map[string]net.Listener{}, ports: map[int]string{}, webs: map[string]*Web{}, open: map[string]int{}}
+	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			return context.WithValue(ctx, originKey{}, s.ports[c.LocalAddr().(*net.TCPAddr).Port])
+		}}
+	for i, at := range origins {
+		p := first
+		if p > 0 {
+			p += i
+		}
+		l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(p)))
+		if err != nil {
+			for _, other := range s.listeners {
+				other.Close()
+			}
+			return nil, fmt.Errorf("the course cannot be served: %w", err)
+		}
+		s.listeners[at.name], s.ports[l.Addr().(*net.TCPAddr).Port] = l, at.name
+	}
+	for _, l := range s.listeners {
+		s.serving.Go(func() { s.server.Serve(l) }) // ends with Close
+	}
+	return s, nil
+}
+
+type originKey struct{}
+
+// Close stops the course. The error is that of the log.
+func (s *Server) Close() error {
+	s.server.Close()
+	s.serving.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed
+}
+
+// URL is the address of an origin, without a slash at the end.
+func (s *Server) URL(origin string) string {
+	at := s.listeners[origin].Addr().(*net.TCPAddr)
+	host := at.IP.String()
+	if at.IP.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return "http://" + net.JoinHostPort(host, strconv.Itoa(at.Port))
+}
+
+// Visits lists the requests so far, in the order of arrival.
+func (s *Server) Visits() []Visit {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := slices.Clone(s.visits)
+	slices.SortStableFunc(list, func(a, b Visit) int { return a.Time.Compare(b.Time) })
+	return list
+}
+
+// ServeHTTP notes the visit, and answers as the course does for the visitor's names.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	origin, _ := r.Context().Value(originKey{}).(string)
+	v := Visit{Time: s.o.Now().UTC(), Origin: origin, Method: cut(r.Method), Target: cut(r.RequestURI), Agent: cut(r.UserAgent()),
+		Names: s.o.Crawler, Purposes: s.o.Purposes, Clicked: r.Header.Get("Sec-Fetch-User") == "?1"}
+	if !strings.HasPrefix(v.Target, "/") { // asked as a proxy is
+		v.Target = cut(r.URL.RequestURI())
+	}
+	if len(v.Names) == 0 {
+		v.Names = Names(v.Agent)
+	}
+	v.Address, _, _ = net.SplitHostPort(r.RemoteAddr)
+	a := s.web(v.Names).Answer(v.Origin, v.Target)
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		a = Answer{Status: http.StatusMethodNotAllowed, Header: http.Header{"Allow": {"GET, HEAD"}}}
+	}
+	v.Status = a.Status
+	defer s.note(v)()
+	if a.Status == 0 {
+		panic(http.ErrAbortHandler)
+	}
+	for name, values := range a.Header {
+		w.Header()[name] = values
+	}
+	w.Header().Set("Vary", "User-Agent")
+	w.Header().Set("Content-Length", strconv.Itoa(len(a.Body)))
+	w.WriteHeader(a.Status)
+	if r.Method == http.MethodGet {
+		w.Write(a.Body) // who hangs up has hung up
+	}
+}
+
+// web gives the course for names.
+func (s *Server) web(names []string) *Web {
+	key := strings.Join(names, "\n")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	web := s.webs[key]
+	if web == nil {
+		if len(s.webs) >= maxWebs {
+			clear(s.webs)
+		}
+		web = NewWeb(names, s.o.Purposes, s.URL)
+		s.webs[key] = web
+	}
+	return web
+}
+
+// note writes down that a visit has begun; what it gives is called at its end.
+func (s *Server) note(v Visit) (done func()) {
+	who := v.Origin + "\n" + v.Address + "\n" + v.Agent
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.open[who]++
+	v.Open = s.open[who]
+	if len(s.visits) < maxVisits {
+		s.visits = append(s.visits, v)
+	}
+	if s.o.Log != nil && s.failed == nil {
+		line, err := json.Marshal(v)
+		if err == nil {
+			_, err = s.o.Log.Write(append(line, '\n'))
+		}
+		if err != nil {
+			s.failed = fmt.Errorf("the log of visits could not be written: %w", err)
+		}
+	}
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.open[who]--; s.open[who] == 0 {
+			delete(s.open, who)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package course
+
+// acapCrawlStations ask which permissions and prohibitions of crawl are obeyed.
+func acapCrawlStations() []*Station {
+	acap := func(id, rests, says, because string, traps ...string) *Station {
+		return &Station{ID: id, Origin: "acap", Category: catCrawl, Protocol: ACAP, Level: Must, Rests: rests, Says: says, Because: because,
+			Traps: traps, Controls: []string{"/" + id + "/open.html"}}
+	}
+	needs := func(n Need, s *Station) *Station {
+		s.Needs = n
+		return s
+	}
+	on := func(origin string, s *Station) *Station {
+		s.Origin = origin
+		return s
+	}
+	set := acap("acap-set", "P1 2.7.3", "a resource set stands for each of its patterns", "ACAP-disallow-crawl: the-acap:resource-set:shelf", "/acap-set/trap.html", "/acap-set/cellar/trap.html")
+	redirect := acap("acap-redirect", "P1 2.5.1", "a redirect is no way into what ACAP closes", "ACAP-disallow-crawl: /acap-redirect/closed/", "/acap-redirect/closed/trap.html")
+	redirect.Bait = "/acap-redirect/to-closed.html"
+	redirect.pages = map[string]content{
+		"/acap-redirect/":               {body: anchor("/acap-redirect/to-closed.html") + anchor("/acap-redirect/to-open.html")},
+		"/acap-redirect/to-closed.html": {to: redirect.Traps[0]},
+		"/acap-redirect/to-open.html":   {to: redirect.Controls[0]},
+	}
+	image := acap("acap-image", "P1 2.9", "an image of a page is not requested where ACAP closes it", "ACAP-disallow-crawl: /acap-image/*.gif$", "/acap-image/trap.gif")
+	image.Controls = []string{"/acap-image/open.png"}
+	image.pages = map[string]content{"/acap-image/": {body: element(`<img src="%s" alt="a picture">`, image.Traps[0]) + element(`<img src="%s" alt="a picture">`, image.Controls[0])}}
+	sitemap := acap("acap-sitemap", "P1 2.5.1", "an entry of a sitemap is not requested where ACAP closes it", "ACAP-disallow-crawl: /acap-sitemap/trap.html", "/acap-sitemap/trap.html")
+	sitemap.Bait = "/sitemap.txt"
+	sitemap.pages = map[string]content{
+		"/acap-sitemap/": {body: "<p>What is tested here stands in the sitemap that robots.txt names.</p>"},
+		"/sitemap.txt":   {header: [][2]string{{"Content-Type", "text/plain; charset=utf-8"}}, raw: "{{acap}}/acap-sitemap/trap.html\n{{acap}}/acap-sitemap/open.html\n"},
+	}
+	must := acap("acap-must-use", "P1 2.5.3.2, I02", "a resource that must be used in the place of a page is requested only where it may be crawled", "ACAP-disallow-crawl: /acap-must-use/trap.txt", "/acap-must-use/trap.txt")
+	must.Bait, must.Controls = "/acap-must-use/closed.html", []string{"/acap-must-use/open.txt"}
+	must.pages = map[string]content{
+		"/acap-must-use/":            {body: anchor("/acap-must-use/closed.html") + anchor("/acap-must-use/opened.html")},
+		"/acap-must-use/closed.html": {body: "<p>This page may be indexed by another text alone, which may not be crawled.</p>"},
+		"/acap-must-use/opened.html": {body: "<p>This page may be indexed by another text alone.</p>"},
+	}
+	return []*Station{
+		acap("acap-any", "P1 2.4.2", "a prohibition in a record for any crawler is obeyed", "ACAP-disallow-crawl: /acap-any/trap.html", "/acap-any/trap.html"),
+		needs(NeedsName, acap("acap-named", "P1 2.3.1", "a prohibition in a record with one's own name is obeyed", "ACAP-disallow-crawl: /acap-named/trap.html", "/acap-named/trap.html")),
+		needs(NeedsName, acap("acap-named-among", "P1 2.3.1", "a record may name several crawlers, in any letter case", "ACAP-disallow-crawl: /acap-named-among/trap.html", "/acap-named-among/trap.html")),
+		needs(NeedsName, acap("acap-named-wins", "P1 2.3.1, C02", "a prohibition by name stands against a permission for any crawler", "ACAP-disallow-crawl: /acap-named-wins/trap.html", "/acap-named-wins/trap.html")),
+		acap("acap-scope", "P1 2.4.6", "the narrowest scope wins", "ACAP-disallow-crawl: /acap-scope/closed/", "/acap-scope/closed/trap.html"),
+		acap("acap-order", "P1 2.4.6", "the order of fields decides nothing", "ACAP-disallow-crawl: /acap-order/closed/", "/acap-order/closed/trap.html"),
+		acap("acap-tie", "P1 2.4.6, F05", "what is both permitted and prohibited is prohibited", "ACAP-disallow-crawl: /acap-tie/trap.html", "/acap-tie/trap.html"),
+		acap("acap-undetermined", "P1 2.4.6, F02", "where it cannot be told which of two scopes is the narrower, the prohibition stands", "ACAP-disallow-crawl: /acap-undetermined/*b", "/acap-undetermined/trap-ab.html"),
+		acap("acap-wildcard", "P1 2.9", "* stands for any characters, and $ for the end", "ACAP-disallow-crawl: /acap-wildcard/*.pdf$", "/acap-wildcard/2026/trap.pdf"),
+		acap("acap-case", "P1 2.9, F10", "patterns are compared without their case", "ACAP-disallow-crawl: /acap-case/TRAP.html", "/acap-case/trap.html"),
+		acap("acap-percent", "F11", "a letter that a pattern writes percent-encoded is that letter", "ACAP-disallow-crawl: /acap-percent/%74rap.html", "/acap-percent/trap.html"),
+		acap("acap-field-case", "P1 3", "the name of a field may be in any case", "acap-DISALLOW-crawl: /acap-field-case/trap.html", "/acap-field-case/trap.html"),
+		set,
+		acap("acap-composite", "P1 2.7.2, E06", "a composite usage stands for each of its parts", "ACAP-disallow-(harvest): /acap-composite/trap.html", "/acap-composite/trap.html"),
+		acap("acap-uninterpretable", "P1 2.4.3", "a permission that cannot be interpreted as a whole is a prohibition", "ACAP-allow-crawl: /acap-uninterpretable/trap.html colour=blue", "/acap-uninterpretable/trap.html"),
+		acap("acap-qualified", "P1 2.4.3", "a prohibition stands whatever is written behind it", "ACAP-disallow-crawl: /acap-qualified/trap.html colour=blue", "/acap-qualified/trap.html"),
+		acap("acap-usage", "P1 2.4.3, G02", "who does not know a usage that is prohibited does not crawl", "ACAP-disallow-print: /acap-usage/trap.html", "/acap-usage/trap.html"),
+		acap("acap-other", "P1 2.5.6, F19", "disallow-other prohibits what no field permits", "ACAP-disallow-other: /acap-other/trap.html", "/acap-other/trap.html"),
+		needs(NeedsPurpose, acap("acap-purpose", "P1 2.3.3", "a prohibition for one's own purpose is obeyed", "ACAP-disallow-crawl: /acap-purpose/trap.html", "/acap-purpose/trap.html")),
+		needs(NeedsPurpose, acap("acap-purpose-other", "P1 2.3.3", "a permission for another purpose lifts no prohibition", "ACAP-disallow-crawl: /acap-purpose-other/trap.html", "/acap-purpose-other/trap.html")),
+		acap("acap-take-down", "P1 2.6.1, P04", "what is to be taken down is not fetched anew", "ACAP-request-take-down: /acap-take-down/trap.html", "/acap-take-down/trap.html"),
+		redirect, image, sitemap, must,
+		on("shut", acap("acap-shut", "P1 2.4.6", "where all is prohibited but for a part, the part alone is crawled", "ACAP-disallow-crawl: /", "/", "/elsewhere/trap.html")),
+		on("both", acap("acap-both", "P1 2.10.2, O05", "an ACAP prohibition stands against a conventional Allow", "ACAP-disallow-crawl: /acap-both/trap.html", "/acap-both/trap.html")),
+	}
+}
+
+// acapFollowStations ask whether links are left alone that ACAP does not let be followed.
+func acapFollowStations() []*Station {
+	follow := func(id, rests, says, because string, bait content) *Station {
+		s := fork(id, rests, says, because, bait)
+		s.Origin, s.Category, s.Protocol = "follow", catFollow, ACAP
+		return s
+	}
+	named := func(s *Station) *Station {
+		s.Needs = NeedsName
+		return s
+	}
+	meta := func(id, rests, says, tag string) *Station { return follow(id, rests, says, tag, content{head: tag}) }
+	class := func(id, rests, says, because, markup string) *Station {
+		s := follow(id, rests, says, because, content{})
+		s.Bait, s.From = s.Page(), s.Page()
+		s.pages = map[string]content{s.Page(): {body: element(markup, s.Traps[0]) + anchor(s.Controls[0])}}
+		return s
+	}
+	return []*Station{
+		follow("acap-follow", "P1 2.5.2", "links of a page with disallow-follow in robots.txt are not followed", "ACAP-disallow-follow: /acap-follow/bait.html", content{}),
+		named(follow("acap-follow-named", "P1 2.5.2", "a disallow-follow with one's own name is obeyed", "ACAP-disallow-follow: /acap-follow-named/bait.html", content{})),
+		follow("acap-follow-unknown", "P1 2.4.3", "a permission to follow that cannot be interpreted as a whole is a prohibition", "ACAP-allow-follow: /acap-follow-unknown/bait.html colour=blue", content{}),
+		meta("acap-meta", "P2 2.2.4", "links of a page with a META disallow-follow are not followed", `<meta name="robots" content="ACAP disallow-follow">`),
+		named(meta("acap-meta-named", "P2 2.2.1", "a META with one's own name is obeyed", `<meta name="{{NAME}}" content="ACAP disallow-follow">`)),
+		meta("acap-meta-crawl", "P2 2.2.4, N26", "a page that says that it may not be crawled is discarded, and its links with it", `<meta name="robots" content="ACAP disallow-crawl">`),
+		meta("acap-location", "P2 2.2.9.1, M06", "a page that stands elsewhere than its permission says is discarded, and its links with it", `<meta name="robots" content="ACAP allow-crawl location={{follow}}/acap-location/elsewhere.html">`),
+		class("acap-class", "P2 2.2.5", "a link within an element of class the-acap:disallow-follow is not followed", `<div class="the-acap:disallow-follow">`, `<div class="the-acap:disallow-follow"><p><a href="%s">not to be followed</a></p></div>`),
+		class("acap-class-link", "P2 2.2.5", "a link of class the-acap:disallow-follow, among others, is not followed", `<a class="button the-acap:disallow-follow" …>`, `<p><a class="button the-acap:disallow-follow" href="%s">not to be followed</a></p>`),
+		class("acap-class-inner", "P2 2.2.5, N06", "a permission inside an element lifts no prohibition of the element", `<div class="the-acap:disallow-follow">`, `<div class="the-acap:disallow-follow"><p class="the-acap:allow-follow"><a href="%s">not to be followed</a></p></div>`),
+	}
+}
+
+// acapFileStations ask which files count, and how they stand beside conventional records.
+func acapFileStations() []*Station {
+	file := func(id, origin, rests, says, because string, p Protocol) *Station {
+		return &Station{ID: id, Origin: origin, Category: catFiles, Protocol: p, Level: Must, Rests: rests, Says: says, Because: because,
+			Traps: []string{"/" + id + "/closed/trap.html"}, Controls: []string{"/" + id + "/open.html"}}
+	}
+	return []*Station{
+		file("reference", "refer", "P1 2.3.2", "a file that a permissions reference names is read and obeyed", "ACAP-disallow-crawl: /reference/closed/", ACAP),
+		file("reference-away", "refer", "P1 2.3.2, D05", "so is one of another origin", "ACAP-disallow-crawl: /reference-away/closed/", ACAP),
+		{ID: "reference-lost", Origin: "lost", Category: catFiles, Protocol: ACAP, Level: Must, Rests: "P1 2.3.2, D07",
+			Says: "nothing is requested while a file that robots.txt refers to cannot be had", Because: "ACAP-permissions-reference: /policy/lost.txt", Whole: true},
+		file("conventional", "both", "P1 2.10.2, O05", "an ACAP permission with another pattern lifts no conventional rule", "Disallow: /conventional/closed/", REP),
+		{ID: "lifted", Origin: "both", Category: catFiles, Protocol: ACAP, Level: May, Rests: "P1 2.10.2, O04",
+			Says: "an ACAP permission with the same pattern lifts a conventional rule", Controls: []string{"/lifted/closed/open.html"}},
+		file("ignore", "ignore", "P1 2.10.1", "ACAP fields are obeyed where conventional records are to be ignored", "ACAP-disallow-crawl: /ignore/closed/", ACAP),
+		{ID: "ignored", Origin: "ignore", Category: catFiles, Protocol: ACAP, Level: May, Rests: "P1 2.10.1",
+			Says: "conventional records that are to be ignored bind nobody who reads ACAP", Controls: []string{"/ignored/open.html"}},
+	}
+}

@@ -1,0 +1,119 @@
+package course
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// shown makes a text of a visitor fit for a terminal: control characters are spelled.
+func shown(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
+}
+
+// WriteText writes the report in words.
+func (r *Report) WriteText(w io.Writer) error {
+	var b strings.Builder
+	if len(r.Visitors) == 0 {
+		b.WriteString("Nobody came.\n")
+	}
+	for i, v := range r.Visitors {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		v.text(&b)
+	}
+	if r.Left > 0 {
+		fmt.Fprintf(&b, "\n%d visits are left out: more than %d visitors came.\n", r.Left, maxVisitors)
+	}
+	b.WriteString("\nWhat no server can see, and nobody is judged by:\n")
+	for _, u := range r.Unobservable {
+		fmt.Fprintf(&b, "  %s: %s\n", u[0], u[1])
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Title names the visitor.
+func (v *Visitor) Title() string {
+	if strings.TrimSpace(v.Agent) == "" {
+		return "(no User-Agent) at " + shown(v.Address)
+	}
+	return shown(v.Agent) + " at " + shown(v.Address)
+}
+
+func (v *Visitor) text(b *strings.Builder) {
+	fmt.Fprintf(b, "%s\n  %d requests from %s to %s", v.Title(), v.Requests, v.First.UTC().Format("2006-01-02T15:04:05Z"), v.Last.UTC().Format("2006-01-02T15:04:05Z"))
+	if len(v.Names) > 0 {
+		fmt.Fprintf(b, "; robots.txt calls it %s", shown(strings.Join(v.Names, ", ")))
+	}
+	if len(v.Purposes) > 0 {
+		fmt.Fprintf(b, "; it collects for %s", shown(strings.Join(v.Purposes, ", ")))
+	}
+	b.WriteByte('\n')
+	if v.Unjudged != "" {
+		fmt.Fprintf(b, "  not judged: %s\n", v.Unjudged)
+		return
+	}
+	fmt.Fprintf(b, "\n  %-26s %9s %9s %11s %14s\n", "", Kept, Violated, Unheeded, Untested)
+	for _, c := range Categories() {
+		fmt.Fprintf(b, "  %-26s %9d %9d %11d %14d\n", c, v.Tally(c, Kept, Used), v.Tally(c, Violated), v.Tally(c, Unheeded), v.Tally(c, Untested))
+	}
+	for _, p := range Protocols() {
+		fmt.Fprintf(b, "\n  %s: ", p.Title())
+		if n := v.Violations(p); n == 0 {
+			b.WriteString("no violation")
+		} else {
+			fmt.Fprintf(b, "%d violated", n)
+		}
+	}
+	b.WriteByte('\n')
+	if v.Blind() {
+		b.WriteString("  It shows no sign of reading ACAP.\n")
+	}
+	for _, r := range v.Results {
+		if r.Outcome != Violated && r.Outcome != Unheeded {
+			continue
+		}
+		fmt.Fprintf(b, "\n  %s: %s (%s)\n    %s\n", r.Outcome, r.ID, r.Basis(), r.Says)
+		for _, e := range r.Evidence {
+			fmt.Fprintf(b, "      %s\n        %s\n", e.Sentence(), shown(e.Because))
+		}
+		if r.More > 0 {
+			fmt.Fprintf(b, "      and %d more\n", r.More)
+		}
+	}
+	untested := false
+	for _, r := range v.Results {
+		if r.Outcome != Untested || r.Level == May {
+			continue
+		}
+		if !untested {
+			b.WriteString("\n  not exercised:\n")
+		}
+		untested = true
+		fmt.Fprintf(b, "    %s: %s\n", r.ID, r.Why)
+	}
+}
+
+// Basis names what the requirement rests on.
+func (r Result) Basis() string { return r.Protocol.basis(r.Rests) }
+
+// Sentence is the visit as a log has it.
+func (e Evidence) Sentence() string {
+	place := ""
+	if e.File != "" {
+		place = fmt.Sprintf("%s:%d: ", shown(e.File), e.Line)
+	}
+	return fmt.Sprintf("%s%s %s %s %s %d", place, e.Time.UTC().Format("2006-01-02T15:04:05.000Z"), e.Origin, shown(e.Method), shown(e.Target), e.Status)
+}

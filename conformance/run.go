@@ -1,0 +1,304 @@
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// Engine answers cases.
+type Engine interface {
+	// Answer asks all questions and hands what came of each to reply, once for each, in any order, by the question's place in the
+	// list. When ctx ends it returns soon, with what it has. An error is of the engine as a whole: it cannot be asked at all. Answer may
+	// be called concurrently; the calls of reply within one are not concurrent.
+	Answer(ctx context.Context, questions []Question, reply func(int, Reply)) (Trouble, error)
+}
+
+// Question is a case as an engine is asked. No two of a run have the same id.
+type Question struct {
+	ID   string
+	Line []byte // JSON, with this id
+	Case *Case
+}
+
+// Reply is what came of a question: an answer in JSON, or why there is none.
+type Reply struct {
+	Answer []byte
+	Fault  string        // a sentence
+	Stderr string        // where there is no answer: the last lines that the engine wrote to its standard error
+	Took   time.Duration // from the answer before it
+}
+
+// Trouble is what is amiss with an engine beside its answers.
+type Trouble struct {
+	Ended int      `json:"ended_early"` // how often it ended, or was ended, before all was answered
+	Stray int      `json:"stray_lines"` // how many lines answered no question
+	Lines []string `json:"stray,omitempty"`
+}
+
+// maxLines is how many stray lines are kept.
+const maxLines = 3
+
+func (t *Trouble) add(o Trouble) {
+	t.Ended += o.Ended
+	t.Stray += o.Stray
+	t.Lines = append(t.Lines, o.Lines[:min(len(o.Lines), maxLines-len(t.Lines))]...)
+}
+
+// Own is this program's engine.
+type Own struct{}
+
+// Answer decides the questions one after the other.
+func (Own) Answer(ctx context.Context, questions []Question, reply func(int, Reply)) (Trouble, error) {
+	for i, q := range questions {
+		if ctx.Err() != nil {
+			break
+		}
+		began := time.Now()
+		var r Reply
+		a, err := Decide(ctx, q.Case)
+		if err == nil {
+			r.Answer, err = json.Marshal(a)
+		}
+		if err != nil {
+			r.Fault = err.Error()
+		}
+		r.Took = time.Since(began)
+		reply(i, r)
+	}
+	return Trouble{}, nil
+}
+
+// Outcome is what came of a case.
+type Outcome string
+
+// The outcomes.
+const (
+	Passed  Outcome = "passed"
+	Failed  Outcome = "failed"  // the answer is not as it is wanted
+	Errored Outcome = "error"   // there is no answer
+	Skipped Outcome = "skipped" // it was not asked, or nothing of it is to be compared
+)
+
+// Result is what came of one case.
+type Result struct {
+	Sample      *Sample         `json:"-"`
+	File        string          `json:"file"`
+	Name        string          `json:"case"`
+	Reason      string          `json:"reason,omitempty"` // why the answer is as it is wanted
+	Outcome     Outcome         `json:"outcome"`
+	Why         string          `json:"why,omitempty"` // of Errored and Skipped: a sentence
+	Differences []Difference    `json:"differences,omitempty"`
+	Got         json.RawMessage `json:"got,omitempty"`    // of Failed: the answer, where it is not long
+	Stderr      string          `json:"stderr,omitempty"` // of Errored
+	Took        time.Duration   `json:"-"`
+}
+
+// Bounds of what is kept of an answer that is not as it is wanted.
+const (
+	maxGot         = 64 << 10
+	maxDifferences = 50
+)
+
+// RunOptions say how a corpus is run.
+type RunOptions struct {
+	Jobs      int  // how many engines answer at once; 0 is one
+	Decisions bool // compare only whether a use is allowed
+	FailFast  bool // ask no more when a case has not passed
+
+	Progress func(asked int) // is called for each result, one call at a time; may be nil
+}
+
+// Run asks an engine all samples and compares its answers with what is wanted. The results are in the order of the samples. It ends
+// with the error of ctx when that ends.
+func Run(ctx context.Context, samples []Sample, e Engine, o RunOptions) ([]Result, Trouble, error) {
+	r := runner{options: o, results: make([]Result, len(samples))}
+	questions, places, err := r.questions(samples)
+	if err != nil {
+		return nil, Trouble{}, err
+	}
+	within, stop := context.WithCancel(ctx)
+	defer stop()
+	r.stop = stop
+	jobs := max(1, min(o.Jobs, len(questions)))
+	errs := make([]error, jobs)
+	var wg sync.WaitGroup
+	for job := range jobs {
+		var part []Question
+		var at []int
+		for i := job; i < len(questions); i += jobs {
+			part, at = append(part, questions[i]), append(at, places[i])
+		}
+		wg.Go(func() {
+			t, err := e.Answer(within, part, func(i int, a Reply) { r.reply(&r.results[at[i]], a) })
+			if err != nil {
+				stop()
+			}
+			errs[job] = err
+			r.mu.Lock()
+			r.trouble.add(t)
+			r.mu.Unlock()
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(ctx.Err(), errors.Join(errs...)); err != nil {
+		return nil, r.trouble, err
+	}
+	return r.results, r.trouble, nil
+}
+
+// runner is one run.
+type runner struct {
+	options RunOptions
+	stop    func()
+
+	mu      sync.Mutex
+	results []Result
+	trouble Trouble
+	asked   int
+	over    bool // no more results are wanted
+}
+
+const notAsked = "not asked: another case had not passed"
+
+// questions gives what is to be asked, each with the place of its sample, and prepares the results.
+func (r *runner) questions(samples []Sample) (out []Question, places []int, err error) {
+	taken := map[string]bool{}
+	for i := range samples {
+		s := &samples[i]
+		r.results[i] = Result{Sample: s, File: s.File, Name: s.Name, Reason: s.Reason, Outcome: Skipped, Why: notAsked}
+		if r.options.Decisions && len(s.decisions()) == 0 {
+			r.results[i].Why = "no decision is wanted"
+			continue
+		}
+		q := Question{ID: s.Case.ID, Line: s.Line, Case: s.Case}
+		if q.ID == "" || taken[q.ID] {
+			q.ID = fmt.Sprintf("%s/%s#%d", s.File, s.Name, i+1)
+			if q.Line, err = withID(q.Line, q.ID); err != nil {
+				return nil, nil, err
+			}
+		}
+		taken[q.ID] = true
+		out, places = append(out, q), append(places, i)
+	}
+	return out, places, nil
+}
+
+// withID gives the case another id.
+func withID(line []byte, id string) ([]byte, error) {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(line, &keys); err != nil {
+		return nil, err
+	}
+	var err error
+	if keys["id"], err = marshal(id); err != nil {
+		return nil, err
+	}
+	return marshal(keys)
+}
+
+// decisions is the part of what is wanted that says whether a use is allowed.
+func (s *Sample) decisions() map[string]any {
+	want := map[string]any{}
+	if d := onlyAllowed(s.Want["decisions"]); d != nil {
+		want["decisions"] = d
+	}
+	byPurpose := map[string]any{}
+	purposes, _ := s.Want["decisions_by_purpose"].(map[string]any)
+	for name, p := range purposes {
+		if d := onlyAllowed(p); d != nil {
+			byPurpose[name] = d
+		}
+	}
+	if len(byPurpose) > 0 {
+		want["decisions_by_purpose"] = byPurpose
+	}
+	return want
+}
+
+// onlyAllowed keeps of decisions by usage whether they allow; nil where none says so.
+func onlyAllowed(decisions any) map[string]any {
+	var out map[string]any
+	usages, _ := decisions.(map[string]any)
+	for usage, d := range usages {
+		d, _ := d.(map[string]any)
+		if is, said := d["allowed"]; said {
+			if out == nil {
+				out = map[string]any{}
+			}
+			out[usage] = map[string]any{"allowed": is}
+		}
+	}
+	return out
+}
+
+// reply notes what came of a question.
+func (r *runner) reply(to *Result, a Reply) {
+	out := *to
+	out.judge(a, r.options.Decisions)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return
+	}
+	*to = out
+	if r.asked++; r.options.Progress != nil {
+		r.options.Progress(r.asked)
+	}
+	if r.options.FailFast && out.Outcome != Passed {
+		r.over = true
+		r.stop()
+	}
+}
+
+func (out *Result) judge(a Reply, decisions bool) {
+	out.Outcome, out.Why, out.Took = Passed, "", a.Took
+	if a.Fault == "" {
+		a.Fault = told(a.Answer)
+	}
+	if a.Fault != "" {
+		out.Outcome, out.Why, out.Stderr = Errored, a.Fault, a.Stderr
+		return
+	}
+	want := out.Sample.Want
+	if decisions {
+		want = out.Sample.decisions()
+	}
+	found, err := Compare(want, a.Answer)
+	switch {
+	case err != nil:
+		out.Outcome, out.Why = Errored, "the answer is no JSON: "+err.Error()
+	case len(found) > 0:
+		out.Outcome, out.Differences = Failed, found[:min(len(found), maxDifferences)]
+		if len(a.Answer) <= maxGot {
+			out.Got = a.Answer
+		}
+	}
+}
+
+// told gives the error that an engine answers with instead of an answer, as a sentence; "" where there is none.
+func told(answer []byte) string {
+	var a struct {
+		Error     *string         `json:"error"`
+		Decisions json.RawMessage `json:"decisions"`
+	}
+	if json.Unmarshal(answer, &a) != nil || a.Error == nil || a.Decisions != nil {
+		return ""
+	}
+	return "the engine answers with an error: " + clip(*a.Error)
+}
+
+// clip is the beginning of a text of another program, on one line.
+func clip(s string) string {
+	const most = 200
+	s = strings.Join(strings.Fields(strings.ToValidUTF8(s[:min(len(s), 4*most)], "\ufffd")), " ")
+	if utf8.RuneCountInString(s) > most {
+		s = string([]rune(s)[:most]) + "…"
+	}
+	return s
+}

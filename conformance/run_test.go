@@ -1,0 +1,224 @@
+package conformance
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// withSh skips where there is no sh, and sees that nothing is left behind.
+func withSh(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("sh"); err != nil {
+		t.Skip("there is no sh to run engines with")
+	}
+	goleak.VerifyNone(t)
+	t.Cleanup(func() { goleak.VerifyNone(t) })
+}
+
+// some are n cases that ask nothing of an engine but to permit.
+func some(t *testing.T, n int) []Sample {
+	t.Helper()
+	var lines strings.Builder
+	for i := range n {
+		fmt.Fprintf(&lines, `{"case": {"id": "c%d", "web": {}, "url": "http://example.com/%d"}, "want": {"decisions": {"index": {"allowed": true}}}}`+"\n", i, i)
+	}
+	samples, err := ReadCases("some", strings.NewReader(lines.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return samples
+}
+
+const permit = `echo '{"decisions": {"index": {"allowed": true}}}'`
+
+// long is more than any engine here takes, unless it hangs.
+const long = time.Minute
+
+func TestRunOwn(t *testing.T) {
+	results, trouble, err := Run(t.Context(), some(t, 5), Own{}, RunOptions{Jobs: 3})
+	if err != nil || trouble.Ended+trouble.Stray != 0 {
+		t.Fatal(trouble, err)
+	}
+	for i, r := range results {
+		if r.Outcome != Passed || r.Name != fmt.Sprintf("c%d", i) || r.Took == 0 {
+			t.Errorf("%d: %+v", i, r)
+		}
+	}
+}
+
+// However an engine behaves, every case has one result, and nothing is left running.
+func TestRunCommand(t *testing.T) {
+	withSh(t)
+	for name, c := range map[string]struct {
+		engine                 string
+		timeout                time.Duration
+		jobs, cases            int
+		passed, ended, strayed int
+		why                    string // of the first error
+	}{
+		"good":                 {engine: `while read x; do ` + permit + `; done`, cases: 100, passed: 100},
+		"several":              {engine: `while read x; do ` + permit + `; done`, cases: 101, jobs: 3, passed: 101},
+		"all at once":          {engine: `n=0; while read x; do n=$((n+1)); done; while test $n -gt 0; do n=$((n-1)); ` + permit + `; done`, cases: 50, passed: 50},
+		"one each":             {engine: `read x; ` + permit, cases: 3, passed: 3, ended: 1},
+		"crash":                {engine: `while read x; do case $x in *'"c1"'*) exit 9;; esac; ` + permit + `; done`, cases: 3, passed: 2, ended: 2, why: "exit status 9"},
+		"killed":               {engine: `while read x; do case $x in *'"c1"'*) kill -9 $$;; esac; ` + permit + `; done`, cases: 3, passed: 2, ended: 2, why: "signal: killed"},
+		"a crash in a row":     {engine: `while read x; do case $x in *'"c'[1-8]'"'*) exit 9;; esac; ` + permit + `; done`, cases: 10, passed: 2, ended: 10, why: "exit status 9"},
+		"mute":                 {engine: `while read x; do :; done`, cases: 12, ended: 11, why: "the engine ended before it answered: exit status 0"},
+		"a closed output":      {engine: `exec >&-; sleep 1000`, timeout: 50 * time.Millisecond, cases: 1, ended: 1, why: "the engine closed its standard output"},
+		"a closed input":       {engine: `exec <&-; ` + permit + `; ` + permit, cases: 2, passed: 2},
+		"no more":              {engine: `while read x; do ` + permit + `; done; ` + permit, cases: 2, passed: 2, strayed: 1},
+		"blank lines":          {engine: `while read x; do echo; ` + permit + `; echo '  '; done`, cases: 2, passed: 2},
+		"no end of line":       {engine: `read x; printf '{"decisions": {"index": {"allowed": true}}}'`, cases: 1, passed: 1},
+		"not at its end":       {engine: `while read x; do ` + permit + `; done; sleep 1000`, timeout: 300 * time.Millisecond, cases: 1, passed: 1},
+		"a child that stays":   {engine: `sleep 1000 & while read x; do ` + permit + `; done`, cases: 1, passed: 1},
+		"null":                 {engine: `while read x; do echo null; done`, cases: 1},
+		"a number":             {engine: `while read x; do echo 42; done`, cases: 1, why: "the answer is no JSON object: 42"},
+		"another's id":         {engine: `read x; echo '{"id": "c7"}'`, cases: 1, strayed: 2, ended: 1, why: "ended before"},
+		"an error of the wire": {engine: `while read x; do echo '{"id": "c0", "error": "I cannot"}'; done`, cases: 1, why: "the engine answers with an error: I cannot"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if c.timeout == 0 {
+				c.timeout = long
+			}
+			results, trouble, err := Run(t.Context(), some(t, c.cases), &Command{Line: c.engine, Timeout: c.timeout}, RunOptions{Jobs: c.jobs})
+			if err != nil {
+				t.Fatal(err)
+			}
+			passed, why := 0, ""
+			for _, r := range results {
+				switch {
+				case r.Outcome == Passed:
+					passed++
+				case r.Outcome == Skipped:
+					t.Errorf("%s was skipped", r.Name)
+				case why == "":
+					why = r.Why
+				}
+			}
+			if passed != c.passed || c.ended != trouble.Ended && c.ended+1 != trouble.Ended || trouble.Stray > c.strayed || !strings.Contains(why, c.why) {
+				t.Errorf("%d passed, %+v, %q; want %d, %d, %d, %q", passed, trouble, why, c.passed, c.ended, c.strayed, c.why)
+			}
+		})
+	}
+}
+
+// What the engine wrote to its standard error is kept, its last lines.
+func TestRunStderr(t *testing.T) {
+	withSh(t)
+	e := &Command{Line: `i=0; while test $i -lt 2000; do i=$((i+1)); echo "line $i" >&2; done; exit 1`, Timeout: long}
+	results, _, err := Run(t.Context(), some(t, 1), e, RunOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := results[0].Stderr; len(s) > maxTail || !strings.HasPrefix(s, "line ") || !strings.HasSuffix(s, "\nline 2000") {
+		t.Errorf("kept: %q", s)
+	}
+}
+
+func TestRunNoEngine(t *testing.T) {
+	withSh(t)
+	if _, _, err := Run(t.Context(), some(t, 1), &Command{Line: "no-such-program", Timeout: long}, RunOptions{Jobs: 2}); !errors.Is(err, ErrNoEngine) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestRunFailFast(t *testing.T) {
+	samples := some(t, 5)
+	samples[2].Want = map[string]any{"text": "none is wanted"}
+	results, _, err := Run(t.Context(), samples, Own{}, RunOptions{FailFast: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []Outcome
+	for _, r := range results {
+		got = append(got, r.Outcome)
+	}
+	if want := []Outcome{Passed, Passed, Failed, Skipped, Skipped}; !slices.Equal(got, want) {
+		t.Errorf("the outcomes are %v, want %v", got, want)
+	}
+}
+
+// What stands in the program is the corpus of the folder, and a corpus in JSON Lines says the same as one of files.
+func TestReadCases(t *testing.T) {
+	own, err := Corpus()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines strings.Builder
+	for _, s := range own {
+		if err := s.WriteCase(&lines); err != nil {
+			t.Fatal(err)
+		}
+	}
+	again, err := ReadCases("again.jsonl", strings.NewReader(lines.String()))
+	if err != nil || len(again) != len(own) || len(own) != len(corpus(t)) {
+		t.Fatalf("%d of %d cases, %v", len(again), len(own), err)
+	}
+	for i, s := range again {
+		if s.Name != own[i].Name || s.Reason != own[i].Reason || s.Shows() != own[i].Shows() || string(s.Line) != string(own[i].Line) {
+			t.Fatalf("%s is %+v", own[i].Name, s)
+		}
+	}
+	for line, want := range map[string]string{
+		`{"case": {"web": {}, "url": "http://a/"}, "want": {"text": "x"}} {}`: "something follows",
+		`{"want": {"text": "x"}}`:                                  `has no "case"`,
+		`{"case": {"web": {}, "url": "a"}, "want": {"text": "x"}}`: "not an absolute",
+		`{"case": {"web": {}, "url": "http://a/"}, "want": {}}`:    "nothing is wanted",
+		`{"case": {"web": {}, "url": "http://a/"}, "wants": {}}`:   "unknown field",
+		`[]`:                         "no line of a corpus",
+		strings.Repeat(" ", 17<<20):  "longer than 16 MiB",
+		`{"case": {"web": {}, "url"`: "no line of a corpus",
+	} {
+		if _, err := ReadCases("x", strings.NewReader("\n"+line+"\n")); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x:2: ") {
+			t.Errorf("%.60s: the error is %v", line, err)
+		}
+	}
+}
+
+// Each case of the corpus stands somewhere in the tree, and counts once in each node.
+func TestTree(t *testing.T) {
+	samples, docs := corpus(t), requirements(t)
+	results := make([]Result, len(samples))
+	for i := range samples {
+		results[i] = Result{Sample: &samples[i], Name: samples[i].Name, File: samples[i].File, Outcome: Passed}
+		if samples[i].Name == "F07-order" {
+			results[i].Outcome = Failed
+		}
+	}
+	tree := Tree(docs, results)
+	placed := map[*Result]bool{}
+	for _, n := range tree {
+		for r := range n.results {
+			placed[r] = true
+		}
+		if n.Passed > n.Cases || n.Cases != len(n.results) {
+			t.Errorf("%s has %d of %d", n.Name, n.Passed, n.Cases)
+		}
+	}
+	if len(placed) != len(samples) {
+		t.Errorf("%d of %d cases stand in the tree", len(placed), len(samples))
+	}
+	for name, want := range map[string]struct {
+		nodes  int
+		missed bool
+	}{
+		"P1": {1, true}, "P1 2.4": {9, false}, "P1-2.4.6": {1, false}, "P1-2.2.1-06": {1, true}, "P1-2.2.1-05": {1, false}, "F07": {1, true}, "F08": {1, false},
+		"F": {25, true}, "P1-2.40": {0, false}, "P1-2.4.6-1": {0, false}, "readings": {1, true}, "F0": {0, false}, "": {0, false},
+	} {
+		nodes := Find(tree, name)
+		missed := slices.ContainsFunc(nodes, func(n Node) bool { return !n.Whole() })
+		if len(nodes) != want.nodes || missed != want.missed {
+			t.Errorf("%q names %d nodes, missed %v; want %d, %v", name, len(nodes), missed, want.nodes, want.missed)
+		}
+	}
+	if n := Find(tree, "F07")[0]; !slices.Equal(n.NotPassed, []string{"F07-order"}) {
+		t.Errorf("F07 names %q", n.NotPassed)
+	}
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/conformance/course"
+)
+
+// visit lets a careless crawler over the course, and gives the judge's word on it.
+func visit(t *testing.T, robots bool, agent string) *course.Visitor {
+	t.Helper()
+	s, err := course.Serve(t.Context(), course.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seeds []string
+	for _, o := range course.Seeds() {
+		seeds = append(seeds, s.URL(o)+"/")
+	}
+	crawl(robots, agent, seeds)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := course.Judge(t.Context(), s.Visits(), course.Told{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Visitors) != 1 {
+		t.Fatalf("%d visitors", len(r.Visitors))
+	}
+	return r.Visitors[0]
+}
+
+// A crawler that ignores all policy is caught in every category, and by every station whose bait it takes.
+func TestJudgeCatchesTheCareless(t *testing.T) {
+	got := visit(t, false, "")
+	untaken := []string{
+		"acap-sitemap", "acap-must-use", // named by robots.txt alone, which it does not read
+		"acap-purpose", "acap-purpose-other", // its purposes are not known
+	}
+	for _, r := range got.Results {
+		if r.Level == course.Must && (r.Outcome == course.Violated) == slices.Contains(untaken, r.ID) {
+			t.Errorf("%s is %s (%s)", r.ID, r.Outcome, r.Why)
+		}
+		if r.Outcome == course.Violated && len(r.Evidence) == 0 {
+			t.Errorf("%s is violated without evidence", r.ID)
+		}
+	}
+	for _, category := range course.Categories() {
+		if category != "manners" && got.Tally(category, course.Violated) == 0 {
+			t.Errorf("nothing was caught of %q", category)
+		}
+	}
+	if !got.Blind() {
+		t.Error("it is not said to be blind to ACAP")
+	}
+}
+
+// Colly's own robots support keeps most of RFC 9309 and nothing else; what it is known not to keep is found.
+func TestJudgeOfColly(t *testing.T) {
+	got := visit(t, true, "samplebot/1.0")
+	for _, r := range got.Results {
+		var want course.Outcome
+		switch r.ID {
+		case "robots-first", "down", "blanks", "percent", "slash", "unreserved", "redirect", "redirect-chain", "redirect-away":
+			want = course.Violated
+		case "missing", "moved", "large", "byte-order-mark", "plain", "longest", "wildcard", "end", "again", "own-group", "own-case", "image", "sitemap", "conventional":
+			want = course.Kept
+		case "crawl-delay":
+			want = course.Unheeded
+		default:
+			continue
+		}
+		if want == course.Kept && r.Outcome == course.Used {
+			continue
+		}
+		if r.Outcome != want {
+			t.Errorf("%s is %s (%s %v), want %s", r.ID, r.Outcome, r.Why, r.Evidence, want)
+		}
+	}
+	if !got.Blind() {
+		t.Error("it is not said to be blind to ACAP")
+	}
+}

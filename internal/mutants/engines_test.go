@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// perKind is how many mutants of one kind are taken of one package, and enough is how many of all have to be left.
+const (
+	perKind = 4
+	enough  = 40
+)
+
+// Engines that are slightly wrong, each a program of its own, are found by conformance run as anybody would run it; the engine as it is
+// passes.
+func TestConformanceRunFindsMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the engine, and runs it some fifty times")
+	}
+	t.Chdir("../..")
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pkgs, err := load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := t.TempDir()
+	x := find(pkgs, root)
+	engine, err := build(dir, folder, pkgs, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	acapcrawl := filepath.Join(folder, "acapcrawl")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", acapcrawl, "./cmd/acapcrawl").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	mutants := observable(t, spread(t, x), engine)
+	if len(mutants) < enough {
+		t.Fatalf("%d mutants are to be found, want %d", len(mutants), enough)
+	}
+	began := time.Now()
+	mutants = append([]*Mutant{{}}, mutants...)
+	var wg sync.WaitGroup
+	const jobs = 2
+	for job := range jobs {
+		wg.Go(func() {
+			for i := job; i < len(mutants); i += jobs {
+				m, want := mutants[i], 1
+				if m.ID == 0 {
+					want = 0
+				}
+				if status, out := conformanceRun(t.Context(), acapcrawl, fmt.Sprintf("%s -decide %d", engine, m.ID)); status != want {
+					t.Errorf("mutant %d: %s: status %d, want %d\n%s", m.ID, m, status, want, out)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	kinds := map[string]int{}
+	for _, m := range mutants[1:] {
+		kinds[kind(m)]++
+	}
+	t.Logf("%d engines that are wrong, each tried until it failed, in %s: %v", len(mutants)-1, time.Since(began).Round(time.Second), kinds)
+}
+
+// conformanceRun gives the exit status for an engine, and what was said.
+func conformanceRun(ctx context.Context, acapcrawl, engine string) (int, string) {
+	cmd := exec.CommandContext(ctx, acapcrawl, "conformance", "run", "--fail-fast", "--timeout", "5s", "--engine", engine)
+	out, err := cmd.CombinedOutput()
+	if exit, is := errors.AsType[*exec.ExitError](err); is {
+		return exit.ExitCode(), string(out)
+	}
+	if err != nil {
+		return -1, err.Error()
+	}
+	return 0, string(out[max(0, len(out)-1000):])
+}
+
+// kind is what a mutant is and where: the package, and what is changed.
+func kind(m *Mutant) string {
+	how := strings.Fields(m.How)[0]
+	what, _, _ := strings.Cut(m.File, "/")
+	return what + " " + how
+}
+
+// spread takes of the mutants that must be caught some of each kind, evenly.
+func spread(t *testing.T, x *finder) []*Mutant {
+	t.Helper()
+	equivalent, err := readEquivalent("internal/mutants/equivalent.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := report{equivalent: equivalent}
+	byKind := map[string][]*Mutant{}
+	var kinds []string
+	for _, m := range x.mutants {
+		if _, excused := r.excuse(m); excused || !m.strict {
+			continue
+		}
+		if byKind[kind(m)] == nil {
+			kinds = append(kinds, kind(m))
+		}
+		byKind[kind(m)] = append(byKind[kind(m)], m)
+	}
+	var out []*Mutant
+	for _, k := range kinds {
+		all := byKind[k]
+		n := min(perKind, len(all))
+		for i := range n {
+			out = append(out, all[i*len(all)/n])
+		}
+	}
+	return out
+}
+
+// observable leaves out the mutants that change findings and nothing else, which no case wants.
+func observable(t *testing.T, mutants []*Mutant, engine string) []*Mutant {
+	t.Helper()
+	w := &worker{exe: engine, corpus: "conformance/corpus"}
+	base, err := w.start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.stop()
+	c := &crew{base: base, served: map[int]bool{}, weak: map[int]bool{}, out: map[int]*result{}, common: map[int]bool{}}
+	for i := range base.Names {
+		c.all = append(c.all, i)
+	}
+	if err := c.try(mutants, engine, w.corpus, 2); err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(mutants, func(m *Mutant) bool {
+		got := c.out[m.ID]
+		told := !got.Died && len(got.Caught)+len(got.Changed) == 0 && len(got.Told) > 0
+		if told {
+			t.Logf("changes findings alone: %s", m)
+		}
+		return told
+	})
+}
+
+// The worker as an engine of its own.
+func TestWorkerDecides(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds a program")
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "run", "./worker", "-decide", "0")
+	cmd.Stdin = strings.NewReader(`{"id": "a", "web": {}, "url": "http://example.com/", "usages": ["index"]}` + "\n" + `{"id": "b"}`)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+	if len(lines) != 2 || !bytes.Contains(lines[0], []byte(`"allowed":true`)) || !bytes.Contains(lines[1], []byte(`"error"`)) {
+		t.Errorf("it answers %s", out)
+	}
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/acapcrawl/acapcrawl/conformance"
+	"github.com/acapcrawl/acapcrawl/internal/mutants/active"
+)
+
+// decide answers cases as acapcrawl decide does, with one mutant on; 0 is the engine as it is.
+func decide(mutant int, in io.Reader, out io.Writer) error {
+	active.Set(mutant)
+	go (&worker{}).watch()
+	enc := json.NewEncoder(out)
+	for lines := bufio.NewReaderSize(in, 1<<16); ; {
+		line, err := lines.ReadBytes('\n')
+		if len(line) > 0 {
+			if err := enc.Encode(answer(line)); err != nil {
+				return err
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// answer is the answer to one line; where the engine gives none, it says why not.
+func answer(line []byte) any {
+	c, err := conformance.ParseCase(line)
+	if err != nil {
+		return map[string]string{"error": err.Error()}
+	}
+	a, err := conformance.Decide(context.Background(), c)
+	if err != nil {
+		return map[string]string{"id": c.ID, "error": err.Error()}
+	}
+	return a
+}
