@@ -55,8 +55,8 @@ func (c *Command) archiveVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Check every digest and reference, and what may still be held",
-		Long: `Check every page, record, digest, reference and key of the archive, every segment of the index, that both agree, and that nothing is
-held that may no longer be. With --repair, deal with what is found: what was lost is erased, with a tombstone, the index is made
+		Long: `Check every page, record, digest, reference, thumbnail and key of the archive, every segment of the index, that both agree, and that
+nothing is held that may no longer be. With --repair, deal with what is found: what was lost is erased, with a tombstone, the index is made
 to agree, and what nothing needs is removed; each thing done is told, and all is checked again.`,
 		Args: noArgs,
 	}

@@ -23,6 +23,8 @@ type Command struct {
 
 	Resolver present.Resolver // asked for the names of a reader's address; nil: that of the system
 
+	fault func() error // tests: is called before each write of archive and ledger; nil: nothing
+
 	args  []string
 	in    *stdin
 	verb  string          // with those above it, as in "archive ls"; "" until it is known
@@ -91,8 +93,8 @@ func (c *Command) root() *cobra.Command {
 	setting(root.PersistentFlags(), "data")
 	setting(root.PersistentFlags(), "log-level")
 	root.AddCommand(
-		c.crawlVerb(), c.searchVerb(), c.showVerb(), c.explainVerb(), c.archiveVerb(), c.sweepVerb(), c.actionsVerb(),
-		c.decideVerb(), c.demoVerb(), c.configVerb(), c.versionVerb(),
+		c.crawlVerb(), c.searchVerb(), c.showVerb(), c.explainVerb(), c.archiveVerb(), c.sweepVerb(), c.actionsVerb(), c.watchVerb(), c.serveVerb(),
+		c.checkVerb(), c.diffVerb(), c.convertVerb(), c.decideVerb(), c.conformanceVerb(), c.demoVerb(), c.configVerb(), c.versionVerb(),
 	)
 	return root
 }

@@ -134,3 +134,10 @@ func TestProgressMakesRoom(t *testing.T) {
 		t.Errorf("wrote %q, want %q", b.String(), want)
 	}
 }
+
+func TestShowTooLong(t *testing.T) {
+	said := call(t.Context(), t.TempDir(), "show", "--json", "http://example.com/"+strings.Repeat("a", 9000))
+	if said.status != statusUsage || said.stdout != "" || !strings.Contains(said.stderr, "longer than") {
+		t.Error(said)
+	}
+}

@@ -25,7 +25,7 @@ var crawlFlags = []flagGroup{
 	{"How fast", []string{"delay", "adaptive", "concurrency", "per-host", "per-address", "timeout"}},
 	{"Again", []string{"refetch", "recrawl-min", "recrawl-max"}},
 	{"Who asks, and on what terms", []string{"crawler", "purpose", "strict", "dialect", "signature-key", "signature-agent"}},
-	{"What is held", []string{"preserve", "index"}},
+	{"What is held", []string{"preserve", "index", "chromium"}},
 	{"What is told", []string{"json", "status", "report", "metrics"}},
 }
 

@@ -23,7 +23,7 @@ func TestExportMeanwhile(t *testing.T) {
 	if err := os.WriteFile(name, []byte("before"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	x := &export{holdings: s.holdings, screen: newProgress(io.Discard), o: holdings.ExportOptions{Policies: held{s.policy}}}
+	x := &export{holdings: s.holdings, screen: newProgress(io.Discard), o: holdings.ExportOptions{Policies: s.held()}}
 	var said bytes.Buffer
 	if status := report(&said, x.toFile(t.Context(), name, false)); status != statusUsage || !strings.Contains(said.String(), "x.warc.gz exists\n") {
 		t.Errorf("status %d, said %q", status, said.String())

@@ -72,12 +72,8 @@ With --robots FILE a robots.txt is judged before it is published: nothing is req
 		case r.Robots == "-" && r.PageFile == "-":
 			return misuse("", "--robots and --page-file cannot both be standard input")
 		}
-		for _, name := range *usages {
-			u, err := usage(name)
-			if err != nil {
-				return unknown("--usage", name, "a usage type", usageNames())
-			}
-			r.Usages = append(r.Usages, u)
+		if r.Usages, err = usagesNamed(*usages); err != nil {
+			return err
 		}
 		for _, name := range *cannot {
 			if !slices.Contains(acap.Capabilities(), name) {
@@ -103,6 +99,18 @@ func targetIsReader(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 		name = "reader-" + strings.TrimPrefix(name, "target-")
 	}
 	return pflag.NormalizedName(name)
+}
+
+// usagesNamed reads the values of --usage.
+func usagesNamed(names []string) (list []acap.Usage, err error) {
+	for _, name := range names {
+		u, err := usage(name)
+		if err != nil {
+			return nil, unknown("--usage", name, "a usage type", usageNames())
+		}
+		list = append(list, u)
+	}
+	return list, nil
 }
 
 func usageNames() []string {

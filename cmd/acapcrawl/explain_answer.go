@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/url"
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -56,25 +57,22 @@ type subject struct {
 	resource acap.Resource
 }
 
-// speaks finds what d speaks of: the URL asked for, the page that it leads to, or where its redirect may not be followed.
+// speaks finds what d speaks of: the page that the URL asked for leads to, an address on the way to it, or where its redirect may not be
+// followed. What says the same of the page as of an address on the way is said of the page.
 func (e *explainer) speaks(ctx context.Context, u acap.Usage, d acap.Decision) (subject, error) {
-	asked := acap.NewResource(e.request.URL)
-	switch {
-	case u == acap.Crawl && e.led != nil && e.Reached.Decide(u).Allowed:
+	t, said := e.By(u)
+	if u == acap.Crawl && e.led != nil && said.Allowed {
 		return subject{e.led.origin, e.led.origin.Policy, acap.NewResource(e.led.url)}, nil
-	case e.at == nil || acap.NewResource(e.at).URL == asked.URL:
-		return subject{e.origin, e.Policy(), asked}, nil
 	}
-	at := e.at
 	if final := e.Reached.Terms.Decide(u); final.Allowed == d.Allowed && final.Because == d.Because {
-		o, err := e.originOf(ctx, at)
-		return subject{o, e.Policy(), acap.NewResource(at)}, err
+		t = e.Reached.Terms
 	}
-	p := e.origin.Policy
-	if at.Scheme == e.request.URL.Scheme && at.Host == e.request.URL.Host { // as terms.Reach does
-		p = p.Narrow(e.own)
+	at, err := url.Parse(t.Resource().URL)
+	if err != nil {
+		return subject{}, err
 	}
-	return subject{e.origin, p, asked}, nil
+	o, err := e.originOf(ctx, at)
+	return subject{o, t.Policy(), t.Resource()}, err
 }
 
 // settled gives the rivals of a decision which the terms of the page refused although all fields permitted: what a permission

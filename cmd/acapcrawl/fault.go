@@ -26,6 +26,7 @@ type fault struct {
 	status int
 	err    error
 	try    string
+	reason string // of unshown; may be empty
 }
 
 func (f *fault) Error() string { return f.err.Error() }

@@ -3,6 +3,7 @@ package main
 import (
 	"net/netip"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -45,8 +46,10 @@ var settingFlags = map[string]struct{ key, usage string }{
 	"per-address":     {"per_address", "share the delay among hosts at one network address"},
 	"preserve":        {"preserve", "keep copies where that is permitted"},
 	"index":           {"index", "index pages where that is permitted"},
+	"chromium":        {"chromium", "draw pages for thumbnails with `PROGRAM`, Chromium or one like it"},
 	"signature-key":   {"signature_key", "sign requests with the Ed25519 key in `FILE`"},
 	"signature-agent": {"signature_agent", "say with each signature that its key is at `URL`"},
+	"listen":          {"listen", "listen at `ADDRESS`, as in 127.0.0.1:8080"},
 	"metrics":         {"metrics", "answer /metrics at `ADDRESS` for Prometheus"},
 	"allow-private":   {"allow_private", "go to loopback, private and link-local addresses that were not named"},
 	"strict":          {"policy.strict", "take the strict variants of the readings"},
@@ -92,7 +95,12 @@ func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg.SignatureKey, cfg.CountryDatabase = c.path(cfg.SignatureKey), c.path(cfg.CountryDatabase)
+	for _, file := range []*string{&cfg.SignatureKey, &cfg.CountryDatabase, &cfg.Actions.ReceiptKey, &cfg.Serve.Certificate, &cfg.Serve.Key} {
+		*file = c.path(*file)
+	}
+	if strings.ContainsRune(cfg.Chromium, filepath.Separator) { // else it is looked for as a shell does
+		cfg.Chromium = c.path(cfg.Chromium)
+	}
 	if c.owner != nil {
 		cfg.Data = c.owner.dir
 	} else if info, err := os.Stat(cfg.Data); err == nil && !info.IsDir() {

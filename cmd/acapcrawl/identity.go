@@ -19,18 +19,20 @@ type identity struct {
 	Cannot   []string  `json:"cannot,omitempty"`
 	Strict   bool      `json:"strict,omitempty"`
 	Dialect  string    `json:"dialect,omitempty"` // of the configuration; empty: 1.1
+
+	SubRecords bool `json:"sub_records,omitempty"` // actions.sub_records
 }
 
 func identityFile(dir string) string { return filepath.Join(dir, "crawler.json") }
 
 func crawlerOf(cfg *config.Config) acap.Crawler {
 	return acap.Crawler{Names: cfg.Crawler, Purposes: cfg.Purposes, Cannot: cfg.Cannot, Strict: cfg.Policy.Strict,
-		Pilot: cfg.Policy.Dialect == config.DialectPilot}
+		Pilot: cfg.Policy.Dialect == config.DialectPilot, SubTakeDowns: cfg.Actions.SubRecords}
 }
 
 // record keeps who crawled, for the verbs that judge what is held.
 func record(dir string, who acap.Crawler) error {
-	id := identity{Crawler: who.Names, Cannot: who.Cannot, Strict: who.Strict}
+	id := identity{Crawler: who.Names, Cannot: who.Cannot, Strict: who.Strict, SubRecords: who.SubTakeDowns}
 	if who.Purposes != nil {
 		id.Purposes = &who.Purposes
 	}
@@ -81,6 +83,9 @@ func recorded(cfg *config.Config, kinds ...config.Kind) (acap.Crawler, error) {
 	}
 	if !given("policy.dialect") {
 		who.Pilot = id.Dialect == config.DialectPilot
+	}
+	if !given("actions.sub_records") {
+		who.SubTakeDowns = id.SubRecords
 	}
 	return who, nil
 }

@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"slices"
+	"strconv"
 	"sync"
 	"syscall"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/crawler"
 )
 
@@ -70,20 +73,61 @@ func (c crawlCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	send(prometheus.GaugeValue, 1, "build_info", "The program that crawls; always 1.", prometheus.Labels{"version": programVersion, "go": runtime.Version()})
 	counters("pages_total", "Addresses settled.", "outcome", map[string]int{
-		string(crawler.Fetched): s.Fetched, string(crawler.Refused): s.Refused.Crawl, string(crawler.Unreachable): s.Unreachable, string(crawler.Failed): s.Errors})
+		string(crawler.Fetched): s.Fetched, string(crawler.Refused): s.Refused.Crawl, reasonTakenDown: s.TakenDown, string(crawler.Unreachable): s.Unreachable, string(crawler.Failed): s.Errors})
 	counters("refusals_total", "Pages that policy refused.", "usage", map[string]int{
 		string(acap.Crawl): s.Refused.Crawl, string(acap.Follow): s.Refused.Follow, string(acap.Index): s.Refused.Index, string(acap.Preserve): s.Refused.Preserve})
 	counters("held_total", "Pages fetched and held.", "usage", map[string]int{string(acap.Preserve): s.Stored, string(acap.Index): s.Indexed})
 	counters("skipped_total", "Addresses found and not asked for.", "reason", map[string]int{
 		string(crawler.Outside): s.Skipped.Outside, string(crawler.Deep): s.Skipped.Deep, string(crawler.Trapped): s.Skipped.Trapped})
-	counter(int64(s.Requests), "requests_total", "Page requests, redirect hops included.")
+	counter(int64(s.Requests), "requests_total", "Requests for pages and for what they require, redirect hops included.")
 	counter(s.Bytes, "body_bytes_total", "Bytes of bodies, as sent.")
 	gauge(float64(p.UnderWay), "visits_under_way", "Visits under way.")
-	gauge(float64(s.Queued), "queue_addresses", "Addresses to be visited.")
+	gauge(float64(s.Queued), "queue_addresses", "Addresses to be visited, of pages and of what they require.")
 	gauge(float64(s.QueuedHosts), "queue_hosts", "Hosts with an address to be visited.")
-	gauge(float64(s.Waiting), "waiting_addresses", "Addresses visited that will be visited again.")
+	gauge(float64(s.Waiting), "waiting_addresses", "Addresses visited that will be visited again, of pages and of what they require.")
 	gauge(p.Rate, "pages_per_second", "Pages a second, in the last ten seconds.")
 	if !s.NextDue.IsZero() {
 		gauge(float64(s.NextDue.UnixMilli())/1000, "next_due_timestamp_seconds", "When the next host is due; absent where none is known.")
+	}
+}
+
+// newServeMetrics registers what serve tells Prometheus, and gives the function that counts its answers. status tells how the ledger is;
+// not ok where it cannot be asked.
+func newServeMetrics(r *prometheus.Registry, status func() (actions.Status, bool)) func(method string, status int) {
+	answers := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "acapcrawl_answers_total", Help: "Requests answered."}, []string{"method", "status"})
+	r.MustRegister(answers, ledgerCollector{status}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return func(method string, status int) {
+		if !slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete}, method) {
+			method = "other"
+		}
+		answers.WithLabelValues(method, strconv.Itoa(status)).Inc()
+	}
+}
+
+// ledgerCollector gives the state of the ledger as metrics.
+type ledgerCollector struct{ status func() (actions.Status, bool) }
+
+// Describe describes nothing beforehand: what is not known is left out.
+func (ledgerCollector) Describe(chan<- *prometheus.Desc) {}
+
+// Collect gives every metric its value of now.
+func (c ledgerCollector) Collect(out chan<- prometheus.Metric) {
+	gauge := func(v float64, name, help string) {
+		out <- prometheus.MustNewConstMetric(prometheus.NewDesc("acapcrawl_"+name, help, nil, nil), prometheus.GaugeValue, v)
+	}
+	st, ok := c.status()
+	if !ok {
+		gauge(0, "ledger_up", "Whether the ledger of action requests could be asked.")
+		return
+	}
+	gauge(1, "ledger_up", "Whether the ledger of action requests could be asked.")
+	gauge(float64(st.Open), "action_requests_open", "Action requests about which something is to be done.")
+	gauge(float64(st.Waiting), "action_requests_waiting", "Of those, to be confirmed.")
+	gauge(float64(st.Failed), "action_requests_failed", "Of those, failed; they are tried again.")
+	if !st.TakeDown.IsZero() {
+		gauge(float64(st.TakeDown.Unix()), "take_down_due_timestamp_seconds", "Since when the oldest take-down that is not executed is due; absent where none is.")
+	}
+	if !st.Erased.IsZero() {
+		gauge(float64(st.Erased.Unix()), "erased_timestamp_seconds", "When the oldest take-down was executed of which a file may hold a trace; absent where none may.")
 	}
 }

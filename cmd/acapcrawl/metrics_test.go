@@ -42,7 +42,7 @@ func get(t *testing.T, url string) (int, []string) {
 func TestMetrics(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	p := crawler.Progress{UnderWay: 2, Rate: 1.5, SoFar: crawler.Summary{Fetched: 3, Stored: 2, Indexed: 1, Refused: crawler.Refusal{Crawl: 4, Follow: 5, Index: 6, Preserve: 7},
-		Unreachable: 8, Errors: 9, Bytes: 10, Requests: 11, Skipped: crawler.Skipped{Outside: 12, Deep: 13, Trapped: 14}, Queued: 15, QueuedHosts: 16, Waiting: 17}}
+		Unreachable: 8, Errors: 9, Bytes: 10, Requests: 11, Skipped: crawler.Skipped{Outside: 12, Deep: 13, Trapped: 14}, Queued: 15, QueuedHosts: 16, Waiting: 17, TakenDown: 18}}
 	at, stop, err := serveMetrics(t.Context(), "127.0.0.1:0", func() crawler.Progress { return p })
 	if err != nil {
 		t.Fatal(err)
@@ -62,6 +62,7 @@ pages_per_second 1.5
 pages_total{outcome="failed"} 9
 pages_total{outcome="fetched"} 3
 pages_total{outcome="refused"} 4
+pages_total{outcome="taken-down"} 18
 pages_total{outcome="unreachable"} 8
 queue_addresses 15
 queue_hosts 16

@@ -38,7 +38,7 @@ const (
 )
 
 // hosting are the verbs that take those of other processes in. What ends sooner is waited for.
-var hosting = []string{"crawl", "demo", "sweep", "archive ls", "archive verify", "archive compact", "archive export", "archive import", "archive backup"}
+var hosting = []string{"crawl", "demo", "sweep", "archive ls", "archive verify", "archive compact", "archive export", "archive import", "archive backup", actionsRunName}
 
 // protocol is the number of what an owner and its guests say to each other: request, message and input.
 const protocol = 1

@@ -89,7 +89,7 @@ func own(t *testing.T, data, verb string) (s *store, end func() error) {
 	}
 	end = sync.OnceValue(s.Close)
 	t.Cleanup(func() { end() })
-	if _, err := s.hold(t.Context(), terms.Sources{Policies: held{s.policy}}, holdings.Options{}); err != nil {
+	if _, err := s.hold(t.Context(), terms.Sources{Policies: s.held()}, holdings.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	return s, end

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/terms"
@@ -27,7 +28,7 @@ const (
 // parts fetches substitutes and required resources through the gate, each once for all pages that need it: whole sites name the same
 // one. It is safe for concurrent use.
 type parts struct {
-	get func(ctx context.Context, rawurl string) (*gate.Trace, error)
+	get func(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error)
 	now func() time.Time
 
 	mu    sync.Mutex
@@ -38,34 +39,48 @@ type parts struct {
 // part is what a URL gave, or will give once done is closed.
 type part struct {
 	done  chan struct{}
-	hops  []page.Hop
+	trace gate.Trace
 	err   error
 	until time.Time // when it is to be asked for again
 	bytes int
 }
 
+// unmodified reports whether it is what it was when somebody had it who asked only for another one.
+func (p *part) unmodified() bool {
+	n := len(p.trace.Hops)
+	return n > 0 && p.trace.Hops[n-1].Status == http.StatusNotModified
+}
+
 func newParts(g *gate.Gate) *parts {
 	return &parts{now: time.Now, known: map[string]*part{},
-		get: func(ctx context.Context, rawurl string) (*gate.Trace, error) { return g.Get(ctx, gate.Part, rawurl) }}
+		get: func(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error) {
+			return g.GetIf(ctx, gate.Part, rawurl, condition)
+		}}
 }
 
 // Fetch gives a page of its own to everybody who asks.
 func (p *parts) Fetch(ctx context.Context, rawurl string) (*page.Page, error) {
+	t, err := p.visit(ctx, rawurl, nil)
+	if err != nil {
+		return nil, noAnswer(err)
+	}
+	return pageOf(t), nil
+}
+
+// visit gives the exchanges that lead to a resource. Where they are not known it is asked for, under that condition if there is one.
+func (p *parts) visit(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error) {
 	for {
 		got, mine := p.take(rawurl)
 		if mine {
-			p.fetch(ctx, rawurl, got)
+			p.fetch(ctx, rawurl, condition, got)
 		}
 		select {
 		case <-got.done:
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return &gate.Trace{}, ctx.Err()
 		}
-		switch {
-		case got.err == nil:
-			return page.New(got.hops), nil
-		case mine || !errors.Is(got.err, context.Canceled): // whoever asked may have had no time
-			return nil, got.err
+		if mine || !errors.Is(got.err, context.Canceled) && (condition != nil || !got.unmodified()) { // whoever asked may have had no time
+			return &got.trace, got.err
 		}
 	}
 }
@@ -95,15 +110,15 @@ func (p *parts) forget(rawurl string) {
 	delete(p.known, rawurl)
 }
 
-func (p *parts) fetch(ctx context.Context, rawurl string, got *part) {
-	t, err := p.get(ctx, rawurl)
+func (p *parts) fetch(ctx context.Context, rawurl string, condition http.Header, got *part) {
+	t, err := p.get(ctx, rawurl, condition)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	defer close(got.done)
 	got.bytes = partOverhead + len(rawurl)
-	if got.err = noAnswer(err); err == nil {
+	if got.err = err; t != nil {
+		got.trace = *t
 		for _, h := range t.Hops {
-			got.hops = append(got.hops, page.Hop(h))
 			got.bytes += len(h.Body) + len(h.Wire) + len(h.Sent) + 2*len(h.Head)
 		}
 	}
@@ -128,9 +143,11 @@ func good(got *part) time.Duration {
 		return 0
 	case got.err != nil:
 		return failedAge
+	case got.unmodified():
+		return 0
 	}
 	age := partAge
-	for _, h := range got.hops {
+	for _, h := range got.trace.Hops {
 		if h.Status >= http.StatusInternalServerError || h.Status == http.StatusTooManyRequests {
 			return failedAge
 		}
@@ -145,6 +162,25 @@ func good(got *part) time.Duration {
 		}
 	}
 	return age
+}
+
+// Part asks for a resource that pages require, for its own sake.
+func (h *handler) Part(ctx context.Context, address string) (crawler.Part, error) {
+	needed, err := h.holdings.Needed(ctx, address)
+	if err != nil || !needed {
+		return crawler.Part{Needless: true}, err
+	}
+	condition := h.holdings.PartCondition(address)
+	if h.refetch { // its pages are visited in this run, and need it whole
+		condition = nil
+	}
+	t, failed := h.parts.visit(ctx, address, condition)
+	if ctx.Err() != nil {
+		return crawler.Part{}, nil
+	}
+	got := crawler.Part{Hops: t.Hops, Err: failed}
+	got.Unchanged, err = h.holdings.ReceivePart(context.WithoutCancel(ctx), address, pageOf(t), noAnswer(failed))
+	return got, err
 }
 
 // noAnswer tells a failure that says nothing of a resource from a refusal, which does.

@@ -21,7 +21,7 @@ import (
 func TestPartsAreFetchedOnce(t *testing.T) {
 	var asked atomic.Int32
 	release := make(chan struct{})
-	p := &parts{now: time.Now, known: map[string]*part{}, get: func(context.Context, string) (*gate.Trace, error) {
+	p := &parts{now: time.Now, known: map[string]*part{}, get: func(context.Context, string, http.Header) (*gate.Trace, error) {
 		asked.Add(1)
 		<-release
 		return traced(200, "", "body"), nil
@@ -67,7 +67,7 @@ func TestHowLongPartsAreGood(t *testing.T) {
 		"robots.txt is unknown": {0, "", unread, time.Second, true},
 	} {
 		now, asked := time.Unix(1e9, 0), 0
-		p := &parts{now: func() time.Time { return now }, known: map[string]*part{}, get: func(context.Context, string) (*gate.Trace, error) {
+		p := &parts{now: func() time.Time { return now }, known: map[string]*part{}, get: func(context.Context, string, http.Header) (*gate.Trace, error) {
 			asked++
 			if c.err != nil {
 				return nil, c.err
@@ -92,7 +92,7 @@ func TestHowLongPartsAreGood(t *testing.T) {
 // Who gives up does not take the answer from others, and what is remembered is bounded.
 func TestPartsAreForgotten(t *testing.T) {
 	first := true
-	p := &parts{now: time.Now, known: map[string]*part{}, get: func(ctx context.Context, _ string) (*gate.Trace, error) {
+	p := &parts{now: time.Now, known: map[string]*part{}, get: func(ctx context.Context, _ string, _ http.Header) (*gate.Trace, error) {
 		if first {
 			first = false
 			return nil, context.Canceled
@@ -119,6 +119,34 @@ func TestPartsAreForgotten(t *testing.T) {
 	}
 	if sum != p.bytes || sum == 0 {
 		t.Errorf("%d bytes, counted %d", sum, p.bytes)
+	}
+}
+
+// That something has not changed is told to whoever asked that, and to nobody else.
+func TestPartsThatHaveNotChanged(t *testing.T) {
+	condition := http.Header{"If-None-Match": {`"1"`}}
+	p := &parts{now: time.Now, known: map[string]*part{}, get: func(_ context.Context, _ string, h http.Header) (*gate.Trace, error) {
+		if h != nil {
+			return traced(304, "", ""), nil
+		}
+		return traced(200, "", "body"), nil
+	}}
+	status := func() int {
+		t.Helper()
+		tr, err := p.visit(context.Background(), "http://a.example/s", condition)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tr.Hops[0].Status
+	}
+	if got := status(); got != 304 {
+		t.Errorf("answered %d", got)
+	}
+	if pg, err := p.Fetch(context.Background(), "http://a.example/s"); err != nil || pg.Last().Status != 200 {
+		t.Errorf("%+v, %v", pg.Last(), err)
+	}
+	if got := status(); got != 200 { // what is known is no request
+		t.Errorf("answered %d", got)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 
 const (
 	lockWait = 10 * time.Second // with a process that has the data directory, and takes nobody in
+	runWait  = time.Minute      // with actions run
 	pause    = 50 * time.Millisecond
 	notice   = 3 * time.Second // after which a guest is told what it waits for
 	maxTries = 3
@@ -26,6 +27,14 @@ const (
 
 // alone are the verbs that are never taken in: they are what owns a data directory.
 var alone = []string{"crawl", "demo"}
+
+// actionsRunName is taken in by those alone: they have what it takes to visit pages.
+const actionsRunName = "actions run"
+
+// waitsFor reports whether this verb waits until o has ended.
+func (c *Command) waitsFor(o owner) bool {
+	return !slices.Contains(alone, o.Verb) && (slices.Contains(alone, c.verb) || c.verb == actionsRunName)
+}
 
 // busy is the error of a verb that finds the data directory in the hands of a process that takes verbs in.
 type busy struct {
@@ -42,7 +51,7 @@ func (o owner) String() string { return fmt.Sprintf("acapcrawl %s (process %d)",
 // unlocked calls open, which opens a file of the data directory dir, until no other process has it open; that is waited for for a
 // while. Where that process takes verbs in, the error is a *busy, and Main goes through it.
 func (c *Command) unlocked(dir string, open func() error) error {
-	for end := time.Now().Add(lockWait); ; {
+	for began := time.Now(); ; {
 		o, reached := reachable(dir)
 		err := inUse(dir)
 		if reached {
@@ -50,8 +59,11 @@ func (c *Command) unlocked(dir string, open func() error) error {
 		} else if failed := open(); !isLocked(failed) {
 			return failed
 		}
-		waits := !reached || slices.Contains(alone, c.verb) && !slices.Contains(alone, o.Verb)
-		if !waits || time.Now().After(end) {
+		patience := lockWait
+		if reached && o.Verb == actionsRunName {
+			patience = runWait
+		}
+		if reached && !c.waitsFor(o) || time.Since(began) > patience {
 			return err
 		}
 		select {
@@ -77,7 +89,7 @@ func inUse(dir string) error {
 func (c *Command) through(dir string, o owner) error {
 	b := &busy{dir, o}
 	switch ours := thisBuild().String(); {
-	case slices.Contains(alone, c.verb):
+	case slices.Contains(alone, c.verb) || c.waitsFor(o):
 		return failure(endOrElsewhere, errors.New(b.Error()))
 	case o.User != os.Getuid():
 		return failure("run it as that user", fmt.Errorf("%s, for user %d, and only the same user goes through it", b, o.User))

@@ -33,7 +33,7 @@ type skipReport struct {
 // reportEntry is one line of the report.
 type reportEntry struct {
 	URL    string      `json:"url"`
-	Use    acap.Usage  `json:"use"`    // crawl, follow, preserve or index
+	Use    acap.Usage  `json:"use"`    // crawl, follow, preserve, index or present-thumbnail
 	Reason string      `json:"reason"` // an acap.Reason where policy decided, otherwise a crawler.State or one of those below
 	Why    string      `json:"why"`    // a sentence
 	Line   *reportLine `json:"line,omitempty"`
@@ -46,6 +46,7 @@ const (
 	reasonTakenDown = "taken-down" // a standing request of the publisher bars it (P1 2.6.1)
 	reasonStatus    = "status"     // the answer is no page
 	reasonNoText    = "no-text"    // there is nothing to be found by
+	reasonUndrawn   = "not-drawn"  // there is no picture of the page until it is fetched again
 )
 
 // reportLine is the field that decided.
@@ -104,6 +105,9 @@ func (r *skipReport) skipped(s crawler.Skip) {
 	if s.Decision.Usage != "" {
 		e.Reason, e.Line = string(s.Decision.Reason), lineOf(s.Decision.Because)
 	}
+	if s.TakeDown != nil {
+		e.Reason, e.Line = reasonTakenDown, lineOf(s.TakeDown)
+	}
 	r.add(e)
 }
 
@@ -120,6 +124,11 @@ func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
 		e := entry
 		e.Use, e.Reason, e.Line = d.Usage, string(d.Reason), lineOf(d.Because)
 		e.Why = d.Err(pg.URL().String()).Error()
+		r.add(e)
+	}
+	if got.Undrawn != nil {
+		e := entry
+		e.Use, e.Reason, e.Why = acap.PresentThumbnail, reasonUndrawn, fmt.Sprintf("%s is not drawn: %v", pg.URL(), got.Undrawn)
 		r.add(e)
 	}
 	status := pg.Last().Status

@@ -65,6 +65,12 @@ func TestReportEntries(t *testing.T) {
 				{URL: "http://a.example/x", Use: acap.Index, Reason: "prohibition", Line: line, Final: "http://a.example/y", Time: noon},
 			},
 		},
+		"not requested, since it is taken down": {
+			func(r *skipReport) {
+				r.skipped(crawler.Skip{URL: "http://a.example/x", State: crawler.Refused, When: noon, Final: "http://a.example/y", TakeDown: robots})
+			},
+			[]reportEntry{{URL: "http://a.example/x", Use: acap.Crawl, Reason: reasonTakenDown, Line: line, Final: "http://a.example/y", Time: noon}},
+		},
 		"taken down": {
 			func(r *skipReport) { r.received(answer(200), holdings.Receipt{TakenDown: robots}) },
 			[]reportEntry{

@@ -41,6 +41,9 @@ func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r arch
 	values, lines := jsonArray{w: out}, tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	n := 0
 	err = s.archive.EachCapture(func(cp archive.Capture) error {
+		if terms.TakenDown(ctx, s.held(), cp.URL) != nil { // it is invisible before it is erased (P04)
+			return ctx.Err()
+		}
 		d, f, err := s.preserve(ctx, cp, r.judging)
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
@@ -103,7 +106,7 @@ func (s *store) preserve(ctx context.Context, cp archive.Capture, j judging) (ac
 	if err != nil {
 		return acap.Decision{}, f, err
 	}
-	origin, err := held{s.policy}.Policy(ctx, u)
+	origin, err := s.held().Policy(ctx, u)
 	if err != nil {
 		return acap.Decision{Usage: acap.Preserve, Reason: acap.Unavailable}, f, nil
 	}

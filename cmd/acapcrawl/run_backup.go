@@ -65,7 +65,7 @@ func (c *Command) runBackup(ctx context.Context, cfg *config.Config, r backupReq
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	// What is erased must not be in the backup: until it is compacted, the files of the index still have its words.
-	if since, err := s.archive.Uncompacted(); err != nil || !since.IsZero() {
+	if since, _, err := s.archive.Uncompacted(); err != nil || !since.IsZero() {
 		if _, e := s.holdings.Compact(ctx, nil); errors.Join(err, e) != nil {
 			return errors.Join(err, e)
 		}
@@ -202,7 +202,7 @@ func (b *backup) write(ctx context.Context, w io.Writer) error {
 		func() error { return t.add(backupAbout, append(about, '\n')) },
 		func() error { return t.copy(identityFile(b.store.dir), "crawler.json") },
 		func() error {
-			return b.withFrontier(b.store.dir, func(f *crawler.Frontier) error { return f.Backup(put("frontier.db")) })
+			return b.withFrontier(b.store.dir, 0, func(f *crawler.Frontier) error { return f.Backup(put("frontier.db")) })
 		},
 		func() error { return b.store.ledger.Backup(put("actions.db")) },
 		func() error {

@@ -32,6 +32,11 @@ func (c *Command) runArchiveCompact(ctx context.Context, cfg *config.Config, r a
 	return c.orNothing(r.JSON, holdings.CompactStats{}, err)
 }
 
+// forgetting says how soon the files forget what was erased.
+func forgetting(cfg *config.Config) holdings.Within {
+	return holdings.Within{Asked: cfg.Actions.EraseWithin, Other: cfg.CompactWithin}
+}
+
 // withHoldings calls fn with what is held; nothing is asked of the network.
 func (c *Command) withHoldings(ctx context.Context, cfg *config.Config, fn func(*holdings.Holdings) error) (err error) {
 	s, err := c.openHeld(ctx, cfg, false)
@@ -64,14 +69,19 @@ type erasure struct {
 	Line     string    `json:"line,omitempty"`
 	Version  int       `json:"version,omitempty"` // the only one that was erased; 0: all of them
 	Captures int       `json:"captures"`
-	Keys     []uint64  `json:"keys"` // slots of the keys that were destroyed
+	Pictures int       `json:"thumbnails"` // held beside them
+	Aliases  int       `json:"aliases"`    // addresses that led to it
+	Hops     int       `json:"hops"`       // its redirects, kept with the pages that they led to
+	Derived  int       `json:"derived"`    // pages of which something went that was made of it
+	Entry    bool      `json:"index"`      // it was found
+	Keys     []uint64  `json:"keys"`       // slots of the keys that were destroyed
 }
 
 func receiptOf(r archive.Receipt) receipt {
 	out := receipt{URL: r.URL, Verified: r.Verified(), Erasures: []erasure{}, Left: []remnant{}, Settled: r.Settled()}
 	for _, s := range r.Erasures {
 		out.Erasures = append(out.Erasures, erasure{When: s.When, Why: s.Why, Line: s.Line, Version: s.Version, Captures: s.Captures,
-			Keys: append([]uint64{}, s.Keys...)})
+			Pictures: s.Pictures, Aliases: s.Aliases, Hops: s.Hops, Derived: s.Derived, Entry: s.Entry, Keys: append([]uint64{}, s.Keys...)})
 	}
 	for _, p := range r.Left {
 		out.Left = append(out.Left, remnant{p.Where, p.What})
@@ -127,22 +137,33 @@ func isOrAre(n int) string {
 	return number(n) + " things are"
 }
 
+// what was erased.
+func (e erasure) what() string {
+	what := several(e.Captures, "copy")
+	if e.Captures != 1 {
+		what = number(e.Captures) + " copies"
+	}
+	if e.Version != 0 {
+		what = fmt.Sprintf("version %d", e.Version)
+	}
+	if e.Hops > 0 {
+		what += " and " + several(e.Hops, "redirect") + " to other pages"
+	}
+	if e.Derived > 0 {
+		what += " and what was made of it for " + several(e.Derived, "page")
+	}
+	return what
+}
+
 func (c *Command) printReceipt(r receipt) error {
 	var keys int
 	for _, e := range r.Erasures {
 		keys += len(e.Keys)
-		what := several(e.Captures, "copy")
-		if e.Captures != 1 {
-			what = number(e.Captures) + " copies"
-		}
-		if e.Version != 0 {
-			what = fmt.Sprintf("version %d", e.Version)
-		}
 		line := ""
 		if e.Line != "" && !strings.Contains(e.Why, e.Line) {
 			line = " (" + e.Line + ")"
 		}
-		fmt.Fprintf(c.Stdout, "%s  %s erased: %s%s\n", e.When.Format(time.RFC3339), what, e.Why, line)
+		fmt.Fprintf(c.Stdout, "%s  %s erased: %s%s\n", e.When.Format(time.RFC3339), e.what(), e.Why, line)
 	}
 	for _, p := range r.Left {
 		fmt.Fprintln(c.Stdout, p.Where, p.What)

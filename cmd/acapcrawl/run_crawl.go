@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/gate"
@@ -33,6 +34,9 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 	w := &watch{screen: newProgress(c.Stderr), asJSON: r.JSON, every: r.Status, stopping: func() bool { return ctx.Err() != nil }}
 	defer w.listen()()
 	order := crawlOrder{refetch: r.Refetch, log: logger(w.screen, cfg), progress: w.progress, every: redraw}
+	order.judging = func() {
+		w.screen.Set("What is held is judged again; what an interrupt leaves of that, the next run does.")
+	}
 	for _, u := range r.Seeds {
 		order.seeds = append(order.seeds, u.String())
 	}
@@ -103,15 +107,17 @@ func outcome(sum crawler.Summary) error {
 type crawlOrder struct {
 	seeds    []string
 	refetch  bool
+	promoted bool          // what re-crawls ask for alone
 	backoff  time.Duration // first pause of a host that does not answer; 0: the frontier's own
 	log      *slog.Logger
 	progress func(crawler.Progress)
 	every    time.Duration // between two calls of progress; 0: the crawler's own
+	judging  func()        // is told that the crawl is over, and what is held is still being judged; may be nil
 	skipped  func(crawler.Skip)
 	received func(*page.Page, holdings.Receipt)
 }
 
-// crawl opens the data directory, crawls, and closes it. It is the one place where all parts of the program meet.
+// crawl opens the data directory, crawls, and closes it.
 func (c *Command) crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (sum crawler.Summary, err error) {
 	who, err := recorded(cfg, config.Environment, config.File)
 	if err != nil {
@@ -129,39 +135,31 @@ func (c *Command) crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (
 	if err := record(cfg.Data, who); err != nil {
 		return sum, err
 	}
-	if s.frontier, err = crawler.Open(filepath.Join(cfg.Data, "frontier.db"), crawler.FrontierOptions{Delay: cfg.Delay, PerHost: cfg.PerHost,
-		Backoff: o.backoff, Adaptive: cfg.Adaptive, MaxHost: max(cfg.MaxHostURLs, 0)}); err != nil {
+	h, end, err := s.begin(ctx, cfg, o)
+	switch {
+	case err != nil && ctx.Err() != nil && s.frontier != nil: // while it was finishing what a crash left
+		return crawler.Summary{Interrupted: true, Queued: s.frontier.Counts().Queued}, nil
+	case err != nil:
 		return sum, err
 	}
-	h := &handler{store: s, heeded: map[string]*heeded{}, listed: map[string]bool{}, log: o.log, told: o.received,
-		sitemaps: cfg.Sitemaps, drop: cfg.DropParameters}
-	h.holdings, err = s.hold(ctx, terms.Sources{Policies: h, Fetcher: newParts(s.gate)}, holdings.Options{NoPreserve: !cfg.Preserve, NoIndex: !cfg.Index,
-		Requisites: cfg.Requisites, NoArchive: cfg.Policy.NoarchivePreserve, Known: held{s.policy}, Version: held{s.policy}.version, Swept: h.swept})
-	if err != nil {
-		if ctx.Err() != nil { // while it was finishing what a crash left
-			return crawler.Summary{Interrupted: true, Queued: s.frontier.Counts().Queued}, nil
-		}
-		return sum, err
-	}
-	s.gate.Use(h)
-	earlier, err := s.frontier.Seeds()
-	if err != nil {
-		return sum, err
-	}
-	name(s.gate, append(earlier, o.seeds...))
-	endUpkeep := h.upkeep(ctx, cfg.CompactWithin)
-	defer endUpkeep()
-	s.serve()
-	cr := crawler.New(s.gate, h, s.frontier, crawler.Options{Concurrency: cfg.Concurrency, Scope: crawler.Scope(cfg.Scope), Depth: cfg.Depth,
-		MaxPages: max(cfg.MaxPages, 0), MaxBytes: max(cfg.MaxBytes, 0), MaxTime: cfg.MaxTime, Include: cfg.Include, Exclude: cfg.Exclude,
-		Requisites: cfg.Requisites, Canonical: cfg.Canonical, Drop: cfg.DropParameters, Recrawl: crawler.Recrawl{Min: cfg.RecrawlMin, Max: cfg.RecrawlMax},
-		Refetch: o.refetch, Pause: h.pause, Progress: o.progress, Every: o.every, Skipped: o.skipped})
+	defer end()
 	h.holdings.Rejudge("") // time has passed
-	if sum, err = cr.Run(ctx, o.seeds); err == nil {
+	endReading := h.keepReading(ctx, cfg.Actions.SeenWithin)
+	defer endReading()
+	sum, err = h.crawler(cfg, o).Run(ctx, o.seeds)
+	endReading()
+	err = errors.Join(err, s.frontier.Flush(), h.executor.Settle(context.WithoutCancel(ctx)))
+	if err == nil {
+		soon, cancel := context.WithTimeout(ctx, 2*redraw) // less than that need not be told, and no line is drawn right after another
+		h.holdings.AwaitRejudged(soon)
+		if soon.Err() != nil && o.judging != nil {
+			o.judging()
+		}
+		cancel()
 		h.holdings.AwaitRejudged(ctx)
 	}
-	if endUpkeep(); err == nil && ctx.Err() == nil {
-		_, _, err = h.holdings.Settle(ctx, cfg.CompactWithin)
+	if end(); err == nil && ctx.Err() == nil {
+		err = s.settle(ctx, cfg, h.executor, time.Time{})
 	}
 	if n := h.ended.Load(); n > 0 {
 		o.log.Warn("what may no longer be held is gone; --log-level info names each item", "items", n)
@@ -169,8 +167,61 @@ func (c *Command) crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (
 	return sum, err
 }
 
-// upkeep has archive and index compacted within that time after an erasure, until the function that it returns is called.
-func (h *handler) upkeep(ctx context.Context, within time.Duration) (end func()) {
+// begin makes of an open data directory all that a crawl needs, and lets the verbs of other processes in. It is the one place where all
+// parts of the program meet. What runs beside the crawl ends with end, which may be called twice.
+func (s *store) begin(ctx context.Context, cfg *config.Config, o crawlOrder) (h *handler, end func(), err error) {
+	if s.frontier, err = crawler.Open(filepath.Join(cfg.Data, "frontier.db"), crawler.FrontierOptions{Delay: cfg.Delay, PerHost: cfg.PerHost,
+		Backoff: o.backoff, Adaptive: cfg.Adaptive, MaxHost: max(cfg.MaxHostURLs, 0)}); err != nil {
+		return nil, nil, err
+	}
+	draws, endDrawing, err := drawer(ctx, cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			endDrawing()
+		}
+	}()
+	h = &handler{store: s, heeded: map[string]*heeded{}, listed: map[string]bool{}, log: o.log, told: o.received,
+		sitemaps: cfg.Sitemaps, drop: cfg.DropParameters, parts: newParts(s.gate), refetch: o.refetch,
+		recrawl: crawler.Recrawl{Min: cfg.RecrawlMin, Max: cfg.RecrawlMax}}
+	h.holdings, err = s.hold(ctx, terms.Sources{Policies: h, Fetcher: h.parts}, holdings.Options{NoPreserve: !cfg.Preserve, NoIndex: !cfg.Index,
+		Requisites: cfg.Requisites, NoArchive: cfg.Policy.NoarchivePreserve, Drawer: draws, Known: s.held(), Version: s.held().version, Swept: h.swept,
+		Hasten: h.hasten, Parts: h.require})
+	if err != nil {
+		return nil, nil, err
+	}
+	h.executor = s.executor(cfg, s.frontier)
+	if err = s.resume(ctx, h.executor, s.frontier); err != nil {
+		return nil, nil, err
+	}
+	s.gate.Use(h)
+	earlier, err := s.frontier.Seeds()
+	if err != nil {
+		return nil, nil, err
+	}
+	name(s.gate, append(earlier, o.seeds...))
+	endUpkeep := h.upkeep(ctx, forgetting(cfg))
+	s.crawl = h
+	s.serve()
+	return h, sync.OnceFunc(func() {
+		endUpkeep()
+		endDrawing()
+	}), nil
+}
+
+// crawler visits pages as cfg and o say.
+func (h *handler) crawler(cfg *config.Config, o crawlOrder) *crawler.Crawler {
+	return crawler.New(h.store.gate, h, h.store.frontier, crawler.Options{Concurrency: cfg.Concurrency, Scope: crawler.Scope(cfg.Scope), Depth: cfg.Depth,
+		MaxPages: max(cfg.MaxPages, 0), MaxBytes: max(cfg.MaxBytes, 0), MaxTime: cfg.MaxTime, Include: cfg.Include, Exclude: cfg.Exclude,
+		Requisites: cfg.Requisites, Canonical: cfg.Canonical, Drop: cfg.DropParameters, Recrawl: h.recrawl,
+		Refetch: o.refetch, Promoted: o.promoted, Held: h.holdings.Holds, Stands: h.store.stands, Pause: h.pause, Progress: o.progress, Every: o.every,
+		Skipped: o.skipped})
+}
+
+// upkeep has archive and index compacted so soon after an erasure, until the function that it returns is called.
+func (h *handler) upkeep(ctx context.Context, within holdings.Within) (end func()) {
 	ctx, stop := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() {
@@ -180,6 +231,9 @@ func (h *handler) upkeep(ctx context.Context, within time.Duration) (end func())
 				return
 			}
 			h.log.Info("compacted", "before", n.Before, "after", n.After)
+			if err := h.executor.Compacted(ctx, n.Began); err != nil && ctx.Err() == nil {
+				h.log.Error("it could not be noted what is gone from every file; the next run does it", "error", err)
+			}
 		})
 	})
 	return func() {
@@ -193,14 +247,19 @@ func (h *handler) upkeep(ctx context.Context, within time.Duration) (end func())
 type handler struct {
 	store    *store
 	holdings *holdings.Holdings
+	executor *actions.Executor
 	log      *slog.Logger
 	told     func(*page.Page, holdings.Receipt)
+	parts    *parts
+	refetch  bool // everything is visited again
+	recrawl  crawler.Recrawl
 	sitemaps bool         // read those that robots.txt names
 	drop     []string     // query parameters that make no difference
 	ended    atomic.Int64 // what Rejudge ended
 
 	mu     sync.Mutex
 	heeded map[string]*heeded // by origin
+	crowd  int                // of which many it is looked whether they are needed
 	listed map[string]bool    // whose sitemaps have been read
 }
 
@@ -215,15 +274,15 @@ func name(g *gate.Gate, seeds []string) {
 
 // nameSeeds opens the hosts of the seeds of a data directory.
 func (c *Command) nameSeeds(dir string, g *gate.Gate) error {
-	return c.withFrontier(dir, func(f *crawler.Frontier) error {
+	return c.withFrontier(dir, 0, func(f *crawler.Frontier) error {
 		seeds, err := f.Seeds()
 		name(g, seeds)
 		return err
 	})
 }
 
-// withFrontier calls fn with the frontier of a data directory, if there is one.
-func (c *Command) withFrontier(dir string, fn func(*crawler.Frontier) error) (err error) {
+// withFrontier calls fn with the frontier of a data directory, if there is one. It notes at most maxHost addresses of a host; 0: no limit.
+func (c *Command) withFrontier(dir string, maxHost int, fn func(*crawler.Frontier) error) (err error) {
 	if c.owner != nil && c.owner.frontier != nil {
 		return fn(c.owner.frontier)
 	}
@@ -231,7 +290,7 @@ func (c *Command) withFrontier(dir string, fn func(*crawler.Frontier) error) (er
 	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	f, err := crawler.Open(file, crawler.FrontierOptions{})
+	f, err := crawler.Open(file, crawler.FrontierOptions{MaxHost: max(maxHost, 0)})
 	if err != nil {
 		return err
 	}
@@ -248,53 +307,18 @@ func (h *handler) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) 
 	if err := h.heed(ctx, o); err != nil {
 		return nil, fmt.Errorf("action requests of %s: %w", o.Key, err)
 	}
-	return o.Policy, nil
-}
-
-// heeded is what an origin said when its requests were executed and its pages put down to be judged again. All that is set once done
-// is closed.
-type heeded struct {
-	origin *policy.Origin
-	done   chan struct{}
-	err    error
-}
-
-// heed has what o asks for executed by the first who comes with it; others wait until it has been.
-func (h *handler) heed(ctx context.Context, o *policy.Origin) error {
-	if o.Status == policy.Unreachable {
-		return nil
-	}
-	h.mu.Lock()
-	x := h.heeded[o.Key]
-	if x != nil && x.origin == o {
-		h.mu.Unlock()
-		select {
-		case <-x.done:
-			return x.err
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	x = &heeded{origin: o, done: make(chan struct{})}
-	h.heeded[o.Key] = x
-	h.mu.Unlock()
-	defer close(x.done)
-	if x.err = h.store.ledger.Run(ctx, o.Key, o.Policy.Actions(), eraser{h.holdings}, h.store.frontier); x.err == nil {
-		h.holdings.Rejudge(o.Key)
-		return nil
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.heeded[o.Key] == x { // they are due again
-		delete(h.heeded, o.Key)
-	}
-	return x.err
+	return h.store.ledger.Bind(o.Key, o.Policy)
 }
 
 // swept hears what is no longer held since a policy has changed or a time limit has passed.
 func (h *handler) swept(s holdings.Swept) {
 	if !s.Anew {
 		h.ended.Add(1)
+	}
+	if s.TakenDown {
+		if err := takenDown(h.executor, s.URL, s.Line); err != nil {
+			h.log.Error("it could not be noted what a take-down erased", "url", s.URL, "error", err)
+		}
 	}
 	h.log.Info("swept", "url", s.URL, "what", s.What, "version", s.Version, "anew", s.Anew, "why", s.Why, "line", s.Line)
 }
@@ -329,13 +353,22 @@ func (h *handler) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, 
 	if err != nil {
 		return crawler.Receipt{}, err
 	}
+	if r.TakenDown != nil { // it may have been kept for a moment, while the policy changed
+		if err := takenDown(h.executor, pg.URL().String(), r.TakenDown.String()); err != nil {
+			return crawler.Receipt{}, err
+		}
+	}
 	if r.Absent {
 		return crawler.Receipt{Absent: true}, nil
+	}
+	if r.Undrawn != nil {
+		h.log.Info("not drawn", "url", pg.URL().String(), "why", r.Undrawn)
 	}
 	if h.told != nil {
 		h.told(pg, r)
 	}
-	out := crawler.Receipt{Links: r.Links, Stored: r.Stored, Indexed: r.Indexed, Requisites: r.Requisites, Unchanged: r.Unchanged, Incomplete: r.Incomplete, RefusedCrawl: r.Discarded}
+	out := crawler.Receipt{Links: r.Links, Stored: r.Stored, Indexed: r.Indexed, Requisites: r.Requisites, Unchanged: r.Unchanged,
+		Parts: r.Parts, Missing: r.Missing, RefusedCrawl: r.Discarded, TakenDown: r.TakenDown}
 	if r.Discarded && len(r.Refused) > 0 { // the line that prohibits crawl prohibits all else
 		out.Decision = r.Refused[0]
 		out.Decision.Usage = acap.Crawl
@@ -354,21 +387,20 @@ func (h *handler) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, 
 	return out, nil
 }
 
+// hasten has pages crawled again whose copies do not suffice to judge them again.
+func (h *handler) hasten(_ context.Context, pages []string) error {
+	return h.store.frontier.Again(pages...)
+}
+
+// require hears what pages require that were judged beside the crawl.
+func (h *handler) require(_ context.Context, parts, missing []string) error {
+	return h.store.frontier.AddParts(parts, missing, h.recrawl)
+}
+
 // Condition gives the header that asks for a page that is held only if it has changed.
 func (h *handler) Condition(address string) http.Header { return h.holdings.Condition(address) }
 
 // Lead notes a redirect to a page that this run has received already.
 func (h *handler) Lead(ctx context.Context, from []string, to string) error {
 	return h.holdings.Lead(ctx, from, to)
-}
-
-// eraser erases under the address that the crawler gives a page.
-type eraser struct{ h *holdings.Holdings }
-
-func (e eraser) Erase(ctx context.Context, rawurl, why, line string) (int, error) {
-	address, err := crawler.Normal(rawurl)
-	if err != nil {
-		return 0, nil // nothing is held under what is no address
-	}
-	return e.h.Erase(ctx, address, why, line)
 }

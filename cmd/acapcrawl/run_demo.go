@@ -178,9 +178,6 @@ func (d *demo) refusals(got holdings.Receipt, lines []string) []string {
 	if got.Discarded && len(got.Refused) > 0 { // all were refused by the same line
 		return append(lines, d.short(got.Refused[0].Why()))
 	}
-	if got.TakenDown != nil {
-		lines = append(lines, d.short("not held: "+got.TakenDown.String()))
-	}
 	for _, refused := range got.Refused {
 		lines = append(lines, d.short(notDone[refused.Usage]+": "+refused.Why()))
 	}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -109,7 +110,7 @@ type robotsFile struct {
 	body []byte
 }
 
-func (f robotsFile) Fetch(_ context.Context, rawurl string) (policy.Response, error) {
+func (f robotsFile) Fetch(_ context.Context, rawurl string, _ http.Header) (policy.Response, error) {
 	if rawurl != f.url {
 		return policy.Response{}, errors.New("nothing is requested with --robots")
 	}
@@ -153,9 +154,6 @@ type explainer struct {
 	page     *page.Page // as fetched or given; nil where it is not known
 	led      *led
 
-	at  *url.URL // where the page is; nil where it is not known
-	own acap.Own // what it says of itself
-
 	origins []*policy.Origin // all that were asked, for their lines
 	source  []string         // lines of the page, once asked for
 }
@@ -165,7 +163,9 @@ func (e *explainer) originOf(ctx context.Context, u *url.URL) (*policy.Origin, e
 	if err != nil {
 		return nil, err
 	}
-	e.origins = append(e.origins, o)
+	if !slices.Contains(e.origins, o) {
+		e.origins = append(e.origins, o)
+	}
 	return o, nil
 }
 
@@ -195,20 +195,13 @@ func (e *explainer) reach(ctx context.Context) error {
 		}
 	case e.page != nil:
 	case e.past.URL != "":
-		at, err := url.Parse(e.past.URL)
-		if err != nil {
-			return err
-		}
-		e.at, e.own = at, e.past.Own
-		e.Reached, err = terms.ReachHeld(ctx, e.origin.Policy, r.URL, at, e.own, e.past.page, terms.Recall(e.past.Title, e.past.Excerpt), sources, facts)
+		var err error
+		e.Reached, err = terms.ReachHeld(ctx, e.past.way, e.past.Own, e.past.page, terms.Recall(e.past.Title, e.past.Excerpt), sources, facts)
 		return err
 	case e.past.led != "":
 		if err := e.hop(ctx, e.past.led); err != nil {
 			return err
 		}
-	}
-	if e.page != nil {
-		e.at, e.own = e.page.URL(), e.page.Own()
 	}
 	var err error
 	e.Reached, err = terms.Reach(ctx, e.origin.Policy, r.URL, e.page, sources, facts)
@@ -240,6 +233,8 @@ func (e *explainer) fetch(ctx context.Context) error {
 	switch {
 	case errors.As(err, &refused) && refused.Rule == "":
 		return e.hop(ctx, refused.URL)
+	case errors.As(err, &refused) && refused.Rule == gate.RuleTakeDown:
+		return refusal(err)
 	case err != nil:
 		return fmt.Errorf("%s could not be fetched: %w", u, err)
 	}
@@ -254,6 +249,7 @@ func (e *explainer) fetch(ctx context.Context) error {
 // past is what earlier crawls know of a URL.
 type past struct {
 	archive.Resource
+	way  []string   // by which it is led to
 	page *page.Page // nil: no copy is held
 	led  string     // where a redirect led that was refused
 }
@@ -272,7 +268,7 @@ func (c *Command) pastOf(cfg *config.Config, u *url.URL, g *gate.Gate) (p past, 
 	if err != nil {
 		return p, err
 	}
-	err = c.withFrontier(cfg.Data, func(f *crawler.Frontier) error {
+	err = c.withFrontier(cfg.Data, 0, func(f *crawler.Frontier) error {
 		seeds, err := f.Seeds()
 		if err != nil {
 			return err
@@ -285,11 +281,10 @@ func (c *Command) pastOf(cfg *config.Config, u *url.URL, g *gate.Gate) (p past, 
 	if err != nil {
 		return p, err
 	}
-	final, err := a.Resolve(address)
-	if err != nil {
+	if p.way, err = a.Way(address); err != nil {
 		return p, err
 	}
-	if p.Resource, _, err = a.Resource(final); err != nil || p.Current == 0 {
+	if p.Resource, _, err = a.Resource(p.way[len(p.way)-1]); err != nil || p.Current == 0 {
 		return p, err
 	}
 	p.page, err = current(a, p.Resource)

@@ -28,7 +28,7 @@ func (c *Command) runExport(ctx context.Context, cfg *config.Config, r exportReq
 		return c.orNothing(r.JSON, holdings.ExportCounts{}, err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	x := &export{holdings: s.holdings, screen: newProgress(c.Stderr), o: holdings.ExportOptions{Under: r.Under, Policies: held{s.policy}, Plain: strings.HasSuffix(name, ".warc"),
+	x := &export{holdings: s.holdings, screen: newProgress(c.Stderr), o: holdings.ExportOptions{Under: r.Under, Policies: s.held(), Plain: strings.HasSuffix(name, ".warc"),
 		Info: warc.Fields{{Name: "software", Value: "acapcrawl/" + programVersion}, {Name: "robots", Value: strings.Join(specifications, ", ")},
 			{Name: "http-header-user-agent", Value: userAgent(cfg, s.who)}}}}
 	defer x.screen.Done()

@@ -51,7 +51,7 @@ func (c *Command) runImport(ctx context.Context, cfg *config.Config, r importReq
 	if err := c.recordFirst(cfg.Data, who); err != nil {
 		return err
 	}
-	known := held{s.policy}
+	known := s.held()
 	h, err := s.hold(ctx, terms.Sources{Policies: known}, holdings.Options{NoIndex: !cfg.Index, NoArchive: cfg.Policy.NoarchivePreserve, Version: known.version})
 	if err != nil {
 		return err
@@ -124,7 +124,7 @@ func (a *assumed) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) 
 	if !known || o.Since.IsZero() {
 		return nil, fmt.Errorf("the policy of %s was never read, and none is assumed", u.Host)
 	}
-	return o.Policy, nil
+	return a.ledger.Bind(o.Key, o.Policy)
 }
 
 // assume keeps what is assumed for the origin of u, once.

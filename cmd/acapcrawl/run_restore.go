@@ -17,6 +17,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/holdings"
@@ -66,6 +67,13 @@ func (c *Command) runRestore(ctx context.Context, cfg *config.Config, r backupRe
 	}
 	there := *cfg
 	there.Data = made
+	rules, err := ledgerOptions(&there)
+	if err != nil {
+		return err
+	}
+	if err := actions.Restore(filepath.Join(made, "actions.db"), rules, about.Made); err != nil {
+		return fmt.Errorf("what %s holds cannot be used; nothing was restored: %w", r.File, err)
+	}
 	problems, err := c.verify(ctx, &there, false, nil)
 	if err != nil {
 		return fmt.Errorf("what %s holds cannot be used; nothing was restored: %w", r.File, err)

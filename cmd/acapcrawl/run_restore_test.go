@@ -169,7 +169,7 @@ func TestBackupLeavesNothing(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if _, err := s.hold(t.Context(), terms.Sources{Policies: held{s.policy}}, holdings.Options{}); err != nil {
+	if _, err := s.hold(t.Context(), terms.Sources{Policies: s.held()}, holdings.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	name := filepath.Join(dir, "b.tar")

@@ -15,16 +15,16 @@ import (
 )
 
 func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchRequest) (err error) {
+	if err := index.Check(r.Query); err != nil {
+		return misuse("", "%w", err)
+	}
 	s, p, err := c.openPresenter(ctx, cfg, &r.judging)
 	if err != nil {
 		return c.orNothing(r.JSON, []struct{}{}, err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	found, err := p.Search(ctx, present.Query{Text: r.Query, Skip: r.Skip, Limit: r.Limit, Why: r.Why}, present.Reader{Target: r.Reader, AsOf: r.AsOf})
-	switch {
-	case errors.Is(err, index.ErrQuery):
-		return misuse("", "%w", err)
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	shown := 0
@@ -71,7 +71,7 @@ func (c *Command) openPresenter(ctx context.Context, cfg *config.Config, j *judg
 	if err := c.locate(ctx, cfg, &j.Reader); err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}
-	p := present.New(s.archive, s.index, held{s.policy})
+	p := present.New(s.archive, s.index, s.held())
 	p.Length = cfg.SnippetLength
 	return s, p, nil
 }
@@ -124,13 +124,13 @@ func resultsInWords(found []present.Result, bold bool) string {
 			fmt.Fprintf(&b, "    also: %s\n", snippet.Plain(address))
 		}
 		for i, l := range r.LeftOut { // one line often refuses several usages
-			if i == 0 || l.Why != r.LeftOut[i-1].Why {
+			if i == 0 || l.Clause != r.LeftOut[i-1].Clause {
 				b.WriteString("    not shown: ")
 			}
-			if b.WriteString(string(l.Usage)); i+1 < len(r.LeftOut) && l.Why == r.LeftOut[i+1].Why {
+			if b.WriteString(string(l.Usage)); i+1 < len(r.LeftOut) && l.Clause == r.LeftOut[i+1].Clause {
 				b.WriteString(", ")
 			} else {
-				fmt.Fprintf(&b, ": %s\n", l.Why)
+				fmt.Fprintf(&b, ": %s\n", l.Clause)
 			}
 		}
 	}

@@ -66,8 +66,8 @@ func TestResultsInWords(t *testing.T) {
 	found := []present.Result{
 		{URL: "http://a.example/1", Link: true, Title: "The harbour", TitleMarks: [][2]int{{4, 11}}, Also: []string{"http://a.example/2"},
 			Snippet: &snippet.Snippet{Text: "Új harbour… *", Marks: [][2]int{{3, 10}}, Include: []snippet.Include{{Role: "credit", Text: "Ada", Href: "http://a.example/ada"}}}},
-		{URL: "http://a.example/3", LeftOut: []present.LeftOut{{Usage: acap.Index, Why: "line 1"},
-			{Usage: acap.PresentLink, Why: "line 2"}, {Usage: acap.PresentSnippet, Why: "line 2"}}},
+		{URL: "http://a.example/3", LeftOut: []present.LeftOut{{Usage: acap.Index, Clause: "line 1"},
+			{Usage: acap.PresentLink, Clause: "line 2"}, {Usage: acap.PresentSnippet, Clause: "line 2"}}},
 	}
 	const want = "The %[1]sharbour%[2]s\nhttp://a.example/1\n    Új %[1]sharbour%[2]s… *\n    credit: Ada http://a.example/ada\n    also: http://a.example/2\n\n" +
 		"http://a.example/3\n    not shown: index: line 1\n    not shown: present-link, present-snippet: line 2\n"

@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/present"
@@ -13,28 +17,97 @@ import (
 	"github.com/acapcrawl/acapcrawl/thumbnail"
 )
 
-func (c *Command) runShow(ctx context.Context, cfg *config.Config, r showRequest) (err error) {
+func (c *Command) runShow(ctx context.Context, cfg *config.Config, r showRequest) error {
 	if out, ok := c.Stdout.(*results); ok && r.Picture && !r.JSON && out.terminal() {
 		return misuse("> FILE, or --json", "a picture cannot be written to a terminal")
 	}
-	s, p, err := c.openPresenter(ctx, cfg, &r.judging)
-	if err != nil {
-		return c.orNothing(r.JSON, nil, err)
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
 	address, err := crawler.Normal(r.URL.String())
+	if err != nil {
+		return misuse("", "%w", err)
+	}
+	err = c.show(ctx, cfg, address, r)
+	if none, is := unshownOf(address, err); is && r.JSON {
+		return errors.Join(c.printJSON(none), err)
+	}
+	return err
+}
+
+// show prints what is asked for of address, in one of its forms.
+func (c *Command) show(ctx context.Context, cfg *config.Config, address string, r showRequest) (err error) {
+	s, p, err := c.openPresenter(ctx, cfg, &r.judging)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, s.Close()) }()
 	which, who := present.Which{At: r.At, Version: r.Version}, present.Reader{Target: r.Reader, AsOf: r.AsOf, Framed: r.Framed}
 	switch {
 	case r.Picture:
-		return c.showPicture(ctx, p, address, which, who, r.JSON)
+		err = c.showPicture(ctx, p, address, which, who, r.JSON)
 	case r.Snippet:
-		return c.showSnippet(ctx, p, address, r.Query, which, who, r.JSON)
+		err = c.showSnippet(ctx, p, address, r.Query, which, who, r.JSON)
 	case r.Original:
-		return c.showOriginal(ctx, p, address, who, r.JSON)
+		err = c.showOriginal(ctx, p, address, who, r.JSON)
+	default:
+		err = c.showCopy(ctx, p, address, which, who, r)
 	}
+	if f, none := errors.AsType[*fault](err); none && f.status == statusNothing && f.reason == "" {
+		return s.sayErased(address, which.Version, f)
+	}
+	return err
+}
+
+// sayErased adds to the sentence that nothing is held what became of what was, where a tombstone tells.
+func (s *store) sayErased(address string, version int, f *fault) error {
+	list, err := s.archive.Tombstones(address)
+	if err != nil {
+		return err
+	}
+	for _, t := range slices.Backward(list) {
+		if t.Version != 0 && t.Version != version {
+			continue
+		}
+		why := t.Why
+		if t.Line != "" && !strings.Contains(why, t.Line) {
+			why += " (" + t.Line + ")"
+		}
+		return nothing(fmt.Sprintf("%s What was held was erased on %s: %s.", f, t.When.UTC().Format("2 January 2006 at 15:04 UTC"), why))
+	}
+	return f
+}
+
+// unshown is what JSON says where nothing is shown.
+type unshown struct {
+	URL    string      `json:"url"`
+	Usage  acap.Usage  `json:"usage,omitempty"` // that is not permitted
+	Reason string      `json:"reason"`          // an acap.Reason where policy refuses, else one of those below
+	Why    string      `json:"why"`             // a sentence
+	Line   *reportLine `json:"line,omitempty"`
+}
+
+// Reasons of unshown that are not of policy.
+const (
+	reasonNotHeld = "not-held"
+	reasonNoImage = "no-image" // no thumbnail can be made
+)
+
+// unshownOf gives what is to be said of err in place of address; false where err is not that nothing is to be shown.
+func unshownOf(address string, err error) (u unshown, is bool) {
+	u = unshown{URL: address}
+	refused, barred := errors.AsType[*acap.Refused](err)
+	f, none := errors.AsType[*fault](err)
+	switch {
+	case barred:
+		u.Usage, u.Reason, u.Line = refused.Decision.Usage, string(refused.Decision.Reason), lineOf(refused.Decision.Because)
+		u.Why = refused.Error()
+	case none && f.status == statusNothing:
+		u.Reason, u.Why = cmp.Or(f.reason, reasonNotHeld), f.Error()
+	default:
+		return u, false
+	}
+	return u, true
+}
+
+func (c *Command) showCopy(ctx context.Context, p *present.Presenter, address string, which present.Which, who present.Reader, r showRequest) error {
 	cp, err := p.Copy(ctx, address, which, who)
 	switch {
 	case errors.Is(err, present.ErrNotHeld):
@@ -84,7 +157,8 @@ func (c *Command) showPicture(ctx context.Context, p *present.Presenter, address
 	case errors.Is(err, present.ErrNotHeld):
 		return notHeld("copy, and no thumbnail,", address, which)
 	case errors.Is(err, thumbnail.ErrNone):
-		return nothing(fmt.Sprintf("%s: %v.", address, err))
+		sentence := fmt.Sprintf("%s: %v.", address, err)
+		return &fault{status: statusNothing, reason: reasonNoImage, err: errors.New(sentence)}
 	case err != nil:
 		return err
 	case asJSON:

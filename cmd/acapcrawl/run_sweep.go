@@ -7,8 +7,8 @@ import (
 	"io"
 	"net/url"
 	"strings"
+	"time"
 
-	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
@@ -27,24 +27,32 @@ func (c *Command) runSweep(ctx context.Context, cfg *config.Config, r sweepReque
 		return c.orNothing(r.JSON, sweepSummary{DryRun: r.DryRun}, err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	taken, screen := map[string]int{}, newProgress(c.Stderr)
+	if !r.DryRun {
+		if err := c.withFrontier(cfg.Data, cfg.MaxHostURLs, s.barLed); err != nil {
+			return err
+		}
+	}
+	taken, screen := map[string]string{}, newProgress(c.Stderr)
 	told := func(item holdings.Swept) {
-		if item.TakenDown && item.What == holdings.SweptCopy {
-			taken[item.URL]++
+		if item.TakenDown {
+			taken[item.URL] = item.Line
 		}
 		if !r.JSON {
 			screen.Done()
 			fmt.Fprintln(c.Stdout, sweptInWords(item, r.DryRun))
 		}
 	}
-	counts, err := s.holdings.Sweep(ctx, holdings.SweepOptions{AsOf: r.AsOf, DryRun: r.DryRun, Policies: held{s.policy},
+	counts, err := s.holdings.Sweep(ctx, holdings.SweepOptions{AsOf: r.AsOf, DryRun: r.DryRun, Policies: s.held(),
 		Progress: func(n int) { screen.Set("%s judged", several(n, "page")) }}, told)
 	screen.Done()
 	if err == nil && !r.DryRun {
-		err = c.execute(ctx, cfg, s, sweptEraser{eraser{s.holdings}, taken})
+		err = c.execute(ctx, cfg, s)
+		for address, line := range taken {
+			err = errors.Join(err, takenDown(s.executor(cfg, nil), address, line))
+		}
 	}
 	if err == nil && !r.DryRun && c.owner == nil { // the process that has the directory does it in its own time
-		_, _, err = s.holdings.Settle(ctx, cfg.CompactWithin)
+		err = s.settle(ctx, cfg, s.executor(cfg, nil), time.Time{})
 	}
 	switch {
 	case err != nil: // what is gone was told, and what is left was not judged
@@ -56,58 +64,16 @@ func (c *Command) runSweep(ctx context.Context, cfg *config.Config, r sweepReque
 }
 
 // execute has the action requests noted and done that the policies last read make: sweep --refresh may have read new ones.
-func (c *Command) execute(ctx context.Context, cfg *config.Config, s *store, e actions.Eraser) error {
-	origins, err := s.policy.Origins()
-	if err != nil {
-		return err
-	}
-	var queue actions.Recrawler = noQueue{}
-	all := func() error {
-		for _, key := range origins {
-			u, err := url.Parse(key)
-			if err != nil {
-				return err
-			}
-			o, known := s.policy.Held(u)
-			if !known || o.Since.IsZero() {
-				continue
-			}
-			if err := s.ledger.Run(ctx, key, o.Policy.Actions(), e, queue); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
+func (c *Command) execute(ctx context.Context, cfg *config.Config, s *store) error {
 	done := false
-	err = c.withFrontier(cfg.Data, func(f *crawler.Frontier) error {
-		queue, done = f, true
-		return all()
+	err := c.withFrontier(cfg.Data, cfg.MaxHostURLs, func(f *crawler.Frontier) error {
+		done = true
+		return s.resume(ctx, s.executor(cfg, f), f)
 	})
 	if err != nil || done {
 		return err
 	}
-	return all()
-}
-
-// noQueue is the frontier of a data directory that has none.
-type noQueue struct{}
-
-func (noQueue) Promote(string) error {
-	return errors.New("no crawl has begun here; it is done with the next one")
-}
-
-// sweptEraser erases what a take-down names, and counts what the sweep erased of it before.
-type sweptEraser struct {
-	eraser
-	taken map[string]int // copies by URL
-}
-
-func (e sweptEraser) Erase(ctx context.Context, rawurl, why, line string) (int, error) {
-	n, err := e.eraser.Erase(ctx, rawurl, why, line)
-	if address, e2 := crawler.Normal(rawurl); e2 == nil {
-		n += e.taken[address]
-	}
-	return n, err
+	return s.resume(ctx, s.executor(cfg, nil), nil)
 }
 
 // version names the version of policy that is in force for u.

@@ -28,8 +28,9 @@ func (c *Command) runArchiveStats(_ context.Context, cfg *config.Config, r archi
 	case r.JSON:
 		return c.printJSON(st)
 	}
-	_, err = fmt.Fprintf(c.Stdout, "%8d captures of %d resources, %s\n%8d bodies, %s as sent, %s stored\n%8d addresses that lead elsewhere\n%8d erasures\n",
-		st.Captures, st.Resources, size(st.Bytes), st.Bodies, size(st.Raw), size(st.Stored), st.Aliases, st.Tombstones)
+	_, err = fmt.Fprintf(c.Stdout, "%8d captures of %d resources, %s\n%8d bodies, %s as sent, %s stored\n%8d thumbnails that no copy gives\n"+
+		"%8d addresses that lead elsewhere\n%8d erasures\n",
+		st.Captures, st.Resources, size(st.Bytes), st.Bodies, size(st.Raw), size(st.Stored), st.Pictures, st.Aliases, st.Tombstones)
 	return err
 }
 
@@ -140,7 +141,7 @@ func (c *Command) verify(ctx context.Context, cfg *config.Config, repair bool, t
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	open := func() (*holdings.Holdings, error) {
-		return s.hold(ctx, terms.Sources{Policies: held{s.policy}}, holdings.Options{NoArchive: cfg.Policy.NoarchivePreserve})
+		return s.hold(ctx, terms.Sources{Policies: s.held()}, holdings.Options{NoArchive: cfg.Policy.NoarchivePreserve})
 	}
 	h, err := open()
 	if repair && errors.Is(err, archive.ErrCorrupt) {

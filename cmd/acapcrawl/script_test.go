@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(raceOptions) == "" {
 		os.Setenv(raceOptions, fastRace)
 	}
-	testscript.Main(m, map[string]func(){"acapcrawl": main, "hang": hang})
+	testscript.Main(m, map[string]func(){"acapcrawl": main, "hang": hang, "faulty": faulty})
 }
 
 // TestScript runs the whole program under the scripts of testdata/script. Beside testscript's own commands they have
@@ -46,15 +47,25 @@ func TestMain(m *testing.M) {
 //	                          the field at PATH (a.b.0.c) must exist, and be VALUE; of several JSON values the path starts
 //	                          with the number of one
 //	expand FILE…              put the values of environment variables into files
+//	let NAME FILE             give an environment variable what the file holds, without outer blanks
 //	countries FILE NET=CODE…  write a database of the countries of networks
 //	picture FILE W H          write an image of that size: a JPEG where FILE ends so, else a PNG one can see through
+//	coloured FILE X Y RRGGBB  the image in FILE must have about that colour there
+//	browser kill|gone DIR     kill the browser of that data directory; wait until no process of one is left
 //
-// FILE may be stdout or stderr.
+// FILE may be stdout or stderr. The condition chromium holds where Chromium is installed; it is at $CHROMIUM then, and $SANDBOX says
+// whether its sandbox can be had.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
 		Setup: setup,
 		Cmds:  commands,
+		Condition: func(cond string) (bool, error) {
+			if cond != "chromium" {
+				return false, fmt.Errorf("unknown condition %s", cond)
+			}
+			return chromium() != "", nil
+		},
 	})
 }
 
@@ -67,12 +78,24 @@ func setup(env *testscript.Env) error {
 		env.Setenv(name, filepath.Join(env.WorkDir, dir))
 	}
 	env.Setenv(raceOptions, os.Getenv(raceOptions))
+	env.Setenv("CHROMIUM", chromium())
+	env.Setenv("SANDBOX", strconv.FormatBool(os.Geteuid() != 0 && os.Getenv("ACAPCRAWL_CHROMIUM_SANDBOX") != "false"))
 	return nil
+}
+
+// chromium is the program that draws pages, "" where there is none.
+func chromium() string {
+	if p := os.Getenv("ACAPCRAWL_CHROMIUM"); p != "" {
+		return p
+	}
+	p, _ := exec.LookPath("chromium")
+	return p
 }
 
 var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"site": cmdSite, "await": cmdAwait, "release": cmdRelease,
-	"status": cmdStatus, "jsonfield": cmdJSONField, "expand": cmdExpand, "countries": cmdCountries, "picture": cmdPicture,
+	"status": cmdStatus, "jsonfield": cmdJSONField, "expand": cmdExpand, "let": cmdLet, "countries": cmdCountries, "picture": cmdPicture,
+	"coloured": cmdColoured, "browser": cmdBrowser,
 }
 
 func cmdSite(ts *testscript.TestScript, neg bool, args []string) {
@@ -232,6 +255,13 @@ func cmdExpand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+func cmdLet(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: let NAME FILE")
+	}
+	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile(args[1])))
+}
+
 func cmdCountries(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: countries FILE NET=CODE…")
@@ -242,6 +272,59 @@ func cmdCountries(ts *testscript.TestScript, neg bool, args []string) {
 		list[network] = code
 	}
 	ts.Check(geo.Write(ts.MkAbs(args[0]), geo.Options{}, list))
+}
+
+func cmdColoured(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: coloured FILE X Y RRGGBB")
+	}
+	img, _, err := image.Decode(strings.NewReader(ts.ReadFile(args[0])))
+	ts.Check(err)
+	var at image.Point
+	at.X, err = strconv.Atoi(args[1])
+	ts.Check(err)
+	at.Y, err = strconv.Atoi(args[2])
+	ts.Check(err)
+	want, err := hex.DecodeString(args[3])
+	ts.Check(err)
+	r, g, b, _ := img.At(at.X, at.Y).RGBA()
+	for i, c := range []uint32{r, g, b} {
+		if d := int(c>>8) - int(want[i]); d < -12 || d > 12 { // JPEG loses a little
+			ts.Fatalf("at %v it is %02x%02x%02x", at, r>>8, g>>8, b>>8)
+		}
+	}
+}
+
+func cmdBrowser(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 || args[0] != "kill" && args[0] != "gone" {
+		ts.Fatalf("usage: browser kill|gone DIR")
+	}
+	mine := []byte("--user-data-dir=" + ts.MkAbs(args[1]) + "/browser\x00")
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		n := 0
+		files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+		ts.Check(err)
+		for _, file := range files {
+			line, err := os.ReadFile(file)
+			if err != nil || !bytes.Contains(line, mine) {
+				continue
+			}
+			if n++; args[0] == "kill" && !bytes.Contains(line, []byte("\x00--type=")) {
+				pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+				ts.Check(err)
+				p, err := os.FindProcess(pid)
+				ts.Check(err)
+				ts.Check(p.Kill())
+				return
+			}
+		}
+		if args[0] == "gone" && n == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%d processes", n)
+		}
+	}
 }
 
 func cmdPicture(ts *testscript.TestScript, neg bool, args []string) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -37,6 +38,7 @@ type store struct {
 
 	holdings *holdings.Holdings // set by hold
 	frontier *crawler.Frontier  // of the crawl that owns the directory; nil: no crawl is under way
+	crawl    *handler           // of that crawl
 	lent     bool               // by the process that owns the directory: whoever has it closes nothing
 	host     *host              // takes in the verbs of other processes; nil: they wait
 }
@@ -60,6 +62,10 @@ func (c *Command) ownStore(cfg *config.Config, who acap.Crawler, o policy.Option
 	if err != nil {
 		return nil, err
 	}
+	rules, err := ledgerOptions(cfg)
+	if err != nil {
+		return nil, err
+	}
 	s = &store{dir: cfg.Data, who: who, gate: g, names: present.NewNames(c.resolver())}
 	if create {
 		err = os.MkdirAll(cfg.Data, 0o700)
@@ -75,7 +81,12 @@ func (c *Command) ownStore(cfg *config.Config, who acap.Crawler, o policy.Option
 			s, err = nil, s.fault(err)
 		}
 	}()
-	if s.archive, err = archive.Open(cfg.Data, archive.Options{}); err != nil {
+	var kept archive.Options
+	if c.fault != nil {
+		kept.Fault = func(archive.Step) error { return c.fault() }
+		rules.Now = func() time.Time { _ = c.fault(); return time.Now() }
+	}
+	if s.archive, err = archive.Open(cfg.Data, kept); err != nil {
 		return s, err
 	}
 	if slices.Contains(hosting, c.verb) {
@@ -89,17 +100,17 @@ func (c *Command) ownStore(cfg *config.Config, who acap.Crawler, o policy.Option
 	if version, err := s.index.MadeBy(); err != nil {
 		return s, err
 	} else if version != index.Version {
-		fmt.Fprintln(c.Stderr, "Notice: the index is of an earlier version of this program. It is made anew from the copies held; a page without one is found by its words alone until it is crawled again.")
+		fmt.Fprintln(c.Stderr, "Notice: the index is of an earlier version of this program. It is made anew from the copies held; until it is crawled again, a page without one may not be found by a phrase, or by words of Chinese or Japanese.")
 	}
-	if s.ledger, err = actions.Open(filepath.Join(cfg.Data, "actions.db")); err != nil {
+	if s.ledger, err = actions.Open(filepath.Join(cfg.Data, "actions.db"), rules); err != nil {
 		return s, err
 	}
-	kept, err := policy.Open(filepath.Join(cfg.Data, "policy.db"))
+	policies, err := policy.Open(filepath.Join(cfg.Data, "policy.db"))
 	if err != nil {
 		return s, err
 	}
 	o.Pace = s.gate.Pace
-	s.policy = policy.New(policyFiles{s.gate}, who, kept, o)
+	s.policy = policy.New(policyFiles{s.gate}, who, policies, o)
 	return s, nil
 }
 
@@ -130,7 +141,7 @@ func (s *store) fault(err error) error {
 	switch {
 	case errors.Is(err, index.ErrCorrupt):
 		return failure(repairVerb+", which makes the index anew from the copies", err)
-	case errors.Is(err, archive.ErrCorrupt):
+	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, actions.ErrDamaged):
 		return failure(restoreVerb+"; nothing was changed", err)
 	}
 	return err
@@ -175,7 +186,7 @@ func (c *Command) openHeld(ctx context.Context, cfg *config.Config, refresh bool
 	if err != nil {
 		return nil, err
 	}
-	known := held{s.policy}
+	known := s.held()
 	_, err = s.hold(ctx, terms.Sources{Policies: known}, holdings.Options{NoArchive: cfg.Policy.NoarchivePreserve, Version: known.version})
 	if err == nil {
 		s.serve()
@@ -216,9 +227,14 @@ func (c *Command) openLedger(cfg *config.Config) (l *actions.Ledger, done func()
 	if _, err := os.Stat(name); errors.Is(err, os.ErrNotExist) {
 		return nil, nil, errEmpty(cfg.Data)
 	}
+	rules, err := ledgerOptions(cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	rules.Check = c.verb == "actions verify"
 	err = c.unlocked(cfg.Data, func() error {
-		l, err = actions.Open(name)
-		return err
+		l, err = actions.Open(name, rules)
+		return (&store{dir: cfg.Data}).fault(err)
 	})
 	if err != nil {
 		return nil, nil, err
@@ -276,22 +292,48 @@ func (s *store) leave(why error) error {
 	return failure("acapcrawl archive verify", fmt.Errorf("%w: %s of %s could not be closed; nothing that was kept is lost", why, open, s.dir))
 }
 
-// held answers for policies without a request: the last version read (H11). A reader of what is held asks nothing of the network.
-type held struct{ *policy.Authority }
+// ledgerOptions are the rules of the ledger, with the key that it signs with.
+func ledgerOptions(cfg *config.Config) (o actions.Options, err error) {
+	o = actions.Options{Pending: cfg.Actions.MaxPending, Issuer: actions.Issuer{Crawler: cfg.Crawler[0], Contact: cfg.Contact, Version: programVersion}}
+	if cfg.Actions.Mode == config.ActionsConfirm {
+		o.ConfirmWithin = cfg.Actions.ConfirmWithin
+	}
+	name := cfg.Actions.ReceiptKey
+	if name == "" {
+		return o, nil
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return o, misuse("", "actions.receipt_key: %v", err)
+	}
+	if o.Key, err = actions.PrivateKey(text); err != nil {
+		return o, misuse("openssl genpkey -algorithm ed25519 -out another.pem, and name that", "actions.receipt_key: %s: %v", name, err)
+	}
+	return o, nil
+}
+
+// held answers for policies without a request: the last version read (H11), with the take-downs that stand. A reader of what is held
+// asks nothing of the network.
+type held struct {
+	*policy.Authority
+	ledger *actions.Ledger
+}
+
+func (s *store) held() held { return held{s.policy, s.ledger} }
 
 func (h held) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
 	o, known := h.Held(u)
 	if !known {
 		return nil, fmt.Errorf("the policy of %s was never read", u.Host)
 	}
-	return o.Policy, nil
+	return h.ledger.Bind(o.Key, o.Policy)
 }
 
 // policyFiles fetches robots.txt and references through the gate.
 type policyFiles struct{ *gate.Gate }
 
-func (p policyFiles) Fetch(ctx context.Context, rawurl string) (policy.Response, error) {
-	h, err := p.Gate.Fetch(ctx, rawurl)
+func (p policyFiles) Fetch(ctx context.Context, rawurl string, condition http.Header) (policy.Response, error) {
+	h, err := p.FetchIf(ctx, rawurl, condition)
 	return policy.Response{URL: h.URL, Status: h.Status, Header: h.Header, Body: h.Body, Truncated: h.Truncated}, err
 }
 
@@ -323,7 +365,7 @@ func signer(cfg *config.Config) (*gate.Signer, error) {
 	}
 	s, err := gate.NewSigner(pem, cfg.SignatureAgent, time.Now)
 	if err != nil {
-		return nil, misuse("openssl genpkey -algorithm ed25519 -out "+cfg.SignatureKey, "signature_key: %s: %v", cfg.SignatureKey, err)
+		return nil, misuse("openssl genpkey -algorithm ed25519 -out another.pem, and name that", "signature_key: %s: %v", cfg.SignatureKey, err)
 	}
 	return s, nil
 }

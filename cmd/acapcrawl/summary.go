@@ -44,6 +44,7 @@ func printSummary(w io.Writer, s crawler.Summary, now time.Time) error {
 	}
 	b.WriteString(block("Not fetched",
 		row{s.Refused.Crawl, "refused by policy"},
+		row{s.TakenDown, "taken down at the request of their publisher"},
 		row{s.Unreachable, "refused because policy could not be read"},
 		row{s.Errors, "failed"},
 		row{s.Skipped.Outside, "out of scope"},
@@ -56,7 +57,7 @@ func printSummary(w io.Writer, s crawler.Summary, now time.Time) error {
 		row{s.Refused.Preserve, "not preserved"}))
 	left := block("Left for another run",
 		row{s.Queued, "queued on " + several(s.QueuedHosts, "host") + due(", the next due ", s.NextDue, now)},
-		row{s.Waiting, "to be visited again" + due(", the first ", s.NextAgain, now)})
+		row{s.Waiting, "to be visited again, pages and what they require" + due(", the first ", s.NextAgain, now)})
 	if left == "" {
 		left = "\nNothing is left for another run.\n"
 	}

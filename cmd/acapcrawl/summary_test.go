@@ -22,7 +22,7 @@ Nothing is left for another run.
 `},
 		{crawler.Summary{
 			Fetched: 123456, Stored: 120000, Indexed: 1, Unchanged: 7, Bytes: 1_234_567_890, Duration: 7325, Rate: 16.85, Hosts: 1,
-			Refused: crawler.Refusal{Crawl: 12, Follow: 1, Index: 2, Preserve: 3}, Unreachable: 4, Errors: 5,
+			Refused: crawler.Refusal{Crawl: 12, Follow: 1, Index: 2, Preserve: 3}, Unreachable: 4, TakenDown: 11, Errors: 5,
 			Skipped: crawler.Skipped{Outside: 1000, Deep: 6, Trapped: 8}, Beyond: 10,
 			Queued: 1234, QueuedHosts: 20, NextDue: now.Add(-time.Second), Waiting: 9, NextAgain: now.Add(5 * time.Hour),
 		}, `123,456 pages fetched from 1 host in 2 h 2 min: 17 pages/s, 1.2 GB
@@ -32,6 +32,7 @@ Nothing is left for another run.
 
 Not fetched
       12  refused by policy
+      11  taken down at the request of their publisher
        4  refused because policy could not be read
        5  failed
    1,000  out of scope
@@ -46,7 +47,7 @@ Fetched, but by policy
 
 Left for another run
    1,234  queued on 20 hosts, the next due now
-       9  to be visited again, the first in 5 h
+       9  to be visited again, pages and what they require, the first in 5 h
 `},
 	} {
 		var b strings.Builder

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// auditRequest is what conformance audit was asked for, beside the configuration.
+type auditRequest struct {
+	URLs  []*url.URL
+	Pages int
+	Now   time.Time
+	HTML  string // also written as a page into this file
+	JSON  bool
+}
+
+func (c *Command) conformanceAudit() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "audit URL…",
+		Short: "Look at a publisher's site, and say what its policy says, to whom, and where it contradicts itself",
+		Long: `Look at a publisher's site: robots.txt, the files that it refers to, and some pages, which are chosen so that as many
+statements as can be have an effect on one of them. The report says what is expressed, what is wrong with it, where a page contradicts
+its site, and what that comes to for every usage and every crawler that is named. Nothing is requested that may not be crawled.
+The exit status is 1 where something should be mended, 3 where no page may be crawled, and 4 where the site cannot be read.`,
+		Example: `  acapcrawl conformance audit --html report.html https://example.com/
+  acapcrawl conformance audit --pages 5 --json https://example.com/news/`,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	pages := flags.Int("pages", 20, "request at most `N` pages")
+	html := flags.String("html", "", "write the report as a web page into `FILE` too, to be handed on or printed")
+	for _, name := range []string{"crawler", "purpose", "delay", "timeout", "allow-private", "dialect"} {
+		setting(flags, name)
+	}
+	flags.String("as-of", "", "judge dates as of `TIME` (RFC 3339)")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		r := auditRequest{Pages: *pages, HTML: *html, JSON: *asJSON}
+		switch {
+		case len(args) == 0:
+			return misuse(cmd.CommandPath()+" https://example.com/", "%s takes URLs", cmd.CommandPath())
+		case r.Pages < 1:
+			return misuse("--pages 20", "--pages: %d is not a number of pages", r.Pages)
+		}
+		for _, arg := range args {
+			u, err := webURL(arg)
+			if err != nil {
+				return err
+			}
+			r.URLs = append(r.URLs, u)
+		}
+		var err error
+		if r.Now, err = timeFlag(flags, "as-of"); err != nil {
+			return err
+		}
+		cfg, err := c.settings(cmd)
+		if err != nil {
+			return err
+		}
+		return c.runAudit(cmd.Context(), cfg, r)
+	}
+	return cmd
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/actions"
+)
+
+// hangingUp is the context of a client that is gone once its call is under way.
+type hangingUp struct {
+	context.Context
+	hangUp func()
+}
+
+func (h hangingUp) Deadline() (time.Time, bool) {
+	h.hangUp()
+	return h.Context.Deadline()
+}
+
+// A take-down is executed to its end although who asked for it hangs up, and the watch hears of it.
+func TestChannelHungUp(t *testing.T) {
+	joined(t)
+	site, data := crawled(t, "/a.html")
+	origin := strings.TrimSuffix(site.URL, "/")
+	token := credential(t, data, origin)
+	c := &Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}
+	ch := newChannel(t.Context(), c, "--data="+data)
+	defer ch.close()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	a, err := ch.Answer(hangingUp{ctx, cancel}, actions.Call{Do: actions.DoSubmit, Token: token, Key: "k", Action: acap.TakeDown, URL: origin + "/a.html"})
+	if err != nil || a.Request == nil || a.Request.State != actions.Done {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	if said := call(t.Context(), data, "show", origin+"/a.html"); said.status != statusNothing {
+		t.Error(said)
+	}
+	if len(ch.wake) != 1 {
+		t.Error("the watch is not woken")
+	}
+}
+
+// A line that is waited for is read, and again soon where that was done just before; nothing else is.
+func TestReadLater(t *testing.T) {
+	site, data := crawled(t, "/a.html")
+	origin := strings.TrimSuffix(site.URL, "/")
+	read := len(site.Requests())
+	for _, soon := range []string{origin, "http://other.example"} {
+		said := call(t.Context(), data, "actions", "run", "--json", "--"+onlyFlag, "--"+soonFlag, soon)
+		var did actionsRun
+		if err := json.Unmarshal([]byte(said.stdout), &did); err != nil {
+			t.Fatal(said, err)
+		}
+		if later := soon == origin; later != slices.Equal(did.Later, []string{origin}) || later != did.Next.After(time.Now()) || time.Until(did.Next) > justNow {
+			t.Errorf("%s: %+v", soon, did)
+		}
+	}
+	if more := site.Requests()[read:]; len(more) > 0 {
+		t.Errorf("requested: %v", more)
+	}
+}
+
+func TestPause(t *testing.T) {
+	soon := actionsRun{reread: reread{Next: time.Now().Add(30 * time.Second)}}
+	later := soon
+	later.Later = []string{"https://quay.example"}
+	for name, c := range map[string]struct {
+		within, least, most time.Duration
+		did                 actionsRun
+	}{
+		"more to do":              {time.Hour, breathe, breathe, actionsRun{More: true}},
+		"usually":                 {time.Hour, 3 * time.Minute, 3 * time.Minute, soon},
+		"a line is waited for":    {time.Hour, 20 * time.Second, 30 * time.Second, later},
+		"only when woken":         {0, time.Hour, 1 << 62, soon},
+		"a line, only when woken": {0, 20 * time.Second, 30 * time.Second, later},
+		"something is left":       {0, leftOver, leftOver, actionsRun{Left: true}},
+	} {
+		w := watcher{within: c.within}
+		if got := w.pause(c.did); got < c.least || got > c.most && c.most != 1<<62 {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

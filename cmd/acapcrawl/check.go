@@ -1,0 +1,93 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/acapcrawl/acapcrawl/check"
+)
+
+// checkRequest is what check was asked for, beside the configuration.
+type checkRequest struct {
+	Names  []string   // files, "-" for standard input, and URLs
+	As     check.Kind // "": each file is what its name or its content says
+	Format string
+	Now    time.Time
+	All    bool // every finding in full
+	Fix    bool // mend files
+	DryRun bool // and only show how
+}
+
+// checkFormats are the forms of a report.
+var checkFormats = []string{"text", "json", "sarif", "junit", "github"}
+
+func (c *Command) checkVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check FILE|URL…",
+		Short: "Say what is wrong with a robots.txt, a page, a header or a site, and how to mend it",
+		Long: `Say what is wrong with a robots.txt, a page or a header, and how to mend it. FILE may be - for standard input. What a file
+is its name says, or else its beginning. Of a URL the robots.txt of its site is read, what that refers to, the page, and what must be
+had to use the page; nothing is requested that may not be crawled. The exit status is 1 where there is an error or a warning, and 0 where there are notices
+alone.
+
+With --fix a robots.txt is mended in place, where what was meant is beyond doubt, and a diff shows how; standard input comes out
+mended. No decision changes by that, but for a line that was not read as it is written. What is left is said on standard error.`,
+		Example: `  acapcrawl check robots.txt
+  curl -s https://example.com/robots.txt | acapcrawl check --as robots -
+  acapcrawl check https://example.com/news/a.html`,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	as := flags.String("as", "", "read files as `KIND`: robots, reference, page, header")
+	format := flags.String("format", checkFormats[0], "write the report as `FORM`: "+strings.Join(checkFormats, ", "))
+	all := flags.Bool("all", false, "show every finding in full, however many there are")
+	fix := flags.Bool("fix", false, "mend files where that is safe, and show what changes")
+	dryRun := flags.Bool("dry-run", false, "with --fix: change no file")
+	for _, name := range []string{"dialect", "crawler", "purpose", "delay", "timeout", "allow-private"} {
+		setting(flags, name)
+	}
+	flags.String("as-of", "", "judge dates as of `TIME` (RFC 3339)")
+	asJSON := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		r := checkRequest{Names: args, As: check.Kind(*as), Format: *format, All: *all, Fix: *fix, DryRun: *dryRun}
+		switch {
+		case len(args) == 0:
+			return misuse(cmd.CommandPath()+" robots.txt", "%s takes files or URLs", cmd.CommandPath())
+		case *as != "" && !slices.Contains(check.Kinds(), r.As):
+			return unknown("--as", *as, "a kind of text", words(check.Kinds()))
+		case !slices.Contains(checkFormats, r.Format):
+			return unknown("--format", *format, "a form of report", checkFormats)
+		case *asJSON && flags.Changed("format") && r.Format != "json":
+			return misuse("", "--json and --format %s are two forms of report", r.Format)
+		case *asJSON:
+			r.Format = "json"
+		}
+		switch {
+		case r.DryRun && !r.Fix:
+			return misuse("--fix --dry-run", "--dry-run is for --fix")
+		case r.Fix && r.Format != checkFormats[0]:
+			return misuse("", "--fix shows what it changes; a report as %s is made without it", r.Format)
+		}
+		var err error
+		if r.Now, err = timeFlag(flags, "as-of"); err != nil {
+			return err
+		}
+		cfg, err := c.settings(cmd)
+		if err != nil {
+			return err
+		}
+		return c.runCheck(cmd.Context(), cfg, r)
+	}
+	return cmd
+}
+
+func words[T ~string](list []T) []string {
+	var out []string
+	for _, w := range list {
+		out = append(out, string(w))
+	}
+	return out
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/conformance/course"
+)
+
+// acapcrawl itself violates nothing on the course, under whatever name, for whatever purposes and at whatever pace, and it is tested by
+// every station.
+func TestCourse(t *testing.T) {
+	for name, tc := range map[string]struct {
+		flags  string
+		env    []string
+		again  []string // flags of crawls into the same directory after the first
+		told   course.Told
+		served bool // the course is told what the judge is
+	}{
+		"plain":                      {flags: "--delay 0"},
+		"another name":               {flags: "--delay 0 --crawler Gazette.Bot-2"},
+		"several names":              {flags: "--delay 0 --crawler lantern --crawler beacon"},
+		"several names, told":        {flags: "--delay 0 --crawler lantern --crawler beacon", told: course.Told{Crawler: []string{"lantern", "beacon"}}, served: true},
+		"its second name":            {flags: "--delay 0 --crawler lantern --crawler beacon", told: course.Told{Crawler: []string{"beacon", "lantern"}}, served: true},
+		"a name like a pattern":      {flags: "--delay 0 --crawler a$b|c"},
+		"the name of another":        {flags: "--delay 0 --crawler Googlebot", env: []string{"ACAPCRAWL_CONTACT=https://bot.example/"}},
+		"a purpose":                  {flags: "--delay 0 --purpose news", told: course.Told{Purposes: []string{"news"}}, served: true},
+		"a purpose nobody knows":     {flags: "--delay 0 --purpose a-purpose-of-others"},
+		"two purposes":               {flags: "--delay 0 --purpose news --purpose archive", told: course.Told{Purposes: []string{"news", "archive"}}, served: true},
+		"purposes told to the judge": {flags: "--delay 0 --purpose news", told: course.Told{Purposes: []string{"news"}}},
+		"no purposes":                {flags: "--delay 0 --purpose="},
+		"strict":                     {flags: "--delay 0 --strict"},
+		"a delay":                    {flags: "--delay 20ms --crawler tortoise"},
+		"in parallel":                {flags: "--delay 0 --concurrency 16 --per-host 8"},
+		"three times":                {flags: "--delay 0", again: []string{"--refetch", ""}},
+		"one by one":                 {flags: "--delay 0 --concurrency 1 --per-host 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if testing.Short() && name != "plain" && name != "two purposes" {
+				t.Skip("a crawl takes seconds")
+			}
+			t.Parallel()
+			o := course.Options{}
+			if tc.served {
+				o.Crawler, o.Purposes = tc.told.Crawler, tc.told.Purposes
+			}
+			s, err := course.Serve(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			args := append([]string{"crawl", "--data", t.TempDir(), "--allow-private", "--sitemaps", "--requisites", "--canonical"}, strings.Fields(tc.flags)...)
+			for _, o := range course.Seeds() {
+				args = append(args, s.URL(o)+"/")
+			}
+			for _, more := range append([]string{""}, tc.again...) {
+				c := &Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard, Env: tc.env}
+				if status := c.Main(t.Context(), append(args, strings.Fields(more)...)); status != statusDone {
+					t.Errorf("the crawl ended with status %d", status)
+				}
+			}
+			visits := s.Visits()
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			r, err := course.Judge(t.Context(), visits, tc.told)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(r.Visitors) != 1 || r.Visitors[0].Unjudged != "" {
+				t.Fatalf("visitors: %+v", r.Visitors)
+			}
+			for _, got := range r.Visitors[0].Results {
+				switch {
+				case got.Outcome == course.Kept || got.Outcome == course.Used:
+				case got.Outcome == course.Untested && got.Level == course.May:
+				case got.Outcome == course.Untested && len(o.Purposes) == 0 && strings.HasPrefix(got.ID, "acap-purpose"):
+				default:
+					t.Errorf("%s is %s: %s %v", got.ID, got.Outcome, got.Why, got.Evidence)
+				}
+			}
+		})
+	}
+}

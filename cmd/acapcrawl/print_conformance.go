@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/acapcrawl/acapcrawl/conformance"
+)
+
+// printConformance writes the tree, collapsed where all is well, and then the cases that did not pass.
+func (c *Command) printConformance(report *conformance.Report, r conformanceRunRequest) error {
+	var tree, b strings.Builder
+	w := tabwriter.NewWriter(&tree, 0, 8, 2, ' ', 0)
+	whole := len(r.Corpora)+len(r.Only) == 0
+	shown := func(n *conformance.Node) bool { return !n.Whole() || r.All && (n.Cases > 0 || whole) }
+	for _, n := range report.Tree {
+		printNode(w, n, "", shown)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for line := range strings.Lines(tree.String()) {
+		b.WriteString(strings.TrimRight(line, " \n") + "\n") // a line without title is padded
+	}
+	told := 0
+	for i := range report.Results {
+		result := &report.Results[i]
+		if result.Outcome != conformance.Failed && result.Outcome != conformance.Errored {
+			continue
+		}
+		if told++; told <= r.Failures {
+			fmt.Fprintf(&b, "\n%s/%s\n  %s\n", result.File, result.Name, strings.ReplaceAll(strings.TrimSpace(result.Detail()), "\n", "\n  "))
+		}
+	}
+	if told > r.Failures {
+		fmt.Fprintf(&b, "\nand %s more that did not pass; --failures %d or --json tells all\n", number(told-r.Failures), told)
+	}
+	fmt.Fprintf(&b, "\n%s: %s passed", several(report.Cases, "case"), number(report.Passed))
+	for _, n := range []struct {
+		count int
+		what  string
+	}{{report.Failed, "failed"}, {report.Errors, "without an answer"}, {report.Skipped, "skipped"}} {
+		if n.count > 0 {
+			fmt.Fprintf(&b, ", %s %s", number(n.count), n.what)
+		}
+	}
+	fmt.Fprintf(&b, " (%v %%)\n", report.Percent)
+	if hidden, tests := unseen(report.Tree); !r.All && whole {
+		fmt.Fprintf(&b, "No case can show %s, and %d more are shown by tests of this program alone; --all lists them.\n", several(hidden, "requirement"), tests)
+	}
+	if n := report.Trouble.Ended; n > 0 {
+		fmt.Fprintf(&b, "The engine ended, or was ended, before it had answered all: %s.\n", times(n))
+	}
+	if t := report.Trouble; t.Stray > 0 {
+		fmt.Fprintf(&b, "%s answered no case:\n", several(t.Stray, "line"))
+		for _, line := range t.Lines {
+			fmt.Fprintf(&b, "  %s\n", line)
+		}
+	}
+	_, err := c.Stdout.Write([]byte(strings.Map(visible, b.String())))
+	return err
+}
+
+// Bounds of a line of the tree, unless --json is given: characters of a title, and cases by name.
+const (
+	maxTitle = 72
+	maxNamed = 4
+)
+
+// printNode writes a node, and those of its parts that are to be shown.
+func printNode(w *tabwriter.Writer, n conformance.Node, indent string, shown func(*conformance.Node) bool) {
+	title := []rune(n.Title)
+	if len(title) > maxTitle {
+		title = append(title[:maxTitle-1], '…')
+	}
+	note := strings.Join(n.NotPassed[:min(maxNamed, len(n.NotPassed))], " ")
+	switch {
+	case len(n.NotPassed) > maxNamed:
+		note += fmt.Sprintf(" and %d more", len(n.NotPassed)-maxNamed)
+	case n.Unobservable != "":
+		note = "not observable: " + n.Unobservable
+	case n.Cases == 0 && n.Test != "":
+		note = "shown by the test " + n.Test
+	}
+	if len(title) > 0 && note != "" {
+		note = "  " + note
+	}
+	fmt.Fprintf(w, "%s%s\t%d of %d\t%s%s\n", indent, n.Name, n.Passed, n.Cases, string(title), note)
+	for _, part := range n.Parts {
+		if shown(&part) {
+			printNode(w, part, indent+"  ", shown)
+		}
+	}
+}
+
+// times writes how often.
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return number(n) + " times"
+}
+
+// unseen counts the requirements that no case can show, and those that a Go test alone shows.
+func unseen(nodes []conformance.Node) (hidden, tests int) {
+	for _, n := range nodes {
+		switch {
+		case n.Unobservable != "":
+			hidden++
+		case n.Test != "" && n.Cases == 0:
+			tests++
+		}
+		h, t := unseen(n.Parts)
+		hidden, tests = hidden+h, tests+t
+	}
+	return hidden, tests
+}

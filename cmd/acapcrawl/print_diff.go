@@ -1,0 +1,289 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/check"
+)
+
+// printDiff writes what was found; that something was is the status.
+func (c *Command) printDiff(d *differ) error {
+	var err error
+	if d.request.JSON {
+		list := []any{}
+		for _, f := range d.found {
+			list = append(list, d.json(f))
+		}
+		for _, ch := range d.changes {
+			list = append(list, d.changeJSON(ch))
+		}
+		err = c.printJSON(list)
+	} else {
+		_, err = c.Stdout.Write([]byte(strings.Map(visible, d.text())))
+	}
+	if err == nil && len(d.found)+len(d.changes) > 0 {
+		return nothing("")
+	}
+	return err
+}
+
+// text groups what was found by crawlers, and those of which the same is to be said.
+func (d *differ) text() string {
+	if len(d.docs) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	what := d.docs[0].name + " and " + d.docs[1].name
+	if d.docs[0].name == d.docs[1].name {
+		what = fmt.Sprintf("%s: the readings %s and %s", d.docs[0].name, d.docs[0].reader, d.docs[1].reader)
+	}
+	b.WriteString(what + "\n")
+	var texts []string
+	who := map[string][]string{}
+	for _, c := range d.ask.Crawlers {
+		text := d.of(c)
+		if text == "" {
+			continue
+		}
+		if who[text] == nil {
+			texts = append(texts, text)
+		}
+		who[text] = append(who[text], crawlerName(c))
+	}
+	for _, text := range texts {
+		fmt.Fprintf(&b, "\n%s\n%s", wrapped(who[text]), text)
+	}
+	if len(texts) == 0 {
+		fmt.Fprintf(&b, "no difference for %s at %s", several(len(d.ask.Crawlers), "crawler"), addressCount(len(d.ask.Addresses)))
+		if d.partial {
+			b.WriteString(", as far as they were asked about")
+		}
+		b.WriteByte('\n')
+		return b.String()
+	}
+	differ := 0
+	for _, names := range who {
+		differ += len(names)
+	}
+	fmt.Fprintf(&b, "\n%s for %d of %s, of %s asked about\n", several(len(d.found)+len(d.changes), "difference"), differ,
+		several(len(d.ask.Crawlers), "crawler"), addressCount(len(d.ask.Addresses)))
+	return b.String()
+}
+
+func addressCount(n int) string {
+	if n == 1 {
+		return "1 address"
+	}
+	return number(n) + " addresses"
+}
+
+// crawlerName is how a crawler is called, * for any that is not named.
+func crawlerName(c acap.Crawler) string {
+	if len(c.Names) == 0 {
+		return "*"
+	}
+	return c.Names[0]
+}
+
+// of is what was found for one crawler.
+func (d *differ) of(c acap.Crawler) string {
+	var b strings.Builder
+	var texts []string
+	usages := map[string][]string{}
+	for _, f := range d.found {
+		if crawlerName(f.Crawler) != crawlerName(c) {
+			continue
+		}
+		text := d.difference(f)
+		if usages[text] == nil {
+			texts = append(texts, text)
+		}
+		usages[text] = append(usages[text], string(f.Usage))
+	}
+	for _, text := range texts {
+		fmt.Fprintf(&b, "  %s of %s", strings.ReplaceAll(wrapped(usages[text]), "\n", "\n  "), text)
+	}
+	for _, ch := range d.changes {
+		if crawlerName(ch.Crawler) != crawlerName(c) {
+			continue
+		}
+		fmt.Fprintf(&b, "  %s", ch.What)
+		if ch.URL != "" {
+			fmt.Fprintf(&b, " of %s", d.shown(ch.URL))
+		}
+		b.WriteByte('\n')
+		d.side(&b, 0, orNone(ch.Before), d.line(0, ch.Was))
+		d.side(&b, 1, orNone(ch.After), d.line(1, ch.Is))
+	}
+	return b.String()
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}
+
+// difference says where, and what each side says of it.
+func (d *differ) difference(f check.Difference) string {
+	var b strings.Builder
+	b.WriteString(d.shown(f.Addresses[0].URL.String()))
+	switch n := len(f.Addresses) - 1; {
+	case d.request.All:
+		for _, a := range f.Addresses[1:] {
+			b.WriteString("\n    " + d.shown(a.URL.String()))
+		}
+	case n > 0:
+		fmt.Fprintf(&b, " and %d more", n)
+	}
+	b.WriteByte('\n')
+	for i, a := range []check.Answer{f.A, f.B} {
+		word := "prohibited"
+		if a.Allowed {
+			word = "permitted"
+		}
+		d.side(&b, i, word, d.why(i, a))
+		if limits := limitsInWords(a.Limits); len(limits) > 0 {
+			fmt.Fprintf(&b, "    %-13s %s\n", "", strings.Join(limits, "; "))
+		}
+	}
+	if d.blind != nil && f.B.Note != "" {
+		fmt.Fprintf(&b, "    %-13s %s\n", "", f.B.Note)
+	}
+	return b.String()
+}
+
+func (d *differ) side(b *strings.Builder, i int, verdict, why string) {
+	b.WriteString(strings.TrimRight(fmt.Sprintf("    %-13s %-10s %s", d.docs[i].reader, verdict, why), " ") + "\n")
+}
+
+// why is the line that decided on one side, or the rule where no line did.
+func (d *differ) why(side int, a check.Answer) string {
+	decision := acap.Decision{Allowed: a.Allowed, Reason: a.Reason, Note: a.Note}
+	if d.blind != nil && side == 1 {
+		decision.Note = ""
+	}
+	switch {
+	case a.Because == nil:
+		return reason(decision)
+	case a.Reason == acap.ByPermission || a.Reason == acap.ByProhibition && a.Note == "" || a.Reason == acap.Conventional:
+		return d.line(side, a.Because)
+	}
+	return d.line(side, a.Because) + " (" + reason(decision) + ")"
+}
+
+// line is a field with its place.
+func (d *differ) line(side int, f *acap.Field) string {
+	if f == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d: %s", d.file(side, f), f.Line, f.Text)
+}
+
+// file is what the file of a field is called on one side.
+func (d *differ) file(side int, f *acap.Field) string {
+	if f.URL == d.docs[side].File.URL {
+		return d.docs[side].name
+	}
+	return f.URL
+}
+
+// shown is an address as it is shown: of a file that is of no site its path alone.
+func (d *differ) shown(address string) string {
+	if path, ok := strings.CutPrefix(address, nowhere); ok && strings.HasPrefix(d.docs[0].File.URL, nowhere+"/") {
+		return path
+	}
+	return address
+}
+
+// differenceJSON is one difference as --json prints it. Of the verdicts those are given that were compared.
+type differenceJSON struct {
+	URL          string              `json:"url"`
+	Crawler      string              `json:"crawler"` // "*": any that is not named
+	Usage        acap.Usage          `json:"usage,omitempty"`
+	ACAP         *bool               `json:"acap,omitempty"`
+	Conventional *bool               `json:"conventional,omitempty"`
+	Temoto       *bool               `json:"temoto,omitempty"`
+	Before       *bool               `json:"before,omitempty"`
+	After        *bool               `json:"after,omitempty"`
+	Lines        []int               `json:"lines"`
+	By           map[string]sideJSON `json:"by"`               // who compared, in the words of the keys above
+	Others       int                 `json:"others,omitempty"` // more URLs of which the same is to be said
+	URLs         []string            `json:"urls,omitempty"`   // with --all, every one
+	Change       string              `json:"change,omitempty"` // what changed, where it is no usage
+}
+
+// sideJSON says why one side says so.
+type sideJSON struct {
+	File    string       `json:"file"`
+	Reason  acap.Reason  `json:"reason,omitempty"`
+	Says    string       `json:"says,omitempty"` // of a change
+	Because *placeJSON   `json:"because,omitempty"`
+	Note    string       `json:"note,omitempty"`
+	Limits  *acap.Limits `json:"limits,omitempty"`
+}
+
+func (d *differ) json(f check.Difference) differenceJSON {
+	j := differenceJSON{URL: d.shown(f.Addresses[0].URL.String()), Crawler: crawlerName(f.Crawler), Usage: f.Usage, Lines: []int{},
+		By: map[string]sideJSON{}, Others: len(f.Addresses) - 1}
+	if d.request.All {
+		for _, a := range f.Addresses {
+			j.URLs = append(j.URLs, d.shown(a.URL.String()))
+		}
+	}
+	put := func(side int, name string, to **bool, a check.Answer) {
+		*to = &a.Allowed
+		s := sideJSON{File: d.docs[side].name, Reason: a.Reason, Note: a.Note}
+		if !a.Limits.Empty() {
+			s.Limits = &a.Limits
+		}
+		d.because(&j, &s, side, a.Because)
+		j.By[name] = s
+	}
+	switch {
+	case d.docs[0].reader == "before":
+		put(0, "before", &j.Before, f.A)
+		put(1, "after", &j.After, f.B)
+	case d.blind != nil:
+		put(0, "acap", &j.ACAP, f.A)
+		put(1, "temoto", &j.Temoto, f.B)
+		allowed := d.blind(f.Crawler)(f.Usage, f.Addresses[0]).Allowed
+		j.Conventional = &allowed
+	default:
+		put(0, "acap", &j.ACAP, f.A)
+		put(1, "conventional", &j.Conventional, f.B)
+	}
+	return j
+}
+
+func (d *differ) because(j *differenceJSON, s *sideJSON, side int, f *acap.Field) {
+	if f == nil {
+		return
+	}
+	p := placeOf(f)
+	p.URL = d.file(side, f)
+	s.Because = &p
+	if !slices.Contains(j.Lines, f.Line) {
+		j.Lines = append(j.Lines, f.Line)
+	}
+}
+
+func (d *differ) changeJSON(ch check.Change) differenceJSON {
+	j := differenceJSON{Crawler: crawlerName(ch.Crawler), Change: ch.What, Lines: []int{}, By: map[string]sideJSON{}}
+	if ch.URL != "" {
+		j.URL = d.shown(ch.URL)
+	}
+	for side, at := range []struct {
+		name, says string
+		field      *acap.Field
+	}{{"before", ch.Before, ch.Was}, {"after", ch.After, ch.Is}} {
+		s := sideJSON{File: d.docs[side].name, Says: at.says}
+		d.because(&j, &s, side, at.field)
+		j.By[at.name] = s
+	}
+	return j
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/config"
+)
+
+// shownAction is what actions show --json prints.
+type shownAction struct {
+	Request actions.Request `json:"request"`
+	History []shownEntry    `json:"history"`
+	Receipt json.RawMessage `json:"receipt,omitempty"`
+}
+
+// shownEntry is an entry of the chain with its hash.
+type shownEntry struct {
+	actions.Entry
+	Hash string `json:"hash"`
+}
+
+func (c *Command) runActionsShow(cfg *config.Config, r actionsRequest) (err error) {
+	if r.File != "" {
+		if err := backupPlace(cfg.Data, c.path(r.File), r.Force); err != nil {
+			return err
+		}
+	}
+	ledger, done, err := c.openLedger(cfg)
+	if err != nil {
+		return c.orNothing(r.JSON, nil, err)
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	a, known, err := ledger.Get(r.ID)
+	if err != nil {
+		return err
+	}
+	if !known {
+		return nothing(fmt.Sprintf("There is no request %d.", r.ID))
+	}
+	receipt, settled, err := ledger.Receipt(r.ID)
+	switch {
+	case err != nil:
+		return err
+	case r.Receipt && !settled:
+		return nothing(fmt.Sprintf("Request %d, which is %s, has no receipt yet.", r.ID, a.State))
+	case r.Receipt:
+		return c.writeReceipt(append(receipt, '\n'), r)
+	}
+	history, err := ledger.History(r.ID)
+	if err != nil {
+		return err
+	}
+	if !r.JSON {
+		return printHistory(c.Stdout, a, history, settled)
+	}
+	out := shownAction{Request: a, History: []shownEntry{}, Receipt: receipt}
+	for _, e := range history {
+		out.History = append(out.History, shownEntry{e, fmt.Sprintf("%x", e.Hash)})
+	}
+	return c.printJSON(out)
+}
+
+// writeReceipt writes a receipt to where it is to go, as it is kept.
+func (c *Command) writeReceipt(text []byte, r actionsRequest) error {
+	put := func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}
+	if r.File == "" || r.File == "-" {
+		return put(c.Stdout)
+	}
+	name := c.path(r.File)
+	part, err := partOf(name, put)
+	if err != nil {
+		return err
+	}
+	if err := publish(part, name, r.Force); err != nil {
+		return meanwhile(err, r.File)
+	}
+	return syncDir(filepath.Dir(name))
+}
+
+// printHistory prints a request for people, and what was noted of it.
+func printHistory(out io.Writer, a actions.Request, history []actions.Entry, receipt bool) error {
+	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(w, "%s\t%s\n", name, printable(value))
+		}
+	}
+	when := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.Format(time.RFC3339)
+	}
+	state := string(a.State)
+	if a.Why != "" {
+		state += ": " + a.Why
+	}
+	standing := "no longer"
+	if a.Standing {
+		standing = "yes"
+	}
+	line("request", fmt.Sprintf("%d: %s of %s", a.ID, a.Action, a.URL))
+	line("asked by", a.Source)
+	line("file", strings.Join(strings.Fields(a.From.File+" "+a.From.Digest), ", "))
+	line("credential", a.From.Credential)
+	line("still asked for", standing)
+	line("state", state)
+	line("asked", when(a.Asked))
+	line("confirmed", when(a.Confirmed))
+	line("done", when(a.Done))
+	line("gone", when(a.Gone))
+	if a.Erased > 0 {
+		line("erased", several(a.Erased, "capture"))
+	}
+	if a.Status > 0 {
+		line("answer", fmt.Sprint(a.Status))
+	}
+	if receipt {
+		line("receipt", fmt.Sprintf("acapcrawl actions show %d --receipt", a.ID))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(out)
+	for _, e := range history {
+		fmt.Fprintf(w, "entry %d\t%s\t%s\t%x\n", e.Seq, e.Time.Format(time.RFC3339), e.Event, e.Hash[:8])
+	}
+	return w.Flush()
+}

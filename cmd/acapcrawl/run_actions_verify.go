@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/config"
+)
+
+func (c *Command) runActionsVerify(ctx context.Context, cfg *config.Config, r actionsRequest) (err error) {
+	if r.PublicKey != "" {
+		return c.verifyReceipts(r)
+	}
+	ledger, done, err := c.openLedger(cfg)
+	if err != nil {
+		if _, none := errors.AsType[*nothingYet](err); none {
+			err = failure("name the directory of a crawl with --data", fmt.Errorf("there is no ledger in %s", cfg.Data))
+		}
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	for _, entry := range r.Known {
+		if err := ledger.Acknowledge(entry); err != nil {
+			return err
+		}
+	}
+	heads := r.Heads
+	var wrong []actions.Break
+	for _, name := range r.Receipts {
+		text, err := c.readFile("--receipt", name)
+		if err != nil {
+			return err
+		}
+		receipt, err := ledger.VerifyReceipt(text)
+		if errors.Is(err, actions.ErrDamaged) {
+			return err
+		}
+		if err != nil {
+			wrong = append(wrong, actions.Break{Where: name, What: err.Error()})
+		}
+		if receipt.Ledger.Seq > 0 {
+			heads = append(heads, receipt.Ledger)
+		}
+	}
+	v, err := ledger.Verify(ctx, heads...)
+	if err != nil {
+		return err
+	}
+	v.Breaks = append(v.Breaks, wrong...)
+	if r.JSON {
+		err = c.printJSON(v)
+	} else {
+		err = printVerification(c.Stdout, v)
+	}
+	if err != nil {
+		return err
+	}
+	return broken(len(v.Breaks) + v.More)
+}
+
+// broken is what a verb ends with that has found so many breaks.
+func broken(n int) error {
+	switch n {
+	case 0:
+		return nil
+	case 1:
+		return nothing("The ledger is not what was written: 1 break was found.")
+	}
+	return nothing(fmt.Sprintf("The ledger is not what was written: %s breaks were found.", number(n)))
+}
+
+func printVerification(w io.Writer, v actions.Verification) error {
+	for _, b := range v.Breaks {
+		fmt.Fprintln(w, printable(b.String()))
+	}
+	if v.More > 0 {
+		fmt.Fprintf(w, "… and %s more\n", number(v.More))
+	}
+	for _, b := range v.Known {
+		fmt.Fprintln(w, printable(b.String()))
+	}
+	if len(v.Breaks) == 0 {
+		fmt.Fprintln(w, "Every entry is linked to the one before it, and all else follows from them.")
+	}
+	signed := "Its end is not signed.\n"
+	if v.Signed != nil {
+		signed = fmt.Sprintf("Its end is signed, since entry %d of %s, with the key %s.\n", v.Signed.Since, v.Signed.Time.Format(time.RFC3339), v.Signed.Key)
+	}
+	_, err := fmt.Fprintf(w, "The chain has %s and ends with %d:%s\n%s", chainLength(v.Entries), v.Head.Seq, v.Head.Hash, signed)
+	return err
+}
+
+func chainLength(n uint64) string {
+	if n == 1 {
+		return "1 entry"
+	}
+	return number(int64(n)) + " entries"
+}
+
+// verifyReceipts checks receipts for themselves, by the key of whoever gave them.
+func (c *Command) verifyReceipts(r actionsRequest) error {
+	text, err := c.readFile("--public-key", r.PublicKey)
+	if err != nil {
+		return err
+	}
+	key, err := actions.PublicKey(text)
+	if err != nil {
+		return misuse("openssl pkey -in key.pem -pubout", "--public-key: %s: %v", r.PublicKey, err)
+	}
+	wrong := []actions.Break{}
+	for _, name := range r.Receipts {
+		receipt, err := c.verifyReceipt(name, key)
+		switch fault, is := errors.AsType[*badReceipt](err); {
+		case is:
+			wrong = append(wrong, actions.Break{Where: name, What: fault.Error()})
+		case err != nil:
+			return err
+		case !r.JSON:
+			fmt.Fprintf(c.Stdout, "%s is what was signed: %s of %s, done at %s.\n", name, receipt.Action, printable(receipt.URL), receipt.Done.Format(time.RFC3339))
+		}
+	}
+	if r.JSON {
+		err = c.printJSON(struct {
+			Breaks []actions.Break `json:"breaks"`
+		}{wrong})
+	} else {
+		for _, b := range wrong {
+			fmt.Fprintln(c.Stdout, printable(b.String()))
+		}
+	}
+	if err != nil || len(wrong) == 0 {
+		return err
+	}
+	return nothing("A receipt is not what the operator signed.")
+}
+
+// badReceipt says why a receipt does not count.
+type badReceipt struct{ error }
+
+func (c *Command) verifyReceipt(name string, key ed25519.PublicKey) (r actions.Receipt, err error) {
+	text, err := c.readFile("--receipt", name)
+	if err != nil {
+		return r, err
+	}
+	if r, err = actions.ReadReceipt(text, key); err != nil {
+		return r, &badReceipt{err}
+	}
+	return r, nil
+}

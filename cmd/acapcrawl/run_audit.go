@@ -1,0 +1,163 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/check"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/conformance"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/policy"
+)
+
+// runAudit looks at the sites of the URLs, one after the other. When ctx ends it reports what was found until then.
+func (c *Command) runAudit(ctx context.Context, cfg *config.Config, r auditRequest) error {
+	o := check.Options{Now: r.Now, Pilot: cfg.Policy.Dialect == config.DialectPilot}
+	if o.Now.IsZero() {
+		o.Now = time.Now()
+	}
+	starts, err := byOrigin(r.URLs)
+	if err != nil {
+		return err
+	}
+	var audits []*conformance.Audit
+	for _, start := range starts {
+		if ctx.Err() != nil {
+			break
+		}
+		a, err := c.audit(ctx, cfg, r, o, start)
+		if err != nil {
+			return err
+		}
+		audits = append(audits, a)
+	}
+	if err := c.reportAudits(r, audits); err != nil {
+		return err
+	}
+	return verdictOf(audits)
+}
+
+// byOrigin puts the URLs of one origin together.
+func byOrigin(urls []*url.URL) (out [][]*url.URL, err error) {
+	at := map[string]int{}
+	for _, u := range urls {
+		key, err := policy.Key(u)
+		if err != nil {
+			return nil, misuse("", "%w", err)
+		}
+		i, known := at[key]
+		if !known {
+			i = len(out)
+			at[key] = i
+			out = append(out, nil)
+		}
+		out[i] = append(out[i], u)
+	}
+	return out, nil
+}
+
+func (c *Command) audit(ctx context.Context, cfg *config.Config, r auditRequest, o check.Options, start []*url.URL) (*conformance.Audit, error) {
+	limited := *cfg
+	limited.MaxPages = r.Pages // redirects included
+	s, err := c.openSite(&limited, start)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	s.Fetcher = budgeted{s.Fetcher}
+	tell := func(requested, of int, address string) {
+		fmt.Fprintf(c.Stderr, "page %d of at most %d: %s\n", requested+1, of, strings.Map(visible, address))
+	}
+	return conformance.AuditSiteOf(ctx, start, conformance.AuditSite{Site: s.Site, Sitemap: s.sitemap},
+		conformance.AuditOptions{Pages: r.Pages, Check: o, Tell: tell})
+}
+
+// budgeted says when the gate lets no more pages be requested.
+type budgeted struct{ check.Fetcher }
+
+func (b budgeted) Page(ctx context.Context, rawurl string) (*page.Page, error) {
+	pg, err := b.Fetcher.Page(ctx, rawurl)
+	if r, refused := errors.AsType[*gate.Refusal](err); refused && r.Rule == gate.RuleBudget {
+		return nil, fmt.Errorf("%w: %w", conformance.ErrSpent, err)
+	}
+	return pg, err
+}
+
+// sitemap reads a sitemap as the crawler does.
+func (s *site) sitemap(ctx context.Context, address string) (pages, more []string, err error) {
+	t, err := s.gate.Get(ctx, gate.Sitemap, address)
+	if err != nil {
+		return nil, nil, err
+	}
+	last := t.Hops[len(t.Hops)-1]
+	if last.Status != http.StatusOK {
+		return nil, nil, fmt.Errorf("it answers with status %d", last.Status)
+	}
+	return crawler.Sitemap(last.Body)
+}
+
+// reportAudits prints what was found, and then writes the page, so that nothing is lost where that fails.
+func (c *Command) reportAudits(r auditRequest, audits []*conformance.Audit) error {
+	if err := c.printAudits(r, audits); err != nil || r.HTML == "" {
+		return err
+	}
+	var text bytes.Buffer
+	if err := conformance.WriteAuditHTML(&text, audits); err != nil {
+		return err
+	}
+	if err := os.WriteFile(c.path(r.HTML), text.Bytes(), 0o644); err != nil {
+		return misuse("", "--html: %s cannot be written: %w", r.HTML, bare(err))
+	}
+	return nil
+}
+
+func (c *Command) printAudits(r auditRequest, audits []*conformance.Audit) error {
+	if r.JSON {
+		return c.printJSON(map[string]any{"sites": audits})
+	}
+	for i, a := range audits {
+		var b strings.Builder
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		if err := a.WriteText(&b); err != nil {
+			return err
+		}
+		if _, err := c.Stdout.Write([]byte(strings.Map(visible, b.String()))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// verdictOf says by which status the audits end: sites that cannot be read weigh most, then such as permit nothing.
+func verdictOf(audits []*conformance.Audit) error {
+	var weighs, refused bool
+	for _, a := range audits {
+		switch {
+		case !a.Complete:
+		case a.Status == string(policy.Unreachable), !a.Fetched() && !a.Refused():
+			return failure("", fmt.Errorf("%s: no page of it could be had", a.Site))
+		case a.Refused():
+			refused = true
+		}
+		weighs = weighs || a.Weighs()
+	}
+	switch {
+	case refused:
+		return refusal(errors.New("no page may be crawled"))
+	case weighs:
+		return nothing("")
+	}
+	return nil
+}

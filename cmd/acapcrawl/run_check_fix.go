@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"github.com/acapcrawl/acapcrawl/check"
+)
+
+// runFix mends every file in place, or with DryRun none, and shows what that changes; what was standard input goes to standard output mended.
+// What is left to be said of the mended texts goes to standard error.
+func (c *Command) runFix(ctx context.Context, o check.Options, r checkRequest) error {
+	report := &check.Report{}
+	var faults []error
+	for _, name := range r.Names {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := c.fixFile(report, o, r, name); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if len(report.Texts) > 0 {
+		if err := report.WriteText(c.Stderr, check.Style{All: r.All}); err != nil {
+			return err
+		}
+	}
+	return checked(report, faults)
+}
+
+func (c *Command) fixFile(report *check.Report, o check.Options, r checkRequest, name string) error {
+	if strings.Contains(name, "://") {
+		return misuse("curl -s "+name+" | acapcrawl check --fix -", "%s: a file can be mended, an address cannot", name)
+	}
+	src, err := c.readChecked(name)
+	if err != nil {
+		return err
+	}
+	called := called(name)
+	kind := cmp.Or(r.As, check.Guess(called, src))
+	if kind != check.RobotsKind && kind != check.ReferenceKind {
+		return misuse("", "%s is read as %s; only a robots.txt, or a file that one refers to, can be mended", name, kind)
+	}
+	fixed, mended := check.Repair(src, kind, o)
+	if name == "-" && !r.DryRun {
+		if _, err := c.Stdout.Write(fixed); err != nil {
+			return err
+		}
+	}
+	if len(mended) > 0 {
+		if name != "-" && !r.DryRun {
+			if err := rewrite(c.path(name), fixed); err != nil {
+				return fmt.Errorf("%s could not be written: %w", name, bare(err))
+			}
+		}
+		if err := c.showChange(called, src, fixed, name == "-" && !r.DryRun); err != nil {
+			return err
+		}
+	}
+	if kind == check.ReferenceKind {
+		report.Referred(called, fixed, o)
+	} else {
+		report.Robots(called, fixed, o)
+	}
+	return nil
+}
+
+// showChange writes a unified diff to standard output, or aside to standard error.
+func (c *Command) showChange(name string, old, new []byte, aside bool) error {
+	text := diff.Diff(filepath.ToSlash(name), old, filepath.ToSlash(name), new)
+	_, text, _ = bytes.Cut(text, []byte("\n")) // "diff old new"
+	var w io.Writer = c.Stdout
+	out, is := c.Stdout.(*results)
+	if aside {
+		w = c.Stderr
+	}
+	if aside || is && out.terminal() {
+		text = bytes.Map(visible, bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))
+	}
+	_, err := w.Write(text)
+	return err
+}
+
+// rewrite gives a file new content at once, or leaves it as it is. A link stays one.
+func rewrite(name string, data []byte) (err error) {
+	if name, err = filepath.EvalSymlinks(name); err != nil {
+		return err
+	}
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
+	}
+	part, err := os.CreateTemp(filepath.Dir(name), ".acapcrawl-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(part.Name()) // gone, once it is renamed
+	_, err = part.Write(data)
+	err = errors.Join(err, part.Chmod(info.Mode().Perm()), part.Sync(), part.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(part.Name(), name)
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/url"
+
+	"github.com/acapcrawl/acapcrawl/check"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/policy"
+)
+
+// checkURLs checks the policy surface of the sites of some pages: robots.txt, what it refers to, the pages, and what must be had to use
+// them.
+func (c *Command) checkURLs(ctx context.Context, cfg *config.Config, report *check.Report, o check.Options, urls []*url.URL) error {
+	if len(urls) == 0 {
+		return nil
+	}
+	s, err := c.openSite(cfg, urls)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	surfaces := map[string]*check.Surface{}
+	for _, u := range urls {
+		key, err := policy.Key(u)
+		if err != nil {
+			return err
+		}
+		surface := surfaces[key]
+		if surface == nil {
+			if surface, err = report.Surface(ctx, u, s.Site, o); err != nil {
+				return err
+			}
+			surfaces[key] = surface
+		}
+		if _, err := surface.Page(ctx, u); ctx.Err() != nil {
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+	return nil
+}
+
+// site is what publishers' sites are looked at through: all requests pass one gate.
+type site struct {
+	check.Site
+	gate *gate.Gate
+}
+
+// openSite makes the gate, which opens the hosts of the addresses that were named.
+func (c *Command) openSite(cfg *config.Config, named []*url.URL) (*site, error) {
+	if err := c.readable(cfg.SignatureKey); err != nil {
+		return nil, err
+	}
+	who := crawlerOf(cfg)
+	g, err := newGate(cfg, who)
+	if err != nil {
+		return nil, err
+	}
+	for _, u := range named {
+		g.Name(u)
+	}
+	answers := &check.Answers{Fetcher: policyFiles{g}}
+	policies := policy.New(answers, who, policy.NewMemory(), policy.Options{Pace: g.Pace})
+	g.Use(policies)
+	return &site{check.Site{Who: who, Policies: policies, Answers: answers, Fetcher: sitePages{newParts(g), g}}, g}, nil
+}
+
+func (s *site) Close() {
+	s.Policies.Close() // its store is in memory: it does not fail
+	s.gate.Close()
+}
+
+// sitePages fetches pages, and what they require, through the gate.
+type sitePages struct {
+	*parts
+	gate *gate.Gate
+}
+
+func (p sitePages) Page(ctx context.Context, rawurl string) (*page.Page, error) {
+	t, err := p.gate.Get(ctx, gate.PageRequest, rawurl)
+	if err != nil {
+		return nil, err
+	}
+	return pageOf(t), nil
+}

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/conformance"
+	"github.com/acapcrawl/acapcrawl/conformance/course"
+)
+
+// runConformanceSite serves the course until somebody has been there, and says what the visits show.
+func (c *Command) runConformanceSite(ctx context.Context, r conformanceSiteRequest) error {
+	visits, err := c.recordedVisits(r)
+	if !r.Judge {
+		visits, err = c.serveCourse(ctx, r)
+	}
+	if err != nil {
+		return err
+	}
+	r.Told.Started = r.Run != ""
+	report, err := course.Judge(context.WithoutCancel(ctx), visits, r.Told)
+	if err != nil {
+		return err
+	}
+	if err := c.writeVisitors(report, r); err != nil {
+		return err
+	}
+	judged, violations := 0, 0
+	for _, v := range report.Visitors {
+		violations += v.Violations(r.Protocols...)
+		if v.Unjudged == "" {
+			judged++
+		}
+	}
+	switch {
+	case violations > 0:
+		return nothing("")
+	case judged == 0:
+		return nothing("nobody who could be judged visited the course")
+	}
+	return nil
+}
+
+func (c *Command) writeVisitors(report *course.Report, r conformanceSiteRequest) error {
+	var out bytes.Buffer
+	var err error
+	switch r.Format {
+	case "json":
+		e := json.NewEncoder(&out)
+		e.SetIndent("", "  ")
+		err = e.Encode(report)
+	case "html":
+		err = report.WriteHTML(&out)
+	default:
+		err = report.WriteText(&out)
+	}
+	if err != nil {
+		return err
+	}
+	if name := c.path(r.Output); name != "" && name != "-" {
+		return os.WriteFile(name, out.Bytes(), 0o666)
+	}
+	_, err = c.Stdout.Write(out.Bytes())
+	return err
+}
+
+// recordedVisits reads the logs that were named, or standard input.
+func (c *Command) recordedVisits(r conformanceSiteRequest) ([]course.Visit, error) {
+	if !r.Judge {
+		return nil, nil
+	}
+	ins, closeAll, err := c.inputs(r.Logs)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll()
+	var visits []course.Visit
+	for i, in := range ins {
+		name := "standard input"
+		if i < len(r.Logs) && r.Logs[i] != "-" {
+			name = r.Logs[i]
+		}
+		list, err := course.ReadVisits(name, in)
+		if err != nil {
+			return nil, misuse("", "%w", err)
+		}
+		visits = append(visits, list...)
+	}
+	return visits, nil
+}
+
+// serveCourse serves until the crawler that was started ends, the time is up, or ctx ends.
+func (c *Command) serveCourse(ctx context.Context, r conformanceSiteRequest) (visits []course.Visit, err error) {
+	o := course.Options{Listen: r.Listen, Crawler: r.Told.Crawler, Purposes: r.Told.Purposes}
+	if r.Log != "" {
+		log, err := os.OpenFile(c.path(r.Log), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, log.Close()) }()
+		o.Log = log
+	}
+	s, err := course.Serve(ctx, o)
+	if err != nil {
+		return nil, misuse("--listen 127.0.0.1:0", "%w", err)
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	fmt.Fprintf(c.Stderr, "The course answers at %s; start a crawler there. Its other seeds:\n", s.URL(course.Seeds()[0]))
+	for _, o := range course.Seeds()[1:] {
+		fmt.Fprintf(c.Stderr, "  %s/\n", s.URL(o))
+	}
+	until := ctx
+	if r.For > 0 {
+		var cancel context.CancelFunc
+		until, cancel = context.WithTimeout(ctx, r.For)
+		defer cancel()
+	}
+	if r.Run == "" {
+		<-until.Done()
+		return s.Visits(), nil
+	}
+	err = c.runCrawler(until, r.Run, s)
+	return s.Visits(), err
+}
+
+// runCrawler runs the crawler of the user until it or ctx ends. How it ends says nothing: what counts is what it requested.
+func (c *Command) runCrawler(ctx context.Context, command string, s *course.Server) error {
+	var seeds []string
+	for _, o := range course.Seeds() {
+		seeds = append(seeds, s.URL(o)+"/")
+	}
+	command = strings.NewReplacer("{URLS}", strings.Join(seeds, " "), "{URL}", seeds[0]).Replace(command)
+	cmd := conformance.Shell(ctx, command)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = c.dir, c.Stderr, c.Stderr, 5*time.Second
+	err := cmd.Run()
+	conformance.EndGroup(cmd)
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		fmt.Fprintln(c.Stderr, "The crawler was stopped.")
+	case errors.As(err, &exit):
+		fmt.Fprintf(c.Stderr, "The crawler ended with %s.\n", exit.ProcessState)
+	case err != nil:
+		return failure("", fmt.Errorf("the crawler could not be started: %w", err))
+	}
+	return nil
+}

@@ -1,0 +1,402 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/check"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// nowhere is the site of a file that is not said to be of one; it is not shown.
+const nowhere = "http://example.com"
+
+// compared is a robots.txt that diff compares, or one of its readings.
+type compared struct {
+	*check.Document
+	name   string // of the file or where it was read, for its lines
+	reader string // what it is called in the result
+}
+
+// runDiff compares two readings of one robots.txt, or two versions.
+func (c *Command) runDiff(ctx context.Context, cfg *config.Config, r diffRequest) error {
+	d := differ{request: &r, now: time.Now().UTC(), strict: cfg.Policy.Strict}
+	if err := c.diffed(ctx, cfg, &d); err != nil {
+		return err
+	}
+	if len(d.docs) == 0 { // of the history
+		return c.printDiff(&d)
+	}
+	base, err := url.Parse(d.docs[0].File.URL)
+	if err != nil {
+		return err
+	}
+	documents := []*check.Document{d.docs[0].Document}
+	if len(d.docs) == 2 {
+		documents = append(documents, d.docs[1].Document)
+	}
+	d.ask = check.Questions(base, documents...)
+	d.narrow()
+	if err := c.addresses(ctx, cfg, &d, base); err != nil {
+		return err
+	}
+	if err := d.compare(ctx); err != nil {
+		return err
+	}
+	for _, sentence := range slices.Concat(d.ask.Left, d.notes) {
+		fmt.Fprintf(c.Stderr, "Notice: %s.\n", strings.Map(visible, sentence))
+	}
+	return c.printDiff(&d)
+}
+
+// differ compares.
+type differ struct {
+	request *diffRequest
+	now     time.Time
+	strict  bool
+	docs    []compared // one, or before and after
+	ask     check.Ask
+	notes   []string // sentences without their stops
+
+	found   []check.Difference
+	changes []check.Change
+	partial bool          // a reader was not asked everything
+	blind   check.Reading // what conventional rules say, where found is about a third reader
+}
+
+// diffed reads what is to be compared.
+func (c *Command) diffed(ctx context.Context, cfg *config.Config, d *differ) error {
+	if d.request.History {
+		return c.versions(ctx, cfg, d)
+	}
+	for _, arg := range d.request.Args {
+		one := compared{name: arg}
+		var err error
+		if isURL(arg) {
+			one, err = c.robotsOf(ctx, cfg, arg)
+		} else {
+			site := nowhere
+			if d.request.Site != nil {
+				if site, err = policy.Key(d.request.Site); err != nil {
+					return err
+				}
+			}
+			var text []byte
+			if text, err = c.readFile("diff", arg); err == nil {
+				one.name, one.Document = named(arg), check.NewDocument(site+"/robots.txt", text)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		d.docs = append(d.docs, one)
+	}
+	return nil
+}
+
+// robotsOf reads the robots.txt of a site now, and all that it refers any crawler to.
+func (c *Command) robotsOf(ctx context.Context, cfg *config.Config, arg string) (compared, error) {
+	u, err := webURL(arg)
+	if err != nil {
+		return compared{}, err
+	}
+	who, err := recorded(cfg)
+	if err != nil {
+		return compared{}, err
+	}
+	if err := c.readable(cfg.SignatureKey); err != nil {
+		return compared{}, err
+	}
+	g, err := newGate(cfg, who)
+	if err != nil {
+		return compared{}, err
+	}
+	defer g.Close()
+	g.Name(u)
+	policies := policy.New(policyFiles{g}, acap.Crawler{}, policy.NewMemory(), policy.Options{Pace: g.Pace})
+	defer policies.Close()
+	g.Use(policies)
+	o, err := policies.Origin(ctx, u)
+	switch {
+	case err != nil:
+		return compared{}, err
+	case o.Status == policy.Unreachable:
+		return compared{}, fmt.Errorf("%s/robots.txt could not be read: %s", o.Key, o.Why)
+	}
+	for _, one := range check.Questions(u, &check.Document{File: o.Robots}).Crawlers {
+		if len(o.Robots.References(one)) == 0 {
+			continue
+		}
+		if _, err := policies.For(one).Origin(ctx, u); err != nil {
+			return compared{}, err
+		}
+	}
+	history, err := policies.History(u)
+	if err != nil {
+		return compared{}, err
+	}
+	return versionOf(o.Key, history[len(history)-1]), nil
+}
+
+// versionOf is a version that a policy store holds.
+func versionOf(key string, v policy.Version) compared {
+	one := compared{name: key + "/robots.txt", Document: check.NewDocument(key+"/robots.txt", v.Robots.Text)}
+	one.Referred = map[string]*acap.File{}
+	for _, ref := range v.References {
+		if ref.Err == "" {
+			one.Referred[ref.URL] = acap.ParseReferred(ref.URL, ref.Text)
+		}
+	}
+	return one
+}
+
+// versions takes two versions of a site from the data directory; none where only one is known.
+func (c *Command) versions(ctx context.Context, cfg *config.Config, d *differ) (err error) {
+	u, err := webURL(d.request.Args[0])
+	if err != nil {
+		return err
+	}
+	key, err := policy.Key(u)
+	if err != nil {
+		return err
+	}
+	s, err := c.openKnown(cfg, key)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	list, err := s.policy.History(u)
+	switch {
+	case err != nil:
+		return err
+	case len(list) == 0:
+		return failure("acapcrawl crawl "+key+"/", fmt.Errorf("no robots.txt of %s was ever read into %s", key, cfg.Data))
+	}
+	at := func(t time.Time) int {
+		return slices.IndexFunc(list, func(v policy.Version) bool { return v.Since.After(t) }) - 1
+	}
+	to := len(list) - 1
+	if i := at(d.request.To); !d.request.To.IsZero() && i > -2 {
+		to = i
+	}
+	from := to - 1
+	if !d.request.From.IsZero() {
+		if from = at(d.request.From); from == -2 {
+			from = len(list) - 1
+		}
+	}
+	first := list[0].Since.Format(time.RFC3339)
+	switch {
+	case to < 0 || from < 0 && !d.request.From.IsZero():
+		return misuse("--from "+first, "no version of %s is known from before %s", key, first)
+	case from < 0:
+		fmt.Fprintf(c.Stderr, "Notice: one version of %s/robots.txt is known up to then, since %s.\n", key, first)
+		return nil
+	}
+	for _, i := range []int{from, to} {
+		one := versionOf(key, list[i])
+		one.name += "@" + list[i].Since.Format(time.RFC3339)
+		d.docs = append(d.docs, one)
+	}
+	return nil
+}
+
+// openKnown opens the data directory to look for what it knows of a site. That it holds nothing is a failure: 1 is the status of a difference.
+func (c *Command) openKnown(cfg *config.Config, site string) (*store, error) {
+	s, err := c.openRecorded(cfg)
+	if none, is := errors.AsType[*nothingYet](err); is {
+		return nil, failure("acapcrawl crawl "+site+"/", fmt.Errorf("nothing is held in %s yet", none.dir))
+	}
+	return s, err
+}
+
+// narrow leaves those crawlers and usages that were asked for, and gives the crawlers their purposes.
+func (d *differ) narrow() {
+	if names := d.request.Crawlers; len(names) > 0 {
+		d.ask.Crawlers = nil
+		for _, name := range names {
+			one := acap.Crawler{Names: []string{name}}
+			if name == "*" {
+				one.Names = nil
+			}
+			d.ask.Crawlers = append(d.ask.Crawlers, one)
+		}
+	}
+	for i := range d.ask.Crawlers {
+		one := &d.ask.Crawlers[i]
+		one.Purposes, one.Strict = d.request.Purposes, d.strict
+	}
+	if len(d.request.Usages) > 0 {
+		d.ask.Usages = d.request.Usages
+	}
+	seen := map[string]bool{}
+	for _, doc := range d.docs {
+		for _, s := range doc.File.Statements() {
+			for _, p := range s.Purposes {
+				seen[p] = true
+			}
+		}
+	}
+	if len(seen) > 0 && d.request.Purposes == nil {
+		d.notes = append(d.notes, "the crawlers declare no purpose, and so what is permitted for one alone does not count: --purpose declares it")
+	}
+}
+
+// addresses puts those asked for in the place of the examples.
+func (c *Command) addresses(ctx context.Context, cfg *config.Config, d *differ, base *url.URL) error {
+	var list []check.Address
+	var err error
+	switch {
+	case d.request.URLs != "":
+		list, err = c.listedAddresses(d, base)
+	case d.request.Held:
+		list, err = c.heldAddresses(ctx, cfg, base)
+	default:
+		if d.request.Case {
+			d.ask.Addresses = append(d.ask.Addresses, check.OtherCase(d.ask.Addresses)...)
+		}
+		if d.request.Against == againstTemoto {
+			d.ask.Addresses = append(d.ask.Addresses, check.Deeper(d.ask.Addresses)...)
+		}
+		d.ask = d.ask.Bounded()
+		return nil
+	}
+	d.ask.Addresses = list
+	d.ask = d.ask.Bounded()
+	return err
+}
+
+// listedAddresses reads a file of addresses, one a line.
+func (c *Command) listedAddresses(d *differ, base *url.URL) ([]check.Address, error) {
+	text, err := c.readFile("--urls", d.request.URLs)
+	if err != nil {
+		return nil, err
+	}
+	var out []check.Address
+	others := 0
+	for i, line := range strings.Split(string(text), "\n") {
+		line = strings.TrimSpace(strings.TrimPrefix(line, "\ufeff"))
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		u, err := url.Parse(line)
+		switch {
+		case err == nil && u.Host == "" && u.Scheme == "" && strings.HasPrefix(line, "/"):
+			u = base.ResolveReference(u)
+		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+			return nil, misuse("", "--urls: line %d of %s is neither an http or https URL nor a path: %q", i+1, named(d.request.URLs), line)
+		}
+		u.Fragment, u.RawFragment = "", ""
+		key, err := policy.Key(u)
+		if err != nil {
+			return nil, misuse("", "--urls: line %d of %s: %w", i+1, named(d.request.URLs), err)
+		}
+		if base.Scheme+"://"+base.Host != nowhere && key != base.Scheme+"://"+base.Host {
+			others++
+			continue
+		}
+		out = append(out, check.NewAddress(u))
+	}
+	if others > 0 {
+		d.notes = append(d.notes, fmt.Sprintf("%s of other sites than %s://%s were left out", several(others, "address"), base.Scheme, base.Host))
+	}
+	if len(out) == 0 {
+		return nil, misuse("", "--urls: %s names no address of the site", named(d.request.URLs))
+	}
+	return out, nil
+}
+
+// heldAddresses are what the data directory holds of a site.
+func (c *Command) heldAddresses(ctx context.Context, cfg *config.Config, base *url.URL) (out []check.Address, err error) {
+	site := base.Scheme + "://" + base.Host
+	s, err := c.openKnown(cfg, site)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	seen := map[string]bool{}
+	err = s.archive.EachCapture(func(cp archive.Capture) error {
+		u, err := url.Parse(cp.URL)
+		if err != nil || seen[cp.URL] {
+			return ctx.Err()
+		}
+		seen[cp.URL] = true
+		key, err := policy.Key(u)
+		if err == nil && key == site && terms.TakenDown(ctx, s.held(), cp.URL) == nil { // P04
+			out = append(out, check.NewAddress(u))
+		}
+		return ctx.Err()
+	})
+	if err == nil && len(out) == 0 {
+		return nil, failure("acapcrawl crawl "+site+"/", fmt.Errorf("nothing of %s is held in %s", site, cfg.Data))
+	}
+	return out, err
+}
+
+// compare asks.
+func (d *differ) compare(ctx context.Context) (err error) {
+	first := d.docs[0]
+	if len(d.docs) == 2 {
+		d.docs[0].reader, d.docs[1].reader = "before", "after"
+		d.found, err = check.Compare(ctx, first.ACAP(d.now), d.docs[1].ACAP(d.now), d.ask)
+		d.changes = check.Changes(first.Document, d.docs[1].Document, d.ask.Crawlers)
+		return err
+	}
+	d.docs = append(d.docs, first)
+	d.docs[0].reader, d.docs[1].reader = "ACAP", d.request.Against
+	d.ask.Crawled = true
+	acapReading := first.ACAP(d.now)
+	if d.request.Alone {
+		d.docs[0].reader = "ACAP alone"
+		acapReading = first.Alone(d.now)
+	}
+	if d.request.Against == againstTemoto {
+		temoto, left, err := first.Temoto()
+		if err != nil {
+			return fmt.Errorf("temoto/robotstxt reads nothing of %s: %w", first.name, err)
+		}
+		d.blind = first.Conventional()
+		d.found, err = check.Compare(ctx, acapReading, temoto, d.ask)
+		d.notes, d.partial = append(d.notes, left()...), len(left()) > 0
+		return err
+	}
+	if d.found, err = check.Compare(ctx, acapReading, first.Conventional(), d.ask); err != nil || d.request.URLs != "" || d.request.Held {
+		return err
+	}
+	return d.besides(ctx, acapReading)
+}
+
+// besides counts what other questions would find.
+func (d *differ) besides(ctx context.Context, reading check.Reading) error {
+	first := d.docs[0]
+	if !d.request.Case {
+		more := d.ask
+		more.Addresses = append(slices.Clip(more.Addresses), check.OtherCase(more.Addresses)...)
+		all, err := check.Compare(ctx, reading, first.Conventional(), more.Bounded())
+		if err != nil {
+			return err
+		}
+		if n := len(all) - len(d.found); n > 0 {
+			d.notes = append(d.notes, fmt.Sprintf("--case lists %s more, in addresses of other case, which ACAP does not tell apart and conventional rules do", several(n, "difference")))
+		}
+	}
+	if !d.request.Alone {
+		alone, err := check.Compare(ctx, first.Alone(d.now), first.Conventional(), d.ask)
+		if err != nil {
+			return err
+		}
+		if n := len(alone) - len(d.found); n > 0 {
+			d.notes = append(d.notes, fmt.Sprintf("--alone lists %s more between ACAP records and conventional ones; a crawler that reads ACAP heeds both, and so they make none for it", several(n, "difference")))
+		}
+	}
+	return nil
+}

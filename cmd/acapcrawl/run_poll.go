@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/config"
+)
+
+const (
+	turn    = 20 * time.Second // after which a watch that has more to do leaves the data directory to who waits for it
+	breathe = time.Second      // before it takes it again
+)
+
+// leftOver is how long a watch that is only woken waits before it looks after what it could not do.
+const leftOver = 10 * time.Minute
+
+// runWatch has what publishers ask for read and executed until ctx ends. It has nothing open between that.
+func (c *Command) runWatch(ctx context.Context, cfg *config.Config, r watchRequest) error {
+	within := cfg.Actions.SeenWithin
+	if within <= 0 && r.Wake == nil {
+		return misuse("ACAPCRAWL_ACTIONS_SEEN_WITHIN=1h acapcrawl watch", "actions.seen_within is 0s: there is no time within which requests are to be seen")
+	}
+	w := watcher{command: c, request: r, screen: newProgress(c.Stderr), within: within}
+	defer w.screen.Done()
+	var soon []string
+	for first := true; ctx.Err() == nil; first = false {
+		began := time.Now()
+		did, ok, err := w.look(ctx, first, soon)
+		if err != nil {
+			return err
+		}
+		wait := w.pause(did)
+		if within > 0 {
+			w.screen.Set("%s read anew; the next at %s. Ctrl-C ends this.", several(did.Read, "robots.txt file"), time.Now().Add(wait).Format(time.TimeOnly))
+		}
+		took := min(time.Since(began), wait)
+		sleep(ctx, took)          // whoever wakes it, archive and index are not written anew all the time
+		if !ok && len(soon) > 0 { // the turn failed that somebody waits for
+			sleep(ctx, breathe)
+			continue
+		}
+		soon = append(did.Later, r.await(ctx, wait-took)...)
+	}
+	return nil
+}
+
+// await waits for that long, or until it is woken, and gives what it was woken with.
+func (r *watchRequest) await(ctx context.Context, d time.Duration) (origins []string) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case origin := <-r.Wake:
+		origins = append(origins, origin)
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	for {
+		select {
+		case origin := <-r.Wake:
+			origins = append(origins, origin)
+		default:
+			return origins
+		}
+	}
+}
+
+// watcher tells what was done, and what is in the way, once.
+type watcher struct {
+	command *Command
+	request watchRequest
+	screen  *progress
+	within  time.Duration // 0: only what is waited for is read
+	said    string
+}
+
+// pause is how long to wait after did, unless it is woken.
+func (w *watcher) pause(did actionsRun) time.Duration {
+	switch {
+	case did.More:
+		return breathe
+	case len(did.Later) > 0:
+		return max(time.Until(did.Next), breathe)
+	case w.within > 0:
+		return untilNext(did.Next, w.within)
+	case did.Left:
+		return leftOver
+	}
+	return math.MaxInt64
+}
+
+// look does what is due, and says so; not ok where that failed, which is said, and tried again. At first everything is read anew. The error
+// is one of usage.
+func (w *watcher) look(ctx context.Context, first bool, soon []string) (did actionsRun, ok bool, err error) {
+	args := append([]string{"actions", "run", "--json", "--" + atMostFlag, turn.String()}, w.request.Flags...)
+	switch {
+	case w.within <= 0:
+		args = append(args, "--"+onlyFlag)
+	case !first:
+		args = append(args, "--"+olderThanFlag, w.within.String())
+	}
+	for _, origin := range soon {
+		if origin != "" {
+			args = append(args, "--"+soonFlag+"="+origin)
+		}
+	}
+	out, problems, status := w.command.inside(ctx, args)
+	if ctx.Err() != nil {
+		return did, false, nil
+	}
+	if status == statusUsage {
+		io.WriteString(w.screen, problems)
+		return did, false, &fault{status: status, err: errors.New("")}
+	}
+	if problems != w.said {
+		io.WriteString(w.screen, problems)
+		w.said = problems
+	}
+	if status == statusFailed || json.Unmarshal(out, &did) != nil {
+		return did, false, nil
+	}
+	for _, a := range did.Requests {
+		if !a.Settled() {
+			continue
+		}
+		w.screen.Done()
+		if w.request.JSON {
+			err = errors.Join(err, w.command.printJSON(a))
+		} else {
+			_, e := fmt.Fprintf(w.command.Stdout, "%s %s\n", time.Now().Format(time.RFC3339), actionInWords(a))
+			err = errors.Join(err, e)
+		}
+	}
+	return did, true, err
+}
+
+// inside runs another verb in this process, and gives what it prints on standard output and on standard error.
+func (c *Command) inside(ctx context.Context, args []string) (out []byte, problems string, status int) {
+	return c.insideWith(ctx, nil, args)
+}
+
+// insideWith is inside for a verb that reads in on standard input.
+func (c *Command) insideWith(ctx context.Context, in []byte, args []string) (out []byte, problems string, status int) {
+	var stdout, stderr bytes.Buffer
+	other := Command{Stdin: bytes.NewReader(in), Stdout: &stdout, Stderr: &stderr, Env: c.Env, Resolver: c.Resolver}
+	status = other.Main(ctx, args)
+	return stdout.Bytes(), stderr.String(), status
+}

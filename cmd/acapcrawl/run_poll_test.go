@@ -1,0 +1,232 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/internal/testweb"
+	"github.com/acapcrawl/acapcrawl/policy"
+)
+
+// polled is a site of one page, crawled into a data directory.
+type polled struct {
+	t    *testing.T
+	dir  string
+	site *testweb.Site
+	data string
+}
+
+func newPolled(t *testing.T, data string, files map[string]string) *polled {
+	t.Helper()
+	p := &polled{t: t, dir: t.TempDir(), data: data}
+	p.put("robots.txt", "ACAP-crawler: *\n")
+	p.put("index.html", "<!DOCTYPE html><html lang=\"en\"><title>Tide</title><p>The pilot waits for the tide.</html>")
+	for name, text := range files {
+		p.put(name, text)
+	}
+	var err error
+	if p.site, err = testweb.Start(p.dir, "127.0.0.1", io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { p.site.Close() })
+	return p
+}
+
+// put writes a file so that the site never serves a part of it.
+func (p *polled) put(name, text string) {
+	p.t.Helper()
+	file := filepath.Join(p.dir, name)
+	if err := os.WriteFile(file+".new", []byte(text), 0o644); err != nil {
+		p.t.Fatal(err)
+	}
+	if err := os.Rename(file+".new", file); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// verb runs a verb on the data directory, which must end with that status, and gives what it prints.
+func (p *polled) verb(status int, args ...string) string {
+	p.t.Helper()
+	var stdout, stderr bytes.Buffer
+	c := Command{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr}
+	if got := c.Main(p.t.Context(), append(args, "--data", p.data)); got != status {
+		p.t.Fatalf("%q ended with %d: %s%s", args, got, stdout.String(), stderr.String())
+	}
+	return stdout.String()
+}
+
+func (p *polled) config() *config.Config {
+	p.t.Helper()
+	cfg, err := config.Load(config.Input{Env: []string{"ACAPCRAWL_DATA=" + p.data, "ACAPCRAWL_DELAY=0s"}})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return cfg
+}
+
+// await waits until robots.txt was asked for n times, in all.
+func (p *polled) await(n int) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
+	defer cancel()
+	if err := p.site.Await(ctx, func(line string) bool { return line == "GET /robots.txt" }, n); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// onlyRobots fails unless nothing but robots.txt was asked for after the first n requests.
+func (p *polled) onlyRobots(n int) {
+	p.t.Helper()
+	for _, line := range p.site.Requests()[n:] {
+		if line != "GET /robots.txt" {
+			p.t.Errorf("there was a request: %s", line)
+		}
+	}
+}
+
+// noLeak fails the test if it leaves anything running, its sites included.
+func noLeak(t *testing.T) {
+	before := goleak.IgnoreCurrent()
+	t.Cleanup(func() { goleak.VerifyNone(t, before) })
+}
+
+const takeDownAll = "ACAP-crawler: *\nACAP-request-take-down: /\n"
+
+// watch sees the line that comes, and that it goes, by robots.txt alone, and tells what was done.
+func TestWatchSeesALine(t *testing.T) {
+	noLeak(t)
+	p := newPolled(t, t.TempDir(), nil)
+	p.verb(statusDone, "crawl", "--delay", "0", p.site.URL+"/")
+	before := len(p.site.Requests())
+
+	out, in := io.Pipe()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	cfg := p.config()
+	cfg.Actions.SeenWithin = 100 * time.Millisecond
+	ended := make(chan error, 1)
+	go func() {
+		c := Command{Stdout: in, Stderr: io.Discard}
+		ended <- c.runWatch(ctx, cfg, watchRequest{Flags: []string{"--data=" + p.data, "--delay=0"}})
+		in.Close()
+	}()
+	p.await(3) // it has looked, and nothing was asked for
+	p.put("robots.txt", takeDownAll)
+	lines := bufio.NewScanner(out)
+	if line := heard(t, lines); !strings.Contains(line, "take-down of "+p.site.URL+"/: done, 1 copy erased (") {
+		t.Errorf("%q was told", line)
+	}
+	if found := p.verb(statusNothing, "search", "--json", "pilot"); strings.TrimSpace(found) != "[]" {
+		t.Errorf("%s was found", found)
+	}
+	p.put("robots.txt", "ACAP-crawler: *\n")
+	if line := heard(t, lines); !strings.Contains(line, "no longer asked for") {
+		t.Errorf("%q was told", line)
+	}
+	stop()
+	for lines.Scan() {
+		t.Errorf("then %q was told", lines.Text())
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	p.onlyRobots(before)
+	p.verb(statusDone, "archive", "verify")
+}
+
+// What takes long is shown on a terminal, and the line is taken away at the end.
+func TestActionsRunIsShown(t *testing.T) {
+	p := newPolled(t, t.TempDir(), nil)
+	p.verb(statusDone, "crawl", "--delay", "0", p.site.URL+"/")
+	p.put("robots.txt", "ACAP-crawler: *\nACAP-request-re-crawl: /\n")
+	var screen bytes.Buffer
+	c := Command{Stdout: io.Discard, Stderr: &progress{w: &screen, columns: func() int { return 200 }}}
+	if status := c.Main(t.Context(), []string{"actions", "run", "--delay", "0", "--data", p.data}); status != statusDone {
+		t.Errorf("status %d: %s", status, screen.String())
+	}
+	if line, ended := strings.CutSuffix(screen.String(), clearLine); !ended || strings.Trim(line, clearLine) == "" {
+		t.Errorf("on the terminal stands %q", screen.String())
+	}
+}
+
+// A crawl of another site sees the line, too.
+func TestCrawlSeesALine(t *testing.T) {
+	noLeak(t)
+	data := t.TempDir()
+	p := newPolled(t, data, nil)
+	p.verb(statusDone, "crawl", "--delay", "0", p.site.URL+"/")
+	before := len(p.site.Requests())
+	other := newPolled(t, data, map[string]string{testweb.RulesFile: `{"/": {"hold": true}}`})
+	cfg := other.config()
+	cfg.Actions.SeenWithin = 100 * time.Millisecond
+	ended := make(chan error, 1)
+	go func() {
+		_, err := (&Command{Stderr: io.Discard}).crawl(t.Context(), cfg, crawlOrder{seeds: []string{other.site.URL + "/"}, log: slog.New(slog.DiscardHandler)})
+		ended <- err
+	}()
+	p.await(2)
+	p.put("robots.txt", takeDownAll)
+	n := 0
+	for _, line := range p.site.Requests() {
+		if line == "GET /robots.txt" {
+			n++
+		}
+	}
+	p.await(n + 3) // of which the second sees it, and the third comes when that was executed
+	other.site.Release()
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+	p.onlyRobots(before)
+	p.verb(statusNothing, "show", p.site.URL+"/")
+	p.verb(statusDone, "show", other.site.URL+"/")
+	p.verb(statusDone, "archive", "verify")
+}
+
+func TestDueAgain(t *testing.T) {
+	read := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	ok := policy.Attempt{Origin: "http://a.example", Status: policy.Read, At: read, Expires: read.Add(policy.MaxAge), Read: read}
+	failed := func(since, retry time.Duration) policy.Attempt {
+		at := policy.Attempt{Origin: "http://a.example", Status: policy.Unreachable, At: read.Add(since), Read: read}
+		at.Expires = at.At.Add(retry)
+		return at
+	}
+	for name, c := range map[string]struct {
+		at          policy.Attempt
+		from, until time.Duration // after read
+	}{
+		"read":              {ok, 48 * time.Minute, 57 * time.Minute},
+		"failed once":       {failed(time.Hour, policy.MinAge), 2 * time.Hour, 2 * time.Hour},
+		"for three hours":   {failed(3*time.Hour, policy.MinAge), 6 * time.Hour, 6 * time.Hour},
+		"for three days":    {failed(72*time.Hour, policy.MinAge), 96 * time.Hour, 96 * time.Hour},
+		"Retry-After":       {failed(time.Hour, 20*time.Hour), 21 * time.Hour, 21 * time.Hour},
+		"just after":        {failed(time.Second, policy.MinAge), 48 * time.Minute, 58 * time.Minute},
+		"not read for ever": {policy.Attempt{Status: policy.Unreachable, At: read}, policy.MaxAge, policy.MaxAge},
+	} {
+		if got := dueAgain(c.at, time.Hour).Sub(read); got < c.from || got > c.until {
+			t.Errorf("%s: due after %s, want %s to %s", name, got, c.from, c.until)
+		}
+	}
+	var spreads []time.Duration
+	for i := range 20 {
+		at := ok
+		at.Origin += strings.Repeat("x", i)
+		spreads = append(spreads, dueAgain(at, time.Hour).Sub(read))
+	}
+	slices.Sort(spreads)
+	if len(slices.Compact(spreads)) < 20 {
+		t.Errorf("origins that were read together are due together: %v", spreads)
+	}
+}
