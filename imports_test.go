@@ -28,15 +28,16 @@ var siblings = map[string][]string{
 	"gate":        {"acap", "coding"},
 	"terms":       {"acap", "page", "snippet"},
 	"crawler":     {"acap", "gate", "page", "spool"},
-	"archive":     {"acap", "page", "coding"},
+	"archive":     {"acap", "page", "coding", "spool"},
 	"warc":        {},
 	"index":       {"acap", "page"},
 	"snippet":     {"acap", "page"},
-	"holdings":    {"acap", "page", "terms", "archive", "index", "warc", "coding", "snippet", "thumbnail"},
+	"holdings":    {"acap", "page", "terms", "archive", "index", "warc", "coding", "snippet", "thumbnail", "render"},
 	"present":     {"acap", "page", "terms", "archive", "index", "snippet", "thumbnail"},
 	"thumbnail":   {},
+	"render":      {},
 	"actions":     {"acap", "spool"},
-	"check":       {"acap", "page"},
+	"check":       {"acap", "page", "policy", "terms"},
 	"conformance": {"acap", "page", "policy", "snippet", "terms", "check"},
 	"web":         {"acap", "page", "terms", "present", "actions", "policy", "check"},
 	"config":      {},
@@ -44,7 +45,7 @@ var siblings = map[string][]string{
 
 // owners are the packages that alone may import a library, so that it can be replaced in one place.
 var owners = map[string][]string{
-	"github.com/gocolly/colly/":            {"crawler", "bench"},
+	"github.com/gocolly/colly/":            {"crawler", "bench", "internal/careless"},
 	"github.com/andybalholm/brotli":        {"coding", "internal/faults", "internal/squeeze"},
 	"github.com/PuerkitoBio/goquery":       {"page"},
 	"github.com/blevesearch/":              {"index", "bench"},
@@ -59,10 +60,13 @@ var owners = map[string][]string{
 	"github.com/oschwald/maxminddb-golang": {"present"},
 	"github.com/maxmind/mmdbwriter":        {"internal/geo"},
 	"github.com/dunglas/httpsfv":           {"acap", "page"},
+	"github.com/chromedp/":                 {"render"},
 	"golang.org/x/image/":                  {"thumbnail"},
+	"golang.org/x/time/":                   {"web"},
 	"github.com/yuin/goldmark":             {"page"},
 	"github.com/ledongthuc/pdf":            {"page"},
-	"github.com/rogpeppe/go-internal/":     {"cmd/acapcrawl", "conformance"},
+	"github.com/rogpeppe/go-internal/":     {"cmd/acapcrawl", "conformance", "check"},
+	"github.com/santhosh-tekuri/":          {"check"},
 }
 
 // listed is what the test wants of go list's answer.
