@@ -77,13 +77,16 @@ type line struct {
 	known     *Request // the last request of that name
 }
 
-// lines are what the reading asks for, once each: the same is asked for where it may be.
-func (r *Reading) lines() (list []*line, by map[string]*line) {
+// lines are what the reading asks for, once each: the same is asked for where it may be. Of those whose address is longer than any that
+// something can be held of, the number is given: they have no row, in which it would have to stand.
+func (r *Reading) lines() (list []*line, by map[string]*line, long int) {
 	by = make(map[string]*line, len(r.Actions))
 	for i := range r.Actions {
 		a := &r.Actions[i]
 		n := nameOf(a.Action, a.URL)
 		switch l := by[n]; {
+		case len(a.URL) > maxURL:
+			long++
 		case l == nil:
 			by[n] = &line{Action: a}
 			list = append(list, by[n])
@@ -91,7 +94,7 @@ func (r *Reading) lines() (list []*line, by map[string]*line) {
 			l.Action = a
 		}
 	}
-	return list, by
+	return list, by, long
 }
 
 func nameOf(action, url string) string { return action + " " + url }
@@ -132,7 +135,8 @@ func (x *Executor) observe(reading Reading) (due bool, err error) {
 	}
 	o.heard.roll(o.now)
 	o.heard.Again = time.Time{}
-	lines, by := o.lines()
+	lines, by, long := o.lines()
+	o.more = long
 	err = x.ledger.view(func(t *txn) error {
 		if err := t.of(o.Origin, func(r Request) error { return o.meet(r, by) }); err != nil || !o.confirms {
 			return err
@@ -317,7 +321,7 @@ func (o *observation) write() error {
 	if o.more > 0 {
 		o.steps = append(o.steps, func(t *txn) error {
 			return t.remark("limit", map[string]any{"origin": o.Origin, "requests": o.more, "digest": o.digest(o.Origin + "/robots.txt"),
-				"why": "requests that are refused, or erase nothing, and are too many to be listed"})
+				"why": "requests that are refused, or erase nothing, and are too many, or too long, to be listed"})
 		})
 	}
 	for {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -194,6 +195,18 @@ func TestWithdrawn(t *testing.T) {
 	}
 	if got := rows(t, l)[0].Why; got != "withdrawn before it was executed" {
 		t.Error(got)
+	}
+}
+
+// P09: a line that is longer than any address keeps nothing else from being done, whoever asked for it.
+func TestLongLine(t *testing.T) {
+	l, c := fresh(t), holding("/x", "/y")
+	long := "/" + strings.Repeat("a", 1<<16)
+	if got := run(t, l, c, asks(down+long, recrawl+long, down+long+"*", down+"/"+strings.Repeat("é", 1<<13), down+"/x")); got != "erase /x" {
+		t.Error(got)
+	}
+	if got := run(t, l, c, asks(down+"/x", down+"/y", down+long)); got != "erase /y" || list(t, l) != "take-down /x done, take-down /y done" {
+		t.Errorf("did %q; %s", got, list(t, l))
 	}
 }
 
