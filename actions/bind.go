@@ -148,7 +148,7 @@ func (l *Ledger) Bind(origin string, p *acap.Policy) (*acap.Policy, error) {
 				if err != nil {
 					return err
 				}
-				if !known || line.State == Seen {
+				if !known || !line.Standing || line.State == Seen || line.State == Refused {
 					a.Execute, a.Why = false, unannounced
 				}
 			}
@@ -217,6 +217,13 @@ func (t *txn) meet(r *Request) error {
 		return nil
 	}
 	line := *r
+	if line.ID != 0 { // the request that a credential made is in its place
+		past := line
+		past.Standing, past.State, past.Why = false, Refused, fmt.Sprintf("request %d asks for the same", asked.ID)
+		if err := t.note("lapsed", &past); err != nil {
+			return err
+		}
+	}
 	*r = asked
 	r.Source, r.From = line.Source, line.From
 	r.From.Credential = asked.From.Credential

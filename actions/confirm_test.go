@@ -90,6 +90,86 @@ func TestUnconfirmed(t *testing.T) {
 	}
 }
 
+// A line that was refused for what it was, or that was done and went, needs to be announced as any other when it comes back (P07).
+func TestConfirmComesBack(t *testing.T) {
+	d := newDesk(t, Options{ConfirmWithin: week})
+	for _, refused := range [][]string{{"ACAP-usage-purpose: attic", "ACAP-disallow-index: /q", down + "/x"}, {"ACAP-disallow-crawl: /n", recrawl + "/n"}} {
+		if got := d.work(t, refused...); got != "" {
+			t.Errorf("%q did %q", refused, got)
+		}
+		line := refused[len(refused)-1]
+		if got := d.bars(t, line); got != "" {
+			t.Errorf("%q bars %q before it is looked at", line, got)
+		}
+		if got := d.work(t, line); got != "" || d.bars(t, line) != "" {
+			t.Errorf("%q did %q, bars %q", line, got, d.bars(t, line))
+		}
+		r, err := d.List()
+		if last := r[len(r)-1]; err != nil || last.State != Seen || last.Why != unannounced {
+			t.Errorf("%+v, %v", last, err)
+		}
+	}
+	d.submit(t, d.ours, acap.TakeDown, site+"/y", "k")
+	if got := d.work(t, down+"/y"); got != "erase /y" {
+		t.Error(got)
+	}
+	d.work(t) // it goes
+	if got := d.bars(t, down+"/y"); got != "" {
+		t.Errorf("bars %q", got)
+	}
+}
+
+// Who has asked both ways takes it back by the channel: the line alone is not enough any more.
+func TestConfirmWithdrawn(t *testing.T) {
+	d := newDesk(t, Options{ConfirmWithin: week})
+	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k")
+	if got := d.work(t, down+"/x"); got != "erase /x" || d.bars(t, down+"/x") != "/x" {
+		t.Errorf("did %q", got)
+	}
+	if r, err := d.Withdraw(1, d.ours); err != nil || r.Standing {
+		t.Errorf("%+v, %v", r, err)
+	}
+	for range 2 {
+		if got := d.bars(t, down+"/x"); got != "" {
+			t.Errorf("bars %q", got)
+		}
+		if got := d.work(t, down+"/x"); got != "" {
+			t.Errorf("did %q", got)
+		}
+	}
+	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k2")
+	if got := d.work(t, down+"/x"); got != "erase /x" || d.bars(t, down+"/x") != "/x" {
+		t.Errorf("asked again: did %q", got)
+	}
+}
+
+// As before, and who asks again does so before anybody looks at the line.
+func TestConfirmWithdrawnAtOnce(t *testing.T) {
+	d := newDesk(t, Options{ConfirmWithin: week})
+	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k")
+	d.work(t, down+"/x")
+	if _, err := d.Withdraw(1, d.ours); err != nil {
+		t.Fatal(err)
+	}
+	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k2")
+	if got := d.work(t, down+"/x"); got != "erase /x" || d.get(t, 2).State != Done {
+		t.Errorf("did %q, %+v", got, d.get(t, 2))
+	}
+}
+
+// A line that was refused when a credential asked for the same, and is not any more: one request is left of both.
+func TestConfirmOfTwo(t *testing.T) {
+	d := newDesk(t, Options{ConfirmWithin: week})
+	d.work(t, "ACAP-usage-purpose: attic", "ACAP-disallow-index: /q", down+"/x")
+	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k")
+	if got := d.work(t, down+"/x"); got != "erase /x" {
+		t.Error(got)
+	}
+	if one, two := d.get(t, 1), d.get(t, 2); one.Standing || one.State != Refused || two.State != Done || !two.Standing {
+		t.Errorf("%+v, %+v", one, two)
+	}
+}
+
 // Origins whose publishers have no valid credential are direct, and so is the operator.
 func TestConfirmDirect(t *testing.T) {
 	d := newDesk(t, Options{ConfirmWithin: week})

@@ -277,11 +277,12 @@ func (o *observation) askAgain(l *line) {
 		r.Source, r.From = l.Field.String(), s
 	}
 	switch {
-	case l.Execute && r.State == Seen && o.confirms:
+	case l.Execute && (r.State == Seen || r.State == Refused) && o.confirms: // P07
 		if l.announced {
 			o.confirm(r)
 			return
 		}
+		r.State, r.Why, r.NotBefore = Seen, unannounced, time.Time{}
 	case l.Execute && r.State == Seen && r.Action == acap.TakeDown:
 		r.State, r.Why, o.heard.Owed = Due, "", true
 	case !l.Execute:

@@ -213,6 +213,13 @@ func (l *Ledger) Withdraw(id uint64, by *Credential) (r Request, err error) {
 			if r.open() && r.State != Running && r.State != Done {
 				r.State, r.Why = Refused, "it was withdrawn before it was executed"
 			}
+			if r.From.File != "" { // its line may stand: who asks again is asked for it again
+				h := t.heard(r.Origin)
+				h.Sum = ""
+				if err := t.hear(r.Origin, h); err != nil {
+					return err
+				}
+			}
 			return t.note("withdrawn", &r)
 		})
 	})
