@@ -31,15 +31,16 @@ type Rejection struct {
 
 // The codes of a Rejection.
 const (
-	Malformed     = "malformed"   // the call cannot be read
-	BadCredential = "credential"  // there is none, or it is unknown, wrong, expired or revoked: nothing tells which
-	WrongOrigin   = "origin"      // the URL is of an origin that the credential is not for
-	BadURL        = "url"         // it does not name a single resource
-	KeyReused     = "key-reused"  // the key was given with another request
-	NotFound      = "not-found"   // there is no such request, or it is of another origin
-	LineStands    = "line"        // what robots.txt asks for is withdrawn there
-	TooMany       = "limit"       // too many are pending
-	Unavailable   = "unavailable" // the ledger cannot be used now
+	Malformed      = "malformed"   // the call cannot be read
+	BadCredential  = "credential"  // there is none, or it is unknown, wrong, expired or revoked: nothing tells which
+	WrongOrigin    = "origin"      // the URL is of an origin that the credential is not for
+	BadURL         = "url"         // it does not name a single resource
+	KeyReused      = "key-reused"  // the key was given with another request
+	NotFound       = "not-found"   // there is no such request, or it is of another origin
+	LineStands     = "line"        // what robots.txt asks for is withdrawn there
+	OperatorStands = "operator"    // what the operator asks for is withdrawn by the operator
+	TooMany        = "limit"       // too many are pending
+	Unavailable    = "unavailable" // the ledger cannot be used now
 )
 
 func (r *Rejection) Error() string { return r.Why }
@@ -147,13 +148,20 @@ func (t *txn) ask(r *Request, by grant, o Options) error {
 	}
 	if stands {
 		*r = asked
+		if by.id == "" && r.From.File == "" { // it waits for nobody, and nobody else takes it back
+			r.From = operatorOf(r.Action)
+			r.Source = r.field(r.ID).String()
+			if r.State == Seen {
+				r.State, r.Why = Due, ""
+			}
+		}
 		if r.State == Done { // a take-down, which is repeated harmlessly (P04)
 			r.State = Due
 		}
 		return t.note("submitted", r)
 	}
 	if by.id == "" {
-		r.From = Source{Kind: Operator, Text: r.Action + ", asked for by the operator"}
+		r.From = operatorOf(r.Action)
 	} else {
 		r.From = Source{Kind: Channel, Credential: by.Name, Text: fmt.Sprintf("%s, asked for with the credential %q", r.Action, by.Name)}
 	}
@@ -172,6 +180,11 @@ func (t *txn) ask(r *Request, by grant, o Options) error {
 	}
 	r.Source = r.field(t.tx.Bucket(bRequests).Sequence() + 1).String()
 	return t.note("submitted", r)
+}
+
+// operatorOf is the source of what the operator asks for.
+func operatorOf(action string) Source {
+	return Source{Kind: Operator, Text: action + ", asked for by the operator"}
 }
 
 // field is what answers name that follow from r, whose ID is given.
@@ -208,6 +221,8 @@ func (l *Ledger) Withdraw(id uint64, by *Credential) (r Request, err error) {
 				return nil
 			case !r.announced():
 				return reject(LineStands, "request %d is a line of robots.txt: it is withdrawn by taking that out", id)
+			case by != nil && r.From.Kind == Operator:
+				return reject(OperatorStands, "request %d is one of the operator, who alone withdraws it", id)
 			}
 			r.Standing = false
 			if r.open() && r.State != Running && r.State != Done {

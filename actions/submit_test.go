@@ -304,6 +304,34 @@ func TestWithdrawRefused(t *testing.T) {
 	}
 }
 
+// What the operator asks for needs no line, whoever waits for one with the same, and no publisher takes it back.
+func TestSubmitOperator(t *testing.T) {
+	d := newDesk(t, Options{ConfirmWithin: week})
+	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k")
+	r := d.submit(t, nil, acap.TakeDown, site+"/x", "")
+	if r.ID != 1 || r.State != Due || r.Why != "" || r.From.Kind != Operator || !strings.Contains(r.Source, "operator") {
+		t.Errorf("%+v", r)
+	}
+	d.submit(t, nil, acap.TakeDown, site+"/y", "")
+	if got := d.work(t, down+"/x"); got != "erase /x, erase /y" {
+		t.Error(got)
+	}
+	for range 2 {
+		for id := uint64(1); id <= 2; id++ {
+			if _, err := d.Withdraw(id, d.ours); code(t, err) != OperatorStands {
+				t.Error(err)
+			}
+		}
+		if got := d.bars(t); got != "/x /y" {
+			t.Errorf("barred: %q", got)
+		}
+		d.submit(t, d.ours, acap.TakeDown, site+"/y", "k2") // who asks for the same, too, can take back no more
+	}
+	if r, err := d.Withdraw(1, nil); err != nil || r.Standing || d.bars(t) != "/y" {
+		t.Errorf("%+v, %v; barred: %q", r, err, d.bars(t))
+	}
+}
+
 // Many rejections are a few entries and a number.
 func TestRejectedFlood(t *testing.T) {
 	d := newDesk(t, Options{})

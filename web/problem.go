@@ -32,7 +32,7 @@ func statusOf(code string) int {
 		return http.StatusForbidden
 	case actions.NotFound:
 		return http.StatusNotFound
-	case actions.KeyReused, actions.LineStands:
+	case actions.KeyReused, actions.LineStands, actions.OperatorStands:
 		return http.StatusConflict
 	case actions.BadURL:
 		return http.StatusUnprocessableEntity
