@@ -28,6 +28,7 @@ type Evidence struct {
 	Erased    Erasure
 	Compacted time.Time // the last compaction began then: no file holds a trace of what was erased before
 	Settled   bool      // it began after the last erasure
+	Pending   bool      // none came after one: files may hold a trace of it, whoever it was erased for
 	Left      []string  // what is held all the same, in words
 }
 
@@ -112,7 +113,7 @@ func (x *Executor) Resume(ctx context.Context) error {
 		return err
 	}
 	now := x.ledger.o.Now()
-	due, err := x.opened(func(r *Request) bool { return r.executable() && !r.NotBefore.After(now) })
+	due, err := x.opened(func(r *Request) bool { return r.executable() && !r.waits(now) })
 	if err != nil {
 		return err
 	}
@@ -228,7 +229,7 @@ func (x *Executor) pick(list []Request, h *heard) (now []Request) {
 				continue
 			}
 			pending++
-		case r.State == Failed && (r.NotBefore.After(t) || h.crawl(x.limits, 0) != ""), r.NotBefore.After(t):
+		case r.State == Failed && (r.waits(t) || h.crawl(x.limits, 0) != ""), r.waits(t):
 			continue
 		}
 		now = append(now, r)
@@ -291,7 +292,7 @@ func (x *Executor) begin(list []Request) (begun []Request, err error) {
 		if !r.executable() && !x.repeated(r) {
 			return ""
 		}
-		again := r.State == Running
+		again := r.State == Running && !r.Began.After(t.now) // what comes of it now would be before that
 		if !again {
 			r.State, r.Why, r.Began, r.NotBefore = Running, "", t.now, time.Time{}
 		}
@@ -310,7 +311,7 @@ func (x *Executor) erase(ctx context.Context, r *Request) (found Evidence, err e
 		if _, err = x.eraser.Erase(ctx, r.URL, TakenDown, r.Source); err != nil {
 			return found, err
 		}
-		if found, err = x.eraser.Verify(r.URL, r.Asked); err != nil || len(found.Left) == 0 {
+		if found, err = x.eraser.Verify(r.URL, r.since()); err != nil || len(found.Left) == 0 {
 			return found, err
 		}
 	}
@@ -368,7 +369,7 @@ func (x *Executor) promote(ctx context.Context, origin string, list []Request) e
 // done notes that a take-down was executed.
 func (r *Request) done(found Evidence, now time.Time) {
 	r.State, r.Failures, r.Done, r.Gone, r.Erased = Done, 0, now, time.Time{}, found.Erased.Captures
-	if found.Erased == (Erasure{}) {
+	if found.Erased == (Erasure{}) && !found.Pending {
 		r.Gone = now
 	}
 }
@@ -377,7 +378,17 @@ func (r *Request) done(found Evidence, now time.Time) {
 func (r *Request) takenDown(found Evidence) Receipt {
 	out := newReceipt(*r)
 	out.Erased = &found.Erased
-	out.Verified = &Verified{At: r.Gone, How: []string{"nothing of it is held", "its keys are destroyed", "the index has no entry of it", "the files were written anew"}, Left: append([]string{}, found.Left...)}
+	how := []string{}
+	if len(found.Left) == 0 { // else its line has gone since, and it was received again
+		how = append(how, "nothing of it is held", "the index has no entry of it")
+	}
+	if found.Erased.Keys > 0 {
+		how = append(how, "its keys are destroyed")
+	}
+	if found.Erased != (Erasure{}) {
+		how = append(how, "the files were written anew")
+	}
+	out.Verified = &Verified{At: r.Gone, How: how, Left: append([]string{}, found.Left...)}
 	return out
 }
 

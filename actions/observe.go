@@ -170,7 +170,7 @@ func (o *observation) look(l *line) (err error) {
 		return err
 	}
 	found, err := o.x.eraser.Verify(l.URL, o.asked(o.now))
-	l.held = found.Erased != Erasure{}
+	l.held = found.Erased != Erasure{} || found.Pending
 	return err
 }
 
@@ -194,20 +194,20 @@ func (o *observation) meet(r Request, by map[string]*line) error {
 
 // lapse notes that the line of a request has gone. What was not executed till then is not executed any more.
 func (o *observation) lapse(r Request) error {
-	var erased int
-	if r.Action == acap.TakeDown && r.State == Running { // a stop came in the middle
-		found, err := o.x.eraser.Verify(r.URL, r.Asked)
-		if err != nil {
+	var found Evidence
+	if r.Action == acap.TakeDown && r.executable() { // a stop or a failure came in the middle, or a sweep before
+		var err error
+		if found, err = o.x.eraser.Verify(r.URL, r.since()); err != nil {
 			return err
 		}
-		erased = found.Erased.Captures
 	}
 	o.alter(r.ID, func(r *Request) string {
 		r.Standing = false
 		switch {
 		case !r.executable() && r.State != Seen, r.Action == acap.ReCrawl && r.State == Running: // the page is on its way to be visited
-		case erased > 0:
-			r.State, r.Done, r.Erased = Done, o.now, erased
+		case found.Erased != Erasure{}:
+			r.Why, r.NotBefore = "", time.Time{}
+			r.done(found, o.now)
 		default:
 			r.State, r.Why = Refused, "withdrawn before it was executed" // NotBefore stays: it may come back
 		}

@@ -83,6 +83,19 @@ func (r *Request) executable() bool {
 	return false
 }
 
+// since is when what was erased for r may have begun to be. Where the clock went back, that is before it was asked for.
+func (r *Request) since() time.Time {
+	if !r.Began.IsZero() && r.Began.Before(r.Asked) {
+		return r.Began
+	}
+	return r.Asked
+}
+
+// waits reports whether r is not to be executed yet, as far as the clock did not go back since that was said.
+func (r *Request) waits(now time.Time) bool {
+	return r.NotBefore.After(now) && !r.Began.After(now)
+}
+
 // again is when a resource may be crawled again that r asked for, so long after the last time.
 func (r *Request) again(pause time.Duration) time.Time {
 	if t := r.Done.Add(pause); !r.Done.IsZero() && t.After(r.NotBefore) {

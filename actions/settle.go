@@ -94,13 +94,14 @@ func (x *Executor) Compacted(ctx context.Context, began time.Time) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if found[r.ID], err = x.eraser.Verify(r.URL, r.Asked); err != nil {
+			if found[r.ID], err = x.eraser.Verify(r.URL, r.since()); err != nil {
 				return err
 			}
 		}
 		x.fault(stepCompacted)
 		err := x.note(some, func(t *txn, r *Request) string {
-			if r.State != Done || !r.Gone.IsZero() || !r.Done.Before(began) && !found[r.ID].Settled { // it may begin before what was erased is noted
+			over := r.Done.Before(began) || found[r.ID].Settled // it may begin before what was erased is noted
+			if r.State != Done || !r.Gone.IsZero() || !over || found[r.ID].Pending {
 				return ""
 			}
 			if left := found[r.ID].Left; len(left) > 0 && r.Standing {
@@ -128,7 +129,7 @@ func (x *Executor) settleCompacted(ctx context.Context) error {
 	if err != nil || len(waiting) == 0 {
 		return err
 	}
-	found, err := x.eraser.Verify(waiting[0].URL, waiting[0].Asked)
+	found, err := x.eraser.Verify(waiting[0].URL, waiting[0].since())
 	if err != nil || found.Compacted.IsZero() {
 		return err
 	}
@@ -155,7 +156,7 @@ func (x *Executor) Told(origin, rawurl, source string) error {
 		return err
 	}
 	if known && r.Standing {
-		if found, err = x.eraser.Verify(name, r.Asked); err != nil {
+		if found, err = x.eraser.Verify(name, r.since()); err != nil {
 			return err
 		}
 	}

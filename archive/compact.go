@@ -37,13 +37,18 @@ var kUpkeep = []byte("upkeep")
 // asked for; zero if there is none. They survive Close.
 func (a *Archive) Uncompacted() (since, asked time.Time, err error) {
 	u, err := a.upkeep()
-	if since = u.Compacting; since.IsZero() {
-		since = u.Erased
-	}
 	if asked = u.Answering; asked.IsZero() {
 		asked = u.Asked
 	}
-	return since, asked, err
+	return u.uncompacted(), asked, err
+}
+
+// uncompacted is the time of the first erasure that no completed compaction came after; zero if there is none.
+func (u *upkeep) uncompacted() time.Time {
+	if u.Compacting.IsZero() || !u.Erased.IsZero() && u.Erased.Before(u.Compacting) { // the clock went back
+		return u.Erased
+	}
+	return u.Compacting
 }
 
 // Compacted gives the time at which the last compaction began that was completed: of what was erased before, no file holds a trace. It is
@@ -283,7 +288,16 @@ func (t *txn) changeUpkeep(fn func(*upkeep) bool) error {
 // erased notes that something was erased.
 func (t *txn) erased() error {
 	t.erases = true
-	return t.changeUpkeep(func(u *upkeep) bool { return setNow(&u.Erased, t.a.now()) })
+	return t.changeUpkeep(func(u *upkeep) bool { return setNow(&u.Erased, t.a.now()) || lower(&u.Erased, t.a.now()) })
+}
+
+// lower makes a date one that is sooner: the clock may have gone back since the first erasure.
+func lower(date *time.Time, now time.Time) bool {
+	if now = utc(now); !now.Before(*date) {
+		return false
+	}
+	*date = now
+	return true
 }
 
 func setNow(date *time.Time, now time.Time) bool {

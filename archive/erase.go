@@ -14,7 +14,7 @@ import (
 // content, thumbnails, the aliases that lead to it (X66), and its answers in captures of the pages that they led to. Keys are destroyed
 // before it returns. The resource's dates stay, s is written as the tombstone, with everything counted but what was derived, and an intent
 // tells the index to forget the page. It returns the number of captures erased. Where nothing is held, and nothing was derived, it changes
-// nothing, so it can be repeated (P04).
+// nothing but how soon files are written anew, so it can be repeated (P04).
 func (a *Archive) Erase(ctx context.Context, s Tombstone) (erased int, err error) {
 	if err := checkURL(s.URL); err != nil {
 		return 0, err
@@ -78,7 +78,7 @@ func (t *txn) erase(s Tombstone) (int, error) {
 	s = t.counted(s, was, keys)
 	s.Known, s.Entry = rec.Key != 0, rec.Indexed
 	if s.Captures+s.Aliases+s.Pictures+s.Hops+s.Derived == 0 && !s.Known && !s.Entry {
-		return 0, nil
+		return 0, t.hurry(s)
 	}
 	if value != nil {
 		if err := t.doom(rec.Key); err != nil {
@@ -95,6 +95,22 @@ func (t *txn) erase(s Tombstone) (int, error) {
 	}
 	s.Keys = slices.Clone(t.doomed[keys:])
 	return s.Captures, errors.Join(t.intend(url), t.erased(), t.bury(s))
+}
+
+// hurry has files that may hold a trace of what a publisher asks to be erased, and is already, written anew as soon as if it were erased now.
+func (t *txn) hurry(s Tombstone) error {
+	if !s.Asked {
+		return nil
+	}
+	erasures, err := t.a.erasures(t.tx, s.URL)
+	if err != nil {
+		return err
+	}
+	return t.changeUpkeep(func(u *upkeep) bool {
+		hurries := u.Answering.IsZero() && u.pending(t.tx, s.URL, erasures) && setNow(&u.Asked, t.a.now())
+		t.erases = t.erases || hurries
+		return hurries
+	})
 }
 
 // counted is s with what went since the counts were was and so many keys were condemned.
@@ -197,10 +213,12 @@ func (t *txn) bury(s Tombstone) error {
 	}
 	s.When = utc(t.a.now())
 	t.counts.Tombstones++
-	if s.Asked {
-		if err := t.changeUpkeep(func(u *upkeep) bool { return setNow(&u.Asked, s.When) }); err != nil {
-			return err
-		}
+	err = t.changeUpkeep(func(u *upkeep) bool {
+		sooner := !u.Erased.IsZero() && lower(&u.Erased, s.When)
+		return s.Asked && setNow(&u.Asked, s.When) || sooner
+	})
+	if err != nil {
+		return err
 	}
 	k := pair(s.URL, string(idKey(n)))
 	return bucket.Put(k, mustPack(k, s))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -14,6 +15,7 @@ type Receipt struct {
 	URL       string
 	Erasures  []Tombstone // the oldest first
 	Compacted time.Time   // the last compaction began then: files hold no trace of what was erased before
+	Pending   bool        // files may hold a trace of it that no compaction has come after, whatever the clock says
 	Left      []Problem   // what is held of it, or should not be there
 }
 
@@ -22,7 +24,7 @@ func (r Receipt) Verified() bool { return len(r.Erasures) > 0 && len(r.Left) == 
 
 // Settled reports whether a compaction came after the last erasure.
 func (r Receipt) Settled() bool {
-	return len(r.Erasures) > 0 && r.Compacted.After(r.Erasures[len(r.Erasures)-1].When)
+	return len(r.Erasures) > 0 && !r.Pending && r.Compacted.After(r.Erasures[len(r.Erasures)-1].When)
 }
 
 // Receipt tells what was erased of url, and looks for everything that can be held of it: versions, what is known of the page, its index
@@ -35,14 +37,12 @@ func (a *Archive) Receipt(url string) (Receipt, error) {
 			return err
 		}
 		r.Compacted = u.Compacted
+		if r.Erasures, err = a.erasures(tx, url); err != nil {
+			return err
+		}
+		r.Pending = u.pending(tx, url, r.Erasures)
 		gone := map[int]bool{}
-		c := tx.Bucket(bTombstones).Cursor()
-		for k, v := c.Seek(under(url)); bytes.HasPrefix(k, under(url)); k, v = c.Next() {
-			s, err := a.readTombstone(tx, k, v)
-			if err != nil {
-				return err
-			}
-			r.Erasures = append(r.Erasures, s)
+		for _, s := range r.Erasures {
 			gone[s.Version] = true
 			if err := r.keys(a, s); err != nil {
 				return err
@@ -51,6 +51,32 @@ func (a *Archive) Receipt(url string) (Receipt, error) {
 		return r.records(a, tx, gone)
 	})
 	return r, err
+}
+
+// erasures gives the tombstones of url, the oldest first.
+func (a *Archive) erasures(tx *bolt.Tx, url string) (list []Tombstone, err error) {
+	c := tx.Bucket(bTombstones).Cursor()
+	for k, v := c.Seek(under(url)); bytes.HasPrefix(k, under(url)); k, v = c.Next() {
+		s, err := a.readTombstone(tx, k, v)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// pending reports whether something of url, with those tombstones, was erased and may be in the files still. Of a page without any that
+// was crawled once, an index entry may have ended: nothing tells when.
+func (u *upkeep) pending(tx *bolt.Tx, url string, erasures []Tombstone) bool {
+	since := u.uncompacted()
+	if since.IsZero() {
+		return false
+	}
+	if len(erasures) == 0 {
+		return tx.Bucket(bResources).Get([]byte(url)) != nil
+	}
+	return slices.ContainsFunc(erasures, func(s Tombstone) bool { return !s.When.Before(since) })
 }
 
 // Holds reports whether anything of url is held that Receipt would list as left.

@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"testing"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -93,5 +94,66 @@ func TestReceiptLooks(t *testing.T) {
 	}
 	if r := receipt(t, a, url); r.Verified() || len(r.Left) != 2 {
 		t.Errorf("%+v", r)
+	}
+}
+
+// What was erased is in the files until they are written anew, whatever the clock says, and at once where a publisher asks for it then.
+func TestReceiptPending(t *testing.T) {
+	now := noon
+	a := open(t, t.TempDir(), Options{Now: func() time.Time { return now }})
+	const url, found, never = "http://example.com/x", "http://example.com/found", "http://example.com/never"
+	erase := func(s Tombstone) {
+		t.Helper()
+		if _, err := a.Erase(t.Context(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked := func() bool {
+		t.Helper()
+		_, asked, err := a.Uncompacted()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return !asked.IsZero()
+	}
+	for _, address := range []string{url, found} {
+		put(t, a, deposit(address, address))
+	}
+	if receipt(t, a, url).Pending || receipt(t, a, never).Pending {
+		t.Error("nothing was erased")
+	}
+	erase(Tombstone{URL: found, Why: "expired"})
+	now = now.Add(time.Hour)
+	compact(t, a)
+	now = now.Add(-30 * time.Minute) // it went back: the erasure is later than the compaction, and its time is not
+	erase(Tombstone{URL: url, Why: "expired"})
+	if r := receipt(t, a, url); !r.Pending || r.Settled() {
+		t.Errorf("%+v", r)
+	}
+	if r := receipt(t, a, found); r.Pending || !r.Settled() {
+		t.Errorf("%+v", r)
+	}
+	if r := receipt(t, a, never); r.Pending || asked() {
+		t.Errorf("%+v", r)
+	}
+	for _, s := range []Tombstone{{URL: never, Asked: true}, {URL: found, Asked: true}, {URL: url}} {
+		if erase(s); asked() {
+			t.Errorf("%+v hurries", s)
+		}
+	}
+	if erase(Tombstone{URL: url, Asked: true}); !asked() {
+		t.Error("nobody hurries")
+	}
+	now = now.Add(-time.Hour) // and back again
+	put(t, a, deposit(found, "again"))
+	erase(Tombstone{URL: found, Why: "expired"})
+	if r := receipt(t, a, found); !r.Pending || r.Settled() {
+		t.Errorf("%+v", r)
+	}
+	compact(t, a)
+	for _, address := range []string{url, found} {
+		if r := receipt(t, a, address); r.Pending || asked() {
+			t.Errorf("%+v", r)
+		}
 	}
 }

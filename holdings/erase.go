@@ -105,7 +105,8 @@ func (h *Holdings) Receipt(rawurl string) (archive.Receipt, error) {
 		}
 		var r archive.Receipt
 		r, err = h.receipt(address)
-		out.Erasures, out.Left, out.Compacted = append(out.Erasures, r.Erasures...), append(out.Left, r.Left...), r.Compacted
+		out.Erasures, out.Left = append(out.Erasures, r.Erasures...), append(out.Left, r.Left...)
+		out.Compacted, out.Pending = r.Compacted, out.Pending || r.Pending
 	}
 	slices.SortStableFunc(out.Erasures, func(a, b archive.Tombstone) int { return a.When.Compare(b.When) })
 	return out, err

@@ -204,7 +204,7 @@ func (e eraser) Verify(rawurl string, since time.Time) (v actions.Evidence, err 
 	if err != nil {
 		return v, err
 	}
-	v.Compacted, v.Settled = r.Compacted, r.Settled()
+	v.Compacted, v.Settled, v.Pending = r.Compacted, r.Settled(), r.Pending
 	for _, t := range r.Erasures {
 		if t.Why == actions.TakenDown && !t.When.Before(since) {
 			e := &v.Erased

@@ -1,0 +1,175 @@
+package actions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// shelf holds a page, and is visited, by a clock that a test sets.
+type shelf struct {
+	*clock
+	held    bool
+	stones  []time.Time
+	pending bool
+	fail    error
+	visited time.Time
+}
+
+func (s *shelf) Erase(context.Context, string, string, string) (int, error) {
+	if s.fail != nil || !s.held {
+		return 0, s.fail
+	}
+	s.held, s.pending, s.stones = false, true, append(s.stones, s.now)
+	return 1, nil
+}
+
+func (s *shelf) Holds(string) (bool, error) { return s.held, nil }
+
+func (s *shelf) Verify(_ string, since time.Time) (v Evidence, err error) {
+	v.Pending = s.pending
+	for _, at := range s.stones {
+		if !at.Before(since) {
+			v.Erased.Captures++
+			v.Erased.Keys++
+		}
+	}
+	return v, nil
+}
+
+func (s *shelf) Promote(string) error {
+	s.visited = s.now
+	return nil
+}
+
+func (s *shelf) Visited(_ string, since time.Time) (Visit, bool, error) {
+	return Visit{At: s.visited, Status: 200}, !s.visited.Before(since), nil
+}
+
+func (d *desk) shelf(held bool) (*shelf, *Executor) {
+	s := &shelf{clock: d.clock, held: held}
+	return s, NewExecutor(d.Ledger, s, s, Limits{Again: time.Hour})
+}
+
+func resume(t *testing.T, x *Executor) {
+	t.Helper()
+	if err := errors.Join(x.Resume(t.Context()), x.Settle(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A take-down that is executed after the clock went back erased what it did, and is not gone before that is so.
+func TestClockBackTakeDown(t *testing.T) {
+	d := newDesk(t, Options{})
+	s, x := d.shelf(true)
+	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k")
+	later := d.clock.now
+	d.clock.pass(-time.Hour)
+	resume(t, x)
+	if r := d.get(t, 1); r.State != Done || r.Erased != 1 || !r.Gone.IsZero() {
+		t.Errorf("%+v", r)
+	}
+	if err := x.Compacted(t.Context(), later); err != nil { // that was before, by another clock
+		t.Fatal(err)
+	}
+	if r := d.get(t, 1); !r.Gone.IsZero() {
+		t.Errorf("%+v", r)
+	}
+	s.pending = false
+	if err := x.Compacted(t.Context(), later); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.receipt(t, 1); got.Erased.Captures != 1 || !slices.Contains(got.Verified.How, "the files were written anew") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// What failed, or was on its way, when the clock went back does not wait until that time comes again.
+func TestClockBackAgain(t *testing.T) {
+	d := newDesk(t, Options{})
+	s, x := d.shelf(true)
+	s.fail = errors.New("the disk is full")
+	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k")
+	if err := x.Resume(t.Context()); !errors.Is(err, s.fail) {
+		t.Fatal(err)
+	}
+	d.submit(t, d.ours, acap.ReCrawl, site+"/n", "k2")
+	if _, err := x.Execute(t.Context(), 2); err != nil {
+		t.Fatal(err)
+	}
+	d.clock.pass(-48 * time.Hour)
+	s.fail, s.visited = nil, d.clock.now
+	resume(t, x)
+	for id := uint64(1); id <= 2; id++ {
+		if r := d.get(t, id); r.State != Done {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// What was erased before it was asked for is not gone as long as the files may hold it, and a receipt says no more than what was done.
+func TestErasedBefore(t *testing.T) {
+	d := newDesk(t, Options{})
+	s, x := d.shelf(false)
+	s.pending = true
+	read := Reading{Origin: site, Since: d.clock.now, Actions: policyOf(down + "/line").Actions()}
+	if err := x.Heed(t.Context(), read); err != nil {
+		t.Fatal(err)
+	}
+	d.submit(t, d.ours, acap.TakeDown, site+"/channel", "k")
+	resume(t, x)
+	for id := uint64(1); id <= 2; id++ {
+		if r := d.get(t, id); r.State != Done || !r.Gone.IsZero() {
+			t.Errorf("%+v", r)
+		}
+	}
+	s.pending = false
+	d.clock.pass(time.Second)
+	if err := x.Compacted(t.Context(), d.clock.now); err != nil {
+		t.Fatal(err)
+	}
+	d.submit(t, d.ours, acap.TakeDown, site+"/never", "k2")
+	resume(t, x)
+	for id := uint64(1); id <= 3; id++ {
+		got := d.receipt(t, id)
+		if r := d.get(t, id); r.Gone.IsZero() || *got.Erased != (Erasure{}) || !slices.Equal(got.Verified.How, []string{"nothing of it is held", "the index has no entry of it"}) {
+			t.Errorf("%+v, %+v", r, got)
+		}
+	}
+}
+
+// A take-down that failed after it had erased something was not withdrawn before it was executed.
+func TestLapsedAfterErasing(t *testing.T) {
+	d := newDesk(t, Options{})
+	s, x := d.shelf(true)
+	s.fail = errors.New("the disk is full")
+	read := Reading{Origin: site, Since: d.clock.now, Actions: policyOf(down + "/x").Actions()}
+	if err := x.Heed(t.Context(), read); !errors.Is(err, s.fail) {
+		t.Fatal(err)
+	}
+	s.held, s.pending, s.stones = false, true, append(s.stones, s.now)
+	if err := x.Heed(t.Context(), Reading{Origin: site, Since: d.clock.now}); err != nil {
+		t.Fatal(err)
+	}
+	if r := d.get(t, 1); r.Standing || r.State != Done || r.Erased != 1 || r.Why != "" || !r.Gone.IsZero() {
+		t.Errorf("%+v", r)
+	}
+}
+
+func (d *desk) receipt(t *testing.T, id uint64) (r Receipt) {
+	t.Helper()
+	doc, known, err := d.Receipt(id)
+	if err != nil || !known {
+		t.Fatal(known, err)
+	}
+	var out struct{ Receipt Receipt }
+	if err := json.Unmarshal(doc, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.Receipt
+}
