@@ -17,7 +17,7 @@ var metaContent = regexp.MustCompile(`^<meta .* content="(.*)">$`)
 func TestTableAgainstEngine(t *testing.T) {
 	for _, names := range [][]string{{"samplebot"}, {"SAMPLE"}, {"a.b-c_d"}} {
 		w := NewWeb(names, []string{"news"}, symbolic)
-		r := newRefusals(readings(w, names, []string{"news"}, true, noon))
+		r := newRefusals(readings(w, w, names, []string{"news"}, true, noon))
 		for _, s := range w.stations {
 			for _, trap := range s.Traps {
 				origin, p := s.place(trap)

@@ -16,6 +16,7 @@
 //	visit.go             Visit: one request, as a line of JSON
 //	visitor.go           who a visitor is, and who is a browser
 //	judge.go             Judge: from visits to outcomes, with the evidence
+//	crowd.go             what visitors have in common: one crawler at several addresses, robots.txt read by another program
 //	reading.go           what one crawler that the visitor may be has to do, by the engine
 //	manners.go           what time tells: robots.txt first, delays, parallel requests
 //	text.go, html.go     the report in words and as a page

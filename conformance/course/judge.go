@@ -3,6 +3,7 @@ package course
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -80,11 +81,12 @@ type Told struct {
 func Judge(ctx context.Context, visits []Visit, told Told) (*Report, error) {
 	r := &Report{Unobservable: Unobservable()}
 	r.Visitors, r.Left = visitors(visits, told)
+	c := newCrowd(r.Visitors)
 	for _, v := range r.Visitors {
 		if v.Unjudged = v.unjudged(told); v.Unjudged != "" {
 			continue
 		}
-		if err := v.judge(ctx); err != nil {
+		if err := v.judge(ctx, c); err != nil {
 			return nil, err
 		}
 	}
@@ -103,7 +105,7 @@ func visitors(visits []Visit, told Told) (list []*Visitor, left int) {
 	slices.SortStableFunc(sorted, func(a, b *Visit) int { return a.Time.Compare(b.Time) })
 	known := map[string]*Visitor{}
 	for _, at := range sorted {
-		key := strings.Join([]string{at.Address, at.Agent, strings.Join(at.Names, " "), strings.Join(at.Purposes, " ")}, "\n")
+		key := fmt.Sprintf("%q %q %q %q", at.Address, at.Agent, at.Names, at.Purposes)
 		v := known[key]
 		if v == nil && len(list) == maxVisitors {
 			left++
@@ -138,30 +140,46 @@ func (v *Visitor) unjudged(told Told) string {
 		return "another crawler than the one to be judged, by its User-Agent"
 	}
 	clicked := slices.ContainsFunc(v.visits, func(at *Visit) bool { return at.Clicked })
-	if !told.Started && (clicked || browser(v.Agent)) {
+	switch {
+	case told.Started:
+		return ""
+	case browser(v.Agent):
 		return "a person's browser, by its User-Agent"
+	case clicked && !robotic.MatchString(v.Agent): // a browser that a program drives clicks, too
+		return "a person's browser, which says that somebody clicked (Sec-Fetch-User)"
 	}
 	return ""
 }
 
 // judge fills Results.
-func (v *Visitor) judge(ctx context.Context) error {
+func (v *Visitor) judge(ctx context.Context, c *crowd) error {
 	web := NewWeb(v.visits[0].Names, v.visits[0].Purposes, symbolic) // as it was served
-	refusals := newRefusals(readings(web, v.Names, v.Purposes, v.told, v.First))
+	own := newRefusals(readings(web, web, v.Names, v.Purposes, v.told, v.First))
+	others := map[*Visit]*refusals{} // by who read robots.txt instead
+	w := newWatch(v, c)
 	against := map[*Station][]Evidence{}
 	for _, at := range v.visits {
-		if policyFile(pathOf(at.Target)) {
+		s := web.of(at.Origin, at.Target)
+		if s == nil || w.look || policyFile(pathOf(at.Target)) || !c.led(s, at) {
 			continue
 		}
-		because, err := refusals.of(ctx, at.Origin, at.Target)
+		because, err := own.of(ctx, at.Origin, at.Target)
 		if err != nil {
 			return err
 		}
-		if s := web.of(at.Origin, at.Target); because != "" && s != nil {
+		if reader := c.reader(v, at); because != "" && reader != nil {
+			if others[reader] == nil {
+				files := NewWeb(reader.Names, reader.Purposes, symbolic)
+				others[reader] = newRefusals(readings(web, files, v.Names, v.Purposes, v.told, v.First))
+			}
+			if because, err = others[reader].of(ctx, at.Origin, at.Target); err != nil {
+				return err
+			}
+		}
+		if because != "" {
 			against[s] = append(against[s], evidence(at, because))
 		}
 	}
-	w := newWatch(v)
 	for _, s := range web.stations {
 		v.Results = append(v.Results, s.result(w, against[s]))
 	}
@@ -238,12 +256,17 @@ func (s *Station) result(w *watch, against []Evidence) Result {
 
 // untested says why a station with traps has not tested the visitor; "" where it has.
 func (s *Station) untested(w *watch) string {
+	served := w.visitor.visits[0]
 	switch {
+	case w.look:
+		return "it requested one page without robots.txt: that is a look, not a crawl"
 	case s.Needs == NeedsName && len(w.visitor.Names) == 0:
 		return "its User-Agent has no name by which robots.txt could address it"
 	case s.Needs == NeedsName && !w.visitor.told && len(w.visitor.Names) > 1:
 		return "its User-Agent has several names; say with --crawler which it answers to"
-	case s.Needs == NeedsPurpose && len(w.visitor.visits[0].Purposes) == 0:
+	case s.Needs == NeedsName && !w.visitor.answers(served):
+		return "robots.txt did not call it by a name that it answers to; say with --crawler what that is when the course is served"
+	case s.Needs == NeedsPurpose && len(served.Purposes) == 0:
 		return "its purposes were not known when the course was served; say them with --purpose"
 	case s.Whole && !w.requested(s.Origin, robotsPath):
 		return "it never asked for robots.txt of that origin"
@@ -258,8 +281,15 @@ func (s *Station) untested(w *watch) string {
 		return "it never fetched " + s.Origin + s.bait() + ", which holds the bait"
 	case !w.any(s, s.Controls):
 		return "it never took such a bait where it may: " + s.Origin + s.Controls[0] + " was not requested"
+	case w.trap(s) != "":
+		return "it requested " + w.trap(s) + ", and may have been free to: that depends on who it is, or on how it came there"
 	}
 	return ""
+}
+
+// answers reports whether the name by which the course spoke to the visitor is its own.
+func (v *Visitor) answers(served *Visit) bool {
+	return len(served.Names) > 0 && slices.ContainsFunc(v.Names, func(n string) bool { return strings.EqualFold(n, served.Names[0]) })
 }
 
 // Violations counts the requirements of the given protocols that a visitor violated.

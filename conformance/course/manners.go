@@ -2,6 +2,7 @@ package course
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -11,6 +12,9 @@ type watch struct {
 	visitor *Visitor
 	origins map[string][]*Visit
 	fetched map[string]bool // origin and target of what was got
+	tried   map[string]bool // the same by whatever method
+	crowd   *crowd
+	look    bool // it only had a look: it is accused of nothing
 }
 
 // finding is what a record says of a requirement that is no trap.
@@ -20,12 +24,14 @@ type finding struct {
 	evidence []Evidence
 }
 
-func newWatch(v *Visitor) *watch {
-	w := &watch{visitor: v, origins: map[string][]*Visit{}, fetched: map[string]bool{}}
+func newWatch(v *Visitor, c *crowd) *watch {
+	w := &watch{visitor: v, origins: map[string][]*Visit{}, fetched: map[string]bool{}, tried: map[string]bool{}, crowd: c, look: c.look(v)}
 	for _, at := range v.visits {
 		w.origins[at.Origin] = append(w.origins[at.Origin], at)
+		address := at.Origin + target(at.Target)
+		w.tried[address] = true
 		if at.Method == "GET" {
-			w.fetched[at.Origin+target(at.Target)] = true
+			w.fetched[address] = true
 		}
 	}
 	return w
@@ -34,12 +40,17 @@ func newWatch(v *Visitor) *watch {
 func (w *watch) requested(origin, at string) bool { return w.fetched[origin+target(at)] }
 
 func (w *watch) any(s *Station, places []string) bool {
-	for _, p := range places {
-		if w.requested(s.place(p)) {
-			return true
+	return slices.ContainsFunc(places, func(at string) bool { return w.requested(s.place(at)) })
+}
+
+// trap gives a trap of s that the visitor requested; "" where it left them.
+func (w *watch) trap(s *Station) string {
+	for _, at := range s.Traps {
+		if origin, p := s.place(at); w.tried[origin+target(p)] {
+			return origin + p
 		}
 	}
-	return false
+	return ""
 }
 
 func evidence(v *Visit, because string) Evidence {
@@ -48,10 +59,10 @@ func evidence(v *Visit, because string) Evidence {
 
 // robotsFirst looks at the first request to each origin.
 func robotsFirst(w *watch) finding {
-	f := finding{outcome: Untested, why: "it requested fewer than two pages"}
+	f := finding{outcome: Untested, why: "it was given fewer than two pages"}
 	pages := map[string]bool{}
 	for _, at := range w.visitor.visits {
-		if !policyFile(pathOf(at.Target)) {
+		if !policyFile(pathOf(at.Target)) && at.answered() {
 			pages[at.Origin+target(at.Target)] = true
 		}
 	}
@@ -71,15 +82,22 @@ func robotsFirst(w *watch) finding {
 				early = at
 			}
 		}
+		if early == nil {
+			continue
+		}
+		by := w.crowd.read(w.visitor, early)
 		switch {
-		case early != nil && asked:
+		case by != nil:
+			f.outcome = Untested
+			f.why = fmt.Sprintf("robots.txt of %s was requested before by %s: the two may be one crawler", o.name, title(by.Agent, by.Address))
+		case asked:
 			f.evidence = append(f.evidence, evidence(early, "robots.txt of this origin was requested later"))
-		case early != nil:
+		default:
 			f.evidence = append(f.evidence, evidence(early, "robots.txt of this origin was never requested"))
 		}
 	}
 	if len(f.evidence) > 0 {
-		f.outcome = Violated
+		f.outcome, f.why = Violated, ""
 	}
 	return f
 }
@@ -130,25 +148,30 @@ func parallel(w *watch) finding {
 	return f
 }
 
-// robotsAgain lets robots.txt of an origin be read once for each three other requests, and three times besides.
+// robotsAgain lets robots.txt of an origin be read once for each three other requests of the User-Agent, once an hour, and three times besides.
 func robotsAgain(w *watch) finding {
 	f := finding{outcome: Untested, why: "it never asked for robots.txt"}
+	if w.visitor.onlyReads() {
+		f.why = "it requested nothing else: it may read robots.txt for another visitor"
+		return f
+	}
 	for _, o := range origins {
-		var reads, others int
-		var last *Visit
+		var reads []*Visit
 		for _, at := range w.origins[o.name] {
-			switch p := pathOf(at.Target); {
-			case p == robotsPath:
-				reads, last = reads+1, at
-			case !policyFile(p):
-				others++
+			if pathOf(at.Target) == robotsPath {
+				reads = append(reads, at)
 			}
 		}
-		if reads > 0 && f.outcome == Untested {
+		if len(reads) == 0 {
+			continue
+		}
+		if f.outcome == Untested {
 			f = finding{outcome: Kept}
 		}
-		if reads > 3+others/3 && o.name != "down" && o.name != "broken" { // what could not be read may be tried again
-			f.evidence = append(f.evidence, evidence(last, fmt.Sprintf("robots.txt was requested %d times for %d other requests", reads, others)))
+		last, others := reads[len(reads)-1], w.crowd.others[[2]string{w.visitor.Agent, o.name}]
+		hours := int(last.Time.Sub(reads[0].Time) / time.Hour)
+		if len(reads) > 3+others/3+hours && o.name != "down" && o.name != "broken" { // what could not be read may be tried again
+			f.evidence = append(f.evidence, evidence(last, fmt.Sprintf("robots.txt was requested %d times for %d other requests", len(reads), others)))
 		}
 	}
 	if len(f.evidence) > 0 {

@@ -31,9 +31,9 @@ type reading struct {
 	now       time.Time
 }
 
-func newReading(w *Web, c acap.Crawler, now time.Time) *reading {
-	return &reading{web: w, now: now,
-		authority: policy.New(files{w}, c, policy.NewMemory(), policy.Options{Now: func() time.Time { return now }})}
+func newReading(pages, robots *Web, c acap.Crawler, now time.Time) *reading {
+	return &reading{web: pages, now: now,
+		authority: policy.New(files{robots}, c, policy.NewMemory(), policy.Options{Now: func() time.Time { return now }})}
 }
 
 // files serves robots.txt and references of the course to the engine.
@@ -106,8 +106,9 @@ func same(link string, u *url.URL) bool {
 }
 
 // readings are all that a visitor with these names may be: each name, or all of them where they were told; the purposes it
-// was told to have, or undeclared ones, none, and each that robots.txt of the course speaks of; strict and lenient.
-func readings(w *Web, names, purposes []string, told bool, now time.Time) []*reading {
+// was told to have, or undeclared ones, none, and each that robots.txt of the course speaks of; strict and lenient. Pages spoke to the visitor,
+// robots.txt perhaps to who read it in its place.
+func readings(pages, robots *Web, names, purposes []string, told bool, now time.Time) []*reading {
 	who := [][]string{names}
 	if !told {
 		who = nil
@@ -126,7 +127,7 @@ func readings(w *Web, names, purposes []string, told bool, now time.Time) []*rea
 	for _, n := range who {
 		for _, p := range why {
 			for _, strict := range []bool{false, true} {
-				list = append(list, newReading(w, acap.Crawler{Names: n, Purposes: p, Strict: strict}, now))
+				list = append(list, newReading(pages, robots, acap.Crawler{Names: n, Purposes: p, Strict: strict}, now))
 			}
 		}
 	}

@@ -45,11 +45,13 @@ func (r *Report) WriteText(w io.Writer) error {
 }
 
 // Title names the visitor.
-func (v *Visitor) Title() string {
-	if strings.TrimSpace(v.Agent) == "" {
-		return "(no User-Agent) at " + shown(v.Address)
+func (v *Visitor) Title() string { return title(v.Agent, v.Address) }
+
+func title(agent, address string) string {
+	if strings.TrimSpace(agent) == "" {
+		agent = "(no User-Agent)"
 	}
-	return shown(v.Agent) + " at " + shown(v.Address)
+	return shown(agent) + " at " + shown(address)
 }
 
 func (v *Visitor) text(b *strings.Builder) {

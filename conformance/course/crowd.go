@@ -1,0 +1,93 @@
+package course
+
+import (
+	"slices"
+	"time"
+)
+
+// crowd is what the visitors of a record have in common. A crawler may come from several addresses under one User-Agent, and may leave it to
+// another program at its address to read robots.txt: what the one does bears on the other.
+type crowd struct {
+	robots  map[[2]string]*Visit    // first request for robots.txt, by User-Agent and origin
+	readers map[[2]string]*Visit    // the same by address and origin, of visitors that requested nothing but files of terms
+	got     map[[3]string]time.Time // first GET, by User-Agent, origin and target
+	others  map[[2]string]int       // requests for all but files of terms, by User-Agent and origin
+	pages   map[string]int          // different pages that were answered, by User-Agent
+}
+
+func newCrowd(list []*Visitor) *crowd {
+	c := &crowd{robots: map[[2]string]*Visit{}, readers: map[[2]string]*Visit{}, got: map[[3]string]time.Time{}, others: map[[2]string]int{}, pages: map[string]int{}}
+	seen := map[[3]string]bool{}
+	for _, v := range list {
+		reads := v.onlyReads()
+		for _, at := range v.visits {
+			by, from := [2]string{v.Agent, at.Origin}, [2]string{v.Address, at.Origin}
+			switch p := pathOf(at.Target); {
+			case p == robotsPath:
+				c.robots[by] = earlier(c.robots[by], at)
+				if reads {
+					c.readers[from] = earlier(c.readers[from], at)
+				}
+				continue
+			case policyFile(p):
+				continue
+			}
+			c.others[by]++
+			page := [3]string{v.Agent, at.Origin, target(at.Target)}
+			if t, ok := c.got[page]; at.Method == "GET" && (!ok || at.Time.Before(t)) {
+				c.got[page] = at.Time
+			}
+			if at.answered() && !seen[page] {
+				seen[page] = true
+				c.pages[v.Agent]++
+			}
+		}
+	}
+	return c
+}
+
+func earlier(a, b *Visit) *Visit {
+	if a == nil || b.Time.Before(a.Time) {
+		return b
+	}
+	return a
+}
+
+// answered reports whether the visitor was given a page, and neither sent on nor told that there is none.
+func (v *Visit) answered() bool { return v.Status < 300 }
+
+// onlyReads reports whether a visitor requested files of terms alone.
+func (v *Visitor) onlyReads() bool {
+	return !slices.ContainsFunc(v.visits, func(at *Visit) bool { return !policyFile(pathOf(at.Target)) })
+}
+
+// read gives who asked for robots.txt of the origin before a visit in the place of the visitor, which did not; nil where nobody did.
+func (c *crowd) read(v *Visitor, at *Visit) *Visit {
+	for _, by := range []*Visit{c.robots[[2]string{v.Agent, at.Origin}], c.readers[[2]string{v.Address, at.Origin}]} {
+		if by != nil && by.Time.Compare(at.Time) <= 0 && (by.Agent != v.Agent || by.Address != v.Address) {
+			return by
+		}
+	}
+	return nil
+}
+
+// reader gives who had asked for robots.txt of the origin when the visitor itself, by its User-Agent, had not yet: what it knows of that origin
+// is what the other was told.
+func (c *crowd) reader(v *Visitor, at *Visit) *Visit {
+	if own := c.robots[[2]string{v.Agent, at.Origin}]; own != nil && own.Time.Compare(at.Time) <= 0 {
+		return nil
+	}
+	return c.read(v, at)
+}
+
+// led reports whether the User-Agent had got the page with the link that leads to the traps of s by the time of the visit; without it
+// no link was followed.
+func (c *crowd) led(s *Station, at *Visit) bool {
+	t, ok := c.got[[3]string{at.Agent, s.Origin, target(s.From)}]
+	return s.From == "" || ok && !at.Time.Before(t)
+}
+
+// look reports whether a visitor only had a look: one page, and no robots.txt.
+func (c *crowd) look(v *Visitor) bool {
+	return c.pages[v.Agent] < 2 && !slices.ContainsFunc(v.visits, func(at *Visit) bool { return pathOf(at.Target) == robotsPath })
+}

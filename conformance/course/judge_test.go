@@ -1,0 +1,161 @@
+package course
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// walk is a record of one visitor: "origin/path" is got, with "HEAD " before it asked for by that method, a second after the one before.
+func walk(from time.Time, agent, address string, names []string, places ...string) []Visit {
+	var visits []Visit
+	for i, at := range places {
+		method := "GET"
+		if rest, ok := strings.CutPrefix(at, "HEAD "); ok {
+			method, at = "HEAD", rest
+		}
+		origin, p, _ := strings.Cut(at, "/")
+		visits = append(visits, Visit{Time: from.Add(time.Duration(i) * time.Second), Open: 1, Origin: origin, Method: method, Target: "/" + p, Status: 200,
+			Address: address, Agent: agent, Names: names})
+	}
+	return visits
+}
+
+func judged(t *testing.T, told Told, visits ...[]Visit) []*Visitor {
+	t.Helper()
+	var all []Visit
+	for _, v := range visits {
+		all = append(all, v...)
+	}
+	r, err := Judge(t.Context(), all, told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Visitors
+}
+
+func (v *Visitor) wants(t *testing.T, id string, want Outcome) {
+	t.Helper()
+	for _, r := range v.Results {
+		if r.ID == id {
+			if r.Outcome != want {
+				t.Errorf("%s at %s: %s is %s (%s %v), want %s", v.Agent, v.Address, id, r.Outcome, r.Why, r.Evidence, want)
+			}
+			return
+		}
+	}
+	t.Errorf("there is no station %s", id)
+}
+
+var samplebot = []string{"samplebot"}
+
+// One crawler at two addresses: what robots.txt says to one, and where a link leads from a page that it got, the other knows too.
+func TestCrawlerOfTwoAddresses(t *testing.T) {
+	got := judged(t, Told{},
+		walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, "rules/robots.txt", "tags/robots.txt", "tags/meta/", "tags/meta/bait.html"),
+		walk(noon.Add(time.Hour), "samplebot/1.0", "192.0.2.2", samplebot, "rules/plain/", "rules/plain/open.html", "rules/plain/trap.html", "tags/meta/trap.html"),
+		walk(noon.Add(-time.Hour), "samplebot/1.0", "192.0.2.3", samplebot, "rules/plain/", "rules/plain/open.html"))
+	if len(got) != 3 {
+		t.Fatalf("%d visitors", len(got))
+	}
+	hasty, reader, other := got[0], got[1], got[2]
+	reader.wants(t, "robots-first", Kept)
+	other.wants(t, "robots-first", Untested)
+	other.wants(t, "plain", Violated)
+	other.wants(t, "meta", Violated)
+	hasty.wants(t, "robots-first", Violated)
+}
+
+// A crawler may let another program read robots.txt, which has a User-Agent of its own: a record with the name of the crawler is not shown
+// to either. A crawler beside it that reads for itself is no excuse.
+func TestRobotsReadByAnotherProgram(t *testing.T) {
+	pages := []string{"named/own-group/", "named/own-group/trap.html", "named/own-group/open.html", "acap/acap-named/", "acap/acap-named/trap.html", "acap/acap-named/open.html",
+		"acap/acap-any/", "acap/acap-any/trap.html"}
+	got := judged(t, Told{},
+		walk(noon, "Python-urllib/3.11", "192.0.2.1", []string{"Python-urllib"}, "named/robots.txt", "acap/robots.txt", "named/robots.txt", "named/robots.txt", "named/robots.txt"),
+		walk(noon.Add(time.Minute), "samplebot/1.0", "192.0.2.1", samplebot, pages...))
+	reader, crawler := got[0], got[1]
+	reader.wants(t, "robots-again", Untested)
+	crawler.wants(t, "robots-first", Untested)
+	crawler.wants(t, "own-group", Untested)
+	crawler.wants(t, "acap-named", Untested)
+	crawler.wants(t, "acap-any", Violated)
+
+	got = judged(t, Told{},
+		walk(noon, "goodbot/1.0", "192.0.2.1", []string{"goodbot"}, "named/robots.txt", "acap/robots.txt", "named/own-group/"),
+		walk(noon.Add(time.Minute), "samplebot/1.0", "192.0.2.1", samplebot, pages...))
+	got[1].wants(t, "robots-first", Violated)
+	got[1].wants(t, "own-group", Violated)
+	got[1].wants(t, "acap-named", Violated)
+}
+
+// Who never got the page with the link that must not be followed followed no link.
+func TestTrapThatNobodyWasLedTo(t *testing.T) {
+	for _, places := range [][]string{
+		{"tags/meta/trap.html", "tags/meta/open.html"},
+		{"tags/meta/", "HEAD tags/meta/bait.html", "tags/meta/trap.html", "tags/meta/open.html"},
+		{"tags/meta/trap.html", "tags/meta/", "tags/meta/bait.html", "tags/meta/open.html"},
+	} {
+		got := judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, append([]string{"tags/robots.txt"}, places...)...))
+		got[0].wants(t, "meta", Untested)
+	}
+	got := judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, "tags/robots.txt", "tags/meta/bait.html", "HEAD tags/meta/trap.html"))
+	got[0].wants(t, "meta", Violated)
+}
+
+// What was not tested is not said to be kept: the trap was requested by who may, or the name was another's.
+func TestKeptIsOnlyWhatWasTested(t *testing.T) {
+	named := []string{"acap/robots.txt", "acap/acap-named/", "acap/acap-named/open.html"}
+	for _, places := range [][]string{named, append(named, "acap/acap-named/trap.html")} {
+		visits := walk(noon, "samplebot/1.0 libsample/2", "192.0.2.1", []string{"samplebot", "libsample"}, places...)
+		judged(t, Told{Crawler: []string{"libsample"}}, visits)[0].wants(t, "acap-named", Untested)
+	}
+	visits := walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, named...)
+	judged(t, Told{Crawler: []string{"SampleBot"}}, visits)[0].wants(t, "acap-named", Kept)
+}
+
+// One request without robots.txt is a look, whatever it is for and wherever a redirect leads; who asks for robots.txt crawls.
+func TestLook(t *testing.T) {
+	one := walk(noon, "curl/8.5.0", "192.0.2.1", []string{"curl"}, "rules/plain/trap.html")
+	judged(t, Told{}, one)[0].wants(t, "plain", Untested)
+	two := walk(noon, "curl/8.5.0", "192.0.2.1", []string{"curl"}, "ways/redirect/to-closed.html", "ways/redirect/closed/trap.html")
+	two[0].Status = 302
+	judged(t, Told{}, two)[0].wants(t, "redirect", Untested)
+	judged(t, Told{}, two)[0].wants(t, "robots-first", Untested)
+	judged(t, Told{}, walk(noon, "curl/8.5.0", "192.0.2.1", []string{"curl"}, "rules/robots.txt", "rules/plain/trap.html"))[0].wants(t, "plain", Violated)
+
+	many := judged(t, Told{}, one, walk(noon, "curl/8.5.0", "192.0.2.2", []string{"curl"}, "rules/longest/closed/trap.html"))
+	many[0].wants(t, "plain", Violated)
+	many[1].wants(t, "longest", Violated)
+}
+
+// Who stays for days reads robots.txt every day, as it should.
+func TestRobotsAgainAfterDays(t *testing.T) {
+	var visits []Visit
+	for day := range 6 {
+		visits = append(visits, walk(noon.AddDate(0, 0, day), "samplebot/1.0", "192.0.2.1", samplebot, "rules/robots.txt", "rules/plain/")...)
+	}
+	judged(t, Told{}, visits)[0].wants(t, "robots-again", Kept)
+}
+
+// A browser that a program drives says that somebody clicked; so does a person's whose User-Agent nobody knows.
+func TestClicks(t *testing.T) {
+	for agent, person := range map[string]bool{
+		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/126.0 Safari/537.36": false,
+		"samplebot/1.0": false,
+		"Ladybird/1.0":  true,
+	} {
+		visits := walk(noon, agent, "192.0.2.1", Names(agent), "rules/robots.txt", "rules/plain/trap.html")
+		visits[1].Clicked = true
+		if got := judged(t, Told{}, visits)[0].Unjudged; (got != "") != person || strings.Contains(got, "by its User-Agent") {
+			t.Errorf("%s is not judged: %q", agent, got)
+		}
+	}
+}
+
+// Names and User-Agents that look alike when they are joined are not mixed.
+func TestVisitorsAreToldApart(t *testing.T) {
+	if got := judged(t, Told{}, walk(noon, "x", "a", []string{"b c"}, "rules/"), walk(noon, "x", "a", []string{"b", "c"}, "rules/")); len(got) != 2 {
+		t.Errorf("%d visitors, want 2", len(got))
+	}
+}
