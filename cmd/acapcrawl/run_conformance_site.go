@@ -17,9 +17,10 @@ import (
 
 // runConformanceSite serves the course until somebody has been there, and says what the visits show.
 func (c *Command) runConformanceSite(ctx context.Context, r conformanceSiteRequest) error {
+	left := 0
 	visits, err := c.recordedVisits(r)
 	if !r.Judge {
-		visits, err = c.serveCourse(ctx, r)
+		visits, left, err = c.serveCourse(ctx, r)
 	}
 	if err != nil {
 		return err
@@ -29,6 +30,7 @@ func (c *Command) runConformanceSite(ctx context.Context, r conformanceSiteReque
 	if err != nil {
 		return err
 	}
+	report.Left += left
 	if err := c.writeVisitors(report, r); err != nil {
 		return err
 	}
@@ -96,20 +98,20 @@ func (c *Command) recordedVisits(r conformanceSiteRequest) ([]course.Visit, erro
 	return visits, nil
 }
 
-// serveCourse serves until the crawler that was started ends, the time is up, or ctx ends.
-func (c *Command) serveCourse(ctx context.Context, r conformanceSiteRequest) (visits []course.Visit, err error) {
+// serveCourse serves until the crawler that was started ends, the time is up, or ctx ends. It gives the visits, and how many came beside them.
+func (c *Command) serveCourse(ctx context.Context, r conformanceSiteRequest) (visits []course.Visit, left int, err error) {
 	o := course.Options{Listen: r.Listen, Crawler: r.Told.Crawler, Purposes: r.Told.Purposes}
 	if r.Log != "" {
 		log, err := os.OpenFile(c.path(r.Log), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		defer func() { err = errors.Join(err, log.Close()) }()
 		o.Log = log
 	}
 	s, err := course.Serve(ctx, o)
 	if err != nil {
-		return nil, misuse("--listen 127.0.0.1:0", "%w", err)
+		return nil, 0, misuse("--listen 127.0.0.1:0", "%w", err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	fmt.Fprintf(c.Stderr, "The course answers at %s; start a crawler there. Its other seeds:\n", s.URL(course.Seeds()[0]))
@@ -124,10 +126,10 @@ func (c *Command) serveCourse(ctx context.Context, r conformanceSiteRequest) (vi
 	}
 	if r.Run == "" {
 		<-until.Done()
-		return s.Visits(), nil
+	} else {
+		err = c.runCrawler(until, r.Run, s)
 	}
-	err = c.runCrawler(until, r.Run, s)
-	return s.Visits(), err
+	return s.Visits(), s.Left(), err
 }
 
 // runCrawler runs the crawler of the user until it or ctx ends. How it ends says nothing: what counts is what it requested.

@@ -200,3 +200,17 @@ func TestVisitorsAreNotMixed(t *testing.T) {
 		t.Errorf("good %d, bad %d, person %q", good.Violations(REP), bad.Violations(REP), person.Unjudged)
 	}
 }
+
+// What a visitor sends fills no memory, and what is not kept for it is counted.
+func TestVisitsAreBounded(t *testing.T) {
+	s := &Server{webs: map[string]*Web{}, open: map[string]int{}}
+	long := strings.Repeat("x", maxText)
+	const visits = maxHeld/(2*maxText) + 10
+	for range visits {
+		s.note(Visit{Time: noon, Origin: "rules", Target: long, Agent: long})()
+	}
+	s.note(Visit{Time: noon, Origin: "rules", Target: "/", Agent: "late"})()
+	if got, left := len(s.Visits()), s.Left(); got != maxHeld/(2*maxText) || left != 11 {
+		t.Errorf("%d visits are kept and %d left out", got, left)
+	}
+}

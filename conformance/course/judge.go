@@ -24,7 +24,7 @@ const (
 // Report is what the judge says of a record of visits.
 type Report struct {
 	Visitors     []*Visitor  `json:"visitors"`
-	Left         int         `json:"left_out,omitempty"` // visits of visitors beyond maxVisitors
+	Left         int         `json:"left_out,omitempty"` // visits of visitors beyond maxVisitors; who serves adds Server.Left
 	Stations     []*Station  `json:"-"`
 	Unobservable [][2]string `json:"unobservable"`
 }

@@ -20,7 +20,6 @@ type Options struct {
 	Crawler  []string  // what the crawler calls itself
 	Purposes []string  // what it collects for
 	Log      io.Writer // is written a line for each visit; may be nil
-	Now      func() time.Time
 }
 
 // Server serves the course, an origin a port, and records who visits it. It is safe for concurrent use.
@@ -30,27 +29,30 @@ type Server struct {
 	ports     map[int]string          // origins
 	server    *http.Server
 	serving   sync.WaitGroup
+	began     time.Time
 
 	mu     sync.Mutex
 	webs   map[string]*Web
 	open   map[string]int
 	visits []Visit
+	held   int   // bytes of what visitors sent in visits
+	left   int   // visits that are not among them
 	failed error // of the log
 }
 
 // maxWebs is for how many names the course is held ready; a visitor with a new name every time makes it anew each time.
 const maxWebs = 64
 
-// maxVisits is how many visits are kept in memory; the log has them all.
-const maxVisits = 200_000
+// How many visits are kept in memory, and bytes of what visitors sent with them; the log has them all.
+const (
+	maxVisits = 200_000
+	maxHeld   = 128 << 20
+)
 
 // Serve starts the course. It runs until Close.
 func Serve(ctx context.Context, o Options) (*Server, error) {
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
-	}
-	if o.Now == nil {
-		o.Now = time.Now
 	}
 	host, port, err := net.SplitHostPort(o.Listen)
 	if err != nil {
@@ -60,7 +62,7 @@ func Serve(ctx context.Context, o Options) (*Server, error) {
 	if err != nil || first < 0 || first+len(origins) > 65536 {
 		return nil, fmt.Errorf("%q is no address to listen at: the course needs %d ports from %s on", o.Listen, len(origins), port)
 	}
-	s := &Server{o: o, listeners: map[string]net.Listener{}, ports: map[int]string{}, webs: map[string]*Web{}, open: map[string]int{}}
+	s := &Server{o: o, listeners: map[string]net.Listener{}, ports: map[int]string{}, began: time.Now(), webs: map[string]*Web{}, open: map[string]int{}}
 	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, originKey{}, s.ports[c.LocalAddr().(*net.TCPAddr).Port])
@@ -115,10 +117,18 @@ func (s *Server) Visits() []Visit {
 	return list
 }
 
+// Left is how many visits Visits does not list, because there were too many; they are later than all that it lists.
+func (s *Server) Left() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.left
+}
+
 // ServeHTTP notes the visit, and answers as the course does for the visitor's names.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	origin, _ := r.Context().Value(originKey{}).(string)
-	v := Visit{Time: s.o.Now().UTC(), Origin: origin, Method: cut(r.Method), Target: cut(r.RequestURI), Agent: cut(r.UserAgent()),
+	arrived := s.began.Add(time.Since(s.began)).UTC() // a clock that is set anew changes neither order nor distance
+	v := Visit{Time: arrived, Origin: origin, Method: cut(r.Method), Target: cut(r.RequestURI), Agent: cut(r.UserAgent()),
 		Names: s.o.Crawler, Purposes: s.o.Purposes, Clicked: r.Header.Get("Sec-Fetch-User") == "?1"}
 	if !strings.HasPrefix(v.Target, "/") { // asked as a proxy is
 		v.Target = cut(r.URL.RequestURI())
@@ -170,8 +180,10 @@ func (s *Server) note(v Visit) (done func()) {
 	defer s.mu.Unlock()
 	s.open[who]++
 	v.Open = s.open[who]
-	if len(s.visits) < maxVisits {
-		s.visits = append(s.visits, v)
+	if sent := len(v.Target) + len(v.Agent) + len(v.Method); s.left == 0 && len(s.visits) < maxVisits && s.held+sent <= maxHeld {
+		s.visits, s.held = append(s.visits, v), s.held+sent
+	} else {
+		s.left++
 	}
 	if s.o.Log != nil && s.failed == nil {
 		line, err := json.Marshal(v)

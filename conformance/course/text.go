@@ -34,7 +34,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		v.text(&b)
 	}
 	if r.Left > 0 {
-		fmt.Fprintf(&b, "\n%d visits are left out: more than %d visitors came.\n", r.Left, maxVisitors)
+		fmt.Fprintf(&b, "\n%d visits are left out: there were more visits than are kept, or more than %d visitors.\n", r.Left, maxVisitors)
 	}
 	b.WriteString("\nWhat no server can see, and nobody is judged by:\n")
 	for _, u := range r.Unobservable {
