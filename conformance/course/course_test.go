@@ -50,3 +50,14 @@ func TestTableAgainstEngine(t *testing.T) {
 		}
 	}
 }
+
+// Every robots.txt is of the media type that RFC 9309 2.3 demands: who reads no other type is accused of nothing else.
+func TestRobotsIsPlainText(t *testing.T) {
+	for _, o := range Origins() {
+		for p, a := range policyFiles(o) {
+			if kind := a.Header.Get("Content-Type"); a.Status == 200 && kind != "text/plain; charset=utf-8" {
+				t.Errorf("%s%s is %s", o, p, kind)
+			}
+		}
+	}
+}

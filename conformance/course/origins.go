@@ -30,7 +30,7 @@ var origins = []origin{
 	{name: "large", says: "robots.txt has more than 500 KiB"},
 	{name: "bom", says: "robots.txt begins with a byte order mark"},
 	{name: "cr", says: "robots.txt has carriage returns alone"},
-	{name: "markup", says: "robots.txt is within HTML"},
+	{name: "markup", says: "robots.txt has HTML around its lines, and is plain text by its header"},
 	{name: "acap", says: "ACAP fields that speak of crawl"},
 	{name: "shut", says: "all but a part is prohibited by ACAP", closed: true},
 	{name: "follow", says: "ACAP fields, META tags and classes that speak of follow"},
@@ -114,8 +114,6 @@ func policyFiles(o string) map[string]Answer {
 		}
 	case "large":
 		return map[string]Answer{robotsPath: plain(http.StatusOK, large())}
-	case "markup":
-		return map[string]Answer{robotsPath: {Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}, Body: read("markup.txt")}}
 	}
 	return map[string]Answer{robotsPath: plain(http.StatusOK, read(o+".txt"))}
 }
