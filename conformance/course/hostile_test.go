@@ -138,6 +138,7 @@ func TestNames(t *testing.T) {
 		"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)":                                                                          "Googlebot",
 		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/103.0.5060.134 Safari/537.36": "bingbot",
 		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36":                                             "",
+		"Mozilla/5.0 (Macintosh) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.4 Safari/605.1.15 (Applebot/0.1; +http://www.apple.com/go/applebot)":   "Applebot",
 		"acapcrawl/0.1.0 (+https://bot.example/about)":                                                                                                      "acapcrawl",
 		"curl/7.88.1 libcurl/7.88.1":                     "curl libcurl",
 		"Mozilla/5.0 (X11; rv:1) Gecko/20100101 Foo/1.0": "Foo",

@@ -9,6 +9,7 @@ import (
 var (
 	productToken = regexp.MustCompile(`^[A-Za-z0-9!$%&'+.^_|~-]{1,64}$`)
 	compatible   = regexp.MustCompile(`compatible; *([^;/() ]+)`)
+	introduced   = regexp.MustCompile(`\(([^;/() ]+)(?:/[^;() ]*)?; *\+?https?:`) // (Applebot/0.1; +http://www.apple.com/go/applebot)
 	robotic      = regexp.MustCompile(`(?i)compatible;|bot|crawl|spider|headless|https?://|\+http|mailto:`)
 	browsing     = regexp.MustCompile(`^Mozilla/5\.0 \([^()]*(\([^()]*\)[^()]*)*\) .*(Chrome|Firefox|Safari|Edg|OPR)/`)
 )
@@ -19,8 +20,8 @@ func Name(s string) bool { return productToken.MatchString(s) && strings.Contain
 // platforms are product tokens that say what a program is like, not what it is.
 var platforms = []string{"mozilla", "applewebkit", "khtml", "gecko", "chrome", "headlesschrome", "chromium", "safari", "version", "mobile", "compatible", "like"}
 
-// Names gives the product tokens of a User-Agent, the likeliest first: what calls itself compatible, then those outside comments,
-// without those of browsers.
+// Names gives the product tokens of a User-Agent, the likeliest first: what calls itself compatible or gives an address, then those outside
+// comments, without those of browsers.
 func Names(agent string) []string {
 	agent = cut(agent)
 	var names []string
@@ -32,7 +33,7 @@ func Names(agent string) []string {
 	}
 	mozilla := strings.HasPrefix(agent, "Mozilla/")
 	if mozilla {
-		for _, m := range compatible.FindAllStringSubmatch(agent, -1) {
+		for _, m := range slices.Concat(compatible.FindAllStringSubmatch(agent, -1), introduced.FindAllStringSubmatch(agent, -1)) {
 			add(m[1])
 		}
 	}
