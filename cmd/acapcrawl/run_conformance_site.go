@@ -22,9 +22,10 @@ func (c *Command) runConformanceSite(ctx context.Context, r conformanceSiteReque
 	if !r.Judge {
 		visits, left, err = c.serveCourse(ctx, r)
 	}
-	if err != nil {
+	if err != nil && len(visits) == 0 {
 		return err
 	}
+	incomplete := err // such as a log that could not be written: what came is judged all the same
 	r.Told.Started = r.Run != ""
 	report, err := course.Judge(context.WithoutCancel(ctx), visits, r.Told)
 	if err != nil {
@@ -42,6 +43,8 @@ func (c *Command) runConformanceSite(ctx context.Context, r conformanceSiteReque
 		}
 	}
 	switch {
+	case incomplete != nil:
+		return incomplete
 	case violations > 0:
 		return nothing("")
 	case judged == 0:

@@ -13,6 +13,7 @@ var reportPage string
 func (r *Report) WriteHTML(w io.Writer) error {
 	t, err := template.New("report").Funcs(template.FuncMap{
 		"shown":      shown,
+		"several":    several,
 		"categories": Categories,
 		"protocols":  Protocols,
 		"class": func(o Outcome) string {

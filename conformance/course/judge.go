@@ -104,6 +104,7 @@ func visitors(visits []Visit, told Told) (list []*Visitor, left int) {
 	}
 	slices.SortStableFunc(sorted, func(a, b *Visit) int { return a.Time.Compare(b.Time) })
 	known := map[string]*Visitor{}
+	list = []*Visitor{} // an empty one in JSON, too
 	for _, at := range sorted {
 		key := fmt.Sprintf("%q %q %q %q", at.Address, at.Agent, at.Names, at.Purposes)
 		v := known[key]

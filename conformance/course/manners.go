@@ -171,7 +171,7 @@ func robotsAgain(w *watch) finding {
 		last, others := reads[len(reads)-1], w.crowd.others[[2]string{w.visitor.Agent, o.name}]
 		hours := int(last.Time.Sub(reads[0].Time) / time.Hour)
 		if len(reads) > 3+others/3+hours && o.name != "down" && o.name != "broken" { // what could not be read may be tried again
-			f.evidence = append(f.evidence, evidence(last, fmt.Sprintf("robots.txt was requested %d times for %d other requests", len(reads), others)))
+			f.evidence = append(f.evidence, evidence(last, fmt.Sprintf("robots.txt was requested %d times for %s", len(reads), several(others, "other request"))))
 		}
 	}
 	if len(f.evidence) > 0 {

@@ -55,7 +55,7 @@ func title(agent, address string) string {
 }
 
 func (v *Visitor) text(b *strings.Builder) {
-	fmt.Fprintf(b, "%s\n  %d requests from %s to %s", v.Title(), v.Requests, v.First.UTC().Format("2006-01-02T15:04:05Z"), v.Last.UTC().Format("2006-01-02T15:04:05Z"))
+	fmt.Fprintf(b, "%s\n  %s from %s to %s", v.Title(), several(v.Requests, "request"), v.First.UTC().Format("2006-01-02T15:04:05Z"), v.Last.UTC().Format("2006-01-02T15:04:05Z"))
 	if len(v.Names) > 0 {
 		fmt.Fprintf(b, "; robots.txt calls it %s", shown(strings.Join(v.Names, ", ")))
 	}
@@ -106,6 +106,14 @@ func (v *Visitor) text(b *strings.Builder) {
 		untested = true
 		fmt.Fprintf(b, "    %s: %s\n", r.ID, r.Why)
 	}
+}
+
+// several counts things of which there may be one.
+func several(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 // Basis names what the requirement rests on.
