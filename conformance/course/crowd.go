@@ -13,10 +13,11 @@ type crowd struct {
 	got     map[[3]string]time.Time // first GET, by User-Agent, origin and target
 	others  map[[2]string]int       // requests for all but files of terms, by User-Agent and origin
 	pages   map[string]int          // different pages that were answered, by User-Agent
+	started bool                    // all are one crawler that was started for this record
 }
 
-func newCrowd(list []*Visitor) *crowd {
-	c := &crowd{robots: map[[2]string]*Visit{}, readers: map[[2]string]*Visit{}, got: map[[3]string]time.Time{}, others: map[[2]string]int{}, pages: map[string]int{}}
+func newCrowd(list []*Visitor, started bool) *crowd {
+	c := &crowd{started: started, robots: map[[2]string]*Visit{}, readers: map[[2]string]*Visit{}, got: map[[3]string]time.Time{}, others: map[[2]string]int{}, pages: map[string]int{}}
 	seen := map[[3]string]bool{}
 	for _, v := range list {
 		reads := v.onlyReads()
@@ -33,7 +34,7 @@ func newCrowd(list []*Visitor) *crowd {
 				continue
 			}
 			c.others[by]++
-			page := [3]string{v.Agent, at.Origin, target(at.Target)}
+			page := c.page(at.Agent, at.Origin, at.Target)
 			if t, ok := c.got[page]; at.Method == "GET" && (!ok || at.Time.Before(t)) {
 				c.got[page] = at.Time
 			}
@@ -44,6 +45,14 @@ func newCrowd(list []*Visitor) *crowd {
 		}
 	}
 	return c
+}
+
+// page is a page and who got it: the User-Agent, or anybody where all are one.
+func (c *crowd) page(agent, origin, at string) [3]string {
+	if c.started {
+		agent = ""
+	}
+	return [3]string{agent, origin, target(at)}
 }
 
 func earlier(a, b *Visit) *Visit {
@@ -80,14 +89,14 @@ func (c *crowd) reader(v *Visitor, at *Visit) *Visit {
 	return c.read(v, at)
 }
 
-// led reports whether the User-Agent had got the page with the link that leads to the traps of s by the time of the visit; without it
+// led reports whether the crawler had got the page with the link that leads to the traps of s by the time of the visit; without it
 // no link was followed.
 func (c *crowd) led(s *Station, at *Visit) bool {
-	t, ok := c.got[[3]string{at.Agent, s.Origin, target(s.From)}]
+	t, ok := c.got[c.page(at.Agent, s.Origin, s.From)]
 	return s.From == "" || ok && !at.Time.Before(t)
 }
 
-// look reports whether a visitor only had a look: one page, and no robots.txt.
+// look reports whether a visitor only had a look: one page, and no robots.txt. Who was started to crawl has none.
 func (c *crowd) look(v *Visitor) bool {
-	return c.pages[v.Agent] < 2 && !slices.ContainsFunc(v.visits, func(at *Visit) bool { return pathOf(at.Target) == robotsPath })
+	return !c.started && c.pages[v.Agent] < 2 && !slices.ContainsFunc(v.visits, func(at *Visit) bool { return pathOf(at.Target) == robotsPath })
 }

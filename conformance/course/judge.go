@@ -81,7 +81,7 @@ type Told struct {
 func Judge(ctx context.Context, visits []Visit, told Told) (*Report, error) {
 	r := &Report{Unobservable: Unobservable()}
 	r.Visitors, r.Left = visitors(visits, told)
-	c := newCrowd(r.Visitors)
+	c := newCrowd(r.Visitors, told.Started)
 	for _, v := range r.Visitors {
 		if v.Unjudged = v.unjudged(told); v.Unjudged != "" {
 			continue
@@ -122,6 +122,9 @@ func visitors(visits []Visit, told Told) (list []*Visitor, left int) {
 			}
 			known[key] = v
 			list = append(list, v)
+		}
+		if n := len(v.visits); n > 0 && v.visits[n-1].same(at) { // of logs that overlap
+			continue
 		}
 		v.Last = at.Time
 		v.Requests++

@@ -159,3 +159,28 @@ func TestVisitorsAreToldApart(t *testing.T) {
 		t.Errorf("%d visitors, want 2", len(got))
 	}
 }
+
+// A crawler that was started for the record, and changes its User-Agent with each request, has no look, and knows where its links came from.
+func TestCrawlerOfManyAgents(t *testing.T) {
+	visits := [][]Visit{
+		walk(noon, "sample/1", "192.0.2.1", []string{"sample"}, "rules/plain/trap.html"),
+		walk(noon.Add(time.Minute), "sample/2", "192.0.2.1", []string{"sample"}, "tags/meta/bait.html"),
+		walk(noon.Add(time.Hour), "sample/3", "192.0.2.1", []string{"sample"}, "tags/meta/trap.html"),
+	}
+	got := judged(t, Told{Started: true}, visits...)
+	got[0].wants(t, "plain", Violated)
+	got[2].wants(t, "meta", Violated)
+	got = judged(t, Told{}, visits...)
+	got[0].wants(t, "plain", Untested)
+	got[2].wants(t, "meta", Untested)
+}
+
+// A visit that two logs hold came once.
+func TestLogsOverlap(t *testing.T) {
+	visits := walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, "slow/robots.txt", "slow/", "slow/crawl-delay/", "slow/crawl-delay/open.html")
+	got := judged(t, Told{}, visits, visits)
+	got[0].wants(t, "crawl-delay", Kept)
+	if got[0].Requests != 4 {
+		t.Errorf("%d requests, want 4", got[0].Requests)
+	}
+}

@@ -27,6 +27,11 @@ type Visit struct {
 	Line int    `json:"-"`
 }
 
+// same reports whether two visits of a visitor are one that two logs hold.
+func (v *Visit) same(w *Visit) bool {
+	return v.Time.Equal(w.Time) && v.Origin == w.Origin && v.Method == w.Method && v.Target == w.Target && v.Open == w.Open
+}
+
 // maxLine is the longest line of a log that is read, and maxText what is kept of what a visitor sends.
 const (
 	maxLine = 1 << 20
