@@ -14,10 +14,10 @@ func TestLive(t *testing.T) {
 		violated, kept []string
 	}{
 		{"wget", []string{"-q", "-r", "-l", "6", "--tries=1", "-T", "10", "-H"},
-			[]string{"robots-first", "wildcard", "end", "redirect", "redirect-chain", "acap-any", "acap-named", "acap-scope", "acap-take-down", "acap-follow", "acap-meta", "acap-class", "reference", "reference-lost"},
+			[]string{"robots-first", "wildcard", "end", "redirect", "redirect-chain", "acap-any", "acap-named", "acap-scope", "acap-follow", "acap-meta", "acap-class", "reference", "reference-lost"},
 			[]string{"large", "plain", "longest", "own-group", "image", "meta", "conventional"}},
 		{"wget2", []string{"-q", "-r", "-l", "6", "--tries=1", "-T", "10", "-H"},
-			[]string{"acap-any", "acap-named", "acap-scope", "acap-take-down", "acap-follow", "acap-meta", "acap-class", "reference", "reference-lost"},
+			[]string{"acap-any", "acap-named", "acap-scope", "acap-follow", "acap-meta", "acap-class", "reference", "reference-lost"},
 			[]string{"large", "plain", "meta", "conventional"}},
 	} {
 		t.Run(tc.program, func(t *testing.T) {

@@ -35,7 +35,7 @@ var origins = []origin{
 	{name: "shut", says: "all but a part is prohibited by ACAP", closed: true},
 	{name: "follow", says: "ACAP fields, META tags and classes that speak of follow"},
 	{name: "refer", says: "robots.txt refers to other files"},
-	{name: "lost", says: "robots.txt refers to a file that does not exist", closed: true},
+	{name: "lost", says: "robots.txt refers to a file that answers 503", closed: true},
 	{name: "both", says: "ACAP fields beside conventional records"},
 	{name: "ignore", says: "conventional records that are to be ignored"},
 }
@@ -111,6 +111,11 @@ func policyFiles(o string) map[string]Answer {
 		return map[string]Answer{
 			robotsPath:               plain(http.StatusOK, read("refer.txt")),
 			policyRoot + "terms.txt": plain(http.StatusOK, read("policy/refer.txt")),
+		}
+	case "lost":
+		return map[string]Answer{
+			robotsPath:              plain(http.StatusOK, read("lost.txt")),
+			policyRoot + "lost.txt": plain(http.StatusServiceUnavailable, []byte("Not now.\n")), // 404 might be read as no terms (D07)
 		}
 	case "large":
 		return map[string]Answer{robotsPath: plain(http.StatusOK, large())}

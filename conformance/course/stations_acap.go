@@ -38,6 +38,9 @@ func acapCrawlStations() []*Station {
 		"/acap-must-use/closed.html": {body: "<p>This page may be indexed by another text alone, which may not be crawled.</p>"},
 		"/acap-must-use/opened.html": {body: "<p>This page may be indexed by another text alone.</p>"},
 	}
+	// P1 2.6.1 asks that what is held be erased. Whether it may be fetched to see if it is gone it does not say.
+	takeDown := acap("acap-take-down", "P1 2.6.1, P04", "what is to be taken down is not fetched anew", "ACAP-request-take-down: /acap-take-down/trap.html", "/acap-take-down/trap.html")
+	takeDown.Level = Advice
 	return []*Station{
 		acap("acap-any", "P1 2.4.2", "a prohibition in a record for any crawler is obeyed", "ACAP-disallow-crawl: /acap-any/trap.html", "/acap-any/trap.html"),
 		needs(NeedsName, acap("acap-named", "P1 2.3.1", "a prohibition in a record with one's own name is obeyed", "ACAP-disallow-crawl: /acap-named/trap.html", "/acap-named/trap.html")),
@@ -59,8 +62,7 @@ func acapCrawlStations() []*Station {
 		acap("acap-other", "P1 2.5.6, F19", "disallow-other prohibits what no field permits", "ACAP-disallow-other: /acap-other/trap.html", "/acap-other/trap.html"),
 		needs(NeedsPurpose, acap("acap-purpose", "P1 2.3.3", "a prohibition for one's own purpose is obeyed", "ACAP-disallow-crawl: /acap-purpose/trap.html", "/acap-purpose/trap.html")),
 		needs(NeedsPurpose, acap("acap-purpose-other", "P1 2.3.3", "a permission for another purpose lifts no prohibition", "ACAP-disallow-crawl: /acap-purpose-other/trap.html", "/acap-purpose-other/trap.html")),
-		acap("acap-take-down", "P1 2.6.1, P04", "what is to be taken down is not fetched anew", "ACAP-request-take-down: /acap-take-down/trap.html", "/acap-take-down/trap.html"),
-		redirect, image, sitemap, must,
+		takeDown, redirect, image, sitemap, must,
 		on("shut", acap("acap-shut", "P1 2.4.6", "where all is prohibited but for a part, the part alone is crawled", "ACAP-disallow-crawl: /", "/", "/elsewhere/trap.html")),
 		on("both", acap("acap-both", "P1 2.10.2, O05", "an ACAP prohibition stands against a conventional Allow", "ACAP-disallow-crawl: /acap-both/trap.html", "/acap-both/trap.html")),
 	}
@@ -108,7 +110,7 @@ func acapFileStations() []*Station {
 		file("reference", "refer", "P1 2.3.2", "a file that a permissions reference names is read and obeyed", "ACAP-disallow-crawl: /reference/closed/", ACAP),
 		file("reference-away", "refer", "P1 2.3.2, D05", "so is one of another origin", "ACAP-disallow-crawl: /reference-away/closed/", ACAP),
 		{ID: "reference-lost", Origin: "lost", Category: catFiles, Protocol: ACAP, Level: Must, Rests: "P1 2.3.2, D07",
-			Says: "nothing is requested while a file that robots.txt refers to cannot be had", Because: "ACAP-permissions-reference: /policy/lost.txt", Whole: true},
+			Says: "nothing is requested while a file that robots.txt refers to cannot be had (503)", Because: "ACAP-permissions-reference: /policy/lost.txt", Whole: true},
 		file("conventional", "both", "P1 2.10.2, O05", "an ACAP permission with another pattern lifts no conventional rule", "Disallow: /conventional/closed/", REP),
 		{ID: "lifted", Origin: "both", Category: catFiles, Protocol: ACAP, Level: May, Rests: "P1 2.10.2, O04",
 			Says: "an ACAP permission with the same pattern lifts a conventional rule", Controls: []string{"/lifted/closed/open.html"}},
