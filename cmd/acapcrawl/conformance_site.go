@@ -35,8 +35,8 @@ conventional tags and of ACAP each kept, violated, or was not tested by. It ends
 starts; in its command {URL} is the address of the index, and {URLS} are those of all origins. With --judge nothing is served: visits are
 judged that --log wrote before. The exit status is 1 where a requirement was violated.`,
 		Example: `  acapcrawl conformance site
-  acapcrawl conformance site --run 'wget -q -r -l 4 -H -P "$TMPDIR" {URLS}' --format html -o wget.html
-  acapcrawl conformance site --run 'acapcrawl crawl --data "$TMPDIR" --delay 0 --allow-private --sitemaps --requisites {URLS}'
+  acapcrawl conformance site --run 'wget -q -r -l 6 --tries=1 -H -P "$(mktemp -d)" {URLS}' --format html -o wget.html
+  acapcrawl conformance site --run 'acapcrawl crawl --data "$(mktemp -d)" --delay 0 --allow-private --sitemaps --requisites --canonical {URLS}'
   acapcrawl conformance site --judge --protocol rep visits.jsonl`,
 	}
 	flags := cmd.Flags()

@@ -2,16 +2,17 @@ package course
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
-// crowd is what the visitors of a record have in common. A crawler may come from several addresses under one User-Agent, and may leave it to
-// another program at its address to read robots.txt: what the one does bears on the other.
+// crowd is what the visitors of a record have in common. A crawler may come from several addresses and under several User-Agents with one name,
+// and may leave it to another program at its address to read robots.txt: what the one does bears on the other.
 type crowd struct {
-	robots  map[[2]string]*Visit    // first request for robots.txt, by User-Agent and origin
+	robots  map[[2]string]*Visit    // first request for robots.txt, by kin and origin
 	readers map[[2]string]*Visit    // the same by address and origin, of visitors that requested nothing but files of terms
-	got     map[[3]string]time.Time // first GET, by User-Agent, origin and target
-	others  map[[2]string]int       // requests for all but files of terms, by User-Agent and origin
+	got     map[[3]string]time.Time // first GET, by kin, origin and target
+	others  map[[2]string]int       // requests for all but files of terms, by kin and origin
 	pages   map[string]int          // different pages that were answered, by User-Agent
 	started bool                    // all are one crawler that was started for this record
 }
@@ -22,7 +23,7 @@ func newCrowd(list []*Visitor, started bool) *crowd {
 	for _, v := range list {
 		reads := v.onlyReads()
 		for _, at := range v.visits {
-			by, from := [2]string{v.Agent, at.Origin}, [2]string{v.Address, at.Origin}
+			by, from := [2]string{v.kin, at.Origin}, [2]string{v.Address, at.Origin}
 			switch p := pathOf(at.Target); {
 			case p == robotsPath:
 				c.robots[by] = earlier(c.robots[by], at)
@@ -34,11 +35,11 @@ func newCrowd(list []*Visitor, started bool) *crowd {
 				continue
 			}
 			c.others[by]++
-			page := c.page(at.Agent, at.Origin, at.Target)
+			page := c.page(v, at.Origin, at.Target)
 			if t, ok := c.got[page]; at.Method == "GET" && (!ok || at.Time.Before(t)) {
 				c.got[page] = at.Time
 			}
-			if at.answered() && !seen[page] {
+			if page[0] = v.Agent; at.answered() && !seen[page] {
 				seen[page] = true
 				c.pages[v.Agent]++
 			}
@@ -47,12 +48,20 @@ func newCrowd(list []*Visitor, started bool) *crowd {
 	return c
 }
 
-// page is a page and who got it: the User-Agent, or anybody where all are one.
-func (c *crowd) page(agent, origin, at string) [3]string {
+// page is a page and who got it: the kin of v, or anybody where all are one.
+func (c *crowd) page(v *Visitor, origin, at string) [3]string {
 	if c.started {
-		agent = ""
+		return [3]string{"", origin, target(at)}
 	}
-	return [3]string{agent, origin, target(at)}
+	return [3]string{v.kin, origin, target(at)}
+}
+
+// kin is what the User-Agents of one crawler have in common: their first name.
+func kin(agent string) string {
+	if names := Names(agent); len(names) > 0 {
+		return strings.ToLower(names[0])
+	}
+	return agent
 }
 
 func earlier(a, b *Visit) *Visit {
@@ -72,7 +81,7 @@ func (v *Visitor) onlyReads() bool {
 
 // read gives who asked for robots.txt of the origin before a visit in the place of the visitor, which did not; nil where nobody did.
 func (c *crowd) read(v *Visitor, at *Visit) *Visit {
-	for _, by := range []*Visit{c.robots[[2]string{v.Agent, at.Origin}], c.readers[[2]string{v.Address, at.Origin}]} {
+	for _, by := range []*Visit{c.robots[[2]string{v.kin, at.Origin}], c.readers[[2]string{v.Address, at.Origin}]} {
 		if by != nil && by.Time.Compare(at.Time) <= 0 && (by.Agent != v.Agent || by.Address != v.Address) {
 			return by
 		}
@@ -80,10 +89,10 @@ func (c *crowd) read(v *Visitor, at *Visit) *Visit {
 	return nil
 }
 
-// reader gives who had asked for robots.txt of the origin when the visitor itself, by its User-Agent, had not yet: what it knows of that origin
+// reader gives who had asked for robots.txt of the origin when the visitor itself, by its name, had not yet: what it knows of that origin
 // is what the other was told.
 func (c *crowd) reader(v *Visitor, at *Visit) *Visit {
-	if own := c.robots[[2]string{v.Agent, at.Origin}]; own != nil && own.Time.Compare(at.Time) <= 0 {
+	if own := c.robots[[2]string{v.kin, at.Origin}]; own != nil && own.Time.Compare(at.Time) <= 0 {
 		return nil
 	}
 	return c.read(v, at)
@@ -91,8 +100,8 @@ func (c *crowd) reader(v *Visitor, at *Visit) *Visit {
 
 // led reports whether the crawler had got the page with the link that leads to the traps of s by the time of the visit; without it
 // no link was followed.
-func (c *crowd) led(s *Station, at *Visit) bool {
-	t, ok := c.got[c.page(at.Agent, s.Origin, s.From)]
+func (c *crowd) led(v *Visitor, s *Station, at *Visit) bool {
+	t, ok := c.got[c.page(v, s.Origin, s.From)]
 	return s.From == "" || ok && !at.Time.Before(t)
 }
 

@@ -43,6 +43,7 @@ type Visitor struct {
 
 	visits []*Visit
 	told   bool
+	kin    string // see crowd
 }
 
 // Result is the outcome of one station.
@@ -113,7 +114,7 @@ func visitors(visits []Visit, told Told) (list []*Visitor, left int) {
 			continue
 		}
 		if v == nil {
-			v = &Visitor{Agent: at.Agent, Address: at.Address, Names: at.Names, Purposes: at.Purposes, First: at.Time}
+			v = &Visitor{Agent: at.Agent, Address: at.Address, Names: at.Names, Purposes: at.Purposes, First: at.Time, kin: kin(at.Agent)}
 			if len(told.Purposes) > 0 {
 				v.Purposes = told.Purposes
 			}
@@ -164,7 +165,7 @@ func (v *Visitor) judge(ctx context.Context, c *crowd) error {
 	against := map[*Station][]Evidence{}
 	for _, at := range v.visits {
 		s := web.of(at.Origin, at.Target)
-		if s == nil || w.look || policyFile(pathOf(at.Target)) || !c.led(s, at) {
+		if s == nil || w.look || policyFile(pathOf(at.Target)) || !c.led(v, s, at) {
 			continue
 		}
 		because, err := own.of(ctx, at.Origin, at.Target)

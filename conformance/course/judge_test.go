@@ -66,6 +66,16 @@ func TestCrawlerOfTwoAddresses(t *testing.T) {
 	hasty.wants(t, "robots-first", Violated)
 }
 
+// One crawler with a User-Agent as of a desk and one as of a telephone reads robots.txt once.
+func TestCrawlerOfTwoAgents(t *testing.T) {
+	got := judged(t, Told{},
+		walk(noon, "Mozilla/5.0 (compatible; samplebot/2.1; +http://sample.example/bot)", "192.0.2.1", samplebot, "rules/robots.txt", "rules/plain/", "rules/plain/open.html"),
+		walk(noon.Add(time.Hour), "Mozilla/5.0 (Linux; Android 6.0.1) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Mobile Safari/537.36 (compatible; Samplebot/2.1)", "192.0.2.1", []string{"Samplebot"},
+			"rules/order/", "rules/order/open.html"))
+	got[0].wants(t, "robots-first", Kept)
+	got[1].wants(t, "robots-first", Untested)
+}
+
 // A crawler may let another program read robots.txt, which has a User-Agent of its own: a record with the name of the crawler is not shown
 // to either. A crawler beside it that reads for itself is no excuse.
 func TestRobotsReadByAnotherProgram(t *testing.T) {

@@ -148,7 +148,7 @@ func parallel(w *watch) finding {
 	return f
 }
 
-// robotsAgain lets robots.txt of an origin be read once for each three other requests of the User-Agent, once an hour, and three times besides.
+// robotsAgain lets robots.txt of an origin be read once for each three other requests of the crawler, once an hour, and three times besides.
 func robotsAgain(w *watch) finding {
 	f := finding{outcome: Untested, why: "it never asked for robots.txt"}
 	if w.visitor.onlyReads() {
@@ -168,7 +168,7 @@ func robotsAgain(w *watch) finding {
 		if f.outcome == Untested {
 			f = finding{outcome: Kept}
 		}
-		last, others := reads[len(reads)-1], w.crowd.others[[2]string{w.visitor.Agent, o.name}]
+		last, others := reads[len(reads)-1], w.crowd.others[[2]string{w.visitor.kin, o.name}]
 		hours := int(last.Time.Sub(reads[0].Time) / time.Hour)
 		if len(reads) > 3+others/3+hours && o.name != "down" && o.name != "broken" { // what could not be read may be tried again
 			f.evidence = append(f.evidence, evidence(last, fmt.Sprintf("robots.txt was requested %d times for %s", len(reads), several(others, "other request"))))

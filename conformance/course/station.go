@@ -95,7 +95,7 @@ type content struct {
 	head, body string      // of a page; an empty body has the links of the station
 	header     [][2]string // of the answer
 	to         string      // a redirect leads there
-	status     int         // 0: 200, or 302 with to
+	status     int         // of the redirect; 0: 302
 	raw        string      // instead of a page
 }
 
