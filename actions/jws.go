@@ -78,7 +78,9 @@ func readDocument(text []byte, key ed25519.PublicKey) (written []byte, r Receipt
 			return nil, r, err
 		}
 	}
-	written, err = plain(d)
+	if written, err = plain(d); err == nil && !sameJSON(text, written) { // something that another reader may take for the receipt
+		err = errors.New("it holds something beside a receipt")
+	}
 	return written, r, err
 }
 

@@ -107,6 +107,32 @@ func TestReceiptChanged(t *testing.T) {
 	}
 }
 
+// Nothing stands beside what was written that another reader of JSON takes for it: members of a name twice, or in other letters.
+func TestReceiptBeside(t *testing.T) {
+	for _, o := range []Options{{Key: operatorKey(1)}, {}} {
+		l, doc := receipted(t, o)
+		forged := bytes.Replace(doc[:len(doc)-1], []byte(`"captures":1`), []byte(`"captures":3`), 1)
+		forged = forged[1:]
+		for _, text := range []string{
+			"{" + string(forged) + "," + string(doc[1:]),
+			"{" + string(forged) + "," + strings.ReplaceAll(string(doc[1:]), `"receipt":`, `"Receipt":`),
+			strings.Replace(string(doc), `"erased":`, `"erased":{"captures":3},"Erased":`, 1),
+			strings.Replace(string(doc), `{"receipt":`, `{"note":"3 copies","receipt":`, 1),
+			strings.Replace(string(doc), `"id":1,`, `"id":1,"note":"3 copies",`, 1),
+		} {
+			if !json.Valid([]byte(text)) {
+				t.Fatal(text)
+			}
+			if r, err := l.VerifyReceipt([]byte(text)); err == nil {
+				t.Errorf("%s: %+v", text, r)
+			}
+			if r, err := ReadReceipt([]byte(text), l.PublicKey()); err == nil {
+				t.Errorf("%s: %+v", text, r)
+			}
+		}
+	}
+}
+
 func TestReceiptUnsigned(t *testing.T) {
 	l, doc := receipted(t, Options{})
 	if _, err := l.VerifyReceipt(doc); err != nil {
