@@ -131,7 +131,7 @@ func (l *Ledger) page(f Filter, by *Credential) (list []Request, next uint64, er
 	if f.Limit <= 0 || f.Limit > maxPage {
 		f.Limit = maxPage
 	}
-	if address, _, err := resource(acap.TakeDown, f.URL); err == nil {
+	if address, err := Address(f.URL); err == nil {
 		f.URL = address
 	}
 	limit := f.Limit

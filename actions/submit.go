@@ -114,6 +114,12 @@ func resource(action, rawurl string) (address, origin string, err error) {
 	return origin + rest[strings.IndexByte(rest, '/'):], origin, nil
 }
 
+// Address is rawurl, absolute, as requests have it. The error is a *Rejection.
+func Address(rawurl string) (string, error) {
+	address, _, err := resource(acap.TakeDown, rawurl)
+	return address, err
+}
+
 // submit makes r, which s asks for, the request that s gets: one that its key was given with, one that stands already, the line that it
 // confirms, or a new one.
 func (t *txn) submit(r *Request, s Submission, o Options) (replayed bool, err error) {
@@ -255,8 +261,11 @@ func originOf(rawurl string) (string, error) {
 		return "", errors.New("it is not a URL")
 	}
 	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname())
-	if scheme != "http" && scheme != "https" || host == "" {
+	switch {
+	case scheme != "http" && scheme != "https" || host == "":
 		return "", errors.New("it is not an absolute http or https URL")
+	case strings.Contains(host, "%"):
+		return "", errors.New("its host has a zone, which is of one machine")
 	}
 	if strings.ContainsFunc(host, func(r rune) bool { return r >= 0x80 }) {
 		if host, err = idna.Lookup.ToASCII(host); err != nil {

@@ -254,6 +254,7 @@ func TestSubmitRefused(t *testing.T) {
 		{d.ours, acap.TakeDown, "//quay.example/x", "k", BadURL},
 		{d.ours, acap.TakeDown, "ftp://quay.example/x", "k", BadURL},
 		{d.ours, acap.TakeDown, "http:///x", "k", BadURL},
+		{d.ours, acap.TakeDown, "http://[fe80::1%25eth0]/x", "k", BadURL},
 		{d.ours, acap.TakeDown, "http://quay.example:99999/x", "k", BadURL},
 		{d.ours, acap.TakeDown, "", "k", BadURL},
 		{d.ours, acap.TakeDown, site + "/" + strings.Repeat("a", 8000), "k", BadURL},

@@ -66,11 +66,9 @@ func (c *Command) actionsListVerb() *cobra.Command {
 			return err
 		}
 		if *resource != "" {
-			a, err := acap.NewAction(acap.TakeDown, *resource, nil)
-			if err != nil {
+			if r.URL, err = actions.Address(*resource); err != nil {
 				return misuse("", "--url: %v", err)
 			}
-			r.URL = a.URL
 		}
 		cfg, err := c.settings(cmd)
 		if err != nil {
