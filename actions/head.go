@@ -148,12 +148,12 @@ type acknowledgement struct {
 }
 
 // Acknowledge notes that the operator knows of the difference that an entry tells. Verify shows both from then on, and takes it for no
-// break.
+// break. The error is a *Rejection where the entry tells none.
 func (l *Ledger) Acknowledge(entry uint64) error {
 	return l.update(func(t *txn) error {
 		e, known, err := t.entry(entry)
 		if err == nil && (!known || e.Event != eventDiffers) {
-			err = fmt.Errorf("entry %d says of no difference", entry)
+			err = reject(Malformed, "entry %d tells of no difference", entry)
 		}
 		if err != nil {
 			return err

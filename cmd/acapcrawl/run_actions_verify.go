@@ -25,7 +25,7 @@ func (c *Command) runActionsVerify(ctx context.Context, cfg *config.Config, r ac
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	for _, entry := range r.Known {
-		if err := ledger.Acknowledge(entry); err != nil {
+		if err := rejected(ledger.Acknowledge(entry)); err != nil {
 			return err
 		}
 	}
