@@ -29,6 +29,7 @@ type Options struct {
 	// request or a line is enough.
 	ConfirmWithin time.Duration
 	Pending       int // re-crawls of an origin that the channel may have pending; 0: any number
+	Day           int // re-crawls of an origin that lines and credentials may ask for within 24 hours; 0: any number
 
 	Check bool // the pages of the file are checked before anything is read from them, however large it is
 }

@@ -166,6 +166,16 @@ func (t *txn) ask(r *Request, by grant, o Options) error {
 		}
 		return t.note("submitted", r)
 	}
+	if by.id != "" && r.Action == acap.ReCrawl { // P09
+		h := t.heard(r.Origin)
+		h.roll(t.now)
+		if why := h.crawl(Limits{Day: o.Day}, 0); why != "" {
+			return reject(TooMany, "%s: ask again later", why)
+		}
+		if err := t.hear(r.Origin, h); err != nil {
+			return err
+		}
+	}
 	if by.id == "" {
 		r.From = operatorOf(r.Action)
 	} else {

@@ -218,6 +218,33 @@ func TestSubmitRecrawl(t *testing.T) {
 	}
 }
 
+// P09: however fast they are done, credentials and lines together have no more re-crawls made within a day.
+func TestSubmitDay(t *testing.T) {
+	d := newDesk(t, Options{Day: 3})
+	n := 0
+	ask := func(by *Credential, url string) string {
+		n++
+		r, _, err := d.Submit(Submission{By: by, Action: acap.ReCrawl, URL: url, Key: fmt.Sprint(n)})
+		if err == nil && by != nil {
+			_, err = d.Withdraw(r.ID, by)
+		}
+		return code(t, err)
+	}
+	d.work(t, recrawl+"/a")
+	for i, want := range []string{"", "", TooMany, TooMany} {
+		if got := ask(d.ours, site+"/n"); got != want {
+			t.Errorf("%d: %q", i, got)
+		}
+	}
+	if got := ask(d.other, "http://elsewhere.example/n") + ask(nil, site+"/o"); got != "" {
+		t.Error(got)
+	}
+	d.clock.pass(24 * time.Hour)
+	if got := ask(d.ours, site+"/n"); got != "" {
+		t.Error(got)
+	}
+}
+
 func TestSubmitRefused(t *testing.T) {
 	d := newDesk(t, Options{})
 	d.submit(t, d.ours, acap.TakeDown, site+"/x", "used")

@@ -294,7 +294,7 @@ func (s *store) leave(why error) error {
 
 // ledgerOptions are the rules of the ledger, with the key that it signs with.
 func ledgerOptions(cfg *config.Config) (o actions.Options, err error) {
-	o = actions.Options{Pending: cfg.Actions.MaxPending, Issuer: actions.Issuer{Crawler: cfg.Crawler[0], Contact: cfg.Contact, Version: programVersion}}
+	o = actions.Options{Pending: cfg.Actions.MaxPending, Day: cfg.Actions.MaxADay, Issuer: actions.Issuer{Crawler: cfg.Crawler[0], Contact: cfg.Contact, Version: programVersion}}
 	if cfg.Actions.Mode == config.ActionsConfirm {
 		o.ConfirmWithin = cfg.Actions.ConfirmWithin
 	}
