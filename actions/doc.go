@@ -14,7 +14,7 @@
 //	backup.go       a copy of the ledger, and a ledger made of one
 //	upgrade.go      ledgers of earlier versions
 //	observe.go      what a policy asks for now, compared with what is known
-//	execute.go      Executor: doing what is due
+//	execute.go      Executor: doing what is due; recrawl.go, of re-crawls
 //	settle.go       what became of re-crawls, and what is gone from every file
 //	channel.go      Call, Answer: what a publisher asks by the operator's channel
 //	credential.go   Credential: who may ask there, for which origins
