@@ -29,20 +29,23 @@ func (l *linter) texts() {
 		l.tell(l.place(claim, l.lines[claim-1]), "", "claim-without-fields", acap.Notice, "write ACAP records, or leave the comment out", "a comment speaks of ACAP, and the file holds no field of it")
 	}
 	for i := range l.statements {
-		if f := l.statements[i].Field; strings.Contains(f.Text, `\`) && strings.Contains(firstWord(f), `\`) {
-			l.backslash(f)
-		}
+		l.backslash(l.statements[i].Field)
 	}
 	for _, g := range l.groups {
 		for _, r := range g.Rules {
-			if strings.Contains(r.Field.Text, `\`) {
-				l.backslash(r.Field)
-			}
+			l.backslash(r.Field)
 		}
 	}
 }
 
+// backslash looks for one in a path; in a query it stands for itself.
 func (l *linter) backslash(f *acap.Field) {
+	if !strings.Contains(f.Text, `\`) {
+		return
+	}
+	if path, _, _ := strings.Cut(firstWord(f), "?"); !strings.Contains(path, `\`) {
+		return
+	}
 	l.tell(f, firstWord(f), "backslash-in-pattern", acap.Warning, `write / for \`, `paths have no \: browsers and crawlers ask for / where a link has one, and this matches none of them`)
 }
 
