@@ -184,28 +184,20 @@ func (e *entry) reach(c *Crawler, to *audience, top bool) (reaches, named, permi
 
 // uncancelled leaves out the conventional rules that a contrary ACAP field with the same pattern cancels (P1 2.10.2, O04). The
 // ACAP field must be at least as specific as the group in its addressee (O07); both polarities cancel nothing (X72).
-func (p *Policy) uncancelled(lines []ruleLine, named bool) (kept []*rule) {
+func (p *Policy) uncancelled(lines []ruleLine, named bool) []*rule {
 	type polarity struct{ allow, deny bool }
-	spoken := map[string]*polarity{}
+	spoken := make(map[string]polarity, len(p.by[kCrawl]))
 	for _, s := range p.by[kCrawl] {
 		if s.pattern == nil || named && !s.named {
 			continue
 		}
 		have := spoken[s.pattern.exact]
-		if have == nil {
-			have = &polarity{}
-			spoken[s.pattern.exact] = have
-		}
 		have.allow = have.allow || s.allow
 		have.deny = have.deny || !s.allow
+		spoken[s.pattern.exact] = have
 	}
-	for _, l := range lines {
-		r := l.read()
+	return slices.DeleteFunc(readAll(lines), func(r *rule) bool {
 		s := spoken[r.exact]
-		if s != nil && s.allow != s.deny && s.allow != r.allow {
-			continue
-		}
-		kept = append(kept, r)
-	}
-	return kept
+		return s.allow != s.deny && s.allow != r.allow
+	})
 }

@@ -309,16 +309,26 @@ func (e *estimate) of(run uint64) int32 {
 
 // tabulate puts the patterns into tables whose rarest run is rarer than the literal they start with, and gives the others.
 func (l *lookup) tabulate() (others []int32) {
-	counts := newEstimate(len(l.shapes))
 	literals := map[string]int32{}
+	most := int32(0)
 	for i := range l.shapes {
 		if s := &l.shapes[i]; len(s.pieces) > 1 {
 			literals[s.pieces[0]]++
-			s.pairs(func(_ int, first, second uint64) {
-				counts.add(first)
-				counts.add(second)
-			})
+			most = max(most, literals[s.pieces[0]])
 		}
+	}
+	if most <= few {
+		for id := range l.shapes {
+			others = append(others, int32(id))
+		}
+		return others
+	}
+	counts := newEstimate(len(l.shapes))
+	for i := range l.shapes {
+		l.shapes[i].pairs(func(_ int, first, second uint64) {
+			counts.add(first)
+			counts.add(second)
+		})
 	}
 	var lists [9][]keyed
 	for i := range l.shapes {

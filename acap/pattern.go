@@ -214,6 +214,9 @@ type shape struct {
 
 func newShape(s string) shape {
 	s, anchored := strings.CutSuffix(s, "$")
+	if strings.IndexByte(s, '*') < 0 {
+		return shape{[]string{s}, anchored}
+	}
 	return shape{strings.Split(s, "*"), anchored}
 }
 

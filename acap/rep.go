@@ -20,7 +20,7 @@ type rule struct {
 	shape
 }
 
-func (l ruleLine) read() *rule {
+func (l ruleLine) read() rule {
 	value := l.value
 	if i := strings.IndexByte(value, '$'); i >= 0 && i < len(value)-1 {
 		end := strings.HasSuffix(value, "$")
@@ -31,7 +31,16 @@ func (l ruleLine) read() *rule {
 		}
 	}
 	exact := percentNormal(value, false)
-	return &rule{ruleLine: l, exact: exact, shape: newShape(exact)}
+	return rule{ruleLine: l, exact: exact, shape: newShape(exact)}
+}
+
+func readAll(lines []ruleLine) []*rule {
+	read, out := make([]rule, len(lines)), make([]*rule, len(lines))
+	for i, l := range lines {
+		read[i] = l.read()
+		out[i] = &read[i]
+	}
+	return out
 }
 
 // agentToken is what counts of a User-agent value: its product token, or "*", before any character that no token holds (RFC 9309
@@ -75,8 +84,12 @@ func governing(groups []*group, c *Crawler) (lines []ruleLine, delay time.Durati
 			if first < 0 {
 				continue
 			}
+			if found {
+				lines = append(lines, gr.rules...)
+			} else {
+				lines = gr.rules[:len(gr.rules):len(gr.rules)]
+			}
 			found = true
-			lines = append(lines, gr.rules...)
 			for _, d := range gr.delays {
 				if first < d.agents {
 					delay = max(delay, d.pause)

@@ -2,7 +2,6 @@ package acap
 
 import (
 	"slices"
-	"time"
 )
 
 // conventionalRecords says what became of the Allow and Disallow lines that match (RFC 9309 2.2.2, P1 2.10).
@@ -65,14 +64,9 @@ func (t *trace) conventionalLines() (counted, silenced []*rule) {
 			heard = append(heard, f.groups...)
 		}
 	})
-	return readLines(governing(heard, &t.crawler)), readLines(governing(ignored, &t.crawler))
-}
-
-func readLines(lines []ruleLine, _ time.Duration, _ bool) (read []*rule) {
-	for _, l := range lines {
-		read = append(read, l.read())
-	}
-	return read
+	lines, _, _ := governing(heard, &t.crawler)
+	others, _, _ := governing(ignored, &t.crawler)
+	return readAll(lines), readAll(others)
 }
 
 // canceller is the ACAP field that cancels a conventional rule (O04): one that names the crawler, if there is one (O07).

@@ -28,7 +28,7 @@ func (l *linter) drifting() {
 	if !crawls || len(l.groups) == 0 || l.file.IgnoreConventional() || !l.looks(8*len(l.statements)+l.file.Size()) {
 		return
 	}
-	d := &drifter{linter: l, blind: (&Document{File: l.file}).conventional(), found: map[int]*drift{}, resources: map[int]acap.Resource{}}
+	d := &drifter{linter: l, blind: (&Document{File: l.file}).conventional(), found: map[int]*drift{}, resources: map[string]acap.Resource{}}
 	d.groups = d.blind.Groups()
 	d.speaking, d.governing = d.speakers(), byAgent(d.groups)
 	names := l.file.Crawlers()
@@ -48,8 +48,8 @@ type drifter struct {
 	*linter
 	blind     *acap.File // as who knows no ACAP reads it
 	groups    []acap.Group
-	found     map[int]*drift // by line
-	resources map[int]acap.Resource
+	found     map[int]*drift           // by line
+	resources map[string]acap.Resource // by pattern
 	speaking  map[string][]int         // statements that refuse to crawl, by the names that they address
 	governing map[string][]*acap.Group // of groups
 }
@@ -90,7 +90,7 @@ func (d *drifter) compare(c acap.Crawler, name string) {
 		if !d.looks(2) {
 			return
 		}
-		r := d.resource(s.Field, s.Patterns[0])
+		r := d.resource(s.Patterns[0])
 		if no := both.Decide(acap.Crawl, r); !no.Allowed && no.Because == s.Field {
 			if yes := blind.Decide(acap.Crawl, r); yes.Allowed {
 				d.note(s.Field, true, name, s.Patterns[0], yes.Because)
@@ -109,7 +109,7 @@ func (d *drifter) compare(c acap.Crawler, name string) {
 			if !d.looks(2) {
 				return
 			}
-			r := d.resource(rule.Field, rule.Pattern)
+			r := d.resource(rule.Pattern)
 			if no := blind.Decide(acap.Crawl, r); no.Allowed || no.Because != rule.Field {
 				continue
 			}
@@ -130,12 +130,12 @@ func first(names []string) string {
 	return names[0]
 }
 
-// resource is an example of a field's pattern, prepared once.
-func (d *drifter) resource(f *acap.Field, pattern string) acap.Resource {
-	r, ok := d.resources[f.Line]
+// resource is an example of a pattern, prepared once.
+func (d *drifter) resource(pattern string) acap.Resource {
+	r, ok := d.resources[pattern]
 	if !ok {
 		r = resource(plainest(pattern))
-		d.resources[f.Line] = r
+		d.resources[pattern] = r
 	}
 	return r
 }

@@ -9,8 +9,14 @@ import (
 
 // ruled are the rules of all groups with the same agents, which count as one group (RFC 9309 2.2.1).
 type ruled struct {
-	first map[string]*acap.Rule // by pattern and polarity
-	list  []covered             // Disallow lines
+	first map[said]*acap.Rule
+	list  []covered // Disallow lines
+}
+
+// said is what a rule says.
+type said struct {
+	allow   bool
+	pattern string
 }
 
 // rules looks at conventional rules that have no effect beside others of the same group.
@@ -24,7 +30,7 @@ func (l *linter) rules() {
 		key := keyOf(group.Agents)
 		in := all[key]
 		if in == nil {
-			in = &ruled{first: map[string]*acap.Rule{}}
+			in = &ruled{first: map[said]*acap.Rule{}}
 			all[key] = in
 		}
 		for i := range group.Rules {
@@ -37,13 +43,12 @@ func (l *linter) rules() {
 }
 
 func (l *linter) rule(in *ruled, r *acap.Rule) {
-	sign := map[bool]string{true: "+", false: "-"}
-	if same := in.first[sign[r.Allow]+r.Pattern]; same != nil {
+	if same := in.first[said{r.Allow, r.Pattern}]; same != nil {
 		l.tell(r.Field, "", "duplicate-field", acap.Notice, "keep one", "line %d says the same to the same crawlers", same.Field.Line)
 		return
 	}
-	in.first[sign[r.Allow]+r.Pattern] = r
-	if other := in.first[sign[!r.Allow]+r.Pattern]; other != nil && !l.refused[r.Pattern] {
+	in.first[said{r.Allow, r.Pattern}] = r
+	if other := in.first[said{!r.Allow, r.Pattern}]; other != nil && !l.refused[r.Pattern] {
 		allow, disallow := r, other
 		if !r.Allow {
 			allow, disallow = other, r
