@@ -174,9 +174,11 @@ func (f *File) policy(c Crawler, refs []Reference) *Policy {
 		}
 	})
 	p.arrange()
-	lines, _, named := governing(groups, &p.crawler)
+	lines, delay, named := governing(groups, &p.crawler)
 	p.rules = newRules(p.uncancelled(lines, named))
-	_, p.delay, _ = governing(polite, &p.crawler) // O09
+	if p.delay = delay; len(polite) > len(groups) { // O09
+		_, p.delay, _ = governing(polite, &p.crawler)
+	}
 	p.actions = f.requests(&p.crawler, refs, &told)
 	p.findings = append(p.findings, told.findings...)
 	return p

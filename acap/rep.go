@@ -63,8 +63,10 @@ func agentToken(value string) string {
 // does is compared as it stands.
 func (c *Crawler) names(agent string) bool {
 	for _, token := range c.Names {
-		rest, ok := cutFold(agent, token)
-		if ok && token != "" && (rest == "" || !nameChar(rest[0])) {
+		if token == "" || len(agent) > len(token) && nameChar(agent[len(token)]) {
+			continue
+		}
+		if _, ok := cutFold(agent, token); ok {
 			return true
 		}
 	}
