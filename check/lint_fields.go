@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -341,7 +342,9 @@ func (l *linter) underBroader(list []covered) {
 	if !l.looks(4 * len(list)) {
 		return
 	}
-	slices.SortStableFunc(list, func(a, b covered) int { return strings.Compare(a.literal, b.literal) })
+	slices.SortFunc(list, func(a, b covered) int {
+		return cmp.Or(strings.Compare(a.literal, b.literal), a.field.Line-b.field.Line)
+	})
 	var broad *covered
 	for i := range list {
 		c := &list[i]
