@@ -1,6 +1,7 @@
 package check
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -36,7 +37,10 @@ func (r *Report) Header(name string, src []byte, o Options, robots *acap.File, r
 			r.note("%s:%d: the line is no header field and was not checked", name, i+1)
 			continue
 		}
-		if !strings.EqualFold(field, "X-Robots-Tag") && !strings.EqualFold(field, "Robots-Tag") {
+		if misspelt(field) {
+			found = append(found, ofMisspelt(name, field, i+1))
+		}
+		if !carries(field) {
 			continue
 		}
 		content := strings.TrimSpace(value)
@@ -50,4 +54,19 @@ func (r *Report) Header(name string, src []byte, o Options, robots *acap.File, r
 func headerName(line string) string {
 	name, _, _ := strings.Cut(line, ":")
 	return name
+}
+
+// carries reports whether a header field carries rules for crawlers.
+func carries(field string) bool {
+	return strings.EqualFold(field, "X-Robots-Tag") || strings.EqualFold(field, "Robots-Tag")
+}
+
+// misspelt reports whether a header field looks as if it should carry rules, and does not.
+func misspelt(field string) bool {
+	return strings.Contains(strings.ToLower(field), "robot") && !carries(field)
+}
+
+func ofMisspelt(name, field string, line int) acap.Finding {
+	return acap.Finding{Code: "misspelt-header", Severity: acap.Warning, Source: acap.Header, URL: name, Line: line, Column: 1, Length: utf8.RuneCountInString(field),
+		Message: fmt.Sprintf("crawlers know no header %s: it does not count", field), Hint: "write X-Robots-Tag"}
 }

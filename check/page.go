@@ -2,11 +2,13 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/page"
@@ -47,6 +49,20 @@ func (r *Report) page(name string, p *page.Page, o Options, alone bool, robots *
 		} else {
 			f.URL = name
 			here = append(here, f)
+		}
+	}
+	answered := p.Last().Header
+	for _, field := range slices.Sorted(maps.Keys(answered)) {
+		if misspelt(field) {
+			for _, value := range answered[field] {
+				header = append(header, field+": "+value)
+				above = append(above, ofMisspelt(title, field, len(header)))
+			}
+		}
+	}
+	for _, tag := range p.Strays() {
+		if isCrawler(tag) {
+			here = append(here, stray(name, tag))
 		}
 	}
 	t := Text{Name: name, Kind: PageKind, Lines: splitLines(p.Source())}
@@ -133,6 +149,13 @@ func isCrawler(t acap.Tag) bool {
 func splitLines(text string) []string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+}
+
+// stray tells of a META tag that does not count for where it stands (N11).
+func stray(name string, t acap.Tag) acap.Finding {
+	return acap.Finding{Code: "meta-outside-head", Severity: acap.Warning, Source: acap.Meta, URL: name, Line: t.Line, Column: t.Column,
+		Length: max(1, utf8.RuneCountInString(t.Content)), Hint: "move it up, before the first element that does not belong into a head",
+		Message: fmt.Sprintf("the head of the page ends before this META tag of the name %q: it does not count", t.Name)}
 }
 
 // partsOf tells of parts that a page's own permissions demand and that it does not have (P1 2.5.3.2, P1 2.5.5.6).

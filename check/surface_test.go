@@ -24,7 +24,7 @@ var updateSites = flag.Bool("update-sites", false, "write what the examples of d
 const ofURL = ", told by `check` of a URL"
 
 // tinySite is a site of an example: a robots.txt, a page and, a line each, how other addresses answer: "/a 404", "/a 200 text/html",
-// "/a /b" for a redirect. What is not named is a short text.
+// "/a 200 text/html X-Name: value", "/a /b" for a redirect. What is not named is a short text.
 type tinySite struct {
 	texts    map[string]string
 	policies *policy.Authority
@@ -51,6 +51,10 @@ func (s *tinySite) answer(rawurl string) page.Hop {
 			h.Status, _ = strconv.Atoi(words[1])
 			if len(words) > 2 {
 				h.Header = http.Header{"Content-Type": {words[2]}}
+			}
+			if len(words) > 3 {
+				name, value, _ := strings.Cut(strings.Join(words[3:], " "), ": ")
+				h.Header.Set(name, value)
 			}
 		}
 	}

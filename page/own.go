@@ -20,6 +20,9 @@ func (p *Page) readOwn() acap.Own {
 	return own
 }
 
+// Strays lists META tags that look as if they carried rules, and stand behind the head, where they do not count (N11).
+func (p *Page) Strays() []acap.Tag { return slices.Clip(p.tree().strays) }
+
 // spot is a place in a source text: line and column from 1, in characters. A loose one is of the tag, for what it says is written
 // otherwise.
 type spot struct {
@@ -31,13 +34,15 @@ type spot struct {
 // the source is tokenized again, but only where there is something to find and only as far as needed. Tags and elements are
 // matched by what they say, in order; an element that the parser made twice has the place of its tag.
 func (t *tree) locate(src string, xhtml bool) {
-	var metas []*html.Node
+	metas := slices.DeleteFunc(slices.Clone(t.metas), func(n *html.Node) bool {
+		name, content, _ := metaText(n.Attr)
+		return !speaks(name, content)
+	})
+	inside := len(metas)
+	metas = append(metas, t.outside...)
 	wanted := map[string]int{}
-	for _, n := range t.metas {
-		if name, content, _ := metaText(n.Attr); speaks(name, content) {
-			metas = append(metas, n)
-			wanted[metaKey(n.Attr)]++
-		}
+	for _, n := range metas {
+		wanted[metaKey(n.Attr)]++
 	}
 	marks := len(t.marked) > 0 || mentions(src)
 	missing := len(metas)
@@ -62,10 +67,15 @@ func (t *tree) locate(src string, xhtml bool) {
 		}
 		return marks || missing > 0
 	})
-	for _, n := range metas {
+	for i, n := range metas {
 		s, _ := take(found, metaKey(n.Attr))
 		name, content, _ := metaText(n.Attr)
-		t.tags = append(t.tags, acap.Tag{Source: acap.Meta, Name: name, Content: unquote(content), Line: s.line, Column: s.column, Loose: s.loose})
+		tag := acap.Tag{Source: acap.Meta, Name: name, Content: unquote(content), Line: s.line, Column: s.column, Loose: s.loose}
+		if i < inside {
+			t.tags = append(t.tags, tag)
+		} else {
+			t.strays = append(t.strays, tag)
+		}
 	}
 	t.placeMarks(found, classes)
 }

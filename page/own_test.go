@@ -28,6 +28,23 @@ func TestOwnOfHarbour(t *testing.T) {
 	}
 }
 
+func TestStrays(t *testing.T) { // N11
+	p := htmlPage("<title>x</title><meta name=robots content=noindex>\n<noscript><meta name=robots content=nofollow></noscript>" +
+		"<img src=a.gif>\n <meta name=robots content=noindex><meta name=Robots content='ACAP disallow-index'><meta name=keywords content=index>\n" +
+		"<noscript><meta name=googlebot content=none></noscript></head><body><meta itemprop=robots content=noindex>")
+	want := []acap.Tag{
+		{Source: acap.Meta, Name: "robots", Content: "noindex", Line: 3, Column: 28},
+		{Source: acap.Meta, Name: "Robots", Content: "ACAP disallow-index", Line: 3, Column: 63},
+		{Source: acap.Meta, Name: "googlebot", Content: "none", Line: 4, Column: 40},
+	}
+	if got := p.Strays(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v", got)
+	}
+	if got := p.Own().Tags; len(got) != 2 {
+		t.Errorf("in the head: %+v", got)
+	}
+}
+
 func TestHeaderLines(t *testing.T) {
 	p := New([]Hop{{URL: address, Header: http.Header{"Content-Type": {"image/png"},
 		"X-Robots-Tag": {"noindex", "searchbot: nofollow"}, "Robots-Tag": {"*;noarchive"}}}})

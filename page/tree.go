@@ -21,6 +21,8 @@ type tree struct {
 
 	metas     []*html.Node // META elements of the head with a name and content (N11)
 	tags      []acap.Tag   // those of them that may carry rules
+	outside   []*html.Node // META elements behind the head that look like such
+	strays    []acap.Tag   // what those say
 	marked    []*html.Node // elements with marks, document order
 	marks     map[*html.Node][]acap.Mark
 	elements  int         // numbered so far
@@ -67,8 +69,11 @@ func (t *tree) note(n *html.Node, tags int) {
 		if strings.EqualFold(attr(n.Attr, "http-equiv"), "content-language") && inHead(n) {
 			t.languages = append(t.languages, attr(n.Attr, "content"))
 		}
-		if _, _, ok := metaText(n.Attr); ok && inHead(n) {
+		switch name, content, ok := metaText(n.Attr); {
+		case ok && inHead(n):
 			t.metas = append(t.metas, n)
+		case ok && speaks(name, content):
+			t.outside = append(t.outside, n)
 		}
 	case atom.H1:
 		if len(t.h1) < mostH1 {
