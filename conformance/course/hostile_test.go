@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -213,5 +214,35 @@ func TestVisitsAreBounded(t *testing.T) {
 	s.note(Visit{Time: noon, Origin: "rules", Target: "/", Agent: "late"})()
 	if got, left := len(s.Visits()), s.Left(); got != maxHeld/(2*maxText) || left != 11 {
 		t.Errorf("%d visits are kept and %d left out", got, left)
+	}
+}
+
+// A visitor that has its answer whole has no request under way any more: who asks for one thing after the other never has two.
+func TestAnswersEndVisits(t *testing.T) {
+	s, err := Serve(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for range 300 {
+		for _, at := range []string{s.URL("large") + "/robots.txt", s.URL("index") + "/"} {
+			resp, err := client.Get(at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.CopyN(io.Discard, resp.Body, resp.ContentLength); err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+		}
+	}
+	visits := s.Visits()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range visits {
+		if v.Open != 1 {
+			t.Fatalf("%d requests are under way to %s%s", v.Open, v.Origin, v.Target)
+		}
 	}
 }
