@@ -105,6 +105,15 @@ func (c *crowd) led(v *Visitor, s *Station, at *Visit) bool {
 	return s.From == "" || ok && !at.Time.Before(t)
 }
 
+// patience is for how long robots.txt has to be unreachable before a crawler may do without (RFC 9309 2.3.1.4).
+const patience = 30 * 24 * time.Hour
+
+// outlasted reports whether the crawler had by the time of a visit waited long enough for a robots.txt that cannot be had.
+func (c *crowd) outlasted(v *Visitor, s *Station, at *Visit) bool {
+	asked := c.robots[[2]string{v.kin, at.Origin}]
+	return s.Whole && s.Protocol == REP && asked != nil && at.Time.Sub(asked.Time) > patience
+}
+
 // look reports whether a visitor only had a look: one page, and no robots.txt. Who was started to crawl has none.
 func (c *crowd) look(v *Visitor) bool {
 	return !c.started && c.pages[v.Agent] < 2 && !slices.ContainsFunc(v.visits, func(at *Visit) bool { return pathOf(at.Target) == robotsPath })

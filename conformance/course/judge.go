@@ -165,7 +165,7 @@ func (v *Visitor) judge(ctx context.Context, c *crowd) error {
 	against := map[*Station][]Evidence{}
 	for _, at := range v.visits {
 		s := web.of(at.Origin, at.Target)
-		if s == nil || w.look || policyFile(pathOf(at.Target)) || !c.led(v, s, at) {
+		if s == nil || w.look || c.outlasted(v, s, at) || policyFile(pathOf(at.Target)) || !c.led(v, s, at) {
 			continue
 		}
 		because, err := own.of(ctx, at.Origin, at.Target)

@@ -194,3 +194,18 @@ func TestLogsOverlap(t *testing.T) {
 		t.Errorf("%d requests, want 4", got[0].Requests)
 	}
 }
+
+// Who has waited thirty days for robots.txt may do without it; the terms that ACAP refers to have no such end.
+func TestThirtyDays(t *testing.T) {
+	for days, want := range map[int]Outcome{29: Violated, 31: Kept} {
+		for _, station := range [][2]string{{"down", "down"}, {"broken", "broken"}, {"lost", "reference-lost"}} {
+			origin, id := station[0], station[1]
+			got := judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, origin+"/robots.txt"),
+				walk(noon.AddDate(0, 0, days), "samplebot/1.0", "192.0.2.1", samplebot, origin+"/robots.txt", origin+"/"+id+"/"))
+			if id == "reference-lost" {
+				want = Violated
+			}
+			got[0].wants(t, id, want)
+		}
+	}
+}
