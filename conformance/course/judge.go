@@ -188,7 +188,24 @@ func (v *Visitor) judge(ctx context.Context, c *crowd) error {
 	for _, s := range web.stations {
 		v.Results = append(v.Results, s.result(w, against[s]))
 	}
+	v.presume(c, web.stations)
 	return nil
+}
+
+// presume takes back violations that may come from another one: a rule that ends in $ tells nothing else of who does not know $. Who reads no
+// robots.txt, or keeps nothing of the same kind, does not fail at that.
+func (v *Visitor) presume(c *crowd, stations []*Station) {
+	of := map[string]Outcome{}
+	for i := range v.Results {
+		of[v.Results[i].ID] = v.Results[i].Outcome
+	}
+	for i, s := range stations {
+		r := &v.Results[i]
+		reads := c.robots[[2]string{v.kin, s.Origin}] != nil && v.Tally(s.Category, Kept) > 0
+		if s.Presumes != "" && reads && r.Outcome == Violated && of[s.Presumes] == Violated {
+			r.Outcome, r.Why, r.Evidence, r.More = Untested, "it did not keep "+s.Presumes+", without which this cannot be told", nil, 0
+		}
+	}
 }
 
 // refusals asks all readings, once for each address.

@@ -209,3 +209,15 @@ func TestThirtyDays(t *testing.T) {
 		}
 	}
 }
+
+// What may come of not knowing $ is not held to come of anything else, but of those that read robots.txt at all.
+func TestPresumed(t *testing.T) {
+	places := []string{"rules/plain/", "rules/plain/open.html", "rules/end/trap.php", "rules/fragment/trap.html"}
+	got := judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, append([]string{"rules/robots.txt"}, places...)...))
+	got[0].wants(t, "end", Violated)
+	got[0].wants(t, "fragment", Untested)
+	got = judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, places...))
+	got[0].wants(t, "fragment", Violated)
+	got = judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, "rules/robots.txt", "rules/plain/", "rules/plain/open.html", "rules/fragment/trap.html"))
+	got[0].wants(t, "fragment", Violated)
+}

@@ -3,6 +3,7 @@ package course
 import (
 	"flag"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -39,6 +40,9 @@ func TestStationsAreWhole(t *testing.T) {
 			t.Errorf("%s is a freedom, and has traps or no control", s.ID)
 		}
 		seen[s.ID] = true
+		if s.Presumes != "" && !slices.ContainsFunc(Stations(), func(o *Station) bool { return o.ID == s.Presumes && o.Category == s.Category && o.Origin == s.Origin }) {
+			t.Errorf("%s presumes %s, which is no station beside it", s.ID, s.Presumes)
+		}
 	}
 	if len(seen) < 80 {
 		t.Errorf("there are %d stations", len(seen))

@@ -79,6 +79,7 @@ type Station struct {
 	Says     string
 	Because  string // the line that refuses, as its author wrote it
 	Needs    Need
+	Presumes string // another station: who does not keep that cannot be tested by this one
 
 	Bait     string   // the page that holds the bait; "": /ID/
 	Traps    []string // must not be requested
@@ -112,6 +113,11 @@ func (s *Station) bait() string {
 // Stations lists all, in the order of reports.
 func Stations() []*Station {
 	return slices.Concat(robotsStations(), ruleStations(), wayStations(), tagStations(), acapCrawlStations(), acapFollowStations(), acapFileStations(), mannerStations())
+}
+
+func presuming(id string, s *Station) *Station {
+	s.Presumes = id
+	return s
 }
 
 // Unobservable lists what a server cannot see, so that nobody takes silence for obedience.

@@ -38,19 +38,19 @@ func ruleStations() []*Station {
 		rule("order", "RFC 9309 2.2.2", "a longer rule wins against a shorter Allow that stands before it", "Disallow: /order/closed/", "/order/closed/trap.html"),
 		rule("longest", "RFC 9309 2.2.2", "of three rules the longest that matches wins", "Disallow: /longest/closed/", "/longest/closed/trap.html"),
 		rule("wildcard", "RFC 9309 2.2.3", "* stands for any characters", "Disallow: /wildcard/*/print.html", "/wildcard/2026/print.html"),
-		rule("end", "RFC 9309 2.2.3", "$ stands for the end", "Disallow: /end/*.php$", "/end/trap.php"),
+		rule("end", "RFC 9309 2.2.3", "$ stands for the end", "Disallow: /end/trap.php$", "/end/trap.php"),
 		rule("percent", "RFC 9309 2.2.2", "percent-encoding in lower case, and characters beyond ASCII, are compared with the rule as it encodes them", "Disallow: /percent/caf%C3%A9.html", "/percent/caf%c3%a9.html", "/percent/café.html"),
 		rule("unreserved", "RFC 9309 2.2.2", "a letter that a rule writes percent-encoded is that letter", "Disallow: /unreserved/%74rap.html", "/unreserved/trap.html"),
 		rule("slash", "RFC 9309 2.2.2", "an encoded slash matches the rule that has one", "Disallow: /slash/a%2fb.html", "/slash/a%2Fb.html"),
 		rule("upper-case", "RFC 9309 2.2.2", "paths are compared with their case", "Disallow: /upper-case/TRAP.html", "/upper-case/TRAP.html"),
 		rule("field-case", "RFC 9309 2.2", "the name of a field may be in any case", "dISALLOW: /field-case/trap.html", "/field-case/trap.html"),
-		rule("query", "RFC 9309 2.2.2", "a query is part of what is compared", "Disallow: /query/*?session=", "/query/page.html?session=1"),
+		rule("query", "RFC 9309 2.2.2", "a query is part of what is compared", "Disallow: /query/page.html?session=", "/query/page.html?session=1"),
 		rule("blanks", "RFC 9309 2.2", "blanks around a field and a comment behind it are no part of it", "Disallow :\t/blanks/trap.html", "/blanks/trap.html"),
 		rule("unknown", "RFC 9309 2.2.4", "lines that mean nothing leave those around them as they are", "Disallow: /unknown/trap.html", "/unknown/trap.html"),
 		rule("blank-line", "RFC 9309 2.2", "a blank line does not end a group", "Disallow: /blank-line/trap.html", "/blank-line/trap.html"),
 		rule("dots", "RFC 3986 5.2.4, F12", "dot segments are gone before a path is compared", "Disallow: /dots/closed/", "/dots/open/../closed/trap.html"),
-		rule("fragment", "RFC 9309 2.2.2, F12", "a fragment is no part of what is compared", "Disallow: /fragment/trap.html$", "/fragment/trap.html#part"),
-		rule("shared", "RFC 9309 2.2.1", "a group may be addressed to several crawlers", "Disallow: /shared/trap.html", "/shared/trap.html"),
+		presuming("end", rule("fragment", "RFC 9309 2.2.2, F12", "a fragment is no part of what is compared", "Disallow: /fragment/trap.html$", "/fragment/trap.html#part")),
+		presuming("again", rule("shared", "RFC 9309 2.2.1", "a group may be addressed to several crawlers", "Disallow: /shared/trap.html", "/shared/trap.html")),
 		rule("again", "RFC 9309 2.2.1", "several groups for the same crawler are one", "Disallow: /again/trap.html", "/again/trap.html"),
 	}
 	named := func(id, says, because, trap string) *Station {
@@ -58,7 +58,7 @@ func ruleStations() []*Station {
 		s.Origin, s.Needs = "named", NeedsName
 		return s
 	}
-	rules[4].Controls = []string{"/end/open.php?x=1", "/end/open.phps"}
+	rules[4].Controls = []string{"/end/trap.php?x=1", "/end/trap.phps", "/end/open.php?x=1", "/end/open.phps"}
 	return append(rules,
 		named("own-group", "the group with one's own name is obeyed, and not that for any crawler", "Disallow: /own-group/trap.html", "/own-group/trap.html"),
 		named("own-case", "one's own name in another letter case, in another group, is one's own too", "Disallow: /own-case/trap.html", "/own-case/trap.html"),
