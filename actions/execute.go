@@ -47,6 +47,12 @@ type Erasure struct {
 // TakenDown is why a take-down erases.
 const TakenDown = "taken down at the publisher's request"
 
+// Failure is the error of a take-down that could not be executed. That is noted, and it is tried again.
+type Failure struct{ err error }
+
+func (f *Failure) Error() string { return f.err.Error() }
+func (f *Failure) Unwrap() error { return f.err }
+
 // Executor executes what requests ask for, and notes what came of it. It is safe for concurrent use, and so are several of one ledger:
 // of an origin one at a time goes on.
 type Executor struct {
@@ -206,7 +212,7 @@ func (x *Executor) takeDown(ctx context.Context, list []Request) error {
 				break
 			}
 			if found[r.ID] = ev; err != nil {
-				why[r.ID] = fmt.Errorf("%s of %s failed: %w", r.Action, r.URL, err)
+				why[r.ID] = &Failure{fmt.Errorf("%s of %s failed: %w", r.Action, r.URL, err)}
 				failed = append(failed, why[r.ID])
 			}
 			x.fault(stepErased)

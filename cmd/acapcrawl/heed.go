@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"slices"
 	"time"
 	"weak"
 
@@ -99,18 +100,29 @@ func (s *store) executor(cfg *config.Config, f *crawler.Frontier) *actions.Execu
 		Pending: cfg.Actions.MaxPending, PendingAll: cfg.Actions.MaxPendingAll, Day: cfg.Actions.MaxADay, Listed: cfg.Actions.MaxListed})
 }
 
-// resume has executed what a stop left: what the policies last read ask for that was not noted, then all that is open.
+// resume has executed what a stop left: what the policies last read ask for that was not noted, then all that is open. What fails of one
+// site keeps nothing of another from being done; the error joins it.
 func (s *store) resume(ctx context.Context, x *actions.Executor, f *crawler.Frontier) error {
-	if err := s.note(ctx, x, f); err != nil {
-		return err
+	failed := s.note(ctx, x, f)
+	if failed != nil && !unexecuted(failed) {
+		return failed
 	}
 	if err := s.ledger.Expire(); err != nil {
-		return err
+		return errors.Join(failed, err)
 	}
-	if err := x.Resume(ctx); err != nil {
-		return err
+	if failed = errors.Join(failed, x.Resume(ctx)); failed != nil && !unexecuted(failed) {
+		return failed
 	}
-	return s.compacted(ctx, x)
+	return errors.Join(failed, s.compacted(ctx, x))
+}
+
+// unexecuted reports whether err says of nothing but requests that could not be executed, which is noted of each.
+func unexecuted(err error) bool {
+	if all, is := err.(interface{ Unwrap() []error }); is {
+		return !slices.ContainsFunc(all.Unwrap(), func(err error) bool { return !unexecuted(err) })
+	}
+	_, is := err.(*actions.Failure)
+	return is
 }
 
 // note has noted and executed what the policies ask for that came into force since that was last done.
@@ -130,17 +142,19 @@ func (s *store) note(ctx context.Context, x *actions.Executor, f *crawler.Fronti
 	if err != nil {
 		return err
 	}
+	var failed error
 	for _, key := range origins {
 		o, known := s.policy.HeldOf(key)
 		if !known || o.Since.IsZero() {
 			continue
 		}
-		if err := errors.Join(x.Heed(ctx, s.reading(o)), s.bar(f, o)); err != nil {
-			return err
+		err := errors.Join(x.Heed(ctx, s.reading(o)), s.bar(f, o))
+		if failed = errors.Join(failed, err); err != nil && !unexecuted(err) {
+			return failed
 		}
 	}
-	if f == nil || s.crawl != nil || s.lent { // the frontier was told nothing, or a policy may be on its way
-		return nil
+	if failed != nil || f == nil || s.crawl != nil || s.lent { // the frontier was told nothing, or a policy may be on its way
+		return failed
 	}
 	return s.ledger.Pass(by, began)
 }

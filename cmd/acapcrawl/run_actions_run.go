@@ -69,7 +69,7 @@ type actionRunner struct {
 func (a *actionRunner) run(ctx context.Context, s *store) (did actionsRun, err error) {
 	own := s.crawl == nil
 	h, end := s.crawl, func() {}
-	order := crawlOrder{log: logger(a.screen, a.cfg), every: redraw, progress: func(p crawler.Progress) {
+	order := crawlOrder{requests: true, log: logger(a.screen, a.cfg), every: redraw, progress: func(p crawler.Progress) {
 		a.screen.Set("%s", progressLine(p, time.Now(), ctx.Err() != nil))
 	}}
 	if own {
@@ -77,13 +77,13 @@ func (a *actionRunner) run(ctx context.Context, s *store) (did actionsRun, err e
 	} else {
 		err = h.store.resume(ctx, h.executor, h.store.frontier)
 	}
-	if err != nil {
+	if err != nil && !unexecuted(err) { // else it is told with what is open
 		return did, err
 	}
 	defer end()
 	if !a.request.NoRefresh {
 		r := rereading{named: a.request.Origins, within: a.request.OlderThan, until: a.until(), soon: a.request.Soon, only: a.request.Only}
-		if did.reread, err = h.reread(ctx, r); err != nil {
+		if did.reread, err = h.reread(ctx, r); err != nil && !unexecuted(err) {
 			return did, err
 		}
 	}

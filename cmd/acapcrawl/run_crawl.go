@@ -108,6 +108,7 @@ type crawlOrder struct {
 	seeds    []string
 	refetch  bool
 	promoted bool          // what re-crawls ask for alone
+	requests bool          // it is for action requests: one that fails keeps nothing else from being done
 	backoff  time.Duration // first pause of a host that does not answer; 0: the frontier's own
 	log      *slog.Logger
 	progress func(crawler.Progress)
@@ -193,7 +194,7 @@ func (s *store) begin(ctx context.Context, cfg *config.Config, o crawlOrder) (h 
 		return nil, nil, err
 	}
 	h.executor = s.executor(cfg, s.frontier)
-	if err = s.resume(ctx, h.executor, s.frontier); err != nil {
+	if err = s.resume(ctx, h.executor, s.frontier); err != nil && !(o.requests && unexecuted(err)) {
 		return nil, nil, err
 	}
 	s.gate.Use(h)

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/actions"
+)
+
+// fussy erases nothing of one origin.
+type fussy struct {
+	eraser
+	origin string
+}
+
+var errFussy = errors.New("the record is damaged")
+
+func (e fussy) Erase(ctx context.Context, rawurl, why, line string) (int, error) {
+	if strings.HasPrefix(rawurl, e.origin+"/") {
+		return 0, errFussy
+	}
+	return e.eraser.Erase(ctx, rawurl, why, line)
+}
+
+// A take-down of one site that fails keeps those of others from nothing, now and whenever they are tried again.
+func TestResumeGoesOn(t *testing.T) {
+	joined(t)
+	one, other := newPublisher(t, "/a.html"), newPublisher(t, "/a.html")
+	if one.origin > other.origin {
+		one, other = other, one
+	}
+	data := t.TempDir()
+	visit(t, data, []string{"/a.html"}, one, other)
+	s, end := own(t, data, "sweep")
+	name(s.gate, []string{one.origin + "/", other.origin + "/"})
+	for _, p := range []*publisher{one, other} {
+		p.says("ACAP-crawler: *\nACAP-request-take-down: /a.html\n")
+		at, err := url.Parse(p.origin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.policy.Refresh(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := actions.NewExecutor(s.ledger, fussy{eraser{h: s.holdings}, one.origin}, nil, actions.Limits{})
+	for range 2 {
+		if err := s.resume(t.Context(), x, nil); !errors.Is(err, errFussy) {
+			t.Error(err)
+		}
+		state := map[string]actions.State{}
+		if err := s.ledger.Each(actions.Filter{}, func(r actions.Request) error {
+			state[r.Origin] = r.State
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if state[one.origin] != actions.Failed || state[other.origin] != actions.Done {
+			t.Errorf("%v", state)
+		}
+	}
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	if got := other.holds(t, data); len(got) != 0 {
+		t.Errorf("held: %q", got)
+	}
+}
+
+func TestUnexecuted(t *testing.T) {
+	failed, other := error(new(actions.Failure)), errors.New("the ledger cannot be written")
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{
+		{failed, true}, {errors.Join(failed), true}, {errors.Join(errors.Join(failed, failed), failed), true},
+		{other, false}, {errors.Join(failed, other), false}, {errors.Join(failed, errors.Join(failed, other)), false}, {context.Canceled, false},
+	} {
+		if got := unexecuted(c.err); got != c.want {
+			t.Errorf("%v, want %v", got, c.want)
+		}
+	}
+}
