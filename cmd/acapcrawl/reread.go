@@ -17,8 +17,11 @@ const rereaders = 4
 
 // dueAgain is when the robots.txt of an origin is to be read anew so that what it asks for is seen within that time: somewhat before, so
 // that origins that were read together are spread. What cannot be read is tried again after as long as it has been so, at least after
-// what its Retry-After says, and after a day.
-func dueAgain(at policy.Attempt, within time.Duration) time.Time {
+// what its Retry-After says, and after a day. What was read at a time to come was read before the clock went back, nobody knows when.
+func dueAgain(at policy.Attempt, within time.Duration, now time.Time) time.Time {
+	if at.At.After(now) {
+		return now
+	}
 	wait := within - within/20 - spread(at, within*3/20)
 	if at.Status == policy.Unreachable {
 		wait = min(max(wait, at.At.Sub(at.Read)), policy.MaxAge)
@@ -143,7 +146,7 @@ func (h *handler) dueOrigins(r rereading) (list []string, n reread, err error) {
 			return nil
 		}
 		held, err := h.store.archive.HoldsUnder(at.Origin + "/")
-		when := dueAgain(at, within)
+		when := dueAgain(at, within, now)
 		switch {
 		case err != nil || !held && !standing[at.Origin]:
 			return err

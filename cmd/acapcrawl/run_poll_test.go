@@ -215,15 +215,18 @@ func TestDueAgain(t *testing.T) {
 		"just after":        {failed(time.Second, policy.MinAge), 48 * time.Minute, 58 * time.Minute},
 		"not read for ever": {policy.Attempt{Status: policy.Unreachable, At: read}, policy.MaxAge, policy.MaxAge},
 	} {
-		if got := dueAgain(c.at, time.Hour).Sub(read); got < c.from || got > c.until {
+		if got := dueAgain(c.at, time.Hour, read.Add(100*time.Hour)).Sub(read); got < c.from || got > c.until {
 			t.Errorf("%s: due after %s, want %s to %s", name, got, c.from, c.until)
 		}
+	}
+	if before := read.Add(-time.Hour); !dueAgain(ok, time.Hour, before).Equal(before) {
+		t.Error("what was read when the clock was ahead waits for that time to come again")
 	}
 	var spreads []time.Duration
 	for i := range 20 {
 		at := ok
 		at.Origin += strings.Repeat("x", i)
-		spreads = append(spreads, dueAgain(at, time.Hour).Sub(read))
+		spreads = append(spreads, dueAgain(at, time.Hour, read).Sub(read))
 	}
 	slices.Sort(spreads)
 	if len(slices.Compact(spreads)) < 20 {
