@@ -47,7 +47,7 @@ judged that --log wrote before. The exit status is 1 where a requirement was vio
 	flags.DurationVar(&r.For, "for", 0, "end after `DURATION`")
 	flags.StringVar(&r.Run, "run", "", "start the crawler that the shell `COMMAND` runs, and judge when it ends")
 	flags.BoolVar(&r.Judge, "judge", false, "judge the visits in the files given, or standard input, and serve nothing")
-	flags.StringArrayVar(&r.Told.Crawler, "crawler", nil, "judge who answers to `NAME` alone (repeatable; taken from the User-Agent otherwise)")
+	flags.StringArrayVar(&r.Told.Crawler, "crawler", nil, "judge the crawler alone that answers to `NAME` (repeat it for all its names; taken from the User-Agent otherwise)")
 	flags.StringArrayVar(&r.Told.Purposes, "purpose", nil, "the judged crawler collects for `P` (repeatable)")
 	protocols := flags.StringArray("protocol", nil, "violations of `P` alone count for the exit status: "+strings.Join(words(course.Protocols()), ", ")+" (repeatable)")
 	flags.StringVar(&r.Format, "format", siteFormats[0], "write the report as `FORM`: "+strings.Join(siteFormats, ", "))
