@@ -86,6 +86,9 @@ func readSample(parts map[string][]byte) (Sample, error) {
 	if err := json.Unmarshal(parts["case.json"], &raw); err != nil {
 		return s, fmt.Errorf("case.json: %w", err)
 	}
+	if raw == nil {
+		return s, errors.New("case.json is no object")
+	}
 	if err := json.Unmarshal(parts["want.json"], &s.Want); err != nil {
 		return s, fmt.Errorf("want.json: %w", err)
 	}

@@ -87,6 +87,7 @@ func TestReadCorpus(t *testing.T) {
 
 	for name, src := range map[string]string{
 		"no case":        web + want,
+		"null":           "-- a/case.json --\nnull\n" + web + want,
 		"no expectation": kase + web,
 		"no reason":      kase + web + "-- a/want.json --\n{\"decisions\": {}}\n",
 		"nothing wanted": kase + web + "-- a/want.json --\n{\"#reason\": \"because\"}\n",

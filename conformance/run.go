@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 )
 
 // Engine answers cases.
@@ -178,7 +178,9 @@ func (r *runner) questions(samples []Sample) (out []Question, places []int, err 
 		}
 		q := Question{ID: s.Case.ID, Line: s.Line, Case: s.Case}
 		if q.ID == "" || taken[q.ID] {
-			q.ID = fmt.Sprintf("%s/%s#%d", s.File, s.Name, i+1)
+			for q.ID = fmt.Sprintf("%s/%s#%d", s.File, s.Name, i+1); taken[q.ID]; {
+				q.ID += "+"
+			}
 			if q.Line, err = withID(q.Line, q.ID); err != nil {
 				return nil, nil, err
 			}
@@ -276,29 +278,46 @@ func (out *Result) judge(a Reply, decisions bool) {
 	case len(found) > 0:
 		out.Outcome, out.Differences = Failed, found[:min(len(found), maxDifferences)]
 		if len(a.Answer) <= maxGot {
-			out.Got = a.Answer
+			out.Got = bytes.ToValidUTF8(bytes.Clone(a.Answer), []byte("\ufffd")) // may be a part of a longer line
+			return
+		}
+		for i := range out.Differences {
+			out.Differences[i].Got = shortened(out.Differences[i].Got)
 		}
 	}
+}
+
+// shortened is a part of a long answer, or the beginning of its text.
+func shortened(v any) any {
+	if text, err := marshal(v); err == nil && len(text) > 4*maxClip {
+		return clip(string(text))
+	}
+	return v
 }
 
 // told gives the error that an engine answers with instead of an answer, as a sentence; "" where there is none.
 func told(answer []byte) string {
 	var a struct {
-		Error     *string         `json:"error"`
-		Decisions json.RawMessage `json:"decisions"`
+		Error     any `json:"error"`
+		Decisions any `json:"decisions"`
 	}
-	if json.Unmarshal(answer, &a) != nil || a.Error == nil || a.Decisions != nil {
+	if json.Unmarshal(answer, &a) != nil || a.Decisions != nil || a.Error == nil || a.Error == "" || a.Error == false {
 		return ""
 	}
-	return "the engine answers with an error: " + clip(*a.Error)
+	if s, is := a.Error.(string); is {
+		return "the engine answers with an error: " + clip(s)
+	}
+	return "the engine answers with an error: " + value(a.Error)
 }
+
+// maxClip is how many characters clip leaves.
+const maxClip = 200
 
 // clip is the beginning of a text of another program, on one line.
 func clip(s string) string {
-	const most = 200
-	s = strings.Join(strings.Fields(strings.ToValidUTF8(s[:min(len(s), 4*most)], "\ufffd")), " ")
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most]) + "…"
+	start := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(s[:min(len(s), 4*maxClip)], "\ufffd")), " "))
+	if len(s) > 4*maxClip || len(start) > maxClip {
+		return string(start[:min(len(start), maxClip)]) + "…"
 	}
-	return s
+	return string(start)
 }

@@ -47,6 +47,7 @@ type session struct {
 	reply     func(int, Reply)
 	open      map[string]int // by id: what has no answer yet
 	first     int            // no question before it is open
+	last      int            // no question behind it was asked of the process at hand
 	answered  int            // how many lines answered a question, if only with garbage
 	trouble   Trouble
 }
@@ -104,18 +105,18 @@ func (s *session) isOpen(i int) bool {
 	return open
 }
 
-// oldest is the first open question; ok is false where there is none.
-func (s *session) oldest() (i int, ok bool) {
+// oldest is the first open question.
+func (s *session) oldest() int {
 	for s.first < len(s.questions) && !s.isOpen(s.first) {
 		s.first++
 	}
-	return s.first, s.first < len(s.questions)
+	return s.first
 }
 
 // todo are the open questions.
 func (s *session) todo() []int {
 	var out []int
-	for i, _ := s.oldest(); i < len(s.questions); i++ {
+	for i := s.oldest(); i < len(s.questions); i++ {
 		if s.isOpen(i) {
 			out = append(out, i)
 		}
@@ -141,6 +142,7 @@ func (s *session) process(ctx context.Context, todo []int) (ending, error) {
 		return ending{}, err
 	}
 	defer p.end()
+	s.last = todo[len(todo)-1]
 	p.ask(s.questions, todo)
 	since, stray, goal := time.Now(), s.trouble.Stray, len(s.open)-len(todo)
 	timer := time.NewTimer(s.engine.Timeout)
@@ -186,22 +188,22 @@ func (s *session) take(line []byte, took time.Duration) bool {
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return false
 	}
-	var a struct {
+	var a *struct { // nil: null
 		ID any `json:"id"`
 	}
-	err := json.Unmarshal(line, &a)
-	id, _ := a.ID.(string)
-	i, ok := s.open[id]
-	if id == "" {
-		i, ok = s.oldest()
+	object := json.Unmarshal(line, &a) == nil && a != nil
+	i, ok := s.oldest(), true
+	if object && a.ID != nil && a.ID != "" {
+		id, _ := a.ID.(string)
+		i, ok = s.open[id]
 	}
-	if !ok {
+	if !ok || i > s.last {
 		s.trouble.add(Trouble{Stray: 1, Lines: []string{clip(string(line))}})
 		return false
 	}
 	s.answered++
 	r := Reply{Answer: line, Took: took}
-	if err != nil {
+	if !object {
 		r = Reply{Fault: "the answer is no JSON object: " + clip(string(line)), Took: took}
 	}
 	s.close(i, r)

@@ -27,7 +27,7 @@ func FuzzAnswers(f *testing.F) {
 			t.Fatal(err)
 		}
 		replies := map[int]int{}
-		s := session{engine: &Command{}, questions: questions, open: map[string]int{}, reply: func(i int, a Reply) {
+		s := session{engine: &Command{}, questions: questions, last: len(questions) - 1, open: map[string]int{}, reply: func(i int, a Reply) {
 			replies[i]++
 			r.reply(&r.results[i], a)
 		}}

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -8,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"go.uber.org/goleak"
 )
@@ -78,9 +80,10 @@ func TestRunCommand(t *testing.T) {
 		"no end of line":       {engine: `read x; printf '{"decisions": {"index": {"allowed": true}}}'`, cases: 1, passed: 1},
 		"not at its end":       {engine: `while read x; do ` + permit + `; done; sleep 1000`, timeout: 300 * time.Millisecond, cases: 1, passed: 1},
 		"a child that stays":   {engine: `sleep 1000 & while read x; do ` + permit + `; done`, cases: 1, passed: 1},
-		"null":                 {engine: `while read x; do echo null; done`, cases: 1},
+		"null":                 {engine: `while read x; do echo null; done`, cases: 1, why: "the answer is no JSON object: null"},
 		"a number":             {engine: `while read x; do echo 42; done`, cases: 1, why: "the answer is no JSON object: 42"},
 		"another's id":         {engine: `read x; echo '{"id": "c7"}'`, cases: 1, strayed: 2, ended: 1, why: "ended before"},
+		"an id that is none":   {engine: `read x; echo '{"id": 7, "decisions": {"index": {"allowed": true}}}'`, cases: 1, strayed: 2, ended: 1, why: "ended before"},
 		"an error of the wire": {engine: `while read x; do echo '{"id": "c0", "error": "I cannot"}'; done`, cases: 1, why: "the engine answers with an error: I cannot"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -220,5 +223,72 @@ func TestTree(t *testing.T) {
 	}
 	if n := Find(tree, "F07")[0]; !slices.Equal(n.NotPassed, []string{"F07-order"}) {
 		t.Errorf("F07 names %q", n.NotPassed)
+	}
+}
+
+// Asked one case alone, an engine answers no other, whatever it prints behind.
+func TestRunAlone(t *testing.T) {
+	withSh(t)
+	engine := `while read x; do case $x in *'"c0"'*) read y && exit 9; ` + permit + `;; esac; ` + permit + `; done`
+	results, trouble, err := Run(t.Context(), some(t, 3), &Command{Line: engine, Timeout: long}, RunOptions{})
+	if err != nil || trouble.Stray != 1 {
+		t.Errorf("%+v, %v: the second answer to c0 alone answers nothing", trouble, err)
+	}
+	for _, r := range results {
+		if r.Outcome != Passed {
+			t.Errorf("%s: %s", r.Name, r.Why)
+		}
+	}
+}
+
+// Of an answer that is long no more is kept than tells what is wrong with it.
+func TestRunKeepsLittle(t *testing.T) {
+	want := map[string]any{"decisions": map[string]any{"index": map[string]any{"allowed": true}}, "text": "a"}
+	answer := []byte(`{"decisions": {"index": {"allowed": "` + strings.Repeat("no ", 1<<20) + `"}}, "text": "b"}`)
+	r := Result{Sample: &Sample{Want: want}}
+	r.judge(Reply{Answer: answer}, false)
+	text, err := json.Marshal(r)
+	if err != nil || r.Outcome != Failed || len(r.Differences) != 2 || r.Differences[1].Got != "b" || len(text) > 2000 {
+		t.Errorf("%d bytes, %v: %+.500v", len(text), err, r)
+	}
+	short := append([]byte(`{"text": "`+"\xff"+`"}`), make([]byte, 1<<20)...)[:13]
+	r = Result{Sample: &Sample{Want: want}}
+	if r.judge(Reply{Answer: short}, false); !utf8.Valid(r.Got) || cap(r.Got) > 1000 {
+		t.Errorf("%q is kept, of %d bytes", r.Got, cap(r.Got))
+	}
+}
+
+// An error is one in whatever form it is told, and never the absence of what may not be there.
+func TestRunErrors(t *testing.T) {
+	for answer, want := range map[string]Outcome{
+		`{"error": {"code": 5}}`:              Errored,
+		`{"error": "no", "decisions": null}`:  Errored,
+		`{"error": null}`:                     Passed,
+		`{"error": "", "decisions": {}}`:      Passed,
+		`{"error": "no", "decisions": {}}`:    Passed,
+		`{"error": false, "decisions": null}`: Passed,
+	} {
+		r := Result{Sample: &Sample{Want: map[string]any{"links": "<absent>"}}}
+		if r.judge(Reply{Answer: []byte(answer)}, false); r.Outcome != want {
+			t.Errorf("%s: %s %s", answer, r.Outcome, r.Why)
+		}
+	}
+}
+
+// Whatever ids the cases have, no two questions have the same.
+func TestRunIDs(t *testing.T) {
+	samples := some(t, 4)
+	samples[0].Case.ID, samples[2].Case.ID, samples[3].Case.ID = "some/c2#3", "", "some/c2#3"
+	r := runner{results: make([]Result, len(samples))}
+	questions, _, err := r.questions(samples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]bool{}
+	for _, q := range questions {
+		ids[q.ID] = true
+	}
+	if len(ids) != len(samples) {
+		t.Errorf("the ids are %v", ids)
 	}
 }
