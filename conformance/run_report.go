@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/check"
@@ -42,6 +43,11 @@ func NewReport(engine string, docs []Document, results []Result, t Trouble) *Rep
 		r.Percent = math.Floor(10000*float64(r.Passed)/float64(r.Cases)) / 100
 	}
 	return r
+}
+
+// Stopped reports whether cases were not asked since another one had not passed.
+func (r *Report) Stopped() bool {
+	return slices.ContainsFunc(r.Results, func(one Result) bool { return one.Outcome == Skipped && one.Why == notAsked })
 }
 
 // Tests gives the results in the terms of JUnit: a suite for each file of cases.

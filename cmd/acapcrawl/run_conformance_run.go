@@ -49,11 +49,6 @@ func (c *Command) runConformance(ctx context.Context, r conformanceRunRequest) e
 		return err
 	}
 	report := conformance.NewReport(r.Engine, docs, results, trouble)
-	if r.JUnit != "" {
-		if err := c.writeJUnit(r.JUnit, report); err != nil {
-			return err
-		}
-	}
 	if r.JSON {
 		err = c.printJSON(report)
 	} else {
@@ -61,6 +56,11 @@ func (c *Command) runConformance(ctx context.Context, r conformanceRunRequest) e
 	}
 	if err != nil {
 		return err
+	}
+	if r.JUnit != "" { // behind, so that nothing is lost where that fails
+		if err := c.writeJUnit(r.JUnit, report); err != nil {
+			return err
+		}
 	}
 	if short := shortfall(report, r); short != "" {
 		return nothing(short)
@@ -120,10 +120,12 @@ func chosen(samples []conformance.Sample, globs []string) []conformance.Sample {
 	}
 	return slices.DeleteFunc(samples, func(s conformance.Sample) bool {
 		return !slices.ContainsFunc(globs, func(glob string) bool {
-			return slices.ContainsFunc([]string{s.Name, s.File, s.File + "/" + s.Name, s.Shows()}, func(name string) bool {
+			matches := func(glob, name string) bool {
 				is, err := path.Match(glob, name)
 				return err == nil && is
-			})
+			}
+			return slices.ContainsFunc([]string{s.Name, s.File, s.File + "/" + s.Name}, func(name string) bool { return matches(glob, name) }) ||
+				matches(strings.ReplaceAll(glob, " ", "-"), s.Shows())
 		})
 	})
 }
@@ -170,11 +172,18 @@ func shortfall(report *conformance.Report, r conformanceRunRequest) string {
 	if n := report.Trouble.Stray; n > 0 {
 		out = append(out, fmt.Sprintf("the engine printed %s that answer no case", several(n, "line")))
 	}
-	if r.HasMin && report.Percent < r.Min {
+	if report.Stopped() && (r.HasMin || len(r.Require) > 0) {
+		out = append(out, "not all cases were asked, since one did not pass")
+	}
+	if r.HasMin && 100*float64(report.Passed)/float64(report.Cases) < r.Min {
 		out = append(out, fmt.Sprintf("%v %% of the cases passed, and --min demands %v", report.Percent, r.Min))
 	}
 	for _, name := range r.Require {
-		for _, n := range conformance.Find(report.Tree, name) {
+		nodes := conformance.Find(report.Tree, name)
+		if !slices.ContainsFunc(nodes, func(n conformance.Node) bool { return n.Cases > 0 }) {
+			out = append(out, fmt.Sprintf("no case of %s, which --require names, was asked", name))
+		}
+		for _, n := range nodes {
 			if !n.Whole() {
 				out = append(out, fmt.Sprintf("%s, which --require names, passed %d of %d cases", n.Name, n.Passed, n.Cases))
 			}
