@@ -31,6 +31,8 @@ type parts struct {
 	get func(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error)
 	now func() time.Time
 
+	least time.Duration // for which an answer is good, whatever it says
+
 	mu    sync.Mutex
 	known map[string]*part
 	bytes int
@@ -122,7 +124,11 @@ func (p *parts) fetch(ctx context.Context, rawurl string, condition http.Header,
 			got.bytes += len(h.Body) + len(h.Wire) + len(h.Sent) + 2*len(h.Head)
 		}
 	}
-	got.until = p.now().Add(good(got))
+	age := good(got)
+	if !errors.Is(got.err, context.Canceled) && !got.unmodified() {
+		age = max(age, p.least)
+	}
+	got.until = p.now().Add(age)
 	p.bytes += got.bytes
 	for other, o := range p.known {
 		if p.bytes <= partBytes {

@@ -65,7 +65,9 @@ func (c *Command) openSite(cfg *config.Config, named []*url.URL) (*site, error) 
 	answers := &check.Answers{Fetcher: policyFiles{g}}
 	policies := policy.New(answers, who, policy.NewMemory(), policy.Options{Pace: g.Pace})
 	g.Use(policies)
-	return &site{check.Site{Who: who, Policies: policies, Answers: answers, Fetcher: sitePages{newParts(g), g}}, g}, nil
+	parts := newParts(g)
+	parts.least = partAge // many crawlers are asked about, and one look is enough
+	return &site{check.Site{Who: who, Policies: policies, Answers: answers, Fetcher: sitePages{parts, g}}, g}, nil
 }
 
 func (s *site) Close() {
