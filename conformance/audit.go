@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/check"
@@ -29,7 +29,7 @@ var ErrSpent = errors.New("no more pages are requested")
 type AuditOptions struct {
 	Pages int // to be requested at most, at least 1
 	Check check.Options
-	Tell  func(requested, found int, address string) // before each page; may be nil
+	Tell  func(requested, most int, address string) // before each page: how many were requested, of how many; may be nil
 }
 
 // Bounds on what an audit looks at, and shows.
@@ -38,88 +38,8 @@ const (
 	maxCandidates = 1000 // addresses of which pages are chosen
 	maxListings   = 10   // sitemaps
 	maxUnasked    = 20   // addresses that are judged without a request
+	maxTried      = 500  // addresses among which those that show a statement are looked for
 )
-
-// Audit is what was found of one site.
-type Audit struct {
-	Site     string    `json:"site"` // scheme and host
-	Time     time.Time `json:"time"`
-	Crawler  []string  `json:"crawler"` // as who it was looked at
-	Complete bool      `json:"complete"`
-	Status   string    `json:"status"` // of robots.txt: read, none, unreachable
-
-	Files          []AuditFile     `json:"files"`
-	Said           []Said          `json:"said"`
-	Findings       []acap.Finding  `json:"findings"`
-	Notes          []string        `json:"notes"`
-	Contradictions []Contradiction `json:"contradictions"`
-	Departures     []Contradiction `json:"departures"` // by which a page restricts what the site permits, as it may
-	Effects        []Effects       `json:"effects"`
-	Drifts         []Drift         `json:"drifts"`
-	Silent         int             `json:"silent"` // addresses of which ACAP limits what a conventional crawler may take for free
-	Actions        []AuditAction   `json:"actions"`
-	Sitemaps       []AuditSitemap  `json:"sitemaps"`
-	Pages          []AuditPage     `json:"pages"`
-
-	report *check.Report
-}
-
-// AuditFile is a file of policy.
-type AuditFile struct {
-	URL          string `json:"url"`
-	Final        string `json:"final,omitempty"` // where redirects led
-	Status       int    `json:"status"`          // of the last answer; 0: there was none
-	Type         string `json:"type,omitempty"`
-	Bytes        int    `json:"bytes"`
-	Version      string `json:"version,omitempty"`
-	Ignores      bool   `json:"ignores_conventional,omitempty"`
-	Why          string `json:"why,omitempty"` // it could not be read
-	Statements   int    `json:"statements"`
-	Conventional int    `json:"conventional_rules"`
-}
-
-// AuditLine is a field that decided something.
-type AuditLine struct {
-	Source acap.Source `json:"source"`
-	URL    string      `json:"url"`
-	Line   int         `json:"line"`
-	Field  string      `json:"field"`
-}
-
-func lineOf(f *acap.Field) *AuditLine {
-	if f == nil {
-		return nil
-	}
-	return &AuditLine{f.Source, f.URL, f.Line, f.Text}
-}
-
-// AuditAction is a request of the publisher.
-type AuditAction struct {
-	Action  string     `json:"action"`
-	URL     string     `json:"url"`
-	Crawler string     `json:"crawler"` // to whom, "" any
-	Execute bool       `json:"execute"`
-	Why     string     `json:"why,omitempty"`
-	By      *AuditLine `json:"by"`
-}
-
-// AuditSitemap is a sitemap that robots.txt, or another one, names.
-type AuditSitemap struct {
-	URL   string `json:"url"`
-	Pages int    `json:"pages"`
-	Why   string `json:"why,omitempty"` // it could not be read, or in part
-}
-
-// AuditPage is an address that the audit looked at.
-type AuditPage struct {
-	URL       string `json:"url"`
-	Requested bool   `json:"requested"`
-	Status    int    `json:"status,omitempty"`
-	Title     string `json:"title,omitempty"`
-	Final     string `json:"final,omitempty"`
-	Why       string `json:"why,omitempty"` // there is no page
-	refused   bool
-}
 
 // auditor makes an audit.
 type auditor struct {
@@ -131,6 +51,7 @@ type auditor struct {
 	files   []*acap.File // robots.txt, and what it refers to
 	views   []*auditView
 	sample  sample
+	busy    bool // the site wants no more requests
 	places  map[fieldPlace]*acap.Field
 	at      map[clash]int
 }
@@ -147,11 +68,19 @@ type auditView struct {
 // AuditSiteOf looks at the site of some pages, which are of one origin. When ctx ends it gives what was found until then. The error is
 // that of an address without origin.
 func AuditSiteOf(ctx context.Context, start []*url.URL, site AuditSite, o AuditOptions) (*Audit, error) {
-	a := &auditor{site: site, o: o, root: &url.URL{Scheme: start[0].Scheme, Host: start[0].Host, Path: "/"}}
-	a.Audit = &Audit{Site: a.root.Scheme + "://" + a.root.Host, Time: o.Check.Now.UTC(), Crawler: site.Who.Names, report: &check.Report{},
-		Said: []Said{}, Contradictions: []Contradiction{}, Departures: []Contradiction{}, Effects: []Effects{}, Drifts: []Drift{},
+	key, err := policy.Key(start[0])
+	if err != nil {
+		return nil, err
+	}
+	root, err := url.Parse(key + "/")
+	if err != nil {
+		return nil, err
+	}
+	a := &auditor{site: site, o: o, root: root}
+	a.Audit = &Audit{Site: key, Time: o.Check.Now.UTC(), Crawler: site.Who.Names, Purposes: site.Who.Purposes, report: &check.Report{},
+		Files: []AuditFile{}, Said: []Said{}, Contradictions: []Contradiction{}, Departures: []Contradiction{}, Effects: []Effects{}, Drifts: []Drift{},
 		Actions: []AuditAction{}, Sitemaps: []AuditSitemap{}, Pages: []AuditPage{}} // empty lists in JSON, no null
-	err := a.run(ctx, start)
+	err = a.run(ctx, start)
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
@@ -173,7 +102,7 @@ func (a *auditor) run(ctx context.Context, start []*url.URL) (err error) {
 		return err
 	}
 	a.said()
-	defer a.settle()
+	defer a.settle(ctx)
 	a.sample = newSample(a)
 	for _, u := range start {
 		a.sample.add(u.String(), true)
@@ -181,10 +110,10 @@ func (a *auditor) run(ctx context.Context, start []*url.URL) (err error) {
 	if err := a.listings(ctx); err != nil {
 		return err
 	}
-	for requested := 0; requested < a.o.Pages; requested++ {
+	for requested := 0; requested < a.o.Pages && !a.busy; {
 		u := a.sample.next()
 		if u == nil {
-			break
+			return nil
 		}
 		if a.o.Tell != nil {
 			a.o.Tell(requested, a.o.Pages, u.String())
@@ -194,6 +123,12 @@ func (a *auditor) run(ctx context.Context, start []*url.URL) (err error) {
 		} else if err != nil {
 			return err
 		}
+		if a.Pages[len(a.Pages)-1].Requested {
+			requested++
+		}
+	}
+	if n := a.sample.passed(); n > 0 {
+		a.note("%s that were named were not looked at: no more pages are requested", count(n, "address"))
 	}
 	return nil
 }
@@ -245,7 +180,8 @@ func (a *auditor) look(ctx context.Context) error {
 		names = names[:maxAudited+1]
 	}
 	for _, name := range names {
-		c := acap.Crawler{}
+		c := a.site.Who // who reads the same way, for the same purposes
+		c.Names = nil
 		if name != "" {
 			c.Names = []string{name}
 		}
@@ -334,13 +270,17 @@ func (a *auditor) visit(ctx context.Context, u *url.URL) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, ErrSpent): // by redirects
-		return err
+		one.Why = "it was not requested: no more pages are"
+		return errors.Join(err, a.add(ctx, u, nil, one))
 	}
 	refused, is := errors.AsType[*acap.Refused](err)
 	one.refused = is || terms.TakeDown(a.surface.Origin.Policy, u) != nil
 	one.Requested = !one.refused || is && refused.URL != u.String()
 	if err == nil {
 		one.Status = pg.Last().Status
+		if a.busy = wantsRest(pg.Last()); a.busy {
+			a.note("%s asks to be left in peace for a while: no more pages were requested", a.Site)
+		}
 		if one.Status < 200 || one.Status > 299 {
 			err = fmt.Errorf("it answers with status %d", one.Status)
 		}
@@ -356,6 +296,11 @@ func (a *auditor) visit(ctx context.Context, u *url.URL) error {
 			return err
 		}
 	}
+	return a.add(ctx, u, pg, one)
+}
+
+// add tells of an address, and what may be done with it.
+func (a *auditor) add(ctx context.Context, u *url.URL, pg *page.Page, one AuditPage) error {
 	if err := a.effects(ctx, u, pg, one); err != nil {
 		return err
 	}
@@ -383,48 +328,29 @@ func (a *auditor) read(ctx context.Context, u *url.URL, pg *page.Page) error {
 	return nil
 }
 
-// settle ends the audit with what needs no request.
-func (a *auditor) settle() {
-	for _, u := range a.sample.unasked() {
+// wantsRest reports whether a server asks that less be asked of it.
+func wantsRest(h page.Hop) bool {
+	return h.Status == http.StatusTooManyRequests || h.Status == http.StatusServiceUnavailable && h.Header.Get("Retry-After") != ""
+}
+
+// settle ends the audit with what needs no request. When ctx ends it leaves out what takes long.
+func (a *auditor) settle(ctx context.Context) {
+	for _, u := range a.sample.unasked(ctx) {
 		one := AuditPage{URL: u.String(), Why: "it was not requested: it shows what a statement covers"}
-		if !a.crawlable(u) {
+		switch {
+		case terms.TakeDown(a.surface.Origin.Policy, u) != nil:
+			one.Why, one.refused = "it was not requested: its publisher asks that it be taken down", true
+		case !a.crawlable(u):
 			one.Why, one.refused = "it may not be crawled by "+strings.Join(a.Crawler, ", "), true
 		}
-		if a.effects(context.Background(), u, nil, one) == nil { // makes no request
-			a.Pages = append(a.Pages, one)
-		}
+		_ = a.add(context.WithoutCancel(ctx), u, nil, one) // makes no request, and does not fail
 	}
 	a.gather()
-	a.drift()
+	a.drift(ctx)
 }
 
 // crawlable reports whether u may be requested.
 func (a *auditor) crawlable(u *url.URL) bool {
 	p := a.surface.Origin.Policy
 	return p.Decide(acap.Crawl, acap.NewResource(u)).Allowed && terms.TakeDown(p, u) == nil
-}
-
-// Weighs reports whether something was found that the publisher should mend.
-func (a *Audit) Weighs() bool {
-	w := a.report.Worst()
-	return w == acap.Error || w == acap.Warning || len(a.Contradictions) > 0
-}
-
-// Refused reports whether no page was to be had since policy lets none be requested.
-func (a *Audit) Refused() bool {
-	return !a.Fetched() && slices.ContainsFunc(a.Pages, func(p AuditPage) bool { return p.refused })
-}
-
-// Fetched reports whether any page was had.
-func (a *Audit) Fetched() bool {
-	return slices.ContainsFunc(a.Pages, func(p AuditPage) bool { return p.Requested && p.Why == "" })
-}
-
-// Excerpt gives the line that a finding speaks of with the place marked, "" where it is not known.
-func (a *Audit) Excerpt(f acap.Finding) string {
-	line := a.report.Line(f)
-	if line == "" {
-		return ""
-	}
-	return f.Excerpt(line)
 }

@@ -44,6 +44,7 @@ type Cell struct {
 	Note    string       `json:"note,omitempty"`
 	Because []*AuditLine `json:"because"` // what decided, then what limits
 	Limits  acap.Limits  `json:"limits"`
+	byACAP  bool         // it is refused or limited, and a crawler without ACAP knows nothing of that
 }
 
 // effects adds what may be done with u, of which pg is the page, nil where it is not known, by each crawler.
@@ -74,13 +75,18 @@ func (a *auditor) effects(ctx context.Context, u *url.URL, pg *page.Page, one Au
 }
 
 func cellOf(d acap.Decision, facts acap.Facts) Cell {
-	c := Cell{Usage: d.Usage, State: Refused, Reason: d.Reason, Note: d.Note, Limits: d.Limits(facts)}
+	c := Cell{Usage: d.Usage, State: Refused, Reason: d.Reason, Note: d.Note, Because: []*AuditLine{}, Limits: d.Limits(facts)}
 	add := func(f *acap.Field) {
 		if line := lineOf(f); line != nil && !slices.ContainsFunc(c.Because, func(have *AuditLine) bool { return *have == *line }) {
 			c.Because = append(c.Because, line)
 		}
 	}
 	add(d.Because)
+	switch d.Reason {
+	case acap.Conventional, acap.ByMeta, acap.ByHeader, acap.Unavailable:
+	default:
+		c.byACAP = !d.Allowed && ofACAP(d.Because)
+	}
 	switch {
 	case d.Reason == acap.ByTarget:
 		c.State = Limited
@@ -91,6 +97,7 @@ func cellOf(d acap.Decision, facts acap.Facts) Cell {
 		c.State = Limited
 		for _, b := range d.Bounds(facts) {
 			add(b.Field)
+			c.byACAP = c.byACAP || ofACAP(b.Field)
 		}
 	case d.Because == nil:
 		c.State = Unsaid
@@ -98,6 +105,17 @@ func cellOf(d acap.Decision, facts acap.Facts) Cell {
 		c.State = Permitted
 	}
 	return c
+}
+
+// ofACAP tells a field of ACAP from a conventional tag or header.
+func ofACAP(f *acap.Field) bool {
+	switch {
+	case f == nil, f.Source == acap.Header:
+		return false
+	case f.Source == acap.Meta:
+		return len(f.Text) >= len("ACAP") && strings.EqualFold(f.Text[:len("ACAP")], "ACAP")
+	}
+	return true
 }
 
 // gather puts the rows of crawlers together for whom they are the same, those of any other first.
@@ -112,7 +130,7 @@ func (a *auditor) gather() {
 	}
 	for _, row := range a.views[0].rows {
 		crawled := row.Cells[0].State != Refused
-		if crawled && slices.ContainsFunc(row.Cells[1:], func(c Cell) bool { return c.State == Refused || c.State == Limited }) {
+		if crawled && slices.ContainsFunc(row.Cells[1:], func(c Cell) bool { return c.byACAP }) {
 			a.Silent++
 		}
 	}
@@ -120,18 +138,19 @@ func (a *auditor) gather() {
 
 // Contradiction is a statement that another one keeps from having effect, where one of them stands in a page or its header.
 type Contradiction struct {
-	Kind   string       `json:"kind"`
-	Wins   *AuditLine   `json:"wins"`
-	Loses  *AuditLine   `json:"loses"`
-	Rule   string       `json:"rule,omitempty"` // paragraphs and readings
-	Usages []acap.Usage `json:"usages"`
-	Pages  []string     `json:"pages"`
+	Kind     string       `json:"kind"`
+	Wins     *AuditLine   `json:"wins"`
+	Loses    *AuditLine   `json:"loses"`
+	Rule     string       `json:"rule,omitempty"` // paragraphs and readings
+	Crawlers []string     `json:"crawlers"`       // for whom; "" is any that is not named
+	Usages   []acap.Usage `json:"usages"`
+	Pages    []string     `json:"pages"`
 }
 
 // The kinds of contradictions.
 const (
 	Overruled  = "overruled"  // a page permits what robots.txt or a file that it refers to prohibits
-	Restricted = "restricted" // a conventional tag or header prohibits what ACAP permits
+	Restricted = "restricted" // a conventional tag or header prohibits what ACAP permits on the same page
 	Disputed   = "disputed"   // a page says both
 	Lifted     = "lifted"     // a page permits what the site prohibits, and wins
 	Narrowed   = "narrowed"   // a page prohibits what the site permits in general: it may
@@ -171,23 +190,31 @@ func (a *auditor) contradict(v *auditView, t *terms.Reached, pg *page.Page, fact
 		if len(list) == 0 || list[0].Outcome != acap.Decides {
 			continue
 		}
-		d := t.Policy().Decide(u, t.Resource())
-		if d.Reason == acap.ByLocation { // which is a finding
+		d := t.Policy().Decide(u, t.Resource()).At(facts)
+		switch d.Reason {
+		case acap.ByLocation, acap.ByExpiry, acap.ByTarget, acap.Unavailable: // a permission that does not hold here, or now: a finding
 			continue
 		}
 		for _, r := range list[1:] {
-			if r.Outcome != acap.Loses || r.Allow == list[0].Allow {
-				continue
-			}
 			kind := clashes(list[0], r, d.Reason)
-			if kind == Disputed && addressed(own, list[0].Field) != addressed(own, r.Field) { // what is said by name goes before, as it is meant to
+			if r.Outcome != acap.Loses || r.Allow == list[0].Allow || kind == "" || meant(own, list[0], r, kind) {
 				continue
 			}
-			if kind != "" {
-				a.clash(clash{kind, saidBy(list[0].Field), saidBy(r.Field)}, list[0].Field, r, u, pg.URL().String())
-			}
+			a.clash(clash{kind, saidBy(list[0].Field), saidBy(r.Field)}, list[0].Field, r, v.name, u, pg.URL().String())
 		}
 	}
+}
+
+// meant reports whether one yields to the other as publishers mean it: what is said of all else (F19), or of present in general on the
+// same page (F17, N04), to what is said of a usage, and what a page says to any crawler to what is said by name, or for a purpose (N02).
+func meant(own acap.Own, wins, loses acap.Rival, kind string) bool {
+	switch {
+	case loses.Usage == acap.Other && wins.Usage != acap.Other:
+		return true
+	case kind == Disputed:
+		return loses.Usage != wins.Usage || addressed(own, wins.Field) != addressed(own, loses.Field)
+	}
+	return kind == Overruled && strings.Contains(loses.Rule, "N02")
 }
 
 // addressed is to whom a META tag speaks, "" for what is none.
@@ -210,7 +237,7 @@ func clashes(wins, loses acap.Rival, reason acap.Reason) string {
 		return Lifted
 	case wins.Allow:
 		return Disputed
-	case above && (reason == acap.ByMeta || reason == acap.ByHeader):
+	case above && below && (reason == acap.ByMeta || reason == acap.ByHeader):
 		return Restricted
 	case above && below:
 		return Disputed
@@ -220,7 +247,7 @@ func clashes(wins, loses acap.Rival, reason acap.Reason) string {
 	return Overruled
 }
 
-func (a *auditor) clash(key clash, wins *acap.Field, loses acap.Rival, u acap.Usage, address string) {
+func (a *auditor) clash(key clash, wins *acap.Field, loses acap.Rival, crawler string, u acap.Usage, address string) {
 	list := &a.Contradictions
 	if key.kind == Narrowed {
 		list = &a.Departures
@@ -235,6 +262,9 @@ func (a *auditor) clash(key clash, wins *acap.Field, loses acap.Rival, u acap.Us
 		*list = append(*list, Contradiction{Kind: key.kind, Wins: lineOf(wins), Loses: lineOf(loses.Field), Rule: loses.Rule})
 	}
 	c := &(*list)[i]
+	if !slices.Contains(c.Crawlers, crawler) {
+		c.Crawlers = append(c.Crawlers, crawler)
+	}
 	if !slices.Contains(c.Usages, u) {
 		c.Usages = append(c.Usages, u)
 	}

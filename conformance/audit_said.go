@@ -34,13 +34,13 @@ func (a *auditor) said() {
 				return s
 			}
 		}
-		a.Said = append(a.Said, Said{Crawlers: crawlers, Purposes: purposes, ACAP: acapFields})
+		a.Said = append(a.Said, Said{Crawlers: listed(crawlers), Purposes: purposes, ACAP: acapFields})
 		return &a.Said[len(a.Said)-1]
 	}
 	for _, f := range a.files {
 		for _, st := range f.Statements() {
 			s := at(true, st.Crawlers, st.Purposes)
-			s.Lines = append(s.Lines, SaidLine{lineOf(st.Field), st.Allow, st.Usages, st.Patterns, st.Qualifiers})
+			s.Lines = append(s.Lines, SaidLine{lineOf(st.Field), st.Allow, listed(st.Usages), listed(st.Patterns), st.Qualifiers})
 		}
 	}
 	for _, f := range a.files {
@@ -52,6 +52,9 @@ func (a *auditor) said() {
 		}
 	}
 }
+
+// listed is a list that JSON shows as one where it is empty.
+func listed[T any](list []T) []T { return append([]T{}, list...) }
 
 // Drift is where a crawler that knows RFC 9309 alone crawls otherwise than one that honours ACAP.
 type Drift struct {
@@ -68,7 +71,7 @@ type Drift struct {
 const maxAsked = 500
 
 // drift compares the readings of robots.txt.
-func (a *auditor) drift() {
+func (a *auditor) drift(ctx context.Context) {
 	if len(a.files) == 0 {
 		return
 	}
@@ -86,7 +89,7 @@ func (a *auditor) drift() {
 		}
 	}
 	ask.Addresses = append(ask.Addresses, asked.Addresses[:min(len(asked.Addresses), maxAsked)]...)
-	found, err := check.Compare(context.Background(), doc.ACAP(a.o.Check.Now), doc.Conventional(), ask.Bounded())
+	found, err := check.Compare(ctx, doc.ACAP(a.o.Check.Now), doc.Conventional(), ask.Bounded())
 	if err != nil {
 		return // only where its context ends
 	}

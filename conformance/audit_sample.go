@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"net/url"
 	"path"
 	"slices"
@@ -41,7 +42,7 @@ func (s *sample) add(address string, first bool) {
 	if err != nil {
 		return
 	}
-	u.Fragment, u.RawFragment = "", ""
+	u.User, u.Fragment, u.RawFragment = nil, "", "" // as it is requested
 	key, err := policy.Key(u)
 	r := acap.NewResource(u)
 	if err != nil || key != s.origin || s.known[r.URL] {
@@ -130,6 +131,16 @@ func (s *sample) choose(fits func(*candidate) bool, least int) *url.URL {
 	return best.url
 }
 
+// passed counts the addresses asked for that were not chosen.
+func (s *sample) passed() (n int) {
+	for _, c := range s.candidates {
+		if c.first && !c.chosen {
+			n++
+		}
+	}
+	return n
+}
+
 // fresh counts the fields that decide about c and have decided nothing yet.
 func (s *sample) fresh(c *candidate) (n int) {
 	for _, f := range c.fields {
@@ -141,8 +152,8 @@ func (s *sample) fresh(c *candidate) (n int) {
 }
 
 // unasked gives addresses that are not requested and show what the remaining statements do: known ones that may not be crawled, then
-// such as their patterns cover.
-func (s *sample) unasked() (list []*url.URL) {
+// such as their patterns cover, as far as there is time.
+func (s *sample) unasked(ctx context.Context) (list []*url.URL) {
 	for len(list) < maxUnasked/2 {
 		u := s.choose(func(c *candidate) bool { return !c.crawl && !c.first }, 1)
 		if u == nil {
@@ -150,39 +161,59 @@ func (s *sample) unasked() (list []*url.URL) {
 		}
 		list = append(list, u)
 	}
+	w := witnesses{sample: s, ctx: ctx, list: list, tried: map[string][]*acap.Field{}}
 	for _, f := range s.a.files {
 		for _, st := range f.Statements() {
-			list = s.witness(list, st.Field, st.Patterns)
+			w.find(st.Field, st.Patterns)
 		}
 		for _, g := range f.Groups() {
 			for _, r := range g.Rules {
-				list = s.witness(list, r.Field, []string{r.Pattern})
+				w.find(r.Field, []string{r.Pattern})
 			}
 		}
 	}
-	return list
+	if len(w.tried) == maxTried {
+		s.a.note("there are more statements than addresses were looked for to show them on")
+	}
+	return w.list
 }
 
-// witness adds an address for a field that decided nothing yet, where one of its patterns covers any of which it does.
-func (s *sample) witness(list []*url.URL, f *acap.Field, patterns []string) []*url.URL {
+// witnesses are addresses that show what statements do, in the making.
+type witnesses struct {
+	*sample
+	ctx   context.Context
+	list  []*url.URL
+	tried map[string][]*acap.Field // by path: what decides about it
+}
+
+// find adds an address for a field that decided nothing yet, where one of its patterns covers any of which it does.
+func (w *witnesses) find(f *acap.Field, patterns []string) {
+	f = w.a.place(f)
 	for _, p := range patterns[:min(len(patterns), 4)] {
+		if len(w.list) >= maxUnasked || w.decided[f] || w.ctx.Err() != nil {
+			return
+		}
 		for _, example := range acap.Examples(p) {
-			if len(list) >= maxUnasked || s.decided[s.a.place(f)] {
-				return list
-			}
-			u, err := s.a.root.Parse(example)
-			if err != nil || u.Host != s.a.root.Host {
+			u, err := w.a.root.Parse(example)
+			if err != nil || u.Host != w.a.root.Host {
 				continue
 			}
-			fields := s.a.deciding(acap.NewResource(u))
-			if !slices.Contains(fields, s.a.place(f)) {
+			fields, known := w.tried[example]
+			if !known && len(w.tried) == maxTried {
+				return
+			}
+			if !known {
+				fields = w.a.deciding(acap.NewResource(u))
+				w.tried[example] = fields
+			}
+			if !slices.Contains(fields, f) {
 				continue
 			}
 			for _, f := range fields {
-				s.decided[f] = true
+				w.decided[f] = true
 			}
-			list = append(list, u)
+			w.list = append(w.list, u)
+			break
 		}
 	}
-	return list
 }

@@ -64,7 +64,19 @@ func (f files) Fetch(_ context.Context, rawurl string, _ http.Header) (policy.Re
 
 func audit(t *testing.T, site http.Handler, pages int) *conformance.Audit {
 	t.Helper()
-	who := acap.Crawler{Names: []string{"acapcrawl"}}
+	return auditAs(t.Context(), t, acap.Crawler{Names: []string{"acapcrawl"}}, site, pages, "http://lantern.test/")
+}
+
+func auditAs(ctx context.Context, t *testing.T, who acap.Crawler, site http.Handler, pages int, start ...string) *conformance.Audit {
+	t.Helper()
+	var urls []*url.URL
+	for _, one := range start {
+		u, err := url.Parse(one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		urls = append(urls, u)
+	}
 	h := handled{Handler: site}
 	answers := &check.Answers{Fetcher: files{h}}
 	h.policies = policy.New(answers, who, policy.NewMemory(), policy.Options{})
@@ -78,7 +90,7 @@ func audit(t *testing.T, site http.Handler, pages int) *conformance.Audit {
 			}
 			return pages, nil, nil
 		}}
-	a, err := conformance.AuditSiteOf(t.Context(), []*url.URL{{Scheme: "http", Host: "lantern.test", Path: "/"}}, s,
+	a, err := conformance.AuditSiteOf(ctx, urls, s,
 		conformance.AuditOptions{Pages: pages, Check: check.Options{Now: time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)}})
 	if err != nil {
 		t.Fatal(err)

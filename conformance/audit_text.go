@@ -14,12 +14,17 @@ import (
 // WriteText writes a summary for a terminal. What publishers wrote is in it as they wrote it.
 func (a *Audit) WriteText(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, as %s on %s\n", a.Site, strings.Join(a.Crawler, ", "), a.Time.Format("2006-01-02 15:04 MST"))
+	fmt.Fprintf(&b, "%s, as %s on %s\n", a.Site, a.LookedAs(), a.Time.Format("2006-01-02 15:04 MST"))
 	if !a.Complete {
 		b.WriteString("The audit was stopped: it tells what was found until then.\n")
 	}
 	for _, s := range a.Summary() {
 		fmt.Fprintf(&b, "  %s\n", s)
+	}
+	for _, p := range a.Pages {
+		if p.failed() {
+			fmt.Fprintf(&b, "    %s: %s\n", p.URL, p.Why)
+		}
 	}
 	a.writeFindings(&b)
 	a.writeContradictions(&b)
@@ -41,6 +46,15 @@ func (a *Audit) WriteText(w io.Writer) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// LookedAs says as who, and for what, it was looked at.
+func (a *Audit) LookedAs() string {
+	who := strings.Join(a.Crawler, ", ")
+	if len(a.Purposes) > 0 {
+		who += " for " + strings.Join(a.Purposes, ", ")
+	}
+	return who
 }
 
 // Summary says in some sentences what was found.
@@ -70,7 +84,7 @@ func (a *Audit) Looked() (out []string) {
 			read++
 		case p.refused:
 			refused++
-		case p.Requested:
+		case p.failed():
 			failed++
 		}
 	}
@@ -157,7 +171,14 @@ func (a *Audit) writeContradictions(b *strings.Builder) {
 		b.WriteString("\nContradictions:\n")
 	}
 	for _, c := range a.Contradictions {
-		fmt.Fprintf(b, "  %s (%s):\n    wins:  %s\n    loses: %s\n    on %s\n", c.Sentence(), usageList(c.Usages), c.Wins, c.Loses, pages(c.Pages))
+		fmt.Fprintf(b, "  %s (%s):\n    wins:  %s\n    loses: %s\n    for %s\n    on %s\n", c.Sentence(), usageList(c.Usages), c.Wins, c.Loses,
+			who(c.Crawlers), pages(c.Pages))
+	}
+	if len(a.Departures) > 0 {
+		b.WriteString("\nPages that restrict what their site permits, as they may:\n")
+	}
+	for _, c := range a.Departures {
+		fmt.Fprintf(b, "  %s (%s), against %s, on %s\n", c.Wins, usageList(c.Usages), c.Loses, pages(c.Pages))
 	}
 }
 
@@ -167,7 +188,7 @@ func (c Contradiction) Sentence() string {
 	case Overruled:
 		return "A page permits what its site prohibits, and that has no effect"
 	case Restricted:
-		return "A conventional tag or header takes away what ACAP permits"
+		return "A conventional tag or header takes away what ACAP permits beside it"
 	case Lifted:
 		return "A page permits what its site prohibits, and that holds"
 	case Narrowed:
@@ -227,8 +248,13 @@ func (r AuditAction) String() string {
 }
 
 // Who names the crawlers of the table.
-func (e Effects) Who() string {
-	list := slices.Clone(e.Crawlers)
+func (e Effects) Who() string { return who(e.Crawlers) }
+
+// Who names the crawlers for whom it is one.
+func (c Contradiction) Who() string { return who(c.Crawlers) }
+
+func who(crawlers []string) string {
+	list := slices.Clone(crawlers)
 	if i := slices.Index(list, ""); i >= 0 {
 		list[i] = "any crawler that is not named"
 	}

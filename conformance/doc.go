@@ -11,7 +11,9 @@
 //	requirements.go, coverage.go
 //	           what the documents demand, by which cases it is shown, and the page that says so
 //	site.go    the small newspaper that demo crawls; package course has the site that tests crawlers
-//	audit.go   Audit: what a publisher's site says, and what that comes to; audit_sample.go chooses its pages, audit_effects.go holds the
-//	           matrix and the contradictions, audit_said.go what is said to whom, and what a crawler without ACAP makes of it;
-//	           audit_text.go, audit_html.go and audit.html write it
+//	audit.go   AuditSiteOf: what a publisher's site says, and what that comes to; audit_report.go is the form of that, audit_sample.go
+//	           chooses the pages, audit_effects.go holds the matrix and the contradictions, audit_said.go what is said to whom, and what
+//	           a crawler without ACAP makes of it; audit_text.go, audit_html.go and audit.html write it
+//	run.go     Run: asks an engine the corpus; run_command.go and run_process.go one that is another program, run_cases.go reads
+//	           corpora in JSON Lines, run_tree.go and run_report.go put the results in order
 package conformance

@@ -43,6 +43,8 @@ The exit status is 1 where something should be mended, 3 where no page may be cr
 			return misuse(cmd.CommandPath()+" https://example.com/", "%s takes URLs", cmd.CommandPath())
 		case r.Pages < 1:
 			return misuse("--pages 20", "--pages: %d is not a number of pages", r.Pages)
+		case flags.Changed("html") && (r.HTML == "" || r.HTML == "-"):
+			return misuse("--html audit.html", "--html needs the name of a file")
 		}
 		for _, arg := range args {
 			u, err := webURL(arg)

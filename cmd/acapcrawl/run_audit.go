@@ -30,9 +30,10 @@ func (c *Command) runAudit(ctx context.Context, cfg *config.Config, r auditReque
 	if err != nil {
 		return err
 	}
-	var audits []*conformance.Audit
-	for _, start := range starts {
+	audits := []*conformance.Audit{}
+	for i, start := range starts {
 		if ctx.Err() != nil {
+			fmt.Fprintf(c.Stderr, "%s not looked at.\n", several(len(starts)-i, "site"))
 			break
 		}
 		a, err := c.audit(ctx, cfg, r, o, start)
@@ -82,12 +83,12 @@ func (c *Command) audit(ctx context.Context, cfg *config.Config, r auditRequest,
 		conformance.AuditOptions{Pages: r.Pages, Check: o, Tell: tell})
 }
 
-// budgeted says when the gate lets no more pages be requested.
+// budgeted says when the gate lets no more pages be requested; one whose redirects it does not let be followed is one that cannot be had.
 type budgeted struct{ check.Fetcher }
 
 func (b budgeted) Page(ctx context.Context, rawurl string) (*page.Page, error) {
 	pg, err := b.Fetcher.Page(ctx, rawurl)
-	if r, refused := errors.AsType[*gate.Refusal](err); refused && r.Rule == gate.RuleBudget {
+	if r, refused := errors.AsType[*gate.Refusal](err); refused && r.Rule == gate.RuleBudget && r.URL == rawurl {
 		return nil, fmt.Errorf("%w: %w", conformance.ErrSpent, err)
 	}
 	return pg, err
