@@ -35,10 +35,11 @@ type AuditOptions struct {
 // Bounds on what an audit looks at, and shows.
 const (
 	maxAudited    = 24   // crawlers that are named, for whom effects are told
-	maxCandidates = 1000 // addresses of which pages are chosen
+	maxCandidates = 1000 // addresses of which pages are chosen, and as many again among which such are looked for that show a statement
+	minCandidates = 50   // the same of large files
+	maxCompared   = 20e6 // addresses times statements and crawlers, about
 	maxListings   = 10   // sitemaps
 	maxUnasked    = 20   // addresses that are judged without a request
-	maxTried      = 500  // addresses among which those that show a statement are looked for
 )
 
 // auditor makes an audit.
@@ -230,7 +231,7 @@ func (a *auditor) listings(ctx context.Context) error {
 			s.Why = err.Error()
 		}
 		a.Sitemaps = append(a.Sitemaps, s)
-		listed := spread(pages, maxCandidates/2)
+		listed := spread(pages, a.sample.most/2)
 		if len(listed) < len(pages) {
 			a.note("%s lists %d pages: some are chosen of %d of them, spread over all", address, len(pages), len(listed))
 		}

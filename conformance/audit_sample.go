@@ -20,7 +20,8 @@ type sample struct {
 	known      map[string]bool
 	decided    map[*acap.Field]bool // by pages that were chosen
 	parts      map[string]int       // how many pages were chosen of each part of the site
-	full       bool                 // there are more candidates than are looked at
+	most       int                  // how many candidates are looked at
+	full       bool                 // there are more
 }
 
 type candidate struct {
@@ -33,7 +34,12 @@ type candidate struct {
 }
 
 func newSample(a *auditor) sample {
-	return sample{a: a, origin: a.surface.Origin.Key, known: map[string]bool{}, decided: map[*acap.Field]bool{}, parts: map[string]int{}}
+	size := 1
+	for _, f := range a.files {
+		size += f.Size()
+	}
+	most := max(minCandidates, min(maxCandidates, maxCompared/(size*len(a.views))))
+	return sample{a: a, most: most, origin: a.surface.Origin.Key, known: map[string]bool{}, decided: map[*acap.Field]bool{}, parts: map[string]int{}}
 }
 
 // add adds an address of the site.
@@ -48,9 +54,9 @@ func (s *sample) add(address string, first bool) {
 	if err != nil || key != s.origin || s.known[r.URL] {
 		return
 	}
-	if len(s.candidates) >= maxCandidates {
+	if len(s.candidates) >= s.most && !first {
 		if !s.full {
-			s.a.note("more than %d addresses of the site are known: pages were chosen of the first", maxCandidates)
+			s.a.note("more than %d addresses of the site are known: pages were chosen of the first", s.most)
 		}
 		s.full = true
 		return
@@ -172,7 +178,7 @@ func (s *sample) unasked(ctx context.Context) (list []*url.URL) {
 			}
 		}
 	}
-	if len(w.tried) == maxTried {
+	if len(w.tried) == w.most {
 		s.a.note("there are more statements than addresses were looked for to show them on")
 	}
 	return w.list
@@ -199,7 +205,7 @@ func (w *witnesses) find(f *acap.Field, patterns []string) {
 				continue
 			}
 			fields, known := w.tried[example]
-			if !known && len(w.tried) == maxTried {
+			if !known && len(w.tried) == w.most {
 				return
 			}
 			if !known {
