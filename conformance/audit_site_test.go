@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -233,5 +234,52 @@ func TestAuditEnds(t *testing.T) {
 	}), 5, "http://lantern.test/")
 	if a.Complete || len(a.Pages) != 1 || len(a.Effects) != 1 {
 		t.Errorf("%+v", a)
+	}
+}
+
+// The matrix says for every crawler what the oracle answers for it.
+func TestAuditAgreesWithOracle(t *testing.T) {
+	newspaper := conformance.NewSite()
+	web := map[string]conformance.Response{}
+	a := audit(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := httptest.NewRecorder()
+		newspaper.ServeHTTP(answer, r)
+		web["http://lantern.test"+r.URL.RequestURI()] = conformance.Response{Status: &answer.Code, Header: answer.Header().Clone(), BodyBase64: answer.Body.Bytes()}
+		maps.Copy(w.Header(), answer.Header())
+		w.WriteHeader(answer.Code)
+		w.Write(answer.Body.Bytes())
+	}), 100)
+	status := map[string]int{}
+	for _, p := range a.Pages {
+		status[p.URL] = p.Status
+	}
+	compared := 0
+	for _, e := range a.Effects {
+		for _, name := range e.Crawlers {
+			who := []string{}
+			if name != "" {
+				who = append(who, name)
+			}
+			for _, row := range e.Rows {
+				if status[row.URL] >= 300 && status[row.URL] <= 399 { // which are not followed here
+					continue
+				}
+				now := a.Time
+				answer, err := conformance.Decide(t.Context(), &conformance.Case{Crawler: who, Web: web, URL: row.URL, Facts: conformance.Facts{Now: &now}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, cell := range row.Cells {
+					d := answer.Decisions[cell.Usage]
+					if d.Allowed != (cell.State != conformance.Refused) && d.Reason != acap.ByTarget && cell.State != conformance.Ask || d.Reason != cell.Reason {
+						t.Errorf("%s of %s for %q: %s by %s, the oracle says %v by %s", cell.Usage, row.URL, name, cell.State, cell.Reason, d.Allowed, d.Reason)
+					}
+					compared++
+				}
+			}
+		}
+	}
+	if compared < 1500 {
+		t.Errorf("%d cells were compared", compared)
 	}
 }

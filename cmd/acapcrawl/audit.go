@@ -22,7 +22,8 @@ func (c *Command) conformanceAudit() *cobra.Command {
 		Short: "Look at a publisher's site, and say what its policy says, to whom, and where it contradicts itself",
 		Long: `Look at a publisher's site: robots.txt, the files that it refers to, and some pages, which are chosen so that as many
 statements as can be have an effect on one of them. The report says what is expressed, what is wrong with it, where a page contradicts
-its site, and what that comes to for every usage and every crawler that is named. Nothing is requested that may not be crawled.
+its site, and what that comes to for every usage and every crawler that is named. Nothing is requested that may not be crawled, and
+nothing more of a site that answers with 429, or with 503 and Retry-After.
 The exit status is 1 where something should be mended, 3 where no page may be crawled, and 4 where the site cannot be read.`,
 		Example: `  acapcrawl conformance audit --html report.html https://example.com/
   acapcrawl conformance audit --pages 5 --json https://example.com/news/`,
