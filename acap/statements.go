@@ -6,11 +6,12 @@ import (
 )
 
 // Statement is what one field of a file permits or prohibits, as it counts for a crawler that can interpret all of it; whom it reaches is
-// said beside it.
+// said beside it. A permission of a composite usage is two of them where only some of its parts can be interpreted (E08).
 type Statement struct {
 	Field      *Field
 	Written    bool     // as a permission; one that cannot be interpreted counts as a prohibition (P1 2.4.3)
 	Allow      bool     // as it counts
+	Beyond     bool     // it stands for a permission of other that cannot be interpreted, and prohibits what has no name alone (L05)
 	Usages     []Usage  // that it speaks of, those behind local usages (P1 2.7.1, 2.7.2); none where it has no effect
 	Patterns   []string // of resources, those of resource sets (P1 2.7.3), as they are compared; "" covers everything
 	Qualifiers []string // as written
@@ -34,30 +35,43 @@ func (f *File) Statements() []Statement {
 		if all := e.words(&x.words); len(all) > 0 {
 			s.Qualifiers = all[1:]
 		}
-		for _, st := range x.expand(e) {
-			s.Allow = st.allow
-			if u := st.kind.usage(); !slices.Contains(s.Usages, u) {
-				s.Usages = append(s.Usages, u)
-			}
-			switch {
-			case st.kind.usage() != s.Usages[0]: // the patterns are the same for all
-			case st.pattern == nil:
-				s.Patterns = append(s.Patterns, "")
-			default:
-				s.Patterns = append(s.Patterns, st.pattern.exact)
-			}
-		}
-		if x.full {
-			break
-		}
 		if e.sub != nil {
 			for _, p := range e.sub.purposes {
 				s.Purposes = append(s.Purposes, p.text())
 			}
 		}
-		out = append(out, s)
+		made := x.expand(e)
+		if x.full {
+			break
+		}
+		first := len(out)
+		if out = append(out, s); len(made) > 0 {
+			out[first].Allow, out[first].Beyond = made[0].allow, made[0].beyond
+		}
+		for _, st := range made {
+			at := first + slices.IndexFunc(out[first:], func(o Statement) bool { return o.Allow == st.allow && o.Beyond == st.beyond })
+			if at < first {
+				at, s.Allow, s.Beyond = len(out), st.allow, st.beyond
+				out = append(out, s)
+			}
+			out[at].speak(st)
+		}
 	}
 	return out
+}
+
+func (s *Statement) speak(st *statement) {
+	u := st.kind.usage()
+	if !slices.Contains(s.Usages, u) {
+		s.Usages = append(s.Usages, u)
+	}
+	switch {
+	case u != s.Usages[0]: // the patterns are the same for all
+	case st.pattern == nil:
+		s.Patterns = append(s.Patterns, "")
+	default:
+		s.Patterns = append(s.Patterns, st.pattern.exact)
+	}
 }
 
 // For gives the file without the records and groups that do not speak to c: what it says to c is the same, and its Policy takes less

@@ -64,6 +64,20 @@ func TestStatements(t *testing.T) {
 	}
 }
 
+// Where only some parts of a composite usage can be interpreted, its permission permits these and prohibits the others.
+func TestStatementsOfParts(t *testing.T) {
+	src := "ACAP-version: 1.1\nACAP-qualified-usage: cache preserve tiem-limit=3-days\nACAP-composite-usage: search crawl (cache) follow\n" +
+		"ACAP-crawler: *\nACAP-allow-(search): /a\nACAP-allow-other: /b time-limit=3-days\n"
+	var got []string
+	for _, s := range acap.Parse("http://h/robots.txt", []byte(src)).Statements() {
+		got = append(got, fmt.Sprint(s.Field.Line, s.Written, s.Allow, s.Beyond, s.Usages, s.Patterns))
+	}
+	want := []string{"5 true true false [crawl follow] [/a]", "5 true false false [preserve] [/a]", "6 true false true [other] [/b]"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // Every example of a pattern is covered by it: a prohibition of it refuses it.
 func TestExamples(t *testing.T) {
 	for _, pattern := range []string{"/", "/a", "/a/", "/a$", "/*.gif$", "*", "*x", "/%E4*/b", "/a*b*c$", "/a?b=*", "/%2A%24"} {
