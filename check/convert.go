@@ -36,13 +36,38 @@ type Remark struct {
 	Message  string        `json:"message"`
 }
 
-// String is for a list of remarks.
+// String is for a list of remarks. It says for whom, unless for any crawler or the message does.
 func (r Remark) String() string {
-	where := ""
+	where, who := "", ""
 	if r.Line > 0 {
 		where = fmt.Sprintf("line %d: ", r.Line)
 	}
-	return fmt.Sprintf("%s%s: %s [%s]", where, r.Severity, r.Message, r.Code)
+	if len(r.Crawlers) > 0 && !slices.Contains(r.Crawlers, "*") && r.Code != "differs" && r.Code != "crawler-name" {
+		who = "for " + strings.Join(r.Crawlers[:min(len(r.Crawlers), 3)], ", ")
+		if more := len(r.Crawlers) - 3; more > 0 {
+			who += fmt.Sprintf(" and %d more", more)
+		}
+		who += ": "
+	}
+	return fmt.Sprintf("%s%s: %s%s [%s]", where, r.Severity, who, r.Message, r.Code)
+}
+
+// together makes one of remarks that differ in nothing but for whom they are.
+func together(remarks []Remark) []Remark {
+	var out []Remark
+	at := map[string]int{}
+	for _, r := range remarks {
+		key := fmt.Sprintf("%q", []string{r.Code, string(r.Severity), fmt.Sprint(r.Line, r.Also), r.Header, r.Message, strings.Join(r.Paths, " ")})
+		i, known := at[key]
+		switch {
+		case !known:
+			at[key] = len(out)
+			out = append(out, r)
+		case len(out[i].Crawlers) > 0:
+			out[i].Crawlers = append(slices.Clip(out[i].Crawlers), r.Crawlers...)
+		}
+	}
+	return out
 }
 
 // Exact reports whether crawlers may do after the conversion what they may do before, and nothing else.
@@ -71,8 +96,8 @@ func ToACAP(src []byte, o Convert) (*Conversion, error) {
 	case slices.ContainsFunc(f.Lines(), speaksACAP):
 		return nil, ErrSpeaksACAP
 	}
-	if len(o.Usages) == 0 {
-		o.Usages = []acap.Usage{acap.Crawl}
+	if len(o.Usages) == 0 || o.Ignore && !slices.Contains(o.Usages, acap.Crawl) { // nothing else says it then
+		o.Usages = append([]acap.Usage{acap.Crawl}, o.Usages...)
 	}
 	t := toACAP{file: f, options: o}
 	for _, v := range voicesOf(f) {
@@ -88,13 +113,8 @@ func ToACAP(src []byte, o Convert) (*Conversion, error) {
 	if len(out.Robots) > acap.MaxSize || len(out.Reference) > acap.MaxSize {
 		return nil, fmt.Errorf("the converted file is longer than the %d bytes that crawlers read", acap.MaxSize)
 	}
-	out.Remarks = append(out.Remarks, t.prove(out)...)
+	out.Remarks = together(append(out.Remarks, t.prove(out)...))
 	return out, nil
-}
-
-func speaksACAP(line string) bool {
-	name, _, _ := strings.Cut(strings.TrimSpace(line), ":")
-	return len(name) > 5 && strings.EqualFold(name[:5], "ACAP-")
 }
 
 // voice is what conventional groups say to the crawlers of one list of names.
@@ -222,11 +242,11 @@ func (t *toACAP) tellOfCase(r *record, s *settling) {
 		if len(paths) == 0 || allow && t.options.Ignore { // keepClosed has left out the permissions that would matter
 			continue
 		}
-		what := "prohibitions cover %s too, in any letter case"
+		severity, what := acap.Warning, "prohibitions cover %s too, in any letter case"
 		if allow {
-			what = "permissions cover %s too, in any letter case: beside them the conventional records tell spellings apart"
+			severity, what = acap.Notice, "permissions cover %s too, in any letter case: beside them the conventional records tell spellings apart"
 		}
-		t.remarks = append(t.remarks, Remark{Code: "letter-case", Severity: acap.Notice, Line: lines[0], Also: slices.Compact(slices.Sorted(slices.Values(lines[1:]))),
+		t.remarks = append(t.remarks, Remark{Code: "letter-case", Severity: severity, Line: lines[0], Also: slices.Compact(slices.Sorted(slices.Values(lines[1:]))),
 			Crawlers: r.names, Paths: paths, Message: fmt.Sprintf("ACAP knows no letter case (P1 2.9): "+what, examplePath(swapCase(paths[0])))})
 	}
 }

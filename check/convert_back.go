@@ -74,8 +74,9 @@ func ToConventional(src []byte, o Convert) (*Conversion, error) {
 		fmt.Fprintf(&b, "Sitemap: %s\n", s)
 	}
 	c.tellOfLosses()
+	c.tellOfLines()
 	out := &Conversion{Robots: b.String(), Remarks: c.remarks}
-	out.Remarks = append(out.Remarks, c.prove(out)...)
+	out.Remarks = together(append(out.Remarks, c.prove(out)...))
 	return out, nil
 }
 
@@ -100,7 +101,7 @@ type toConventional struct {
 
 // group gives the rules of the group for a crawler.
 func (c *toConventional) group(name string) (string, error) {
-	s := settling{reads: conventionalPair, terms: c.terms(name)}
+	s := settling{reads: conventionalPair, spelt: true, terms: c.terms(name)}
 	s.wins = func(a, d term, path string) bool { return permitsOver(s.terms, a, d, path) }
 	names := []string{c.who(name)}
 	p := c.file.Policy(acap.Crawler{Names: []string{name}})
@@ -139,7 +140,7 @@ func (c *toConventional) group(name string) (string, error) {
 	if delay := p.CrawlDelay().Seconds(); delay > 0 {
 		fmt.Fprintf(&b, "Crawl-delay: %s\n", strconv.FormatFloat(delay, 'f', -1, 64))
 	}
-	c.tellOfCase(names, items, s.terms)
+	c.tellOfCase(names, items, s.terms, b.String())
 	return b.String(), nil
 }
 
@@ -171,7 +172,7 @@ func (c *toConventional) terms(name string) []term {
 			field = "ACAP-allow-crawl: "
 		case slices.Contains(s.Usages, acap.Crawl):
 			field = "ACAP-disallow-crawl: "
-		case slices.Contains(s.Usages, acap.Other) && !s.Allow: // F19
+		case slices.Contains(s.Usages, acap.Other) && !s.Allow && !s.Beyond: // F19, L05
 			field = "ACAP-disallow-other: "
 		default:
 			continue
@@ -223,7 +224,7 @@ func (c *toConventional) head(s acap.Statement, name string) (head string, reach
 // conventional adds the rules of a voice, less those that an ACAP field of said cancels (P1 2.10.2).
 func (c *toConventional) conventional(out []term, said int, v *voice, head string) []term {
 	for _, r := range v.rules {
-		t := term{allow: r.Allow, pattern: r.Pattern, line: r.Field.Line, head: head, field: "Disallow: ", layer: layerConventional}
+		t := term{allow: r.Allow, pattern: r.Pattern, line: r.Field.Line, head: head, field: "Disallow: ", layer: layerConventional, cased: true}
 		if r.Allow {
 			t.field = "Allow: "
 		}
@@ -258,26 +259,30 @@ func permitsOver(terms []term, a, d term, path string) bool {
 		return inOneLayer(a, d, path)
 	}
 	return slices.ContainsFunc(terms, func(b term) bool {
-		return b.layer == d.layer && b.allow && within(a.pattern, b.pattern) && inOneLayer(b, d, path)
+		covers := within
+		if b.cased {
+			covers = withinSpelt
+		}
+		return b.layer == d.layer && b.allow && covers(a.pattern, b.pattern) && inOneLayer(b, d, path)
 	})
 }
 
 func inOneLayer(a, d term, path string) bool {
 	if a.layer == layerConventional {
-		return conventionalPair(a, d, path)
+		return asks(fmt.Sprintf("User-agent: *\nAllow: %s\nDisallow: %s\n", a.pattern, d.pattern), path)
 	}
 	return asked(a.head+a.field+a.pattern+"\n"+d.head+d.field+d.pattern+"\n", path)
 }
 
-// needed leaves out prohibitions that a permission has the very pattern of, since of equal rules Allow wins (O10), permissions that win against no prohibition, since what nothing is said about is permitted, and where no permission is
-// left, prohibitions within others.
+// needed leaves out prohibitions that a permission has the very pattern of, since of equal rules Allow wins (O10), permissions that win
+// against no prohibition, since what nothing is said about is permitted, and where no permission is left, prohibitions within others.
 func needed(s *settling) []item {
 	kept := slices.DeleteFunc(slices.Clone(s.items), func(d item) bool {
 		return !d.allow && slices.ContainsFunc(s.items, func(a item) bool { return a.allow && a.pattern == d.pattern })
 	})
 	items := slices.DeleteFunc(slices.Clone(kept), func(a item) bool {
 		return a.allow && !slices.ContainsFunc(kept, func(d item) bool {
-			if d.allow || apart(a.folded, d.folded) {
+			if d.allow || a.apartFrom(d) {
 				return false
 			}
 			both, ok := s.common(a, d)
@@ -289,7 +294,7 @@ func needed(s *settling) []item {
 	}
 	all := slices.Clone(items)
 	return slices.DeleteFunc(items, func(d item) bool {
-		return slices.ContainsFunc(all, func(o item) bool { return o.folded != d.folded && within(d.pattern, o.pattern) })
+		return slices.ContainsFunc(all, func(o item) bool { return o.pattern != d.pattern && s.within(d.pattern, o.pattern) })
 	})
 }
 
@@ -297,7 +302,7 @@ func needed(s *settling) []item {
 func (c *toConventional) otherSpellings(items []item, terms []term) []item {
 	var out []item
 	for _, it := range items {
-		if it.allow || strings.ContainsAny(it.pattern, "*$") {
+		if it.allow || it.cased || strings.ContainsAny(it.pattern, "*$") {
 			continue
 		}
 		for _, t := range terms {
@@ -315,28 +320,43 @@ func (c *toConventional) otherSpellings(items []item, terms []term) []item {
 	return out
 }
 
-// tellOfCase tells that conventional rules know letter case.
-func (c *toConventional) tellOfCase(names []string, items []item, terms []term) {
+// tellOfCase tells that conventional rules know letter case, where that changes something: what a field of ACAP says in other spellings,
+// rules, which are the group, do not say.
+func (c *toConventional) tellOfCase(names []string, items []item, terms []term, rules string) {
 	if c.options.AnyCase {
 		return
 	}
-	var paths []string
-	line := 0
-	for _, it := range items {
-		if cased(it.pattern) {
-			paths = append(paths, it.pattern)
-			if line == 0 || terms[it.from].line < line {
-				line = terms[it.from].line
+	says := rulingOf(parsed("User-agent: *\n"+rules), "", crawlerAsked)
+	for _, allow := range []bool{false, true} {
+		r := Remark{Code: "letter-case", Severity: acap.Warning, Crawlers: names}
+		example := ""
+		for _, it := range items {
+			if it.allow != allow || it.cased || !cased(it.pattern) {
+				continue
+			}
+			other := examplesOf(swapCase(it.pattern))
+			i := slices.IndexFunc(other, func(path string) bool {
+				at, _, _ := resourceAt(path)
+				return says(acap.Crawl, at) != allow
+			})
+			if i < 0 {
+				continue
+			}
+			if r.Paths = append(r.Paths, it.pattern); example == "" {
+				example, r.Line = other[i], terms[it.from].line
 			}
 		}
-	}
-	if len(paths) > 0 {
-		c.remarks = append(c.remarks, Remark{Code: "letter-case", Severity: acap.Warning, Line: line, Crawlers: names, Paths: paths,
-			Message: fmt.Sprintf("conventional rules know letter case, ACAP does not: nothing is said of %s, if the site has it", examplePath(swapCase(paths[0])))})
+		if example == "" {
+			continue
+		}
+		r.Message = fmt.Sprintf("conventional rules know letter case, ACAP does not: %s is not %s any more, if the site has it", example,
+			map[bool]string{true: "permitted", false: "prohibited"}[allow])
+		c.remarks = append(c.remarks, r)
 	}
 }
 
-// prove compares what crawlers may crawl before and after.
+// prove compares what crawlers may crawl before and after. A difference is one of letter case where a field of ACAP decided before that
+// spells the path otherwise: tellOfCase tells of these.
 func (c *toConventional) prove(out *Conversion) []Remark {
 	var names []string
 	for _, name := range c.file.Crawlers() {
@@ -345,18 +365,29 @@ func (c *toConventional) prove(out *Conversion) []Remark {
 		}
 	}
 	p := newProof(slices.DeleteFunc(c.patterns, func(s string) bool { return s == "" }), names)
+	written := c.written()
 	after := parsed(out.Robots)
-	lower := folded(after)
 	for _, name := range p.names {
-		was, is, isFolded := rulingOf(c.file, "", name), rulingOf(after, "", name), rulingOf(lower, "", name)
+		was, is := c.file.Policy(acap.Crawler{Names: []string{name}}), rulingOf(after, "", name)
 		for _, at := range p.paths {
-			before, now := was(acap.Crawl, at.resource), is(acap.Crawl, at.resource)
-			byCase := before == isFolded(acap.Crawl, at.lower) || at.lower != at.resource && was(acap.Crawl, at.lower) == is(acap.Crawl, at.lower)
-			if before == now || byCase || !now && known(out.Remarks, c.who(name), at.path) {
+			before, now := was.Decide(acap.Crawl, at.resource), is(acap.Crawl, at.resource)
+			if before.Allowed == now || !now && known(out.Remarks, c.who(name), at.path) {
 				continue
 			}
-			p.differs(name, acap.Crawl, at.path, now, "the conventional file")
+			if f := before.Because; f != nil && slices.ContainsFunc(written[f.Line], at.spelledOtherwise) {
+				continue
+			}
+			p.differs(name, acap.Crawl, at.path, now, "the converted file")
 		}
 	}
 	return p.remark
+}
+
+// written are the patterns of the ACAP fields, by line.
+func (c *toConventional) written() map[int][]string {
+	out := map[int][]string{}
+	for _, s := range c.statements {
+		out[s.Field.Line] = append(out[s.Field.Line], s.Patterns...)
+	}
+	return out
 }

@@ -20,7 +20,17 @@ const (
 // inCommon gives patterns that cover together what both p and q cover, without regard to letter case, spelt as p where p spells it. Without
 // ok the two are too intricate for that.
 func inCommon(p, q string) (both []string, ok bool) {
+	return inCommonOf(p, q, newGlobText(p), newGlobText(q))
+}
+
+// inCommonSpelt is inCommon for who knows letter case.
+func inCommonSpelt(p, q string) (both []string, ok bool) {
 	a, b := newGlobText(p), newGlobText(q)
+	a.folded, b.folded = a.own, b.own
+	return inCommonOf(p, q, a, b)
+}
+
+func inCommonOf(p, q string, a, b globText) (both []string, ok bool) {
 	if apart(a.folded, b.folded) {
 		return nil, true
 	}
@@ -36,8 +46,8 @@ func inCommon(p, q string) (both []string, ok bool) {
 		found[i] = plainGlob(x)
 	}
 	for _, x := range found {
-		if !slices.ContainsFunc(found, func(y string) bool { return within(x, y) && !within(y, x) }) &&
-			!slices.ContainsFunc(both, func(y string) bool { return within(x, y) }) {
+		if !slices.ContainsFunc(found, func(y string) bool { return withinSpelt(x, y) && !withinSpelt(y, x) }) &&
+			!slices.ContainsFunc(both, func(y string) bool { return withinSpelt(x, y) }) {
 			both = append(both, x)
 		}
 	}
@@ -153,13 +163,16 @@ func sharedPath(p, q string) (path string, ok bool) {
 			return all[0], true
 		}
 	}
-	return "", ok
+	return "", ok && len(both) == 0
 }
 
-// within reports whether y covers all that x covers. Where it says no, that may still be so.
-func within(x, y string) bool {
-	xText, xEnds := strings.CutSuffix(acap.Folded(x), "$")
-	yText, yEnds := strings.CutSuffix(acap.Folded(y), "$")
+// within reports whether y covers all that x covers, without regard to letter case. Where it says no, that may still be so.
+func within(x, y string) bool { return withinSpelt(acap.Folded(x), acap.Folded(y)) }
+
+// withinSpelt is within for who knows letter case.
+func withinSpelt(x, y string) bool {
+	xText, xEnds := strings.CutSuffix(x, "$")
+	yText, yEnds := strings.CutSuffix(y, "$")
 	if yEnds && !xEnds {
 		return false
 	}
@@ -207,8 +220,7 @@ func examplePath(pattern string) string {
 // cased reports whether letter case makes a difference in s.
 func cased(s string) bool { return swapCase(s) != s }
 
-// swapCase gives s with its letters in the other case, but those of escapes, which stand for characters beyond ASCII only if they are
-// whole.
+// swapCase gives s with its letters in the other case; of escapes those of whole characters beyond ASCII.
 func swapCase(s string) string {
 	swap := func(r rune) rune {
 		switch {
@@ -221,27 +233,25 @@ func swapCase(s string) string {
 	}
 	var b strings.Builder
 	for i := 0; i < len(s); {
-		if s[i] != '%' {
-			b.WriteRune(swap(rune(s[i])))
-			i++
-			continue
-		}
 		end := i
 		for end+2 < len(s) && s[end] == '%' {
 			end += 3
 		}
-		if end == i {
-			b.WriteByte(s[i])
+		text, err := url.PathUnescape(s[i:end])
+		if end == i || err != nil {
+			b.WriteRune(swap(rune(s[i])))
 			i++
 			continue
 		}
-		text, err := url.PathUnescape(s[i:end])
-		if swapped := strings.Map(swap, text); err == nil && utf8.ValidString(text) && swapped != text {
-			b.WriteString(url.PathEscape(swapped))
-		} else {
-			b.WriteString(s[i:end])
+		for text != "" {
+			r, n := utf8.DecodeRuneInString(text)
+			if text = text[n:]; r < utf8.RuneSelf || r == utf8.RuneError || swap(r) == r {
+				b.WriteString(s[i : i+3*n])
+			} else {
+				b.WriteString(url.PathEscape(string(swap(r))))
+			}
+			i += 3 * n
 		}
-		i = end
 	}
 	return b.String()
 }
@@ -250,7 +260,7 @@ func swapCase(s string) string {
 // the other closes and the pattern as it is spelt does not cover.
 func widensCase(a, d string) bool {
 	i := 0
-	for i < len(a) && i < len(d) && a[i] == d[i] {
+	for i < len(a) && i < len(d) && a[i] == d[i] && a[i] != '*' { // what stands behind an asterisk may be elsewhere in a path
 		i++
 	}
 	for i > 0 && strings.Contains(a[max(0, i-3):i], "%") { // not within the escapes of one character

@@ -74,10 +74,44 @@ func (c *toConventional) tellOfLosses() {
 		}
 	}
 	for i, line := range c.file.Lines() {
-		line = strings.TrimSpace(line)
+		line = strings.TrimFunc(line, blank)
 		if len(line) > 13 && strings.EqualFold(line[:13], "ACAP-request-") {
 			c.remarks = append(c.remarks, Remark{Code: "lost", Severity: acap.Warning, Line: i + 1, Message: fmt.Sprintf("conventional records have no requests: %s is lost", line)})
 		}
+	}
+}
+
+// tellOfLines tells of lines that are left out, since they have no effect on who reads ACAP, or name nothing that crawlers may do.
+func (c *toConventional) tellOfLines() {
+	heeded := map[int]bool{} // by crawlers that read conventional records alone
+	blind := Document{File: c.file}
+	for _, g := range blind.conventional().Groups() {
+		for _, r := range g.Rules {
+			heeded[r.Field.Line] = true
+		}
+	}
+	foreign := Remark{Code: "left-out", Severity: acap.Notice}
+	lines := c.file.Lines()
+	for _, f := range c.file.Findings {
+		switch {
+		case f.Code == "within-acap" && heeded[f.Line]:
+			c.remarks = append(c.remarks, Remark{Code: "left-out", Severity: acap.Warning, Line: f.Line,
+				Message: "the line is left out: within an ACAP record it has no effect on a crawler that reads ACAP, but one that knows only conventional records heeds it"})
+		case f.Code == "within-acap", f.Code == "rule-without-slash", f.Code == "within-conventional", f.Code == "orphan-field" && f.Line <= len(lines) && !speaksACAP(lines[f.Line-1]):
+			c.remarks = append(c.remarks, Remark{Code: "no-effect", Severity: acap.Notice, Line: f.Line, Message: "nothing is made of the line, since " + f.Message})
+		case f.Code == "foreign-field" || f.Code == "unknown-line":
+			if foreign.Line == 0 {
+				foreign.Line, foreign.Message = f.Line, "the line is left out: "+f.Message
+			} else {
+				foreign.Also = append(foreign.Also, f.Line)
+			}
+		}
+	}
+	if n := len(foreign.Also); n > 0 {
+		foreign.Message += fmt.Sprintf("; and %d more like it", n)
+	}
+	if foreign.Line > 0 {
+		c.remarks = append(c.remarks, foreign)
 	}
 }
 

@@ -28,6 +28,12 @@ type place struct {
 	resource, lower acap.Resource
 }
 
+// spelledOtherwise reports whether a pattern covers the place in another letter case alone.
+func (p place) spelledOtherwise(pattern string) bool {
+	_, normal, _ := resourceAt(p.path)
+	return covers(pattern, normal) && !acap.NewGlob(pattern).Matches(normal)
+}
+
 // newProof takes examples of patterns and of what each two of them have in common, in several letter cases. names are those of
 // crawlers; one that no record names is added.
 func newProof(patterns, names []string) *proof {
@@ -107,10 +113,11 @@ func rulingOf(f *acap.File, reference, name string) ruling {
 	return func(u acap.Usage, r acap.Resource) bool { return p.Decide(u, r).Allowed }
 }
 
-// known reports whether a remark says that a path is decided otherwise.
+// known reports whether a remark says that a path is decided otherwise for a crawler, "*" for any that is not named.
 func known(remarks []Remark, name, path string) bool {
 	return slices.ContainsFunc(remarks, func(r Remark) bool {
-		return r.Severity != acap.Notice && r.Code != "lost" && r.Code != "by-header" && (slices.Contains(r.Crawlers, "*") || slices.ContainsFunc(r.Crawlers, func(n string) bool { return strings.EqualFold(n, name) })) &&
+		return r.Severity != acap.Notice && r.Code != "lost" && r.Code != "by-header" &&
+			slices.ContainsFunc(r.Crawlers, func(n string) bool { return strings.EqualFold(n, name) }) &&
 			slices.ContainsFunc(r.Paths, func(p string) bool { return covers(p, path) })
 	})
 }
@@ -159,6 +166,10 @@ func (t *toACAP) prove(out *Conversion) []Remark {
 	alone, aloneReference := t.text(o)
 	aloneFile, wholeFile, plain := parsed(alone), parsed(out.Robots), folded(t.file)
 	for _, name := range p.names {
+		who := name
+		if name == p.names[len(p.names)-1] {
+			who = "*"
+		}
 		before, beforeFolded := rulingOf(t.file, "", name), rulingOf(plain, "", name)
 		after, whole := rulingOf(aloneFile, aloneReference, name), rulingOf(wholeFile, out.Reference, name)
 		for _, at := range p.paths {
@@ -166,12 +177,12 @@ func (t *toACAP) prove(out *Conversion) []Remark {
 			for _, u := range o.Usages {
 				is := after(u, at.resource)
 				byCase := is == wasFolded && (!is || !t.options.Ignore || t.options.AnyCase)
-				if is != was && !byCase && (is || !known(out.Remarks, name, at.path)) {
+				if is != was && !byCase && (is || !known(out.Remarks, who, at.path)) {
 					p.differs(name, u, at.path, is, "ACAP alone")
 				}
 			}
 			if !was && whole(acap.Crawl, at.resource) && !(t.options.Ignore && t.options.AnyCase && wasFolded) {
-				p.differs(name, acap.Crawl, at.path, true, "the whole file")
+				p.differs(name, acap.Crawl, at.path, true, "the converted file")
 			}
 		}
 	}

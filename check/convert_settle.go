@@ -16,6 +16,7 @@ type term struct {
 	field   string // as a line of a file that asks which of two terms wins; without its pattern
 	head    string // the lines that stand before it
 	layer   int
+	cased   bool // it knows letter case
 }
 
 func (t term) place() string {
@@ -34,9 +35,37 @@ func (t term) place() string {
 type item struct {
 	allow   bool
 	pattern string // starts with "/"
-	folded  string // in lower case
+	folded  string // in lower case, unless cased
 	from    int    // the term it speaks for
 	against int    // another, if it stands for from where both match; else -1
+	cased   bool   // the term knows letter case
+}
+
+func (s *settling) newItem(allow bool, pattern string, from, against int) item {
+	it := item{allow, pattern, acap.Folded(pattern), from, against, s.terms[from].cased}
+	if it.cased {
+		it.folded = pattern
+	}
+	return it
+}
+
+// apartFrom reports whether two items differ before any wildcard.
+func (it item) apartFrom(other item) bool {
+	if it.cased == other.cased {
+		return apart(it.folded, other.folded)
+	}
+	return apart(acap.Folded(it.folded), acap.Folded(other.folded))
+}
+
+// inCommon is what two items cover together, spelt as the one that knows letter case.
+func (it item) inCommon(other item) ([]string, bool) {
+	switch {
+	case it.cased && other.cased:
+		return inCommonSpelt(it.pattern, other.pattern)
+	case other.cased:
+		return inCommon(other.pattern, it.pattern)
+	}
+	return inCommon(it.pattern, other.pattern)
 }
 
 // loss is where a permission could not be kept.
@@ -69,6 +98,7 @@ type settling struct {
 	terms []term
 	wins  question // in the language that they are written in
 	reads question // in the language that they are to be said in
+	spelt bool     // that one knows letter case
 
 	items  []item
 	lost   []loss
@@ -76,9 +106,15 @@ type settling struct {
 	denies []int        // likewise
 	dead   map[int]bool // items left out
 	asked  map[[3]string]bool
-	both   map[[2]string]met
+	both   map[common]met
 	toil   int
 	full   bool // there is more to compare than is done
+}
+
+// common names two items as far as what they have in common depends on them.
+type common struct {
+	a, b           string
+	casedA, casedB bool
 }
 
 type met struct {
@@ -94,7 +130,7 @@ const (
 )
 
 func (s *settling) settle() error {
-	s.dead, s.asked, s.both = map[int]bool{}, map[[3]string]bool{}, map[[2]string]met{}
+	s.dead, s.asked, s.both = map[int]bool{}, map[[3]string]bool{}, map[common]met{}
 	for i, t := range s.terms {
 		patterns := []string{"/"}
 		if t.pattern != "" {
@@ -108,7 +144,7 @@ func (s *settling) settle() error {
 			if slices.ContainsFunc(s.items, func(it item) bool { return it.allow == t.allow && it.pattern == p && s.sameRank(it.from, i) }) {
 				continue
 			}
-			s.add(item{t.allow, p, acap.Folded(p), i, -1})
+			s.add(s.newItem(t.allow, p, i, -1))
 		}
 	}
 	if len(s.allows)*len(s.denies) > maxPairs {
@@ -140,14 +176,14 @@ func (s *settling) sameRank(i, j int) bool {
 
 // common is what two items cover together.
 func (s *settling) common(a, b item) ([]string, bool) {
-	k := [2]string{a.pattern, b.pattern}
+	k := common{a.pattern, b.pattern, a.cased, b.cased}
 	m, known := s.both[k]
 	if !known {
 		if s.toil += toil(a.pattern, b.pattern); s.toil > maxToil {
 			s.full = true
 			return nil, true
 		}
-		m.patterns, m.ok = inCommon(a.pattern, b.pattern)
+		m.patterns, m.ok = a.inCommon(b)
 		m.patterns = slices.DeleteFunc(m.patterns, func(p string) bool { return len(examplesOf(p)) == 0 })
 		s.both[k] = m
 	}
@@ -193,7 +229,7 @@ func (s *settling) pairs(visit func(a, d int, both []string, ok bool)) {
 			if i > j || s.dead[j] || s.full {
 				break
 			}
-			if s.dead[i] || apart(s.items[i].folded, s.items[j].folded) {
+			if s.dead[i] || s.items[i].apartFrom(s.items[j]) {
 				continue
 			}
 			a, d := j, i
@@ -210,7 +246,7 @@ func (s *settling) pairs(visit func(a, d int, both []string, ok bool)) {
 // match leaves out of two items with one pattern the one that never decides.
 func (s *settling) match() {
 	s.pairs(func(a, d int, both []string, ok bool) {
-		if !ok || s.dead[a] || s.dead[d] || s.items[a].folded != s.items[d].folded {
+		if !ok || s.dead[a] || s.dead[d] || s.items[a].folded != s.items[d].folded || s.items[a].cased != s.items[d].cased {
 			return
 		}
 		if s.shouldWin(s.items[a], s.items[d], both[0]) {
@@ -237,7 +273,7 @@ func (s *settling) repeat() {
 			winner, loser = loser, winner
 		}
 		for _, p := range both {
-			if added := (item{won, p, acap.Folded(p), winner.from, loser.from}); s.decides(added, loser, p) && !s.answered(won, p, loser) {
+			if added := s.newItem(won, p, winner.from, loser.from); s.decides(added, loser, p) && !s.answered(won, p, loser) {
 				s.add(added)
 			}
 		}
@@ -258,11 +294,17 @@ func (s *settling) answered(allow bool, pattern string, other item) bool {
 	if allow {
 		same = s.allows
 	}
-	folded := acap.Folded(pattern)
 	return slices.ContainsFunc(same, func(i int) bool {
 		it := s.items[i]
-		return !s.dead[i] && !apart(it.folded, folded) && within(pattern, it.pattern) && s.decides(it, other, pattern)
+		return !s.dead[i] && s.within(pattern, it.pattern) && s.decides(it, other, pattern)
 	})
+}
+
+func (s *settling) within(x, y string) bool {
+	if s.spelt {
+		return withinSpelt(x, y)
+	}
+	return within(x, y)
 }
 
 // drop leaves out permissions that would win where they must not. No other permission comes to win by that.
@@ -286,7 +328,7 @@ func (s *settling) drop() {
 func (s *settling) matters(a item) bool {
 	return slices.ContainsFunc(s.denies, func(i int) bool {
 		d := s.items[i]
-		if s.dead[i] || apart(a.folded, d.folded) {
+		if s.dead[i] || a.apartFrom(d) {
 			return false
 		}
 		both, ok := s.common(a, d)

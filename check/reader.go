@@ -99,11 +99,26 @@ func (d *Document) conventional() *acap.File { return acap.Parse(d.File.URL, d.k
 func (d *Document) kept(ofACAP bool) []byte {
 	lines := d.File.Lines()
 	for i, line := range lines {
-		name := strings.ToLower(strings.TrimLeft(line, " \t\ufeff\u200b\u00a0\x00"))
-		name = strings.TrimLeft(strings.TrimPrefix(name, "[v1.1]"), " \t")
-		if strings.HasPrefix(name, "acap") != ofACAP && !strings.HasPrefix(name, "#") {
+		if speaksACAP(line) != ofACAP && !aside(line) {
 			lines[i] = ""
 		}
 	}
 	return []byte(strings.Join(lines, "\n") + "\n")
+}
+
+// speaksACAP reports whether a line begins as a field of ACAP, behind what counts as blanks (A17) and the mark of the specification's
+// text (A08).
+func speaksACAP(line string) bool {
+	line = strings.TrimLeftFunc(line, blank)
+	if len(line) > 6 && strings.EqualFold(line[:6], "[V1.1]") {
+		line = strings.TrimLeftFunc(line[6:], blank)
+	}
+	return len(line) > 5 && strings.EqualFold(line[:5], "ACAP-")
+}
+
+// aside reports whether a line is a comment, or may be a qualifier of the field before it (A07): it is of no layer.
+func aside(line string) bool {
+	line = strings.TrimLeftFunc(line, blank)
+	name, _, found := strings.Cut(line, "=")
+	return strings.HasPrefix(line, "#") || found && !strings.Contains(name, ":")
 }

@@ -111,8 +111,5 @@ func (c *causes) versioned() bool {
 }
 
 func (c *causes) isACAP(line int) bool {
-	if line > len(c.lines) {
-		return false
-	}
-	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(c.lines[line-1])), "acap")
+	return line <= len(c.lines) && speaksACAP(c.lines[line-1])
 }
