@@ -31,7 +31,8 @@ func Questions(base *url.URL, docs ...*Document) Ask {
 	for i, f := range files {
 		statements[i] = f.Statements()
 	}
-	ask := Ask{Crawlers: crawlersOf(files), Usages: usagesOf(statements), Addresses: addresses(base, witnesses(patternsOf(files, statements)))}
+	paths, left := witnesses(patternsOf(files, statements))
+	ask := Ask{Crawlers: crawlersOf(files), Usages: usagesOf(statements), Addresses: addresses(base, paths), Left: left}
 	return ask.Bounded()
 }
 
@@ -106,36 +107,46 @@ func patternsOf(files []*acap.File, statements [][]acap.Statement) []string {
 	return out
 }
 
-// witnesses gives paths that the patterns cover, two of them at once too, and some that none may cover.
-func witnesses(patterns []string) []string {
-	var out []string
+// witnesses gives paths that the patterns cover, two of them at once too, and some that none may cover; left says in sentences what is
+// too much.
+func witnesses(patterns []string) (out, left []string) {
 	seen := map[string]bool{}
-	add := func(paths ...string) {
+	add := func(most int, paths ...string) (all bool) {
 		for _, p := range paths {
-			if len(out) < maxWitnesses && !seen[p] {
+			switch {
+			case seen[p]:
+			case len(out) >= most:
+				return false
+			default:
 				seen[p] = true
 				out = append(out, p)
 			}
 		}
+		return true
 	}
+	all := true
 	var starred []string
 	for _, p := range patterns {
-		add(acap.Examples(p)...)
+		all = add(maxWitnesses, acap.Examples(p)...) && all
 		if strings.Contains(p, "*") {
 			starred = append(starred, p)
 		}
 	}
-	add("/", "/any-other-page.html")
+	add(maxWitnesses+2, "/", "/any-other-page.html")
 	met := 0
-	for _, p := range starred {
+	for i := 0; i < len(starred) && met <= maxMeetings && all; i++ {
 		for _, q := range patterns {
 			if met++; met > maxMeetings {
-				return out
+				left = append(left, "not all that patterns with an asterisk have in common with others was asked about, since it would be too much")
+				break
 			}
-			add(meetings(p, q)...)
+			all = add(maxWitnesses, meetings(starred[i], q)...) && all
 		}
 	}
-	return out
+	if !all {
+		left = append(left, fmt.Sprintf("not all addresses that the %d patterns cover were asked about, since it would be too much", len(patterns)))
+	}
+	return out, left
 }
 
 // meetings gives paths that two patterns may both cover.

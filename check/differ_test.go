@@ -160,6 +160,38 @@ func TestDifferencesAreTrue(t *testing.T) {
 	}
 }
 
+// What is left out of the addresses that patterns make is told.
+func TestQuestionsTellWhatIsLeft(t *testing.T) {
+	var many, starred strings.Builder
+	many.WriteString("User-agent: *\n")
+	starred.WriteString("User-agent: *\n")
+	for i := range maxWitnesses {
+		fmt.Fprintf(&many, "Disallow: /%d/\n", i)
+	}
+	for i := range 100 {
+		fmt.Fprintf(&starred, "Disallow: /*%d\n", i)
+	}
+	for text, want := range map[string]string{many.String(): "not all addresses", starred.String(): "with an asterisk", "User-agent: *\nDisallow: /*a\n": ""} {
+		ask := Questions(root, NewDocument(robots, []byte(text)))
+		if told := strings.Join(ask.Left, "; "); !strings.Contains(told, want) || told != "" && want == "" {
+			t.Errorf("%.40q: %q, want %q", text, told, want)
+		}
+		if !slices.ContainsFunc(ask.Addresses, func(a Address) bool { return a.URL.Path == "/any-other-page.html" }) {
+			t.Errorf("%.40q: no page that no pattern covers", text)
+		}
+	}
+}
+
+// Without conventional records an ACAP field says what it says beside them: one that is broken over two lines prohibits (A07).
+func TestAloneKeepsBrokenFields(t *testing.T) {
+	d := NewDocument(robots, []byte("User-agent: *\nDisallow: /x\nACAP-crawler: *\nACAP-allow-index: /a\n  time-limit=3-days\n"))
+	for name, reading := range map[string]Reading{"ACAP": d.ACAP(noon), "alone": d.Alone(noon)} {
+		if a := reading(acap.Crawler{})(acap.Index, addressOf(t, "/a")); a.Allowed {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+}
+
 // FuzzDifferences compares whatever is written, with all readings, and asks the engine again what is told.
 func FuzzDifferences(f *testing.F) {
 	r := rand.New(rand.NewPCG(8, 3))
