@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -36,7 +37,7 @@ to standard error. Where one language cannot say what the other does, the result
 
 Before anything is printed both files are compared, for every crawler that is named and one that is not, on examples of all patterns
 and of what they have in common. The exit status is 0 where crawlers may do the same as before, and 1 where a warning says what
-changes.`,
+changes: ACAP knows no letter case, and without --any-case that is a change wherever a path has letters.`,
 		Example: `  acapcrawl convert robots.txt > with-acap.txt
   acapcrawl convert --reference /acap.txt --ignore-conventional -o site robots.txt
   acapcrawl convert --to conventional robots.txt`,
@@ -44,7 +45,7 @@ changes.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	to := flags.String("to", toACAP, "convert to `LANGUAGE`: "+toACAP+", "+toConventional)
-	usages := flags.StringSlice("usages", nil, "say it of `USAGES` too, as in crawl,index; else of crawl alone")
+	usages := flags.StringSlice("usages", nil, "say it of `USAGES` too, as in crawl,index; else of crawl alone; with --ignore-conventional of crawl in any case")
 	reference := flags.String("reference", "", "put the ACAP records into a file at `PATH` of the site, which robots.txt refers to")
 	ignore := flags.Bool("ignore-conventional", false, "tell crawlers that read ACAP to ignore the conventional records")
 	anyCase := flags.Bool("any-case", false, "say nothing of letter case: the site takes /A for /a, or has one of them alone")
@@ -82,6 +83,6 @@ changes.`,
 
 // isSitePath reports whether a path names a file below the root of a site, other than robots.txt, and below any directory.
 func isSitePath(p string) bool {
-	local := strings.TrimPrefix(p, "/")
-	return strings.HasPrefix(p, "/") && localFile(local) && !strings.EqualFold(local, "robots.txt")
+	top, _, _ := strings.Cut(strings.TrimPrefix(p, "/"), "/")
+	return strings.HasPrefix(p, "/") && path.Clean(p) == p && localFile(p[1:]) && !strings.EqualFold(top, "robots.txt")
 }

@@ -37,7 +37,7 @@ func (d *differ) text() string {
 	}
 	var b strings.Builder
 	what := d.docs[0].name + " and " + d.docs[1].name
-	if d.docs[0].name == d.docs[1].name {
+	if d.docs[0].Document == d.docs[1].Document {
 		what = fmt.Sprintf("%s: the readings %s and %s", d.docs[0].name, d.docs[0].reader, d.docs[1].reader)
 	}
 	b.WriteString(what + "\n")

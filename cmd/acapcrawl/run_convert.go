@@ -56,27 +56,39 @@ func (c *Command) runConvert(r convertRequest) error {
 	return nothing("")
 }
 
-// writeConverted writes the files into a directory, which is made where it is not there. Files that are there stay.
+// writeConverted writes the files into a directory, which is made where it is not there. Files that are there stay. What robots.txt
+// refers to is there before it.
 func (c *Command) writeConverted(r convertRequest, out *check.Conversion) error {
 	dir := c.path(r.Dir)
-	files := map[string]string{filepath.Join(dir, "robots.txt"): out.Robots}
+	type file struct{ name, text string }
+	files := []file{{filepath.Join(dir, "robots.txt"), out.Robots}}
 	if r.Reference != "" {
-		files[filepath.Join(dir, filepath.FromSlash(strings.TrimPrefix(r.Reference, "/")))] = out.Reference
+		files = []file{{filepath.Join(dir, filepath.FromSlash(strings.TrimPrefix(r.Reference, "/"))), out.Reference}, files[0]}
 	}
-	for file := range files {
-		if _, err := os.Lstat(file); !errors.Is(err, fs.ErrNotExist) {
-			return misuse("another directory", "%s is there already, and is not overwritten", file)
+	for _, f := range files {
+		if _, err := os.Lstat(f.name); !errors.Is(err, fs.ErrNotExist) {
+			return misuse("another directory", "%s is there already, and is not overwritten", f.name)
 		}
 	}
-	for file, text := range files {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+	for _, f := range files {
+		if err := os.MkdirAll(filepath.Dir(f.name), 0o755); err != nil {
 			return fmt.Errorf("the result could not be written: %w", err)
 		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		if err := createFile(f.name, f.text); err != nil {
 			return fmt.Errorf("the result could not be written: %w", err)
 		}
 	}
 	return nil
+}
+
+// createFile writes a file that is not there yet.
+func createFile(name, text string) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
 }
 
 // localFile reports whether a path with slashes, as of a URL, names a file below any directory.

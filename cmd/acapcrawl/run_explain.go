@@ -91,18 +91,30 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 
 // readFile reads a file that was named on the command line.
 func (c *Command) readFile(flag, name string) ([]byte, error) {
-	if name == "-" {
-		return io.ReadAll(c.Stdin)
+	in := c.Stdin
+	if name != "-" {
+		if err := c.readable(name); err != nil {
+			return nil, err
+		}
+		f, err := os.Open(c.path(name))
+		if err != nil {
+			return nil, misuse("", "%s: the file cannot be read: %w", flag, err)
+		}
+		defer f.Close()
+		in = f
 	}
-	if err := c.readable(name); err != nil {
-		return nil, err
-	}
-	data, err := os.ReadFile(c.path(name))
-	if err != nil {
+	data, err := io.ReadAll(io.LimitReader(in, maxRead+1))
+	switch {
+	case err != nil:
 		return nil, misuse("", "%s: the file cannot be read: %w", flag, err)
+	case len(data) > maxRead:
+		return nil, misuse("", "%s: %s has more than %d bytes", flag, named(name), maxRead)
 	}
 	return data, nil
 }
+
+// maxRead is how long a file may be that a flag names, in bytes.
+const maxRead = 64 << 20
 
 // robotsFile stands in for the robots.txt of one origin. Nothing else can be had.
 type robotsFile struct {
