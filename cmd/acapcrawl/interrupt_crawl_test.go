@@ -48,15 +48,6 @@ func heldCrawl(t *testing.T, data string, flags ...string) (site *testweb.Site, 
 	return site, cmd, bufio.NewScanner(pipe)
 }
 
-// heard reads a line.
-func heard(t *testing.T, lines *bufio.Scanner) string {
-	t.Helper()
-	if !lines.Scan() {
-		t.Fatal("nothing more was said")
-	}
-	return lines.Text()
-}
-
 func send(t *testing.T, cmd *exec.Cmd, s os.Signal) {
 	t.Helper()
 	if err := cmd.Process.Signal(s); err != nil {

@@ -233,3 +233,12 @@ func TestDueAgain(t *testing.T) {
 		t.Errorf("origins that were read together are due together: %v", spreads)
 	}
 }
+
+// heard reads a line.
+func heard(t *testing.T, lines *bufio.Scanner) string {
+	t.Helper()
+	if !lines.Scan() {
+		t.Fatal("nothing more was said")
+	}
+	return lines.Text()
+}
