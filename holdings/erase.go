@@ -46,28 +46,49 @@ func (h *Holdings) Holds(rawurl string) (bool, error) {
 // doubtful sets apart what a policy writes as %2A and %24, whichever way a URL has it (X33).
 var doubtful = strings.NewReplacer("*", "\x00*", "$", "\x00$", "%2A", "\x00*", "%24", "\x00$")
 
-// Spellings are the addresses that a request for rawurl names: it as it is, and those of which anything is known.
+// maxDoubtful is how many of those are tried both ways each: a site could have pages under every mixture, and lines that name them all.
+const maxDoubtful = 8
+
+// Spellings are the addresses that a request for rawurl names: it as it is, and those of which anything may be known. Behind maxDoubtful
+// asterisks and dollars the others are written one way in each.
 func (h *Holdings) Spellings(rawurl string) ([]string, error) {
 	parts := strings.Split(doubtful.Replace(rawurl), "\x00")
 	list := parts[:1:1]
-	for _, part := range parts[1:] {
+	for i := 1; i < len(parts); i++ {
+		rest := parts[i : i+1]
+		if i > maxDoubtful {
+			rest = parts[i:]
+		}
 		var longer []string
 		for _, front := range list {
-			for _, sign := range []string{part[:1], url.QueryEscape(part[:1])} {
-				some, err := h.archive.Begins(front + sign)
+			for _, written := range []func(string) string{raw, escaped} {
+				some, err := h.archive.Begins(front + written(rest[0][:1]))
 				if err != nil {
 					return nil, err
 				}
 				if some {
-					longer = append(longer, front+sign+part[1:])
+					longer = append(longer, front+spelt(rest, written))
 				}
 			}
 		}
 		list = longer
+		i += len(rest) - 1
 	}
 	list = append(list, rawurl)
 	slices.Sort(list)
 	return slices.Compact(list), nil
+}
+
+func raw(sign string) string     { return sign }
+func escaped(sign string) string { return url.QueryEscape(sign) }
+
+// spelt joins parts that begin with a sign, each as written has it.
+func spelt(parts []string, written func(sign string) string) string {
+	var b strings.Builder
+	for _, part := range parts {
+		b.WriteString(written(part[:1]) + part[1:])
+	}
+	return b.String()
 }
 
 func (h *Holdings) erase(ctx context.Context, address, why, line string) (n int, err error) {

@@ -2,7 +2,11 @@ package holdings
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/acapcrawl/acapcrawl/archive"
 )
 
 // What there is to erase of a URL is found before and not after, whatever of it is held, and whichever way it is written.
@@ -42,6 +46,35 @@ func TestHolds(t *testing.T) {
 				t.Errorf("%+v, %v", r, err)
 			}
 		})
+	}
+}
+
+// A publisher can have pages under every way to write an address, and is not let to have all of them tried for each line (P09).
+func TestSpellings(t *testing.T) {
+	s := open(t, t.TempDir(), newWeb(""), Options{})
+	var pages []string
+	for n := range 1 << 10 {
+		address := site + "/"
+		for bit := range 10 {
+			address += []string{"*", "%2A"}[n>>bit&1]
+		}
+		pages = append(pages, address+"/x")
+	}
+	if err := s.archive.UpdateAll(t.Context(), pages, func(r *archive.Resource) { r.Title = "x" }); err != nil {
+		t.Fatal(err)
+	}
+	mixed, rest := strings.Repeat("*%2A", maxDoubtful/2), 10-maxDoubtful
+	known := []string{pages[0], pages[1<<10-1], site + "/" + mixed + strings.Repeat("*", rest) + "/x", site + "/" + mixed + strings.Repeat("%2A", rest) + "/x"}
+	for _, address := range []string{known[0], known[1], site + "/" + strings.Repeat("%2A*", 5) + "/x"} {
+		got, err := s.Spellings(address)
+		if err != nil || len(got) > 2<<maxDoubtful+1 || !slices.Contains(got, address) {
+			t.Errorf("%s: %d, %v", address, len(got), err)
+		}
+		for _, page := range known {
+			if !slices.Contains(got, page) {
+				t.Errorf("%s does not name %s", address, page)
+			}
+		}
 	}
 }
 
