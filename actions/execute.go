@@ -47,7 +47,7 @@ type Erasure struct {
 // TakenDown is why a take-down erases.
 const TakenDown = "taken down at the publisher's request"
 
-// Failure is the error of a take-down that could not be executed. That is noted, and it is tried again.
+// Failure is the error of a take-down that could not be executed, or of which nobody can tell whether it was. It is tried again.
 type Failure struct{ err error }
 
 func (f *Failure) Error() string { return f.err.Error() }

@@ -283,6 +283,43 @@ func TestLeft(t *testing.T) {
 	}
 }
 
+// What cannot be looked at is no reason to leave the rest, and is told as a failure of its own.
+func TestBlind(t *testing.T) {
+	l, c := fresh(t), holding("/x", "/y")
+	damaged := errors.New("the record is damaged")
+	c.fail[site+"/x"] = damaged
+	x := NewExecutor(l, blind{c, damaged}, c, Limits{})
+	for _, asked := range [][]string{{down + "/x", down + "/y"}, {down + "/y"}} { // and its line goes
+		err := x.Heed(context.Background(), Reading{Origin: origin, Actions: asks(asked...)})
+		if f, is := errors.AsType[*Failure](err); !is || !errors.Is(f, damaged) {
+			t.Error(err)
+		}
+	}
+	if got := list(t, l); got != "take-down /x failed, take-down /y done" {
+		t.Error(got)
+	}
+}
+
+// blind cannot read what it fails to erase.
+type blind struct {
+	*crew
+	err error
+}
+
+func (b blind) Holds(url string) (bool, error) {
+	if b.fail[url] != nil {
+		return false, b.err
+	}
+	return b.crew.Holds(url)
+}
+
+func (b blind) Verify(url string, since time.Time) (Evidence, error) {
+	if b.fail[url] != nil {
+		return Evidence{}, b.err
+	}
+	return b.crew.Verify(url, since)
+}
+
 // keeper erases nothing.
 type keeper struct{ *crew }
 

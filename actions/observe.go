@@ -155,8 +155,8 @@ func (x *Executor) observe(reading Reading) (due bool, err error) {
 	}
 	for _, l := range lines {
 		if l.Action.Action == acap.TakeDown && l.Execute && (l.known == nil || !l.known.Standing || l.known.State == Done) {
-			if err := o.look(l); err != nil {
-				return false, err
+			if err := o.look(l); err != nil { // to erase it tells why, and keeps nothing else from being done
+				l.held = true
 			}
 		}
 		o.ask(l)
@@ -198,7 +198,7 @@ func (o *observation) lapse(r Request) error {
 	if r.Action == acap.TakeDown && r.executable() { // a stop or a failure came in the middle, or a sweep before
 		var err error
 		if found, err = o.x.eraser.Verify(r.URL, r.since()); err != nil {
-			return err
+			return &Failure{fmt.Errorf("what became of the %s of %s cannot be told: %w", r.Action, r.URL, err)}
 		}
 	}
 	o.alter(r.ID, func(r *Request) string {
