@@ -198,12 +198,16 @@ func (a *auditor) look(ctx context.Context) error {
 	return nil
 }
 
-// requests lists the action requests that reach a crawler, each once.
+// requests lists the action requests that reach a crawler, each once. What reaches any was listed first.
 func (a *auditor) requests(v *auditView) {
 	for _, act := range v.policy.Actions() {
 		by := lineOf(act.Field)
-		if !slices.ContainsFunc(a.Actions, func(have AuditAction) bool { return have.URL == act.URL && *have.By == *by }) {
-			a.Actions = append(a.Actions, AuditAction{act.Action, act.URL, v.name, act.Execute, act.Why, by})
+		i := slices.IndexFunc(a.Actions, func(have AuditAction) bool { return have.URL == act.URL && *have.By == *by })
+		switch {
+		case i < 0:
+			a.Actions = append(a.Actions, AuditAction{act.Action, act.URL, []string{v.name}, act.Execute, act.Why, by})
+		case a.Actions[i].Crawlers[0] != "":
+			a.Actions[i].Crawlers = append(a.Actions[i].Crawlers, v.name)
 		}
 	}
 }
@@ -240,7 +244,9 @@ func (a *auditor) listings(ctx context.Context) error {
 		}
 		queue = append(queue, more[:min(len(more), maxListings)]...)
 	}
-	if len(queue) > 0 {
+	if slices.ContainsFunc(queue, func(address string) bool {
+		return !slices.ContainsFunc(a.Sitemaps, func(s AuditSitemap) bool { return s.URL == address })
+	}) {
 		a.note("further sitemaps are named: the first %d were read", maxListings)
 	}
 	return nil

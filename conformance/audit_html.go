@@ -66,6 +66,8 @@ func (v auditPageView) Verdict() string {
 		return "Some pages contradict their site."
 	case n[acap.Warning] > 0:
 		return "Some of what is written here is read otherwise than it may be meant."
+	case !v.Fetched():
+		return "No page was looked at."
 	}
 	return "All that was looked at does what it says."
 }

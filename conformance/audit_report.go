@@ -64,12 +64,12 @@ func lineOf(f *acap.Field) *AuditLine {
 
 // AuditAction is a request of the publisher.
 type AuditAction struct {
-	Action  string     `json:"action"`
-	URL     string     `json:"url"`
-	Crawler string     `json:"crawler"` // to whom, "" any
-	Execute bool       `json:"execute"`
-	Why     string     `json:"why,omitempty"`
-	By      *AuditLine `json:"by"`
+	Action   string     `json:"action"`
+	URL      string     `json:"url"`
+	Crawlers []string   `json:"crawlers"` // to whom; "" alone is any
+	Execute  bool       `json:"execute"`
+	Why      string     `json:"why,omitempty"`
+	By       *AuditLine `json:"by"`
 }
 
 // AuditSitemap is a sitemap that robots.txt, or another one, names.

@@ -26,6 +26,9 @@ func (s small) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if r.URL.Path == "/robots.txt" {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	}
 	status := http.StatusOK
 	if head, body, is := strings.Cut(text, "\n\n"); is && r.URL.Path != "/robots.txt" {
 		text = body
@@ -281,5 +284,35 @@ func TestAuditAgreesWithOracle(t *testing.T) {
 	}
 	if compared < 1500 {
 		t.Errorf("%d cells were compared", compared)
+	}
+}
+
+// A request is told with all whom it reaches.
+func TestAuditRequests(t *testing.T) {
+	a := audit(t, small{"/robots.txt": "ACAP-crawler: *\nACAP-request-take-down: /a\nACAP-crawler: beta\nACAP-crawler: gamma\nACAP-request-take-down: /b\n", "/": meta()}, 1)
+	var got []string
+	for _, r := range a.Actions {
+		got = append(got, strings.TrimPrefix(r.URL, "http://lantern.test")+" "+r.Who())
+	}
+	if want := []string{"/a any crawler", "/b beta, gamma"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Where no page was had the verdict praises none, and sitemaps that are named twice are no further ones.
+func TestAuditVerdict(t *testing.T) {
+	var sitemaps strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&sitemaps, "Sitemap: /map%d\n", i%10)
+	}
+	for status, want := range map[string]bool{"Status: 500\n\n": true, "": false} {
+		a := audit(t, small{"/robots.txt": "User-agent: *\nDisallow: /x\n" + sitemaps.String(), "/": status}, 1)
+		var page strings.Builder
+		if err := conformance.WriteAuditHTML(&page, []*conformance.Audit{a}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(page.String(), "No page was looked at.") != want || len(a.Notes) > 0 || len(a.Sitemaps) != 10 {
+			t.Errorf("%q: %q, %d sitemaps", status, a.Notes, len(a.Sitemaps))
+		}
 	}
 }

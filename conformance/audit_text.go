@@ -236,15 +236,19 @@ func (d Drift) String() string {
 
 // String is a sentence.
 func (r AuditAction) String() string {
-	who := "any crawler"
-	if r.Crawler != "" {
-		who = r.Crawler
-	}
-	done := "asked of " + who
+	done := "asked of " + r.Who()
 	if !r.Execute {
 		done = "refused: " + r.Why
 	}
 	return fmt.Sprintf("%s of %s, %s (%s)", r.Action, r.URL, done, r.By)
+}
+
+// Who names the crawlers that are asked.
+func (r AuditAction) Who() string {
+	if r.Crawlers[0] == "" {
+		return "any crawler"
+	}
+	return who(r.Crawlers)
 }
 
 // Who names the crawlers of the table.
