@@ -182,6 +182,25 @@ func TestQuestionsTellWhatIsLeft(t *testing.T) {
 	}
 }
 
+// Of many requests those that changed are told and no others; of too many it is told that there are more.
+func TestChangesOfMany(t *testing.T) {
+	file := func(from, to int) *Document {
+		var b strings.Builder
+		b.WriteString("ACAP-crawler: *\n")
+		for i := from; i < to; i++ {
+			fmt.Fprintf(&b, "ACAP-request-take-down: /%d\n", i)
+		}
+		return NewDocument(robots, []byte(b.String()))
+	}
+	got, left := Changes(file(0, 5000), file(1, 5000), []acap.Crawler{{}})
+	if len(got) != 1 || got[0].URL != "http://h.example/0" || got[0].Before == "" || got[0].After != "" || left != nil {
+		t.Errorf("%+v %q", got, left)
+	}
+	if got, left := Changes(file(0, 3000), file(0, 0), make([]acap.Crawler, 10)); len(got) != maxChanges || len(left) != 1 {
+		t.Errorf("%d changes, %q", len(got), left)
+	}
+}
+
 // Without conventional records an ACAP field says what it says beside them: one that is broken over two lines prohibits (A07).
 func TestAloneKeepsBrokenFields(t *testing.T) {
 	d := NewDocument(robots, []byte("User-agent: *\nDisallow: /x\nACAP-crawler: *\nACAP-allow-index: /a\n  time-limit=3-days\n"))

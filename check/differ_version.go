@@ -17,59 +17,72 @@ type Change struct {
 	Was, Is       *acap.Field // nil where there was none, and for a delay
 }
 
-// Changes lists for each crawler the action requests and references that came or went, and a delay that changed.
-func Changes(before, after *Document, crawlers []acap.Crawler) (out []Change) {
-	for _, c := range crawlers {
+// maxChanges bounds what is told of hostile files.
+const maxChanges = 20_000
+
+// Changes lists for each crawler the action requests and references that came or went, and a delay that changed. left says in a sentence
+// that there are more than are listed.
+func Changes(before, after *Document, crawlers []acap.Crawler) (out []Change, left []string) {
+	for i, c := range crawlers {
 		a, b := before.facts(c), after.facts(c)
-		var list []Change
-		for _, f := range append(a, b...) {
-			was, is := slices.IndexFunc(a, f.same), slices.IndexFunc(b, f.same)
-			ch := Change{Crawler: c, What: f.what, URL: f.url}
-			if was >= 0 {
-				ch.Before, ch.Was = a[was].says, a[was].field
+		was, is := byKey(a), byKey(b)
+		seen := map[factKey]bool{}
+		for _, f := range slices.Concat(a, b) {
+			if seen[f.factKey] {
+				continue
 			}
-			if is >= 0 {
-				ch.After, ch.Is = b[is].says, b[is].field
+			seen[f.factKey] = true
+			x, y := was[f.factKey], is[f.factKey]
+			if x.says == y.says {
+				continue
 			}
-			known := slices.ContainsFunc(list, func(o Change) bool { return o.What == ch.What && o.URL == ch.URL })
-			if ch.Before != ch.After && !known {
-				list = append(list, ch)
+			if len(out) == maxChanges {
+				return out, []string{fmt.Sprintf("requests, references and delays were compared for %d of %d crawlers, since more than %d of them changed", i+1, len(crawlers), maxChanges)}
 			}
+			out = append(out, Change{Crawler: c, What: f.what, URL: f.url, Before: x.says, After: y.says, Was: x.field, Is: y.field})
 		}
-		out = append(out, list...)
 	}
-	return out
+	return out, nil
 }
 
 // fact is what a document says to a crawler beside permissions.
 type fact struct {
-	what, url, says string
-	field           *acap.Field
+	factKey
+	says  string
+	field *acap.Field
 }
 
-func (f fact) same(g fact) bool { return f.what == g.what && f.url == g.url }
+type factKey struct{ what, url string }
 
-// maxFacts bounds what is compared of a hostile file.
-const maxFacts = 2000
+// byKey takes the first of several that are of the same.
+func byKey(facts []fact) map[factKey]fact {
+	out := make(map[factKey]fact, len(facts))
+	for _, f := range facts {
+		if _, known := out[f.factKey]; !known {
+			out[f.factKey] = f
+		}
+	}
+	return out
+}
 
 func (d *Document) facts(c acap.Crawler) (out []fact) {
 	p := d.File.Policy(c, d.References(c)...)
 	if delay := p.CrawlDelay(); delay > 0 {
-		out = append(out, fact{what: "crawl-delay", says: delay.Round(time.Millisecond).String()})
+		out = append(out, fact{factKey: factKey{what: "crawl-delay"}, says: delay.Round(time.Millisecond).String()})
 	}
 	for _, r := range d.References(c) {
 		says := "read"
 		if r.File == nil {
 			says = "not read"
 		}
-		out = append(out, fact{"reference", r.URL, says, r.Field})
+		out = append(out, fact{factKey{"reference", r.URL}, says, r.Field})
 	}
 	for _, a := range p.Actions() {
 		says := "executed"
 		if !a.Execute {
 			says = fmt.Sprintf("not executed: %s", a.Why)
 		}
-		out = append(out, fact{a.Action, a.URL, says, a.Field})
+		out = append(out, fact{factKey{a.Action, a.URL}, says, a.Field})
 	}
-	return out[:min(len(out), maxFacts)]
+	return out
 }

@@ -348,7 +348,9 @@ func (d *differ) compare(ctx context.Context) (err error) {
 	if len(d.docs) == 2 {
 		d.docs[0].reader, d.docs[1].reader = "before", "after"
 		d.found, err = check.Compare(ctx, first.ACAP(d.now), d.docs[1].ACAP(d.now), d.ask)
-		d.changes = check.Changes(first.Document, d.docs[1].Document, d.ask.Crawlers)
+		var left []string
+		d.changes, left = check.Changes(first.Document, d.docs[1].Document, d.ask.Crawlers)
+		d.notes = append(d.notes, left...)
 		return err
 	}
 	d.docs = append(d.docs, first)
