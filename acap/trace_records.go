@@ -1,8 +1,6 @@
 package acap
 
-import (
-	"slices"
-)
+import "slices"
 
 // conventionalRecords says what became of the Allow and Disallow lines that match (RFC 9309 2.2.2, P1 2.10).
 func (t *trace) conventionalRecords() {
