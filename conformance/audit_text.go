@@ -77,7 +77,7 @@ func (a *Audit) Looked() (out []string) {
 			add("%s holds %s of ACAP and %s.", f.URL, count(f.Statements, "statement"), count(f.Conventional, "conventional rule"))
 		}
 	}
-	read, refused, failed := 0, 0, 0
+	read, refused, failed, left := 0, 0, 0, 0
 	for _, p := range a.Pages {
 		switch {
 		case p.Requested && p.Why == "":
@@ -86,9 +86,14 @@ func (a *Audit) Looked() (out []string) {
 			refused++
 		case p.failed():
 			failed++
+		default:
+			left++
 		}
 	}
 	add("%s read; %s judged without a request, since they may not be crawled; %s not be had.", isAre(read, "page"), isAre(refused, "address"), could(failed))
+	if left > 0 {
+		add("%s judged without a request, to show what statements cover or since no more are made.", isAre(left, "more address"))
+	}
 	if a.Silent > 0 {
 		add("Of %s ACAP limits or refuses uses that a crawler without ACAP takes to be free.", count(a.Silent, "address"))
 	}
