@@ -185,6 +185,24 @@ func TestCrawlerOfManyAgents(t *testing.T) {
 	got[2].wants(t, "meta", Untested)
 }
 
+// Who never asks for robots.txt keeps no delay; for whom another program asked may keep what that one was told, or not know it.
+func TestDelayUnread(t *testing.T) {
+	fast := func(visits []Visit) []Visit {
+		for i := range visits {
+			visits[i].Time = noon.Add(time.Duration(i) * 10 * time.Millisecond)
+		}
+		return visits
+	}
+	pages := []string{"slow/", "slow/crawl-delay/", "slow/crawl-delay/open.html"}
+	got := judged(t, Told{}, fast(walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, pages...)))
+	got[0].wants(t, "crawl-delay", Unheeded)
+	got = judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, pages...))
+	got[0].wants(t, "crawl-delay", Kept)
+	got = judged(t, Told{}, walk(noon.Add(-time.Minute), "Python-urllib/3.12", "192.0.2.1", []string{"Python-urllib"}, "slow/robots.txt"),
+		fast(walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, pages...)))
+	got[1].wants(t, "crawl-delay", Untested)
+}
+
 // A visit that two logs hold came once.
 func TestLogsOverlap(t *testing.T) {
 	visits := walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, "slow/robots.txt", "slow/", "slow/crawl-delay/", "slow/crawl-delay/open.html")

@@ -108,7 +108,9 @@ const delay = time.Second
 func crawlDelay(w *watch) finding {
 	f := finding{outcome: Untested, why: "it requested fewer than two pages of the origin slow after its robots.txt"}
 	var last *Visit
-	asked, pages := false, 0
+	// Who never asks for robots.txt, nor has another one ask, is held to it from the beginning.
+	asked := !w.tried["slow"+robotsPath] && !slices.ContainsFunc(w.origins["slow"], func(at *Visit) bool { return w.crowd.read(w.visitor, at) != nil })
+	pages := 0
 	for _, at := range w.origins["slow"] {
 		if pathOf(at.Target) == robotsPath {
 			asked, last = true, nil
