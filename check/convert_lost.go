@@ -113,6 +113,19 @@ func (c *toConventional) tellOfLines() {
 	if foreign.Line > 0 {
 		c.remarks = append(c.remarks, foreign)
 	}
+	comments := Remark{Code: "left-out", Severity: acap.Notice, Message: "the comments of the file are left out"}
+	for i, line := range lines {
+		if strings.HasPrefix(strings.TrimLeftFunc(line, blank), "#") && !strings.HasPrefix(strings.ToLower(line), "##acap version=") {
+			if comments.Line == 0 {
+				comments.Line = i + 1
+			} else {
+				comments.Also = append(comments.Also, i+1)
+			}
+		}
+	}
+	if comments.Line > 0 {
+		c.remarks = append(c.remarks, comments)
+	}
 }
 
 func told(rules, without []string, rule, what string) ([]string, []string) {
