@@ -83,3 +83,15 @@ func TestCourse(t *testing.T) {
 		})
 	}
 }
+
+// What a log holds before it breaks off is judged, and the rest told.
+func TestJudgeUnfinished(t *testing.T) {
+	visit := func(second, target string) string {
+		return `{"time":"2026-06-01T12:00:` + second + `Z","open":1,"origin":"rules","method":"GET","target":"` + target + `","status":200,"agent":"samplebot/1.0","names":["samplebot"]}` + "\n"
+	}
+	var out, told strings.Builder
+	c := &Command{Stdin: strings.NewReader(visit("00", "/robots.txt") + visit("01", "/plain/") + visit("02", "/plain/trap.html") + `{"time":"2026-`), Stdout: &out, Stderr: &told}
+	if status := c.Main(t.Context(), []string{"conformance", "site", "--judge", "-"}); status != statusNothing || !strings.Contains(out.String(), "violated: plain ") || !strings.Contains(told.String(), ":4 breaks off") {
+		t.Errorf("status %d, %s\n%s", status, told.String(), out.String())
+	}
+}

@@ -93,7 +93,10 @@ func (c *Command) recordedVisits(r conformanceSiteRequest) ([]course.Visit, erro
 			name = r.Logs[i]
 		}
 		list, err := course.ReadVisits(name, in)
-		if err != nil {
+		switch {
+		case errors.Is(err, course.ErrUnfinished):
+			fmt.Fprintf(c.Stderr, "Notice: %s.\n", printable(err.Error()))
+		case err != nil:
 			return nil, misuse("", "%w", err)
 		}
 		visits = append(visits, list...)

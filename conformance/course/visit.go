@@ -38,17 +38,29 @@ const (
 	maxText = 4 << 10
 )
 
-// ReadVisits reads a log. The error names the line.
+// ErrUnfinished is told of a log in which the last line breaks off, as where a disk was full. Nothing came behind it, so what is before can
+// be judged.
+var ErrUnfinished = errors.New("breaks off and is left out")
+
+// ReadVisits reads a log. The error names the line; with ErrUnfinished it gives the visits before.
 func ReadVisits(name string, r io.Reader) ([]Visit, error) {
 	var list []Visit
+	ends := true // the line at hand has an end
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, maxLine)
+	in.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+		n, line, err := bufio.ScanLines(data, atEOF)
+		ends = n == 0 || data[n-1] == '\n'
+		return n, line, err
+	})
 	for n := 1; in.Scan(); n++ {
 		if len(in.Bytes()) == 0 {
 			continue
 		}
 		v := Visit{File: name, Line: n}
-		if err := json.Unmarshal(in.Bytes(), &v); err != nil {
+		if err := json.Unmarshal(in.Bytes(), &v); err != nil && !ends {
+			return list, fmt.Errorf("%s:%d %w", name, n, ErrUnfinished)
+		} else if err != nil {
 			return nil, fmt.Errorf("%s:%d is no visit: %w", name, n, err)
 		}
 		if !known(v.Origin) {
