@@ -93,7 +93,7 @@ func within(text, token string) (from, to int, ok bool) {
 
 // alone gives the offset of token where no word goes on before or behind it, -1 if there is none.
 func alone(text, token string) int {
-	const marks = " \t\r\n\f,;:=\"\u00a0"
+	ends := func(r rune) bool { return blank(r) || strings.ContainsRune(",;:=\"", r) } // A17
 	for from := 0; ; {
 		i := strings.Index(text[from:], token)
 		if i < 0 {
@@ -103,10 +103,10 @@ func alone(text, token string) int {
 		end := i + len(token)
 		before, _ := utf8.DecodeLastRuneInString(text[:i])
 		behind, _ := utf8.DecodeRuneInString(text[end:])
-		if (i == 0 || strings.ContainsRune(marks, before)) && (end == len(text) || strings.ContainsRune(marks, behind)) {
+		if (i == 0 || ends(before)) && (end == len(text) || ends(behind)) {
 			return i
 		}
-		next := strings.IndexAny(text[i:], marks) // the next word begins behind it
+		next := strings.IndexFunc(text[i:], ends) // the next word begins behind it
 		if next < 0 {
 			return -1
 		}

@@ -180,9 +180,14 @@ func (t *source) mend(f acap.Finding) []Edit {
 		}
 		return []Edit{{from, to, s}}
 	}
+	// What the engine does not find in a line it tells of the field as a whole.
+	single := word != "" && !strings.ContainsFunc(word, func(r rune) bool { return blank(r) || r == ':' })
+	value := strings.Contains(t.text[start:from], ":") // the place is behind the colon
 	switch f.Code {
 	case "missing-colon": // A05, X54
-		return []Edit{{to, to, ":"}}
+		if single {
+			return []Edit{{to, to, ":"}}
+		}
 	case "loose-form": // A17
 		var edits []Edit
 		if start < from && strings.TrimFunc(t.text[start:from], blank) == "" {
@@ -195,11 +200,11 @@ func (t *source) mend(f acap.Finding) []Edit {
 	case "version-marker": // A08
 		return []Edit{{from, end - len(strings.TrimLeftFunc(t.text[to:end], blank)), ""}}
 	case "misspelt-name":
-		if name, ok := meant(f.Hint, "write ", ":"); ok {
-			return replace(strings.ToUpper(name[:1]) + name[1:])
+		if known, ok := meant(f.Hint, "write ", ":"); ok && single {
+			return replace(strings.ToUpper(known[:1]) + known[1:])
 		}
 	case "version-form": // B07, X56
-		if version, ok := meant(f.Hint, "write ", ""); ok {
+		if version, ok := meant(f.Hint, "write ", ""); ok && single {
 			return replace(version)
 		}
 	case "misspelt-value": // H01
@@ -207,14 +212,14 @@ func (t *source) mend(f acap.Finding) []Edit {
 			return replace(name + "=until-recrawled")
 		}
 	case "relative-pattern": // F04
-		if !strings.Contains(word, "://") {
+		if value && f.Hint == "write /"+word && !strings.Contains(word, "://") {
 			return []Edit{{from, from, "/"}}
 		}
 	case "dollar-in-rule":
 		return replace(strings.ReplaceAll(word[:len(word)-1], "$", "%24") + word[len(word)-1:])
 	case "rule-without-slash": // X52
 		name, _, _ := strings.Cut(strings.ToLower(t.body(f.Line)), ":")
-		if strings.TrimSpace(name) == "disallow" && isPath(word) {
+		if value && strings.TrimSpace(name) == "disallow" && isPath(word) {
 			return []Edit{{from, from, "/"}}
 		}
 	default:
