@@ -79,7 +79,7 @@ func (c *Conversion) Exact() bool {
 var (
 	ErrSpeaksACAP = errors.New("the file has ACAP fields already: only a conventional robots.txt is converted to ACAP")
 	ErrNoACAP     = errors.New("the file has no ACAP fields to convert")
-	ErrTooLarge   = errors.New("the file has too many rules, or rules too long, to be compared with one another")
+	ErrTooLarge   = errors.New("the file has too many rules, or rules with too many characters or asterisks, to be compared with one another")
 )
 
 // convertedSite stands for the site whose file is converted: no address of it is asked for.
