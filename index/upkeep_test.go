@@ -63,12 +63,9 @@ func TestCompactForgetsWords(t *testing.T) {
 	for i := range 40 {
 		put(t, ix, Document{URL: at(fmt.Sprint(i)), Title: fmt.Sprintf("quay%dish", i), Text: fmt.Sprintf("harbour zanzibar%dquux and 灯台%d", i, i), Positions: i%2 == 0})
 	}
-	size, err := ix.Bytes()
-	if err != nil || size < 1000 {
-		t.Fatal(size, err)
-	}
-	if !dictionaries(t, ix)["zanzibar7quux"] {
-		t.Fatal("the test looks in the wrong place: the word of a document that is held is not there")
+	before := dictionaries(t, ix)
+	if !before["zanzibar7quux"] {
+		t.Fatal("the test looks in the wrong place: the word of a document in the index is not there")
 	}
 	for i := range 30 {
 		if err := ix.Delete(at(fmt.Sprint(i))); err != nil {
@@ -88,7 +85,7 @@ func TestCompactForgetsWords(t *testing.T) {
 			}
 		}
 		if !all["zanzibar33quux"] {
-			t.Errorf("%s: %d words are left, not that of a document that is held", when, len(all))
+			t.Errorf("%s: of %d words %d are left, but not that of a document in the index", when, len(before), len(all))
 		}
 		held, release, err := segments(ix.held)
 		if err != nil {
@@ -104,9 +101,6 @@ func TestCompactForgetsWords(t *testing.T) {
 		if ix, err = Open(dir); err != nil {
 			t.Fatal(err)
 		}
-	}
-	if after, err := ix.Bytes(); err != nil || after >= size {
-		t.Errorf("%d bytes, before %d, %v", after, size, err)
 	}
 }
 
