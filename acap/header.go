@@ -196,7 +196,7 @@ func structuredMember(s string) bool {
 }
 
 // ruleDate reads a date behind unavailable_after, which may hold blanks and commas: up to the next word that is a rule or an
-// addressee, or to a semicolon.
+// addressee, to a comma with the name of a rule behind it, known or not (X91), or to a semicolon.
 func ruleDate(s string, i int) (date string, end int) {
 	i = skipBlanks(s, i)
 	if i < len(s) && (s[i] == ':' || s[i] == '=') {
@@ -213,8 +213,8 @@ func ruleDate(s string, i int) (date string, end int) {
 		}
 		word, _, addressee := strings.Cut(strings.ToLower(s[at:next]), ":")
 		mark, _ := separator(s, next)
-		member := mark == ';' && strings.HasSuffix(strings.TrimRight(s[i:at], " \t"), ",")
-		if knownRule(word) || strings.HasPrefix(word, "max-") || addressee && isName(word) || member {
+		listed := strings.HasSuffix(strings.TrimRight(s[i:at], " \t\r\n"), ",") // behind a comma
+		if knownRule(word) || strings.HasPrefix(word, "max-") || addressee && isName(word) || listed && (mark == ';' || namesRule(word)) {
 			break
 		}
 		end = next
@@ -222,4 +222,10 @@ func ruleDate(s string, i int) (date string, end int) {
 		}
 	}
 	return strings.Trim(s[i:end], ", \t\r\n"), end
+}
+
+// namesRule reports whether a word behind the comma after a date may name a rule: it begins with a letter, as no day and no year does,
+// and is no time zone.
+func namesRule(word string) bool {
+	return word != "" && 'a' <= word[0] && word[0] <= 'z' && zones[strings.ToUpper(word)] == ""
 }

@@ -370,7 +370,8 @@ func (n *narrowing) add(s *statement) {
 // meet lets the page's statements of one usage meet the prevailing ones of the origin. A page permission takes the place of an
 // origin's statement only if it is at least as specific in addressee and purpose; beside a more specific one both must permit
 // (N02, N03, X15, X16). One that covers everything yields to no narrower scope, only to a more specific addressee or purpose (X35).
-// A page prohibition stands.
+// A page prohibition stands, and takes the place of permissions alone: the prohibitions of the origin stay beside it, since one of
+// them may be harder to beat by a specific permission (F17, X82).
 func (o *own) meet(k kind, origin verdict) verdict {
 	var present ranks
 	for _, s := range o.by[k] {
@@ -386,16 +387,16 @@ func (o *own) meet(k kind, origin verdict) verdict {
 	var standing verdict // prohibitions of the origin that the page may not lift
 	for i := range origin.n {
 		s := origin.at(i)
+		yields := !s.all && present[s.rank()] || present.override(s.rank())
 		switch {
-		case !s.all && present[s.rank()] || present.override(s.rank()):
-		case !s.allow:
+		case !s.allow && (denied || !yields):
 			standing.add(s)
-		case !denied:
+		case s.allow && !denied && !yields:
 			out.add(s)
 		}
 	}
 	switch {
-	case denied: // those of the origin stand beside it: they may be harder to beat (F17)
+	case denied:
 		out.merge(&standing)
 		return out
 	case standing.n > 0:

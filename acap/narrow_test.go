@@ -146,6 +146,7 @@ func TestMarksForTheWholePage(t *testing.T) { // N07, N27, N28, X12, X13
 	}
 	everyForm := strings.Join(forms, " ")
 	unable := Crawler{Names: []string{"searchbot"}, Cannot: []string{"element-level"}}
+	unableBoth := Crawler{Names: []string{"searchbot"}, Cannot: []string{"element-level", "index", "crawl"}}
 	for _, c := range []struct {
 		reading string
 		who     Crawler
@@ -157,6 +158,9 @@ func TestMarksForTheWholePage(t *testing.T) { // N07, N27, N28, X12, X13
 		{"N07", unable, mark("the-acap:disallow-present", 1), "present*"},
 		{"N07", unable, mark("the-acap:allow-present", 1), "present*"},
 		{"N07, F19", unable, mark("the-acap:disallow-other", 1), "follow index preserve present* other"},
+		{"X87", unableBoth, mark("the-acap:allow-index", 1), "index"},
+		{"X87, X77", unableBoth, mark("the-acap:allow-crawl", 1), ""},
+		{"X87, N07", unableBoth, mark("the-acap:allow-preserve", 1), "preserve"},
 		{"N27, F19", searchbot, Mark{Token: "the-acap:disallow-other", Place: OnHead}, "follow index preserve present* other"},
 		{"N27", searchbot, Mark{Token: "the-acap:disallow-present", Place: OnHead}, "present*"},
 		{"N27", searchbot, Mark{Token: "the-acap:disallow-index"}, ""},
@@ -176,6 +180,29 @@ func TestMarksForTheWholePage(t *testing.T) { // N07, N27, N28, X12, X13
 		got = strings.Replace(got, everyForm, "present*", 1)
 		if got != c.want {
 			t.Errorf("%s: %s refuses %q, want %q", c.reading, c.m.Token, got, c.want)
+		}
+	}
+}
+
+// A prohibition of the page hides none of robots.txt from the comparison with specific permissions (X82), and Trace names the line that
+// stands.
+func TestPageProhibitionHidesNone(t *testing.T) {
+	origin := policyOf(searchbot, lines("ACAP-crawler: searchbot", "ACAP-disallow-present: /"))
+	thumbnail := tag("robots", "ACAP allow-present-thumbnail")
+	r := resource(t, "/a.html")
+	for _, tags := range [][]Tag{
+		{thumbnail},
+		{thumbnail, tag("searchbot", "ACAP disallow-present")},
+		{tag("searchbot", "ACAP disallow-present"), thumbnail},
+		{thumbnail, tag("robots", "ACAP disallow-present")},
+	} {
+		p := origin.Narrow(page(tags...))
+		d := p.Decide(PresentThumbnail, r)
+		if d.Allowed || d.Because.Source != Robots || d.Because.Line != 2 {
+			t.Errorf("%d tags: %s", len(tags), d.Why())
+		}
+		if list := p.Trace(PresentThumbnail, r, Facts{Now: noon}); len(list) != 1+len(tags) || list[0].Field != d.Because || list[0].Outcome != Decides {
+			t.Errorf("%d tags:\n%s", len(tags), listing(list))
 		}
 	}
 }

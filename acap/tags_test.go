@@ -156,3 +156,25 @@ func TestCaps(t *testing.T) { // max-snippet of several tags: the least
 		t.Errorf("%+v", l)
 	}
 }
+
+func TestWhereADateEnds(t *testing.T) { // X91
+	for in, want := range map[string]string{
+		"2031-01-01, notranslate":                        "2031-01-01",
+		"2031-01-01,notranslate":                         "2031-01-01",
+		": 2031-01-01 ,  x-rule: 5":                      "2031-01-01",
+		"Wed, 01 Jan 2031 00:00:00 GMT, notranslate":     "Wed, 01 Jan 2031 00:00:00 GMT",
+		"Wednesday, 01-Jan-31 00:00:00 GMT":              "Wednesday, 01-Jan-31 00:00:00 GMT",
+		"January 2, 2031, foo":                           "January 2, 2031",
+		"25 Jun 2031 15:00:00, PST":                      "25 Jun 2031 15:00:00, PST",
+		"2031-01-01, 2032-01-01":                         "2031-01-01, 2032-01-01",
+		"2031-01-01 noindex":                             "2031-01-01",
+		"2031-01-01 notranslate":                         "2031-01-01 notranslate",
+		"2031-01-01; foo":                                "2031-01-01",
+		"\"Wed, 01 Jan 2031 00:00:00 GMT\", notranslate": "Wed, 01 Jan 2031 00:00:00 GMT",
+		"": "", ",": "", ", notranslate": "",
+	} {
+		if got, end := ruleDate(in, 0); got != want || end > len(in) {
+			t.Errorf("%q: %q, ends at %d", in, got, end)
+		}
+	}
+}

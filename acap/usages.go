@@ -97,6 +97,9 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 		return fall()
 	case x.crawler.unable(usage):
 		x.report(e.spelt(from, usage), "cannot-interpret", Notice, "", "this crawler cannot interpret %s: the permission has no effect on it", usage)
+		if e.field.Source == Class && x.crawler.unable(ElementLevel) && k != kCrawl { // N07, X87: the element names the usage
+			return []flat{{usage: k, fell: true}}
+		}
 		return nil
 	case q.embedded != "":
 		x.report(from.at(q.embedded), "embedded-terms", Notice, "", "plus-terms is read in images alone: for all else the permission counts as a prohibition")
