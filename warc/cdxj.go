@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -74,41 +73,4 @@ func mimeOf(h http.Header) string {
 		latin = append(latin, rune(octet))
 	}
 	return string(latin)
-}
-
-// SURT is the key of an address in normal form, which sorts what belongs together side by side: the labels of the host turned round,
-// in lower case, without www, scheme and default port, the parameters of the query sorted.
-func SURT(address string) string {
-	scheme, rest, found := strings.Cut(address, "://")
-	if !found || scheme != "http" && scheme != "https" {
-		return address
-	}
-	if label, after, dotted := strings.Cut(rest, "."); dotted {
-		if digits, www := strings.CutPrefix(label, "www"); www && strings.Trim(digits, "0123456789") == "" {
-			rest = after
-		}
-	}
-	rest, _, _ = strings.Cut(strings.ToLower(rest), "#")
-	rest, query, _ := strings.Cut(rest, "?")
-	host, path, _ := strings.Cut(rest, "/")
-	key := turned(host, map[string]string{"http": ":80", "https": ":443"}[scheme]) + ")/" + path
-	if query == "" {
-		return key
-	}
-	args := strings.Split(strings.ReplaceAll(query, "'", "%27"), "&") // as WHATWG URL writes the query of http
-	slices.Sort(args)
-	return key + "?" + strings.Join(args, "&")
-}
-
-// turned gives a host with its labels in the other order, and its port unless that is the one named.
-func turned(host, port string) string {
-	host = strings.TrimSuffix(host, port)
-	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
-		host, port = host[:i], host[i:]
-	} else {
-		port = ""
-	}
-	labels := strings.Split(host, ".")
-	slices.Reverse(labels)
-	return strings.Join(labels, ",") + port
 }

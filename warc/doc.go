@@ -12,4 +12,5 @@
 //	digest.go   labelled digests, in any of the ways they are written
 //	writer.go   records into a stream
 //	cdxj.go     lines of the index, as warcio's cdx-index prints them
+//	surt.go     the keys of these lines, as pywb computes them
 package warc

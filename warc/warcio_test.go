@@ -37,7 +37,7 @@ func output(t *testing.T, program string, args ...string) string {
 	return string(out)
 }
 
-// warcio reads our files without a complaint, finds every record where we say it is, and prints our lines of the index.
+// warcio reads our files without a complaint, finds every record where we say it is, and prints our lines of the index, keys aside.
 func TestWarcioReads(t *testing.T) {
 	program := other(t)
 	entries := exchange(30)
@@ -78,6 +78,7 @@ func TestWarcioReads(t *testing.T) {
 		if name == "test.warc" { // of what is not compressed, its lengths leave newlines out
 			ours, theirs = withoutLength(ours), withoutLength(theirs)
 		}
+		ours, theirs = withoutKey(ours), withoutKey(theirs)
 		slices.Sort(ours)
 		slices.Sort(theirs)
 		for i := range max(len(ours), len(theirs)) {
@@ -92,6 +93,15 @@ func TestWarcioReads(t *testing.T) {
 func withoutLength(lines []string) (out []string) {
 	for _, l := range lines {
 		out = append(out, regexp.MustCompile(`"length":"[0-9]+",`).ReplaceAllString(l, ""))
+	}
+	return out
+}
+
+// withoutKey drops the keys: ours are those of pywb, from which those of warcio differ.
+func withoutKey(lines []string) (out []string) {
+	for _, l := range lines {
+		_, rest, _ := strings.Cut(l, " ")
+		out = append(out, rest)
 	}
 	return out
 }
@@ -140,30 +150,6 @@ for (const type of ["response", "request", "resource", "metadata", "revisit"])
 			if g.damage != nil || g.digest != "" || i > 0 && g.target != "http://example.com/"+g.kind {
 				t.Errorf("%v: record %d: %+v", how, i, g)
 			}
-		}
-	}
-}
-
-// The keys of addresses in normal form are those of warcio.
-func TestWarcioKeys(t *testing.T) {
-	program := other(t)
-	addresses := []string{
-		"http://example.com/", "https://example.com/", "http://www.example.com/a", "http://www2.example.com/", "http://wwwx.example.com/", "http://www.com/",
-		"http://example.com:8080/A/B?C=d&a=B&a=A&", "https://example.com:8443/?", "http://[::1]:80/x", "http://[::1]:8080/x", "http://127.0.0.1:3000/",
-		"http://example.com/%C3%A9/%2F?q=%E2%82%AC+'x'", "http://example.com/a;b=c,(d)*!$&'~@:[x]", "http://example.com/x//y?a=b?c=d&", "http://xn--bcher-kva.example/",
-		"http://localhost/", "http://www.example.com:8080/?b&a", "ftp://example.com/x", "urn:x",
-	}
-	out, err := warcio.Node(t.Context(), program, `for (const a of process.argv.slice(2)) console.log(UTILS.getSurt(a));`, addresses...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	theirs := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if len(theirs) != len(addresses) {
-		t.Fatalf("%d keys for %d addresses", len(theirs), len(addresses))
-	}
-	for i, a := range addresses {
-		if got := SURT(a); got != theirs[i] {
-			t.Errorf("%s: %q, warcio %q", a, got, theirs[i])
 		}
 	}
 }
