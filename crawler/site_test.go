@@ -100,6 +100,8 @@ func (r rules) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
 	return acap.Parse(robots, []byte(r.text)).Policy(acap.Crawler{Names: []string{"acapcrawl"}}), nil
 }
 
+func (r rules) Current(u *url.URL) (*acap.Policy, error) { return r.Policy(context.Background(), u) }
+
 func (r rules) pause(ctx context.Context, u *url.URL) (time.Duration, error) {
 	p, err := r.Policy(ctx, u)
 	return p.CrawlDelay(), err

@@ -160,7 +160,11 @@ func (g *Gate) dial(ctx context.Context, network, addr string) (net.Conn, error)
 			return g.address(key, ap.Addr())
 		},
 	}
-	return d.DialContext(ctx, network, addr)
+	c, err := d.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	return &line{Conn: c}, nil
 }
 
 // dialTime is how long resolving a name or dialling may take, of the time for the whole exchange.

@@ -10,7 +10,8 @@
 //	budget              page requests, redirect hops included                      gate.go
 //	politeness          slots and pauses per host, for requests of all kinds       hosts.go, resolve.go
 //	signature           if there is a key                                          sign.go
-//	send                HTTP/1.1 or, over TLS, HTTP/2; time-out; nothing twice     send.go
+//	policy, take-down   again, from what is in memory: both may have changed       gate.go
+//	send                HTTP/1.1 or, over TLS, HTTP/2; time-out; no Referer        send.go, connection.go
 //	capture             heads and wire bytes as sent, decoded body, caps           head.go, body.go
 //
 // Redirects are never followed inside RoundTrip, so each hop of a chain is judged. A refusal is a *Refusal and can be

@@ -2,6 +2,9 @@ package gate
 
 import (
 	"crypto/tls"
+	"errors"
+	"io"
+	"net"
 	"testing"
 	"time"
 
@@ -80,8 +83,10 @@ func TestH2Faults(t *testing.T) {
 				t.Errorf("%d requests, %d in the budget", n, g.pages)
 			}
 			if f.End == faults.Broken || f.End == faults.Silent {
-				if err == nil || len(trace.Hops) != 0 || trace.Refused != nil {
-					t.Errorf("%v, %+v", err, trace)
+				var network net.Error
+				again := errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+				if err == nil || len(trace.Hops) != 0 || trace.Refused != nil || again != (f.End == faults.Silent) {
+					t.Errorf("%v, to be tried again: %v, %+v", err, again, trace)
 				}
 				return
 			}

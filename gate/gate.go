@@ -20,9 +20,12 @@ const policyCap = 1 << 20
 // attempts is how often a request is begun at most where the transport may begin it again.
 const attempts = 3
 
-// Policies tells the policy in force for the origin of a URL.
+// Policies returns the policy in force for the origin of a URL.
 type Policies interface {
+	// Policy reads what it needs, which may take requests.
 	Policy(ctx context.Context, u *url.URL) (*acap.Policy, error)
+	// Current makes no request: it returns what was read last, with the take-downs in force at this moment.
+	Current(u *url.URL) (*acap.Policy, error)
 }
 
 // Options configure a Gate. Zero values take the default named.
@@ -125,12 +128,15 @@ func (g *Gate) visit(req *http.Request, p purpose) (Hop, *http.Response, error) 
 	if err := g.admit(req.Context(), u, key, p); err != nil {
 		return Hop{}, nil, about(u, err)
 	}
+	alone := false
 	for n := 1; ; n++ {
-		hop, resp, err := g.send(req, u, key, p.kind)
-		if errors.Is(err, errStale) && n < attempts && req.Context().Err() == nil {
-			continue
+		a := &attempt{Gate: g, req: req, url: u, key: key, why: p, alone: alone}
+		hop, resp, err := a.send()
+		stale, shared := errors.Is(err, errStale) && n < attempts, errors.Is(err, errShared)
+		if !stale && !shared || req.Context().Err() != nil {
+			return hop, resp, about(u, err)
 		}
-		return hop, resp, about(u, err)
+		alone = alone || shared // so that this is the last attempt of its kind
 	}
 }
 
@@ -163,18 +169,23 @@ func (g *Gate) admit(ctx context.Context, u *url.URL, key string, why purpose) e
 	if err != nil {
 		return fmt.Errorf("the policy for %s could not be had: %w", u, err)
 	}
-	r := acap.NewResource(u)
-	d := p.Decide(acap.Crawl, r).At(acap.Facts{Now: time.Now()})
-	if !d.Allowed {
-		return &Refusal{Decision: d}
-	}
-	if down := p.TakeDown(r); down != nil {
-		if err := why.barred(u, down); err != nil {
-			return err
-		}
+	if err := why.permits(p, u); err != nil {
+		return err
 	}
 	g.hosts.pace(key, p.CrawlDelay())
 	return nil
+}
+
+// readmit decides again at the moment of sending: policy and take-downs may have changed while the request waited for its host.
+func (g *Gate) readmit(u *url.URL, why purpose) error {
+	if why.kind == PolicyFile {
+		return nil
+	}
+	p, err := g.policies.Current(u)
+	if err != nil {
+		return fmt.Errorf("the policy for %s could not be had: %w", u, err)
+	}
+	return why.permits(p, u)
 }
 
 func (g *Gate) spend() bool {

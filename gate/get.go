@@ -72,6 +72,18 @@ func purposeOf(ctx context.Context) purpose {
 	return p
 }
 
+// permits returns the refusal of u by the policy or a take-down, nil where the request may be sent now.
+func (p purpose) permits(policy *acap.Policy, u *url.URL) error {
+	r := acap.NewResource(u)
+	if d := policy.Decide(acap.Crawl, r).At(acap.Facts{Now: time.Now()}); !d.Allowed {
+		return &Refusal{Decision: d}
+	}
+	if down := policy.TakeDown(r); down != nil {
+		return p.barred(u, down)
+	}
+	return nil
+}
+
 // barred is the refusal of u while a take-down of it stands (P05, X64), unless that is to be confirmed.
 func (p purpose) barred(u *url.URL, down *acap.Field) error {
 	address := u.String()

@@ -277,6 +277,8 @@ func (b byHost) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
 	return b[u.Host].Policy(ctx, u)
 }
 
+func (b byHost) Current(u *url.URL) (*acap.Policy, error) { return b[u.Host].Current(u) }
+
 // Hosts at one address are one host to the pause, each with its own Crawl-delay.
 func TestByAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

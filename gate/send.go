@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -22,83 +23,145 @@ import (
 // refused it, before anything was done. Nothing is sent again without budget and pause.
 var errStale = fmt.Errorf("the connection ended before an answer: %w", io.ErrUnexpectedEOF)
 
-// send spends budget, waits for the host, sends and captures.
-func (g *Gate) send(req *http.Request, u *url.URL, key string, kind Kind) (_ Hop, _ *http.Response, err error) {
-	parent := req.Context()
-	if kind == PageRequest && !g.spend() {
-		return Hop{}, nil, g.overspent()
-	}
-	sent := false
-	defer func() {
-		if !sent {
-			g.refund(kind)
-		}
-	}()
-	place, at := key, netip.Addr{}
-	if g.o.ByAddress {
-		if at, err = g.resolve(parent, key); err != nil {
-			return Hop{}, nil, err
-		}
-		place = at.String()
-	}
-	v, err := g.hosts.enter(parent, key, place)
-	if err != nil {
-		return Hop{}, nil, fmt.Errorf("waiting for %s: %w", place, err)
-	}
-	defer v.leave()
-	sent = true
+// attempt is one sending of a request.
+type attempt struct {
+	*Gate
+	req   *http.Request
+	url   *url.URL
+	key   string
+	why   purpose
+	alone bool // on a connection that no other request uses
 
-	ctx, stale := context.WithCancelCause(parent)
-	defer stale(nil)
-	ctx, cancel := context.WithTimeoutCause(ctx, g.o.Timeout, tooSlow(g.o.Timeout))
-	defer cancel()
-	if at.IsValid() {
-		ctx = pin(ctx, at)
+	at          netip.Addr // to dial; zero: whatever the name stands for
+	visit       *visit
+	heads       exchange
+	ride        *ride
+	connections int
+	refused     error // why it was not sent after the wait
+}
+
+// send spends budget, which what is not sent gives back, waits for the host, sends and captures.
+func (a *attempt) send() (Hop, *http.Response, error) {
+	if a.why.kind == PageRequest && !a.spend() {
+		return Hop{}, nil, a.overspent()
 	}
-	connections, x := 0, new(exchange)
-	out := g.outgoing(req, u, key, httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn: func(i httptrace.GotConnInfo) {
-			connections++
-			elsewhere := at.IsValid() && remote(i.Conn) != at // kept from before the name was resolved anew
-			if connections > 1 || elsewhere {
-				stale(errStale)
-				unused(i.Conn, elsewhere)
-			}
-			if c, ok := i.Conn.(*recorded); ok {
-				c.begin(x)
-			}
-		},
-		WroteRequest:         func(httptrace.WroteRequestInfo) { v.start() },
-		GotFirstResponseByte: v.answered,
+	hop, resp, sent, err := a.enter()
+	if !sent {
+		a.refund(a.why.kind)
+	}
+	return hop, resp, err
+}
+
+// enter waits for the host and sends.
+func (a *attempt) enter() (_ Hop, _ *http.Response, sent bool, err error) {
+	place, parent := a.key, a.req.Context()
+	if a.o.ByAddress {
+		if a.at, err = a.resolve(parent, a.key); err != nil {
+			return Hop{}, nil, false, err
+		}
+		place = a.at.String()
+	}
+	if a.visit, err = a.hosts.enter(parent, a.key, place); err != nil {
+		return Hop{}, nil, false, fmt.Errorf("waiting for %s: %w", place, err)
+	}
+	defer a.visit.leave()
+	ctx, giveUp := context.WithCancelCause(parent)
+	defer giveUp(nil)
+	ctx, cancel := context.WithTimeoutCause(ctx, a.o.Timeout, tooSlow(a.o.Timeout))
+	defer cancel()
+	if a.at.IsValid() {
+		ctx = pin(ctx, a.at)
+	}
+	defer func() { a.ride.leave() }()
+	out := a.outgoing(a.req, a.url, a.key, httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn:              func(i httptrace.GotConnInfo) { a.connected(i.Conn, giveUp) },
+		WroteRequest:         func(httptrace.WroteRequestInfo) { a.visit.start() },
+		GotFirstResponseByte: a.visit.answered,
 	}))
 	start := time.Now()
-	resp, err := g.transport.RoundTrip(out)
-	if err != nil {
-		var r *Refusal
-		if errors.As(err, &r) { // at dialling: nothing was sent
-			sent = false
-			return Hop{}, nil, r
-		}
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return Hop{}, nil, fmt.Errorf("%s %s: %w", out.Method, u, err)
+	resp, err := a.transmit(out)
+	var r *Refusal
+	switch {
+	case a.refused != nil:
+		return Hop{}, nil, false, a.refused
+	case errors.As(err, &r): // at dialling: nothing was sent
+		return Hop{}, nil, false, r
+	case err != nil:
+		return Hop{}, nil, true, a.failure(ctx, err, false)
 	}
 	defer resp.Body.Close()
-	asked, head := x.heads()
+	hop, err := a.receive(ctx, out, resp, start)
+	if err != nil {
+		return Hop{}, nil, true, err
+	}
+	return hop, decoded(resp, a.req, hop.Body), true, nil
+}
+
+// connected is called with the connection that is going to carry the request. It is the last
+// moment to give the request up.
+func (a *attempt) connected(c net.Conn, giveUp context.CancelCauseFunc) {
+	a.connections++
+	elsewhere := a.at.IsValid() && remote(c) != a.at // kept from before the name was resolved anew
+	if a.connections > 1 || elsewhere {
+		giveUp(errStale)
+		unused(c, elsewhere)
+		return
+	}
+	if a.refused = a.readmit(a.url, a.why); a.refused != nil {
+		giveUp(a.refused)
+		unused(c, false)
+		return
+	}
+	a.ride = board(c)
+	if c, ok := c.(*recorded); ok {
+		c.begin(&a.heads)
+	}
+}
+
+// transmit sends out through the transport, or through one of its own.
+func (a *attempt) transmit(out *http.Request) (*http.Response, error) {
+	if !a.alone {
+		return a.transport.RoundTrip(out)
+	}
+	own := a.transport.Clone()
+	own.DisableKeepAlives = true
+	return own.RoundTrip(out)
+}
+
+// failure says what err, which ended the exchange, means. answered says that a head was received.
+func (a *attempt) failure(ctx context.Context, err error, answered bool) error {
+	switch {
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	case !a.alone && a.ride.blameless(err, answered):
+		err = fmt.Errorf("%w: %w", errShared, err)
+	default:
+		err = diagnosed(err)
+	}
+	return fmt.Errorf("%s %s: %w", cmp.Or(a.req.Method, http.MethodGet), a.url, err)
+}
+
+// receive captures the answer to out.
+func (a *attempt) receive(ctx context.Context, out *http.Request, resp *http.Response, start time.Time) (Hop, error) {
+	asked, head := a.heads.heads()
 	if resp.ProtoMajor != 1 {
 		asked, head = written(out, resp)
 	}
-	c, err := g.capture(resp, out.Method, kind)
-	if parent.Err() != nil {
+	body := &noting{ReadCloser: resp.Body}
+	resp.Body = body
+	c, err := a.capture(resp, out.Method, a.why.kind)
+	if parent := a.req.Context(); parent.Err() != nil {
 		err = context.Cause(parent)
 	}
 	if err != nil {
-		return Hop{}, nil, fmt.Errorf("%s %s: %w", out.Method, u, err)
+		return Hop{}, fmt.Errorf("%s %s: %w", out.Method, a.url, err)
 	}
-	hop := Hop{URL: u.String(), Method: out.Method, Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header,
-		Sent: asked, Head: head, Wire: c.wire, Body: c.undone.Body, Undone: c.undone, Truncated: c.truncated, Start: start, Took: time.Since(start)}
-	return hop, decoded(resp, req, c.undone.Body), nil
+	if c.truncated && ctx.Err() == nil && !a.alone && a.ride.blameless(body.err, true) {
+		return Hop{}, a.failure(ctx, body.err, true)
+	}
+	return Hop{URL: a.url.String(), Method: out.Method, Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header,
+		Sent: asked, Head: head, Wire: c.wire, Body: c.undone.Body, Undone: c.undone, Truncated: c.truncated,
+		Start: start, Took: time.Since(start)}, nil
 }
 
 // resolve gives the address of the host key, for pauses and slots; it is the one that is dialled. It is judged here already,
@@ -164,6 +227,7 @@ func (g *Gate) outgoing(req *http.Request, u *url.URL, key string, ctx context.C
 	h.Del("Host")
 	h.Del("Connection")
 	h.Del("Upgrade")
+	h.Del("Referer")                         // http.Client adds it to redirects, with the query of the address before
 	if before := first(req); before != req { // http.Client repeats at each redirect what was asked of the first address
 		for _, name := range []string{"If-None-Match", "If-Modified-Since"} {
 			if slices.Equal(h.Values(name), before.Header.Values(name)) {

@@ -114,6 +114,38 @@ func (a *Authority) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error
 	return o.Policy, nil
 }
 
+// Current returns the policy in force for the origin of u by the last attempt to read it, without a
+// request. An origin that was never read, or could not be read last, permits nothing.
+func (a *Authority) Current(u *url.URL) (*acap.Policy, error) {
+	o, err := a.CurrentOrigin(u)
+	if err != nil {
+		return nil, err
+	}
+	return o.Policy, nil
+}
+
+// CurrentOrigin is Current with all that is known of the origin.
+func (a *Authority) CurrentOrigin(u *url.URL) (*Origin, error) {
+	key, err := Key(u)
+	if err != nil {
+		return nil, err
+	}
+	a.mu.Lock()
+	now := a.cache.view(key, a.id).now
+	a.mu.Unlock()
+	if now != nil {
+		return now, nil
+	}
+	o, known := a.HeldOf(key)
+	switch {
+	case !known:
+		return a.unreachable(key, Document{Err: "it was never read"}), nil
+	case o.Status == Unreachable: // RFC 9309 2.3.1.4, whatever an earlier version says
+		return a.unreachable(key, Document{Err: o.Why, HTTP: o.HTTP}), nil
+	}
+	return o, nil
+}
+
 func (a *Authority) resolve(ctx context.Context, u *url.URL, anew bool) (*Origin, error) {
 	key, err := Key(u)
 	if err != nil {
@@ -155,7 +187,7 @@ func (a *Authority) start(key string, anew bool) *flight {
 		o, err := a.settle(ctx, key, anew)
 		a.mu.Lock()
 		defer a.mu.Unlock()
-		if f.origin, f.err = o, err; err == nil {
+		if f.origin, f.err = o, err; err == nil && a.flights[key] == f { // one that nobody waits for may be overtaken
 			a.cache.add(key, a.id, o, func(v *view) { v.now = o })
 		}
 		if a.flights[key] == f {

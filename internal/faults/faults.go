@@ -40,7 +40,7 @@ const Size = 4 << 20
 type Server struct {
 	URL string // http://127.0.0.1:port
 
-	listener
+	*listener
 	faults map[string]Fault
 	all    []Fault
 	cookie bool // guarded by mu
@@ -90,8 +90,8 @@ func (s *Server) answer(c net.Conn) {
 	if err != nil { // TLS, for instance
 		return
 	}
+	s.note(req.URL.Path)
 	s.mu.Lock()
-	s.asked[req.URL.Path]++
 	s.cookie = s.cookie || req.Header.Get("Cookie") != ""
 	s.mu.Unlock()
 	x := &exchange{Conn: c, base: s.URL, path: req.URL.Path}

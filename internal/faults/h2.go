@@ -21,7 +21,7 @@ type H2 struct {
 	URL   string         // https://127.0.0.1:port
 	Roots *x509.CertPool // its certificate
 
-	listener
+	*listener
 }
 
 // H2Fault is one path of an H2.
@@ -38,7 +38,8 @@ type H2Fault struct {
 type stream struct {
 	net.Conn
 	*http2.Framer
-	id uint32
+	id    uint32
+	asked int // how often the path was requested, this request included
 }
 
 // StartH2 serves H2Faults on 127.0.0.1.
@@ -70,7 +71,23 @@ func H2Faults() []H2Fault {
 		{Path: "/trailer", End: Whole, serve: func(x *stream) { x.head(false, ok...); x.data(false, "ok"); x.head(true, "x-late", "yes") }},
 		{Path: "/refused", End: Silent, Requests: 3, serve: func(x *stream) { _ = x.WriteRSTStream(x.id, http2.ErrCodeRefusedStream) }},
 		{Path: "/going-away", End: Silent, Requests: 3, serve: func(x *stream) { _ = x.WriteGoAway(0, http2.ErrCodeNo, nil); _ = x.Conn.Close() }},
-		{Path: "/reset", End: Broken, serve: func(x *stream) { _ = x.WriteRSTStream(x.id, http2.ErrCodeInternal) }},
+		{Path: "/going-wrong", End: Silent, serve: func(x *stream) {
+			_ = x.WriteGoAway(x.id, http2.ErrCodeInternal, nil)
+			_ = x.Conn.Close()
+		}},
+		{Path: "/held", End: Silent, Slow: true, serve: func(x *stream) { // an answer comes the second time
+			if x.asked > 1 {
+				x.head(false, ok...)
+				x.data(true, "ok")
+			}
+		}},
+		{Path: "/half", End: Cut, Slow: true, serve: func(x *stream) { // the rest comes the second time
+			x.head(false, ok...)
+			if x.data(false, "o"); x.asked > 1 {
+				x.data(true, "k")
+			}
+		}},
+		{Path: "/reset", End: Silent, serve: func(x *stream) { _ = x.WriteRSTStream(x.id, http2.ErrCodeInternal) }},
 		{Path: "/closed", End: Silent, serve: func(x *stream) { _ = x.Conn.Close() }},
 		{Path: "/no-answer", End: Silent, Slow: true, serve: func(*stream) {}},
 		{Path: "/no-status", End: Broken, serve: func(x *stream) { x.head(true, "server", "x") }},
@@ -143,12 +160,10 @@ func (s *H2) answer(c net.Conn) error {
 			}
 		case *http2.MetaHeadersFrame:
 			path := frame.PseudoValue("path")
-			s.mu.Lock()
-			s.asked[path]++
-			s.mu.Unlock()
+			asked := s.note(path)
 			for _, fault := range H2Faults() {
 				if fault.Path == path {
-					fault.serve(&stream{Conn: c, Framer: f, id: frame.StreamID})
+					fault.serve(&stream{Conn: c, Framer: f, id: frame.StreamID, asked: asked})
 				}
 			}
 		}

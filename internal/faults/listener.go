@@ -13,10 +13,31 @@ type listener struct {
 	mu    sync.Mutex
 	open  map[net.Conn]bool // nil when closed
 	asked map[string]int
+	news  *sync.Cond // of asked
 }
 
-func newListener(l net.Listener) listener {
-	return listener{net: l, open: map[net.Conn]bool{}, asked: map[string]int{}}
+func newListener(l net.Listener) *listener {
+	own := &listener{net: l, open: map[net.Conn]bool{}, asked: map[string]int{}}
+	own.news = sync.NewCond(&own.mu)
+	return own
+}
+
+// note counts a request for path and returns how many there were.
+func (l *listener) note(path string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.asked[path]++
+	l.news.Broadcast()
+	return l.asked[path]
+}
+
+// Await waits until a path was requested n times.
+func (l *listener) Await(path string, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.asked[path] < n {
+		l.news.Wait()
+	}
 }
 
 // serve calls answer for each connection, which is closed after it.

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"net/url"
+	"path/filepath"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// What the gate decides by at the moment of sending follows every change at once, without a request.
+func TestCurrentPolicy(t *testing.T) {
+	s, _ := own(t, filepath.Join(t.TempDir(), "data"), "crawl")
+	p := newPublisher(t)
+	name(s.gate, []string{p.origin + "/"})
+	h := &handler{store: s}
+	at := func(path string) *url.URL {
+		u, err := url.Parse(p.origin + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	check := func(when string, allowed, down bool) {
+		t.Helper()
+		before, err := h.Current(at("/b"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := before.Decide(acap.Crawl, acap.NewResource(at("/b"))).Allowed; got != allowed {
+			t.Errorf("%s: crawl permitted: %v", when, got)
+		}
+		if got := terms.TakeDown(before, at("/b")) != nil; got != down {
+			t.Errorf("%s: taken down: %v", when, got)
+		}
+	}
+	reread := func() {
+		t.Helper()
+		if _, err := s.policy.Refresh(t.Context(), at("/")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("never read", false, false)
+	reread()
+	check("read", true, false)
+	other := s.policy.For(acap.Crawler{Names: []string{"other"}})
+	if _, err := other.Origin(t.Context(), at("/")); err != nil {
+		t.Fatal(err)
+	}
+	check("read for another", true, false)
+	asked, _, err := s.ledger.Submit(actions.Submission{Action: acap.TakeDown, URL: p.origin + "/b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("taken down by the operator", true, true)
+	if _, err := s.ledger.Withdraw(asked.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	check("withdrawn", true, false)
+	p.says("ACAP-crawler: *\nACAP-request-take-down: /b\n")
+	reread()
+	check("taken down by a line", true, true)
+	p.says("ACAP-crawler: *\nACAP-disallow-crawl: /b\n")
+	reread()
+	check("prohibited", false, false)
+	p.says("ACAP-crawler: *\n")
+	reread()
+	check("permitted again", true, false)
+	p.Close()
+	reread()
+	check("unreachable", false, false)
+	if _, known := s.policy.Held(at("/")); !known {
+		t.Error("what was read before is forgotten")
+	}
+	if p, err := other.Current(at("/")); err != nil || p.Decide(acap.Crawl, acap.NewResource(at("/b"))).Allowed {
+		t.Errorf("unreachable, for another crawler: %v", err)
+	}
+}
