@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -127,8 +128,8 @@ func TestRoundTrip(t *testing.T) {
 			Own: acap.Own{URL: "http://example.com/a", Tags: []acap.Tag{{Source: acap.Meta, Name: "robots", Content: "noindex", Line: 3, Column: 5}},
 				Marks: []acap.Mark{{Token: "acap:disallow-index", Line: 9, Column: 2, Place: acap.OnHead}}}},
 		Fetched: noon.In(time.FixedZone("x", 3600)), Body: []byte(strings.Repeat("wire bytes\x00\xff", 500)), Truncated: true, Cut: true,
-		Header: http.Header{"Server": {"caf\xe9"}, "Set-Cookie": {"a=1", "b=2"}},
-		Sent:   []byte("GET /a HTTP/1.1\r\nHost: example.com\r\n\r\n"), Head: []byte("HTTP/1.1 203 Maybe\r\nserver:caf\xe9\r\n\r\n"),
+		Header: http.Header{"Server": {"caf\xe9"}, "Set-Cookie": {"a=1", "b=2"}}, Address: netip.MustParseAddr("2001:db8::1"),
+		Sent: []byte("GET /a HTTP/1.1\r\nHost: example.com\r\n\r\n"), Head: []byte("HTTP/1.1 203 Maybe\r\nserver:caf\xe9\r\n\r\n"),
 		Hops: []Hop{{URL: "http://example.com/old", Method: "GET", Proto: "HTTP/1.1", Status: 301, Start: noon, Took: time.Second,
 			Header: http.Header{"Location": {"/a"}}, Sent: []byte("GET /old HTTP/1.1\n\n"), Head: []byte("HTTP/1.1 301 \n\n")}},
 		Policy:  PolicyVersion{Origin: "http://example.com", Since: noon.In(time.FixedZone("y", -3600))},
@@ -140,7 +141,7 @@ func TestRoundTrip(t *testing.T) {
 	a = open(t, dir, Options{})
 
 	want := Capture{ID: 1, URL: d.Resource.URL, Version: 1, Fetched: noon, Status: 203, MIME: "text/plain", Digest: got.Digest,
-		Bytes: int64(len(d.Body)), Payload: got.Digest, Truncated: true, Cut: true, Current: true, Header: d.Header, Sent: d.Sent, Head: d.Head,
+		Bytes: int64(len(d.Body)), Payload: got.Digest, Truncated: true, Cut: true, Current: true, Address: d.Address, Header: d.Header, Sent: d.Sent, Head: d.Head,
 		Hops: d.Hops, Policy: PolicyVersion{Origin: "http://example.com", Since: noon}, Own: d.Resource.Own, Decided: d.Decided}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("Receive gave\n%+v, want\n%+v", got, want)

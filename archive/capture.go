@@ -2,6 +2,7 @@ package archive
 
 import (
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -23,9 +24,10 @@ type Capture struct {
 	Cut       bool   // parts that may not be kept were cut out of the body (N28)
 	Current   bool   // it is what the last crawl of the URL obtained
 	Header    http.Header
-	Sent      []byte // head of the request, from its first line to the blank line; nil where it was not recorded
-	Head      []byte // head of the response as sent, likewise; a 304 changes Header alone
-	Hops      []Hop  // earlier hops that led here, the first request first
+	Address   netip.Addr // of the server that answered; zero where it was not recorded
+	Sent      []byte     // head of the request, from its first line to the blank line; nil where it was not recorded
+	Head      []byte     // head of the response as sent, likewise; a 304 changes Header alone
+	Hops      []Hop      // earlier hops that led here, the first request first
 	Policy    PolicyVersion
 	Own       acap.Own              // what the page said of itself when it was judged last; zero in format 1
 	Decided   map[acap.Usage]string // the line that decided, by usage
@@ -132,7 +134,7 @@ func resourceOf(url string, rec resourceRecord, text resourceText) Resource {
 func captureOf(id uint64, rec captureRecord, text captureText, current uint64) (Capture, error) {
 	c := Capture{ID: id, URL: rec.URL, Version: rec.Version, Fetched: rec.Fetched, Status: rec.Status, MIME: text.MIME,
 		Digest: rec.Digest, Bytes: rec.Bytes, Payload: rec.payload(), Encoding: rec.Encoding, Truncated: rec.Truncated, Cut: rec.Cut,
-		Current: id == current, Hops: text.Hops, Policy: text.Policy, Own: text.Own, Decided: text.Decided}
+		Current: id == current, Address: text.Address, Hops: text.Hops, Policy: text.Policy, Own: text.Own, Decided: text.Decided}
 	for i, x := range text.exchanges {
 		h, err := unpackHeader(x.header)
 		switch {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -28,7 +29,8 @@ type Deposit struct {
 	Cut       bool // parts that may not be kept were cut out of Body
 	Past      bool // a capture of the past: where the URL was crawled later, it is no current version, and what is known stays
 	Header    http.Header
-	Sent      []byte // heads of request and response, as in a Capture
+	Address   netip.Addr // of the server, as in a Capture
+	Sent      []byte     // heads of request and response, as in a Capture
 	Head      []byte
 	Hops      []Hop // earlier hops that led here
 	Policy    PolicyVersion
@@ -183,7 +185,7 @@ func (t *txn) putCapture(d *Deposit, b *body, version int) (Capture, error) {
 	t.counts.Bytes += uint64(rec.Bytes)
 	c := Capture{ID: id, URL: rec.URL, Version: version, Fetched: rec.Fetched, Status: rec.Status, MIME: d.Resource.MIME,
 		Digest: rec.Digest, Bytes: rec.Bytes, Payload: rec.payload(), Encoding: rec.Encoding, Truncated: rec.Truncated, Cut: rec.Cut,
-		Header: d.Header, Sent: d.Sent, Head: d.Head, Hops: d.Hops, Policy: d.Policy.utc(), Own: d.Resource.Own, Decided: d.Decided}
+		Address: d.Address, Header: d.Header, Sent: d.Sent, Head: d.Head, Hops: d.Hops, Policy: d.Policy.utc(), Own: d.Resource.Own, Decided: d.Decided}
 	return c, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"net/http"
+	"net/netip"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 )
@@ -12,6 +13,7 @@ import (
 // JSON alone, as it is.
 type captureText struct {
 	MIME    string                `json:",omitempty"`
+	Address netip.Addr            `json:",omitzero"`
 	Hops    []Hop                 `json:",omitempty"`
 	Headers [][]byte              `json:",omitempty"` // of format 1 alone: of the hops, then of the capture itself
 	Policy  PolicyVersion         `json:",omitzero"`
@@ -32,7 +34,7 @@ const old = '{'
 
 // textOf is what is sealed of d.
 func textOf(d *Deposit) captureText {
-	t := captureText{MIME: d.Resource.MIME, Hops: d.Hops, Policy: d.Policy.utc(), Own: d.Resource.Own, Decided: d.Decided}
+	t := captureText{MIME: d.Resource.MIME, Address: d.Address, Hops: d.Hops, Policy: d.Policy.utc(), Own: d.Resource.Own, Decided: d.Decided}
 	for _, h := range d.Hops {
 		t.add(h.Sent, h.Head, h.Header)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"time"
 
@@ -32,6 +33,7 @@ type Hop struct {
 	Method    string
 	Status    int
 	Proto     string
+	Address   netip.Addr    // that answered
 	Header    http.Header   // as sent, Content-Encoding included
 	Sent      []byte        // the head of the request, from its first line to the blank line: as sent, or what HTTP/2 sent in the form of HTTP/1.1
 	Head      []byte        // the head of the response, likewise

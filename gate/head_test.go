@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -83,6 +84,9 @@ func TestHeads(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := trace.Hops[0]
+		if h.Address != netip.MustParseAddr("127.0.0.1") {
+			t.Errorf("answered by %v", h.Address)
+		}
 		if string(h.Head) != want || string(h.Sent) != asked()[i] || !strings.HasPrefix(string(h.Sent), "GET /a?b=c HTTP/1.1\r\nHost: ") {
 			t.Errorf("%q\nwant %q\nasked %q, and %q came", h.Head, want, h.Sent, asked()[i])
 		}
@@ -109,10 +113,10 @@ func TestHeadsOverTLS(t *testing.T) {
 					}
 					h := trace.Hops[0]
 					sent, head := string(h.Sent), string(h.Head)
-					if !strings.HasPrefix(sent, "GET /a HTTP/1.1\r\nHost: 127.0.0.1:") || !strings.Contains(sent, "\r\nAccept-Encoding: gzip") ||
+					if h.Address != netip.MustParseAddr("127.0.0.1") || !strings.HasPrefix(sent, "GET /a HTTP/1.1\r\nHost: 127.0.0.1:") || !strings.Contains(sent, "\r\nAccept-Encoding: gzip") ||
 						!strings.HasPrefix(head, "HTTP/1.1 200 OK\r\n") || !strings.Contains(head, "\r\nX-Tide: low\r\n") ||
 						!strings.HasSuffix(sent, "\r\n\r\n") || !strings.HasSuffix(head, "\r\n\r\n") || strings.Count(sent+head, "\r\n\r\n") != 2 {
-						t.Errorf("h2 %v: %q, %q", h2, sent, head)
+						t.Errorf("h2 %v: %q, %q, by %v", h2, sent, head, h.Address)
 					}
 				}
 			})

@@ -37,7 +37,8 @@ type attempt struct {
 	heads       exchange
 	ride        *ride
 	connections int
-	refused     error // why it was not sent after the wait
+	peer        netip.Addr // of the connection
+	refused     error      // why it was not sent after the wait
 }
 
 // send spends budget, which what is not sent gives back, waits for the host, sends and captures.
@@ -101,7 +102,8 @@ func (a *attempt) enter() (_ Hop, _ *http.Response, sent bool, err error) {
 // moment to give the request up.
 func (a *attempt) connected(c net.Conn, giveUp context.CancelCauseFunc) {
 	a.connections++
-	elsewhere := a.at.IsValid() && remote(c) != a.at // kept from before the name was resolved anew
+	a.peer = remote(c)
+	elsewhere := a.at.IsValid() && a.peer != a.at // kept from before the name was resolved anew
 	if a.connections > 1 || elsewhere {
 		giveUp(errStale)
 		unused(c, elsewhere)
@@ -159,7 +161,7 @@ func (a *attempt) receive(ctx context.Context, out *http.Request, resp *http.Res
 	if c.truncated && ctx.Err() == nil && !a.alone && a.ride.blameless(body.err, true) {
 		return Hop{}, a.failure(ctx, body.err, true)
 	}
-	return Hop{URL: a.url.String(), Method: out.Method, Status: resp.StatusCode, Proto: resp.Proto, Header: resp.Header,
+	return Hop{URL: a.url.String(), Method: out.Method, Status: resp.StatusCode, Proto: resp.Proto, Address: a.peer, Header: resp.Header,
 		Sent: asked, Head: head, Wire: c.wire, Body: c.undone.Body, Undone: c.undone, Truncated: c.truncated,
 		Start: start, Took: time.Since(start)}, nil
 }
@@ -176,7 +178,7 @@ func (g *Gate) resolve(ctx context.Context, key string) (netip.Addr, error) {
 	return a, g.address(key, a)
 }
 
-// remote is the address at the other end of c.
+// remote returns the address at the other end of c.
 func remote(c net.Conn) netip.Addr {
 	ap, _ := netip.ParseAddrPort(c.RemoteAddr().String())
 	return ap.Addr().Unmap()

@@ -227,7 +227,7 @@ func (h *Holdings) version(u *url.URL) archive.PolicyVersion {
 // describe adds what is known of a page and how it was obtained.
 func (g *judged) describe(t *terms.Terms, pg *page.Page) {
 	d, last := &g.deposit, pg.Last()
-	d.Truncated, d.Header, d.Sent, d.Head = last.Truncated, last.Header, last.Sent, last.Head
+	d.Truncated, d.Address, d.Header, d.Sent, d.Head = last.Truncated, last.Address, last.Header, last.Sent, last.Head
 	d.Resource = archive.Resource{URL: d.Resource.URL, Status: last.Status, Own: pg.Own(), MIME: pg.MIME(),
 		ETag: last.Header.Get("ETag"), LastModified: last.Header.Get("Last-Modified")}
 	if g.Stored || g.Indexed { // to guess a language costs as much as to read the page

@@ -2,6 +2,7 @@ package page
 
 import (
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ type Hop struct {
 	Method    string
 	Status    int
 	Proto     string
+	Address   netip.Addr // that answered; zero where it is not known
 	Header    http.Header
 	Sent      []byte        // head of the request as sent, from its first line to the blank line
 	Head      []byte        // head of the response as sent, likewise

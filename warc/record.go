@@ -32,6 +32,7 @@ const (
 const (
 	ConcurrentTo      = "WARC-Concurrent-To"
 	Filename          = "WARC-Filename"
+	IPAddress         = "WARC-IP-Address"
 	Profile           = "WARC-Profile"
 	RefersTo          = "WARC-Refers-To"
 	RefersToDate      = "WARC-Refers-To-Date"
