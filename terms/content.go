@@ -32,19 +32,6 @@ func (c Content) Headings() string {
 	return strings.Join(list, "\n")
 }
 
-// titled are the blocks of String.
-func (c Content) titled() []page.Block {
-	if c.Blocks == nil {
-		return nil
-	}
-	var list []page.Block
-	for _, b := range c.Blocks {
-		b.Start, b.End = b.Start+len(c.Title)+1, b.End+len(c.Title)+1
-		list = append(list, b)
-	}
-	return list
-}
-
 // Parts is the From of a Content made from elements of a page that may not be used as a whole (N05). No value of a must-use-resource
 // holds a blank.
 const Parts = "some parts"
@@ -54,10 +41,24 @@ func (c Content) Empty() bool { return c.Title == "" && c.Text == "" }
 
 // String is title and text as one.
 func (c Content) String() string {
-	if c.within {
-		return c.Text
+	text, _ := c.whole()
+	return text
+}
+
+// whole returns title and text as one, and the blocks of that. Blocks are those of Text, so they move by what stands before it.
+func (c Content) whole() (text string, blocks []page.Block) {
+	title := strings.TrimSpace(c.Title)
+	switch {
+	case c.within || title == "":
+		return c.Text, c.Blocks
+	case c.Text == "":
+		return title, nil
 	}
-	return strings.TrimSpace(c.Title + " " + c.Text)
+	shift := len(title) + len(" ")
+	for _, b := range c.Blocks {
+		blocks = append(blocks, page.Block{Kind: b.Kind, Start: b.Start + shift, End: b.End + shift})
+	}
+	return title + " " + c.Text, blocks
 }
 
 // Text gives the text that may be indexed; ok is false when nothing may be. A part with a permission of its own may be indexed on
@@ -125,10 +126,10 @@ func (t *Terms) substitute(r *acap.Required, d acap.Decision, l *acap.Limits) Co
 	return c
 }
 
-// seen is what of the page d lets be used.
+// seen returns what of the page d permits to use. What must stay out of snippets (data-nosnippet) is no text of a link either.
 func (t *Terms) seen(d acap.Decision, l *acap.Limits) page.Cut {
 	cut := t.cut(d, l)
-	cut.Snippet = isSnippet(d.Usage)
+	cut.Snippet = isSnippet(d.Usage) || d.Usage == acap.PresentLink
 	return cut
 }
 
@@ -226,9 +227,10 @@ func (t *Terms) Snippet(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok b
 		text = c.Title
 	}
 	s, ok = snippet.Build(text, rules)
-	if ok && w.Query != "" && len(s.Marks) == 0 && c.Title != "" && c.Text != "" {
-		rules.Blocks, rules.Title = c.titled(), ""
-		if whole, found := snippet.Build(c.String(), rules); found && len(whole.Marks) > 0 {
+	if ok && w.Query != "" && len(s.Marks) == 0 && !c.within && c.Title != "" && c.Text != "" { // the title may say what the text does not
+		text, rules.Blocks = c.whole()
+		rules.Title = ""
+		if whole, found := snippet.Build(text, rules); found && len(whole.Marks) > 0 {
 			s = whole
 		}
 	}

@@ -146,11 +146,7 @@ func (t *Terms) usable(r *acap.Required, d acap.Decision) error {
 		if _, found := t.page.Extract(r.Locator, page.Cut{}); !found { // I01
 			return ErrNoPart
 		}
-		cut := t.seen(d, &acap.Limits{})
-		if d.Usage == acap.PresentLink {
-			cut = unmarked
-		}
-		text, _ := t.page.Extract(r.Locator, cut)
+		text, _ := t.page.Extract(r.Locator, t.seen(d, &acap.Limits{}))
 		if snippet.Plain(text) == "" && (textual || d.Usage == acap.PresentLink) {
 			return errNoText
 		}

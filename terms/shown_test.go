@@ -93,7 +93,7 @@ func TestLink(t *testing.T) {
 		{name: "of a part", then: use + "the-acap:extract:id:lead", want: " |Ships lie in the roads."},
 		{name: "of a part that is not there", then: use + "the-acap:extract:id:nope", want: "-no such part", kept: "-at hand"},
 		{name: "of a part without text", then: use + "the-acap:extract:id:void", want: "-no text", kept: "-at hand"},
-		{name: "of a part with rules of its own", then: use + "the-acap:extract:id:shy", want: "-no text", kept: "-at hand"},
+		{name: "of a part with rules for other usages (N28)", then: use + "the-acap:extract:id:shy", want: " |Anchor berths."},
 		{name: "of the page itself (I03)", then: use + "/a.html", want: " |"},
 		{name: "of another resource", then: use + "/cover.html", want: site + "/cover.html |The cover"},
 		{name: "of another resource, without a title", then: use + "/s.txt", want: site + "/s.txt |"},

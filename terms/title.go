@@ -60,8 +60,7 @@ type Link struct {
 }
 
 // Link gives how the page may be linked to; ok is false where it may not be. A link made of another resource leads to that, with
-// its title; one made of a text, or of a part of the page, leads to the page with that as its text. Since no mark speaks of links alone
-// (N28), the text is of what stands under none.
+// its title; one made of a text, or of a part of the page, leads to the page with that as its text.
 func (t *Terms) Link() (l Link, ok bool) {
 	d := t.Decide(acap.PresentLink)
 	uses := t.substitutes(d)
@@ -74,7 +73,7 @@ func (t *Terms) Link() (l Link, ok bool) {
 	case r.IsText:
 		l.Text = r.Text
 	case r.Locator != "" && t.page != nil:
-		l.Text, _ = t.page.Extract(r.Locator, unmarked)
+		l.Text, _ = t.page.Extract(r.Locator, t.seen(d, &acap.Limits{}))
 	case t.kept != nil:
 		l.Text = t.kept.Texts[acap.PresentLink].Text
 	default:
