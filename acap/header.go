@@ -195,8 +195,9 @@ func structuredMember(s string) bool {
 	return i >= 0 && s[i] == ';'
 }
 
-// ruleDate reads a date behind unavailable_after, which may hold blanks and commas: up to the next word that is a rule or an
-// addressee, to a comma with the name of a rule behind it, known or not (X91), or to a semicolon.
+// ruleDate reads a date behind unavailable_after, which may hold blanks and commas: up to the next
+// word that is a rule or an addressee, to a comma with the name of a rule behind it, known or not
+// (X91), or to a semicolon.
 func ruleDate(s string, i int) (date string, end int) {
 	i = skipBlanks(s, i)
 	if i < len(s) && (s[i] == ':' || s[i] == '=') {
@@ -224,8 +225,8 @@ func ruleDate(s string, i int) (date string, end int) {
 	return strings.Trim(s[i:end], ", \t\r\n"), end
 }
 
-// namesRule reports whether a word behind the comma after a date may name a rule: it begins with a letter, as no day and no year does,
-// and is no time zone.
+// namesRule reports whether a word behind the comma after a date may name a rule: it begins with a
+// letter, as no day and no year does, and is no time zone.
 func namesRule(word string) bool {
 	return word != "" && 'a' <= word[0] && word[0] <= 'z' && zones[strings.ToUpper(word)] == ""
 }

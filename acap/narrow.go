@@ -370,8 +370,8 @@ func (n *narrowing) add(s *statement) {
 // meet lets the page's statements of one usage meet the prevailing ones of the origin. A page permission takes the place of an
 // origin's statement only if it is at least as specific in addressee and purpose; beside a more specific one both must permit
 // (N02, N03, X15, X16). One that covers everything yields to no narrower scope, only to a more specific addressee or purpose (X35).
-// A page prohibition stands, and takes the place of permissions alone: the prohibitions of the origin stay beside it, since one of
-// them may be harder to beat by a specific permission (F17, X82).
+// A page prohibition stands, and takes the place of permissions alone: the prohibitions of the
+// origin stay beside it, since one of them may be harder to beat by a specific permission (F17, X82).
 func (o *own) meet(k kind, origin verdict) verdict {
 	var present ranks
 	for _, s := range o.by[k] {

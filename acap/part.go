@@ -119,8 +119,9 @@ func (p *Policy) Marked() bool {
 // Part answers for a part of the page that stands under the given marks, outermost first. Any prohibition on the way down
 // prohibits (N06); else a permission lifts a prohibition of the page by a less specific or equal addressee (N05), but never
 // one of crawl, of a conventional rule (N12) or one that covers everything. Without marks, and for usages of the page as a whole
-// (X12), it is Decide. A permission of present-link stands as the page has it, but the text of a link may be of an element: then the
-// limits that its marks set to present and present-link bind too (N28).
+// (X12), it is Decide. A permission of present-link stands as the page has it, but the text of a
+// link may be of an element: then the limits that its marks set to present and present-link bind
+// too (N28).
 func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 	k := u.kind()
 	if p != nil && p.byPurpose != nil {

@@ -61,16 +61,17 @@ func (p *Page) Copy(c Cut) (body []byte, cut bool) {
 type pruned struct {
 	root    *html.Node
 	changed bool
-	kept    bool     // something of the page is left
-	shells  bool     // some element is left only because it holds others that are
-	removed []string // classes of the outermost removed elements, in order
+	kept    bool       // something of the page is left
+	shells  bool       // some element is left only because it holds others that are
+	removed []*removal // the outermost removed elements, in order
+	seam    seam
 }
 
 // prune copies the tree without the nodes that c cuts. An element that may not be kept stays as a shell where it holds one
 // that may, and so do the elements every page has.
-func (t *tree) prune(c Cut) pruned {
+func (t *tree) prune(c Cut) *pruned {
 	s := t.scope(c)
-	p := pruned{}
+	p := &pruned{seam: seam{tree: t}}
 	kept := s.page
 	var at *html.Node // copy of the element being walked
 	gone := 0         // elements deep inside one that is cut for certain
@@ -81,18 +82,23 @@ func (t *tree) prune(c Cut) pruned {
 		if n.Type == html.ElementNode && s.hides(n) || gone > 0 {
 			gone++
 			p.changed = true
+			p.seam.enter(n, false)
 			return true
 		}
+		p.seam.enter(n, kept)
 		clone := &html.Node{Type: n.Type, DataAtom: n.DataAtom, Data: n.Data, Namespace: n.Namespace, Attr: n.Attr, Parent: at}
 		at = clone
 		return true
 	}, func(n *html.Node) {
 		inside := kept
+		p.seam.leave(n, inside && gone == 0)
 		if t.marks[n] != nil {
 			kept = s.at(n.Parent)
 		}
 		if gone > 0 {
-			gone--
+			if gone--; gone == 0 {
+				p.seam.removed(&removal{parent: at, before: at.LastChild})
+			}
 			return
 		}
 		clone := at
@@ -122,7 +128,9 @@ func (p *pruned) settle(n, clone, parent *html.Node, inside, around bool) {
 	default:
 		p.changed = true
 		if around {
-			p.removed = append(p.removed, attr(n.Attr, "class"))
+			r := &removal{class: attr(n.Attr, "class"), parent: parent, before: parent.LastChild}
+			p.removed = append(p.removed, r)
+			p.seam.removed(r)
 		}
 		return
 	}
@@ -133,9 +141,9 @@ func skeleton(n *html.Node) bool {
 	return n.DataAtom == atom.Html || n.DataAtom == atom.Head || n.DataAtom == atom.Body
 }
 
-// cutSource cuts the elements with these classes, in order, out of the markup: each from its start tag to the end tag that
-// closes it by counting. It fails where that cannot be told.
-func cutSource(src string, classes []string, xhtml bool) (string, bool) {
+// cutSource cuts the removed elements, found by their classes in order, out of the markup: each
+// from its start tag to the end tag that closes it by counting. It fails where that cannot be told.
+func cutSource(src string, removed []*removal, xhtml bool) (string, bool) {
 	z := html.NewTokenizer(strings.NewReader(src))
 	z.AllowCDATA(xhtml)
 	var out strings.Builder
@@ -148,7 +156,7 @@ func cutSource(src string, classes []string, xhtml bool) (string, bool) {
 		switch kind {
 		case html.ErrorToken:
 			out.WriteString(raw)
-			return out.String(), open == 0 && len(classes) == 0
+			return out.String(), open == 0 && len(removed) == 0
 		case html.StartTagToken, html.SelfClosingTagToken:
 			t := z.Token()
 			empty := xhtml && kind == html.SelfClosingTagToken
@@ -162,8 +170,9 @@ func cutSource(src string, classes []string, xhtml bool) (string, bool) {
 					open++
 				}
 				continue
-			case len(classes) > 0 && attr(t.Attr, "class") == classes[0]:
-				classes = classes[1:]
+			case len(removed) > 0 && attr(t.Attr, "class") == removed[0].class:
+				out.WriteString(removed[0].markup(xhtml))
+				removed = removed[1:]
 				if !empty {
 					name, open = t.Data, 1
 				}

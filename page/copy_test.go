@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -28,7 +29,17 @@ func TestCopyCut(t *testing.T) {
 		page       bool
 		want       string // "": nothing
 	}{
-		{"bytes around stay", "<Div >a\r\n<div  " + no + ">b<div>c</div>d</DIV >e<!--x-->", true, "<Div >a\r\ne<!--x-->"},
+		{"bytes around stay", "<Div >a\r\n<div  " + no + ">b<div>c</div>d</DIV >e<!--x-->", true, "<Div >a\r\n<div></div>e<!--x-->"},
+		{"a blank in what is cut (X89)", "<p>alpha<b " + no + "> secret </b>beta", true, "<p>alpha beta"},
+		{"words that the page joined (X89)", "<p>al<b " + no + ">secret</b>pha", true, "<p>alpha"},
+		{"a blank beside the cut (X89)", "<p>alpha <b " + no + "> secret </b>beta", true, "<p>alpha beta"},
+		{"blanks in two cuts (X89)", "<p>a<b " + no + ">b c</b><b " + no + ">d e</b>f", true, "<p>a f"},
+		{"a block within an inline element (X89)", "<div>a<span " + no + "><p>b</p></span>c</div>", true, "<div>a<div></div>c</div>"},
+		{"a block around which nothing stands (X89)", "<div>a<span><p " + no + ">b</p></span>c</div>", true, "<div>a<span><div></div></span>c</div>"},
+		{"a block between blocks (X89)", "<p>a</p>\n<p " + no + ">b c</p>\n<p>d", true, "<p>a</p>\n\n<p>d"},
+		{"a line break (X89)", "<p>a<br " + no + ">b", true, "<p>a<br>b"},
+		{"in SVG (X89)", "<svg><text>a<tspan " + no + "> b </tspan>c</text></svg>", true, "<svg><text>a c</text></svg>"},
+		{"a script in what is cut is not seen (X89)", "<p>a<b " + no + "><script> 1 </script></b>b", true, "<p>ab"},
 		{"end implied by what is cut", "<p>a<div " + no + ">b</div>c", true, "<html><head></head><body><p>a</p>c</body></html>"},
 		{"inline", "<p>a <b " + no + ">b</b> <I>c</I>", true, "<p>a  <I>c</I>"},
 		{"void element", "<p>a<IMG " + no + " src=x>b", true, "<p>ab"},
@@ -66,6 +77,50 @@ func TestCopyKeepsEncoding(t *testing.T) {
 	if want := utf16("<p>ø"); string(got) != want {
 		t.Errorf("got %q", got)
 	}
+}
+
+// A copy reads as the page does without what is cut, and its blocks are the same.
+func TestCopyReadsAsText(t *testing.T) { // X89
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 20_000 {
+		body := someElements(random)
+		p, c := htmlPage(body), without("preserve", true)
+		got, cut := p.Copy(c)
+		if !cut {
+			continue
+		}
+		text, blocks := p.Blocks(c)
+		again, parts := htmlPage(string(got)).Blocks(Cut{})
+		if text != again || !slices.Equal(blocks, parts) {
+			t.Fatalf("%s\nreads %q %v\ncopy %s\nreads %q %v", body, text, blocks, got, again, parts)
+		}
+	}
+}
+
+// someElements makes a well-formed page, some elements of which may not be preserved.
+func someElements(random *rand.Rand) string {
+	var b strings.Builder
+	var open []string
+	b.WriteString("<body>")
+	for range 1 + random.IntN(16) {
+		switch n := random.IntN(9); {
+		case n < 3:
+			tag := []string{"b", "span", "div", "section", "i"}[random.IntN(5)]
+			open = append(open, tag)
+			fmt.Fprintf(&b, "<%s%s>", tag, []string{"", " class=the-acap:disallow-preserve"}[random.IntN(2)])
+		case n < 5 && len(open) > 0:
+			fmt.Fprintf(&b, "</%s>", open[len(open)-1])
+			open = open[:len(open)-1]
+		case n < 7:
+			fmt.Fprintf(&b, "%c", 'a'+random.IntN(26))
+		default:
+			b.WriteString([]string{" ", "\n", "<!--x-->", "<img alt=' y '>"}[random.IntN(4)])
+		}
+	}
+	for _, tag := range slices.Backward(open) {
+		fmt.Fprintf(&b, "</%s>", tag)
+	}
+	return b.String()
 }
 
 func TestCopySnippetCut(t *testing.T) {

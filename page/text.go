@@ -73,20 +73,23 @@ func (t *tree) titled() bool {
 	return t.title != nil && t.title.FirstChild != nil && strings.TrimSpace(t.title.FirstChild.Data) != ""
 }
 
-// write adds the text of root and what it holds, except of skip.
+// write adds the text of root and what it holds, except of skip. What is cut parts the words around
+// it as it did before (X89).
 func (t *tree) write(w *writer, s *scope, root, skip *html.Node) {
 	if root == nil {
 		return
 	}
-	var out *html.Node // the element being passed over
+	var out, hidden *html.Node // the element being passed over, and the outermost one that is left out
 	kept := s.at(root)
 	walk(root, func(n *html.Node) bool {
 		if w.most > 0 && w.Len() > w.most {
 			return false
 		}
 		if n.Type == html.TextNode {
-			if kept {
+			if kept && hidden == nil {
 				w.text(n.Data)
+			} else {
+				w.cut(n.Data)
 			}
 			return false
 		}
@@ -101,16 +104,21 @@ func (t *tree) write(w *writer, s *scope, root, skip *html.Node) {
 			return false
 		}
 		w.part(n)
-		if n == skip || s.hides(n) {
+		if n == skip {
 			out = n
 			return false
+		}
+		if hidden == nil && s.hides(n) {
+			hidden = n
 		}
 		w.enter(n)
 		if t.marks[n] != nil {
 			kept = s.at(n)
 		}
-		if kept {
+		if kept && hidden == nil {
 			w.text(alt(n))
+		} else {
+			w.cut(alt(n))
 		}
 		return true
 	}, func(n *html.Node) {
@@ -123,6 +131,9 @@ func (t *tree) write(w *writer, s *scope, root, skip *html.Node) {
 		}
 		w.part(n)
 		w.leave(n)
+		if n == hidden {
+			hidden = nil
+		}
 		if t.marks[n] != nil && n != root {
 			kept = s.at(n.Parent)
 		}

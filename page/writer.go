@@ -43,6 +43,14 @@ func newWriter(size int) *writer {
 // gap asks for a blank before what follows.
 func (w *writer) gap() { w.due |= blank | firm }
 
+// cut asks for a blank where the text s, which is left out, holds white space: no words are joined
+// that the page did not join (X89).
+func (w *writer) cut(s string) {
+	if strings.ContainsFunc(s, unicode.IsSpace) {
+		w.gap()
+	}
+}
+
 // end ends the block at hand.
 func (w *writer) end() {
 	if w.open {
