@@ -3,9 +3,7 @@ package acap
 import (
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -129,10 +127,6 @@ func (p *parser) line(n int, line string) {
 		}
 		p.acap(field, lower, value)
 		p.seenACAP = true
-	case last != nil && startsWithQualifier(trimmed): // A07
-		last.suspect = true
-		p.permission = last
-		p.report(field, "broken-line", Error, "write the whole field on one line", "a qualifier stands on a line of its own: the permission before it counts as a prohibition")
 	case plain != "" && (colon || len(strings.Fields(value)) == 1):
 		if !colon {
 			p.report(field.at(name), "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
@@ -141,6 +135,10 @@ func (p *parser) line(n int, line string) {
 			p.report(field.at(name), "misspelt-name", Warning, "write "+plain+":", "%s is read as %s", name, plain)
 		}
 		p.conventional(field, plain, value)
+	case last != nil && startsWithQualifier(trimmed): // A07
+		last.suspect = true
+		p.permission = last
+		p.report(field, "broken-line", Error, "write the whole field on one line", "a qualifier stands on a line of its own: the permission before it counts as a prohibition")
 	case strings.HasPrefix(lower, "acap"):
 		p.unknown(field, lower)
 	case colon && !strings.ContainsAny(name, " <>/"):
@@ -318,74 +316,6 @@ func (p *parser) versionField(field *Field, value string) {
 		p.report(field, "late-version", Notice, "make it the first ACAP field of the file", "ACAP-version stands after ACAP-ignore-conventional-records")
 	}
 	p.f.version = p.f.version.read(&p.reporter, field, value)
-}
-
-func (p *parser) conventional(field *Field, name, value string) {
-	switch name {
-	case "sitemap":
-		if value == "" {
-			p.report(field, "empty-value", Warning, "name the URL of a sitemap", "the line names no sitemap")
-			return
-		}
-		p.f.Sitemaps = append(p.f.Sitemaps, value)
-		return
-	case "user-agent":
-		if value == "" {
-			p.report(field, "empty-value", Warning, "name a crawler, or * for any", "the line names no crawler")
-		}
-		if !p.agentOpen { // X53
-			p.group = &group{}
-			p.f.groups = append(p.f.groups, p.group)
-			p.agentOpen = true
-		}
-		if token := agentToken(value); token != value && value != "" {
-			p.report(field.at(value), "agent-name", Warning, "write a User-agent line for each crawler, with its product token alone", "a crawler's name ends before %q: only %q counts", value[len(token):], token)
-		}
-		p.group.agents = append(p.group.agents, value)
-		p.group.heads = append(p.group.heads, field)
-		p.record, p.sub, p.headOpen, p.within = nil, nil, false, true // C09
-		return
-	}
-	switch {
-	case p.record != nil: // P1 2.10.2, C19
-		p.report(field, "within-acap", Error, "put it behind a User-agent line", "a conventional line within an ACAP record is ignored")
-	case p.group == nil:
-		p.report(field, "orphan-field", Error, "put it behind a User-agent line", "the line stands before any User-agent line and is ignored")
-	case name == "crawl-delay":
-		seconds, err := strconv.ParseFloat(value, 64)
-		if err != nil || !(seconds >= 0 && seconds <= 1e6) { // nor NaN
-			p.report(field.at(value), "malformed-delay", Warning, "write a number of seconds", "%q is not a number of seconds", value)
-			return
-		}
-		if n := len(p.group.delays); n > 0 && p.group.delays[n-1].agents == len(p.group.agents) {
-			p.report(field, "second-delay", Notice, "keep one Crawl-delay in a record", "the record has a Crawl-delay already: the longer counts")
-		}
-		p.group.delays = append(p.group.delays, delay{len(p.group.agents), time.Duration(seconds * float64(time.Second))})
-	default:
-		p.agentOpen, p.group.ruled = false, true
-		switch {
-		case value == "" && name == "allow":
-			p.report(field, "empty-value", Notice, "name a path, or leave the line out", "the line names no path and has no effect")
-		case value == "": // no rule
-		case value[0] != '/' && value[0] != '*': // X52
-			p.report(field.at(value), "rule-without-slash", Warning, "write /"+value, "the rule %q starts with neither / nor * and matches nothing", value)
-		default:
-			if i := strings.IndexByte(value, '$'); i >= 0 && i < len(value)-1 {
-				p.report(field.at(value), "dollar-in-rule", Notice, "write %24 for the character", "$ ends a rule only where it stands last: in %q it stands for itself", value)
-			}
-			p.addRule(ruleLine{field, name == "allow", value})
-		}
-	}
-}
-
-// addRule adds to the open group. The rules of all groups stand one behind the other, allocated once for all lines to come.
-func (p *parser) addRule(l ruleLine) {
-	if p.rules == nil {
-		p.rules = make([]ruleLine, 0, p.lines-p.n+1)
-	}
-	p.rules = append(p.rules, l)
-	n := len(p.group.rules) + 1
-	p.group.rules = p.rules[len(p.rules)-n : len(p.rules) : len(p.rules)]
 }
 
 // finish looks at the file as a whole.

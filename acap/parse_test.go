@@ -186,7 +186,7 @@ func TestCrawlDelay(t *testing.T) { // O09
 	}
 }
 
-func TestGroups(t *testing.T) { // C09, C19, X53, X67, RFC 9309 2.2.1
+func TestGroups(t *testing.T) { // C09, C19, X53, X67, X79, RFC 9309 2.2.1
 	for _, c := range []struct {
 		robots string
 		want   bool
@@ -196,9 +196,11 @@ func TestGroups(t *testing.T) { // C09, C19, X53, X67, RFC 9309 2.2.1
 		{"User-agent: searchbots\nDisallow: /x", true},
 		{"User-agent: searchbot\nAllow: /\nUser-agent: *\nDisallow: /x", true},
 		{"User-agent: searchbot\nAllow: /y\nUser-agent: searchbot\nDisallow: /x", false},
-		{"User-agent: *\nACAP-crawler: *\nACAP-allow-index: /\nDisallow: /x", true},
+		{"User-agent: *\nACAP-crawler: *\nACAP-allow-index: /\nDisallow: /x", false},
+		{"ACAP-crawler: *\nACAP-allow-index: /\nDisallow: /x", true},
 		{"ACAP-crawler: *\nACAP-allow-index: /\nUser-agent: *\nDisallow: /x", false},
-		{"User-agent: searchbot\nACAP-crawler: *\nACAP-allow-crawl: /y\nUser-agent: c\nDisallow: /x", true},
+		{"User-agent: searchbot\nACAP-crawler: *\nACAP-allow-crawl: /y\nUser-agent: c\nDisallow: /x", false},
+		{"User-agent: searchbot\nAllow: /y\nACAP-crawler: *\nACAP-allow-crawl: /y\nUser-agent: c\nDisallow: /x", true},
 	} {
 		if got := policyOf(searchbot, c.robots).Decide(Crawl, resource(t, "/x")).Allowed; got != c.want {
 			t.Errorf("%q: %v, want %v", c.robots, got, c.want)

@@ -11,7 +11,7 @@ func (p *parser) crawler(field *Field, value string) {
 		p.record = &record{nobody: true}
 		p.f.records = append(p.f.records, p.record)
 		p.headOpen, p.sub, p.subOpen = true, nil, false
-		p.group, p.agentOpen, p.within = nil, false, false // C19
+		p.within = false // the conventional group above stays open (C19, X79)
 	}
 	r := p.record
 	r.field = field

@@ -2,6 +2,7 @@ package acap
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -18,6 +19,93 @@ type rule struct {
 	ruleLine
 	exact string // percent-normalised, in its own case
 	shape
+}
+
+// conventional reads a conventional line as RFC 9309 reads the file without its ACAP lines: no ACAP record ends a group, and a rule
+// below ACAP lines belongs to the group before them (RFC 9309 2.2.4, X79).
+func (p *parser) conventional(field *Field, name, value string) {
+	switch name {
+	case "sitemap":
+		if value == "" {
+			p.report(field, "empty-value", Warning, "name the URL of a sitemap", "the line names no sitemap")
+			return
+		}
+		p.f.Sitemaps = append(p.f.Sitemaps, value)
+		return
+	case "user-agent":
+		p.agent(field, value)
+		return
+	}
+	if p.group == nil {
+		p.report(field, "orphan-field", Error, "put it behind a User-agent line", "the line stands before any User-agent line and is ignored")
+		return
+	}
+	if p.record != nil { // P1 2.10.2, C19
+		p.report(field, "within-acap", Warning, "put it before the ACAP records, behind its User-agent line",
+			"a conventional line within an ACAP record counts for the group above, which begins in line %d", p.group.heads[0].Line)
+	}
+	if name == "crawl-delay" {
+		p.delay(field, value)
+		return
+	}
+	p.agentOpen, p.group.ruled = false, true
+	switch {
+	case value == "" && name == "allow":
+		p.report(field, "empty-value", Notice, "name a path, or leave the line out", "the line names no path and has no effect")
+	case value == "": // no rule
+	case value[0] != '/' && value[0] != '*': // X52
+		p.report(field.at(value), "rule-without-slash", Warning, "write /"+value, "the rule %q starts with neither / nor * and matches nothing", value)
+	default:
+		if i := strings.IndexByte(value, '$'); i >= 0 && i < len(value)-1 {
+			p.report(field.at(value), "dollar-in-rule", Notice, "write %24 for the character", "$ ends a rule only where it stands last: in %q it stands for itself", value)
+		}
+		p.addRule(ruleLine{field, name == "allow", value})
+	}
+}
+
+// agent reads a User-agent line. It ends an ACAP record (C09); only a rule before it ends the group above (X53).
+func (p *parser) agent(field *Field, value string) {
+	if value == "" {
+		p.report(field, "empty-value", Warning, "name a crawler, or * for any", "the line names no crawler")
+	}
+	switch {
+	case !p.agentOpen:
+		p.group = &group{}
+		p.f.groups = append(p.f.groups, p.group)
+		p.agentOpen = true
+	case p.record != nil: // C19, X79
+		p.report(field, "within-acap", Warning, "put the ACAP record behind all conventional ones",
+			"the User-agent line continues the group that begins in line %d: an ACAP record does not end a group", p.group.heads[0].Line)
+	}
+	if token := agentToken(value); token != value && value != "" {
+		p.report(field.at(value), "agent-name", Warning, "write a User-agent line for each crawler, with its product token alone", "a crawler's name ends before %q: only %q counts", value[len(token):], token)
+	}
+	p.group.agents = append(p.group.agents, value)
+	p.group.heads = append(p.group.heads, field)
+	p.record, p.sub, p.headOpen, p.within = nil, nil, false, true
+}
+
+// delay reads a Crawl-delay.
+func (p *parser) delay(field *Field, value string) {
+	seconds, err := strconv.ParseFloat(value, 64)
+	if err != nil || !(seconds >= 0 && seconds <= 1e6) { // nor NaN
+		p.report(field.at(value), "malformed-delay", Warning, "write a number of seconds", "%q is not a number of seconds", value)
+		return
+	}
+	if n := len(p.group.delays); n > 0 && p.group.delays[n-1].agents == len(p.group.agents) {
+		p.report(field, "second-delay", Notice, "keep one Crawl-delay in a record", "the record has a Crawl-delay already: the longer counts")
+	}
+	p.group.delays = append(p.group.delays, delay{len(p.group.agents), time.Duration(seconds * float64(time.Second))})
+}
+
+// addRule adds to the open group. The rules of all groups stand one behind the other, allocated once for all lines to come.
+func (p *parser) addRule(l ruleLine) {
+	if p.rules == nil {
+		p.rules = make([]ruleLine, 0, p.lines-p.n+1)
+	}
+	p.rules = append(p.rules, l)
+	n := len(p.group.rules) + 1
+	p.group.rules = p.rules[len(p.rules)-n : len(p.rules) : len(p.rules)]
 }
 
 func (l ruleLine) read() rule {

@@ -154,6 +154,6 @@ var codes = map[string]string{
 	"version-form":               "P1 2.8, B07, X56",
 	"version-marker":             "P1 2.5.3.1, A08",
 	"wildcard-in-name":           "P1 2.3.1, C18",
-	"within-acap":                "P1 2.10.2, C19",
+	"within-acap":                "P1 2.10.2, C19, X79",
 	"within-conventional":        "P1 2.10.2, C10",
 }

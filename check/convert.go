@@ -255,7 +255,7 @@ func (t *toACAP) tellOfCase(r *record, s *settling) {
 func (t *toACAP) lookAtLines() {
 	for _, f := range t.file.Findings {
 		switch f.Code {
-		case "rule-without-slash", "orphan-field", "within-acap":
+		case "rule-without-slash", "orphan-field":
 			t.remarks = append(t.remarks, Remark{Code: "no-effect", Severity: acap.Notice, Line: f.Line, Message: "nothing is made of the line, since " + f.Message})
 		}
 	}

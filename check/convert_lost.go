@@ -81,23 +81,14 @@ func (c *toConventional) tellOfLosses() {
 	}
 }
 
-// tellOfLines tells of lines that are left out, since they have no effect on who reads ACAP, or name nothing that crawlers may do.
+// tellOfLines reports lines that are left out, since they have no effect on a crawler that reads ACAP, or say nothing to crawlers.
 func (c *toConventional) tellOfLines() {
-	heeded := map[int]bool{} // by crawlers that read conventional records alone
-	blind := Document{File: c.file}
-	for _, g := range blind.conventional().Groups() {
-		for _, r := range g.Rules {
-			heeded[r.Field.Line] = true
-		}
-	}
 	foreign := Remark{Code: "left-out", Severity: acap.Notice}
 	lines := c.file.Lines()
 	for _, f := range c.file.Findings {
 		switch {
-		case f.Code == "within-acap" && heeded[f.Line]:
-			c.remarks = append(c.remarks, Remark{Code: "left-out", Severity: acap.Warning, Line: f.Line,
-				Message: "the line is left out: within an ACAP record it has no effect on a crawler that reads ACAP, but one that knows only conventional records heeds it"})
-		case f.Code == "within-acap", f.Code == "rule-without-slash", f.Code == "within-conventional", f.Code == "orphan-field" && f.Line <= len(lines) && !speaksACAP(lines[f.Line-1]):
+		case f.Code == "rule-without-slash", f.Code == "within-conventional",
+			f.Code == "orphan-field" && f.Line <= len(lines) && !speaksACAP(lines[f.Line-1]):
 			c.remarks = append(c.remarks, Remark{Code: "no-effect", Severity: acap.Notice, Line: f.Line, Message: "nothing is made of the line, since " + f.Message})
 		case f.Code == "foreign-field" || f.Code == "unknown-line":
 			if foreign.Line == 0 {

@@ -92,7 +92,7 @@ func (d *Document) Conventional() Reading {
 	}
 }
 
-// conventional is the file without its ACAP lines. They end the records around them only for who reads ACAP (P1 2.10.2, C19).
+// conventional returns the file without its ACAP lines.
 func (d *Document) conventional() *acap.File { return acap.Parse(d.File.URL, d.kept(false)) }
 
 // kept is the text with its ACAP lines alone, or without them. Every line stays where it is.
