@@ -183,21 +183,23 @@ func (e *entry) reach(c *Crawler, to *audience, top bool) (reaches, named, permi
 }
 
 // uncancelled leaves out the conventional rules that a contrary ACAP field with the same pattern cancels (P1 2.10.2, O04). The
-// ACAP field must be at least as specific as the group in its addressee (O07); both polarities cancel nothing (X72).
+// ACAP field must be at least as specific as the group in its addressee (O07). Where both polarities reach the crawler with the
+// pattern nothing is cancelled, whichever of them overrides the other (X72, X85).
 func (p *Policy) uncancelled(lines []ruleLine, named bool) []*rule {
-	type polarity struct{ allow, deny bool }
-	spoken := make(map[string]polarity, len(p.by[kCrawl]))
+	type speech struct{ allows, denies, cancels bool }
+	spoken := make(map[string]speech, len(p.by[kCrawl]))
 	for _, s := range p.by[kCrawl] {
-		if s.pattern == nil || named && !s.named {
+		if s.pattern == nil {
 			continue
 		}
 		have := spoken[s.pattern.exact]
-		have.allow = have.allow || s.allow
-		have.deny = have.deny || !s.allow
+		have.allows = have.allows || s.allow
+		have.denies = have.denies || !s.allow
+		have.cancels = have.cancels || s.named || !named
 		spoken[s.pattern.exact] = have
 	}
 	return slices.DeleteFunc(readAll(lines), func(r *rule) bool {
 		s := spoken[r.exact]
-		return s.allow != s.deny && s.allow != r.allow
+		return s.cancels && s.allows != s.denies && s.allows != r.allow
 	})
 }

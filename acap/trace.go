@@ -229,7 +229,7 @@ func (t *trace) weigh(s *statement, exact, general *speakers) {
 	case !s.allow:
 		t.add(s.field, s.kind, false, Agrees, "it prohibits too", "", d.Because)
 	case decider == nil:
-		why, rule := t.beyondFields()
+		why, rule := t.beyondFields(s)
 		t.lose(s, d.Because, why, rule)
 	case s.kind == decider.kind:
 		why, rule := t.conflict(s, decider)

@@ -1,5 +1,7 @@
 package acap
 
+import "slices"
+
 // decider is the prohibition among the statements that the decision rests on, nil where it rests on something else.
 func (t *trace) decider(groups ...*speakers) *statement {
 	if t.decision.Allowed || t.decision.Because == nil {
@@ -31,14 +33,26 @@ func (t *trace) lifter(s *statement, exact *speakers) *Field {
 }
 
 // beyondFields says why a permission that prevails among the ACAP fields does not decide, where none of them refuses.
-func (t *trace) beyondFields() (why, rule string) {
+func (t *trace) beyondFields(s *statement) (why, rule string) {
 	switch t.decision.Reason {
 	case Conventional:
-		return "both ACAP and the conventional records must permit", "P1 2.10.2, O05"
+		return t.uncancelling(s)
 	case ByMeta, ByHeader:
 		return "no permission of ACAP lifts a conventional restriction", "N12, N19"
 	}
 	return "it permits, but what the other demands is not met", "F16"
+}
+
+// uncancelling says why a permission of crawl does not prevail over the conventional rule that decides.
+func (t *trace) uncancelling(s *statement) (why, rule string) {
+	decides := t.rules.judge(t.resource.rep)
+	switch {
+	case s.pattern == nil || s.pattern.exact != decides.exact:
+		return "both ACAP and the conventional records must permit", "P1 2.10.2, O05"
+	case slices.ContainsFunc(t.by[kCrawl], func(o *statement) bool { return !o.allow && o.pattern != nil && o.pattern.exact == decides.exact }):
+		return "it does not cancel the rule of its pattern, since another ACAP field prohibits the pattern", "P1 2.10.2, X72, X85"
+	}
+	return "said to any crawler, it does not cancel the rule of its pattern in a group that names this crawler", "P1 2.10.2, O07"
 }
 
 // conflict says why a permission yields to a prohibition of the same type that prevails beside it.
