@@ -107,7 +107,8 @@ func (p *Policy) settleBy(k kind, r *Resource, rooted bool, d *Decision) (starre
 const maxCompared = 250_000
 
 // meet lets the specific permissions of d meet what is said about present (F17, F18). A general prohibition stands where its pattern
-// is narrower than, or incomparable with, that of every specific permission (X43), or where it covers everything (X35).
+// is narrower than, or incomparable with, that of every specific permission (X43), where it covers everything (X35), or where it
+// replaces a permission, even if a beaten prohibition displaces it: the limits of that permission would bind (X81, X83).
 func (p *Policy) meet(k kind, r *Resource, general verdict, rooted bool, d *Decision) {
 	for i := range general.n {
 		g := general.at(i)
@@ -118,22 +119,25 @@ func (p *Policy) meet(k kind, r *Resource, general verdict, rooted bool, d *Deci
 		return
 	}
 	permitted := general
-	if general.prohibition() != nil { // what a beaten prohibition displaced still describes any presentation (F18)
+	if general.prohibition() != nil { // what a beaten prohibition displaced still describes any presentation (F18, X83)
 		permitted = p.permissions(kPresent, r, rooted)
 	}
+	if no := permitted.prohibition(); no != nil {
+		*d = refusal(k, no)
+		return
+	}
 	for i := range permitted.n {
-		if g := permitted.at(i); g.allow { // F18
-			d.fields.add(g)
-		}
+		d.fields.add(permitted.at(i)) // F18
 	}
 	d.conclude(k)
 }
 
-// permissions gives what would prevail of a usage type if nothing prohibited it.
+// permissions gives what would prevail of a usage type if only permissions were written: those, and what replaces them where they
+// cannot be interpreted.
 func (p *Policy) permissions(k kind, r *Resource, rooted bool) (v verdict) {
 	m := matched{verdict: &v}
 	p.covering(k, r.path, rooted, func(s *statement) {
-		if s.allow {
+		if s.written() {
 			m.take(s, p, rooted)
 		}
 	})
@@ -143,9 +147,12 @@ func (p *Policy) permissions(k kind, r *Resource, rooted bool) (v verdict) {
 	return v
 }
 
+// written reports whether a statement was written as a permission.
+func (s *statement) written() bool { return s.allow || s.instead }
+
 // beaten reports whether a specific permission beats the prohibition g of present.
 func (p *Policy) beaten(g *statement, specific *verdict, rooted bool) bool {
-	if g.all {
+	if g.all || g.instead { // X35, X81
 		return false
 	}
 	for i := range specific.n {

@@ -8,6 +8,7 @@ type statement struct {
 	kind      kind
 	allow     bool
 	fell      bool     // it replaces a field that cannot be interpreted (P1 2.4.3, F24)
+	instead   bool     // a prohibition that replaces a permission: as one of present no specific permission beats it (X81)
 	beyond    bool     // a replaced allow-other: reaches no listed usage (L05, X70)
 	page      bool     // speaks about one resource from within it
 	pilot     bool     // about a fragment, in a form of the pilot
@@ -101,7 +102,7 @@ func (x *expander) expand(e *entry) []*statement {
 		for _, p := range spec.patterns(fl.allow) {
 			x.seq++
 			statements = append(statements, statement{field: e.field, kind: fl.usage, allow: fl.allow, fell: fl.fell, beyond: fl.beyond, seq: x.seq,
-				pattern: p, limits: limits, elsewhere: elsewhere, page: x.page, all: !x.page && p == nil, embedded: embedded})
+				instead: e.allow && !fl.allow, pattern: p, limits: limits, elsewhere: elsewhere, page: x.page, all: !x.page && p == nil, embedded: embedded})
 			out = append(out, &statements[len(statements)-1])
 		}
 		return out

@@ -405,11 +405,11 @@ func (o *own) meet(k kind, origin verdict) verdict {
 	return out
 }
 
-// permissions is meet among permissions alone.
+// permissions is meet among what was written as permissions alone.
 func (o *own) permissions(k kind, origin verdict) verdict {
 	alone := own{}
 	for _, s := range o.by[k] {
-		if s.allow {
+		if s.written() {
 			alone.by[k] = append(alone.by[k], s)
 		}
 	}

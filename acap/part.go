@@ -170,7 +170,8 @@ func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 }
 
 // element reads the marks of one element for a usage: the exact type first, then present (X13, F17), whose limits bind the type
-// too (F18). Its permissions are added to yes.
+// too (F18). A prohibition of present that replaces a permission stands beside a permission of the exact type (X81). The element's
+// permissions are added to yes.
 func (o *own) element(k kind, marks []Mark, yes *verdict) (no, other *statement) {
 	var general, specific *statement
 	var limits, exact verdict
@@ -189,8 +190,9 @@ func (o *own) element(k kind, marks []Mark, yes *verdict) (no, other *statement)
 			case s.kind == k:
 				exact.add(s)
 			case !k.derived() || s.kind != kPresent:
-			case !s.allow:
+			case !s.allow && (general == nil || !general.instead):
 				general = s
+			case !s.allow:
 			default:
 				limits.add(s)
 			}
@@ -199,7 +201,7 @@ func (o *own) element(k kind, marks []Mark, yes *verdict) (no, other *statement)
 	switch {
 	case specific != nil:
 		return specific, other
-	case general != nil && exact.n == 0:
+	case general != nil && (exact.n == 0 || general.instead):
 		return general, other
 	}
 	yes.merge(&exact)
@@ -238,12 +240,14 @@ func (p *Policy) liftable(k kind, r Resource, d Decision, yes *verdict) bool {
 	}
 	prohibited := d.Reason == ByOther
 	var exact, wide ranks
+	specific := true // nothing in yes permits present as such
 	for i := range yes.n {
 		s := yes.at(i)
 		wide[s.rank()] = true
 		if s.kind == k {
 			exact[s.rank()] = true
 		}
+		specific = specific && s.kind != k.basic()
 	}
 	for _, want := range [...]kind{k, k.basic()} {
 		reach := wide
@@ -253,12 +257,18 @@ func (p *Policy) liftable(k kind, r Resource, d Decision, yes *verdict) bool {
 		for _, rooted := range [...]bool{false, true} { // F03: either comparison may be what refuses
 			var v verdict
 			p.prevailing(want, &r, rooted, &v)
+			if want != k && v.prohibition() != nil { // what it displaces still describes any presentation (X83)
+				displaced := p.permissions(want, &r, rooted)
+				v.merge(&displaced)
+			}
 			for i := range v.n {
 				switch s := v.at(i); {
 				case s.allow && want != k:
 					yes.merge(&verdict{n: 1, few: [4]*statement{s}})
 				case s.allow:
 				case want == k && k.derived() && exact == (ranks{}): // F17: what is said of present does not lift what is said of its form
+					return false
+				case want != k && specific && s.instead: // X81
 					return false
 				case s.all || s.rank() != 0 && !reach.reach(s.rank()):
 					return false

@@ -105,10 +105,14 @@ func (t *trace) all() {
 	t.elements()
 }
 
-// stands reports whether a prohibition among g is what decides.
+// stands reports whether a prohibition that prevails among g is what decides.
 func (t *trace) stands(g *speakers) bool {
-	no := g.find(func(s *statement) bool { return !s.allow && s.field == t.decision.Because })
-	return no != nil
+	for i := range g.n {
+		if s := g.at(i); !s.allow && s.field == t.decision.Because {
+			return true
+		}
+	}
+	return false
 }
 
 // maxTraced bounds how many statements of one type are looked at, but for those of the field that decides.

@@ -78,6 +78,8 @@ func (t *trace) unlifted(yes, no *statement) (why, rule string) {
 	switch raw := t.compare(yes, no, false); {
 	case no.all:
 		return "the prohibition of present covers everything, and yields to no pattern", "X35"
+	case no.instead:
+		return "a permission of present that cannot be interpreted prohibits, and yields to no permission of a type based on it", "P1 2.4.3, X81"
 	case yes.page && !no.page:
 		return "the prohibition of present is addressed more closely than what the page permits", "P2 2.2.8, N02"
 	case raw == broader:
