@@ -22,11 +22,12 @@ func (f *Frontier) Revisit(prefix string, pick func(Record) bool) (int, error) {
 	}
 }
 
-// Revive queues again, at their depth, the addresses that are to be visited again by now (End.Again), and returns their number.
-// They do not come back by themselves.
-func (f *Frontier) Revive(now time.Time) (int, error) {
+// Revive queues again, at their depth, the addresses that are due to be visited again by now
+// (End.Again), with failed only those that failed, and returns their number. They do not come back
+// by themselves.
+func (f *Frontier) Revive(now time.Time, failed bool) (int, error) {
 	for n := 0; ; {
-		c := &change{revive: now}
+		c := &change{revive: now, failed: failed}
 		err := f.wait(c)
 		n += c.added
 		if err != nil || !c.more {
@@ -87,7 +88,9 @@ func (b *batch) revive(c *change) error {
 		if !found {
 			return fmt.Errorf("%s is to be visited again but is not known", address)
 		}
-		picked = append(picked, r)
+		if !c.failed || r.State == Failed {
+			picked = append(picked, r)
+		}
 	}
 	c.added = len(picked)
 	return b.enqueueAgain(picked)

@@ -169,6 +169,30 @@ func TestRetries(t *testing.T) {
 	if s.asked("/never") != 2*maxTries || s.asked("/soon") != 3 {
 		t.Errorf("after a second run: %v", s.requests())
 	}
+	sum = c.run(t, context.Background()) // names none: what may be better now stays due
+	if s.asked("/never") != 3*maxTries || s.asked("/soon") != 3 || sum.Waiting != 1 || sum.Queued != 0 {
+		t.Errorf("after a third run: %v, %+v", s.requests(), sum)
+	}
+	s.handle("/never", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "at last") })
+	sum = c.run(t, context.Background())
+	if c.state(t, s.URL+"/never") != Fetched || sum.Fetched != 1 || sum.Waiting != 0 {
+		t.Errorf("after a fourth run: %+v", sum)
+	}
+	if sum = c.run(t, context.Background()); sum.Requests != 0 {
+		t.Errorf("after a fifth run: %+v", sum)
+	}
+}
+
+// What had an answer that is no better another time is not requested by later runs which do not name it.
+func TestFailedForGood(t *testing.T) {
+	s := newSite(t)
+	s.page("/", "/loop")
+	s.handle("/loop", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/loop", http.StatusFound) })
+	c := newCrawl(t)
+	c.run(t, context.Background(), s.URL)
+	if sum := c.run(t, context.Background()); c.state(t, s.URL+"/loop") != Failed || sum.Requests != 0 || sum.Waiting != 0 {
+		t.Errorf("%+v", sum)
+	}
 }
 
 func TestRetryAfterIsKept(t *testing.T) {

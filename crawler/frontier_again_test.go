@@ -30,7 +30,7 @@ func TestRevive(t *testing.T) {
 	}
 	revive := func(at time.Duration, want int) {
 		t.Helper()
-		if n, err := f.Revive(start.Add(at)); err != nil || n != want {
+		if n, err := f.Revive(start.Add(at), false); err != nil || n != want {
 			t.Fatalf("%d addresses came back after %s, %v", n, at, err)
 		}
 	}
@@ -77,7 +77,7 @@ func TestReviveMany(t *testing.T) {
 	if c := f.Counts(); c.Waiting != n {
 		t.Fatalf("counts %+v", c)
 	}
-	if got, err := f.Revive(c.now().Add(time.Hour)); err != nil || got != n {
+	if got, err := f.Revive(c.now().Add(time.Hour), false); err != nil || got != n {
 		t.Errorf("%d came back, %v", got, err)
 	}
 	if c := f.Counts(); c.Queued != n || c.Waiting != 0 {

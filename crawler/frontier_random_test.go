@@ -157,7 +157,7 @@ func (u *usage) step() {
 	case n < 95:
 		must(u.t, u.f.AddParts(u.addresses(), u.addresses(), Recrawl{Min: time.Second, Max: 20 * time.Second}))
 	case n < 97:
-		_, err := u.f.Revive(u.c.now())
+		_, err := u.f.Revive(u.c.now(), false)
 		must(u.t, err)
 	case n < 98:
 		_, err := u.f.Revisit("http://h1", func(r Record) bool { return r.State == Failed })

@@ -18,7 +18,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/gate"
 )
 
-// maxTries is how often an address is visited that gives no answer, or one of 429 or 5xx, before it counts as failed.
+// maxTries is how often an address is visited that gives no answer, or one of 429 or 5xx, in one run. Then it
+// counts as failed, and is due again in the next run.
 const maxTries = 4
 
 // maxRetryAfter bounds what a Retry-After can ask for.
@@ -70,8 +71,9 @@ func judge(l *Lease, address string, hops []gate.Hop, err error, now time.Time, 
 	if e.State == Failed && (err == nil || e.Trouble) { // what can never succeed is not tried again
 		if l.Tries+1 < maxTries {
 			e.State, e.Retry = Queued, later(e.Rest, now.Add(backoff<<l.Tries))
-		} else {
+		} else { // a later run tries again
 			e.Why += fmt.Sprintf(" (%d times)", l.Tries+1)
+			e.Again = later(e.Rest, now)
 		}
 	}
 	return e

@@ -99,7 +99,7 @@ func TestParts(t *testing.T) {
 	}
 	later := func(d time.Duration) {
 		t.Helper()
-		_, err := c.frontier.Revive(time.Now().Add(d))
+		_, err := c.frontier.Revive(time.Now().Add(d), false)
 		must(t, err)
 	}
 	later(time.Hour + time.Minute) // everything comes back

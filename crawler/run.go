@@ -36,10 +36,8 @@ func (r *run) prepare(seeds []string) (err error) {
 	if err := errors.Join(r.frontier.restrict(r.o.Promoted), r.lift()); err != nil || r.o.Promoted {
 		return err
 	}
-	if r.o.Recrawl.Min > 0 {
-		if _, err := r.frontier.Revive(r.start); err != nil {
-			return err
-		}
+	if _, err := r.frontier.Revive(r.start, r.o.Recrawl.Min <= 0); err != nil {
+		return err
 	}
 	if err := r.widen(all); err != nil {
 		return err
@@ -157,7 +155,7 @@ func (r *run) tend(ended <-chan struct{}) {
 		case now := <-ticker.C:
 			err := r.lift()
 			if r.o.Recrawl.Min > 0 && !r.o.Promoted {
-				_, failed := r.frontier.Revive(now)
+				_, failed := r.frontier.Revive(now, false)
 				err = errors.Join(err, failed)
 			}
 			if err != nil {

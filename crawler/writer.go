@@ -51,6 +51,7 @@ type change struct {
 	prefix  string
 	from    string
 	revive  time.Time // queue what is to be visited again by then; zero: nothing
+	failed  bool      // only what failed
 	key     string    // of a note, or ""
 	value   string
 
