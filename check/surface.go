@@ -27,6 +27,7 @@ type Fetcher interface {
 // Site is where surfaces are read from.
 type Site struct {
 	Who      acap.Crawler
+	Sender   acap.Crawler      // sends the requests, and obeys what is said to it
 	Policies *policy.Authority // for Who
 	Answers  *Answers          // what Policies reads its files through
 	Fetcher  Fetcher

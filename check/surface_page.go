@@ -52,7 +52,7 @@ func (s *Surface) refused(top *acap.Field, why *acap.Refused) {
 		at = top
 	}
 	s.tell(at, "", "page-not-requested", acap.Notice, "", "%s may not be crawled by %s: it was not requested, and what it says of itself was not checked",
-		why.URL, strings.Join(s.site.Who.Names, ", "))
+		why.URL, strings.Join(s.site.Sender.Names, ", "))
 }
 
 // blank adds an address of which nothing was read.
@@ -136,7 +136,7 @@ func (s *Surface) ours(ctx context.Context, v view, l terms.Lack) bool {
 	if err != nil || !p.Decide(acap.Crawl, acap.NewResource(u)).Allowed {
 		return false
 	}
-	s.report.note("%s: it was not requested, since %s may not crawl it; %s may", refused.URL, strings.Join(s.site.Who.Names, ", "), strings.Join(v.crawler.Names, ", "))
+	s.report.note("%s: it was not requested, since %s may not crawl it; %s may", refused.URL, strings.Join(s.site.Sender.Names, ", "), strings.Join(v.crawler.Names, ", "))
 	return true
 }
 

@@ -112,7 +112,7 @@ func (s *tinySite) checked(t testing.TB) *Report {
 		t.Fatal(err)
 	}
 	r := &Report{}
-	surface, err := r.Surface(t.Context(), u, Site{Who: who, Policies: s.policies, Answers: answers, Fetcher: s}, Options{Now: newYear})
+	surface, err := r.Surface(t.Context(), u, Site{Who: who, Sender: who, Policies: s.policies, Answers: answers, Fetcher: s}, Options{Now: newYear})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -64,7 +65,17 @@ type Config struct {
 	LogLevel        slog.Level // messages below it are not logged
 
 	File    string // the file that was read, "" for none
+	own     *Config
 	origins map[string]Origin
+}
+
+// Sender returns the configuration of the crawler that requests are sent as: c itself, or where a
+// flag of a verb names another crawler to judge for, what c is without that flag (X80).
+func (c *Config) Sender() *Config {
+	if c.own != nil {
+		return c.own
+	}
+	return c
 }
 
 // Policy holds the choices that the readings leave to the operator.
@@ -105,6 +116,10 @@ type Input struct {
 	File  string         // as named by the user; "" means the default file, which need not exist
 	Env   []string       // as os.Environ gives it
 	Flags map[string]any // by key, the flags that were given: a string, a []string or a bool each
+
+	// Judges says that the flags of crawler and purposes name the crawler that is judged for, not the
+	// one that sends requests.
+	Judges bool
 }
 
 // Error says what is wrong with one setting, or with the file as a whole when Key is empty.
@@ -182,6 +197,16 @@ func Load(in Input) (*Config, error) {
 		return nil, errors.Join(wrong...)
 	}
 	c.settle(env)
+	if _, named := in.Flags["crawler"]; in.Judges && named {
+		sender := in
+		sender.Judges, sender.Flags = false, maps.Clone(in.Flags)
+		delete(sender.Flags, "crawler")
+		delete(sender.Flags, "purposes")
+		var err error
+		if c.own, err = Load(sender); err != nil {
+			return nil, err
+		}
+	}
 	return c, nil
 }
 

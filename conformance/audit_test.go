@@ -81,7 +81,7 @@ func auditAs(ctx context.Context, t *testing.T, who acap.Crawler, site http.Hand
 	answers := &check.Answers{Fetcher: files{h}}
 	h.policies = policy.New(answers, who, policy.NewMemory(), policy.Options{})
 	t.Cleanup(func() { h.policies.Close() })
-	s := conformance.AuditSite{Site: check.Site{Who: who, Policies: h.policies, Answers: answers, Fetcher: h},
+	s := conformance.AuditSite{Site: check.Site{Who: who, Sender: who, Policies: h.policies, Answers: answers, Fetcher: h},
 		Sitemap: func(_ context.Context, address string) (pages, more []string, err error) {
 			body := string(h.answer(address).Body)
 			for _, part := range strings.Split(body, "<loc>")[1:] {

@@ -32,7 +32,7 @@ func (c *Command) archivePart(use, short string, run func(context.Context, *conf
 	flags.SortFlags = false
 	judge := func() (judging, error) { return judging{}, nil }
 	if judges {
-		setting(flags, "crawler")
+		judgedCrawler(flags)
 		setting(flags, "purpose")
 		judge = judgingFlags(cmd, "reader", "refresh")
 	}

@@ -32,7 +32,8 @@ The exit status is 1 where something should be mended, 3 where no page may be cr
 	flags.SortFlags = false
 	pages := flags.Int("pages", 20, "request at most `N` pages")
 	html := flags.String("html", "", "write the report as a web page into `FILE` too, to be handed on or printed")
-	for _, name := range []string{"crawler", "purpose", "delay", "timeout", "allow-private", "dialect"} {
+	judgedCrawler(flags)
+	for _, name := range []string{"purpose", "delay", "timeout", "allow-private", "dialect"} {
 		setting(flags, name)
 	}
 	flags.String("as-of", "", "judge dates as of `TIME` (RFC 3339)")

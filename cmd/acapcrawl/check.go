@@ -46,7 +46,8 @@ mended. No decision changes by that, but for a line that was not read as it is w
 	all := flags.Bool("all", false, "show every finding in full, however many there are")
 	fix := flags.Bool("fix", false, "mend files where that is safe, and show what changes")
 	dryRun := flags.Bool("dry-run", false, "with --fix: change no file")
-	for _, name := range []string{"dialect", "crawler", "purpose", "delay", "timeout", "allow-private"} {
+	judgedCrawler(flags)
+	for _, name := range []string{"dialect", "purpose", "delay", "timeout", "allow-private"} {
 		setting(flags, name)
 	}
 	flags.String("as-of", "", "judge dates as of `TIME` (RFC 3339)")

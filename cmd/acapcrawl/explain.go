@@ -50,7 +50,8 @@ With --robots FILE a robots.txt is judged before it is published: nothing is req
 	pageFile := flags.String("page-file", "", "take `FILE` for the page")
 	robots := flags.String("robots", "", "take `FILE` for robots.txt, and request nothing")
 	all := flags.Bool("all", false, "list lines that speak to others or of other resources too")
-	for _, name := range []string{"crawler", "purpose", "strict", "dialect", "allow-private"} {
+	judgedCrawler(flags)
+	for _, name := range []string{"purpose", "strict", "dialect", "allow-private"} {
 		setting(flags, name)
 	}
 	cannot := flags.StringArray("cannot", nil, "be unable to interpret `X`: a usage type, a qualifier type or element-level (repeatable)")

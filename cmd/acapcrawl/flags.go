@@ -74,9 +74,15 @@ func setting(flags *pflag.FlagSet, name string) {
 	flags.SetAnnotation(name, keyOfFlag, []string{s.key}) // fails only for a flag that does not exist
 }
 
+// judgedCrawler adds --crawler of a verb that judges for the crawler which it names.
+func judgedCrawler(flags *pflag.FlagSet) {
+	setting(flags, "crawler")
+	flags.Lookup("crawler").Usage = "judge for the crawler that answers to `NAME` (repeatable); requests are sent under the configured name"
+}
+
 // settings loads the configuration under the flags that were given to cmd.
 func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
-	in := config.Input{File: c.configFile(cmd), Env: c.Env, Flags: map[string]any{}}
+	in := config.Input{File: c.configFile(cmd), Env: c.Env, Flags: map[string]any{}, Judges: c.verb != "crawl"}
 	if err := c.readable(in.File); err != nil {
 		return nil, err
 	}

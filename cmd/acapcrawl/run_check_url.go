@@ -54,8 +54,8 @@ func (c *Command) openSite(cfg *config.Config, named []*url.URL) (*site, error) 
 	if err := c.readable(cfg.SignatureKey); err != nil {
 		return nil, err
 	}
-	who := crawlerOf(cfg)
-	g, err := newGate(cfg, who)
+	who, own := crawlerOf(cfg), crawlerOf(cfg.Sender())
+	g, err := newGate(cfg, own)
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +64,10 @@ func (c *Command) openSite(cfg *config.Config, named []*url.URL) (*site, error) 
 	}
 	answers := &check.Answers{Fetcher: policyFiles{g}}
 	policies := policy.New(answers, who, policy.NewMemory(), policy.Options{Pace: g.Pace})
-	g.Use(policies)
+	g.Use(policies.For(own))
 	parts := newParts(g)
 	parts.least = partAge // many crawlers are asked about, and one look is enough
-	return &site{check.Site{Who: who, Policies: policies, Answers: answers, Fetcher: sitePages{parts, g}}, g}, nil
+	return &site{check.Site{Who: who, Sender: own, Policies: policies, Answers: answers, Fetcher: sitePages{parts, g}}, g}, nil
 }
 
 func (s *site) Close() {

@@ -109,7 +109,7 @@ func (c *Command) robotsOf(ctx context.Context, cfg *config.Config, arg string) 
 	if err != nil {
 		return compared{}, err
 	}
-	who, err := recorded(cfg)
+	who, err := recorded(cfg.Sender())
 	if err != nil {
 		return compared{}, err
 	}

@@ -33,7 +33,11 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 	if err := c.readable(cfg.SignatureKey); err != nil {
 		return err
 	}
-	g, err := newGate(cfg, who)
+	own, err := recorded(cfg.Sender())
+	if err != nil {
+		return err
+	}
+	g, err := newGate(cfg, own)
 	if err != nil {
 		return err
 	}
@@ -61,7 +65,7 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 	}
 	e.policies = policy.New(files, who, policy.NewMemory(), policy.Options{Pace: g.Pace})
 	defer e.policies.Close()
-	g.Use(e.policies)
+	g.Use(e.policies.For(own))
 	if e.origin, err = e.originOf(ctx, r.URL); err != nil {
 		return err
 	}
@@ -244,7 +248,10 @@ func (e *explainer) fetch(ctx context.Context) error {
 	var refused *gate.Refusal
 	switch {
 	case errors.As(err, &refused) && refused.Rule == "":
-		return e.hop(ctx, refused.URL)
+		if err := e.hop(ctx, refused.URL); err != nil || e.led != nil {
+			return err
+		}
+		return refusal(err) // to the crawler that sends requests, not to the one that is judged for
 	case errors.As(err, &refused) && refused.Rule == gate.RuleTakeDown:
 		return refusal(err)
 	case err != nil:

@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 
 // TestScript runs the whole program under the scripts of testdata/script. Beside testscript's own commands they have
 //
-//	site NAME DIR [HOST]      serve DIR on loopback; $NAME is its base URL, NAME.log its requests, a line each (testweb)
+//	site NAME DIR [HOST]      serve DIR on loopback; $NAME is its base URL, NAME.log its requests, a line each (testweb),
+//	                          NAME.agents their User-Agents
 //	await NAME PATTERN [N]    wait until N requests (1) of the site match
 //	release NAME              let the requests that the site holds go on
 //	status N COMMAND…         run a command that must end with exit status N
@@ -110,9 +111,13 @@ func cmdSite(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	site, err := testweb.Start(ts.MkAbs(args[1]), host, log)
 	ts.Check(err)
+	agents, err := os.Create(ts.MkAbs(args[0] + ".agents"))
+	ts.Check(err)
+	site.LogAgents(agents)
 	ts.Defer(func() {
 		site.Close()
 		log.Close()
+		agents.Close()
 	})
 	ts.Value(sitesKey{}).(map[string]*testweb.Site)[args[0]] = site
 	ts.Setenv(args[0], site.URL)

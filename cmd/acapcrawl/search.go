@@ -34,7 +34,7 @@ down; a day is written 2026-05-31, 2026-05 or 2026.`,
 	limit := flags.Int("limit", 10, "show at most `N` results")
 	skip := flags.Int("skip", 0, "leave out the first `N`")
 	why := flags.Bool("why", false, "tell what may not be shown, and which line decides")
-	setting(flags, "crawler")
+	judgedCrawler(flags)
 	setting(flags, "purpose")
 	judge := judgingFlags(cmd, "from-now", "reader", "refresh")
 	asJSON := jsonFlag(cmd)

@@ -40,7 +40,7 @@ func (c *Command) showVerb() *cobra.Command {
 	picture := flags.Bool("thumbnail", false, "a small picture of it instead, as JPEG or PNG")
 	original := flags.Bool("original", false, "where the original is, and whether it must be shown within a frame, instead")
 	framed := flags.Bool("framed", false, "judge as for a frame or page of yours around it")
-	setting(flags, "crawler")
+	judgedCrawler(flags)
 	setting(flags, "purpose")
 	judge := judgingFlags(cmd, "from-now", "reader", "refresh")
 	asJSON := jsonFlag(cmd)

@@ -58,7 +58,7 @@ func (c *Command) openStore(cfg *config.Config, who acap.Crawler, o policy.Optio
 
 // ownStore is openStore where no other process has the directory. The archive comes first: who has it owns the directory.
 func (c *Command) ownStore(cfg *config.Config, who acap.Crawler, o policy.Options, create bool) (s *store, err error) {
-	g, err := newGate(cfg, who)
+	g, err := senderGate(cfg, who)
 	if err != nil {
 		return nil, err
 	}
@@ -343,6 +343,18 @@ func pageOf(t *gate.Trace) *page.Page {
 		hops[i] = page.Hop(h)
 	}
 	return page.New(hops)
+}
+
+// senderGate makes the gate of a verb that judges for who by a data directory. It sends as who, unless
+// a flag made it another one than the crawler of the directory (X80).
+func senderGate(cfg *config.Config, who acap.Crawler) (*gate.Gate, error) {
+	if cfg.Sender() != cfg {
+		var err error
+		if who, err = recorded(cfg.Sender()); err != nil {
+			return nil, err
+		}
+	}
+	return newGate(cfg, who)
 }
 
 func newGate(cfg *config.Config, who acap.Crawler) (*gate.Gate, error) {

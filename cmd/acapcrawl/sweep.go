@@ -26,7 +26,7 @@ A site whose policy could not be read loses nothing.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	dryRun := flags.Bool("dry-run", false, "say what would go, and by which line; change nothing")
-	setting(flags, "crawler")
+	judgedCrawler(flags)
 	setting(flags, "purpose")
 	judge := judgingFlags(cmd, "from-now", "refresh")
 	asJSON := jsonFlag(cmd)

@@ -45,7 +45,7 @@ capture which policy decided, by which lines, and what the page said itself. Wha
 	file := flags.StringP("output", "o", "", "write to `FILE`; - is standard output")
 	under := flags.StringArray("url", nil, "only addresses that begin with `PREFIX` (repeatable)")
 	force := flags.Bool("force", false, "replace FILE if it exists")
-	setting(flags, "crawler")
+	judgedCrawler(flags)
 	setting(flags, "purpose")
 	judge := judgingFlags(cmd, "refresh")
 	asJSON := jsonFlag(cmd)
@@ -98,7 +98,7 @@ Every record that is not taken in is told on standard error, with the reason. Fi
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	assume := flags.String("assume-policy", "", "assume the robots.txt in `FILE` for sites whose own was never read; none: that they have none")
-	setting(flags, "crawler")
+	judgedCrawler(flags)
 	setting(flags, "purpose")
 	setting(flags, "max-body")
 	asJSON := jsonFlag(cmd)

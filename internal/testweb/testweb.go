@@ -43,6 +43,7 @@ type Site struct {
 
 	dir    string
 	log    io.Writer
+	agents io.Writer // nil: none
 	server *http.Server
 
 	mu       sync.Mutex
@@ -69,6 +70,13 @@ func Start(dir, host string, log io.Writer) (*Site, error) {
 	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
 	go s.server.Serve(l) // ends with Close
 	return s, nil
+}
+
+// LogAgents writes the User-Agent of every request from now on to w, one line each.
+func (s *Site) LogAgents(w io.Writer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.agents = w
 }
 
 // Close ends the server and every request under way.
@@ -155,6 +163,9 @@ func (s *Site) record(r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	fmt.Fprintln(s.log, line)
+	if s.agents != nil {
+		fmt.Fprintln(s.agents, r.UserAgent())
+	}
 	s.lines = append(s.lines, line)
 	close(s.news)
 	s.news = make(chan struct{})
