@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/coding"
@@ -165,22 +166,25 @@ func TestCutOff(t *testing.T) {
 }
 
 func TestSlowAnswersEnd(t *testing.T) {
-	slow := func(before string) *site {
-		return newSite(t, func(w http.ResponseWriter, r *http.Request) {
-			if before != "" {
-				_, _ = io.WriteString(w, before)
-				_ = http.NewResponseController(w).Flush()
-			}
-			<-r.Context().Done()
+	get := func(before string) (trace *Trace, err error) {
+		synctest.Test(t, func(t *testing.T) {
+			g := New(Options{Timeout: time.Second, AllowPrivate: true})
+			g.Use(rule(open))
+			newWeb(t, g, func(w http.ResponseWriter, r *http.Request) {
+				if before != "" {
+					_, _ = io.WriteString(w, before)
+					_ = http.NewResponseController(w).Flush()
+				}
+				<-r.Context().Done()
+			})
+			trace, err = g.Get(t.Context(), PageRequest, "http://slow.example")
 		})
+		return trace, err
 	}
-	o := Options{Timeout: 100 * time.Millisecond}
-	s := slow("")
-	if _, err := newGate(t, o, rule(open), s).Get(t.Context(), PageRequest, s.URL); err == nil {
+	if _, err := get(""); err == nil {
 		t.Error("no header, no error")
 	}
-	s = slow("a beginning")
-	trace, err := newGate(t, o, rule(open), s).Get(t.Context(), PageRequest, s.URL)
+	trace, err := get("a beginning")
 	if err != nil || !trace.Hops[0].Truncated || string(trace.Hops[0].Body) != "a beginning" {
 		t.Errorf("slow body: %v, %+v", err, trace.Hops)
 	}

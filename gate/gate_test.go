@@ -91,9 +91,6 @@ func (r robots) Current(u *url.URL) (*acap.Policy, error) { return r.Policy(cont
 
 func newGate(t *testing.T, o Options, p Policies, sites ...*site) *Gate {
 	t.Helper()
-	if o.Timeout == 0 {
-		o.Timeout = 5 * time.Second
-	}
 	g := New(o)
 	t.Cleanup(g.Close)
 	g.Use(p)

@@ -26,7 +26,7 @@ func TestPaceOfHost(t *testing.T) {
 			}
 		}
 		start := time.Now()
-		if _, err := g.Fetch(t.Context(), "http://free.example"); err != nil || time.Since(start) > time.Millisecond {
+		if _, err := g.Fetch(t.Context(), "http://free.example"); err != nil || time.Since(start) > time.Millisecond { // of the clock in the bubble
 			t.Errorf("another host waited too: %s, %v", time.Since(start), err)
 		}
 		if gap := w.gaps()["slow.example"]; gap != asked {
@@ -36,29 +36,34 @@ func TestPaceOfHost(t *testing.T) {
 }
 
 func TestCrawlDelayOfPolicy(t *testing.T) {
-	s := newSite(t, hello)
-	g := newGate(t, Options{}, robots("User-agent: *\nCrawl-delay: 1\n"), s)
-	if _, err := g.Get(t.Context(), PageRequest, s.URL); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := g.Get(ctx, PageRequest, s.URL); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("the second request did not wait: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		g := New(Options{AllowPrivate: true})
+		g.Use(robots("User-agent: *\nCrawl-delay: 1\n"))
+		w := newWeb(t, g, hello)
+		for range 2 {
+			if _, err := g.Get(t.Context(), PageRequest, "http://slow.example"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if gap := w.gaps()["slow.example"]; gap != time.Second {
+			t.Errorf("the second request came after %s", gap)
+		}
+	})
 }
 
 func TestPaceIsBounded(t *testing.T) {
-	hs := newHosts(1, 0)
-	hs.pace("h:80", 1000*time.Hour)
-	h := hs.use("h:80")
-	h.mark()
-	if d := h.wait(h.gap(0)); d > MaxCrawlDelay || d < MaxCrawlDelay-time.Second {
-		t.Errorf("waits %s", d)
-	}
-	if d := h.wait(h.gap(time.Hour)); d <= MaxCrawlDelay {
-		t.Errorf("the crawl's own longer delay is cut to %s", d)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		hs := newHosts(1, 0)
+		hs.pace("h:80", 1000*time.Hour)
+		h := hs.use("h:80")
+		h.mark()
+		if d := h.wait(h.gap(0)); d != MaxCrawlDelay {
+			t.Errorf("waits %s", d)
+		}
+		if d := h.wait(h.gap(time.Hour)); d != time.Hour {
+			t.Errorf("the crawl's own longer delay is cut to %s", d)
+		}
+	})
 }
 
 func TestPerHost(t *testing.T) {

@@ -45,6 +45,19 @@ func newWeb(t *testing.T, g *Gate, h http.HandlerFunc) *web {
 		defer w.note(r, -1)
 		h(rw, r)
 	})}
+	w.connect(g)
+	served := make(chan error)
+	go func() { served <- w.server.Serve(w) }()
+	t.Cleanup(func() {
+		g.Close()
+		_ = w.server.Close()
+		<-served
+	})
+	return w
+}
+
+// connect makes the connections of g lead to w.
+func (w *web) connect(g *Gate) {
 	g.transport.DialContext = func(ctx context.Context, _, addr string) (net.Conn, error) {
 		time.Sleep(w.dial)
 		near, far := net.Pipe()
@@ -62,14 +75,6 @@ func newWeb(t *testing.T, g *Gate, h http.HandlerFunc) *web {
 		return near, nil
 	}
 	g.places.lookup = func(_ context.Context, _, name string) ([]netip.Addr, error) { return []netip.Addr{w.names[name]}, nil }
-	served := make(chan error)
-	go func() { served <- w.server.Serve(w) }()
-	t.Cleanup(func() {
-		g.Close()
-		_ = w.server.Close()
-		<-served
-	})
-	return w
 }
 
 // late is a connection on which what is written arrives later.
@@ -105,7 +110,7 @@ func (w *web) Accept() (net.Conn, error) {
 }
 
 func (w *web) Close() error   { close(w.dialed); return nil }
-func (w *web) Addr() net.Addr { return &net.TCPAddr{} }
+func (w *web) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 80} }
 
 func (w *web) note(r *http.Request, n int) {
 	w.mu.Lock()

@@ -59,6 +59,11 @@ func Start() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	return Serve(l)
+}
+
+// Serve serves the faults on l.
+func Serve(l net.Listener) (*Server, error) {
 	s := &Server{URL: "http://" + l.Addr().String(), listener: newListener(l), faults: map[string]Fault{}}
 	bombs, err := bombs()
 	if err != nil {

@@ -44,14 +44,20 @@ type stream struct {
 
 // StartH2 serves H2Faults on 127.0.0.1.
 func StartH2() (*H2, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	return ServeH2(l)
+}
+
+// ServeH2 serves H2Faults on l, with TLS.
+func ServeH2(l net.Listener) (*H2, error) {
 	cert, err := certificate()
 	if err != nil {
 		return nil, err
 	}
-	l, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}})
-	if err != nil {
-		return nil, err
-	}
+	l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}})
 	s := &H2{URL: "https://" + l.Addr().String(), Roots: x509.NewCertPool(), listener: newListener(l)}
 	s.Roots.AddCert(cert.Leaf)
 	s.serve(func(c net.Conn) { _ = s.answer(c) })
