@@ -395,13 +395,9 @@ func TestIntents(t *testing.T) {
 func TestLocked(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir, Options{})
-	start := time.Now()
 	_, err := Open(dir, Options{})
 	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), dir) {
 		t.Error(err)
-	}
-	if took := time.Since(start); took > 2*time.Second {
-		t.Error("it took", took)
 	}
 }
 

@@ -37,14 +37,10 @@ func TestHugeReference(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			robots := "ACAP-crawler: searchbot\nACAP-permissions-reference: /more.txt\n" + c.robots
-			started := time.Now()
 			d := decideOn(t, "http://harbour.example"+c.path, c.usage, map[string]Response{
 				"http://harbour.example/robots.txt": {Body: &robots},
 				"http://harbour.example/more.txt":   {Body: &c.more},
 			})
-			if took := time.Since(started); took > 5*time.Second {
-				t.Errorf("it took %v", took)
-			}
 			if d.Allowed != c.allowed || d.Reason != c.reason {
 				t.Errorf("allowed %v for %q, wanted %v for %q", d.Allowed, d.Reason, c.allowed, c.reason)
 			}

@@ -16,6 +16,7 @@ import (
 // What an engine has started ends with it: when it has answered, when it takes too long, and when the run is stopped, be it that it
 // cleans up or that it does not listen.
 func TestRunEndsAll(t *testing.T) {
+	withSh(t)
 	const child = `exec 9>"$FIFO"; sleep 1000 </dev/null >/dev/null 2>&1 & `
 	for name, c := range map[string]struct {
 		engine    string
@@ -28,7 +29,7 @@ func TestRunEndsAll(t *testing.T) {
 		"does not hear": {engine: `trap '' TERM; ` + child + `read x; ` + permit + `; wait`, timeout: long, interrupt: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			withSh(t)
+			t.Parallel()
 			fifo := filepath.Join(t.TempDir(), "fifo")
 			if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 				t.Fatal(err)
@@ -43,6 +44,9 @@ func TestRunEndsAll(t *testing.T) {
 			}
 			if _, _, err := Run(ctx, some(t, 2), e, RunOptions{}); c.interrupt != errors.Is(err, context.Canceled) {
 				t.Errorf("the error is %v", err)
+			}
+			if f, err := os.OpenFile(fifo, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil { // if the engine was ended before it did
+				f.Close()
 			}
 			if err := <-ended; err != nil { // hangs where a process still has it open
 				t.Error(err)

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/net/html"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/internal/growth"
 )
 
 func TestDeepPages(t *testing.T) {
@@ -98,7 +98,7 @@ func TestTooManyTags(t *testing.T) {
 	}
 }
 
-// Eight times the input takes about eight times as long, whatever it is made of.
+// The work grows in proportion to the page, whatever it is made of.
 func TestLinear(t *testing.T) {
 	for name, part := range map[string]string{
 		"marks":      "<p class='the-acap:disallow-index'>x<b class=acap:y>z",
@@ -114,22 +114,7 @@ func TestLinear(t *testing.T) {
 		"styles":     "<style>.a,#b{display:none}@media x{.c{.d{display:block}}</style><p class='a c'>x",
 		"requisites": "<img srcset='a,b 1x' style='a:url(\\'>",
 	} {
-		took := func(n int) time.Duration {
-			body := strings.Repeat(part, n/len(part))
-			start := time.Now()
-			exercise(htmlPage(body))
-			return time.Since(start)
-		}
-		for attempt := 1; ; attempt++ { // a busy machine may be slow for a while
-			small, large := took(1<<14), took(1<<17)
-			if large < 40*small {
-				break
-			}
-			if attempt == 10 {
-				t.Errorf("%s: %v, eight times as much %v", name, small, large)
-				break
-			}
-		}
+		growth.Linear(t, name, strings.Repeat(part, (1<<17)/len(part)), func(body string) { exercise(htmlPage(body)) })
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/internal/pictures"
@@ -150,12 +149,8 @@ func TestHostilePictures(t *testing.T) {
 		"open elements, wanted":   pictures.PNG(pictures.XMP("", strings.Repeat("<plus:LicenseEndDate>", 1<<15))),
 		"attributes":              pictures.PNG(pictures.XMP(strings.Repeat(`plus:LicenseEndDate="" `, 1<<15), "")),
 	} {
-		start := time.Now()
 		if got := plus(body); got != nil {
 			t.Errorf("%s: %+v", name, got)
-		}
-		if took := time.Since(start); took > 5*time.Second {
-			t.Errorf("%s took %v", name, took)
 		}
 	}
 }

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/acapcrawl/acapcrawl/internal/growth"
 )
 
 func TestTextOfXML(t *testing.T) {
@@ -70,7 +71,7 @@ func TestFeed(t *testing.T) {
 	}
 }
 
-// Eight times the input takes about eight times as long.
+// The work grows in proportion to the document.
 func TestXMLIsLinear(t *testing.T) {
 	for name, part := range map[string]string{
 		"open elements": "<a>x",
@@ -81,22 +82,7 @@ func TestXMLIsLinear(t *testing.T) {
 		"sections":      "<![CDATA[<b>",
 	} {
 		for _, root := range []string{"<rss><channel>", "<feed>", "<doc>"} {
-			took := func(n int) time.Duration {
-				body := root + strings.Repeat(part, n/len(part))
-				start := time.Now()
-				readXML(body)
-				return time.Since(start)
-			}
-			for attempt := 1; ; attempt++ {
-				small, large := took(1<<14), took(1<<17)
-				if large < 40*small {
-					break
-				}
-				if attempt == 10 {
-					t.Errorf("%s in %s: %v, eight times as much %v", name, root, small, large)
-					break
-				}
-			}
+			growth.Linear(t, name+" in "+root, root+strings.Repeat(part, (1<<17)/len(part)), func(body string) { readXML(body) })
 		}
 	}
 }

@@ -102,7 +102,7 @@ func serve(t *testing.T, o Options) *site {
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(func() {
 		client.CloseIdleConnections()
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := s.Shutdown(ctx); err != nil {
 			t.Error(err)
@@ -402,7 +402,7 @@ func TestShare(t *testing.T) {
 	}
 	answered := func(conn net.Conn) bool {
 		fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n", s.at)
-		conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		conn.SetReadDeadline(time.Now().Add(2 * time.Minute))
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err == nil {
 			resp.Body.Close()
@@ -521,7 +521,7 @@ func TestRawConnections(t *testing.T) {
 			}
 			defer conn.Close()
 			go io.WriteString(conn, text)
-			conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+			conn.SetReadDeadline(time.Now().Add(2 * time.Minute))
 			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 			if err == nil {
 				if resp.StatusCode < 400 {

@@ -131,8 +131,8 @@ func siteOf(ts *testscript.TestScript, name string) *testweb.Site {
 	return site
 }
 
-// patience is how long await waits for what must come.
-const patience = 30 * time.Second
+// patience is how long tests wait for what must come. It only ends a test that hangs.
+const patience = 3 * time.Minute
 
 func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || len(args) > 3 {

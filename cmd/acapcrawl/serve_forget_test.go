@@ -76,7 +76,7 @@ func credential(t *testing.T, data string, origins ...string) string {
 // awaitRequest waits until the last request for a URL is as wanted.
 func awaitRequest(t *testing.T, data, url string, wanted func(actions.Request) bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	again := time.NewTicker(200 * time.Millisecond) // the ledger is not to be kept from who writes it
 	defer again.Stop()

@@ -68,7 +68,7 @@ func TestSite(t *testing.T) {
 		_, _, body := get("/wait")
 		held <- body
 	}()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	if err := site.Await(ctx, func(line string) bool { return line == "GET /wait" }, 1); err != nil {
 		t.Fatal(err)
