@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/internal/testweb"
 )
 
 // TestTrouble: what the network does may be better another time, what the address is will not.
@@ -33,8 +34,9 @@ func TestTrouble(t *testing.T) {
 	own := httptest.NewTLSServer(nil)
 	own.Config.ErrorLog = log.New(io.Discard, "", 0) // it would tell of the refused handshake
 	defer own.Close()
-	closed := httptest.NewServer(nil)
-	closed.Close()
+	nowhere, held, err := testweb.Nowhere()
+	must(t, err)
+	defer held.Close()
 	for _, c := range []struct {
 		name string
 		err  error
@@ -44,7 +46,7 @@ func TestTrouble(t *testing.T) {
 		{"a server that speaks no TLS", tlsFault(strings.Replace(slow.URL, "http:", "https:", 1)), true},
 		{"a certificate that nobody vouches for", tlsFault(own.URL), true},
 		{"a TLS alert", fmt.Errorf("reading: %w", tls.AlertError(40)), true},
-		{"nobody listens", tlsFault(closed.URL), true},
+		{"nobody listens", tlsFault("http://" + nowhere), true},
 		{"the name server is away", &net.DNSError{Err: "server misbehaving", Name: "h.example", IsTemporary: true}, true},
 		{"the name does not exist", &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "h.example", IsNotFound: true}}, false},
 		{"an answer that cannot be read", errors.New("malformed HTTP response"), false},

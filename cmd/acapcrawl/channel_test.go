@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -68,6 +69,10 @@ func TestReadLater(t *testing.T) {
 }
 
 func TestPause(t *testing.T) {
+	synctest.Test(t, testPause) // for the clock
+}
+
+func testPause(t *testing.T) {
 	soon := actionsRun{reread: reread{Next: time.Now().Add(30 * time.Second)}}
 	later := soon
 	later.Later = []string{"https://quay.example"}
@@ -77,9 +82,9 @@ func TestPause(t *testing.T) {
 	}{
 		"more to do":              {time.Hour, breathe, breathe, actionsRun{More: true}},
 		"usually":                 {time.Hour, 3 * time.Minute, 3 * time.Minute, soon},
-		"a line is waited for":    {time.Hour, 20 * time.Second, 30 * time.Second, later},
+		"a line is waited for":    {time.Hour, 30 * time.Second, 30 * time.Second, later},
 		"only when woken":         {0, time.Hour, 1 << 62, soon},
-		"a line, only when woken": {0, 20 * time.Second, 30 * time.Second, later},
+		"a line, only when woken": {0, 30 * time.Second, 30 * time.Second, later},
 		"something is left":       {0, leftOver, leftOver, actionsRun{Left: true}},
 	} {
 		w := watcher{within: c.within}

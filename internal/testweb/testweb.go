@@ -246,3 +246,18 @@ func contentType(name string) string {
 		return mime.TypeByExtension(ext)
 	}
 }
+
+// Nowhere returns an address of loopback, host and port, where nobody listens until the returned connection is closed. The port is that
+// of a connection, so no other process can listen there meanwhile.
+func Nowhere() (address string, held io.Closer, err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		return "", nil, err
+	}
+	return c.LocalAddr().String(), c, nil
+}
