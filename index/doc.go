@@ -28,6 +28,7 @@
 //   - numbers.go: the numbers of lists
 //   - places.go: where in a document that stands, step by step
 //   - rank.go: what comes first
+//   - written.go: the forms of words as the query writes them
 //   - results.go: the best of what was found, and then the others
 //   - matcher.go: which words of a text a query asks for
 //   - upkeep.go: compaction and verification

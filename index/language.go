@@ -46,7 +46,7 @@ var languages = map[string]registry.AnalyzerConstructor{
 	"fr": fr.AnalyzerConstructor, "hi": hi.AnalyzerConstructor, "hr": hr.AnalyzerConstructor, "hu": hu.AnalyzerConstructor,
 	"it": it.AnalyzerConstructor, "nl": nl.AnalyzerConstructor, "no": no.AnalyzerConstructor, "pl": polishAnalyser,
 	"pt": pt.AnalyzerConstructor, "ro": ro.AnalyzerConstructor, "ru": ru.AnalyzerConstructor, "sv": sv.AnalyzerConstructor,
-	"tr": tr.AnalyzerConstructor,
+	"tr": tr.AnalyzerConstructor, "vi": vietnameseAnalyser,
 }
 
 // analysers builds one analyser per language, and the plain one. They are safe for concurrent use.
@@ -68,9 +68,47 @@ func analysers() (map[string]*analyser, error) {
 		if code == "tr" {
 			chain.TokenFilters = slices.Insert(chain.TokenFilters, 0, analysis.TokenFilter(turkish{}))
 		}
-		all[code] = &analyser{chain: chain, elision: elisionOf(chain), both: code == "pl", plain: all[plain]}
+		all[code] = &analyser{chain: chain, elision: elisionOf(chain), both: code == "pl" || code == "vi", plain: all[plain]}
 	}
+	all["vi"].alternatives = withoutMarks
 	return all, nil
+}
+
+func vietnameseAnalyser(map[string]any, *registry.Cache) (analysis.Analyzer, error) {
+	return &analysis.DefaultAnalyzer{TokenFilters: []analysis.TokenFilter{lowercase.NewLowerCaseFilter(), vietnamese{}}}, nil
+}
+
+// vietnamese keeps the marks of words, and adds a term without them to each word that has some. In Vietnamese they tell words apart,
+// not accents: ma, má, mà, mả, mã and mạ are six words.
+type vietnamese struct{}
+
+// unmarked begins the term of a word without its marks. No word begins with it.
+const unmarked = " "
+
+// Filter implements analysis.TokenFilter.
+func (vietnamese) Filter(in analysis.TokenStream) analysis.TokenStream {
+	var out analysis.TokenStream
+	for _, t := range in {
+		if bare := foldTerm(t.Term); !bytes.Equal(bare, t.Term) {
+			added := *t
+			added.Term = append([]byte(unmarked), bare...)
+			out = append(out, &added)
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// withoutMarks returns the terms by which a Vietnamese word of a query is found: as it is written, which comes last, with other marks
+// and without any. Many write without marks where they search.
+func withoutMarks(terms []string) []string {
+	written := terms[len(terms)-1]
+	bare := string(foldTerm([]byte(written)))
+	out := []string{unmarked + bare}
+	if bare != written {
+		out = append(out, bare)
+	}
+	return append(out, written)
 }
 
 func polishAnalyser(map[string]any, *registry.Cache) (analysis.Analyzer, error) {
@@ -128,9 +166,12 @@ func (turkish) Filter(in analysis.TokenStream) analysis.TokenStream {
 
 // adapted is a shipped analyser with our tokenizer and folding. Stop words stay: "The Who" can be found. The Croatian suffix filter goes: it walks a map and answers differently from one call to the next.
 func adapted(shipped *analysis.DefaultAnalyzer) *analysis.DefaultAnalyzer {
-	a := &analysis.DefaultAnalyzer{CharFilters: shipped.CharFilters, Tokenizer: tokenizer{}}
+	a := &analysis.DefaultAnalyzer{Tokenizer: tokenizer{}}
 	for _, f := range shipped.TokenFilters {
 		switch f.(type) {
+		case vietnamese:
+			a.TokenFilters = append(a.TokenFilters, f)
+			return a
 		case *stop.StopTokensFilter, *hr.SuffixTransformationFilter:
 		default:
 			a.TokenFilters = append(a.TokenFilters, f)

@@ -96,6 +96,7 @@ type segment struct {
 	all          *roaring.Bitmap        // that meet all clauses
 	best         *roaring.Bitmap        // of the results, those that words standing together bring forward; nil: none
 	bonus        map[uint32]float32
+	written      []written
 	brought      heap     // they, with what that is worth
 	cursors      []cursor // used again
 }
@@ -110,8 +111,9 @@ type inField struct {
 
 // postings are the lists of one step.
 type postings struct {
-	lists []*list
-	docs  *roaring.Bitmap // of any list; nil where any word can stand. Must not be changed
+	lists   []*list
+	written *list           // the one of lists that has the word as the query writes it; nil: no list, or the only one
+	docs    *roaring.Bitmap // of any list; nil where any word can stand. Must not be changed
 }
 
 // occurrences tells how often a run was found in a document, and the norm, which has the length of its field.
@@ -245,6 +247,9 @@ func (d *dictionary) postings(terms []string) (p postings, err error) {
 		}
 		if l != nil {
 			p.lists = append(p.lists, l)
+		}
+		if p.written = nil; len(terms) > 1 {
+			p.written = l
 		}
 	}
 	switch len(p.lists) {

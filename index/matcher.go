@@ -1,6 +1,9 @@
 package index
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/blevesearch/bleve/v2/analysis"
 	"golang.org/x/text/unicode/norm"
 )
@@ -17,16 +20,11 @@ func (ix *Index) Matcher(query, language string) func(word string) bool {
 		switch {
 		case c.not:
 		case c.kind == word:
-			for _, t := range m.read.query(c.text) {
-				if t.isBreak() {
-					continue
-				}
-				for _, term := range t.terms {
-					m.terms[term] = true
-				}
-			}
+			m.find(c.text)
 		case c.kind == phrase:
-			m.write(c.text)
+			for _, text := range spellings(c.text) {
+				m.write(text)
+			}
 		}
 	}
 	return m.asksFor
@@ -35,6 +33,25 @@ func (ix *Index) Matcher(query, language string) func(word string) bool {
 type matcher struct {
 	read, plain    *analyser
 	terms, written map[string]bool // that are asked for: as read by the analyser, and as they are written
+}
+
+// find takes a word up. Of the parts of a word with zero-width non-joiners the longest stands for all: the others are often endings,
+// which many words have.
+func (m *matcher) find(text string) {
+	all := spellings(text)
+	whole := m.read.query(all[len(all)-1])
+	if len(all) > 1 {
+		parts := m.read.query(all[0])
+		whole = append(whole, slices.MaxFunc(parts, func(a, b token) int { return cmp.Compare(len(a.terms[0]), len(b.terms[0])) }))
+	}
+	for _, t := range whole {
+		if t.isBreak() {
+			continue
+		}
+		for _, term := range t.terms {
+			m.terms[term] = true
+		}
+	}
 }
 
 // write takes the words of a phrase up, each also without its article.
@@ -74,7 +91,7 @@ func (a *analyser) any(text string, is func(term string) bool) (found bool) {
 		}
 	}()
 	g := a.borrow()
-	tokenise(a.filtered(norm.NFKC.Bytes([]byte(text))), func(word []byte, kind analysis.TokenType, _ int) {
+	tokenise(norm.NFKC.Bytes([]byte(text)), func(word []byte, kind analysis.TokenType, _ int) {
 		numbers, _ := g.read(a, word, kind)
 		for _, n := range numbers {
 			found = found || is(g.terms[n])

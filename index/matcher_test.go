@@ -23,6 +23,9 @@ func TestMatcher(t *testing.T) {
 		{`"l'épicerie du coin"`, "fr", "l'épicerie épicerie", "l'épicerie épicerie"},
 		{"city -town site:walls.example lang:en", "en", "city town walls en lang", "city"},
 		{`"city`, "en", "city", ""},
+		{"می\u200cروم", "fa", "می\u200cروم میروم می روم می\u200cدهم", "می\u200cروم میروم روم"},
+		{"میروم", "fa", "می\u200cروم میروم می روم می\u200cدهم", "می\u200cروم میروم"},
+		{"bàn", "vi", "bàn bán ban banh", "bàn bán ban"},
 		{"東京・大学", "ja", "東 某・某 某」 大", "東 大"},
 		{`"東京 大学"`, "ja", "東 某・某 某」 大", "東 大"},
 	} {

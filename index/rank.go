@@ -16,6 +16,7 @@ import (
 const (
 	saturation = 1.2  // how often a word must be there to count half, in a part of usual length
 	lengthened = 0.75 // how much the length of a part matters, of 1
+	loose      = 0.1  // how much a word counts, of 1, that has other marks than that of the query
 
 	window = 200  // the best so many are looked at for words that stand together, and those that are equal to the last of them
 	widest = 4000 // at most so many are looked at
@@ -32,18 +33,32 @@ type count struct{ boost, length float64 }
 // weigh sets the weights of clauses. A document has the words of one language only, and most words of a title are in the text too.
 func (s *searching) weigh(segments []*segment) {
 	for i := range s.asked {
-		with := map[part]uint64{}
+		with, written := map[part]uint64{}, map[part]uint64{}
 		for _, g := range segments {
 			for _, f := range g.found[i] {
 				with[f.field.part] += g.live(f.docs)
+				if w := f.writtenList(); w != nil {
+					written[f.field.part] += g.live(w.docs)
+				}
 			}
 		}
-		n := 0.0
-		for _, docs := range with {
-			n = max(n, float64(docs))
-		}
-		s.asked[i].weight = math.Log1p((max(s.documents, n) - n + 0.5) / (n + 0.5))
+		a := &s.asked[i]
+		a.with = most(with)
+		a.weight, a.written = s.rarity(a.with), s.rarity(most(written))
 	}
+}
+
+// most returns the greatest number of documents of any part.
+func most(with map[part]uint64) (n float64) {
+	for _, docs := range with {
+		n = max(n, float64(docs))
+	}
+	return n
+}
+
+// rarity returns what a word weighs that so many documents have: the more, the fewer they are.
+func (s *searching) rarity(with float64) float64 {
+	return math.Log1p((max(s.documents, with) - with + 0.5) / (with + 0.5))
 }
 
 // scale is what length means to worth, by the code of a length.
@@ -117,7 +132,7 @@ func (g *segment) score(s *searching, use func(docs []uint32, scores []float32))
 			if f.field.kept == older {
 				scale = s.usual
 			}
-			f.score(r, a.weight*counts[f.field.part].boost, scale)
+			f.score(r, a, scale)
 		}
 	}
 	use(r.docs, r.scores)
@@ -127,7 +142,9 @@ func (g *segment) score(s *searching, use func(docs []uint32, scores []float32))
 }
 
 // score adds what f counts to the scores of what was found, and to others that do not matter.
-func (f inField) score(r *room, weight float64, s *scale) {
+func (f inField) score(r *room, a asked, s *scale) {
+	boost := counts[f.field.part].boost
+	weight := a.weight * boost
 	switch {
 	case f.placed():
 		for _, o := range f.places {
@@ -139,10 +156,25 @@ func (f inField) score(r *room, weight float64, s *scale) {
 			r.scores[docs.Next()] += once
 		}
 	default:
+		w := f.writtenList()
+		if a.marked && f.steps[0].others {
+			weight *= loose
+		}
 		for _, l := range f.lists[0].lists {
 			l.score(r, weight, s)
 		}
+		if w != nil {
+			w.score(r, a.written*boost, s)
+		}
 	}
+}
+
+// writtenList returns the list of the word as the query writes it, if the field has one besides those of its other terms.
+func (f inField) writtenList() *list {
+	if len(f.steps) != 1 {
+		return nil
+	}
+	return f.lists[0].written
 }
 
 // sparse is how many times longer than what is wanted of it a list is from which single documents are picked.
@@ -169,15 +201,18 @@ func (l *list) score(r *room, weight float64, s *scale) {
 	}
 }
 
-// bring moves those of the best forward in which words that follow each other in the query stand together.
+// bring moves those of the best forward that have the words as the query writes them, and those in which words that follow each other
+// in the query stand together.
 func (s *searching) bring(ctx context.Context, segments []*segment, out *heaps) error {
 	var words []int
+	forms := false
 	for i, a := range s.asked {
 		if !a.not && a.words() {
 			words = append(words, i)
+			forms = forms || slices.ContainsFunc(a.runs, run.formed)
 		}
 	}
-	if len(words) < 2 {
+	if len(words) < 2 && !forms {
 		return nil
 	}
 	best := make([]result, 0, window)
@@ -201,8 +236,11 @@ func (s *searching) bring(ctx context.Context, segments []*segment, out *heaps) 
 		g.best.Add(r.doc)
 	}
 	err := each(ctx, in, func(g *segment) error {
-		for k := range words[1:] {
-			if err := g.together(s, words[k], words[k+1]); err != nil {
+		for k, clause := range words {
+			if err := g.findWritten(clause); err != nil || k+1 == len(words) {
+				return err
+			}
+			if err := g.together(s, clause, words[k+1]); err != nil {
 				return err
 			}
 		}
@@ -211,6 +249,7 @@ func (s *searching) bring(ctx context.Context, segments []*segment, out *heaps) 
 	if err != nil {
 		return err
 	}
+	s.preferWritten(in, words, len(best))
 	for _, r := range best {
 		g := segments[r.segment]
 		g.brought = append(g.brought, keyOf(r.score+g.bonus[r.doc], r.doc))

@@ -130,8 +130,11 @@ func inUse(view *scorch.IndexSnapshot) ([]field, error) {
 // asked is a clause as the fields are searched for it.
 type asked struct {
 	clause
-	runs   []run   // of words and phrases: one for each field
-	weight float64 // of the words: more for what fewer documents have
+	runs    []run   // of words and phrases: for each field one, or one for each way to write the words
+	with    float64 // documents that have the words
+	weight  float64 // of the words: more for what fewer documents have
+	written float64 // likewise, of a word as the query writes it, in fields that have a term for it
+	marked  bool    // the query is written with marks, so that words with others count less
 }
 
 // words tells of clauses that ask for words, and not for labels.
@@ -148,8 +151,9 @@ type run struct {
 
 // step is one place of a run; without terms any word can stand there, as where a word of the query is too long to be one.
 type step struct {
-	terms []string // any of them
-	form  form     // how the word must be written, in a run that is exact
+	terms  []string // any of them; of several the last is the word as it is written
+	form   form     // how the word must be written, in a run that is exact
+	others bool     // all terms but the last are of other words, written alike
 }
 
 // placed tells whether the positions of r have to be looked at.
@@ -157,22 +161,27 @@ func (r run) placed() bool { return r.field.kept == placed && (r.exact || len(r.
 
 func (ix *Index) asked(clauses []clause, fields []field) []asked {
 	out := make([]asked, len(clauses))
+	marked := slices.ContainsFunc(clauses, func(c clause) bool { return c.words() && hasMarks(c.text) })
 	for i, c := range clauses {
-		out[i].clause = c
+		out[i].clause, out[i].marked = c, marked
 		if !c.words() {
 			continue
 		}
-		read := map[string][]token{}
+		read := map[string][][]token{}
 		for _, f := range fields {
 			analyser, ok := ix.analysers[f.language]
 			if !ok {
 				continue // of a later version of this program
 			}
 			if _, ok := read[f.language]; !ok {
-				read[f.language] = analyser.query(c.text)
+				for _, text := range spellings(c.text) {
+					read[f.language] = append(read[f.language], analyser.query(text))
+				}
 			}
-			if r, ok := runOf(f, read[f.language], c.kind == phrase); ok {
-				out[i].runs = append(out[i].runs, r)
+			for _, tokens := range read[f.language] {
+				if r, ok := runOf(f, tokens, c.kind == phrase); ok {
+					out[i].runs = append(out[i].runs, r)
+				}
 			}
 		}
 	}
@@ -193,7 +202,7 @@ func runOf(f field, tokens []token, exact bool) (run, bool) {
 			continue
 		}
 		s := &r.steps[t.position-first]
-		s.terms, s.form = append(s.terms, t.terms...), t.form
+		s.terms, s.form, s.others = append(s.terms, t.terms...), t.form, t.others
 	}
 	single := len(tokens) == 1 && tokens[0].kind != analysis.AlphaNumeric
 	if single {

@@ -1,6 +1,8 @@
 package index
 
 import (
+	"bytes"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -15,11 +17,19 @@ const maxTerm = 256
 // blockEnd parts what reads by itself, as paragraphs and headings do: no phrase goes on behind it.
 const blockEnd = '\f'
 
+// nonJoiner is the zero-width non-joiner. It stands between parts of a word (Persian می‌روم, German Auf‌lage), which readers also
+// write as one or with a blank.
+const nonJoiner = '\u200c'
+
+// joined is the type of the token that is a word with its non-joiners taken out. It stands where the first part of the word does.
+const joined = analysis.Shingle
+
 // apart is how many positions lie between blocks: no two words stand together over them.
 const apart = near
 
 // tokenizer cuts text at everything that is neither letter nor digit. A word keeps its marks and an apostrophe between
-// two letters; invisible format characters are dropped from it. Of a dense script each character is a token, with its
+// two letters; invisible format characters are dropped from it. A word with zero-width non-joiners gives its parts, and the whole joined.
+// Of a dense script each character is a token, with its
 // marks, and a run of a query a phrase of them. What stands between two characters, a blank or a mark of punctuation, is a token of its
 // own, the break, whatever it is: in a text no run is found across it, and in a query it asks for a break of the text in that place.
 type tokenizer struct{}
@@ -38,7 +48,7 @@ func (tokenizer) Tokenize(text []byte) analysis.TokenStream {
 }
 
 func newToken(term []byte, kind analysis.TokenType, position int) *analysis.Token {
-	return &analysis.Token{Term: term, Position: position, Type: kind, KeyWord: kind != analysis.AlphaNumeric}
+	return &analysis.Token{Term: term, Position: position, Type: kind, KeyWord: kind == analysis.Single}
 }
 
 // tokenise gives the tokens of text one after the other. They are parts of text, or made for the call.
@@ -78,7 +88,7 @@ func (t *tokens) add(term []byte, kind analysis.TokenType) {
 
 // word adds the word that begins at i and returns where it ends.
 func (t *tokens) word(text []byte, i int) int {
-	start, clean := i, true
+	start, clean, parts := i, true, 1
 	for i < len(text) {
 		if c := text[i]; c < utf8.RuneSelf && c != '\'' {
 			if !inWord(rune(c)) {
@@ -92,6 +102,9 @@ func (t *tokens) word(text []byte, i int) int {
 		case inWord(r) && !dense(r), unicode.IsMark(r):
 		case unicode.Is(unicode.Cf, r):
 			clean = false
+			if r == nonJoiner && letterAt(text, i+n) {
+				parts++
+			}
 		case apostrophe(r) && letterAt(text, i+n):
 		default:
 			n = 0
@@ -106,7 +119,18 @@ func (t *tokens) word(text []byte, i int) int {
 		term = visible(term)
 	}
 	t.inRun, t.broken = false, false
-	t.add(term, analysis.AlphaNumeric)
+	if parts == 1 {
+		t.add(term, analysis.AlphaNumeric)
+		return i
+	}
+	if len(term) <= maxTerm {
+		t.give(term, joined, t.position+1)
+	}
+	for part := range bytes.SplitSeq(text[start:i], []byte(string(nonJoiner))) {
+		if part = visible(part); len(part) > 0 {
+			t.add(part, analysis.AlphaNumeric)
+		}
+	}
 	return i
 }
 
@@ -203,6 +227,12 @@ func foldTerm(term []byte) []byte {
 		}
 	}
 	return norm.NFC.Bytes(out)
+}
+
+// hasMarks reports whether folding changes more of text than its case.
+func hasMarks(text string) bool {
+	lower := strings.ToLower(text)
+	return string(foldTerm([]byte(lower))) != lower
 }
 
 // spelled holds the Latin letters that no decomposition takes apart.

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/blevesearch/bleve/v2/analysis"
@@ -22,7 +23,7 @@ type words struct {
 	numbers   []uint32 // of the terms, in the order of the text
 	positions []uint32 // beside them
 	forms     []form   // beside them, where positions are kept
-	breaks    int      // of them, which are no words
+	breaks    int      // of them, which are no words, or are words joined
 }
 
 func newWords(name, text string, o bleveindex.FieldIndexingOptions, a *analyser) *words {
@@ -54,8 +55,10 @@ func (w *words) AnalyzedTokenFrequencies() bleveindex.TokenFrequencies { return 
 type analyser struct {
 	chain   *analysis.DefaultAnalyzer
 	elision analysis.TokenFilter // takes an article off, as one of the chain does; nil: none does
-	both    bool                 // the chain gives a word as it is written beside its stem
-	plain   *analyser            // reads a text over which the chain panics; nil for the plain one itself
+	both    bool                 // the chain gives a word as it is written, last, in addition to its stem
+	// alternatives returns the terms by which a word of a query is found, from those of the same word in a text; nil: the same.
+	alternatives func(terms []string) []string
+	plain        *analyser // reads a text over which the chain panics; nil for the plain one itself
 
 	mu   sync.Mutex
 	idle []*glossary
@@ -67,6 +70,7 @@ type token struct {
 	position int
 	kind     analysis.TokenType
 	form     form
+	others   bool // all terms but the last are of other words, written alike
 }
 
 func (t token) isBreak() bool { return t.terms[0] == breakTerm }
@@ -78,19 +82,26 @@ func (a *analyser) query(text string) (out []token) {
 			out = a.plain.query(text)
 		}
 	}()
-	tokenise(a.filtered(norm.NFKC.Bytes([]byte(text))), func(word []byte, kind analysis.TokenType, position int) {
-		if terms, f := a.terms(word, kind); len(terms) > 0 {
-			out = append(out, token{terms, position, kind, f})
+	tokenise(norm.NFKC.Bytes([]byte(text)), func(word []byte, kind analysis.TokenType, position int) {
+		terms, f := a.terms(word, kind)
+		if len(terms) == 0 || kind == joined {
+			return
 		}
+		others := a.alternatives != nil && kind == analysis.AlphaNumeric
+		if others {
+			terms = a.alternatives(terms)
+		}
+		out = append(out, token{terms, position, kind, f, others})
 	})
 	return out
 }
 
-func (a *analyser) filtered(text []byte) []byte {
-	for _, f := range a.chain.CharFilters {
-		text = f.Filter(text)
+// spellings returns text, and if it has zero-width non-joiners, also text without them: many write the words without.
+func spellings(text string) []string {
+	if !strings.ContainsRune(text, nonJoiner) {
+		return []string{text}
 	}
-	return text
+	return []string{text, strings.ReplaceAll(text, string(nonJoiner), "")}
 }
 
 // terms asks the filters for the terms of a word.
@@ -102,7 +113,7 @@ func (a *analyser) terms(word []byte, kind analysis.TokenType) (terms []string, 
 	for _, t := range stream {
 		terms = append(terms, string(t.Term))
 	}
-	if kind == analysis.AlphaNumeric && a.plain != nil && len(terms) > 0 {
+	if kind != analysis.Single && a.plain != nil && len(terms) > 0 {
 		f = a.form(word, terms[0])
 	}
 	return terms, f
@@ -144,13 +155,13 @@ func (a *analyser) read(w *words, text []byte) {
 	if placed {
 		w.forms = make([]form, 0, len(text)/6+1)
 	}
-	tokenise(a.filtered(text), func(token []byte, kind analysis.TokenType, position int) {
+	tokenise(text, func(token []byte, kind analysis.TokenType, position int) {
 		isBreak := string(token) == breakTerm
 		if isBreak && !placed {
 			return // nothing tells what it stands between
 		}
 		numbers, f := g.read(a, token, kind)
-		if isBreak {
+		if isBreak || kind == joined {
 			w.breaks += len(numbers)
 		}
 		for _, n := range numbers {

@@ -100,7 +100,7 @@ func (c *Command) ownStore(cfg *config.Config, who acap.Crawler, o policy.Option
 	if version, err := s.index.MadeBy(); err != nil {
 		return s, err
 	} else if version != index.Version {
-		fmt.Fprintln(c.Stderr, "Notice: the index is of an earlier version of this program. It is made anew from the copies held; until it is crawled again, a page without one may not be found by a phrase, or by words of Chinese or Japanese.")
+		fmt.Fprintln(c.Stderr, "Notice: the index is of an earlier version of this program. It is made anew from the copies held; until it is crawled again, a page without one may not be found by a phrase, or by words of Chinese, Japanese or Persian.")
 	}
 	if s.ledger, err = actions.Open(filepath.Join(cfg.Data, "actions.db"), rules); err != nil {
 		return s, err
