@@ -24,7 +24,10 @@ import (
 // quiet is the log of a server that is spoken to wrongly.
 var quiet = log.New(io.Discard, "", 0)
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	log.SetOutput(io.Discard) // net/http logs what is wrong with the protocol, as the program does not (main)
+	goleak.VerifyTestMain(m)
+}
 
 // site is a server on loopback that keeps the requests it got.
 type site struct {

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"math"
 	"os"
 	"path/filepath"
@@ -18,6 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	log.SetOutput(io.Discard)                        // bleve logs "unable to load snapshot", as the program does not (main)
 	goleak.VerifyTestMain(m, goleak.IgnoreCurrent()) // the library starts workers of its own when it is loaded
 }
 
