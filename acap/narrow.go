@@ -1,6 +1,7 @@
 package acap
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -26,7 +27,10 @@ type bar struct {
 
 // Narrow lets a page's own statements meet the policy of its origin. Without any, p itself is returned. Reading them is pointless
 // where the origin prohibits crawl: such a page was not lawfully fetched (X02).
-func (p *Policy) Narrow(page Own) *Policy {
+func (p *Policy) Narrow(page Own) *Policy { return p.narrow(page, false) }
+
+// narrow is Narrow; muted says that nobody reads the findings.
+func (p *Policy) narrow(page Own, muted bool) *Policy {
 	silent := len(page.Tags) == 0 && len(page.Marks) == 0
 	if p == nil || p.refusal != nil || silent && page.Plus == nil {
 		return p
@@ -34,8 +38,11 @@ func (p *Policy) Narrow(page Own) *Policy {
 	if p.byPurpose != nil {
 		q := *p
 		q.byPurpose = nil
-		for _, one := range p.byPurpose {
-			q.byPurpose = append(q.byPurpose, one.Narrow(page))
+		q.spoken = map[string]bool{}
+		for i, one := range p.byPurpose {
+			narrowed := one.narrow(page, i > 0) // the findings of all purposes are those of the first
+			q.byPurpose = append(q.byPurpose, narrowed)
+			maps.Copy(q.spoken, narrowed.spoken)
 		}
 		q.findings = q.byPurpose[0].findings
 		return &q
@@ -47,12 +54,19 @@ func (p *Policy) Narrow(page Own) *Policy {
 	q := *p
 	n := &narrowing{own: &own{marks: map[string][]*statement{}}, url: page.URL}
 	n.expander = expander{crawler: &q.crawler, file: p.file, page: true, seq: pageSeq}
+	n.muted = muted
 	u, err := url.Parse(page.URL)
 	if err == nil {
 		n.base, n.located = u, NewResource(u).URL
 	}
 	n.read(page)
 	q.own = n.own
+	q.spoken = map[string]bool{}
+	for token, statements := range n.own.marks {
+		if len(statements) > 0 {
+			q.spoken[token] = true
+		}
+	}
 	q.findings = append(slices.Clone(p.findings), n.findings...)
 	r, d := NewResource(u), Decision{}
 	q.settle(kCrawl, &r, &d)
@@ -68,7 +82,8 @@ func (p *Policy) Narrow(page Own) *Policy {
 // pageSeq is where the statements of a page begin in the order of appearance: behind all others.
 const pageSeq = 1 << 30
 
-// maxOwn bounds the work on a hostile page: with more statements it is treated as one that may not be crawled.
+// maxOwn bounds the work on a hostile page: with more statements, or more words in the META tags that
+// address the crawler, it is treated as one that may not be crawled.
 const maxOwn = 10_000
 
 // narrowing reads the raw statements of one page.
@@ -79,6 +94,8 @@ type narrowing struct {
 	// what of the parsing limit of each robots header has been used (X25)
 	spent map[string]int
 	said  map[string][]*statement // of the fragment with an id (PILOT 1.3.1)
+	other bool                    // marks prohibit other for the page: it is said once (F19)
+	words int                     // of META tags that address the crawler, so far
 }
 
 func (n *narrowing) read(page Own) {
@@ -106,6 +123,9 @@ func (n *narrowing) read(page Own) {
 	n.mend(page.Marks)
 	for i := range page.Marks {
 		n.mark(&page.Marks[i])
+	}
+	if m := page.Tangled; m != nil {
+		n.tooComplex(&Field{Source: Class, URL: n.url, Line: m.Line, Column: m.Column, Text: m.Token})
 	}
 }
 
@@ -180,15 +200,19 @@ func isStatement(token string) bool {
 // meta reads one META tag: an ACAP statement, or conventional rules.
 func (n *narrowing) meta(t *Tag) {
 	addressed, named, list := n.addressee(t.Name)
-	if !addressed {
+	if !addressed || n.words > maxOwn {
 		return
 	}
 	field := n.field(t)
 	content := uncurl(t.Content)
+	tokens := strings.Fields(content)
+	if n.words += 1 + len(tokens); n.words > maxOwn {
+		n.tooComplex(field)
+		return
+	}
 	if content == t.Content && strings.ContainsAny(t.Content, "\u201c\u201d") {
 		n.report(field, "typographic-quotes", Error, "use straight quotation marks", "typographic quotation marks are part of the value")
 	}
-	tokens := strings.Fields(content)
 	if ours(tokens) {
 		if _, rest, ok := versionTag(tokens); !ok {
 			n.statement(field, tokens[1:], named, list)
@@ -288,6 +312,9 @@ func (n *narrowing) statement(field *Field, tokens []string, named, prohibitions
 
 // nearStatement gives a hint where no statement is made: the one that a word is close to, or how to write one.
 func (n *narrowing) nearStatement(words []string) string {
+	if n.muted || n.reporter.full() {
+		return ""
+	}
 	for _, w := range words[:min(len(words), 8)] {
 		if best := nearest(strings.ToLower(w), statementWords()); best != "" {
 			return "did you mean " + best + "?"

@@ -1,6 +1,7 @@
 package acap
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -203,6 +204,50 @@ func TestPageProhibitionHidesNone(t *testing.T) {
 		}
 		if list := p.Trace(PresentThumbnail, r, Facts{Now: noon}); len(list) != 1+len(tags) || list[0].Field != d.Because || list[0].Outcome != Decides {
 			t.Errorf("%d tags:\n%s", len(tags), listing(list))
+		}
+	}
+}
+
+// A page with more than a hostile one would need is judged as one that may not be crawled: too many words in META tags, whether they are for
+// our purposes or not, and too many marks around an element.
+func TestTooMuchToJudge(t *testing.T) {
+	many := func(n int, content string) (tags []Tag) {
+		for range n {
+			tags = append(tags, tag("robots", content))
+		}
+		return tags
+	}
+	for name, c := range map[string]struct {
+		own     Own
+		allowed bool
+	}{
+		"META tags for another purpose": {page(many(maxOwn/4+1, "ACAP web allow-follow")...), false},
+		"as many as are read":           {page(many(maxOwn/4, "ACAP web allow-follow")...), true},
+		"purposes in one":               {page(tag("robots", "ACAP "+strings.Repeat("web ", maxOwn)+"allow-follow")), false},
+		"META tags for other crawlers":  {Own{URL: "http://example.com/a.html", Tags: slices.Repeat([]Tag{tag("otherbot", "ACAP web allow-follow")}, maxOwn)}, true},
+		"marks":                         {Own{URL: "http://example.com/a.html", Marks: []Mark{mark("the-acap:x", 7)}, Tangled: &Mark{Token: "the-acap:x", Line: 7, Column: 3}}, false},
+	} {
+		for _, purposes := range [][]string{{"news"}, {"news", "archive"}} {
+			p := policyOf(Crawler{Names: []string{"searchbot"}, Purposes: purposes}, "").Narrow(c.own)
+			for _, u := range []Usage{Crawl, Index} {
+				if d := p.Decide(u, resource(t, "/a.html")); d.Allowed != c.allowed {
+					t.Errorf("%s, %d purposes: %s", name, len(purposes), d.Why())
+				}
+			}
+		}
+	}
+}
+
+// Chains of marks that say the same are alike, whatever else stands on their elements.
+func TestSaying(t *testing.T) {
+	marks := []Mark{mark("the-acap:Disallow-Index", 1), mark("the-acap:nonsense", 2), mark("the-acap:disallow-index", 3), {Token: "the-acap:allow-follow", Element: 3}}
+	for _, who := range []Crawler{searchbot, {Names: []string{"searchbot"}, Purposes: []string{"news", "web"}}} {
+		p := policyOf(who, "").Narrow(Own{URL: "http://example.com/a.html", Marks: marks})
+		if a, b := p.Saying(marks[:1]), p.Saying(marks[1:3]); a != b || a == "" {
+			t.Errorf("%q, %q", a, b)
+		}
+		if a, b := p.Saying(marks[2:]), p.Saying([]Mark{marks[2], mark("the-acap:allow-follow", 4)}); a == b {
+			t.Errorf("one element and two: %q", a)
 		}
 	}
 }

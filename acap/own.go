@@ -8,6 +8,10 @@ type Own struct {
 	Tags  []Tag  `json:",omitempty"`
 	Marks []Mark `json:",omitempty"`
 	Plus  *Plus  `json:",omitempty"` // of an image, nil where it holds no licence terms
+
+	// Tangled is a mark of an element that stands under more marks than are judged; nil where there is
+	// none. Such a page may not be crawled.
+	Tangled *Mark `json:",omitempty"`
 }
 
 // Tag is one META tag of the head (Source Meta), or one line of an X-Robots-Tag or Robots-Tag header (Source Header).

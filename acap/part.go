@@ -12,6 +12,9 @@ func (n *narrowing) mark(m *Mark) {
 	x := &n.expander
 	field := &Field{Source: Class, URL: n.url, Line: m.Line, Column: m.Column, Text: m.Token}
 	lower := strings.ToLower(m.Token)
+	if _, again := n.own.marks[lower]; again && m.Place != OnHead && (n.muted || n.reporter.full()) {
+		return // it says nothing else, and no finding of it would be read
+	}
 	rest, ok := strings.CutPrefix(lower, scheme)
 	pilot := !ok
 	if pilot {
@@ -90,7 +93,8 @@ func (n *narrowing) prohibitPage(s *statement, reason Reason) {
 		for k := kOriginal; k <= kLink; k++ {
 			n.own.bar(k, s.field, reason)
 		}
-	case s.kind == kOther && !s.beyond:
+	case s.kind == kOther && !s.beyond && !n.other:
+		n.other = true
 		c := *s
 		c.allow, c.limits, c.fell = false, nil, reason == ByFallback
 		n.add(&c)
@@ -167,6 +171,27 @@ func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 		return Decision{Usage: u, Reason: ByOther, Because: other.field}
 	}
 	return d
+}
+
+// Saying returns what is alike for chains of marks that make the same statements: Part permits the
+// same under them, with the same limits.
+func (p *Policy) Saying(chain []Mark) string {
+	var b strings.Builder
+	last := -1 // the element of the mark before
+	for i := range chain {
+		m := &chain[i]
+		key := markKey(m.Token)
+		if m.Place == OnHead || p == nil || !p.spoken[key] {
+			continue
+		}
+		if m.Element != last {
+			b.WriteByte('\n')
+			last = m.Element
+		}
+		b.WriteString(key)
+		b.WriteByte(' ')
+	}
+	return b.String()
 }
 
 // element reads the marks of one element for a usage: the exact type first, then present (X13, F17), whose limits bind the type

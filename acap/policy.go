@@ -45,8 +45,9 @@ type Policy struct {
 	actions    []Action
 	barred     map[string]*Field // the fields of take-downs that are executed, by URL
 	findings   []Finding
-	own        *own      // the page's own statements, nil before Narrow
-	byPurpose  []*Policy // one per declared purpose where there are several (C16)
+	own        *own            // the page's own statements, nil before Narrow
+	spoken     map[string]bool // tokens of marks that make a statement, for whatever purpose
+	byPurpose  []*Policy       // one per declared purpose where there are several (C16)
 	purposes   []string
 	statements int // expanded so far, whether they reach the crawler or not
 }

@@ -21,6 +21,7 @@ type reporter struct {
 	findings []Finding
 	seen     map[remark]bool
 	hints    int
+	muted    bool            // nobody reads the findings
 	tags     map[*Field]*Tag // behind the fields of a page, to find tokens in what they say
 }
 
@@ -35,7 +36,7 @@ func (r *reporter) full() bool { return len(r.findings) >= maxFindings }
 // report notes what is wrong with a field, or with one token of it (Field.at).
 func (r *reporter) report(f *Field, code string, sev Severity, hint, format string, args ...any) {
 	switch {
-	case len(r.findings) > maxFindings:
+	case r.muted, len(r.findings) > maxFindings:
 	case r.full():
 		r.tell(f, "too-many-findings", Error, "mend those before it", "there is more to say from here on than is told")
 	default:
@@ -121,7 +122,7 @@ func clipTo(s string, most int) string {
 
 // near gives a hint that names the known word closest to s; where nothing is close, the words that are known if they are few.
 func (r *reporter) near(s string, known func() []string) string {
-	if r.full() || r.hints >= maxHints {
+	if r.muted || r.full() || r.hints >= maxHints {
 		return ""
 	}
 	r.hints++
@@ -134,7 +135,7 @@ func (r *reporter) near(s string, known func() []string) string {
 
 // nearDefined is near for names that the text itself defines.
 func (r *reporter) nearDefined(s string, known func() []string) string {
-	if r.full() || r.hints >= maxHints {
+	if r.muted || r.full() || r.hints >= maxHints {
 		return ""
 	}
 	r.hints++

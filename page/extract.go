@@ -19,12 +19,7 @@ func (p *Page) Extract(locator string, c Cut) (text string, found bool) {
 	t := p.tree()
 	s := t.scope(c)
 	w := newWriter(0)
-	var outer *html.Node
 	for _, n := range t.find(locator) {
-		if outer != nil && inside(n, outer) {
-			continue
-		}
-		outer = n
 		if content, ok := metaContent(n); ok && isMeta(locator) {
 			if s.at(n) {
 				w.gap()
@@ -79,35 +74,39 @@ func metaContent(n *html.Node) (string, bool) {
 	return unquote(attr(n.Attr, "content")), n.Data == "meta"
 }
 
-// find lists the elements that locator names in document order.
+// find lists the outermost elements that locator names in document order. Its work is linear in the
+// locator and in the page.
 func (t *tree) find(locator string) []*html.Node {
 	kind, value, ok := strings.Cut(locator, ":")
 	if !ok || value == "" || t.root == nil {
 		return nil
 	}
-	names := []string{value}
+	names := map[string]bool{value: true}
 	if strings.HasSuffix(kind, "list") {
-		names = strings.Split(value, ",")
+		clear(names)
+		for name := range strings.SplitSeq(value, ",") {
+			names[name] = true
+		}
 	}
-	names = slices.DeleteFunc(names, func(s string) bool { return s == "" })
+	delete(names, "")
 	switch kind {
 	case "id", "idlist":
-		seen := map[string]bool{} // an id names one element: the first
-		return t.collect(func(n *html.Node) bool {
+		return t.collect(func(n *html.Node) bool { // an id names one element: the first
 			id := attr(n.Attr, "id")
-			if id == "" || seen[id] || !slices.Contains(names, id) {
-				return false
-			}
-			seen[id] = true
-			return true
+			named := names[id]
+			delete(names, id)
+			return named
 		})
 	case "class", "classlist":
 		return t.collect(func(n *html.Node) bool {
-			class := attr(n.Attr, "class")
-			return class != "" && slices.ContainsFunc(strings.FieldsFunc(class, isBlank), oneOf(names))
+			return slices.ContainsFunc(strings.FieldsFunc(attr(n.Attr, "class"), isBlank), func(s string) bool { return names[s] })
 		})
 	case "taglist":
-		return t.collect(func(n *html.Node) bool { return slices.ContainsFunc(names, equalFold(n.Data)) })
+		folded := make(map[string]bool, len(names))
+		for name := range names {
+			folded[strings.ToLower(name)] = true
+		}
+		return t.collect(func(n *html.Node) bool { return folded[strings.ToLower(n.Data)] })
 	case "meta":
 		return slices.DeleteFunc(slices.Clone(t.metas), func(n *html.Node) bool {
 			return !strings.EqualFold(unquote(attr(n.Attr, "name")), value)
@@ -116,31 +115,19 @@ func (t *tree) find(locator string) []*html.Node {
 	return nil
 }
 
-// collect lists the elements that match, in document order.
+// collect lists the elements that match, in document order; of those within another that matches none.
 func (t *tree) collect(match func(*html.Node) bool) []*html.Node {
 	var nodes []*html.Node
+	var outer *html.Node
 	walk(t.root, func(n *html.Node) bool {
-		if n.Type == html.ElementNode && match(n) {
-			nodes = append(nodes, n)
+		if n.Type == html.ElementNode && match(n) && outer == nil {
+			nodes, outer = append(nodes, n), n
 		}
 		return true
-	}, func(*html.Node) {})
-	return nodes
-}
-
-func oneOf(names []string) func(string) bool {
-	return func(s string) bool { return slices.Contains(names, s) }
-}
-
-func equalFold(a string) func(string) bool {
-	return func(b string) bool { return strings.EqualFold(a, b) }
-}
-
-func inside(n, outer *html.Node) bool {
-	for ; n != nil; n = n.Parent {
+	}, func(n *html.Node) {
 		if n == outer {
-			return true
+			outer = nil
 		}
-	}
-	return false
+	})
+	return nodes
 }

@@ -10,7 +10,7 @@ import (
 
 // Keep answers whether the part of a page under these marks, outermost first, may be used. A nil chain asks for the page
 // itself. Marks on HTML and BODY are in the chain of every part of the body, with their Place.
-// Keep is asked once for each marked element, never for others, and may be called from several goroutines.
+// Keep is asked once for each marked element, and never for others.
 type Keep func(chain []acap.Mark) bool
 
 // Cut is what a usage may not see of a page. The zero Cut keeps all.
@@ -44,7 +44,8 @@ func (s *scope) at(n *html.Node) bool {
 		}
 		kept, known := s.memo[n]
 		if !known {
-			kept = s.cut.Keep(s.tree.chain(n))
+			chain, judged := s.tree.chain(n)
+			kept = judged && s.cut.Keep(chain)
 			s.memo[n] = kept
 		}
 		return kept
@@ -60,16 +61,36 @@ func (s *scope) hides(n *html.Node) bool {
 	return s.cut.Snippet && has(n.Attr, "data-nosnippet")
 }
 
-// chain is the marks in force at n, outermost first.
-func (t *tree) chain(n *html.Node) []acap.Mark {
-	var chain []acap.Mark
+// maxChain bounds the marks around one element. A page that has more is treated as one that may not
+// be crawled: to judge each element by all of them takes quadratic time.
+const maxChain = 256
+
+// chain returns the marks in force at n, outermost first; false where they are more than maxChain.
+func (t *tree) chain(n *html.Node) (chain []acap.Mark, ok bool) {
 	for ; n != nil; n = n.Parent {
+		if len(chain)+len(t.marks[n]) > maxChain {
+			return nil, false
+		}
 		for _, m := range slices.Backward(t.marks[n]) {
 			chain = append(chain, m)
 		}
 	}
 	slices.Reverse(chain)
-	return chain
+	return chain, true
+}
+
+// tangled returns a mark of the first element that stands under more marks than maxChain, nil where
+// there is none.
+func (t *tree) tangled() *acap.Mark {
+	if len(t.listed) <= maxChain {
+		return nil
+	}
+	for _, n := range t.marked {
+		if _, ok := t.chain(n); !ok {
+			return &t.marks[n][0]
+		}
+	}
+	return nil
 }
 
 // walk visits root and what it holds in document order. Where enter says no, the children are skipped; leave is called

@@ -11,7 +11,8 @@ import (
 
 func (p *Page) readOwn() acap.Own {
 	t := p.tree()
-	own := acap.Own{URL: p.url.String(), Tags: slices.Clip(t.tags), Marks: slices.Clip(t.listed), Plus: plus(p.Last().Body)}
+	own := acap.Own{URL: p.url.String(), Tags: slices.Clip(t.tags), Marks: slices.Clip(t.listed), Tangled: t.tangled(),
+		Plus: plus(p.Last().Body)}
 	for _, name := range []string{"X-Robots-Tag", "Robots-Tag"} {
 		for i, line := range p.Last().Header.Values(name) {
 			own.Tags = append(own.Tags, acap.Tag{Source: acap.Header, Name: name, Content: line, Line: i + 1, Column: 1})

@@ -3,6 +3,7 @@ package page
 import (
 	"net/http"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -137,6 +138,20 @@ func TestMarks(t *testing.T) {
 	} {
 		if got := htmlPage(c.body).Own().Marks; !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}
+
+// An element under more marks than are judged is used for nothing, and the page says so.
+func TestTangled(t *testing.T) {
+	around := strings.Repeat("<div class='the-acap:allow-index the-acap:allow-follow'>", 100)
+	for n, want := range map[int]string{maxChain - 200: "a b", maxChain - 199: "a"} {
+		p := htmlPage("<p>a</p>" + around + "<p class='" + strings.Repeat("the-acap:x ", n) + "'>b</p>")
+		if got := p.Text(without("follow", true)); got != want {
+			t.Errorf("%d marks more: %q", n, got)
+		}
+		if m := p.Own().Tangled; (m == nil) != (want == "a b") || m != nil && m.Token != "the-acap:x" {
+			t.Errorf("%d marks more: %+v", n, m)
 		}
 	}
 }

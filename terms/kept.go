@@ -296,13 +296,14 @@ func (t *Terms) covers(u acap.Usage, made Text) bool {
 		return len(uses) > 0 || u == acap.Index && t.stillThere(made.From)
 	}
 	aside := t.Aside(u)
+	then, now := setOf(made.Aside), setOf(aside)
 	for _, token := range aside {
-		if strings.HasPrefix(token, out) && !slices.Contains(made.Aside, token) {
+		if strings.HasPrefix(token, out) && !then[token] {
 			return false
 		}
 	}
 	for _, token := range made.Aside {
-		if !d.Allowed && !strings.HasPrefix(token, out) && !slices.Contains(aside, token) {
+		if !d.Allowed && !strings.HasPrefix(token, out) && !now[token] {
 			return false
 		}
 	}

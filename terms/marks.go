@@ -81,9 +81,9 @@ func tokens(element []acap.Mark) string {
 // Barred gives the first decision by which a part of the page has to be left out of what u, which is permitted of the page, may be
 // made of; false where there is none. Whether a copy still holds that part, the copy alone can tell.
 func (t *Terms) Barred(u acap.Usage) (d acap.Decision, barred bool) {
-	aside := t.Aside(u)
+	aside := setOf(t.Aside(u))
 	for _, element := range t.elements() {
-		if slices.Contains(aside, out+tokens(element)) {
+		if aside[out+tokens(element)] {
 			return t.at(t.policy.Part(u, t.resource, element)), true
 		}
 	}
@@ -134,10 +134,24 @@ func (t *Terms) Some(u acap.Usage) bool {
 	if d.Allowed || d.Reason == acap.Unfulfillable {
 		return d.Allowed
 	}
+	judged := map[string]bool{}
 	for _, element := range t.elements() {
+		saying := t.policy.Saying(element)
+		if judged[saying] {
+			continue
+		}
+		judged[saying] = true
 		if t.at(t.policy.Part(u, t.resource, element)).Allowed {
 			return true
 		}
 	}
 	return false
+}
+
+func setOf(list []string) map[string]bool {
+	set := make(map[string]bool, len(list))
+	for _, s := range list {
+		set[s] = true
+	}
+	return set
 }

@@ -182,10 +182,7 @@ func (t *Terms) cut(d acap.Decision, l *acap.Limits) page.Cut {
 	if d.Allowed {
 		uses, includes = d.MustUse(), d.MustInclude()
 	}
-	return page.Cut{Keep: func(chain []acap.Mark) bool {
-		if len(chain) == 0 {
-			return d.Allowed
-		}
+	judge := func(chain []acap.Mark) bool {
 		part := t.at(t.policy.Part(d.Usage, t.resource, chain))
 		limits := part.Limits(t.facts)
 		if d.Allowed && d.Within(t.around).Allowed && !part.Within(t.around).Allowed { // P1 2.5.5.7, 2.5.5.8
@@ -196,6 +193,19 @@ func (t *Terms) cut(d acap.Decision, l *acap.Limits) page.Cut {
 		}
 		l.MaxChars, l.MaxWords = smaller(l.MaxChars, limits.MaxChars), smaller(l.MaxWords, limits.MaxWords)
 		return true
+	}
+	judged := map[string]bool{} // by what the marks say: each chain that says the same is judged once
+	return page.Cut{Keep: func(chain []acap.Mark) bool {
+		if len(chain) == 0 {
+			return d.Allowed
+		}
+		saying := t.policy.Saying(chain)
+		kept, known := judged[saying]
+		if !known {
+			kept = judge(chain)
+			judged[saying] = kept
+		}
+		return kept
 	}}
 }
 
