@@ -38,7 +38,7 @@ var siblings = map[string][]string{
 	"render":      {},
 	"actions":     {"acap", "spool"},
 	"check":       {"acap", "page", "policy", "terms"},
-	"conformance": {"acap", "page", "policy", "snippet", "terms", "check"},
+	"conformance": {"acap", "gate", "page", "policy", "snippet", "terms", "check"},
 	"web":         {"acap", "page", "terms", "present", "actions", "policy", "check"},
 	"config":      {},
 }

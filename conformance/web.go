@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
 )
@@ -19,6 +21,7 @@ const maxHops = 5
 // web serves the responses of a case. It makes no request.
 type web struct {
 	responses map[string]Response // by normal form
+	named     string              // the host, with its port, of the resource asked about
 	authority *policy.Authority
 }
 
@@ -29,7 +32,32 @@ func newWeb(c *Case) *web {
 			w.responses[n] = r
 		}
 	}
+	if u, err := url.Parse(c.URL); err == nil {
+		w.named = hostOf(u)
+	}
 	return w
+}
+
+// hostOf returns the host of u with its port.
+func hostOf(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
+	}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}
+
+// open returns an error where a crawl that was named only the resource asked about would not request
+// rawurl: its host is at a private address (X84, I03, D05).
+func (w *web) open(rawurl string) error {
+	u, err := url.Parse(rawurl)
+	if err != nil {
+		return err
+	}
+	if what := gate.Inner(u.Hostname()); what != "" && hostOf(u) != w.named {
+		return fmt.Errorf("%s is %s address, which is not requested", u.Host, what)
+	}
+	return nil
 }
 
 func normal(rawurl string) (string, error) {
@@ -42,6 +70,9 @@ func normal(rawurl string) (string, error) {
 
 // hop answers for one URL: 404 where the case has none.
 func (w *web) hop(rawurl string) (page.Hop, error) {
+	if err := w.open(rawurl); err != nil {
+		return page.Hop{}, err
+	}
 	key, err := normal(rawurl)
 	if err != nil {
 		return page.Hop{}, err

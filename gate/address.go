@@ -75,6 +75,21 @@ func closed(a netip.Addr) string {
 	return ""
 }
 
+// Inner returns what kind of address a host is, such as "a loopback", where a crawl reaches it only if
+// it is named (X84); "" for an open address, and for a name, of which only the DNS can tell.
+func Inner(host string) string {
+	host = strings.TrimSuffix(strings.ToLower(host), ".")
+	switch a, err := netip.ParseAddr(host); {
+	case err == nil:
+		return closed(a)
+	case host == "localhost" || strings.HasSuffix(host, ".localhost"): // RFC 6761 6.3
+		return "a loopback"
+	case oddNumber(host):
+		return "an unusually spelt"
+	}
+	return ""
+}
+
 // named is the set of hosts (host:port) that the operator named. A name is closed again to inner addresses once it has
 // been reached at a public one, so that a later DNS answer cannot turn it inwards.
 type named struct {

@@ -16,7 +16,9 @@ func (c *Command) decideVerb() *cobra.Command {
 		Use:   "decide [FILE…]",
 		Short: "Answer cases in JSON Lines: a small web, a crawler and a question each",
 		Long: `Answer cases in JSON Lines, of the files or of standard input: a small web, a crawler and a question each. Every
-line is answered with one line. Nothing is fetched, and neither configuration nor data directory matter.`,
+line is answered with one line. Nothing is fetched, and neither configuration nor data directory matter. What a
+crawl would not request is not read from a case either: references, substitutes and required resources at private,
+loopback and link-local addresses, but for the host of the resource asked about.`,
 	}
 	dialect := cmd.Flags().String("dialect", config.Dialect11, settingFlags["dialect"].usage+"; for cases that name none")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
