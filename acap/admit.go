@@ -120,15 +120,15 @@ func index(list []*statement) *lookup {
 	return newLookup(n, func(i int) shape { return list[i].pattern.shape })
 }
 
-// covering calls visit with each statement of a usage type that covers path, in the order of arrange.
-func (p *Policy) covering(k kind, path string, rooted bool, visit func(*statement)) {
+// covering calls visit with each statement of a usage type that covers r, in the order of arrange.
+func (p *Policy) covering(k kind, r *Resource, rooted bool, visit func(*statement)) {
 	list, l := p.by[k], p.found[k]
 	if rooted {
 		list, l = p.rooted[k], p.foundToo[k]
 	}
-	if l != nil {
+	if l != nil && r.ascii == "" {
 		var h hits
-		if l.find(path, &h); !h.full() {
+		if l.find(r.path, &h); !h.full() {
 			for _, id := range h.list[:h.n] {
 				visit(list[id])
 			}
@@ -136,7 +136,7 @@ func (p *Policy) covering(k kind, path string, rooted bool, visit func(*statemen
 		}
 	}
 	for _, s := range list {
-		if s.covers(path) {
+		if s.covers(r) {
 			visit(s)
 		}
 	}

@@ -136,7 +136,7 @@ func (p *Policy) meet(k kind, r *Resource, general verdict, rooted bool, d *Deci
 // cannot be interpreted.
 func (p *Policy) permissions(k kind, r *Resource, rooted bool) (v verdict) {
 	m := matched{verdict: &v}
-	p.covering(k, r.path, rooted, func(s *statement) {
+	p.covering(k, r, rooted, func(s *statement) {
 		if s.written() {
 			m.take(s, p, rooted)
 		}
@@ -189,7 +189,7 @@ func (p *Policy) compare(a, b *statement, rooted bool) scope {
 // resource.
 func (p *Policy) prevailing(k kind, r *Resource, rooted bool, v *verdict) (starred bool) {
 	m := matched{verdict: v}
-	p.covering(k, r.path, rooted, func(s *statement) {
+	p.covering(k, r, rooted, func(s *statement) {
 		starred = starred || s.pattern != nil && s.pattern.raw[0] == '*'
 		m.take(s, p, rooted)
 	})
@@ -204,7 +204,7 @@ func (p *Policy) unsaid(k kind, r *Resource, d *Decision) {
 	d.Usage, d.Allowed, d.Reason = k.usage(), true, ByDefault
 	if k == kOther {
 		for _, s := range p.beyond { // L05
-			if s.covers(r.path) {
+			if s.covers(r) {
 				*d = refusal(k, s)
 				return
 			}
@@ -215,7 +215,7 @@ func (p *Policy) unsaid(k kind, r *Resource, d *Decision) {
 		return
 	}
 	var other *statement
-	p.covering(kOther, r.path, false, func(s *statement) {
+	p.covering(kOther, r, false, func(s *statement) {
 		if !s.allow && (other == nil || s.seq < other.seq) {
 			other = s
 		}

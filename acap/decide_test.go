@@ -65,12 +65,12 @@ func TestNothingKnownRefuses(t *testing.T) {
 	}
 }
 
-// maximal is F07 word by word: the statements that cover the path, are not overridden and have nothing narrower beside them.
-func maximal(p *Policy, k kind, path string, rooted bool) map[*statement]bool {
+// maximal is F07 word by word: the statements that cover the resource, are not overridden and have nothing narrower beside them.
+func maximal(p *Policy, k kind, r *Resource, rooted bool) map[*statement]bool {
 	var present ranks
 	var all []*statement
 	for _, s := range p.by[k] {
-		if s.covers(path) {
+		if s.covers(r) {
 			present[s.rank()] = true
 			all = append(all, s)
 		}
@@ -144,7 +144,7 @@ func TestPrevailingAsTheReference(t *testing.T) { // F07, C02-C04
 				for _, rooted := range []bool{false, true} {
 					var v verdict
 					p.prevailing(k, &res, rooted, &v)
-					want := maximal(p, k, res.path, rooted)
+					want := maximal(p, k, &res, rooted)
 					same := v.n == len(want)
 					for i := range v.n {
 						same = same && want[v.at(i)]

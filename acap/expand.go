@@ -35,9 +35,7 @@ func (s *statement) rank() uint8 {
 	return r
 }
 
-func (s *statement) covers(path string) bool {
-	return s.pattern == nil || s.pattern.matches(path)
-}
+func (s *statement) covers(r *Resource) bool { return s.pattern == nil || s.pattern.covers(r) }
 
 // flat is one usage that a field permits or prohibits, before its patterns.
 type flat struct {

@@ -199,7 +199,7 @@ func FuzzDecide(f *testing.F) {
 			for _, rooted := range []bool{false, true} {
 				var v verdict
 				p.prevailing(k, &r, rooted, &v)
-				if want := maximal(p, k, r.path, rooted); v.n != len(want) {
+				if want := maximal(p, k, &r, rooted); v.n != len(want) {
 					t.Fatalf("%s: %d statements prevail, want %d", k.usage(), v.n, len(want))
 				}
 			}

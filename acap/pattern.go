@@ -13,6 +13,8 @@ type Resource struct {
 	URL  string // normal form, as compared with location (M01)
 	path string // path and query, lower case: ACAP matching ignores case (F10)
 	rep  string // path and query in their own case: RFC 9309 2.2.2
+	// ascii is rep with nothing but ASCII letters in lower case; empty where path is the same.
+	ascii string
 }
 
 // NewResource normalises u. A nil or opaque URL gives a resource at the root path.
@@ -31,12 +33,17 @@ func NewResource(u *url.URL) Resource {
 	if port := u.Port(); scheme == "http" && port == "80" || scheme == "https" && port == "443" {
 		host = strings.TrimSuffix(host, ":"+port)
 	}
-	return Resource{URL: scheme + "://" + strings.TrimSuffix(host, ":") + path, path: fold(path), rep: path}
+	r := Resource{URL: scheme + "://" + strings.TrimSuffix(host, ":") + path, path: fold(path), rep: path}
+	if ascii := strings.ToLower(path); ascii != r.path {
+		r.ascii = ascii
+	}
+	return r
 }
 
 // percentNormal decodes what needs no encoding, upper-cases the hexadecimal digits of the rest and encodes what a URI cannot
-// hold, so that two spellings of one path compare equal (RFC 3986 6.2.2, RFC 9309 2.2.2, F11). With literal, raw "*" and "$"
-// are folded into %2A and %24: on the side of a URL they are never wildcards (X33).
+// hold, so that two spellings of one path compare equal (RFC 3986 6.2.2, RFC 9309 2.2.2, F11). What it gives is ASCII. Paths are
+// compared octet by octet in this form, so that a letter of a pattern may meet a digit of an escape (RFC 9309 2.2.2). With literal,
+// raw "*" and "$" are folded into %2A and %24: on the side of a URL they are never wildcards (X33).
 func percentNormal(s string, literal bool) string {
 	i := 0
 	for i < len(s) && plain(s[i], literal) {
@@ -132,41 +139,42 @@ func removeDots(path string) string {
 	return strings.Join(kept, "/")
 }
 
-// fold lower-cases a percent-normalised path, encoded letters beyond ASCII included (F10).
+// fold lower-cases a percent-normalised path: its ASCII letters, the digits of its escapes and whole encoded letters beyond ASCII (F10).
 func fold(s string) string {
+	s = strings.ToLower(s)
 	if !strings.Contains(s, "%") {
-		return strings.ToLower(s)
+		return s
 	}
 	var b strings.Builder
 	b.Grow(len(s))
 	for i := 0; i < len(s); {
-		if s[i] != '%' || i+2 >= len(s) || unhex(s[i+1]) < 8 {
-			c := s[i]
-			if c >= 'A' && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			b.WriteByte(c)
+		raw := beyondASCII(s[i:])
+		if len(raw) == 0 {
+			b.WriteByte(s[i])
 			i++
 			continue
 		}
-		var raw []byte
-		for i+2 < len(s) && s[i] == '%' && unhex(s[i+1]) >= 8 {
-			raw = append(raw, unhex(s[i+1])<<4|unhex(s[i+2]))
-			i += 3
-		}
+		i += 3 * len(raw)
 		for len(raw) > 0 {
 			r, n := utf8.DecodeRune(raw)
-			out := raw[:n]
+			lower := raw[:n]
 			if r != utf8.RuneError {
-				out = utf8.AppendRune(nil, unicode.ToLower(r))
+				lower = utf8.AppendRune(nil, unicode.ToLower(r))
 			}
-			for _, c := range out {
-				writeEscape(&b, c)
-			}
+			b.WriteString(strings.ToLower(percentNormal(string(lower), false)))
 			raw = raw[n:]
 		}
 	}
 	return b.String()
+}
+
+// beyondASCII decodes the escapes at the beginning of s up to the first that stands for an ASCII character.
+func beyondASCII(s string) (raw []byte) {
+	for len(s) > 2 && s[0] == '%' && isHex(s[1]) && unhex(s[1]) >= 8 && isHex(s[2]) {
+		raw = append(raw, unhex(s[1])<<4|unhex(s[2]))
+		s = s[3:]
+	}
+	return raw
 }
 
 // pattern is a resource path pattern (P1 2.4.4, 2.9): literal pieces between "*", matched from the start of the path, to its
@@ -176,6 +184,7 @@ type pattern struct {
 	rooted string // raw, or "/"+raw where raw starts with "*" (F03)
 	exact  string // raw in its own case: equality with a conventional rule (O04)
 	shape
+	ascii *shape // raw with nothing but ASCII letters in lower case; nil where that is the same
 }
 
 // newPattern reads a pattern whose "$", if any, is its last character.
@@ -193,7 +202,17 @@ func newPattern(s string) *pattern {
 		p.rooted = "/" + p.raw
 	}
 	p.shape = newShape(p.raw)
+	if ascii := strings.ToLower(s); ascii != p.raw {
+		alike := newShape(ascii)
+		p.ascii = &alike
+	}
 	return p
+}
+
+// covers reports whether the pattern matches a path in any letter case (P1 2.9, F10). An asterisk may part the octets of a letter beyond
+// ASCII: what its octets match, its lower case need not, so that both are tried.
+func (p *pattern) covers(r *Resource) bool {
+	return p.matches(r.path) || r.ascii != "" && (p.matches(r.ascii) || p.ascii != nil && p.ascii.matches(r.ascii))
 }
 
 // Glob is a text as patterns of paths are written: "*" stands for any characters and a final "$" for the end (P1 2.9); it is compared

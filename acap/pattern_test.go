@@ -1,6 +1,7 @@
 package acap
 
 import (
+	"math/rand/v2"
 	"net/url"
 	"strings"
 	"testing"
@@ -240,4 +241,95 @@ func TestRuleMatching(t *testing.T) { // RFC 9309 2.2.2, X52, O10
 			t.Errorf("%q on %s: %v, want %v", c.rules, c.path, got, c.want)
 		}
 	}
+}
+
+// The two matchers agree: what a conventional rule matches an ACAP pattern of the same text covers, and without regard to letter case an
+// ACAP pattern covers what a rule matches in some spelling of its letters (P1 2.9, F10, RFC 9309 2.2.2).
+func TestMatchersAgree(t *testing.T) {
+	dice := rand.New(rand.NewPCG(31, 9))
+	text := func(parts []string, most int) string {
+		var b strings.Builder
+		b.WriteByte('/')
+		for range dice.IntN(most) {
+			b.WriteString(parts[dice.IntN(len(parts))])
+		}
+		return b.String()
+	}
+	ofPaths := []string{"a", "A", "c", "3", "9", "/", "-", "%20", "%2f", "%C3%A9", "%c3%89", "é", "É", "Ж", "ж", "%E2%82%AC", "%C3", "%89", "K", "%a9", "%41"}
+	ofPatterns := append([]string{"*", "*", "*", "%"}, ofPaths...)
+	both, folded := 0, 0
+	for range 300_000 {
+		path, value := text(ofPaths, 5), text(ofPatterns, 6)
+		if dice.IntN(4) == 0 {
+			value = value[1:]
+		}
+		if dice.IntN(6) == 0 {
+			value += "$"
+		}
+		if value == "" || value[0] != '/' && value[0] != '*' || strings.Contains(strings.TrimSuffix(value, "$"), "$") {
+			continue
+		}
+		u := &url.URL{Scheme: "http", Host: "h", RawQuery: "x"}
+		u.Path, u.RawPath = "/", ""
+		if v, err := u.Parse(strings.ReplaceAll(path, "?", "%3F")); err == nil {
+			u = v
+		}
+		r := NewResource(u)
+		rule, p := ruleLine{value: value}.read(), newPattern(value)
+		matched, covered := rule.matches(r.rep), p.covers(&r)
+		if matched && !covered {
+			t.Fatalf("Disallow: %s matches %s, ACAP-disallow-crawl: %s does not", value, r.rep, value)
+		}
+		if other := newPattern(flipCase(value)); other.covers(&r) != covered {
+			t.Fatalf("%s on %s: %v, %s otherwise", value, r.rep, covered, flipCase(value))
+		}
+		if covered && r.ascii == "" && !strings.Contains(r.rep, "%6B") && !anySpelling(rule.exact, r.rep) {
+			t.Fatalf("ACAP-disallow-crawl: %s covers %s, a rule matches it in no letter case", value, r.rep)
+		}
+		if matched {
+			both++
+		} else if covered {
+			folded++
+		}
+	}
+	if both < 10_000 || folded < 1_000 {
+		t.Errorf("only %d match, and %d more without regard to letter case", both, folded)
+	}
+}
+
+// flipCase changes the case of the ASCII letters, those of escapes included.
+func flipCase(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z':
+			return r - 'a' + 'A'
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return r
+	}, s)
+}
+
+// anySpelling reports whether a rule matches a path in some spelling of its letters.
+func anySpelling(exact, path string) bool {
+	for _, unfolded := range []string{exact, strings.NewReplacer("%C3%89", "%C3%A9", "%D0%96", "%D0%B6", "%E2%84%AA", "k").Replace(exact)} {
+		spellings := []string{""}
+		for i := range len(unfolded) {
+			c := unfolded[i : i+1]
+			var next []string
+			for _, s := range spellings {
+				next = append(next, s+strings.ToUpper(c))
+				if strings.ToLower(c) != strings.ToUpper(c) {
+					next = append(next, s+strings.ToLower(c))
+				}
+			}
+			spellings = next
+		}
+		for _, s := range spellings {
+			if shape := newShape(s); shape.matches(path) {
+				return true
+			}
+		}
+	}
+	return false
 }

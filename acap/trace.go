@@ -131,7 +131,7 @@ type speakers struct {
 func (t *trace) speaking(k kind) speakers {
 	var g speakers
 	for _, s := range t.by[k] {
-		if s.covers(t.resource.path) {
+		if s.covers(&t.resource) {
 			g.all = append(g.all, s)
 		}
 	}
@@ -261,7 +261,7 @@ func (t *trace) others() []*statement {
 		}
 	}
 	for _, s := range from {
-		if !s.allow && s.covers(t.resource.path) {
+		if !s.allow && s.covers(&t.resource) {
 			list = append(list, s)
 		}
 	}

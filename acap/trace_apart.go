@@ -87,7 +87,7 @@ func (e *elsewhere) fields(f, parent *File, second bool) {
 			if !e.speaksOf(s) {
 				continue
 			}
-			covers, common := s.covers(e.resource.path), 0
+			covers, common := s.covers(&e.resource), 0
 			if s.pattern != nil {
 				common = commonPrefix(s.pattern.rooted, e.resource.path)
 			}
