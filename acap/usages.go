@@ -178,7 +178,7 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 	case len(qualifiers) > 0: // E05
 		x.report(e.field.at(qualifiers[0]), "qualified-local-usage", Error, "put the qualifiers into the definition", "a permission of a local usage takes no qualifiers and counts as a prohibition")
 		return x.prohibitLocal(e, e.usage, true)
-	case d.void != nil, e.suspect, x.version.state == unsupported: // E03, A07, B05
+	case d.void != nil, e.suspect: // E03, A07
 		return x.prohibitLocal(e, e.usage, true)
 	case d.composite && len(d.tokens) == 0: // as E01: a usage of no parts is not defined
 		return undefinedUsage()
@@ -199,7 +199,7 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 		case !p.local && Usage(p.name).kind() == noKind && p.inner != nil: // E07: parentheses forgotten
 			out = append(out, x.usagesBehind(e, p.inner, true)...)
 		case !p.local:
-			out = append(out, x.permit(e, d.field, p.name, qualified{}, d.file.gating(x.crawler))...)
+			out = append(out, x.permit(e, d.field, p.name, qualified{}, x.gating(d))...)
 		case p.inner == nil:
 			out = append(out, undefinedUsage()...)
 		case p.inner.void != nil:
@@ -224,7 +224,16 @@ func (x *expander) permitQualified(e *entry, d *definition) []flat {
 		}
 		x.read[d] = q
 	}
-	return x.permit(e, d.field, d.base, q, d.file.gating(x.crawler))
+	return x.permit(e, d.field, d.base, q, x.gating(d))
+}
+
+// gating is the version that decides about a use of a definition: that of the file that defines (B15, X76), but none counts more under
+// an unsupported version than what is spelt out (B05, X88).
+func (x *expander) gating(d *definition) version {
+	if x.version.state == unsupported {
+		return x.version
+	}
+	return d.file.gating(x.crawler)
 }
 
 // limited reports whether a part of a composite usage is a qualifier.
