@@ -46,8 +46,8 @@ func TestAnnex(t *testing.T) {
 	for q, v := range samples {
 		for k := range kinds {
 			read := readQualifiers([]string{q + "=" + v}, k, Meta, &Crawler{})
-			if pair := (Pair{k.usage(), q}); (read.bad == "") != pairs[pair] {
-				t.Errorf("%v: %q", pair, read.bad)
+			if pair := (Pair{k.usage(), q}); read.fault.found() == pairs[pair] {
+				t.Errorf("%v: %q", pair, read.fault.text)
 			}
 		}
 	}

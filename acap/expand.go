@@ -78,7 +78,7 @@ func (x *expander) expand(e *entry) []*statement {
 		spec, tokens = x.specification(e, all)
 		if len(tokens) > 0 && len(tokens) == len(all) { // X57: qualifiers without resources
 			c := *e
-			c.suspect = true
+			c.bare = true
 			e = &c
 		}
 	}

@@ -50,6 +50,8 @@ type entry struct {
 	local   bool // (usage) names a local definition
 	stray   bool // within a conventional record (C10)
 	suspect bool // a qualifier stands alone on a following line (A07)
+	broken  bool // in META: what stands with its qualifiers cannot be interpreted (N15, N18)
+	bare    bool // qualifiers stand where its resources should (X57)
 }
 
 // words splits the value of a field, which is done when a policy is made: most files are read for few of their records.

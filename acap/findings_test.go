@@ -259,7 +259,7 @@ func TestFindingsPageIsComplete(t *testing.T) {
 	}
 }
 
-// toldCodes reads the source for the codes that report, tell and fail are called with and that notes have, and their severities.
+// toldCodes reads the source for the codes that report and tell are called with and that notes and faults have, and their severities.
 // A code that is handed on must be a variable called code.
 func toldCodes(t *testing.T) map[string]map[Severity]bool {
 	t.Helper()
@@ -305,13 +305,15 @@ func toldCodes(t *testing.T) map[string]map[Severity]bool {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.CallExpr:
-				switch f := lastName(n.Fun); {
-				case (f == "report" || f == "tell") && len(n.Args) > 3:
+				if f := lastName(n.Fun); (f == "report" || f == "tell") && len(n.Args) > 3 {
 					note(n, n.Args[1], n.Args[2])
-				case f == "fail" && len(n.Args) > 3:
-					note(n, n.Args[1], ast.NewIdent("Error"))
 				}
 			case *ast.CompositeLit:
+				for _, e := range n.Elts {
+					if kv, ok := e.(*ast.KeyValueExpr); ok && lastName(n.Type) == "fault" && lastName(kv.Key) == "code" {
+						note(n, kv.Value, ast.NewIdent("Error"))
+					}
+				}
 				if lastName(n.Type) != "note" || len(n.Elts) < 2 {
 					break
 				}

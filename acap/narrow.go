@@ -292,7 +292,7 @@ func (n *narrowing) statement(field *Field, tokens []string, named, prohibitions
 			}
 			if strings.HasSuffix(tokens[i], ",") {
 				n.report(field.at(token), "stray-comma", Error, "leave the comma out", "a comma stands behind %q: the permission counts as a prohibition", token)
-				e.suspect = true
+				e.broken = true
 			}
 			if qualifiers := tokens[i+1:]; Usage(e.usage).kind() != noKind || e.local || !hasStatement(qualifiers) { // N16
 				e.value = strings.Join(qualifiers, " ")

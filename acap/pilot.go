@@ -77,7 +77,7 @@ func (n *narrowing) fragments(e *entry, ids []string) []string {
 	default:
 		n.report(e.field, "malformed-fragments", Error, "name ids of elements with blanks between them", "id-list= does not name elements: the permission counts as a prohibition of the page")
 	}
-	e.suspect = true
+	e.broken = true
 	return nil
 }
 

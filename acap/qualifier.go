@@ -2,7 +2,6 @@ package acap
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -107,24 +106,38 @@ const maxQualifiers = 64
 // qualified is what became of the qualifiers of one permission.
 type qualified struct {
 	any          bool          // there are qualifiers
+	anyOlder     bool          // some of them are none of version 1.1 as a whole
 	restrictions *restrictions // nil without any
 	newer        bool          // holds a feature of version 1.1 (B02)
 	newToken     string        // the first that does
-	code, bad    string        // why it cannot be interpreted; bad is empty if it can
-	hint         string
-	token        string // the one that cannot be
-	unknown      string // its name, where that is not known
-	embedded     string // the last one that leaves its value to embedded terms
+	fault        fault         // why they cannot be interpreted
+	older        fault         // why they cannot be without the features of version 1.1 either (X86)
+	embedded     string        // the last one that leaves its value to embedded terms
 	notes        []note
 }
 
-// note is something to tell of qualifiers that are understood.
+// fault says why qualifiers cannot be interpreted. The zero value says that they can be.
+type fault struct {
+	text, code, hint string
+	token            string // the one that cannot be
+	unknown          string // its name, where that is not known
+}
+
+func (f fault) found() bool { return f.text != "" }
+
+// note is something to report of qualifiers that are understood.
 type note struct {
 	code     string
 	severity Severity
 	token    string
 	text     string
 	hint     string
+}
+
+// written is what a field gives for one type of qualifier: the tokens and their values.
+type written struct {
+	row            *qualifierType
+	tokens, values []string
 }
 
 // readQualifiers reads the tokens behind a resource specification. Every qualifier counts towards gating before any is judged
@@ -134,78 +147,138 @@ func readQualifiers(tokens []string, k kind, src Source, c *Crawler) qualified {
 		return qualified{}
 	}
 	out := qualified{any: true, restrictions: &restrictions{}}
-	fail := func(token, code, hint, format string, args ...any) bool {
-		first := out.bad == ""
-		if first {
-			out.token, out.code, out.hint, out.bad = token, code, hint, fmt.Sprintf(format, args...)
+	order := out.sort(tokens)
+	for i := range order {
+		out.read(&order[i], k, src, c)
+	}
+	for i := range order {
+		if out.newer { // X86
+			out.readOlder(&order[i], c.Strict)
 		}
-		return first
 	}
+	out.notes = append(out.notes, out.restrictions.notes...)
+	return out
+}
+
+// fail notes a fault, the first that is found. One that has nothing to do with version 1.1 is older, too (X86).
+func (q *qualified) fail(older bool, f fault) {
+	if !q.fault.found() {
+		q.fault = f
+	}
+	if older && !q.older.found() {
+		q.older = f
+	}
+}
+
+// sort puts together the qualifiers of one type, in the order in which the types appear.
+func (q *qualified) sort(tokens []string) (order []written) {
 	if len(tokens) > maxQualifiers {
-		fail(tokens[maxQualifiers], "too-many-qualifiers", "keep the few that are needed", "the field has more than %d qualifiers", maxQualifiers)
+		q.fail(true, fault{token: tokens[maxQualifiers], code: "too-many-qualifiers", hint: "keep the few that are needed",
+			text: fmt.Sprintf("the field has more than %d qualifiers", maxQualifiers)})
 	}
-	var order []*qualifierType
-	values, written := map[*qualifierType][]string{}, map[*qualifierType][]string{}
+	at := map[*qualifierType]int{}
 	for _, t := range tokens {
 		name, value, ok := strings.Cut(t, "=")
 		name = strings.ToLower(name)
 		row := qualifierRow(name)
+		q.anyOlder = q.anyOlder || row == nil || !row.newer
 		switch {
 		case !ok || name == "":
 			hint := "write qualifier-type=value without blanks in the value"
 			if t[0] == '/' || t[0] == '*' {
 				hint = "write a field for each pattern"
 			}
-			fail(t, "malformed-qualifier", hint, "%q is not a qualifier", clip(t))
+			q.fail(true, fault{token: t, code: "malformed-qualifier", hint: hint, text: fmt.Sprintf("%q is not a qualifier", clip(t))})
 		case row == nil:
-			if fail(t, "unknown-qualifier", "", "the qualifier %q is not known", clip(name)) {
-				out.unknown = name
-			}
+			q.fail(true, fault{token: t, code: "unknown-qualifier", unknown: name, text: fmt.Sprintf("the qualifier %q is not known", clip(name))})
 		default:
-			if values[row] == nil {
-				order = append(order, row)
+			i, again := at[row]
+			if !again {
+				i, at[row] = len(order), len(order)
+				order = append(order, written{row: row})
 			}
-			values[row], written[row] = append(values[row], value), append(written[row], t)
+			order[i].tokens, order[i].values = append(order[i].tokens, t), append(order[i].values, value)
 		}
 	}
-	for _, row := range order {
-		t, all := written[row][0], values[row]
-		vs := counted(row, all, c.Strict)
-		if !out.newer && isNewer(row, all, vs) {
-			out.newer, out.newToken = true, t
-		}
-		switch {
-		case row.meta && src != Meta:
-			fail(t, "inapplicable-qualifier", "leave it out: robots.txt says by its patterns where a permission holds", "the qualifier %s may stand in META tags only", row.name) // M04
-			continue
-		case k < kinds && !row.usage.has(k):
-			fail(t, "inapplicable-qualifier", "it may qualify "+row.usage.String(), "the qualifier %s may not qualify %s", row.name, k.usage()) // G04
-			continue
-		case c.unable(row.name):
-			fail(t, "cannot-interpret", "", "this crawler cannot interpret %s", row.name)
-			continue
-		}
-		for _, v := range vs {
-			if v == "" || strings.ContainsAny(v, "\"'") { // A04
-				fail(row.name+"="+v, "malformed-value", "write quotation marks as %22 and %27", "%s=%s is not a value", row.name, clip(v))
-			}
-			if strings.EqualFold(v, "until-recrawl") { // H01
-				out.notes = append(out.notes, note{"misspelt-value", Warning, row.name + "=" + v, "until-recrawl is read as until-recrawled", "write until-recrawled"})
-			}
-		}
-		if len(vs) < len(all) { // H07, H08, H12, J08, K01 and the like
-			out.notes = append(out.notes, ignored(written[row][firstLeftOut(all, vs)], row.name))
-		}
-		before := out.restrictions.plus
-		if why := row.read(out.restrictions, vs, c.Strict); why != "" {
-			fail(t, "malformed-value", row.hint, "%s: %s", row.name, why)
-		}
-		if out.restrictions.plus != before {
-			out.embedded = t
+	return order
+}
+
+// read reads the qualifiers of one type.
+func (q *qualified) read(w *written, k kind, src Source, c *Crawler) {
+	row, t := w.row, w.tokens[0]
+	values := counted(row, w.values, c.Strict)
+	if !q.newer && isNewer(row, w.values, values) {
+		q.newer, q.newToken = true, t
+	}
+	f := fault{token: t, code: "inapplicable-qualifier"}
+	switch {
+	case row.meta && src != Meta: // M04
+		f.hint = "leave it out: robots.txt says by its patterns where a permission holds"
+		f.text = fmt.Sprintf("the qualifier %s may stand in META tags only", row.name)
+	case k < kinds && !row.usage.has(k): // G04
+		f.hint, f.text = "it may qualify "+row.usage.String(), fmt.Sprintf("the qualifier %s may not qualify %s", row.name, k.usage())
+	case c.unable(row.name):
+		f = fault{token: t, code: "cannot-interpret", text: "this crawler cannot interpret " + row.name}
+	}
+	if f.found() {
+		q.fail(!row.newer, f)
+		return
+	}
+	for _, v := range values {
+		if strings.EqualFold(v, "until-recrawl") { // H01
+			q.notes = append(q.notes, note{"misspelt-value", Warning, row.name + "=" + v, "until-recrawl is read as until-recrawled", "write until-recrawled"})
 		}
 	}
-	out.notes = append(out.notes, out.restrictions.notes...)
-	return out
+	if len(values) < len(w.values) { // H07, H08, H12, J08, K01 and the like
+		q.notes = append(q.notes, ignored(w.tokens[firstLeftOut(w.values, values)], row.name))
+	}
+	before := q.restrictions.plus
+	for _, f := range w.faults(q.restrictions, values, c.Strict) {
+		q.fail(false, f)
+	}
+	if q.restrictions.plus != before {
+		q.embedded = t
+	}
+}
+
+// readOlder reads the values of one type as if those of version 1.1 were not there (X86).
+func (q *qualified) readOlder(w *written, strict bool) {
+	values := w.older()
+	if len(values) == 0 || q.older.found() {
+		return
+	}
+	var alone restrictions
+	switch faults := w.faults(&alone, counted(w.row, values, strict), strict); {
+	case len(faults) > 0:
+		q.older = faults[0]
+	case alone.plus != 0: // B02: must-include-resource=plus-terms is a prohibition where 1.1 is not declared, too
+		q.older = fault{token: w.tokens[0], code: "undeclared-version", hint: "declare ACAP version 1.1",
+			text: w.row.name + "=plus-terms is a feature of ACAP 1.1 that the document does not declare"}
+	}
+}
+
+// faults reads values into r and returns what cannot be interpreted of them.
+func (w *written) faults(r *restrictions, values []string, strict bool) (list []fault) {
+	for _, v := range values {
+		if v == "" || strings.ContainsAny(v, "\"'") { // A04
+			list = append(list, fault{token: w.row.name + "=" + v, code: "malformed-value", hint: "write quotation marks as %22 and %27",
+				text: fmt.Sprintf("%s=%s is not a value", w.row.name, clip(v))})
+		}
+	}
+	if why := w.row.read(r, values, strict); why != "" {
+		list = append(list, fault{token: w.tokens[0], code: "malformed-value", hint: w.row.hint, text: w.row.name + ": " + why})
+	}
+	return list
+}
+
+// older returns the values that are no features of version 1.1.
+func (w *written) older() (values []string) {
+	for _, v := range w.values {
+		if !w.row.newer && (w.row.newValue == nil || !w.row.newValue(v)) {
+			values = append(values, v)
+		}
+	}
+	return values
 }
 
 func ignored(token, name string) note {
@@ -264,173 +337,3 @@ func isNewer(row *qualifierType, all, counted []string) bool {
 }
 
 func isPlus(v string) bool { return strings.EqualFold(v, plusValue) }
-
-// countedTimeLimits removes plus-terms beside other limits (H08) and then all but the first two (H12).
-func countedTimeLimits(values []string) []string {
-	var rest []string
-	for _, v := range values {
-		if !isPlus(v) {
-			rest = append(rest, v)
-		}
-	}
-	if len(rest) == 0 {
-		return values[:1] // X46
-	}
-	return rest[:min(2, len(rest))]
-}
-
-// maxDays keeps n-days within what a time can express (X26).
-const maxDays = 3_000_000
-
-func readTimeLimit(r *restrictions, values []string, _ bool) string {
-	for _, v := range values {
-		v = strings.ToLower(v)
-		switch {
-		case v == plusValue: // X32
-			r.plus |= plusEnd
-		case v == "until-recrawled" || v == "until-recrawl": // H01
-			r.recrawled = true // a repetition says nothing new
-		case strings.HasPrefix(v, "until-"):
-			date := strings.TrimPrefix(v, "until-")
-			day, err := time.Parse("2006-01-02", date)
-			if err != nil { // H10
-				return fmt.Sprintf("%q is not a date yyyy-mm-dd", date)
-			}
-			if r.hasUntil { // H07: of two dates the first
-				r.notes = append(r.notes, ignored("time-limit="+v, "time-limit"))
-				continue
-			}
-			r.hasUntil, r.until = true, day.AddDate(0, 0, 1) // H02, X03
-		case strings.HasSuffix(v, "-days"):
-			n, ok := digits(strings.TrimSuffix(v, "-days"))
-			if !ok { // H03
-				return fmt.Sprintf("%q is not a number of days", v)
-			}
-			if r.hasDays { // H07
-				r.notes = append(r.notes, ignored("time-limit="+v, "time-limit"))
-				continue
-			}
-			if n > maxDays { // X26
-				r.notes = append(r.notes, clamped("time-limit="+v, maxDays))
-			}
-			r.hasDays, r.days = true, min(n, maxDays)
-		default:
-			return fmt.Sprintf("%q is none of until-recrawled, until-yyyy-mm-dd, n-days", v)
-		}
-	}
-	return ""
-}
-
-func clamped(token string, n int) note {
-	return note{"clamped-value", Notice, token, "the number is read as " + strconv.Itoa(n), "leave the qualifier out where nothing is limited"}
-}
-
-// digits reads 1*DIGIT; a number beyond int64 is clamped (X26).
-func digits(s string) (int64, bool) {
-	if s == "" {
-		return 0, false
-	}
-	for i := 0; i < len(s); i++ {
-		if s[i] < '0' || s[i] > '9' {
-			return 0, false
-		}
-	}
-	n, err := strconv.ParseInt(s, 10, 64)
-	if err != nil {
-		n = 1<<63 - 1
-	}
-	return n, true
-}
-
-func readMaxLength(r *restrictions, values []string, _ bool) string {
-	v := strings.ToLower(values[0])
-	for suffix, to := range map[string]**int{"-chars": &r.maxChars, "-words": &r.maxWords} {
-		if number, ok := strings.CutSuffix(v, suffix); ok {
-			n, ok := digits(number)
-			if !ok {
-				break
-			}
-			if n > 1<<31-1 { // X26
-				r.notes = append(r.notes, clamped("max-length="+v, 1<<31-1))
-			}
-			m := int(min(n, 1<<31-1))
-			*to = &m
-			return ""
-		}
-	}
-	return fmt.Sprintf("%q is neither n-chars nor n-words", v)
-}
-
-func newModification(v string) bool {
-	m, _ := modificationNamed(strings.ToLower(v))
-	return m.newer || isPlus(v)
-}
-
-// countedModifications: any and plus-terms each ignore all other values, but not one another (K01).
-func countedModifications(values []string) []string {
-	var rule []string
-	for _, v := range values {
-		if strings.EqualFold(v, "any") || isPlus(v) {
-			rule = append(rule, v)
-		}
-	}
-	if rule != nil {
-		return rule
-	}
-	return values
-}
-
-func readModification(r *restrictions, values []string, _ bool) string {
-	for _, v := range values {
-		v = strings.ToLower(v)
-		if v == plusValue { // X32, K01
-			r.plus |= plusAlterations
-			continue
-		}
-		if _, known := modificationNamed(v); !known {
-			return fmt.Sprintf("%q is not a kind of modification", v)
-		}
-		r.mods = appendNew(r.mods, v)
-	}
-	r.prevents = prevented(r.mods)
-	return ""
-}
-
-func readProhibitedContext(r *restrictions, values []string, _ bool) string {
-	v := strings.ToLower(values[0])
-	if v != withinUser {
-		return fmt.Sprintf("%q is not %s", v, withinUser)
-	}
-	r.prohibited = appendNew(r.prohibited, v)
-	return ""
-}
-
-func readRequiredContext(r *restrictions, values []string, _ bool) string {
-	v := strings.ToLower(values[0])
-	if v != withinOriginal && v != withinUser {
-		return fmt.Sprintf("%q is neither %s nor %s", v, withinOriginal, withinUser)
-	}
-	r.required = appendNew(r.required, v)
-	return ""
-}
-
-// readLocation keeps all values: any one of them may be where the page is (M02).
-func readLocation(r *restrictions, values []string, _ bool) string {
-	for _, v := range values {
-		u, ok := absoluteURL(v)
-		if !ok {
-			return fmt.Sprintf("%q is not an absolute http or https URI", v)
-		}
-		r.locations = append(r.locations, location{text: v, normal: NewResource(u).URL})
-	}
-	return ""
-}
-
-func appendNew(list []string, s string) []string {
-	for _, have := range list {
-		if have == s {
-			return list
-		}
-	}
-	return append(list, s)
-}

@@ -62,27 +62,17 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 		}
 		return x.prohibit(e, from, usage, true)
 	}
-	newer := e.spelt(from, usage)
-	if q.newer {
-		newer = from.at(q.newToken)
-	}
-	switch v.gate(q.newer || k == kOther, x.crawler.Strict) {
-	case ignoreIt: // B01, B10, X36, X74
-		x.report(newer, "undeclared-version", Error, "declare ACAP version 1.1", "the permission uses a feature of ACAP 1.1 that the document does not declare, and is ignored")
+	switch x.gate(e, from, usage, &q, v) {
+	case ignoreIt:
 		return nil
-	case prohibitIt: // B07(c)
-		x.report(newer, "unclear-version", Error, "declare ACAP version 1.1", "the permission uses a feature of ACAP 1.1 under an unclear version, and counts as a prohibition")
+	case prohibitIt:
 		return fall()
 	}
 	switch {
-	case e.suspect: // A07
+	case e.suspect, e.broken, e.bare: // A07, N15, X57
 		return fall()
-	case q.bad != "":
-		hint := q.hint
-		if q.unknown != "" {
-			hint = x.near(q.unknown, qualifierNames)
-		}
-		x.report(from.at(q.token), q.code, Error, hint, "%s: the permission counts as a prohibition", q.bad)
+	case q.fault.found():
+		x.refuse(from, q.fault)
 		return fall()
 	case v.state == unsupported && !q.any: // B05
 		return nil
@@ -109,6 +99,36 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 		return []flat{{usage: k, fell: true, embedded: q.restrictions}} // X32
 	}
 	return []flat{{usage: k, allow: true, limits: q.restrictions}}
+}
+
+// gate says what becomes of a permission under a version, and reports why it is not interpreted.
+func (x *expander) gate(e *entry, from *Field, usage string, q *qualified, v version) gating {
+	k := Usage(usage).kind()
+	newer := e.spelt(from, usage)
+	if q.newer {
+		newer = from.at(q.newToken)
+	}
+	gate := v.gate(q.newer || k == kOther, x.crawler.Strict)
+	switch {
+	case gate == ignoreIt && k != kOther && q.older.found(): // X86
+		x.refuse(from, q.older)
+		return prohibitIt
+	case gate == ignoreIt && k != kOther && (e.broken || q.anyOlder && (e.bare || k == noKind || x.crawler.unable(usage))): // X86: N15, X57, X41, X71
+		return prohibitIt
+	case gate == ignoreIt: // B01, B10, X36, X74
+		x.report(newer, "undeclared-version", Error, "declare ACAP version 1.1", "the permission uses a feature of ACAP 1.1 that the document does not declare, and is ignored")
+	case gate == prohibitIt: // B07(c)
+		x.report(newer, "unclear-version", Error, "declare ACAP version 1.1", "the permission uses a feature of ACAP 1.1 under an unclear version, and counts as a prohibition")
+	}
+	return gate
+}
+
+// refuse reports why qualifiers of a permission cannot be interpreted.
+func (x *expander) refuse(from *Field, f fault) {
+	if f.unknown != "" {
+		f.hint = x.near(f.unknown, qualifierNames)
+	}
+	x.report(from.at(f.token), f.code, Error, f.hint, "%s: the permission counts as a prohibition", f.text)
 }
 
 // prohibit reads a prohibition and goes down the chain of P1 2.4.3 where the crawler cannot interpret it. The original stands
@@ -178,7 +198,7 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 	case len(qualifiers) > 0: // E05
 		x.report(e.field.at(qualifiers[0]), "qualified-local-usage", Error, "put the qualifiers into the definition", "a permission of a local usage takes no qualifiers and counts as a prohibition")
 		return x.prohibitLocal(e, e.usage, true)
-	case d.void != nil, e.suspect: // E03, A07
+	case d.void != nil, e.suspect, e.broken: // E03, A07, N15
 		return x.prohibitLocal(e, e.usage, true)
 	case d.composite && len(d.tokens) == 0: // as E01: a usage of no parts is not defined
 		return undefinedUsage()

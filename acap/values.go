@@ -1,0 +1,178 @@
+package acap
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// countedTimeLimits removes plus-terms beside other limits (H08) and then all but the first two (H12).
+func countedTimeLimits(values []string) []string {
+	var rest []string
+	for _, v := range values {
+		if !isPlus(v) {
+			rest = append(rest, v)
+		}
+	}
+	if len(rest) == 0 {
+		return values[:1] // X46
+	}
+	return rest[:min(2, len(rest))]
+}
+
+// maxDays keeps n-days within what a time can express (X26).
+const maxDays = 3_000_000
+
+func readTimeLimit(r *restrictions, values []string, _ bool) string {
+	for _, v := range values {
+		v = strings.ToLower(v)
+		switch {
+		case v == plusValue: // X32
+			r.plus |= plusEnd
+		case v == "until-recrawled" || v == "until-recrawl": // H01
+			r.recrawled = true // a repetition says nothing new
+		case strings.HasPrefix(v, "until-"):
+			date := strings.TrimPrefix(v, "until-")
+			day, err := time.Parse("2006-01-02", date)
+			if err != nil { // H10
+				return fmt.Sprintf("%q is not a date yyyy-mm-dd", date)
+			}
+			if r.hasUntil { // H07: of two dates the first
+				r.notes = append(r.notes, ignored("time-limit="+v, "time-limit"))
+				continue
+			}
+			r.hasUntil, r.until = true, day.AddDate(0, 0, 1) // H02, X03
+		case strings.HasSuffix(v, "-days"):
+			n, ok := digits(strings.TrimSuffix(v, "-days"))
+			if !ok { // H03
+				return fmt.Sprintf("%q is not a number of days", v)
+			}
+			if r.hasDays { // H07
+				r.notes = append(r.notes, ignored("time-limit="+v, "time-limit"))
+				continue
+			}
+			if n > maxDays { // X26
+				r.notes = append(r.notes, clamped("time-limit="+v, maxDays))
+			}
+			r.hasDays, r.days = true, min(n, maxDays)
+		default:
+			return fmt.Sprintf("%q is none of until-recrawled, until-yyyy-mm-dd, n-days", v)
+		}
+	}
+	return ""
+}
+
+func clamped(token string, n int) note {
+	return note{"clamped-value", Notice, token, "the number is read as " + strconv.Itoa(n), "leave the qualifier out where nothing is limited"}
+}
+
+// digits reads 1*DIGIT; a number beyond int64 is clamped (X26).
+func digits(s string) (int64, bool) {
+	if s == "" {
+		return 0, false
+	}
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		n = 1<<63 - 1
+	}
+	return n, true
+}
+
+func readMaxLength(r *restrictions, values []string, _ bool) string {
+	v := strings.ToLower(values[0])
+	for suffix, to := range map[string]**int{"-chars": &r.maxChars, "-words": &r.maxWords} {
+		if number, ok := strings.CutSuffix(v, suffix); ok {
+			n, ok := digits(number)
+			if !ok {
+				break
+			}
+			if n > 1<<31-1 { // X26
+				r.notes = append(r.notes, clamped("max-length="+v, 1<<31-1))
+			}
+			m := int(min(n, 1<<31-1))
+			*to = &m
+			return ""
+		}
+	}
+	return fmt.Sprintf("%q is neither n-chars nor n-words", v)
+}
+
+func newModification(v string) bool {
+	m, _ := modificationNamed(strings.ToLower(v))
+	return m.newer || isPlus(v)
+}
+
+// countedModifications: any and plus-terms each ignore all other values, but not one another (K01).
+func countedModifications(values []string) []string {
+	var rule []string
+	for _, v := range values {
+		if strings.EqualFold(v, "any") || isPlus(v) {
+			rule = append(rule, v)
+		}
+	}
+	if rule != nil {
+		return rule
+	}
+	return values
+}
+
+func readModification(r *restrictions, values []string, _ bool) string {
+	for _, v := range values {
+		v = strings.ToLower(v)
+		if v == plusValue { // X32, K01
+			r.plus |= plusAlterations
+			continue
+		}
+		if _, known := modificationNamed(v); !known {
+			return fmt.Sprintf("%q is not a kind of modification", v)
+		}
+		r.mods = appendNew(r.mods, v)
+	}
+	r.prevents = prevented(r.mods)
+	return ""
+}
+
+func readProhibitedContext(r *restrictions, values []string, _ bool) string {
+	v := strings.ToLower(values[0])
+	if v != withinUser {
+		return fmt.Sprintf("%q is not %s", v, withinUser)
+	}
+	r.prohibited = appendNew(r.prohibited, v)
+	return ""
+}
+
+func readRequiredContext(r *restrictions, values []string, _ bool) string {
+	v := strings.ToLower(values[0])
+	if v != withinOriginal && v != withinUser {
+		return fmt.Sprintf("%q is neither %s nor %s", v, withinOriginal, withinUser)
+	}
+	r.required = appendNew(r.required, v)
+	return ""
+}
+
+// readLocation keeps all values: any one of them may be where the page is (M02).
+func readLocation(r *restrictions, values []string, _ bool) string {
+	for _, v := range values {
+		u, ok := absoluteURL(v)
+		if !ok {
+			return fmt.Sprintf("%q is not an absolute http or https URI", v)
+		}
+		r.locations = append(r.locations, location{text: v, normal: NewResource(u).URL})
+	}
+	return ""
+}
+
+func appendNew(list []string, s string) []string {
+	for _, have := range list {
+		if have == s {
+			return list
+		}
+	}
+	return append(list, s)
+}
