@@ -271,6 +271,7 @@ func TestFirstDates(t *testing.T) {
 }
 
 func TestIterate(t *testing.T) {
+	t.Parallel()
 	a := open(t, t.TempDir(), Options{})
 	var wg sync.WaitGroup
 	for w := range 8 {

@@ -73,6 +73,7 @@ func noise(seed string, n int) []byte {
 }
 
 func TestCompact(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	a := open(t, dir, Options{})
 	var last Capture
@@ -116,6 +117,7 @@ func TestCompact(t *testing.T) {
 
 // What is written while the file is copied is in the copy, whatever it was: keys of all parts come, change and go, over several pages.
 func TestCompactFollows(t *testing.T) {
+	t.Parallel()
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			ctx, rnd := context.Background(), rand.New(rand.NewPCG(seed, 1))
@@ -179,6 +181,7 @@ func TestCompactFollows(t *testing.T) {
 
 // Writers, erasers and readers go on while the archive is compacted again and again.
 func TestCompactInUse(t *testing.T) {
+	t.Parallel()
 	a := open(t, t.TempDir(), Options{})
 	ctx := context.Background()
 	var wg sync.WaitGroup
@@ -288,6 +291,7 @@ func TestOpenReplaced(t *testing.T) {
 }
 
 func TestCompactBrokenOff(t *testing.T) {
+	t.Parallel()
 	full := errors.New("no space left")
 	for _, step := range []Step{Rewrite, Swap} {
 		for _, how := range []string{"error", "cancelled", "closed"} {
@@ -448,6 +452,7 @@ func TestUncompacted(t *testing.T) {
 
 // The trees of two transactions are compared by pages.
 func TestChanged(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "db")
 	db, err := bolt.Open(file, 0o600, &bolt.Options{InitialMmapSize: 1 << 30, NoSync: true, NoGrowSync: true})
 	if err != nil {

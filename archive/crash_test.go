@@ -187,6 +187,7 @@ func (got told) holds(t *testing.T, dir string) {
 }
 
 func TestKill(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, lines := range []int{1, 50, 300, 1000} { // one directory: each child goes on with what the last one left
 		got := runChild(t, dir, "work", "", lines)
@@ -198,6 +199,7 @@ func TestKill(t *testing.T) {
 }
 
 func TestKillAtStep(t *testing.T) {
+	t.Parallel()
 	for _, step := range []Step{ReserveKeys, Commit, Destroy} {
 		for _, after := range []int{1, 2, 7} {
 			if step == ReserveKeys && after > 2 {
@@ -213,6 +215,7 @@ func TestKillAtStep(t *testing.T) {
 
 // A disk that is full fails the call that needs it, in one sentence, and nothing else.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	got := runChild(t, dir, "full", "", 0)
 	if len(got.failed) != 8 || len(got.kept) == 0 || got.verified != "0 <nil>" {

@@ -15,6 +15,7 @@ import (
 )
 
 func TestForeignFiles(t *testing.T) {
+	t.Parallel()
 	for name, spoil := range map[string]func(t *testing.T, dir string){
 		"garbage": func(t *testing.T, dir string) {
 			write(t, dir, "archive.db", bytes.Repeat([]byte("this is not a database. "), 4000))
@@ -79,6 +80,7 @@ func TestNewerFormat(t *testing.T) {
 
 // An archive in which bytes were changed is refused, or Verify says so, or nothing that can be read is different.
 func TestDamage(t *testing.T) {
+	t.Parallel()
 	whole := specimen(t)
 	want := transcript(t, whole)
 	rnd := rand.New(rand.NewPCG(1, 2))

@@ -148,6 +148,7 @@ func (h *history) holds(t *testing.T, dir string) {
 
 // Whichever write fails, once or from then on, nothing that was acknowledged is lost, nothing erased can be read, and no call lies.
 func TestFaultEverywhere(t *testing.T) {
+	t.Parallel()
 	full := errors.New("no space left on device")
 	seen := map[Step]int{}
 	for _, lasting := range []bool{false, true} {
@@ -265,6 +266,7 @@ func runCourse(t *testing.T, dir, mode string) (h *history, whole bool, failed [
 
 // A process that is killed at any write leaves an archive that keeps its word.
 func TestKillEverywhere(t *testing.T) {
+	t.Parallel()
 	every := 1
 	if testing.Short() {
 		every = 7
@@ -287,6 +289,7 @@ func TestKillEverywhere(t *testing.T) {
 
 // A disk that is full in the middle of a write, at any size of any file, leaves an archive that keeps its word.
 func TestFullDiskEverywhere(t *testing.T) {
+	t.Parallel()
 	for limit := 100_000; limit < 400_000; limit += 23_456 {
 		dir := t.TempDir()
 		shut(t, open(t, dir, Options{})) // the file is there already

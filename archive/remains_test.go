@@ -90,6 +90,7 @@ func (r remains) whole(t *testing.T, dir string) {
 // Nothing of what was erased stands in any file after compaction, open or closed, not even sealed; and before it no key. What was
 // never erased is there all the time.
 func TestNothingRemains(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	a := open(t, dir, Options{})
 	ctx := context.Background()

@@ -138,6 +138,7 @@ func writeKey(t testing.TB, dir string, n uint64, b byte) {
 }
 
 func TestRepair(t *testing.T) {
+	t.Parallel()
 	sumOf := func(text string) []byte { s := sha256.Sum256([]byte("<p>" + text)); return s[:] }
 	for _, c := range []struct {
 		name  string
@@ -481,6 +482,7 @@ func destroyedKey(t testing.TB, dir string) uint64 {
 
 // Records that were changed at random are repaired: what is left is as it was, and Verify is content.
 func TestRepairAtRandom(t *testing.T) {
+	t.Parallel()
 	whole := specimen(t)
 	dir := t.TempDir()
 	unpackFiles(t, dir, whole)
@@ -701,6 +703,7 @@ func TestRepairMeanwhile(t *testing.T) {
 
 // Whatever bytes were changed, Repair either names what it cannot repair, or leaves an archive that holds nothing that is not as it was.
 func TestRepairDamage(t *testing.T) {
+	t.Parallel()
 	whole := specimen(t)
 	first := t.TempDir()
 	unpackFiles(t, first, whole)

@@ -120,6 +120,7 @@ func TestWireThatDiffers(t *testing.T) {
 // Bodies of all sizes are stored in parts and found again, and with one every part of it goes. Pages are full, as far as transactions of
 // one body let them.
 func TestParts(t *testing.T) {
+	t.Parallel()
 	a := open(t, t.TempDir(), Options{})
 	rnd := rand.New(rand.NewPCG(5, 6))
 	bodies := map[uint64]string{}
