@@ -360,6 +360,7 @@ func lines(targets ...string) string {
 
 // A hundred thousand lines neither stop the crawler nor flood the site, and what is held of all that they name goes.
 func TestHundredThousandLines(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("with -short it is left out: it reads 100,000 lines")
 	}

@@ -178,6 +178,7 @@ func (a *asker) checkGone(t *testing.T, dir string, down actions.Request, erased
 // Wherever actions run is killed, in whatever archive, index and ledger are doing: the ledger is whole at once, and who comes next
 // completes what stands, or leaves what does not.
 func TestKilledTakeDown(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}
@@ -249,6 +250,7 @@ func TestKilledTakeDown(t *testing.T) {
 // A disk that is full while a take-down is executed: the request is not said to be done, and is done, or waits for its turn to be tried
 // again, when there is room.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	a := newAsker(t)
 	base := a.crawled(t)
 	a.asks.Store(true)

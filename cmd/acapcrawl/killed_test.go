@@ -156,6 +156,7 @@ func (m *mortal) crawl(t *testing.T, dir string, killAt, moment int) (killed boo
 // TestKilledFiftyTimes kills one crawl at random moments, counted in requests, and lets it go on. In the end nothing is missing that
 // may be had, nothing was asked for that may not, and no address was asked for again but those that a kill met while they were leased.
 func TestKilledFiftyTimes(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}
@@ -295,6 +296,7 @@ func (m *mortal) checkHeld(t *testing.T, dir string) {
 // included, and that a run after a kill makes none before a pause has passed. The bounds begin before a request is sent, so a slow
 // machine cannot break them.
 func TestSpacingAcrossKills(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
 	}

@@ -22,7 +22,7 @@ import (
 const scaleVariable = "ACAPCRAWL_SCALE"
 
 const (
-	usualScale = 5000
+	usualScale = 1500
 	atOnce     = 2 * time.Second // for a page that is taken down not to be found, and its keys to be destroyed, on a quiet machine
 )
 
