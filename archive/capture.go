@@ -33,6 +33,11 @@ type Capture struct {
 	Decided   map[acap.Usage]string // the line that decided, by usage
 }
 
+// Redirect reports whether c is the answer of an address that leads elsewhere. It is a version of its URL, but never the current one.
+func (c Capture) Redirect() bool { return redirects(c.Status) }
+
+func redirects(status int) bool { return status/100 == 3 }
+
 // PolicyVersion names the version of an origin's policy that decided. The zero value is an unknown one.
 type PolicyVersion struct {
 	Origin string    `json:",omitempty"`
@@ -44,7 +49,8 @@ func (v PolicyVersion) utc() PolicyVersion {
 	return v
 }
 
-// Hop is one exchange before the one that gave the body. Of its answer the head is kept alone: a body would be content of another URL.
+// Hop is one exchange before the one that gave the body. Its answer is content of another URL and is kept as a capture of that one;
+// earlier versions of this program kept its heads here.
 type Hop struct {
 	URL    string
 	Method string

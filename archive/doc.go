@@ -6,8 +6,8 @@
 //
 // Of a capture the heads of its exchanges and its body are kept byte for byte as they were sent, with the version of policy, the lines
 // and the statements of the page that decided; readers get the body decoded. Identical bodies are stored once. Where parts of a page may
-// not be kept, or a broken stream cannot be read again as it was, what is left of it stands for what was sent. An answer that led to a page
-// is kept with the capture of that, and goes with the address that gave it.
+// not be kept, or a broken stream cannot be read again as it was, what is left of it stands for what was sent. A redirect is a capture of
+// its own address, which never becomes the current version. The page that it led to names it, until that address is erased.
 //
 // Two files make an archive. archive.db (bbolt) holds records and bodies; keys.db holds keys. Every body, and everything
 // else that derives from a page (headers, deciding lines, title, excerpt, META text), is sealed with a key of its own.

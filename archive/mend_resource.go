@@ -58,7 +58,7 @@ func (v *verifier) adopt(url string, ids []uint64) fixer {
 			if res.FirstCrawled.IsZero() || rec.Fetched.Before(res.FirstCrawled) {
 				res.FirstCrawled, res.FirstPreserved = rec.Fetched, rec.Fetched
 			}
-			if rec.Fetched.After(res.LastCrawled) {
+			if !redirects(rec.Status) && rec.Fetched.After(res.LastCrawled) {
 				res.LastCrawled, res.Status = rec.Fetched, rec.Status
 			}
 			res.Versions = max(res.Versions, rec.Version)

@@ -19,6 +19,17 @@ func (t *txn) receivePast(d *Deposit, b *body, h held) (c Capture, err error) {
 	return c, t.putResource(h, r, h.plain)
 }
 
+// receiveRedirect keeps the answer of an address that leads elsewhere, as an earlier version.
+func (t *txn) receiveRedirect(d *Deposit, b *body, h held) (Capture, error) {
+	if d.Replace && !d.Past {
+		if err := t.eraseVersions(h.URL, h.Current); err != nil {
+			return Capture{}, err
+		}
+		h.Current = 0
+	}
+	return t.receivePast(d, b, h)
+}
+
 // since moves first dates back to those of a capture of the past. It is found from now on, not since it was fetched.
 func (r *Resource) since(d *Deposit, now time.Time) {
 	back := func(date *time.Time, to ...time.Time) {

@@ -45,7 +45,8 @@ type Deposit struct {
 // Receive keeps a deposit. When it returns without error, everything is on disk; otherwise nothing is kept. First dates that
 // are neither known nor given are set to Fetched: crawled always, preserved with a body, indexed with Index. The Capture is
 // zero if there was no body. An intent is logged if the index is to hold the page, or held it. Bytes and maps must not
-// be changed before Receive returns. Bytes as sent that do not give the body again, as when a server broke them off, are not kept:
+// be changed before Receive returns. The capture of a redirect, of status 3xx, becomes no current version, and of what is known of its
+// URL only dates change. Bytes as sent that do not give the body again, as when a server broke them off, are not kept:
 // then the body stands for them.
 func (a *Archive) Receive(ctx context.Context, d Deposit) (Capture, error) {
 	if err := checkURL(d.Resource.URL); err != nil {
@@ -90,6 +91,9 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 	h, err := t.resource(url)
 	if err != nil {
 		return Capture{}, err
+	}
+	if d.Body != nil && redirects(d.Resource.Status) {
+		return t.receiveRedirect(d, b, h)
 	}
 	if d.Past && h.LastCrawled.After(d.Fetched) {
 		return t.receivePast(d, b, h)

@@ -25,7 +25,7 @@ type Handler interface {
 // Leader is a Handler that wants to know of addresses that lead to pages that are not requested: those received before, by redirects and
 // as their canonical addresses, and those that are taken down.
 type Leader interface {
-	Lead(ctx context.Context, from []string, to string) error
+	Lead(ctx context.Context, from []page.Hop, to string) error
 }
 
 // Receipt is what became of a page.

@@ -119,14 +119,14 @@ type shelf struct {
 
 func (s *shelf) Condition(address string) http.Header { return s.ask[address] }
 
-func (s *shelf) Lead(_ context.Context, from []string, to string) error {
+func (s *shelf) Lead(_ context.Context, from []page.Hop, to string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.led == nil {
 		s.led = map[string]string{}
 	}
-	for _, address := range from {
-		s.led[address] = to
+	for _, hop := range from {
+		s.led[hop.URL] = to
 	}
 	return nil
 }

@@ -208,11 +208,7 @@ func (r *run) led(ctx context.Context, hops []gate.Hop, to string) error {
 	if !ok {
 		return nil
 	}
-	var from []string
-	for _, h := range hops {
-		from = append(from, h.URL)
-	}
-	return leader.Lead(context.WithoutCancel(ctx), from, to)
+	return leader.Lead(context.WithoutCancel(ctx), newPage(hops).Hops(), to)
 }
 
 // received reports whether the page at address, in normal form, was received in this run. What was handed to the frontier just now

@@ -28,6 +28,9 @@ func sentAs(t *testing.T, body string, urls ...string) (*page.Page, []byte) {
 	hops := slices.Clone(pageWith(fields("Content-Encoding", "gzip", "ETag", `"1"`, "X-Robots-Tag", "nosnippet"), 200, body, urls...).Hops())
 	for i := range hops {
 		hops[i].Sent, hops[i].Head = []byte("GET "+hops[i].URL), []byte("HEAD "+hops[i].URL)
+		if i < len(hops)-1 {
+			hops[i].Header = http.Header{"Location": {hops[i+1].URL}}
+		}
 	}
 	hops[len(hops)-1].Wire = wire.Bytes()
 	return page.New(hops), wire.Bytes()
@@ -42,18 +45,21 @@ func TestCapture(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-allow-preserve: /"), o)
 	pg, wire := sentAs(t, article, b, a)
 	s.receive(pg)
-	c, err := s.archive.Capture(1)
+	c, err := s.archive.Capture(s.resource(a).Current)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.archive.Wire(1); err != nil || !bytes.Equal(got, wire) || c.Payload != archive.Digest(wire) || c.Encoding != "gzip" || c.Cut {
+	if got, err := s.archive.Wire(c.ID); err != nil || !bytes.Equal(got, wire) || c.Payload != archive.Digest(wire) || c.Encoding != "gzip" || c.Cut {
 		t.Errorf("%d bytes, %v, %+v", len(got), err, c)
 	}
 	if got := s.copies(a); !slices.Equal(got, []string{article}) || c.Digest != archive.Digest([]byte(article)) || s.found("pilot") == "" {
 		t.Errorf("%q, %+v", got, c)
 	}
-	if string(c.Sent) != "GET "+a || string(c.Head) != "HEAD "+a || len(c.Hops) != 1 || string(c.Hops[0].Sent) != "GET "+b || string(c.Hops[0].Head) != "HEAD "+b {
+	if string(c.Sent) != "GET "+a || string(c.Head) != "HEAD "+a || len(c.Hops) != 1 {
 		t.Errorf("%q, %q, %+v", c.Sent, c.Head, c.Hops)
+	}
+	if list, err := s.archive.Captures(b); err != nil || len(list) != 1 || string(list[0].Sent) != "GET "+b || string(list[0].Head) != "HEAD "+b {
+		t.Errorf("%+v, %v", list, err)
 	}
 	if c.Policy != (archive.PolicyVersion{Origin: site, Since: since}) || len(c.Own.Tags) != 1 || c.Own.Tags[0].Source != acap.Header || c.Decided[acap.Preserve] == "" {
 		t.Errorf("%+v, %+v, %q", c.Policy, c.Own, c.Decided)
@@ -64,7 +70,7 @@ func TestCapture(t *testing.T) {
 	if r := s.receive(unmodified(http.Header{"Etag": {`"1"`}, "X-Robots-Tag": {"noindex"}}, a)); !r.Unchanged || !r.Stored {
 		t.Errorf("%+v", r)
 	}
-	renewed, err := s.archive.Capture(1)
+	renewed, err := s.archive.Capture(c.ID)
 	if err != nil || !renewed.Policy.Since.Equal(since) || len(renewed.Own.Tags) != 1 || renewed.Own.Tags[0].Content != "noindex" || !bytes.Equal(renewed.Head, c.Head) ||
 		!bytes.Equal(renewed.Sent, c.Sent) || renewed.Payload != c.Payload {
 		t.Errorf("%+v, %v", renewed, err)
@@ -73,7 +79,7 @@ func TestCapture(t *testing.T) {
 	if r := s.receive(pageWith(fields(), 200, article, a)); !r.Unchanged {
 		t.Errorf("%+v", r)
 	}
-	if c, err := s.archive.Capture(2); err != nil || c.Payload != c.Digest || c.Encoding != "" {
+	if c, err := s.archive.Capture(s.resource(a).Current); err != nil || c.Payload != c.Digest || c.Encoding != "" {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

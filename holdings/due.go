@@ -82,20 +82,20 @@ func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) 
 	if err := j.save(&d, captures); err != nil {
 		return d, err
 	}
-	gone := len(d.swept)
+	gone, redirects := len(d.swept), redirectsLeft(captures, d.swept)
 	if r.Indexed {
 		if err := j.entry(&d); err != nil {
 			return d, err
 		}
 	}
-	bare, left := gone == len(captures) && (!r.Indexed || d.forget), false
+	bare, left := gone == len(captures)-redirects && (!r.Indexed || d.forget), redirects > 0
 	if _, instead := d.pictured[0]; instead && d.kept != nil { // which was made anew
 		kept := d.kept.WithPicture(terms.Recall(r.Title, r.Excerpt))
 		d.kept = &kept
 	}
 	if !bare || len(d.pictured) > 0 {
 		j.beside(&d)
-		left = j.pictures(&d, captures)
+		left = j.pictures(&d, captures) || left
 	}
 	if bare && left {
 		d.strip()
@@ -184,12 +184,15 @@ func (j *judging) copies(d *due, captures []archive.Capture) error {
 // elements still counts.
 func (j *judging) capture(c archive.Capture) (acap.Decision, error) {
 	facts, own := j.facts, j.resource.Own
-	if facts.Recrawled = !c.Current; facts.Recrawled {
+	if facts.Recrawled = superseded(c, j.resource); !c.Current {
 		old, err := j.said(c)
 		if err != nil {
 			return acap.Decision{}, err
 		}
-		own = terms.Earlier(own, old)
+		if facts.Recrawled {
+			old = terms.Earlier(own, old)
+		}
+		own = old
 	}
 	t := terms.Held(j.ctx, j.origin, j.url, own, nil, j.sources, facts)
 	permit := j.keeping(t)

@@ -36,7 +36,8 @@ type Exported struct {
 
 // ExportCounts count what an export did.
 type ExportCounts struct {
-	Captures   int   `json:"captures"`   // that went out
+	Captures   int   `json:"captures"`   // of pages, that went out
+	Redirects  int   `json:"redirects"`  // likewise
 	Duplicates int   `json:"duplicates"` // of them, those whose body was in the file already
 	Withheld   int   `json:"withheld"`   // captures that may not be preserved now
 	Records    int   `json:"records"`
@@ -124,6 +125,10 @@ func (e *exporter) capture(c archive.Capture) (out Exported, err error) {
 		return out, err
 	}
 	e.out = append(e.out, passage{c.ID, len(c.Hops)})
+	if c.Redirect() {
+		e.counts.Redirects++
+		return out, nil
+	}
 	e.counts.Captures++
 	if out.Duplicate {
 		e.counts.Duplicates++

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -67,10 +69,15 @@ type exchange struct {
 	sent    []byte
 	head    []byte
 	cut     bool // the answer had more than is written
+	address netip.Addr
 }
 
 func (x exchange) entry(e *exporter, kind, contentType string) warc.Entry {
-	return warc.Entry{Type: kind, ID: e.id(x.capture, x.kind+kind), Date: x.at, Target: x.url, ContentType: contentType}
+	r := warc.Entry{Type: kind, ID: e.id(x.capture, x.kind+kind), Date: x.at, Target: x.url, ContentType: contentType}
+	if x.address.IsValid() {
+		r.More = warc.Fields{{Name: warc.IPAddress, Value: x.address.WithZone("").String()}}
+	}
+	return r
 }
 
 // begin writes the request, if it was recorded, and gives the record of the answer without its payload.
@@ -78,20 +85,20 @@ func (x exchange) begin(e *exporter) (warc.Entry, error) {
 	answer := x.entry(e, warc.Response, warc.TypeResponse)
 	answer.Head = warc.Complete(x.head)
 	if x.cut {
-		answer.More = warc.Fields{{Name: warc.Truncated, Value: "length"}}
+		answer.More = append(answer.More, warc.Field{Name: warc.Truncated, Value: "length"})
 	}
 	if len(x.sent) == 0 {
 		return answer, nil
 	}
 	request := x.entry(e, warc.Request, warc.TypeRequest)
 	request.Head = warc.Complete(x.sent)
-	request.More = warc.Fields{{Name: warc.ConcurrentTo, Value: warc.Ref(answer.ID)}}
+	request.More = append(request.More, warc.Field{Name: warc.ConcurrentTo, Value: warc.Ref(answer.ID)})
 	return answer, e.write(request)
 }
 
 // records writes request, answer and metadata of a capture. It reports whether the answer is a revisit.
 func (e *exporter) records(c archive.Capture, wire []byte) (duplicate bool, err error) {
-	x := exchange{capture: c.ID, url: c.URL, at: c.Fetched, sent: c.Sent, head: headOf(c), cut: c.Truncated}
+	x := exchange{capture: c.ID, url: c.URL, at: c.Fetched, sent: c.Sent, head: headOf(c, len(wire)), cut: c.Truncated, address: c.Address}
 	answer, err := x.begin(e)
 	if err != nil {
 		return false, err
@@ -107,17 +114,19 @@ func (e *exporter) records(c archive.Capture, wire []byte) (duplicate bool, err 
 	if err != nil {
 		return false, err
 	}
+	x.address = netip.Addr{}
 	metadata := x.entry(e, warc.Metadata, warc.TypeFields)
 	metadata.More = warc.Fields{{Name: warc.RefersTo, Value: warc.Ref(answer.ID)}, {Name: warc.ConcurrentTo, Value: warc.Ref(answer.ID)}}
 	metadata.Payload = said.Bytes()
 	return duplicate, e.write(metadata)
 }
 
-// duplicates makes a revisit of an answer whose payload stands in the file already, and notes it where it does not.
+// duplicates makes a revisit of an answer whose payload stands in the file already, and notes it where it does not. Redirects, whose
+// bodies are short, are no revisits.
 func (e *exporter) duplicates(c archive.Capture, answer *warc.Entry) (bool, error) {
 	var sum [32]byte
 	_, digits, _ := strings.Cut(c.Payload, ":")
-	if n, err := hex.Decode(sum[:], []byte(digits)); err != nil || n != len(sum) || len(answer.Payload) == 0 {
+	if n, err := hex.Decode(sum[:], []byte(digits)); c.Redirect() || err != nil || n != len(sum) || len(answer.Payload) == 0 {
 		return false, nil
 	}
 	first, known := e.bodies[sum]
@@ -130,15 +139,20 @@ func (e *exporter) duplicates(c archive.Capture, answer *warc.Entry) (bool, erro
 		return false, fmt.Errorf("capture %d was %w", first, ErrErased)
 	}
 	answer.Type, answer.Digest, answer.Payload = warc.Revisit, c.Payload, nil
-	answer.More = warc.Fields{{Name: warc.Profile, Value: warc.IdenticalPayload}, {Name: warc.Truncated, Value: "length"},
+	answer.More = slices.DeleteFunc(answer.More, func(f warc.Field) bool { return f.Name == warc.Truncated })
+	answer.More = append(answer.More, warc.Fields{{Name: warc.Profile, Value: warc.IdenticalPayload}, {Name: warc.Truncated, Value: "length"},
 		{Name: warc.RefersTo, Value: warc.Ref(e.id(first, warc.Response))}, {Name: warc.RefersToTargetURI, Value: original.URL},
-		{Name: warc.RefersToDate, Value: warc.Date(original.Fetched)}}
+		{Name: warc.RefersToDate, Value: warc.Date(original.Fetched)}}...)
 	return true, nil
 }
 
-// hops writes the redirects that led to a capture, as far as they may be kept themselves. Their bodies were not kept.
+// hops writes the redirects that led to a capture and have their heads there, as earlier versions of this program kept them, without
+// their bodies. Others are captures of their own.
 func (e *exporter) hops(c archive.Capture) error {
 	for i, hop := range c.Hops {
+		if len(hop.Head) == 0 && len(hop.Header) == 0 {
+			continue
+		}
 		known, _, err := e.archive.Resource(hop.URL)
 		if err != nil {
 			return err
@@ -155,7 +169,7 @@ func (e *exporter) hops(c archive.Capture) error {
 			head = headFrom(hop.Proto, hop.Status, hop.Header)
 		}
 		x := exchange{capture: c.ID, kind: strconv.Itoa(i), url: hop.URL, at: hop.Start, sent: hop.Sent, cut: hop.Header.Get("Content-Length") != "0",
-			head: warc.Undone(head, "Transfer-Encoding")}
+			head: warc.Consistent(head, 0, false)}
 		if x.at.IsZero() {
 			x.at = c.Fetched
 		}
@@ -170,16 +184,14 @@ func (e *exporter) hops(c archive.Capture) error {
 	return nil
 }
 
-// headOf is the head of a capture as it was sent, but for what it says of a body that is kept in another form.
-func headOf(c archive.Capture) []byte {
-	head, undone := c.Head, []string{"Transfer-Encoding"}
+// headOf returns the head of a capture as it was sent, but for what contradicts the body that is kept, of length bytes.
+func headOf(c archive.Capture, length int) []byte {
+	head := c.Head
 	if len(head) == 0 {
 		head = headFrom("HTTP/1.1", c.Status, c.Header)
 	}
-	if c.Cut || c.Encoding == "" && len(coding.Of(c.Header)) > 0 {
-		undone = append(undone, "Content-Encoding", "Content-Length")
-	}
-	return warc.Undone(head, undone...)
+	m, _ := warc.ParseMessage(head) // one that cannot be read names no coding
+	return warc.Consistent(head, int64(length), c.Encoding != "" || len(coding.Of(m.Header)) == 0)
 }
 
 // headFrom writes a head of which only its fields were kept.

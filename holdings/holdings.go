@@ -108,7 +108,7 @@ type Receipt struct {
 }
 
 // Receive holds what may be held of a page; when it returns, that is durable. Of an answer that is no page (a status other than
-// 2xx) nothing is held, and only 404 and 410 end anything: failures are no evidence (H05). A 304 is the page held, crawled again: it
+// 2xx) nothing is held but redirects, and only 404 and 410 end anything: failures are no evidence (H05). A 304 is the page held, crawled again: it
 // is judged anew by the policy of now and by what it says itself, and makes no capture (archive.Renew).
 func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) {
 	status, u := pg.Last().Status, pg.URL()
@@ -123,9 +123,9 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 	gone := status == http.StatusNotFound || status == http.StatusGone
 	switch {
 	case gone:
-		return Receipt{}, errors.Join(h.end(ctx, pg.Hops()), h.endParts(ctx, pg))
+		return Receipt{}, errors.Join(h.end(ctx, pg.Hops()), h.endParts(ctx, pg), h.keepRedirects(ctx, pg.Hops()))
 	case (status < 200 || status > 299) && status != http.StatusNotModified:
-		return Receipt{}, nil
+		return Receipt{}, h.keepRedirects(ctx, pg.Hops())
 	case !origin.Decide(acap.Crawl, acap.NewResource(u)).Allowed: // since it was asked for; what may not be crawled is not looked at (X02)
 		return Receipt{Discarded: true}, nil
 	}
@@ -138,6 +138,9 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 		return g.Receipt, err
 	}
 	if g.TakenDown == nil {
+		if err := h.keepRedirects(ctx, earlier); err != nil {
+			return g.Receipt, err
+		}
 		if g.deposit.Aliases, err = h.aliases(ctx, earlier); err != nil {
 			return g.Receipt, err
 		}
@@ -348,13 +351,9 @@ func (h *Holdings) aliases(ctx context.Context, hops []page.Hop) ([]string, erro
 	return out, h.archive.Mislead(ctx, nowhere)
 }
 
-// Lead notes that requests for from lead to a URL that was received before: what stood there ends, and the record of the redirect
-// is kept (X66), unless to is taken down: then they lead nowhere.
-func (h *Holdings) Lead(ctx context.Context, from []string, to string) error {
-	hops := make([]page.Hop, len(from))
-	for i, address := range from {
-		hops[i] = page.Hop{URL: address, Status: http.StatusFound}
-	}
+// Lead notes that requests for hops lead to a URL that was received before: what stood there ends, and the redirects are kept (X66),
+// unless to is taken down: then they lead nowhere.
+func (h *Holdings) Lead(ctx context.Context, hops []page.Hop, to string) error {
 	if err := h.end(ctx, hops); err != nil {
 		return err
 	}
@@ -373,5 +372,5 @@ func (h *Holdings) Lead(ctx context.Context, from []string, to string) error {
 	case terms.TakeDown(origin, u) != nil:
 		return h.archive.Mislead(ctx, aliases)
 	}
-	return h.archive.Lead(ctx, aliases, to)
+	return errors.Join(h.archive.Lead(ctx, aliases, to), h.keepRedirects(ctx, hops))
 }

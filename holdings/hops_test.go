@@ -19,7 +19,7 @@ func ledPage(at time.Time, urls ...string) *page.Page {
 	hops := pg.Hops()
 	for i := range hops[:len(hops)-1] {
 		word := wordOf(hops[i].URL)
-		hops[i].Header = http.Header{"X-Word": {word}}
+		hops[i].Header = http.Header{"X-Word": {word}, "Location": {hops[i+1].URL}}
 		hops[i].Head = []byte("HTTP/1.1 302 Found\r\nX-Word: " + word + "\r\nLocation: " + hops[i+1].URL + "\r\nContent-Length: 0\r\n\r\n")
 		hops[i].Sent = []byte("GET / HTTP/1.1\r\nCookie: " + word + "\r\n\r\n")
 	}
@@ -33,7 +33,7 @@ func wordOf(address string) string {
 	return "quux" + strings.ReplaceAll(strings.TrimPrefix(address, site+"/"), "/", "") + "quux"
 }
 
-// words lists the redirects that are kept with the copies of a page.
+// words lists the redirects that led to a page and are kept.
 func (s *store) words(address string) string {
 	s.Helper()
 	list, err := s.archive.Captures(address)
@@ -43,7 +43,13 @@ func (s *store) words(address string) string {
 	var out []string
 	for _, c := range list {
 		for _, hop := range c.Hops {
-			out = append(out, strings.TrimPrefix(hop.URL, site)+"="+hop.Header.Get("X-Word"))
+			kept, err := s.archive.Captures(hop.URL)
+			if err != nil {
+				s.Fatal(err)
+			}
+			for _, r := range kept {
+				out = append(out, strings.TrimPrefix(hop.URL, site)+"="+r.Header.Get("X-Word"))
+			}
 		}
 	}
 	return strings.Join(out, " ")
@@ -77,7 +83,7 @@ func TestTakeDownHop(t *testing.T) {
 			}
 			w.says("ACAP-request-take-down: /old")
 			if before {
-				if n, err := s.Erase(ctx, old, takenDown, "line"); n != 0 || err != nil {
+				if n, err := s.Erase(ctx, old, takenDown, "line"); n != 1 || err != nil {
 					t.Fatal(n, err)
 				}
 				if r, err := s.Holdings.Receipt(old); err != nil || !r.Verified() || r.Erasures[0].Hops != 1 || r.Erasures[0].Line != "line" || !r.Erasures[0].Asked {

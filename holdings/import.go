@@ -43,10 +43,10 @@ type Imported struct {
 
 // ImportCounts count what an import did.
 type ImportCounts struct {
-	Records   int   `json:"records"`  // read, of all kinds
-	Imported  int   `json:"imported"` // captures made
-	Held      int   `json:"held"`     // captures that were held already
-	Redirects int   `json:"redirects"`
+	Records   int   `json:"records"`   // read, of all kinds
+	Imported  int   `json:"imported"`  // captures made
+	Held      int   `json:"held"`      // captures that were held already
+	Redirects int   `json:"redirects"` // kept, or held already
 	Refused   int   `json:"refused"`
 	Skipped   int   `json:"skipped"`
 	Damaged   int   `json:"damaged"`
@@ -99,6 +99,7 @@ type importer struct {
 	asked   *question   // the request that waits for its answer
 	open    *incoming   // the answer that waits for its request or metadata
 	chain   []*incoming // redirects that lead to what comes next
+	loose   [][2]string // redirects, each with where it leads
 	methods methods
 
 	batch []*incoming
@@ -122,7 +123,7 @@ func (m *importer) read(in *warc.Reader) error {
 		var damage *warc.Damage
 		switch {
 		case err == io.EOF:
-			return errors.Join(m.finish(), m.flush())
+			return errors.Join(m.finish(), m.flush(), m.connect())
 		case errors.As(err, &damage):
 			m.add(&incoming{result: Imported{Offset: damage.Offset, Outcome: Broken, Why: "the record " + damage.What}})
 		case err != nil:
@@ -190,6 +191,10 @@ func (m *importer) flush() error {
 }
 
 func (m *importer) count(x *incoming) {
+	if x.redirect && (x.result.Outcome == TakenIn || x.result.Outcome == Already) {
+		m.counts.Redirects++
+		return
+	}
 	switch x.result.Outcome {
 	case TakenIn:
 		m.counts.Imported++

@@ -134,16 +134,17 @@ func TestImportPolicyChanges(t *testing.T) {
 func TestImportMeanwhile(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
-	crawled := false
+	judged, crawled := false, false
 	o := ImportOptions{Policies: policies(func(u *url.URL) (*acap.Policy, error) {
-		if u.String() == b && !crawled {
+		if judged = judged || u.String() == a; judged && u.String() == b && !crawled { // it is asked whether b may lead to a
 			crawled = true
 			s.receive(pageOf(sealed, a))
 		}
 		return w.Policy(context.Background(), u)
 	})}
-	file := foreign{url: b, block: "HTTP/1.1 302 Found\r\nLocation: /a\r\n\r\n"}.String() + foreign{block: answered}.String()
-	if _, got := s.take([]byte(file), o); fmt.Sprint(got) != "[refused /a]" || !crawled || len(s.all()) != 0 {
+	file := foreign{url: c, block: answered}.String() + foreign{url: b, block: "HTTP/1.1 302 Found\r\nLocation: /a\r\n\r\n"}.String() +
+		repeated(a, "<p>A gull.").String() // for which what comes before is taken in first
+	if _, got := s.take([]byte(file), o); fmt.Sprint(got) != "[imported /c imported /b refused /a]" || !crawled || len(s.all()) != 2 {
 		t.Errorf("%v, %d held", got, len(s.all()))
 	}
 }

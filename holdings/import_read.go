@@ -8,6 +8,7 @@ import (
 	"hash/maphash"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -32,6 +33,8 @@ type incoming struct {
 	truncated  bool
 	request    *question
 
+	redirect  bool // it leads elsewhere
+	address   netip.Addr
 	revisit   bool   // the payload is that of another record
 	refersURL string // of that
 
@@ -210,7 +213,16 @@ func (m *importer) answer(rec *warc.Record, x *incoming) error {
 		x.skip("its head has no end")
 	}
 	x.message.Body = nil
+	x.redirect = leadsOn(x.hop())
 	return nil
+}
+
+// shorten cuts the payload of a redirect to what is kept.
+func (x *incoming) shorten() {
+	if len(x.payload) > longestRedirect {
+		x.payload, x.truncated = x.payload[:longestRedirect], true
+	}
+	x.payload, x.message.Head = bytes.Clone(x.payload), bytes.Clone(x.message.Head)
 }
 
 // told marks an answer of which everything has been said.
@@ -240,6 +252,7 @@ func (m *importer) passed(rec *warc.Record, x *incoming) string {
 	var dated bool
 	x.at, dated = rec.Date()
 	x.digest, x.truncated = rec.PayloadDigest(), rec.Fields.Get(warc.Truncated) != ""
+	x.address, _ = netip.ParseAddr(rec.Fields.Get(warc.IPAddress)) // what is none says nothing
 	u, err := url.Parse(x.target)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https":
@@ -264,9 +277,13 @@ func (m *importer) passed(rec *warc.Record, x *incoming) string {
 // repeats notes whose payload a revisit has; headed says that it has a head of its own.
 func (x *incoming) repeats(rec *warc.Record, headed bool) {
 	profile := strings.Trim(rec.Fields.Get(warc.Profile), "<>")
+	kind := strings.TrimRight(profile, "/")
+	kind = kind[strings.LastIndexByte(kind, '/')+1:]
 	switch {
-	case !strings.HasSuffix(profile, "/revisit/identical-payload-digest"):
-		x.skip("it is a revisit without the payload of another record")
+	case kind == "server-not-modified":
+		x.skip("it says that the page had not changed (304)")
+	case kind != "" && kind != "identical-payload-digest" && kind != "uri-agnostic-identical-payload-digest":
+		x.skip("it is a revisit of an unknown profile: " + profile)
 	case x.digest == "":
 		x.skip("it is a revisit that names no digest")
 	}
@@ -279,6 +296,7 @@ func (x *incoming) repeats(rec *warc.Record, headed bool) {
 	if !headed {
 		x.message = warc.Message{}
 	}
+	x.redirect = leadsOn(x.hop())
 }
 
 // metadata reads what our own exports say of an answer, where it cannot be read from that.
@@ -312,8 +330,8 @@ func (m *importer) metadata(rec *warc.Record) error {
 // longestChain is the number of redirects that are kept with a page.
 const longestChain = 20
 
-// finish ends the answer that was open: a redirect waits for what it leads to, a page goes into the batch. One that needs what is in
-// the batch waits for that.
+// finish ends the answer that was open and puts it into the batch. A page is told the redirects that led to it. What needs something
+// that is in the batch waits for that.
 func (m *importer) finish() error {
 	x := m.open
 	m.open = nil
@@ -323,15 +341,19 @@ func (m *importer) finish() error {
 	if n := len(m.chain); n > 0 && (n == longestChain || m.chain[n-1].leads(m.o.Normal) != x.url) {
 		m.chain = nil
 	}
-	if x.result.Outcome == "" && x.leads(m.o.Normal) != "" {
-		m.counts.Redirects++
-		x.payload, x.message.Head = nil, bytes.Clone(x.message.Head)
-		m.chain = append(m.chain, x)
-		return nil
-	}
-	x.hops, m.chain = m.chain, nil
 	if why := x.unfit(); why != "" {
 		x.skip(why)
+	}
+	to := ""
+	if x.redirect && x.result.Outcome == "" {
+		to = x.leads(m.o.Normal)
+	}
+	if to != "" {
+		x.shorten()
+		m.chain = append(m.chain, x)
+		m.loose = append(m.loose, [2]string{x.url, to})
+	} else {
+		x.hops, m.chain = m.chain, nil
 	}
 	if x.revisit || m.urls[x.url] {
 		if err := m.flush(); err != nil {
@@ -368,7 +390,7 @@ func (x *incoming) unfit() string {
 	switch {
 	case x.request != nil && x.request.method != http.MethodGet:
 		return x.request.answered()
-	case x.revisit && x.message.Line == "":
+	case x.revisit && x.message.Line == "", x.redirect:
 		return ""
 	case status == http.StatusPartialContent:
 		return "it is a part of a page (206)"

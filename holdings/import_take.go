@@ -42,10 +42,18 @@ func (m *importer) take(x *incoming) error {
 		return nil
 	}
 	if x.revisit {
-		if found, err := m.original(x); err != nil || !found {
-			x.skip("it is a revisit of what is not held: " + x.refersURL)
+		switch found, err := m.original(x); {
+		case err != nil:
 			return err
+		case !found && x.redirect: // which says enough without its body
+			x.truncated, x.bare = true, true
+		case !found:
+			x.skip("it is a revisit of what is not held: " + x.refersURL)
+			return nil
 		}
+	}
+	if x.redirect {
+		return m.keepRedirect(x, u, origin)
 	}
 	for range sweepTries {
 		if err = m.judgeOnce(x, u, origin); !errors.Is(err, errMoved) {
@@ -154,7 +162,7 @@ func (m *importer) already(x *incoming, known archive.Resource) (bool, error) {
 	}
 	digest := archive.Digest(x.payload)
 	for _, c := range captures {
-		if c.Fetched.Equal(x.at) && (c.Payload == digest || c.Cut) {
+		if c.Fetched.Equal(x.at) && (c.Payload == digest || c.Cut || x.redirect && c.Redirect()) {
 			x.result.Outcome, x.result.Version = Already, c.Version
 			m.note(x, c.ID)
 			return true, nil
@@ -173,35 +181,52 @@ func (m *importer) note(x *incoming, id uint64) {
 	m.taken[x.digest] = id
 }
 
-// page makes the page that an answer and the redirects before it brought; nil where its body cannot be read.
-func (m *importer) page(x *incoming) (*page.Page, error) {
+// undo undoes the content codings of the payload, up to most bytes; false where one is not known.
+func (m *importer) undo(x *incoming, most int64) (coding.Undone, bool) {
 	codings := coding.Of(x.message.Header)
 	if x.bare {
 		codings = nil
 	}
 	if err := coding.Check(codings); err != nil {
 		x.skip("its body is " + err.Error())
-		return nil, nil
+		return coding.Undone{}, false
 	}
-	undone := m.decoders.Undo(x.payload, codings, m.o.MaxBody)
+	undone := m.decoders.Undo(x.payload, codings, most)
 	if undone.Short && len(undone.Body) == 0 { // some tools undo the coding and leave the field
 		undone = coding.Undone{Body: x.payload}
 	}
-	var hops []page.Hop
+	return undone, true
+}
+
+// page makes the page that an answer and the redirects before it brought; nil where its body cannot be read.
+func (m *importer) page(x *incoming) (*page.Page, error) {
+	undone, ok := m.undo(x, m.o.MaxBody)
+	if !ok {
+		return nil, nil
+	}
+	hops, err := m.lawfulHops(x)
+	if err != nil {
+		return nil, err
+	}
+	last := x.hop()
+	last.Wire, last.Body, last.Undone, last.Truncated = x.payload, undone.Body, undone, x.truncated || undone.Short
+	return page.New(append(hops, last)), nil
+}
+
+// lawfulHops returns the redirects that led to a page and may be crawled, from behind the last that is taken down (X66).
+func (m *importer) lawfulHops(x *incoming) (hops []page.Hop, err error) {
 	for _, hop := range x.hops {
 		lawful, down, err := m.lawful(hop)
 		switch {
 		case err != nil:
 			return nil, err
-		case down: // what led there leads nowhere (X66)
+		case down: // what led there leads nowhere
 			hops = nil
 		case lawful:
 			hops = append(hops, hop.hop())
 		}
 	}
-	last := x.hop()
-	last.Wire, last.Body, last.Undone, last.Truncated = x.payload, undone.Body, undone, x.truncated || undone.Short
-	return page.New(append(hops, last)), nil
+	return hops, nil
 }
 
 // lawful reports whether the policy of now permits to crawl a redirect on the way, and whether its address is taken down, or was since.
@@ -223,7 +248,7 @@ func (m *importer) lawful(hop *incoming) (lawful, down bool, err error) {
 
 func (x *incoming) hop() page.Hop {
 	h := page.Hop{URL: x.url, Method: http.MethodGet, Status: x.message.Status(), Proto: x.message.Proto(), Header: x.message.Header,
-		Head: warc.Complete(x.message.Head), Start: x.at}
+		Address: x.address, Head: warc.Complete(x.message.Head), Start: x.at}
 	if x.request != nil {
 		h.Sent = x.request.head
 	}
@@ -319,7 +344,7 @@ func (m *importer) hold(address, final string, was archive.Resource, g judged) (
 // and what led to it led there.
 func (m *importer) leading(hops []archive.Hop, address string) (aliases []string, err error) {
 	for _, hop := range hops {
-		_, known, err := m.archive.Resource(hop.URL)
+		known, _, err := m.archive.Resource(hop.URL)
 		if err != nil {
 			return nil, err
 		}
@@ -327,7 +352,7 @@ func (m *importer) leading(hops []archive.Hop, address string) (aliases []string
 		if err != nil {
 			return nil, err
 		}
-		if aliases = append(aliases, hop.URL); known || to != hop.URL && to != address {
+		if aliases = append(aliases, hop.URL); !known.LastCrawled.IsZero() || to != hop.URL && to != address {
 			aliases = nil
 		}
 	}

@@ -114,7 +114,7 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known 
 		return g
 	}
 	g.describe(t, pg)
-	g.deposit.Hops = h.hops(t, pg)
+	g.deposit.Hops = hopsOf(t, pg)
 	g.deposit.Policy = h.version(pg.URL())
 	g.deposit.Index, g.deposit.Stays = g.Indexed, stays
 	g.deposit.Replace = preserve.Allowed && preserve.Limits(t.Facts()).UntilRecrawled
@@ -238,19 +238,12 @@ func (g *judged) describe(t *terms.Terms, pg *page.Page) {
 	}
 }
 
-// hops is what is kept of the answers that led to a page: nothing of an address that is taken down (P04), and of one that may not be
-// preserved itself no more than address, status and time.
-func (h *Holdings) hops(t *terms.Terms, pg *page.Page) (kept []archive.Hop) {
+// hopsOf returns what is kept with a page of the answers that led to it: of an address that is taken down nothing (P04).
+func hopsOf(t *terms.Terms, pg *page.Page) (kept []archive.Hop) {
 	for _, hop := range pg.Hops()[:len(pg.Hops())-1] {
-		own := t.Hop(hop)
-		if own != nil && own.Policy().TakeDown(own.Resource()) != nil {
-			continue
+		if !t.TakenDownAt(hop.URL) {
+			kept = append(kept, archive.Hop{URL: hop.URL, Method: hop.Method, Proto: hop.Proto, Status: hop.Status, Start: hop.Start, Took: hop.Took})
 		}
-		one := archive.Hop{URL: hop.URL, Method: hop.Method, Proto: hop.Proto, Status: hop.Status, Start: hop.Start, Took: hop.Took}
-		if own != nil && own.Decide(acap.Crawl).Allowed && h.keeping(own).Allowed {
-			one.Header, one.Sent, one.Head = hop.Header, hop.Sent, hop.Head
-		}
-		kept = append(kept, one)
 	}
 	return kept
 }

@@ -110,6 +110,7 @@ func (h *Holdings) align(ctx context.Context, address string) (did string, err e
 // unfind notes that a page is not in the index any more. Where no copy is held either, what is known of it goes; its dates stay.
 func (h *Holdings) unfind(ctx context.Context, address string) error {
 	copies, err := h.archive.Captures(address)
+	copies = slices.DeleteFunc(copies, archive.Capture.Redirect)
 	if err != nil {
 		return err
 	}

@@ -91,12 +91,23 @@ func TestHopsOnTheirTerms(t *testing.T) {
 	if err != nil || len(list) != 1 || len(list[0].Hops) != 2 {
 		t.Fatalf("%+v, %v", list, err)
 	}
-	bare, whole := list[0].Hops[0], list[0].Hops[1]
-	if bare.URL != b || bare.Status != 302 || bare.Start.IsZero() || len(bare.Head)+len(bare.Sent)+len(bare.Header) != 0 {
+	if bare := list[0].Hops[0]; bare.URL != b || bare.Status != 302 || bare.Start.IsZero() || len(bare.Head)+len(bare.Sent)+len(bare.Header) != 0 {
 		t.Errorf("kept of the first: %+v", bare)
 	}
-	if len(whole.Head) == 0 || len(whole.Sent) == 0 || whole.Header.Get("X-Secret") != "x" {
-		t.Errorf("kept of the second: %+v", whole)
+	if list, err := s.archive.Captures(b); err != nil || len(list) != 0 {
+		t.Errorf("kept of the first: %+v, %v", list, err)
+	}
+	list, err = s.archive.Captures(c)
+	if err != nil || len(list) != 1 || len(list[0].Head) == 0 || len(list[0].Sent) == 0 || list[0].Header.Get("X-Secret") != "x" {
+		t.Errorf("kept of the second: %+v, %v", list, err)
+	}
+	w.says("ACAP-disallow-preserve: /c") // as other copies, it goes when it may no longer be kept, and the page stays
+	s.sweep(SweepOptions{})
+	if list, err := s.archive.Captures(c); err != nil || len(list) != 0 || len(s.copies(a)) != 1 {
+		t.Errorf("kept of the second: %+v, %v", list, err)
+	}
+	if to, err := s.archive.Resolve(c); to != a || err != nil {
+		t.Errorf("/c leads to %s, %v", to, err)
 	}
 }
 

@@ -3,6 +3,7 @@ package present
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -145,6 +146,7 @@ func (p *Presenter) capture(r archive.Resource, w Which) (c archive.Capture, fou
 		return p.archive.CaptureAt(r.URL, w.At)
 	case r.Current == 0: // the last crawl obtained none
 		list, err := p.archive.Captures(r.URL)
+		list = slices.DeleteFunc(list, archive.Capture.Redirect)
 		if err != nil || len(list) == 0 {
 			return c, false, err
 		}

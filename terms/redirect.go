@@ -9,18 +9,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// Hop gives the terms of an answer that led to the page, by the policy of its own origin and by its own header; nil where that policy
-// cannot be read.
-func (t *Terms) Hop(hop page.Hop) *Terms {
-	if t.sources.Policies == nil {
-		return nil
-	}
-	pg := page.New([]page.Hop{hop})
-	origin, err := t.sources.Policies.Policy(t.ctx, pg.URL())
-	if err != nil {
-		return nil
-	}
-	return Held(t.ctx, origin, pg.URL(), pg.Own(), nil, t.sources, acap.Facts{Now: t.facts.Now, FirstCrawled: hop.Start, FirstPreserved: hop.Start})
+// TakenDownAt reports whether an address that led to the page is taken down by the policy of its own origin.
+func (t *Terms) TakenDownAt(address string) bool {
+	return t.sources.Policies != nil && TakenDown(t.ctx, t.sources.Policies, address) != nil
 }
 
 // Reached answers for an address and for the page that it led to. Where redirects led elsewhere the page is held under its own

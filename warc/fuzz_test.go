@@ -67,7 +67,7 @@ func again(t *testing.T, rec *Record, block []byte) {
 		return
 	}
 	at, _ := rec.Date()
-	e := Entry{Type: Response, ID: "urn:x", Date: at, Target: rec.Target(), ContentType: rec.ContentType(), Head: Complete(Undone(m.Head, "Transfer-Encoding")), Payload: payload}
+	e := Entry{Type: Response, ID: "urn:x", Date: at, Target: rec.Target(), ContentType: rec.ContentType(), Head: Complete(undone(m.Head, "Transfer-Encoding")), Payload: payload}
 	var out bytes.Buffer
 	p, err := NewWriter(&out, false).Write(e)
 	if err != nil {

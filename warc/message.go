@@ -118,9 +118,26 @@ func beginsChunk(body []byte) bool {
 // original is how a field is named that no longer says how the body is made, as other tools of archives do it.
 const original = "X-Archive-Orig-"
 
-// Undone gives a head in which the fields named speak of the original message alone: they are renamed to X-Archive-Orig-NAME. All
+// Consistent returns head without what contradicts the body behind it, of length octets and without transfer coding: such fields are
+// renamed to X-Archive-Orig-NAME. coded says that the body is in the codings that Content-Encoding names.
+func Consistent(head []byte, length int64, coded bool) []byte {
+	names := []string{"Transfer-Encoding"}
+	if !coded {
+		names = append(names, "Content-Encoding")
+	}
+	m, _ := ParseMessage(head) // fields that cannot be read say nothing
+	for _, said := range m.Header.Values("Content-Length") {
+		if said != strconv.FormatInt(length, 10) {
+			names = append(names, "Content-Length")
+			break
+		}
+	}
+	return undone(head, names...)
+}
+
+// undone returns a head in which the fields named speak of the original message alone: they are renamed to X-Archive-Orig-NAME. All
 // else stays as it is.
-func Undone(head []byte, names ...string) []byte {
+func undone(head []byte, names ...string) []byte {
 	out := make([]byte, 0, len(head)+len(original)*len(names))
 	for line := range bytes.Lines(head) {
 		name, _, found := bytes.Cut(line, []byte(":"))

@@ -55,7 +55,7 @@ func TestMessage(t *testing.T) {
 func TestUndone(t *testing.T) {
 	head := "HTTP/1.1 200 OK\r\nA: Transfer-Encoding: x\r\ntransfer-encoding : chunked\r\nContent-Length: 5\r\n\r\n"
 	want := "HTTP/1.1 200 OK\r\nA: Transfer-Encoding: x\r\nX-Archive-Orig-transfer-encoding : chunked\r\nContent-Length: 5\r\n\r\n"
-	if got := string(Undone([]byte(head), "Transfer-Encoding")); got != want {
+	if got := string(undone([]byte(head), "Transfer-Encoding")); got != want {
 		t.Errorf("%q", got)
 	}
 }

@@ -411,6 +411,6 @@ func (h *handler) require(_ context.Context, parts, missing []string) error {
 func (h *handler) Condition(address string) http.Header { return h.holdings.Condition(address) }
 
 // Lead notes a redirect to a page that this run has received already.
-func (h *handler) Lead(ctx context.Context, from []string, to string) error {
+func (h *handler) Lead(ctx context.Context, from []page.Hop, to string) error {
 	return h.holdings.Lead(ctx, from, to)
 }

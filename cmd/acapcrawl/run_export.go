@@ -68,9 +68,9 @@ func (x *export) write(ctx context.Context, w io.Writer) (err error) {
 		return failure("the same again", fmt.Errorf("what was written cannot stay: %w", err))
 	case err != nil:
 		return err
-	case x.counts.Captures == 0 && x.counts.Withheld > 0:
+	case x.counts.Captures+x.counts.Redirects == 0 && x.counts.Withheld > 0:
 		return refusal(fmt.Errorf("nothing may be exported: %s: %s", x.refused.URL, x.refused.Why))
-	case x.counts.Captures == 0:
+	case x.counts.Captures+x.counts.Redirects == 0:
 		return nothing("Nothing is held that could be exported.")
 	}
 	return out.Flush()
@@ -142,6 +142,7 @@ func (x *export) summary(w io.Writer, file string) error {
 	n := x.counts
 	text := fmt.Sprintf("%s: %s, %s, %s\n", file, several(n.Captures, "capture"), several(n.Records, "record"), size(n.Bytes))
 	text += block("Of them", row{n.Duplicates, "with a body that another has too"})
+	text += block("In addition", row{n.Redirects, "redirects"})
 	text += block("Not exported", row{n.Withheld, "refused by policy"})
 	_, err := io.WriteString(w, text)
 	return err

@@ -34,8 +34,9 @@ func (c *Command) archiveExport() *cobra.Command {
 		Long: `Write the captures that may be preserved by the policy last read into FILE as WARC 1.1, compressed unless its name ends with .warc,
 and beside it an index of the same name that ends with .cdxj. With - as FILE the records go to standard output, without an index.
 
-A body that several captures have in common is written once; each further one is a revisit of it. A metadata record says of each
-capture which policy decided, by which lines, and what the page said itself. What is exported is out of reach of later take-downs.`,
+A body that several captures have in common is written once; each further one is a revisit of it. Redirects are written with their
+bodies. A metadata record says of each capture which policy decided, by which lines, and what the page said itself. The keys of the index
+are those of pywb. What is exported is out of reach of later take-downs.`,
 		Example: `  acapcrawl archive export -o news.warc.gz --url https://example.com/news/
   acapcrawl archive export -o - | warcio index /dev/stdin`,
 		Args: noArgs,
@@ -91,7 +92,8 @@ func (c *Command) archiveImport() *cobra.Command {
 last read of their sites permits to crawl and to keep them. Nothing is requested: a page of a site whose policy was never read is
 refused, unless --assume-policy names a robots.txt for such sites, or says none. It counts until the real one is read.
 
-Every record that is not taken in is told on standard error, with the reason. Files may be imported again: what is held stays as it is.`,
+Redirects are kept too, with or without the page that they lead to. Every record that is not taken in is printed to standard error, with
+the reason. Files may be imported again: what is held stays as it is.`,
 		Example: `  acapcrawl archive import crawl.warc.gz
   acapcrawl archive import --assume-policy none *.warc.gz`,
 	}

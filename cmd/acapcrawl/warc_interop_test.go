@@ -157,7 +157,7 @@ func indexed(t *testing.T, file string) {
 		}
 		return string(out)
 	}
-	if n := strings.Count(run("index"), "\n"); n != 1+8*3+2 {
+	if n := strings.Count(run("index"), "\n"); n != 1+9*3 {
 		t.Errorf("warcio index: %d records", n)
 	}
 	theirs := strings.SplitAfter(run("cdx-index"), "\n")

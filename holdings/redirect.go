@@ -1,0 +1,165 @@
+package holdings
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/coding"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// longestRedirect bounds what is kept of the body of a redirect, in bytes.
+const longestRedirect = 256 << 10
+
+// keepRedirects keeps the redirects among hops that may be kept, each as a capture of its own address and on the terms of that.
+func (h *Holdings) keepRedirects(ctx context.Context, hops []page.Hop) error {
+	var kept []archive.Hop
+	for _, hop := range hops {
+		if !leadsOn(hop) {
+			continue
+		}
+		u, err := url.Parse(hop.URL)
+		if err != nil {
+			return err
+		}
+		origin, err := h.sources.Policies.Policy(ctx, u)
+		if err != nil { // nothing is permitted then
+			continue
+		}
+		d, may := h.judgeRedirect(ctx, origin, u, hop, h.sources)
+		if !may.Allowed || terms.TakeDown(origin, u) != nil {
+			continue
+		}
+		if _, err := h.archive.Receive(ctx, d); err != nil {
+			return err
+		}
+		kept = append(kept, archive.Hop{URL: hop.URL})
+	}
+	return h.recallHops(ctx, h.o.Known, kept)
+}
+
+// leadsOn reports whether a hop is a redirect (RFC 9110 15.4).
+func leadsOn(hop page.Hop) bool {
+	switch hop.Status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return hop.Header.Get("Location") != ""
+	}
+	return false
+}
+
+// judgeRedirect decides by the policy of its own address, and by what it says of itself, whether a redirect may be kept, and returns
+// the deposit for it.
+func (h *Holdings) judgeRedirect(ctx context.Context, origin *acap.Policy, u *url.URL, hop page.Hop, s terms.Sources) (archive.Deposit, acap.Decision) {
+	if max(len(hop.Wire), len(hop.Body)) > longestRedirect {
+		hop.Body, hop.Wire, hop.Undone, hop.Truncated = hop.Body[:min(len(hop.Body), longestRedirect)], nil, coding.Undone{}, true
+	}
+	pg, now := page.New([]page.Hop{hop}), h.o.Now().UTC()
+	at := hop.Start.UTC()
+	if hop.Start.IsZero() {
+		at = now
+	}
+	facts := acap.Facts{Now: now, FirstCrawled: at, FirstPreserved: at}
+	if known, _, err := h.archive.Resource(hop.URL); err == nil {
+		facts.FirstCrawled, facts.FirstPreserved = earliest(known.FirstCrawled, at), earliest(known.FirstPreserved, at)
+	}
+	t := terms.Held(ctx, origin, u, pg.Own(), pg, s, facts)
+	if may := t.Decide(acap.Crawl); !may.Allowed {
+		return archive.Deposit{}, may
+	}
+	may, body, cut := h.preserve(t)
+	if !may.Allowed || h.o.NoPreserve {
+		may.Allowed = false
+		return archive.Deposit{}, may
+	}
+	d := archive.Deposit{Resource: archive.Resource{URL: hop.URL, Status: hop.Status, Own: pg.Own(), MIME: pg.MIME()}, Fetched: at,
+		Body: body, Truncated: hop.Truncated, Cut: cut, Address: hop.Address, Header: hop.Header, Sent: hop.Sent, Head: hop.Head,
+		Policy: h.version(u), Decided: decided(t, u), Replace: may.Limits(facts).UntilRecrawled}
+	if !cut {
+		d.Wire, d.Undone, d.Encoding = hop.Wire, hop.Undone, coding.Join(coding.Of(hop.Header))
+	}
+	return d, may
+}
+
+// superseded reports whether a later crawl of its URL, of which r is known, took the place of a capture (H05).
+func superseded(c archive.Capture, r archive.Resource) bool {
+	return !c.Current && (!c.Redirect() || c.Version < r.Versions || r.LastCrawled.After(c.Fetched))
+}
+
+// redirectsLeft counts the redirects among captures that are not swept.
+func redirectsLeft(captures []archive.Capture, swept []Swept) (n int) {
+	gone := map[uint64]bool{}
+	for _, s := range swept {
+		gone[s.capture] = true
+	}
+	for _, c := range captures {
+		if c.Redirect() && !gone[c.ID] {
+			n++
+		}
+	}
+	return n
+}
+
+// keepRedirect keeps a redirect of the past.
+func (m *importer) keepRedirect(x *incoming, u *url.URL, origin *acap.Policy) error {
+	known, _, err := m.archive.Resource(x.url)
+	if err != nil {
+		return err
+	}
+	if again, err := m.already(x, known); err != nil || again {
+		return err
+	}
+	undone, ok := m.undo(x, longestRedirect)
+	if !ok {
+		return nil
+	}
+	hop := x.hop()
+	hop.Wire, hop.Body, hop.Undone, hop.Truncated = x.payload, undone.Body, undone, x.truncated || undone.Short
+	d, may := m.judgeRedirect(m.ctx, origin, u, hop, terms.Sources{Policies: m.o.Policies})
+	if !may.Allowed {
+		x.refuse(may.Why(), may.Because.String())
+		return nil
+	}
+	d.Past = true
+	c, err := m.archive.Receive(m.ctx, d)
+	if err != nil {
+		return err
+	}
+	x.result.Outcome, x.result.Version = TakenIn, c.Version
+	m.note(x, c.ID)
+	return m.recallHops(m.ctx, m.o.Policies, []archive.Hop{{URL: x.url}})
+}
+
+// connect notes where the redirects of the file lead, if nothing else is known of their addresses and what they lead to is held. Later
+// ones come first: they may be what others lead to. An address that leads elsewhere now than in the file leads nothing else there.
+func (m *importer) connect() error {
+	elsewhere := map[string]bool{}
+	for _, each := range slices.Backward(m.loose) {
+		from, to := each[0], each[1]
+		if elsewhere[from] = elsewhere[to]; elsewhere[to] {
+			continue
+		}
+		if terms.TakenDown(m.ctx, m.o.Policies, from) != nil || terms.TakenDown(m.ctx, m.o.Policies, to) != nil {
+			continue
+		}
+		aliases, err := m.leading([]archive.Hop{{URL: from}}, to)
+		kept, errKept := m.archive.Holds(from)
+		held, errHeld := m.archive.Holds(to)
+		if err := errors.Join(err, errKept, errHeld); err != nil {
+			return err
+		}
+		elsewhere[from] = len(aliases) == 0
+		if elsewhere[from] || !kept || !held || from == to {
+			continue
+		}
+		if err := m.archive.Lead(m.ctx, aliases, to); err != nil {
+			return err
+		}
+	}
+	return nil
+}
