@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -49,7 +50,7 @@ func guessed(text string) spoken {
 		return spoken{code, code}
 	}
 	info := whatlanggo.DetectWithOptions(text, whatlanggo.Options{Blacklist: unwritten(text)})
-	code = languageCode(info.Lang.Iso6391())
+	code = languageCode(cmp.Or(info.Lang.Iso6391(), info.Lang.Iso6393())) // Persian, pes, has no code of two letters there
 	switch {
 	case info.IsReliable():
 		return spoken{code, code}
@@ -219,6 +220,11 @@ func languageCode(tag string) string {
 		return ""
 	}
 	code, confidence := t.Base()
+	if len(code.String()) == 3 { // of a language that is usually named by its group, as pes by fa and cmn by zh
+		if group, err := language.Macro.Parse(code.String()); err == nil {
+			code, _ = group.Base()
+		}
+	}
 	switch s := code.String(); {
 	case confidence != language.Exact, s == "und", s == "mul", s == "mis", s == "zxx":
 		return ""
