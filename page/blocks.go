@@ -15,7 +15,7 @@ type Kind string
 const (
 	Prose   Kind = ""
 	Heading Kind = "heading" // H1 to H6
-	Aside   Kind = "aside"   // what stands beside the matter of the page: navigation, header and footer of the site
+	Aside   Kind = "aside"   // what stands beside the matter of the page: navigation, links alone, header and footer of the site
 )
 
 // Block is a part of a text that reads by itself, as a paragraph, a heading, a list item or a table cell does.
@@ -61,7 +61,7 @@ func standsAside(n *html.Node) bool {
 				return true
 			}
 		case "class", "id":
-			if n.DataAtom == atom.Div || n.DataAtom == atom.Table || n.DataAtom == atom.Ul {
+			if n.DataAtom == atom.Div || n.DataAtom == atom.Table || n.DataAtom == atom.Ul || n.DataAtom == atom.Ol {
 				for name := range strings.FieldsSeq(a.Val) {
 					if slices.Contains(customary, strings.ToLower(name)) {
 						return true
@@ -75,7 +75,7 @@ func standsAside(n *html.Node) bool {
 
 // customary are the classes and identifiers that pages of before these elements and roles commonly have for the same.
 var customary = []string{"nav", "navbar", "navbox", "navheader", "navfooter", "navigation", "breadcrumb", "breadcrumbs", "sidebar", "toc", "footer",
-	"site-header", "site-footer", "page-footer"}
+	"docnav", "banner", "menu", "pager", "pagination", "site-header", "site-footer", "page-footer"}
 
 // sectioned reports whether n is in a part of the page that has a header and a footer of its own (HTML, 4.3.8).
 func sectioned(n *html.Node) bool {

@@ -21,6 +21,9 @@ type writer struct {
 	open    bool       // the last of blocks has not ended
 	broken  bool       // nothing stands behind the last line break
 	titles  bool       // the next word is of a title that is no element
+	link    *html.Node // the outermost one around the next word
+	linked  int        // bytes of the last of blocks that are in links
+	other   int        // bytes of its other words: numbers and what parts the links are none
 	heading *html.Node // the outermost one around the next word
 	aside   *html.Node // likewise
 }
@@ -51,13 +54,21 @@ func (w *writer) cut(s string) {
 	}
 }
 
-// end ends the block at hand.
+// end ends the block at hand. One that consists of links is navigation.
 func (w *writer) end() {
-	if w.open {
-		w.blocks[len(w.blocks)-1].End = w.Len()
-		w.open = false
+	if !w.open {
+		return
 	}
+	b := &w.blocks[len(w.blocks)-1]
+	b.End = w.Len()
+	if b.Kind == Prose && w.linked > mostlyLinks*w.other {
+		b.Kind = Aside
+	}
+	w.open = false
 }
+
+// mostlyLinks is how many times as long as its other words the links of a block are that consists of links.
+const mostlyLinks = 4
 
 // part parts what is before the start or the end of n from what is behind it.
 func (w *writer) part(n *html.Node) {
@@ -83,6 +94,10 @@ func (w *writer) enter(n *html.Node) {
 		w.pre = first(w.pre, n)
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		w.heading = first(w.heading, n)
+	case atom.A:
+		if has(n.Attr, "href") {
+			w.link = first(w.link, n)
+		}
 	}
 	if w.parts && w.aside == nil && standsAside(n) {
 		w.aside = n
@@ -92,6 +107,9 @@ func (w *writer) enter(n *html.Node) {
 func (w *writer) leave(n *html.Node) {
 	if n == w.pre {
 		w.pre = nil
+	}
+	if n == w.link {
+		w.link = nil
 	}
 	if n == w.heading {
 		w.heading = nil
@@ -142,7 +160,13 @@ func (w *writer) word(s string) {
 	w.due, w.broken = 0, false
 	if w.parts && !w.open {
 		w.blocks = append(w.blocks, Block{Kind: w.kind(), Start: w.Len()})
-		w.open = true
+		w.open, w.linked, w.other = true, 0, 0
+	}
+	switch {
+	case w.link != nil:
+		w.linked += len(s)
+	case strings.ContainsFunc(s, unicode.IsLetter):
+		w.other += len(s)
 	}
 	w.WriteString(s)
 }

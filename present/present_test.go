@@ -169,7 +169,7 @@ func TestSearch(t *testing.T) {
 		{name: "and so is a heading that repeats the title", body: `<title>The pilot – Quay</title><h1>The pilot</h1><p>A pilot waits.<h2>Tides</h2><p>None.`,
 			want: "[/a] The pilot – Quay: A pilot waits. Tides… None."},
 		{name: "unless the word stands in it alone", body: `<title>The pilot – Quay</title><h1>The pilot</h1><p>She waits.`, want: "[/a] The pilot – Quay: The pilot… She waits."},
-		{name: "unless the word stands there alone", body: `<title>Quay</title><nav>Home Pilots pilot</nav><p>The tide waits.`, want: "[/a] Quay: Home Pilots pilot The tide waits."},
+		{name: "unless the word stands there alone", body: `<title>Quay</title><nav>Home Pilots pilot</nav><p>The tide waits.`, want: "[/a] Quay: Home Pilots pilot… The tide waits."},
 		{name: "a credit from the page", now: "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:by",
 			want: "[/a] Low water: " + whole + " (credit Words by Ada Quill.)"},
 		{name: "a credit that is missing (J12)", now: "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:id:nope", want: "[/a] Low water"},

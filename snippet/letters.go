@@ -38,7 +38,7 @@ func nearest(word []rune, terms []term) int {
 		if unicode.Is(unicode.Arabic, a[0]) {
 			a, b = bare(a), bare(b)
 		}
-		if p := common(a, b); !terms[t].dense && p > most {
+		if p := common(a, b); !terms[t].dense && (p > most || p == most && p == len(a) && p == len(b)) {
 			best, most = t, p
 		}
 	}

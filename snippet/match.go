@@ -4,8 +4,13 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 )
+
+// nonJoiner is the zero-width non-joiner, which stands between parts of a word.
+const nonJoiner = '\u200c'
 
 // found is a place of a term in a text: its byte range.
 type found struct {
@@ -17,6 +22,16 @@ func (q query) in(text string, chars int) searched {
 	s := searched{text: text, chars: chars}
 	s.places, s.counts = q.find(text)
 	return s
+}
+
+// has gives the terms that text has. What was found before stays.
+func (q query) has(text string) (terms uint64) {
+	room := q.room
+	places, counts := room.places, room.counts
+	room.places = room.spare
+	terms = q.in(text, 0).terms()
+	room.spare, room.places, room.counts = room.places, places, counts
+	return terms
 }
 
 // Marks lists the words wanted in a plain text, those that meet joined, as ranges of code points.
@@ -186,6 +201,9 @@ func (f *finder) words() {
 		goesOn := classOf(r) == alphabetic
 		if classOf(r) == unusual && !stops(r) { // a mark alone begins no word
 			goesOn = letter(r) && !isDense(r) && (within != 0 || !attached(r)) || within != 0 && transparent(r)
+			if next, _ := utf8.DecodeRuneInString(text[i+n:]); r == nonJoiner && within != 0 && beginsAlone(next) {
+				f.word(i + n)
+			}
 		}
 		if goesOn && within == 0 {
 			f.word(i)
@@ -194,6 +212,9 @@ func (f *finder) words() {
 		i += n
 	}
 }
+
+// beginsAlone reports whether the part of a word that begins with r, behind a non-joiner, may be searched for alone.
+func beginsAlone(r rune) bool { return letter(r) && !isDense(r) && !attached(r) }
 
 // each looks at the words of which the first bytes are marked.
 func (f *finder) each(i int, marks uint64) {
@@ -228,9 +249,35 @@ func (f *finder) word(start int) {
 		terms = f.ask(word)
 		k.remember(word, p, terms)
 	}
+	if terms == 0 && f.match != nil {
+		if longer := apostrophised(f.text, end); longer > end && f.match(f.text[start:longer]) {
+			terms, end = f.nearest(word), longer
+		}
+	}
 	for ; terms != 0; terms &= terms - 1 {
 		f.note(bits.TrailingZeros32(terms), start, end)
 	}
+}
+
+// apostrophised returns where a word goes on to behind an apostrophe at i; i if there is none.
+func apostrophised(text string, i int) int {
+	for _, mark := range []string{"'", "’"} {
+		if rest, ok := strings.CutPrefix(text[i:], mark); ok {
+			if r, _ := utf8.DecodeRuneInString(rest); unicode.IsLetter(r) && !isDense(r) {
+				return wordEnd(text, i+len(mark))
+			}
+		}
+	}
+	return i
+}
+
+// nearest gives the term that a word that is searched for is most like, if it is like any.
+func (f *finder) nearest(word string) (terms uint32) {
+	var room [maxRunes + 1]rune
+	if t := nearest(folded(word, room[:0]), f.terms); t >= 0 {
+		terms = 1 << t
+	}
+	return terms
 }
 
 // ask tells the terms as which a word is found.

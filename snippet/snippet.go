@@ -3,6 +3,7 @@ package snippet
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,7 +14,8 @@ const (
 	usual    = 250 // characters of a snippet where the publisher allows as many
 	ellipsis = "…"
 	roomy    = 40 // characters from which room is kept for an ellipsis
-	forTwo   = 90 // characters from which two passages may stand in a snippet
+	perPart  = 45 // characters of each part of a snippet of several passages, at least
+	mostPart = 5  // passages of a snippet
 )
 
 // Include is a part that must be shown with a snippet (P1 2.5.5.6). Text is plain, not markup (J10).
@@ -87,26 +89,61 @@ func Build(text string, r Rules) (Snippet, bool) {
 	return Snippet{Text: out, Marks: q.marks(out)}, true
 }
 
-// search looks in text: in headings that repeat the title, and in what stands aside, only where nothing else has what is looked for.
+// search looks in text: in headings that repeat the title, and in what stands aside, only for words that nothing else has.
 func (r Rules) search(text string, q query) searched {
 	if len(r.Blocks) == 0 {
 		return q.in(plain(text))
 	}
 	room := q.room
 	room.text = room.text[:0]
-	says := func(s searched) bool { return len(s.places) > 0 || s.text != "" && len(q.terms) == 0 }
-	first := q.in(room.joined(text, r.Title, r.Blocks, false))
-	s := first
-	if !says(s) && r.Title != "" {
-		s = q.in(room.joined(text, "", r.Blocks, false))
+	var has extra
+	out := q.in(room.joined(text, r.Title, r.Blocks, has))
+	for _, wanted := range []extra{{titles: true}, {asides: true}} {
+		missing := (1<<len(q.terms) - 1) &^ out.terms()
+		if out.text != "" && !r.extraHas(text, q, wanted, missing) {
+			continue
+		}
+		wanted.titles = wanted.titles || has.titles
+		before := slices.Clone(out.counts) // the room uses them again
+		out = q.in(room.joined(text, r.Title, r.Blocks, wanted))
+		out.prefer(before, room.left)
+		has = wanted
 	}
-	if !says(s) {
-		s = q.in(room.joined(text, "", r.Blocks, true))
+	return out
+}
+
+// extraHas reports whether the extra parts of one kind have any of some terms.
+func (r Rules) extraHas(text string, q query, kind extra, terms uint64) bool {
+	if terms == 0 {
+		return false
 	}
-	if !says(s) && first.text != "" {
-		return first
+	for _, b := range r.Blocks {
+		if piece := text[b.Start:b.End]; kind == kindOf(b, piece, r.Title) && q.has(piece)&terms != 0 {
+			return true
+		}
 	}
-	return s
+	return false
+}
+
+// terms are those of the query that s has.
+func (s searched) terms() (mask uint64) {
+	for t, n := range s.counts {
+		if n > 0 {
+			mask |= 1 << t
+		}
+	}
+	return mask
+}
+
+// prefer forgets the places in parts that are only looked at for what nothing else has, of words that were counted elsewhere.
+func (s *searched) prefer(elsewhere []int, parts []span) {
+	i := 0
+	s.places = slices.DeleteFunc(s.places, func(p found) bool {
+		for i < len(parts) && parts[i].end <= p.start {
+			i++
+		}
+		return elsewhere[p.term] > 0 && i < len(parts) && parts[i].meets(p)
+	})
 }
 
 // measure is a length in both units.
@@ -134,7 +171,7 @@ func require(extracts []string) (string, bool) {
 	return out, true
 }
 
-// compose chooses one passage, or two where words of the query stand too far apart for one.
+// compose chooses one passage, or several where words of the query stand too far apart for one.
 func (s searched) compose(room measure) string {
 	if s.text == "" {
 		return ""
@@ -144,20 +181,32 @@ func (s searched) compose(room measure) string {
 	if seen == 0 {
 		return s.cut(room, func(m measure) span { return span{0, fit(s.text, m.chars, m.words)} })
 	}
-	if room.chars >= forTwo && room.words >= forTwo/6 {
-		half := measure{room.chars/2 - 2, room.words/2 - 1}
-		one, in := s.best(size/2, 0, span{})
-		two, more := s.best(size/2, in, one)
-		if bits.OnesCount64(in|more) > bits.OnesCount64(seen) {
-			if two.start < one.start {
-				one, two = two, one
-			}
-			if out := s.two(one, two, half, room); out != "" {
-				return out
+	most, all, several := min(mostPart, room.chars/perPart, min(room.words, room.chars)*6/perPart), s.terms(), ""
+	for n := 2; n <= most && seen != all; n++ {
+		if stretches, in := s.apart(n, size/n); bits.OnesCount64(in) > bits.OnesCount64(seen) {
+			if out := s.several(stretches, measure{room.chars/n - 2, room.words/n - 1}, room); out != "" {
+				several, seen = out, in
 			}
 		}
 	}
+	if several != "" {
+		return several
+	}
 	return s.cut(room, func(m measure) span { return around(s.text, stretch, 0, m.chars, m.words) })
+}
+
+// apart gives at most n stretches of so many bytes, in order, that together have as many terms as can be, and those terms.
+func (s searched) apart(n, size int) (stretches []span, terms uint64) {
+	for range n {
+		next, more := s.best(size, terms, span{})
+		if more&^terms == 0 {
+			break
+		}
+		terms |= more
+		stretches = append(stretches, next)
+	}
+	slices.SortFunc(stretches, func(a, b span) int { return a.start - b.start })
+	return stretches, terms
 }
 
 // bytes guesses how many bytes of the text room has place for.
@@ -209,17 +258,32 @@ func (s searched) tail(p span) string {
 	return out
 }
 
-// two sets two passages side by side; it is empty if they meet or do not fit.
-func (s searched) two(one, two span, half, room measure) string {
-	a := around(s.text, one, 0, half.chars, half.words)
-	b := around(s.text, two, 0, half.chars, half.words)
-	if a.end >= b.start || a.start == a.end || b.start == b.end {
+// several sets passages side by side, each within the limits of a part, and joins those that meet; it is empty if they do not fit.
+func (s searched) several(stretches []span, part, room measure) string {
+	var passages []span
+	for _, stretch := range stretches {
+		p := around(s.text, stretch, 0, part.chars, part.words)
+		switch n := len(passages); {
+		case p.start == p.end:
+			return ""
+		case n > 0 && p.start <= passages[n-1].end+1:
+			passages[n-1].end = max(passages[n-1].end, p.end)
+		default:
+			passages = append(passages, p)
+		}
+	}
+	out := ""
+	for i, p := range passages {
+		if i == 0 {
+			out = s.dress(p)
+		} else {
+			out = strings.TrimSuffix(out, ellipsis) + ellipsis + " " + s.tail(p)
+		}
+	}
+	if !room.holds(out) {
 		return ""
 	}
-	if out := strings.TrimSuffix(s.dress(a), ellipsis) + ellipsis + " " + s.tail(b); room.holds(out) {
-		return out
-	}
-	return ""
+	return out
 }
 
 // with begins with what is required and goes on with a passage elsewhere that the query asks for, else with the text that

@@ -196,7 +196,7 @@ func TestBlocks(t *testing.T) {
 		{"regatta", "Pictures from the [regatta]… Ida Marsh stood at the quay. Timetables"},
 		{"marsh", "Pictures from the regatta… Ida [Marsh] stood at the quay. Timetables"},
 		{"ferries", "Home… Pictures from the regatta… Ida Marsh stood at the quay. [Ferries]… Timetables"},
-		{"ferries marsh", "Pictures from the regatta… Ida [Marsh] stood at the quay. Timetables"},
+		{"ferries marsh", "Home… Pictures from the regatta… Ida [Marsh] stood at the quay. [Ferries]… Timetables"},
 		{"zeppelin", "Pictures from the regatta… Ida Marsh stood at the quay. Timetables"},
 	} {
 		s := build(t, text, Rules{Blocks: lines(text), Wanted: Wanted{Query: c.query}})
@@ -212,13 +212,74 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
+// Words that stand aside only are shown too, next to those of the matter, which are not taken from there.
+func TestWordsThatStandAside(t *testing.T) {
+	matter := strings.Repeat("Nobody at the quay spoke of it that day. ", 20)
+	text := "Storm Warnings Timetables\n" + matter + "The storm came at night.\nPictures from the regatta\n" + matter + "\nA pilot boat has a lantern.\n" + matter
+	var blocks []page.Block
+	at := 0
+	for i, line := range strings.Split(text, "\n") {
+		blocks = append(blocks, page.Block{Kind: map[int]page.Kind{0: page.Aside, 2: page.Heading, 4: page.Aside}[i], Start: at, End: at + len(line)})
+		at += len(line) + 1
+	}
+	for _, c := range []struct {
+		reason, query string
+		holds, not    string
+	}{
+		{"a box that the page puts aside", "lantern", "has a [lantern]", ""},
+		{"one word of the matter, one of a box", "storm lantern", "The [storm] came at night.|has a [lantern]", "Warnings"},
+		{"one of the navigation", "night timetables", "at [night].|[Timetables]", ""},
+		{"a heading that repeats the title", "regatta lantern", "the [regatta]|a [lantern]", ""},
+		{"nothing", "zeppelin", "Nobody at the quay", "Warnings"},
+	} {
+		got := marked(build(t, text, Rules{Blocks: blocks, Title: "Pictures from the regatta", Wanted: Wanted{Query: c.query}}))
+		for want := range strings.SplitSeq(c.holds, "|") {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: %q lacks %q", c.reason, got, want)
+			}
+		}
+		if c.not != "" && strings.Contains(got, c.not) {
+			t.Errorf("%s: %q has %q", c.reason, got, c.not)
+		}
+	}
+}
+
+// As many passages as there is room for show words that stand apart.
+func TestPassages(t *testing.T) {
+	matter := strings.Repeat("Nobody at the quay spoke of it that day. ", 20)
+	text := matter + "The storm came. " + matter + "A lantern burned. " + matter + "The ferry stayed. " + matter + "Insurers arrived."
+	for _, c := range []struct {
+		query, want string
+		chars       int
+	}{
+		{"storm lantern ferry insurers", "storm lantern ferry Insurers", 250},
+		{"insurers storm lantern", "storm lantern Insurers", 150},
+		{"insurers storm lantern ferry", "storm lantern", 100},
+	} {
+		s := build(t, text, Rules{MaxChars: n(c.chars), Wanted: Wanted{Query: c.query}})
+		var got []string
+		for _, m := range s.Marks {
+			got = append(got, string([]rune(s.Text)[m[0]:m[1]]))
+		}
+		if len(got) != len(strings.Fields(c.want)) || c.chars > 100 && strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q", c.query, s.Text)
+		}
+	}
+}
+
 // With a matcher its word counts, not likeness.
 func TestMatch(t *testing.T) {
-	match := func(word string) bool { return word == "cities" || word == "ran" || word == "港" }
+	match := func(word string) bool {
+		return strings.Contains(" cities ran 港 hasn’t The they روم ", " "+word+" ")
+	}
 	for _, c := range []struct{ text, query, want string }{
 		{"A city, two cities, cit", "city", "A city, two [cities], cit"},
 		{"He ran, or so he says", "running", "He [ran], or so he says"},
 		{"Over the harbour", "city", "Over the harbour"},
+		{"It hasn’t come; has it", "hasn't", "It [hasn’t] come; has it"},
+		{"The or they", "they the", "[The] or [they]"},
+		{"می\u200cروم و روم", "روم", "می\u200c[روم] و [روم]"},
+		{"روم\u200c و\u200c\u200cروم", "روم", "روم\u200c و\u200c\u200c[روم]"},
 		{"漁港と港町", "港", "漁[港]と[港]町"}, // where a word stands anywhere, it is looked for everywhere
 	} {
 		if got := marked(build(t, c.text, Rules{Wanted: Wanted{Query: c.query, Match: match}})); got != c.want {
@@ -283,6 +344,7 @@ func FuzzBuild(f *testing.F) {
 	f.Add("天气很好。天气很好 e\u0301 👩‍👩‍👧‍👦", "天气", "很好", 7, 3)
 	f.Add("\u0600 \u0301a b\u200dc", "a", "", 3, 3)
 	f.Add("0 \u0301A", "A", "", 3, 3)
+	f.Add("روم\u200c و\u200c\u200cروم", "روم", "", 9, 3)
 	f.Add("🇩🇪🇫🇷🇮🇹 スーパー\u3099", "スー", "🇫🇷", 5, 9)
 	f.Add("Home\nThe regatta\nIda stood\x1b[31m at the \u202equay.\nFerries", "ferries ida", "", 30, 6)
 	f.Fuzz(func(t *testing.T, text, query, extract string, chars, words int) {
@@ -301,10 +363,11 @@ func FuzzBuild(f *testing.F) {
 			r.Blocks = lines(text)
 			r.Title, _, _ = strings.Cut(text, "\n")
 			var room Room
-			all, _ := room.joined(text, "", r.Blocks, true)
-			beside, _ := room.joined(text, "", r.Blocks, false)
-			untitled, _ := room.joined(text, r.Title, r.Blocks, false)
-			whole = all + "\n" + beside + "\n" + untitled
+			whole = ""
+			for _, wanted := range []extra{{}, {titles: true}, {asides: true}, {true, true}} {
+				joined, _ := room.joined(text, r.Title, r.Blocks, wanted)
+				whole += joined + "\n"
+			}
 		}
 		s, ok := Build(text, r)
 		if !ok {
