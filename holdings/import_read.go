@@ -209,7 +209,7 @@ func (m *importer) answer(rec *warc.Record, x *incoming) error {
 	x.truncated = x.truncated || !whole
 	if x.verify(rec, block, x.message.Body, x.payload); parsed != nil {
 		x.skip("its block " + parsed.Error())
-	} else if x.message.Body == nil {
+	} else if x.message.Body == nil && !bytes.HasSuffix(block, []byte("\n")) {
 		x.skip("its head has no end")
 	}
 	x.message.Body = nil

@@ -159,26 +159,33 @@ func TestImportRecords(t *testing.T) {
 		"its fragment": {"", []foreign{{url: a + "#x", block: answered}}, []string{"imported /a#x"}, []string{"<p>A gull."}},
 		"the request before": {"", []foreign{{kind: "request", block: "GET /a HTTP/1.1\r\n\r\n"}, {block: answered}}, []string{"imported /a"},
 			[]string{"<p>A gull."}},
-		"POST, before":       {"", []foreign{{kind: "request", block: "POST /a HTTP/1.1\r\n\r\nx=y"}, {block: answered}}, []string{"skipped /a"}, nil},
-		"POST, after":        {"", []foreign{{block: answered}, {kind: "request", block: "POST /a HTTP/1.1\r\n\r\nx=y"}}, []string{"skipped /a"}, nil},
-		"POST to another":    {"", []foreign{{kind: "request", url: b, block: "POST /b HTTP/1.1\r\n\r\n"}, {block: answered}}, []string{"imported /a"}, []string{"<p>A gull."}},
-		"HEAD":               {"", []foreign{{kind: "request", block: "HEAD /a HTTP/1.1\r\n\r\n"}, {block: "HTTP/1.1 200 OK\r\n\r\n"}}, []string{"skipped /a"}, nil},
-		"404":                {"", []foreign{{block: "HTTP/1.1 404 Not Found\r\n\r\n"}}, []string{"skipped /a"}, nil},
-		"500":                {"", []foreign{{block: "HTTP/1.1 500 Oh\r\n\r\n"}}, []string{"skipped /a"}, nil},
-		"a part":             {"", []foreign{{block: "HTTP/1.1 206 Partial\r\n\r\nx"}}, []string{"skipped /a"}, nil},
-		"no address":         {"", []foreign{{url: "dns:quay.example", block: "x", more: "Content-Type: text/dns\r\n"}}, []string{"skipped dns:quay.example"}, nil},
-		"wget's log":         {"", []foreign{{kind: "resource", url: "metadata://gnu.org/software/wget/warc/wget.log", block: "x"}}, []string{"skipped metadata://gnu.org/software/wget/warc/wget.log"}, nil},
-		"no HTTP":            {"", []foreign{{block: "<html>"}}, []string{"skipped /a"}, nil},
-		"no date":            {"", []foreign{{date: "soon", block: answered}}, []string{"skipped /a"}, nil},
-		"of the future":      {"", []foreign{{date: "2999-01-01T00:00:00Z", block: answered}}, []string{"skipped /a"}, nil},
-		"a segment":          {"", []foreign{{block: answered, more: "WARC-Segment-Number: 1\r\n"}}, []string{"skipped /a"}, nil},
-		"a long body":        {"", []foreign{{block: "HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat(big, 2)}}, []string{"skipped /a"}, nil},
-		"unknown coding":     {"", []foreign{{block: "HTTP/1.1 200 OK\r\nContent-Encoding: x-secret\r\n\r\nx"}}, []string{"skipped /a"}, nil},
-		"coding undone":      {"", []foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n<p>A gull."}}, []string{"imported /a"}, []string{"<p>A gull."}},
-		"gzip in chunks":     {"", []foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(packed("<p>A gull."))}}, []string{"imported /a"}, []string{"<p>A gull."}},
-		"wrong block digest": {"", []foreign{{block: answered, more: "WARC-Block-Digest: " + warc.Digest([]byte("x")) + "\r\n"}}, []string{"damaged /a"}, nil},
-		"wrong digest":       {"", []foreign{{block: answered, more: "WARC-Payload-Digest: " + warc.Digest([]byte("x")) + "\r\n"}}, []string{"damaged /a"}, nil},
-		"revisit of nothing": {"", []foreign{repeated(a, "<p>A gull.")}, []string{"skipped /a"}, nil},
+		"POST, before":        {"", []foreign{{kind: "request", block: "POST /a HTTP/1.1\r\n\r\nx=y"}, {block: answered}}, []string{"skipped /a"}, nil},
+		"POST, after":         {"", []foreign{{block: answered}, {kind: "request", block: "POST /a HTTP/1.1\r\n\r\nx=y"}}, []string{"skipped /a"}, nil},
+		"POST to another":     {"", []foreign{{kind: "request", url: b, block: "POST /b HTTP/1.1\r\n\r\n"}, {block: answered}}, []string{"imported /a"}, []string{"<p>A gull."}},
+		"HEAD":                {"", []foreign{{kind: "request", block: "HEAD /a HTTP/1.1\r\n\r\n"}, {block: "HTTP/1.1 200 OK\r\n\r\n"}}, []string{"skipped /a"}, nil},
+		"404":                 {"", []foreign{{block: "HTTP/1.1 404 Not Found\r\n\r\n"}}, []string{"skipped /a"}, nil},
+		"500":                 {"", []foreign{{block: "HTTP/1.1 500 Oh\r\n\r\n"}}, []string{"skipped /a"}, nil},
+		"a part":              {"", []foreign{{block: "HTTP/1.1 206 Partial\r\n\r\nx"}}, []string{"skipped /a"}, nil},
+		"no address":          {"", []foreign{{url: "dns:quay.example", block: "x", more: "Content-Type: text/dns\r\n"}}, []string{"skipped dns:quay.example"}, nil},
+		"wget's log":          {"", []foreign{{kind: "resource", url: "metadata://gnu.org/software/wget/warc/wget.log", block: "x"}}, []string{"skipped metadata://gnu.org/software/wget/warc/wget.log"}, nil},
+		"no HTTP":             {"", []foreign{{block: "<html>"}}, []string{"skipped /a"}, nil},
+		"no date":             {"", []foreign{{date: "soon", block: answered}}, []string{"skipped /a"}, nil},
+		"of the future":       {"", []foreign{{date: "2999-01-01T00:00:00Z", block: answered}}, []string{"skipped /a"}, nil},
+		"a segment":           {"", []foreign{{block: answered, more: "WARC-Segment-Number: 1\r\n"}}, []string{"skipped /a"}, nil},
+		"a long body":         {"", []foreign{{block: "HTTP/1.1 200 OK\r\n\r\n" + strings.Repeat(big, 2)}}, []string{"skipped /a"}, nil},
+		"unknown coding":      {"", []foreign{{block: "HTTP/1.1 200 OK\r\nContent-Encoding: x-secret\r\n\r\nx"}}, []string{"skipped /a"}, nil},
+		"coding undone":       {"", []foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\n\r\n<p>A gull."}}, []string{"imported /a"}, []string{"<p>A gull."}},
+		"gzip in chunks":      {"", []foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n" + chunk(packed("<p>A gull."))}}, []string{"imported /a"}, []string{"<p>A gull."}},
+		"wrong block digest":  {"", []foreign{{block: answered, more: "WARC-Block-Digest: " + warc.Digest([]byte("x")) + "\r\n"}}, []string{"damaged /a"}, nil},
+		"wrong digest":        {"", []foreign{{block: answered, more: "WARC-Payload-Digest: " + warc.Digest([]byte("x")) + "\r\n"}}, []string{"damaged /a"}, nil},
+		"no blank line":       {"", []foreign{{block: "HTTP/1.1 200\r\nContent-Length: 0\r\n"}}, []string{"imported /a"}, []string{""}},
+		"no end of the head":  {"", []foreign{{block: "HTTP/1.1 200 OK\r\nContent-Le"}}, []string{"skipped /a"}, nil},
+		"revisit of any URI":  {"", []foreign{{url: b, block: answered}, profiled("http://netpreserve.org/warc/1.0/revisit/uri-agnostic-identical-payload-digest")}, []string{"imported /b", "imported /a"}, []string{"<p>A gull."}},
+		"revisit, in 1.1":     {"", []foreign{{url: b, block: answered}, profiled("<http://netpreserve.org/warc/1.1/revisit/identical-payload-digest>")}, []string{"imported /b", "imported /a"}, []string{"<p>A gull."}},
+		"revisit, by a name":  {"", []foreign{{url: b, block: answered}, profiled("identical-payload-digest/")}, []string{"imported /b", "imported /a"}, []string{"<p>A gull."}},
+		"revisit, not saying": {"", []foreign{{url: b, block: answered}, profiled("")}, []string{"imported /b", "imported /a"}, []string{"<p>A gull."}},
+		"revisit, otherwise":  {"", []foreign{{url: b, block: answered}, profiled("http://quay.example/revisit/similar-payload")}, []string{"imported /b", "skipped /a"}, nil},
+		"revisit of nothing":  {"", []foreign{repeated(a, "<p>A gull.")}, []string{"skipped /a"}, nil},
 		"revisit, as wget writes it": {"", []foreign{{block: answered}, {kind: "revisit", date: "2021-01-01", block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n",
 			more: "WARC-Refers-To: <urn:y>\r\nWARC-Profile: http://netpreserve.org/warc/1.0/revisit/identical-payload-digest\r\nWARC-Truncated: length\r\n" +
 				"WARC-Block-Digest: " + warc.Digest() + "\r\nWARC-Payload-Digest: sha1:" + base32.StdEncoding.EncodeToString(sha1Of("<p>A gull.")) + "\r\n"}},
@@ -236,6 +243,13 @@ func sha1Of(text string) []byte {
 func repeated(address, payload string) foreign {
 	return foreign{kind: "revisit", url: address, block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n", more: "WARC-Profile: http://netpreserve.org/warc/1.0/revisit/identical-payload-digest\r\n" +
 		"WARC-Payload-Digest: " + warc.Digest([]byte(payload)) + "\r\nWARC-Refers-To-Target-URI: " + b + "\r\nWARC-Refers-To-Date: 2020-01-01T00:00:00Z\r\n"}
+}
+
+// profiled is a revisit of the payload of answered, of another profile.
+func profiled(profile string) foreign {
+	f := repeated(a, "<p>A gull.")
+	f.more = strings.Replace(f.more, "http://netpreserve.org/warc/1.0/revisit/identical-payload-digest", profile, 1)
+	return f
 }
 
 // What was crawled later stays what it is; only the first dates go back.

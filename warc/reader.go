@@ -148,8 +148,32 @@ func (r *Reader) skipNewlines() (n int) {
 	}
 }
 
+// otherFormats are files that are no WARC files, by how they begin, and what can be done with them.
+var otherFormats = []struct{ begins, sentence string }{
+	{"filedesc:", "it is an ARC file, the format before WARC; convert it first, for example with: warcio recompress FILE.arc.gz FILE.warc.gz"},
+	{"PK\x03\x04", "it is a ZIP file, such as WACZ; unpack it first, and import the WARC files in its folder archive"},
+	{"\x28\xb5\x2f\xfd", "it is compressed with Zstandard; decompress it first, for example with: zstd -d FILE.warc.zst"},
+	{"\x5d\x2a\x4d\x18", "it is compressed with Zstandard and a dictionary; decompress it first, with a tool that knows .warc.zst"},
+}
+
+// otherFormat returns an error for a file of another format, compressed or not. It is no *Damage.
+func (r *Reader) otherFormat() error {
+	if r.at != 0 {
+		return nil
+	}
+	for _, format := range otherFormats {
+		if begins, _ := r.in.Peek(len(format.begins)); string(begins) == format.begins {
+			return errors.New(format.sentence)
+		}
+	}
+	return nil
+}
+
 // header reads version and named fields.
 func (r *Reader) header() (*Record, error) {
+	if err := r.otherFormat(); err != nil {
+		return nil, err
+	}
 	room := longestHeader
 	line, err := r.line(&room)
 	version, found := strings.CutPrefix(line, "WARC/")
