@@ -31,7 +31,7 @@ func (p *Policy) Narrow(page Own) *Policy { return p.narrow(page, false) }
 
 // narrow is Narrow; muted says that nobody reads the findings.
 func (p *Policy) narrow(page Own, muted bool) *Policy {
-	silent := len(page.Tags) == 0 && len(page.Marks) == 0
+	silent := len(page.Tags) == 0 && len(page.Marks) == 0 && page.Unread == ""
 	if p == nil || p.refusal != nil || silent && page.Plus == nil {
 		return p
 	}
@@ -59,7 +59,10 @@ func (p *Policy) narrow(page Own, muted bool) *Policy {
 	if err == nil {
 		n.base, n.located = u, NewResource(u).URL
 	}
-	n.read(page)
+	if n.read(page); page.Unread != "" {
+		n.report(&Field{Source: Meta, URL: page.URL, Line: 1, Column: 1}, "too-complex", Error, "make the page smaller", "%s: nothing is permitted", page.Unread)
+		n.own.discard = &Decision{Reason: ByConflict, Note: page.Unread + ": what it says of itself is not known"}
+	}
 	q.own = n.own
 	q.spoken = map[string]bool{}
 	for token, statements := range n.own.marks {

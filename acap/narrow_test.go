@@ -285,3 +285,18 @@ func host(u string) string {
 	h, _, _ := strings.Cut(strings.TrimPrefix(u, "http://"), "/")
 	return h
 }
+
+// Of a page of which it is not known what it says nothing is used, whatever robots.txt permits, and a finding says why.
+func TestUnreadPage(t *testing.T) {
+	own := page(tag("robots", "ACAP allow-index"))
+	own.Unread = "the page has too many tags"
+	p := policyOf(pilotbot, "ACAP-crawler: *\nACAP-allow-index: /\n").Narrow(own)
+	for _, u := range Usages() {
+		if d := p.Decide(u, resource(t, "/a.html")); d.Allowed || !strings.Contains(d.Why(), own.Unread) {
+			t.Errorf("%s: %t, %s", u, d.Allowed, d.Why())
+		}
+	}
+	if codes(p.Findings())["too-complex"].Code == "" {
+		t.Errorf("findings %v", p.Findings())
+	}
+}

@@ -12,6 +12,9 @@ type Own struct {
 	// Tangled is a mark of an element that stands under more marks than are judged; nil where there is
 	// none. Such a page may not be crawled.
 	Tangled *Mark `json:",omitempty"`
+
+	// Unread says why it is not known what the page says: nothing of it may be used then. "" where it is known.
+	Unread string `json:",omitempty"`
 }
 
 // Tag is one META tag of the head (Source Meta), or one line of an X-Robots-Tag or Robots-Tag header (Source Header).

@@ -31,6 +31,7 @@ type Capture struct {
 	Policy    PolicyVersion
 	Own       acap.Own              // what the page said of itself when it was judged last; zero in format 1
 	Decided   map[acap.Usage]string // the line that decided, by usage
+	Cuts      []string              // what of the page was not kept, read or indexed, since it was too large; a clause each
 }
 
 // Redirect reports whether c is the answer of an address that leads elsewhere. It is a version of its URL, but never the current one.
@@ -140,7 +141,7 @@ func resourceOf(url string, rec resourceRecord, text resourceText) Resource {
 func captureOf(id uint64, rec captureRecord, text captureText, current uint64) (Capture, error) {
 	c := Capture{ID: id, URL: rec.URL, Version: rec.Version, Fetched: rec.Fetched, Status: rec.Status, MIME: text.MIME,
 		Digest: rec.Digest, Bytes: rec.Bytes, Payload: rec.payload(), Encoding: rec.Encoding, Truncated: rec.Truncated, Cut: rec.Cut,
-		Current: id == current, Address: text.Address, Hops: text.Hops, Policy: text.Policy, Own: text.Own, Decided: text.Decided}
+		Current: id == current, Address: text.Address, Hops: text.Hops, Policy: text.Policy, Own: text.Own, Decided: text.Decided, Cuts: text.Cuts}
 	for i, x := range text.exchanges {
 		h, err := unpackHeader(x.header)
 		switch {

@@ -35,6 +35,7 @@ type Deposit struct {
 	Hops      []Hop // earlier hops that led here
 	Policy    PolicyVersion
 	Decided   map[acap.Usage]string // the line that decided, by usage
+	Cuts      []string              // as in a Capture
 	Aliases   []string              // URLs that lead to this one from now on, each to the next (X66)
 	Index     bool                  // the index is to hold it: an intent is logged
 	Stays     bool                  // the entry that it has stays as it is, and no intent is logged
@@ -189,7 +190,7 @@ func (t *txn) putCapture(d *Deposit, b *body, version int) (Capture, error) {
 	t.counts.Bytes += uint64(rec.Bytes)
 	c := Capture{ID: id, URL: rec.URL, Version: version, Fetched: rec.Fetched, Status: rec.Status, MIME: d.Resource.MIME,
 		Digest: rec.Digest, Bytes: rec.Bytes, Payload: rec.payload(), Encoding: rec.Encoding, Truncated: rec.Truncated, Cut: rec.Cut,
-		Address: d.Address, Header: d.Header, Sent: d.Sent, Head: d.Head, Hops: d.Hops, Policy: d.Policy.utc(), Own: d.Resource.Own, Decided: d.Decided}
+		Address: d.Address, Header: d.Header, Sent: d.Sent, Head: d.Head, Hops: d.Hops, Policy: d.Policy.utc(), Own: d.Resource.Own, Decided: d.Decided, Cuts: d.Cuts}
 	return c, nil
 }
 

@@ -19,6 +19,7 @@ type captureText struct {
 	Policy  PolicyVersion         `json:",omitzero"`
 	Own     acap.Own              `json:",omitzero"`
 	Decided map[acap.Usage]string `json:",omitempty"`
+	Cuts    []string              `json:",omitempty"`
 
 	exchanges []exchange // of the hops, then of the capture itself
 }
@@ -34,7 +35,7 @@ const old = '{'
 
 // textOf is what is sealed of d.
 func textOf(d *Deposit) captureText {
-	t := captureText{MIME: d.Resource.MIME, Address: d.Address, Hops: d.Hops, Policy: d.Policy.utc(), Own: d.Resource.Own, Decided: d.Decided}
+	t := captureText{MIME: d.Resource.MIME, Address: d.Address, Hops: d.Hops, Policy: d.Policy.utc(), Own: d.Resource.Own, Decided: d.Decided, Cuts: d.Cuts}
 	for _, h := range d.Hops {
 		t.add(h.Sent, h.Head, h.Header)
 	}

@@ -14,6 +14,8 @@
 // start to exit, but for bleve, where making the texts does not count. Memory is the largest RssAnon seen, disk what was
 // written to it; both are asked of /proc, and 0 where there is none.
 //
+// With -hostile 16 it crawls, and imports, as many copies of pages that are made to take memory, and prints how much they take.
+//
 // With -polite 1000 it crawls as many hosts at once instead, and prints how evenly they progress.
 package main
 
@@ -46,6 +48,8 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "run these alone, comma between: floor, colly, policy, archive, index, bleve")
 	politely := flag.Int("polite", 0, "instead, crawl this many hosts at once with a second of delay each")
 	lasting := flag.Duration("lasting", time.Minute, "how long, with -polite")
+	hostile := flag.Int("hostile", 0, "instead, crawl and import this many copies of each kind of hostile page at once, and print the memory that takes")
+	kinds := flag.String("kinds", "", "with -hostile, these kinds alone, comma between")
 	role := flag.String("role", "", "what a process of the benchmark is: serve, floor, colly or bleve")
 	hosts := flag.String("site", "", "the hosts of the site, blanks between, for a process of the benchmark")
 	dir := flag.String("dir", "", "where a process of the benchmark may write")
@@ -56,11 +60,14 @@ func main() {
 	var err error
 	switch *role {
 	case "":
-		if *politely > 0 {
+		switch {
+		case *politely > 0:
 			err = crawlPolitely(ctx, os.Stdout, *politely, *lasting)
-			break
+		case *hostile > 0:
+			err = crawlHostile(ctx, os.Stdout, *hostile, *kinds)
+		default:
+			err = compare(ctx, os.Stdout, o)
 		}
-		err = compare(ctx, os.Stdout, o)
 	case "serve":
 		err = serve(untilClosed(ctx, os.Stdin), os.Stdout, o.pages, o.hosts, o.latency)
 	default:

@@ -16,10 +16,20 @@ type watcher struct {
 	pid           int
 	over, ended   chan struct{}
 	peak, written int64
+	resident      int64 // the largest memory with what is mapped of files
+
+	most    int64 // bytes of anonymous memory after which stop is called; 0: no limit
+	stop    func()
+	stopped bool
 }
 
 func watch(pid int) *watcher {
-	w := &watcher{pid: pid, over: make(chan struct{}), ended: make(chan struct{})}
+	return watchMost(pid, 0, nil)
+}
+
+// watchMost is watch for a process that is to be stopped when it takes more than most bytes.
+func watchMost(pid int, most int64, stop func()) *watcher {
+	w := &watcher{pid: pid, over: make(chan struct{}), ended: make(chan struct{}), most: most, stop: stop}
 	go w.run()
 	return w
 }
@@ -30,7 +40,12 @@ func (w *watcher) run() {
 	defer tick.Stop()
 	for {
 		w.peak = max(w.peak, 1024*w.number("status", "RssAnon:"))
+		w.resident = max(w.resident, 1024*w.number("status", "VmHWM:"))
 		w.written = max(w.written, w.number("io", "write_bytes:"))
+		if w.most > 0 && w.peak > w.most && !w.stopped {
+			w.stopped = true
+			w.stop()
+		}
 		select {
 		case <-tick.C:
 		case <-w.over:

@@ -83,11 +83,37 @@ func same(a, b []byte) bool { return len(a) == len(b) && unsafe.SliceData(a) == 
 // Read takes at most limit bytes from r; expect is a guess of their number. It reports whether that is not all.
 func Read(r io.Reader, limit, expect int64) ([]byte, bool) {
 	var buf bytes.Buffer
-	buf.Grow(int(min(max(expect, 0), limit, 1<<20)) + bytes.MinRead)
-	_, err := buf.ReadFrom(io.LimitReader(r, limit+1))
+	buf.Grow(int(min(max(expect, 0), limit, part)) + bytes.MinRead)
+	r = io.LimitReader(r, limit+1)
+	n, err := buf.ReadFrom(io.LimitReader(r, part))
 	b := buf.Bytes()
+	if n == part && err == nil {
+		b, err = readParts(r, b)
+	}
 	if int64(len(b)) > limit {
 		return b[:limit:limit], true
 	}
 	return b, err != nil
+}
+
+// part is how many bytes of a body are read at once. A buffer that doubles would take three times as much memory as a large body.
+const part = 1 << 20
+
+// readParts reads the rest of what begins with first, and joins it.
+func readParts(r io.Reader, first []byte) ([]byte, error) {
+	parts := [][]byte{first}
+	for {
+		next := make([]byte, 0, part)
+		var err error
+		for n := 0; err == nil && len(next) < part; next = next[:len(next)+n] {
+			n, err = r.Read(next[len(next):part])
+		}
+		parts = append(parts, next)
+		if err == io.EOF {
+			err = nil
+		} else if err == nil {
+			continue
+		}
+		return slices.Concat(parts...), err
+	}
 }

@@ -53,6 +53,7 @@ type Config struct {
 	AllowPrivate   bool          // open loopback, private and link-local addresses that were not named
 	Timeout        time.Duration // for one request, body included
 	MaxBody        int64         // bytes of a body that are taken, after Content-Encoding is undone
+	Memory         int64         // bytes that the process should take; 0: as the machine has
 
 	SnippetLength   int    // code points (J01)
 	CountryDatabase string // a MaxMind database file, "" for none

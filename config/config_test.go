@@ -141,6 +141,7 @@ func TestEveryKeyEverywhere(t *testing.T) {
 		"allow_private":             {"true", "TRUE", "true"},
 		"timeout":                   {"90s", "90s", "1m30s"},
 		"max_body":                  {"2MiB", "2097152", "2MiB"},
+		"memory":                    {"2GiB", "2147483648", "2GiB"},
 		"snippet_length":            {"80", "80", "80"},
 		"country_database":          {"/var/lib/c.mmdb", "/var/lib/c.mmdb", "/var/lib/c.mmdb"},
 		"reader_dns":                {"true", "1", "true"},

@@ -140,6 +140,11 @@ How long one request may take, its body included.`),
 	setting("max_body", "32MiB", "write a size as in 500000 or 32MiB", func(c *Config) *int64 { return &c.MaxBody }, byteSize, writtenSize, `
 How much of one body is taken, after decompression. What is longer is cut and marked.`),
 
+	setting("memory", "auto", "write a size as in 2GiB, or auto", func(c *Config) *int64 { return &c.Memory }, sizeOrAuto, writtenSizeOrAuto, `
+How much memory the process should take. As it comes near that, memory is freed more often, which takes time; what pages
+take while they are read is bounded in any case, and more narrowly where this is below 768MiB. auto is half of the memory
+of the machine, or of what its control group leaves to the process.`),
+
 	setting("preserve", true, "write true or false", func(c *Config) *bool { return &c.Preserve }, boolean, plain, `
 Whether to keep copies of pages at all, where their publishers permit it.`),
 

@@ -204,6 +204,23 @@ func writtenSizeOrUnlimited(n int64) any {
 	return writtenSize(n)
 }
 
+// autoSize stands for the size that fits the machine, which is 0.
+const autoSize = "auto"
+
+func sizeOrAuto(v any) (int64, error) {
+	if v == autoSize {
+		return 0, nil
+	}
+	return byteSize(v)
+}
+
+func writtenSizeOrAuto(n int64) any {
+	if n == 0 {
+		return autoSize
+	}
+	return writtenSize(n)
+}
+
 func oneOf(words ...string) func(any) (string, error) {
 	return func(v any) (string, error) {
 		s, err := text(v)

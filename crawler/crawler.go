@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/memory"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
@@ -34,6 +35,7 @@ type Receipt struct {
 	Stored, Indexed bool
 
 	Requisites []string    // absolute addresses of what the page is shown with, that may be followed
+	Cut        bool        // some of it was not kept, read or indexed, because it is too large
 	Unchanged  bool        // the same as when it was last received
 	Parts      []string    // absolute addresses of other resources that it requires, which were had: they are visited again by themselves
 	Missing    []string    // those that could not be had: they are visited soon
@@ -76,6 +78,8 @@ type Options struct {
 	// Pause reads the policy of u's origin, if it is not at hand, and returns the pause that its host asks for between two
 	// requests. It is called before a visit, so that the pause after robots.txt holds no worker. nil: hosts ask for none.
 	Pause func(ctx context.Context, u *url.URL) (time.Duration, error)
+
+	Budget *memory.Budget // bounds what the pages at hand take in memory; nil: nothing does
 
 	Grace    time.Duration  // how long visits under way may go on after the context of Run has ended; 3 s
 	Skipped  func(Skip)     // told once of each address not fetched; may be nil; one call at a time; must not use the frontier

@@ -131,9 +131,20 @@ func (f *Frontier) Done(l *Lease, e End) error {
 	c := &change{lease: l, end: e, offers: e.offers, report: e.report, touch: h.touch()}
 	f.offerHost(h)
 	f.mu.Unlock()
-	err := f.send(c)
+	err := f.sendDone(c)
 	f.signal()
 	return err
+}
+
+// manyOffers is how many links of a page are not left in memory for the writer to come to.
+const manyOffers = 2000
+
+// sendDone hands the end of a visit to the writer, and waits for its commit where it leads to many addresses.
+func (f *Frontier) sendDone(c *change) error {
+	if len(c.offers) > manyOffers {
+		return f.wait(c)
+	}
+	return f.send(c)
 }
 
 // holdUntil keeps h, which asks for it, from being due before t.

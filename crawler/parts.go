@@ -82,6 +82,7 @@ func (r *run) part(ctx context.Context, l *Lease, address, named string) error {
 	if !r.enter(ctx) {
 		return r.release(l)
 	}
+	ctx = r.o.Budget.Require(ctx) // pages that have room may wait for its answer
 	start, got := time.Now(), Part{Needless: true}
 	if requirer, ok := r.handler.(Requirer); ok {
 		got, err = requirer.Part(ctx, named)

@@ -20,6 +20,7 @@ type Summary struct {
 
 	Requests  int     `json:"requests"`  // for pages, and in visits of what pages require; redirect hops included
 	Hosts     int     `json:"hosts"`     // that were sent any of them
+	Cut       int     `json:"cut"`       // fetched, of which some was not kept, read or indexed, because they are too large
 	Unchanged int     `json:"unchanged"` // fetched, and the same as when last received
 	Skipped   Skipped `json:"skipped"`
 	TakenDown int     `json:"taken_down"` // addresses not asked for, since their publisher has them taken down

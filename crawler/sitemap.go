@@ -19,6 +19,7 @@ import (
 const (
 	maxSitemapLinks = 50_000
 	maxSitemapBytes = 50 << 20 // decompressed
+	maxListedBytes  = 16 << 20 // of the addresses
 )
 
 // Sitemap reads a sitemap, an index of sitemaps, a feed (RSS, Atom) or a plain list of addresses, gzipped or not, in UTF-8 or
@@ -51,6 +52,7 @@ func Sitemap(body []byte) (pages, sitemaps []string, err error) {
 type listing struct {
 	pages, sitemaps []string
 	seen            map[string]bool
+	bytes           int // of all of them
 }
 
 func (l *listing) add(to *[]string, link string) error {
@@ -59,7 +61,10 @@ func (l *listing) add(to *[]string, link string) error {
 		return nil
 	case len(l.seen) == maxSitemapLinks:
 		return fmt.Errorf("it lists more than %d addresses", maxSitemapLinks)
+	case l.bytes > maxListedBytes:
+		return fmt.Errorf("its addresses have more than %d MiB", maxListedBytes>>20)
 	}
+	l.bytes += len(link)
 	l.seen[link] = true
 	*to = append(*to, link)
 	return nil

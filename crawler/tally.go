@@ -68,6 +68,7 @@ func (t *tally) end(e End, r Receipt) {
 		{r.Stored, &t.s.Stored},
 		{r.Indexed, &t.s.Indexed},
 		{r.Unchanged, &t.s.Unchanged},
+		{r.Cut, &t.s.Cut},
 		{r.RefusedFollow, &t.s.Refused.Follow},
 		{r.RefusedIndex, &t.s.Refused.Index},
 		{r.RefusedPreserve, &t.s.Refused.Preserve},

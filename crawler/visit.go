@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/memory"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
@@ -76,6 +77,9 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 	if !r.enter(ctx) {
 		return r.release(l)
 	}
+	ctx, lease := r.o.Budget.Lease(ctx)
+	defer lease.Release()
+	defer v.forget()
 	hops, err := v.visit(ctx, u, l.asked, conditional)
 	r.leave(l, true, hops)
 	runtime.Gosched() // the next request goes out before this page is taken in
@@ -98,6 +102,9 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 		return r.lead(ctx, l, v.led, end, hops)
 	}
 	pg := newPage(hops)
+	if hold(ctx, lease, pg) != nil {
+		return r.release(l)
+	}
 	canonical, known, err := "", false, error(nil)
 	if end.down == nil {
 		canonical, known, err = r.canonical(pg)
@@ -114,6 +121,7 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 	case err != nil:
 		return r.lose(l, err)
 	case receipt.Absent && v.asked: // the copy went while it was asked whether it is still good
+		lease.Release()
 		return r.take(ctx, v, l, u, pause, false)
 	case receipt.Absent:
 		end.State, end.Why = Failed, fmt.Sprintf("%s answers 304 (not modified) although nothing of it is held", pg.URL())
@@ -144,6 +152,20 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 	}
 	end.offers = r.frontier.fresh(offerParts(offers, receipt.Parts, receipt.Missing, r.o.Recrawl))
 	return r.done(l, end, receipt)
+}
+
+// hold waits until there is room for pg in memory, and parses it alone if it must be. A page that is confirmed by a 304 is that of the
+// copy held, which the handler reads.
+func hold(ctx context.Context, lease *memory.Lease, pg *page.Page) error {
+	if lease == nil || pg.Last().Status == http.StatusNotModified {
+		return nil
+	}
+	weight, risky := pg.Weight()
+	err := lease.Hold(ctx, weight)
+	if err == nil && risky {
+		err = lease.Alone(ctx, pg.Parse)
+	}
+	return err
 }
 
 // condition asks those who keep the page what to ask for instead.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/acapcrawl/acapcrawl/coding"
+	"github.com/acapcrawl/acapcrawl/memory"
 )
 
 // capture is a body as it was sent and as it is meant.
@@ -16,7 +17,7 @@ type capture struct {
 
 // take reads the body of resp, at most raw bytes as sent and most bytes decoded. A body that breaks off is truncated, not an
 // error; a coding that cannot be undone is one.
-func take(d *coding.Decoders, resp *http.Response, raw, most int64) (capture, error) {
+func take(d *coding.Decoders, resp *http.Response, raw, most int64, x *memory.Exchange) (capture, error) {
 	codings := coding.Of(resp.Header)
 	if err := coding.Check(codings); err != nil {
 		return capture{}, fmt.Errorf("the body is %w", err)
@@ -24,7 +25,15 @@ func take(d *coding.Decoders, resp *http.Response, raw, most int64) (capture, er
 	if len(codings) == 0 {
 		raw = min(raw, most)
 	}
-	wire, short := coding.Read(resp.Body, raw, resp.ContentLength)
-	undone := d.Undo(wire, codings, most)
-	return capture{wire, undone, short || undone.Short}, nil
+	wire, short := coding.Read(x.Received(resp.Body), raw, resp.ContentLength)
+	var undone coding.Undone
+	if len(codings) == 0 {
+		undone = d.Undo(wire, nil, most)
+		return capture{wire, undone, short}, nil
+	}
+	err := x.Decode(most, func(limit int64) bool {
+		undone = d.Undo(wire, codings, limit)
+		return !undone.Short || len(codings) == 1 && int64(len(undone.Body)) < limit // a broken stream does not become longer
+	})
+	return capture{wire, undone, short || undone.Short}, err
 }

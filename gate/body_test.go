@@ -12,6 +12,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/coding"
 	"github.com/acapcrawl/acapcrawl/internal/squeeze"
+	"github.com/acapcrawl/acapcrawl/memory"
 )
 
 const sentence = "The river rose in the night and fell by noon.\n"
@@ -214,7 +215,7 @@ func FuzzTake(f *testing.F) {
 	f.Fuzz(func(t *testing.T, coding string, wire []byte, most int64) {
 		most &= 0xffff
 		resp := &http.Response{Header: http.Header{"Content-Encoding": {coding}}, Body: io.NopCloser(bytes.NewReader(wire)), ContentLength: -1}
-		c, err := take(ds, resp, most, most)
+		c, err := take(ds, resp, most, most, (*memory.Lease)(nil).Begin(t.Context()))
 		if err == nil && (int64(len(c.undone.Body)) > most || int64(len(c.wire)) > most || int64(len(wire)) > most && !c.truncated) {
 			t.Errorf("wire %d, body %d of at most %d", len(c.wire), len(c.undone.Body), most)
 		}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/coding"
+	"github.com/acapcrawl/acapcrawl/memory"
 )
 
 // errStale is the end of a request that the transport would begin again by itself: its connection was closed, or the host
@@ -151,14 +152,16 @@ func (a *attempt) receive(ctx context.Context, out *http.Request, resp *http.Res
 	}
 	body := &noting{ReadCloser: resp.Body}
 	resp.Body = body
-	c, err := a.capture(resp, out.Method, a.why.kind)
-	if parent := a.req.Context(); parent.Err() != nil {
+	parent := a.req.Context()
+	c, err := a.capture(parent, resp, out.Method, a.why.kind)
+	if parent.Err() != nil {
 		err = context.Cause(parent)
 	}
 	if err != nil {
 		return Hop{}, fmt.Errorf("%s %s: %w", out.Method, a.url, err)
 	}
 	if c.truncated && ctx.Err() == nil && !a.alone && a.ride.blameless(body.err, true) {
+		memory.Of(parent).Discard() // it is requested again, which may take a while
 		return Hop{}, a.failure(ctx, body.err, true)
 	}
 	return Hop{URL: a.url.String(), Method: out.Method, Status: resp.StatusCode, Proto: resp.Proto, Address: a.peer, Header: resp.Header,
@@ -194,16 +197,27 @@ func unused(c net.Conn, elsewhere bool) {
 }
 
 // capture takes the body of resp in, if it has one.
-func (g *Gate) capture(resp *http.Response, method string, kind Kind) (capture, error) {
+func (g *Gate) capture(ctx context.Context, resp *http.Response, method string, kind Kind) (capture, error) {
+	x := memory.Of(ctx).Begin(ctx)
+	defer x.End()
 	switch {
 	case resp.StatusCode < 200: // 101; the others do not end an exchange
 		return capture{}, fmt.Errorf("an answer of status %d was not asked for", resp.StatusCode)
 	case method == http.MethodHead, resp.StatusCode == http.StatusNoContent, resp.StatusCode == http.StatusNotModified:
 		return capture{}, nil
 	case kind == PolicyFile:
-		return take(g.decoders, resp, policyCap, policyCap)
+		return take(g.decoders, resp, policyCap, policyCap, x)
+	case redirects(resp):
+		return take(g.decoders, resp, min(g.o.MaxRaw, redirectCap), min(g.o.MaxBody, redirectCap), x)
 	}
-	return take(g.decoders, resp, g.o.MaxRaw, g.o.MaxBody)
+	return take(g.decoders, resp, g.o.MaxRaw, g.o.MaxBody, x)
+}
+
+// redirectCap bounds the body of a redirect, in bytes: those of a whole chain are in memory while its last page is waited for.
+const redirectCap = 1 << 20
+
+func redirects(resp *http.Response) bool {
+	return resp.StatusCode/100 == 3 && resp.Header.Get("Location") != ""
 }
 
 // tooSlow is the net.Error of an exchange that took longer than it may.

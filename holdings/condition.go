@@ -22,7 +22,15 @@ func (h *Holdings) Condition(address string) http.Header {
 		return nil
 	}
 	out := validators(c.Header.Get("ETag"), c.Header.Get("Last-Modified"))
-	if out == nil || !h.complete(&c) || !h.keeps(c) {
+	if out == nil {
+		return nil
+	}
+	release, err := h.o.Budget.Room(context.Background(), page.WeightOf(c.Bytes, c.MIME))
+	if err != nil {
+		return nil
+	}
+	defer release()
+	if !h.complete(&c) || !h.keeps(c) {
 		return nil
 	}
 	return out

@@ -214,10 +214,13 @@ func (j *judging) capture(c archive.Capture) (acap.Decision, error) {
 	return part.Refuse(acap.ByProhibition, "a part of the copy"), nil // N28
 }
 
-// read calls fn with the page that a copy holds. Few are in memory at a time.
+// read calls fn with the page that a copy holds, when there is room for it.
 func (j *judging) read(c archive.Capture, fn func(*page.Page)) error {
-	j.bodies <- struct{}{}
-	defer func() { <-j.bodies }()
+	release, err := j.o.Budget.Room(j.ctx, page.WeightOf(c.Bytes, c.MIME))
+	if err != nil {
+		return err
+	}
+	defer release()
 	body, err := j.archive.Body(c.ID)
 	if err != nil {
 		return err
@@ -307,7 +310,7 @@ func (j *judging) renew(d *due, kept terms.Kept, bare bool) (other, unread bool,
 			return
 		}
 		t.Entry(&kept, content)
-		d.document = document(pg, content, j.resource.Language, c.Fetched, !bare)
+		d.document, _ = document(pg, content, j.resource.Language, c.Fetched, !bare)
 	})
 	return other, unread, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/index"
+	"github.com/acapcrawl/acapcrawl/memory"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
@@ -25,6 +26,8 @@ type Options struct {
 	Requisites bool             // tell what pages are shown with
 	NoArchive  bool             // noarchive and nocache prohibit preserve too (N24)
 	Known      terms.Policies   // policies without a request, for what a crash left and for sweeps; nil: those of the sources
+
+	Budget *memory.Budget // bounds what the pages at hand take in memory; nil: one of its own
 
 	Drawer Drawer // draws the pages received; nil: none is drawn
 
@@ -48,7 +51,6 @@ type Holdings struct {
 	locks   [256]sync.Mutex // by URL: archive and index see the changes of one in the same order
 
 	background background
-	bodies     chan struct{} // holds as many as sweeps have in memory
 	remaking   chan struct{} // and as many as pages made anew have: those wait for requests too
 	drawing    drawing
 }
@@ -57,6 +59,9 @@ type Holdings struct {
 func Open(ctx context.Context, a *archive.Archive, ix *index.Index, s terms.Sources, o Options) (*Holdings, error) {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Budget == nil {
+		o.Budget = memory.NewBudget(0)
 	}
 	if o.Known == nil {
 		o.Known = s.Policies
@@ -67,7 +72,7 @@ func Open(ctx context.Context, a *archive.Archive, ix *index.Index, s terms.Sour
 	if o.Parts == nil {
 		o.Parts = func(context.Context, []string, []string) error { return nil }
 	}
-	h := &Holdings{archive: a, sources: s, o: o, opened: o.Now().UTC(), seed: maphash.MakeSeed(), bodies: make(chan struct{}, sweepBodies),
+	h := &Holdings{archive: a, sources: s, o: o, opened: o.Now().UTC(), seed: maphash.MakeSeed(),
 		remaking: make(chan struct{}, remakeBodies)}
 	h.background.pending = map[task]bool{}
 	h.background.ctx, h.background.stop = context.WithCancel(context.Background())
@@ -105,6 +110,7 @@ type Receipt struct {
 	Refused         []acap.Decision // of follow, index and preserve, those that policy refused
 	Discarded       bool            // the page itself prohibits crawl: nothing of it is used (M06, X01)
 	TakenDown       *acap.Field     // the standing request that bars the page (P04)
+	Cuts            []string        // what of the page was not kept, read or indexed, because the page is too large; a clause each
 }
 
 // Receive holds what may be held of a page; when it returns, that is durable. Of an answer that is no page (a status other than
@@ -195,7 +201,8 @@ const takenDown = "taken down at the publisher's request"
 // hold tells archive and index what g says of a page, and returns when that is durable.
 func (h *Holdings) hold(ctx context.Context, g *judged) error {
 	address := g.deposit.Resource.URL
-	written, err := h.tell(ctx, address, change{doc: g.document, url: address, wait: g.wait}, func(known archive.Resource) (bool, error) {
+	wait := g.wait || g.document != nil && len(g.document.Text) > largeText
+	written, err := h.tell(ctx, address, change{doc: g.document, url: address, wait: wait}, func(known archive.Resource) (bool, error) {
 		if g.from != nil && moved(known, *g.from) {
 			return false, errMoved
 		}

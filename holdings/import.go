@@ -39,6 +39,8 @@ type Imported struct {
 	Version int     `json:"version,omitempty"` // of the capture that was made
 	Why     string  `json:"why,omitempty"`     // a clause, where none was made
 	Line    string  `json:"line,omitempty"`    // the line that decided, if one did
+
+	Cuts []string `json:"cuts,omitempty"` // as in a Receipt
 }
 
 // ImportCounts count what an import did.
@@ -50,16 +52,15 @@ type ImportCounts struct {
 	Refused   int   `json:"refused"`
 	Skipped   int   `json:"skipped"`
 	Damaged   int   `json:"damaged"`
+	Cut       int   `json:"cut"`   // captures made of which some was not kept, read or indexed
 	Bytes     int64 `json:"bytes"` // of the bodies taken in, as sent
 }
 
 // The bounds of what is judged at a time.
 const (
-	importBatch    = 64
-	importBytes    = 16 << 20
-	importDecoders = 8        // bodies that are being decoded
-	importRoom     = 64 << 20 // of the bodies that have been, in bytes
-	longestHead    = 1 << 20  // of a message, in bytes; a longer request is not kept
+	importBatch = 64
+	importBytes = 16 << 20
+	longestHead = 1 << 20 // of a message, in bytes; a longer request is not kept
 )
 
 // Import takes in the pages of a WARC file as captures of the past, under the policies of now: what they prohibit to crawl or to
@@ -79,7 +80,7 @@ func (h *Holdings) Import(ctx context.Context, file io.Reader, o ImportOptions, 
 		told = func(Imported) {}
 	}
 	m := &importer{Holdings: h, ctx: ctx, o: o, told: told, decoders: coding.NewDecoders(), urls: map[string]bool{}, taken: map[string]uint64{},
-		methods: methods{h.seed, map[uint64]string{}}, decoding: make(chan struct{}, importDecoders), room: newRoom(importRoom)}
+		methods: methods{h.seed, map[uint64]string{}}}
 	err := m.read(warc.NewReader(file))
 	if m.counts.Imported > 0 { // whoever searches next finds it
 		err = errors.Join(err, h.indexer.drain())
@@ -108,9 +109,6 @@ type importer struct {
 
 	mu    sync.Mutex
 	taken map[string]uint64 // labelled payload digest → a capture that has it
-
-	decoding chan struct{} // holds as many as are being decoded
-	room     *room         // for what has been decoded
 }
 
 // read reads the file to its end, past what is broken.
@@ -198,6 +196,9 @@ func (m *importer) count(x *incoming) {
 	switch x.result.Outcome {
 	case TakenIn:
 		m.counts.Imported++
+		if len(x.result.Cuts) > 0 {
+			m.counts.Cut++
+		}
 		m.counts.Bytes += int64(len(x.payload))
 	case Already:
 		m.counts.Held++

@@ -1,6 +1,7 @@
 package holdings
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/coding"
+	"github.com/acapcrawl/acapcrawl/memory"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/terms"
 	"github.com/acapcrawl/acapcrawl/warc"
@@ -72,14 +74,21 @@ func (m *importer) judgeOnce(x *incoming, u *url.URL, origin *acap.Policy) error
 	if again, err := m.already(x, known); err != nil || again {
 		return err
 	}
-	m.decoding <- struct{}{}
-	pg, err := m.page(x)
+	ctx, lease := m.Holdings.o.Budget.Lease(m.ctx)
+	defer lease.Release()
+	pg, err := m.page(ctx, x)
 	if pg == nil || err != nil {
-		<-m.decoding
 		return err
 	}
-	defer m.room.take(int64(len(pg.Last().Body)))()
-	<-m.decoding
+	weight, risky := pg.Weight()
+	if err := lease.Hold(ctx, weight); err != nil {
+		return err
+	}
+	if risky {
+		if err := lease.Alone(ctx, pg.Parse); err != nil {
+			return err
+		}
+	}
 	return m.keep(x, u, origin, known, pg)
 }
 
@@ -181,28 +190,34 @@ func (m *importer) note(x *incoming, id uint64) {
 	m.taken[x.digest] = id
 }
 
-// undo undoes the content codings of the payload, up to most bytes; false where one is not known.
-func (m *importer) undo(x *incoming, most int64) (coding.Undone, bool) {
+// undo undoes the content codings of the payload, up to most bytes, when there is room for what they lead to; false where one is not
+// known.
+func (m *importer) undo(ctx context.Context, x *incoming, most int64) (undone coding.Undone, known bool, err error) {
 	codings := coding.Of(x.message.Header)
 	if x.bare {
 		codings = nil
 	}
 	if err := coding.Check(codings); err != nil {
 		x.skip("its body is " + err.Error())
-		return coding.Undone{}, false
+		return coding.Undone{}, false, nil
 	}
-	undone := m.decoders.Undo(x.payload, codings, most)
+	read := memory.Of(ctx).Begin(ctx)
+	defer read.End()
+	err = read.Decode(most, func(limit int64) bool {
+		undone = m.decoders.Undo(x.payload, codings, limit)
+		return !undone.Short || len(codings) == 1 && int64(len(undone.Body)) < limit
+	})
 	if undone.Short && len(undone.Body) == 0 { // some tools undo the coding and leave the field
 		undone = coding.Undone{Body: x.payload}
 	}
-	return undone, true
+	return undone, true, err
 }
 
 // page makes the page that an answer and the redirects before it brought; nil where its body cannot be read.
-func (m *importer) page(x *incoming) (*page.Page, error) {
-	undone, ok := m.undo(x, m.o.MaxBody)
-	if !ok {
-		return nil, nil
+func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
+	undone, known, err := m.undo(ctx, x, m.o.MaxBody)
+	if err != nil || !known {
+		return nil, err
 	}
 	hops, err := m.lawfulHops(x)
 	if err != nil {
@@ -275,6 +290,7 @@ func (m *importer) keep(x *incoming, u *url.URL, origin *acap.Policy, known arch
 	}
 	t := terms.Held(m.ctx, origin, u, now, pg, terms.Sources{Policies: m.o.Policies}, facts)
 	g := m.judge(t, pg, nil, archive.Resource{}, true)
+	g.deposit.Cuts = cuts(pg, g.Cuts)
 	switch {
 	case g.Discarded:
 		d := t.Decide(acap.Crawl)
@@ -302,7 +318,7 @@ func (m *importer) keep(x *incoming, u *url.URL, origin *acap.Policy, known arch
 	if err := m.recallHops(m.ctx, m.o.Policies, g.deposit.Hops); err != nil {
 		return err
 	}
-	x.result.Outcome, x.result.Version = TakenIn, c.Version
+	x.result.Outcome, x.result.Version, x.result.Cuts = TakenIn, c.Version, g.deposit.Cuts
 	m.note(x, c.ID)
 	return m.stillLawful(x, u, origin, c.ID)
 }
@@ -318,7 +334,8 @@ func earliest(a, b time.Time) time.Time {
 // hold tells archive and index of a capture. What was crawled later stays the current version, and its index entry as it is. It was
 // judged beside what was known, when its address led to final.
 func (m *importer) hold(address, final string, was archive.Resource, g judged) (c archive.Capture, err error) {
-	wait, err := m.tell(m.ctx, address, change{doc: g.document, url: address, wait: g.wait}, func(known archive.Resource) (bool, error) {
+	large := g.document != nil && len(g.document.Text) > largeText
+	wait, err := m.tell(m.ctx, address, change{doc: g.document, url: address, wait: g.wait || large}, func(known archive.Resource) (bool, error) {
 		leads, err := m.archive.Resolve(address)
 		switch {
 		case err != nil:

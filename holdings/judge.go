@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/coding"
 	"github.com/acapcrawl/acapcrawl/index"
+	"github.com/acapcrawl/acapcrawl/memory"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
@@ -37,21 +40,34 @@ func (h *Holdings) assess(ctx context.Context, origin *acap.Policy, pg *page.Pag
 	confirmed := pg.Last().Status == http.StatusNotModified
 	if confirmed {
 		var ok bool
-		if was, ok = h.current(u.String()); !ok || !h.complete(&was) || !confirms(pg.Last().Header, was.Header) {
+		if was, ok = h.current(u.String()); ok { // the room is given back when the lease of the visit ends
+			err = memory.Of(ctx).Hold(ctx, page.WeightOf(was.Bytes, was.MIME))
+		}
+		if err != nil || !ok || !h.complete(&was) || !confirms(pg.Last().Header, was.Header) {
 			g.Absent = true
-			return g, nil
+			return g, err
 		}
 		pg = was.page(pg.Hops())
 	}
 	facts := acap.Facts{Now: h.o.Now().UTC(), FirstCrawled: known.FirstCrawled, FirstIndexed: known.FirstIndexed,
 		FirstPreserved: known.FirstPreserved, FirstPresented: known.FirstPresented}
 	g = h.judge(terms.Of(ctx, origin, u, pg, h.sources, facts), pg, terms.TakeDown(origin, u), known, true)
+	g.Cuts = cuts(pg, g.Cuts)
+	g.deposit.Cuts = g.Cuts
 	if !confirmed {
 		g.Unchanged, err = h.same(known, &g)
 	} else if !g.renew(was) {
 		g = judged{Receipt: Receipt{Absent: true}}
 	}
 	return g, err
+}
+
+// cuts lists what is missing of a page, and of its index entry.
+func cuts(pg *page.Page, entry []string) (list []string) {
+	if last := pg.Last(); last.Truncated {
+		list = append(list, fmt.Sprintf("only the first %d bytes of its body were received", len(last.Body)))
+	}
+	return slices.Concat(list, pg.Cuts(), entry)
 }
 
 // same reports whether the copy of g is the one that is held already.
@@ -161,7 +177,10 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known 
 	if g.Indexed && !stays {
 		whole := g.Stored && !cut && !content.Other
 		g.wait = !whole
-		g.document = document(pg, content, cmp.Or(content.Language, pg.Language()), g.deposit.Fetched, whole)
+		var why string
+		if g.document, why = document(pg, content, cmp.Or(content.Language, pg.Language()), g.deposit.Fetched, whole); why != "" {
+			g.Cuts = append(g.Cuts, why)
+		}
 	}
 	return g
 }

@@ -2,7 +2,6 @@ package holdings
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -43,11 +42,7 @@ func (h *Holdings) renew(ctx context.Context, ix *index.Index) error {
 		return err
 	}
 	for group := range slices.Chunk(urls, groupSize/2) {
-		docs, _, err := h.rebuilt(ctx, group)
-		if err != nil {
-			return err
-		}
-		if err := ix.Put(docs...); err != nil {
+		if _, err := h.rebuilt(ctx, ix, group); err != nil {
 			return err
 		}
 	}
@@ -74,11 +69,11 @@ func (h *Holdings) unsettled(ix *index.Index) ([]string, error) {
 
 // settle brings the index up to date for a group of URLs.
 func (h *Holdings) settle(ctx context.Context, ix *index.Index, urls []string) error {
-	docs, gone, err := h.rebuilt(ctx, urls)
+	gone, err := h.rebuilt(ctx, ix, urls)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(ix.Delete(gone...), ix.Put(docs...)); err != nil {
+	if err := ix.Delete(gone...); err != nil {
 		return err
 	}
 	for _, address := range gone {
@@ -95,32 +90,43 @@ func (h *Holdings) settle(ctx context.Context, ix *index.Index, urls []string) e
 	return nil
 }
 
-// rebuilt makes documents from the copies held of a group of URLs, and tells of which it cannot.
-func (h *Holdings) rebuilt(ctx context.Context, urls []string) (docs []index.Document, gone []string, err error) {
+// rebuiltBytes is how many bytes of text are made from copies before the index is given them.
+const rebuiltBytes = 16 << 20
+
+// rebuilt puts documents that are made from the copies held of a group of URLs into the index, and returns those of which it cannot.
+func (h *Holdings) rebuilt(ctx context.Context, ix *index.Index, urls []string) (gone []string, err error) {
+	var docs []index.Document
+	bytes := 0
 	for _, address := range urls {
 		if err := ctx.Err(); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		r, _, err := h.archive.Resource(address)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		before := r.Excerpt
 		doc, err := h.rebuild(ctx, &r)
 		switch {
 		case err != nil:
-			return nil, nil, err
+			return nil, err
 		case doc == nil:
 			gone = append(gone, address)
 			continue
 		case r.Excerpt != before:
 			if err := h.archive.Update(ctx, address, func(x *archive.Resource) { x.Excerpt, x.Sources = r.Excerpt, r.Sources }); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 		docs = append(docs, *doc)
+		if bytes += len(doc.Text); bytes > rebuiltBytes {
+			if err := ix.Put(docs...); err != nil {
+				return nil, err
+			}
+			docs, bytes = nil, 0
+		}
 	}
-	return docs, gone, nil
+	return gone, ix.Put(docs...)
 }
 
 // rebuild makes a document from the current copy, and notes in r what it is made from; nil where there is no copy, where it does not
@@ -154,5 +160,6 @@ func (h *Holdings) rebuild(ctx context.Context, r *archive.Resource) (*index.Doc
 	kept := terms.Recall("", r.Excerpt)
 	t.Entry(&kept, content)
 	noteKept(r, kept)
-	return document(pg, content, r.Language, c.Fetched, true), nil
+	d, _ := document(pg, content, r.Language, c.Fetched, true)
+	return d, nil
 }

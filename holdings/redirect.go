@@ -114,9 +114,9 @@ func (m *importer) keepRedirect(x *incoming, u *url.URL, origin *acap.Policy) er
 	if again, err := m.already(x, known); err != nil || again {
 		return err
 	}
-	undone, ok := m.undo(x, longestRedirect)
-	if !ok {
-		return nil
+	undone, readable, err := m.undo(m.ctx, x, longestRedirect)
+	if err != nil || !readable {
+		return err
 	}
 	hop := x.hop()
 	hop.Wire, hop.Body, hop.Undone, hop.Truncated = x.payload, undone.Body, undone, x.truncated || undone.Short

@@ -76,7 +76,7 @@ func (h *Holdings) remakeAll(ctx context.Context, address string) error {
 		return nil
 	}
 	sources := terms.Sources{Policies: h.sources.Policies, Fetcher: &remembered{Fetcher: h.sources.Fetcher, got: map[string]reply{}}}
-	p := terms.Obtain(ctx, sources, address)
+	p := terms.Obtain(h.o.Budget.Require(ctx), sources, address)
 	switch {
 	case p.Failed: // it stays pending until it is asked for again
 		return ctx.Err()
@@ -179,6 +179,11 @@ func (h *Holdings) reassess(ctx context.Context, address string, sources terms.S
 		return g, false, nil
 	}
 	g.from = &c.known
+	release, err := h.o.Budget.Room(ctx, page.WeightOf(c.Bytes, c.MIME))
+	if err != nil {
+		return g, false, err
+	}
+	defer release()
 	if !h.complete(&c) {
 		return g, false, nil
 	}

@@ -15,7 +15,6 @@ import (
 const (
 	sweepBatch  = 256 // pages judged before what became of them is told
 	sweepers    = 64  // pages under way at a time: those that wait for the disk share a write
-	sweepBodies = 8   // of which a body is in memory
 	sweepTries  = 3   // how often a page is judged that is received meanwhile
 	sweepErrors = 20  // errors told of pages that could not be judged
 )

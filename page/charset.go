@@ -43,7 +43,7 @@ func decode(body []byte, label string, markup bool) decoded {
 		}
 	}
 	if utf8.Valid(body) {
-		return decoded{text: string(body)}
+		return decoded{text: view(body)}
 	}
 	return decodeAs(body, guess(body[:min(len(body), guessPrefix)], markup))
 }
@@ -51,13 +51,13 @@ func decode(body []byte, label string, markup bool) decoded {
 func decodeAs(body []byte, label string) decoded {
 	enc, name := charset.Lookup(label)
 	if enc == nil || name == "utf-8" {
-		return decoded{text: strings.ToValidUTF8(string(body), "\uFFFD")}
+		return decoded{text: strings.ToValidUTF8(view(body), "\uFFFD")}
 	}
 	text, err := enc.NewDecoder().Bytes(body)
 	if err != nil {
-		return decoded{text: strings.ToValidUTF8(string(body), "\uFFFD")}
+		return decoded{text: strings.ToValidUTF8(view(body), "\uFFFD")}
 	}
-	return decoded{text: string(text), enc: enc}
+	return decoded{text: view(text), enc: enc}
 }
 
 // encode writes s in the encoding of d, byte order mark included. Characters that the encoding lacks become character

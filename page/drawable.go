@@ -38,8 +38,8 @@ func (p *Page) Drawable(whole bool) bool {
 // can end and begin what stands around it.
 func alike(src string) bool {
 	tags := strings.Count(src, "<")
-	tamed, ok := tame(src, false, tags, 0)
-	if !ok || tags > maxTags {
+	tamed, ok := tame(src, false, tags, 0, maxNodes)
+	if e := extentOf(src, false); !ok || e.end < len(src) {
 		return false
 	}
 	there, err := html.ParseWithOptions(strings.NewReader(tamed), html.ParseOptionEnableScripting(false))

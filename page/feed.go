@@ -9,6 +9,7 @@ import (
 func (p *Page) feedLinks(g *gathering) {
 	if p.xml() {
 		readFeed(p.Source(), g)
+		g.more = g.more || g.full()
 	}
 }
 

@@ -21,13 +21,17 @@ func (t *tree) markFragments(src string, xhtml bool) {
 	found := map[string][]spot{}
 	var ids []string // of the tags, in order
 	at := cursor{src: src, spot: spot{line: 1, column: 1}}
-	scan(src, 0, xhtml, false, func(offset int, _ string, attrs []html.Attribute) bool {
+	_, readable := scan(src, 0, xhtml, false, func(offset int, _ string, attrs []html.Attribute) bool {
 		if id := attr(attrs, "id"); named[id] {
 			ids = append(ids, id)
 			found[id] = append(found[id], at.to(offset))
+			t.talkative = t.talkative || len(ids) > maxSaid
 		}
-		return true
+		return !t.talkative
 	})
+	if !readable {
+		t.unread = tooManyAttributes
+	}
 	last := map[string]spot{}
 	walk(t.root, func(n *html.Node) bool {
 		id := attr(n.Attr, "id")

@@ -89,15 +89,6 @@ func TestTreesStaySmall(t *testing.T) {
 	}
 }
 
-func TestTooManyTags(t *testing.T) {
-	if got := cutTags("<a><b>x<c>", 2); got != "<a>" {
-		t.Errorf("got %q", got)
-	}
-	if got := cutTags("<a><b>", 5); got != "<a><b>" {
-		t.Errorf("got %q", got)
-	}
-}
-
 // The work grows in proportion to the page, whatever it is made of.
 func TestLinear(t *testing.T) {
 	for name, part := range map[string]string{

@@ -15,6 +15,7 @@ const (
 	guessSpots    = 3       // where in the text it is made from
 	guessText     = 240     // bytes of each
 	openingText   = 4 << 10 // bytes in which the script of a text shows
+	spotsText     = 1 << 20 // bytes from which the spots are taken
 	fewLetters    = 40      // too few to tell it by
 	denseWorth    = 3       // letters that a character of dense script is worth
 	kanaShare     = 10      // Japanese has more kana than one in so many
@@ -40,7 +41,7 @@ func (p *Page) readLanguage() spoken {
 			}
 		}
 	}
-	return guessed(sampled(p.prose(0)))
+	return guessed(sampled(p.prose(spotsText)))
 }
 
 // guessed tells the language of a text by its script, or else by its letters and their neighbours.
@@ -135,7 +136,7 @@ func (p *Page) declaredLanguages() (tags []string) {
 	return append(tags, t.languages...)
 }
 
-// prose is what the page is read for, or else all its text, from the beginning of it if most is not 0.
+// prose is what the page is read for, or else all its text, of the first bytes of it, as many as most.
 func (p *Page) prose(most int) string {
 	w := newWriter(most)
 	w.parts, w.most = true, most

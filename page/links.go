@@ -10,7 +10,7 @@ import (
 // Bounds of the links of one page, and of its requisites. What is over is passed over.
 const (
 	maxLinks     = 50_000
-	maxLinkBytes = 16 << 20 // duplicates included: a long base makes long addresses of short references
+	maxLinkBytes = 8 << 20 // duplicates included: a long base makes long addresses of short references
 )
 
 // Links are the absolute addresses that the page leads to and that may be followed from it, without duplicates: of Refresh
@@ -37,7 +37,15 @@ func (p *Page) Links(c Cut) []string {
 		}
 		return true
 	}, func(*html.Node) {})
+	p.gathered(g, "links")
 	return g.links
+}
+
+// gathered notes that there are more references than were gathered.
+func (p *Page) gathered(g *gathering, what string) {
+	if g.more {
+		p.cutBy("only its first %d %s are followed, or fewer where they are long", maxLinks, what)
+	}
 }
 
 // target is the reference that n asks to follow.
@@ -104,7 +112,8 @@ type gathering struct {
 	base  *base
 	seen  map[string]bool
 	links []string
-	bytes int // resolved so far
+	bytes int  // resolved so far
+	more  bool // there were more
 }
 
 func newGathering(b *base) *gathering { return &gathering{base: b, seen: map[string]bool{}} }
@@ -117,6 +126,7 @@ func (g *gathering) add(ref string) { g.from(g.base, ref) }
 // from takes a reference that is relative to b.
 func (g *gathering) from(b *base, ref string) {
 	if g.full() {
+		g.more = true
 		return
 	}
 	link, ok := b.resolve(ref)

@@ -12,7 +12,7 @@ import (
 func (p *Page) readOwn() acap.Own {
 	t := p.tree()
 	own := acap.Own{URL: p.url.String(), Tags: slices.Clip(t.tags), Marks: slices.Clip(t.listed), Tangled: t.tangled(),
-		Plus: plus(p.Last().Body)}
+		Plus: plus(p.Last().Body), Unread: t.unread}
 	for _, name := range []string{"X-Robots-Tag", "Robots-Tag"} {
 		for i, line := range p.Last().Header.Values(name) {
 			own.Tags = append(own.Tags, acap.Tag{Source: acap.Header, Name: name, Content: line, Line: i + 1, Column: 1})
@@ -53,7 +53,7 @@ func (t *tree) locate(src string, xhtml bool) {
 	found := map[string][]spot{}
 	classes := []string{} // of marked tags, in order
 	at := cursor{src: src, spot: spot{line: 1, column: 1}}
-	scan(src, 0, xhtml, false, func(offset int, name string, attrs []html.Attribute) bool {
+	_, readable := scan(src, 0, xhtml, false, func(offset int, name string, attrs []html.Attribute) bool {
 		if name == "meta" {
 			if key := metaKey(attrs); wanted[key] > 0 {
 				wanted[key]--
@@ -65,9 +65,13 @@ func (t *tree) locate(src string, xhtml bool) {
 		if class := attr(attrs, "class"); marks && mentions(class) {
 			classes = append(classes, class)
 			found[class] = append(found[class], at.value(offset, class, "class"))
+			t.talkative = t.talkative || len(classes) > maxSaid
 		}
-		return marks || missing > 0
+		return !t.talkative && (marks || missing > 0)
 	})
+	if !readable {
+		t.unread = tooManyAttributes
+	}
 	for i, n := range metas {
 		s, _ := take(found, metaKey(n.Attr))
 		name, content, _ := metaText(n.Attr)
@@ -151,44 +155,46 @@ func defines(name string) bool {
 	return name == "acap-qualified-usage" || name == "acap-composite-usage"
 }
 
-// scan calls visit for every start tag with attributes that src holds from base on, until it says no. The content of
-// noscript is scanned as markup.
-func scan(src string, base int, xhtml, inner bool, visit func(offset int, name string, attrs []html.Attribute) bool) bool {
-	z := html.NewTokenizer(strings.NewReader(src))
-	z.AllowCDATA(xhtml)
+// scan calls visit for every start tag with attributes that src holds from base on, until it says no; then more is false. The content
+// of noscript is scanned as markup. readable is false where the scan ended before a tag with too many attributes.
+func scan(src string, base int, xhtml, inner bool, visit func(offset int, name string, attrs []html.Attribute) bool) (more, readable bool) {
+	z := newGuarded(src, xhtml)
 	offset, noscript := 0, false
 	var attrs []html.Attribute
 	for {
-		kind := z.Next()
+		kind := z.next()
 		start := offset
 		offset += len(z.Raw())
 		switch kind {
 		case html.ErrorToken:
-			return true
+			return !z.full, !z.full
 		case html.TextToken:
-			if noscript && !scan(src[start:offset], base+start, false, true, visit) {
-				return false
+			if noscript {
+				if more, readable = scan(src[start:offset], base+start, false, true, visit); !more {
+					return more, readable
+				}
 			}
 			noscript = false
 		case html.StartTagToken, html.SelfClosingTagToken:
-			tag, more := z.TagName()
+			tag, attributed := z.TagName()
 			name := string(tag)
 			empty := xhtml && kind == html.SelfClosingTagToken
 			if empty || inner && name == "noscript" {
 				z.NextIsNotRawText()
+				z.text = false
 			}
 			noscript = name == "noscript" && !empty && !inner
 			attrs = attrs[:0]
-			for more {
+			for attributed {
 				var key, value []byte
-				key, value, more = z.TagAttr()
+				key, value, attributed = z.TagAttr()
 				switch string(key) {
 				case "class", "name", "content", "value", "id":
 					attrs = append(attrs, html.Attribute{Key: string(key), Val: string(value)})
 				}
 			}
 			if len(attrs) > 0 && !visit(base+start, name, attrs) {
-				return false
+				return false, true
 			}
 		default:
 			noscript = false
@@ -237,6 +243,20 @@ func (c *cursor) value(offset int, says string, keys ...string) spot {
 
 // attribute gives the value of an attribute as the source writes it, and where it begins; -1 where the tag at offset has none.
 func attribute(src string, offset int, key string) (raw string, at int) {
+	at = -1
+	eachAttribute(src, offset, func(name, value string, begins int) bool {
+		if begins >= 0 && strings.EqualFold(name, key) {
+			raw, at = value, begins
+			return false
+		}
+		return true
+	})
+	return raw, at
+}
+
+// eachAttribute calls visit with the attributes of the tag at offset until it says no: the name and the value as the source writes
+// them, and where the value begins; -1 where there is none.
+func eachAttribute(src string, offset int, visit func(name, raw string, at int) bool) {
 	i := offset + 1
 	for i < len(src) && !isBlank(rune(src[i])) && src[i] != '/' && src[i] != '>' {
 		i++
@@ -255,6 +275,9 @@ func attribute(src string, offset int, key string) (raw string, at int) {
 			i++
 		}
 		if i == len(src) || src[i] != '=' {
+			if !visit(name, "", -1) {
+				return
+			}
 			continue
 		}
 		for i++; i < len(src) && isBlank(rune(src[i])); i++ {
@@ -263,11 +286,12 @@ func attribute(src string, offset int, key string) (raw string, at int) {
 			break
 		}
 		begin = i
+		var raw string
 		if quote := src[i]; quote == '"' || quote == '\'' {
 			begin++
 			end := strings.IndexByte(src[begin:], quote)
 			if end < 0 {
-				break
+				return
 			}
 			i = begin + end + 1
 			raw = src[begin : i-1]
@@ -277,11 +301,10 @@ func attribute(src string, offset int, key string) (raw string, at int) {
 			}
 			raw = src[begin:i]
 		}
-		if strings.EqualFold(name, key) {
-			return raw, begin
+		if !visit(name, raw, begin) {
+			return
 		}
 	}
-	return "", -1
 }
 
 // speaks reports whether a META tag may carry rules for crawlers. What describes the page is none of them, and is not

@@ -41,6 +41,9 @@ type Page struct {
 	own      func() acap.Own
 	language func() spoken
 	reading  func() reading
+
+	mu   sync.Mutex
+	cuts []string
 }
 
 // New makes the page that the last hop delivered. Without hops it is an empty page without address.
@@ -107,7 +110,11 @@ func (p *Page) parse() *tree {
 	if !p.HTML() {
 		return &tree{}
 	}
-	return parse(p.Source(), p.xhtml())
+	t := parse(p.Source(), p.xhtml())
+	if t.why != "" {
+		p.cutBy("%s", t.why)
+	}
+	return t
 }
 
 func contentType(h Hop) string { return h.Header.Get("Content-Type") }

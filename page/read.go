@@ -12,6 +12,7 @@ type reading struct {
 	text   string
 	blocks []Block
 	feed   bool
+	cut    string // why not all was read; "" where it was
 }
 
 // longestFirst is the longest first line, in characters, that is taken for the title of a plain text.
@@ -19,6 +20,14 @@ const longestFirst = 100
 
 // read reads a page that is not HTML. What has no sentences is no text: style sheets, scripts, tables and other data.
 func (p *Page) read() reading {
+	r := p.readAs()
+	if r.cut != "" {
+		p.cutBy("%s", r.cut)
+	}
+	return r
+}
+
+func (p *Page) readAs() reading {
 	switch {
 	case p.xml():
 		return readXML(p.Source())
@@ -39,6 +48,9 @@ func (p *Page) readPlain() reading {
 	title := ""
 	for line := range strings.Lines(p.Source()) { // FF and CR end lines too, and part words in any case
 		size := w.Len()
+		if w.full {
+			break
+		}
 		w.text(line)
 		w.gap() // it may be the line of a list or a table
 		switch first := w.String(); {
@@ -52,7 +64,7 @@ func (p *Page) readPlain() reading {
 	if title == "" && w.Len() > 0 {
 		title = p.lastSegment()
 	}
-	return reading{title: title, text: w.String(), blocks: w.blocks}
+	return reading{title: title, text: w.String(), blocks: w.blocks, cut: w.missing()}
 }
 
 // lastSegment is the last segment of the path of the page.

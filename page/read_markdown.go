@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/yuin/goldmark"
@@ -24,8 +25,10 @@ const (
 // readMarkdown reads what Markdown makes of src as if that were the page (CommonMark, with the tables and lists of GitHub).
 func readMarkdown(src string) reading {
 	title, src := frontMatter(strings.ReplaceAll(src, "\r\n", "\n"))
+	cut := ""
 	if len(src) > longestMarkdown {
 		src = strings.ToValidUTF8(src[:longestMarkdown], "")
+		cut = fmt.Sprintf("only its first %d KiB are read", longestMarkdown>>10)
 	}
 	flat := flattened(src)
 	bounded := parted(flat)
@@ -46,7 +49,7 @@ func readMarkdown(src string) reading {
 	w.parts = true
 	w.markup(made.String(), false)
 	w.end()
-	r := reading{title: title, text: w.String(), blocks: w.blocks}
+	r := reading{title: title, text: w.String(), blocks: w.blocks, cut: cut}
 	for _, b := range r.blocks {
 		if r.title == "" && b.Kind == Heading {
 			r.title = r.text[b.Start:b.End]

@@ -3,6 +3,7 @@ package page
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -57,8 +58,12 @@ func readPDF(body []byte, within time.Duration) (r reading) {
 		return r
 	}
 	r.title = titleOf(file)
+	if file.NumPage() > mostPages {
+		r.cut = fmt.Sprintf("only its first %d pages are read", mostPages)
+	}
 	for i := range min(file.NumPage(), mostPages) {
 		if w.Len() > longestText || time.Now().After(until) {
+			r.cut = fmt.Sprintf("only its first %d pages are read, since it is long or slow to read", i)
 			break
 		}
 		writePage(w, file, i+1)

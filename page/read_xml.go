@@ -57,7 +57,7 @@ func readXML(src string) reading {
 		switch kind {
 		case html.ErrorToken:
 			x.close(0)
-			return reading{title: x.title, text: x.w.String(), blocks: x.w.blocks, feed: feed}
+			return reading{title: x.title, text: x.w.String(), blocks: x.w.blocks, feed: feed, cut: x.w.missing()}
 		case html.TextToken:
 			x.text(raw)
 		case html.StartTagToken, html.SelfClosingTagToken:

@@ -39,6 +39,7 @@ func (p *Page) Requisites(c Cut) []string {
 		}
 		return true
 	}, func(*html.Node) {})
+	p.gathered(g, "requisites")
 	return g.links
 }
 

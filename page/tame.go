@@ -11,37 +11,46 @@ import (
 // nodes can be many times the tags: a page of which that is to be feared keeps only a few kinds of them. The parser gives
 // up at 512 open elements: such a page is read again with its deepest plain elements left out.
 const (
-	maxTags  = 1_000_000 // later ones are not read
-	maxNodes = 2_000_000
-	maxOpen  = 512 // of the parser
-	maxDepth = 256 // kept when a page is deeper than the parser reads
+	maxNodes  = 1_000_000 // while a page is parsed
+	moreNodes = 50_000    // that are kept, beside three for each tag
+	maxOpen   = 512       // of the parser
+	maxDepth  = 256       // kept when a page is deeper than the parser reads
 )
 
 // build parses a page. It never fails: of a page that cannot be parsed within the bounds only the head is read, so that
-// none of its text, but all of its statements count.
-func build(src string, xhtml bool, tags int) *html.Node {
-	if tags > maxTags {
-		src, tags = cutTags(src, maxTags), maxTags
-	}
-	for _, depth := range []int{0, maxDepth} {
-		tamed, ok := tame(src, xhtml, tags, depth)
+// none of its text, but all of its statements count; why says so.
+func build(src string, xhtml bool, tags int) (root *html.Node, why string) {
+	nodes, depth := maxNodes, 0
+	for range 3 {
+		tamed, ok := tame(src, xhtml, tags, depth, nodes)
 		if !ok {
 			break
 		}
-		if root, err := html.Parse(strings.NewReader(tamed)); err == nil {
-			return root
+		root, err := html.Parse(strings.NewReader(tamed))
+		switch {
+		case err != nil:
+			depth = maxDepth
+		case countNodes(root) > 3*tags+moreNodes && nodes == maxNodes:
+			nodes = 3*tags + moreNodes
+		default:
+			return root, ""
 		}
 	}
 	if root, err := html.Parse(strings.NewReader(headOf(src))); err == nil {
-		return root
+		return root, "only its head is read: its elements are nested too deep, or too many formatting elements are not closed"
 	}
-	return &html.Node{Type: html.DocumentNode}
+	return &html.Node{Type: html.DocumentNode}, "its markup cannot be read"
+}
+
+func countNodes(root *html.Node) (n int) {
+	walk(root, func(*html.Node) bool { n++; return true }, func(*html.Node) {})
+	return n
 }
 
 // buildFragment parses the content of a noscript element of a page with that many tags.
 func buildFragment(src string, tags int) ([]*html.Node, error) {
 	context := &html.Node{Type: html.ElementNode, DataAtom: atom.Div, Data: "div"}
-	tamed, ok := tame(src, false, tags, 0)
+	tamed, ok := tame(src, false, tags, 0, maxNodes)
 	if !ok {
 		return nil, nil
 	}
@@ -50,28 +59,15 @@ func buildFragment(src string, tags int) ([]*html.Node, error) {
 
 // tame rewrites src where it must be rewritten to be parsed within the bounds. It fails for markup that has too many
 // formatting elements that may not be left out.
-func tame(src string, xhtml bool, tags, depth int) (string, bool) {
+func tame(src string, xhtml bool, tags, depth, nodes int) (string, bool) {
 	r := rewriter{xhtml: xhtml, kinds: -1, depth: depth}
-	if tags*maxOpen > maxNodes && tags*min(maxOpen, countFormatting(src)) > maxNodes {
-		r.kinds = maxNodes / (3 * tags) // an element of one kind is opened again three times at most
+	if tags*maxOpen > nodes && tags*min(maxOpen, countFormatting(src)) > nodes {
+		r.kinds = nodes / (3 * tags) // an element of one kind is opened again three times at most
 	}
 	if !xhtml && r.kinds < 0 && depth == 0 {
 		return src, true
 	}
 	return r.rewrite(src)
-}
-
-// cutTags ends src before its n-th tag.
-func cutTags(src string, n int) string {
-	end := 0
-	for range n {
-		i := strings.IndexByte(src[end:], '<')
-		if i < 0 {
-			return src
-		}
-		end += i + 1
-	}
-	return src[:end-1]
 }
 
 // countFormatting counts what may be start tags of formatting elements.

@@ -31,14 +31,22 @@ func (p *Page) text(c Cut, w *writer) (string, []Block) {
 	if s.none() {
 		return "", nil
 	}
-	parts := w.parts
-	w.parts = false
+	parts, most := w.parts, w.most
+	w.parts, w.most = false, min(most, maxTitle)
 	t.write(w, s, t.title, nil)
 	w.gap()
-	w.parts = parts
+	w.parts, w.most, w.full = parts, most, false
 	t.write(w, s, t.body, t.title)
 	w.end()
+	p.reached(w)
 	return w.String(), w.blocks
+}
+
+// reached notes that a text, or a title, goes on beyond what w took.
+func (p *Page) reached(w *writer) {
+	if why := w.missing(); why != "" {
+		p.cutBy("%s", why)
+	}
 }
 
 // Title is the text of the TITLE element that may be used, where the page has none that of its first H1, and what names the
@@ -53,6 +61,8 @@ func (p *Page) Title(c Cut) string {
 	t := p.tree()
 	s := t.scope(c)
 	w := newWriter(0)
+	w.most = maxTitle
+	defer p.reached(w)
 	if t.titled() {
 		t.write(w, s, t.title, nil)
 		return w.String()
@@ -82,7 +92,7 @@ func (t *tree) write(w *writer, s *scope, root, skip *html.Node) {
 	var out, hidden *html.Node // the element being passed over, and the outermost one that is left out
 	kept := s.at(root)
 	walk(root, func(n *html.Node) bool {
-		if w.most > 0 && w.Len() > w.most {
+		if w.full {
 			return false
 		}
 		if n.Type == html.TextNode {

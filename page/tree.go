@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -31,22 +32,36 @@ type tree struct {
 	nosnippet bool        // some element has data-nosnippet
 	styles    styles
 	languages []string // that META http-equiv declares
+
+	spoken    int    // elements that say something of the page
+	talkative bool   // it says too much of itself, and what follows is not listed
+	why       string // why not all of the source is in the tree; "" where it is
+	unread    string // why it is not known what the page says of itself; "" where it is
 }
 
 // mostH1 bounds the elements among which a title is looked for.
 const mostH1 = 8
 
 func parse(src string, xhtml bool) *tree {
-	tags := strings.Count(src, "<")
-	t := &tree{root: build(src, xhtml, tags), marks: map[*html.Node][]acap.Mark{}}
+	e := extentOf(src, xhtml)
+	tags := strings.Count(src[:e.end], "<")
+	root, why := build(src[:e.end], xhtml, tags)
+	t := &tree{root: root, marks: map[*html.Node][]acap.Mark{}, why: cmp.Or(e.unread, e.why, why), unread: e.unread}
 	walk(t.root, func(n *html.Node) bool {
 		if n.Type == html.ElementNode {
 			t.note(n, tags)
 		}
 		return true
 	}, func(*html.Node) {})
-	t.locate(src, xhtml)
-	t.markFragments(src, xhtml)
+	if t.unread == "" && !t.talkative {
+		t.locate(src, xhtml)
+		t.markFragments(src, xhtml)
+	}
+	if t.unread = cmp.Or(t.unread, t.said()); t.unread != "" { // what it says is not known, so what it lists is not used
+		t.tags, t.strays, t.listed, t.lost, t.marked = nil, nil, nil, nil, nil
+		clear(t.marks)
+		t.why = t.unread
+	}
 	return t
 }
 
@@ -72,7 +87,10 @@ func (t *tree) note(n *html.Node, tags int) {
 		switch name, content, ok := metaText(n.Attr); {
 		case ok && inHead(n):
 			t.metas = append(t.metas, n)
-		case ok && speaks(name, content):
+			if speaks(name, content) {
+				t.heard()
+			}
+		case ok && speaks(name, content) && len(t.outside) <= maxSaid:
 			t.outside = append(t.outside, n)
 		}
 	case atom.H1:
@@ -89,13 +107,20 @@ func (t *tree) note(n *html.Node, tags int) {
 		case a.Key == "data-nosnippet":
 			t.nosnippet = true
 		case a.Key == "class" && a.Namespace == "":
-			if marks := marksOf(n, a.Val); marks != nil {
+			if marks := marksOf(n, a.Val); marks != nil && !t.talkative {
+				t.heard()
 				t.marked = append(t.marked, n)
 				t.number(marks)
 				t.marks[n] = marks
 			}
 		}
 	}
+}
+
+// heard counts an element that says something of the page.
+func (t *tree) heard() {
+	t.spoken++
+	t.talkative = t.spoken > maxSaid
 }
 
 func first(old, n *html.Node) *html.Node {

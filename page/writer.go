@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -15,7 +16,8 @@ type writer struct {
 	due   parting    // what stands before the next word
 	pre   *html.Node // the outermost element around it whose line ends are kept
 	parts bool
-	most  int // bytes that are enough; 0: all is wanted
+	most  int  // bytes that are enough
+	full  bool // there was more
 
 	blocks  []Block
 	open    bool       // the last of blocks has not ended
@@ -38,9 +40,21 @@ const (
 )
 
 func newWriter(size int) *writer {
-	w := &writer{}
-	w.Grow(size)
+	w := &writer{most: maxText}
+	w.Grow(min(size, maxText))
 	return w
+}
+
+// missing says why w did not take all; "" where it did, and where no more was wanted.
+func (w *writer) missing() string {
+	switch {
+	case !w.full:
+	case w.most == maxTitle:
+		return fmt.Sprintf("only the first %d KiB of its title are read", maxTitle>>10)
+	case w.most == maxText:
+		return fmt.Sprintf("only the first %d MiB of its text are read, and no more than %d blocks", maxText>>20, maxBlocks)
+	}
+	return ""
 }
 
 // gap asks for a blank before what follows.
@@ -123,7 +137,7 @@ func (w *writer) leave(n *html.Node) {
 }
 
 func (w *writer) text(s string) {
-	for len(s) > 0 {
+	for len(s) > 0 && !w.full {
 		start := 0
 		for start < len(s) {
 			size := space(s[start:])
@@ -154,6 +168,11 @@ func (w *writer) text(s string) {
 
 // word adds what begins and ends with no white space.
 func (w *writer) word(s string) {
+	if w.Len()+len(s) >= w.most || len(w.blocks) >= maxBlocks {
+		if s, w.full = upTo(s, w.most-w.Len()-1), true; s == "" {
+			return
+		}
+	}
 	if w.due != 0 && w.Len() > 0 && !(w.due == blank|line && joined(w.String(), s)) {
 		w.WriteByte(' ')
 	}

@@ -18,8 +18,9 @@ type Copy struct {
 	Status    int               `json:"status"`
 	Header    http.Header       `json:"header"`
 	Body      []byte            `json:"body_base64"`
-	Cut       bool              `json:"cut"`       // elements that may not be kept or shown are cut out (N28)
-	Truncated bool              `json:"truncated"` // the page was longer than what was kept of it
+	Cut       bool              `json:"cut"`            // elements that may not be kept or shown are cut out (N28)
+	Truncated bool              `json:"truncated"`      // the page was longer than what was kept of it
+	Cuts      []string          `json:"cuts,omitempty"` // what of the page was not kept, read or indexed, since it was too large
 	Include   []snippet.Include `json:"include,omitempty"`
 	Limits    acap.Limits       `json:"limits"`
 }
@@ -62,7 +63,7 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 		return Copy{}, v.refuse(d)
 	}
 	out := Copy{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Current: c.Current, Status: c.Status, Header: c.Header, Body: body,
-		Cut: cut || c.Cut, Truncated: c.Truncated, Include: v.Included(v.usage), Limits: d.Limits(v.facts)}
+		Cut: cut || c.Cut, Truncated: c.Truncated, Cuts: c.Cuts, Include: v.Included(v.usage), Limits: d.Limits(v.facts)}
 	if out.Cut || out.Truncated || c.Header.Get("Content-Encoding") != "" {
 		out.Header = remade(c.Header)
 	}

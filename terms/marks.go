@@ -1,6 +1,7 @@
 package terms
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -94,7 +95,7 @@ func (t *Terms) Barred(u acap.Usage) (d acap.Decision, barred bool) {
 // version says of itself. Of old only what it prohibits of its own elements counts: nothing else speaks of a part that is no longer in
 // the page.
 func Earlier(now, old acap.Own) acap.Own {
-	now.Marks = slices.Clone(now.Marks)
+	now.Marks, now.Unread = slices.Clone(now.Marks), cmp.Or(now.Unread, old.Unread)
 	for _, m := range old.Marks {
 		if m.Place != acap.OnHead && prohibits(m) && !strings.HasSuffix(strings.ToLower(m.Token), "disallow-crawl") {
 			now.Marks = append(now.Marks, m)
@@ -108,6 +109,7 @@ func prohibits(m acap.Mark) bool { return strings.Contains(strings.ToLower(m.Tok
 // WithLost is what a page says of itself, and what said prohibits beside that: said is what was noted of the page before parts were cut
 // out of it, and their marks with them. Nothing that said permits or leaves out takes anything away from what the page says.
 func WithLost(own, said acap.Own) acap.Own {
+	own.Unread = cmp.Or(own.Unread, said.Unread)
 	there, elements := map[acap.Mark]int{}, 0
 	for _, m := range own.Marks {
 		there[acap.Mark{Token: m.Token, Place: m.Place}]++

@@ -36,6 +36,7 @@ var settingFlags = map[string]struct{ key, usage string }{
 	"max-bytes":       {"max_bytes", "begin no more visits after `N` bytes"},
 	"max-time":        {"max_time", "begin no more visits after `DURATION`"},
 	"max-body":        {"max_body", "take at most `SIZE` of one body, after decompression"},
+	"memory":          {"memory", "take about `SIZE` of memory at most; auto: half of what there is"},
 	"max-host-urls":   {"max_host_urls", "note at most `N` addresses of one host"},
 	"requisites":      {"requisites", "fetch what pages are shown with: images, scripts, styles"},
 	"canonical":       {"canonical", "leave a page to its canonical address where that was fetched"},

@@ -46,6 +46,7 @@ const (
 	reasonTakenDown = "taken-down" // a standing request of the publisher bars it (P1 2.6.1)
 	reasonStatus    = "status"     // the answer is no page
 	reasonNoText    = "no-text"    // there is nothing to be found by
+	reasonCut       = "cut"        // some of the page was not kept, read or indexed, because it is too large
 	reasonUndrawn   = "not-drawn"  // there is no picture of the page until it is fetched again
 )
 
@@ -129,6 +130,11 @@ func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
 	if got.Undrawn != nil {
 		e := entry
 		e.Use, e.Reason, e.Why = acap.PresentThumbnail, reasonUndrawn, fmt.Sprintf("%s is not drawn: %v", pg.URL(), got.Undrawn)
+		r.add(e)
+	}
+	for _, why := range got.Cuts {
+		e := entry
+		e.Use, e.Reason, e.Why = acap.Crawl, reasonCut, fmt.Sprintf("%s is cut: %s", pg.URL(), why)
 		r.add(e)
 	}
 	status := pg.Last().Status

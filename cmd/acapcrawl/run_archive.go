@@ -27,7 +27,9 @@ type listed struct {
 	Bytes     int64      `json:"bytes"`
 	Until     *time.Time `json:"until"` // the first instant at which it may no longer be kept; null: no limit
 	Recrawled bool       `json:"until_recrawled,omitempty"`
-	Permitted bool       `json:"permitted"` // it may be kept today
+	Truncated bool       `json:"truncated"`      // the end of the page is missing
+	Cuts      []string   `json:"cuts,omitempty"` // what of it was not kept, read or indexed, since it was too large
+	Permitted bool       `json:"permitted"`      // it may be kept today
 }
 
 func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {
@@ -49,7 +51,7 @@ func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r arch
 			return err
 		}
 		l := listed{URL: cp.URL, Version: cp.Version, Fetched: cp.Fetched, Status: cp.Status, MIME: cp.MIME, Digest: cp.Digest, Bytes: cp.Bytes,
-			Permitted: d.Allowed}
+			Truncated: cp.Truncated, Cuts: cp.Cuts, Permitted: d.Allowed}
 		limits := d.Limits(f)
 		l.Recrawled = limits.UntilRecrawled
 		if !limits.Until.IsZero() {
@@ -91,7 +93,11 @@ func (l listed) print(w io.Writer) {
 	case l.Recrawled:
 		until = "until crawled again"
 	}
-	fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%s\t%s\t%s\n", l.Fetched.Format(time.RFC3339), l.Version, l.URL, l.Status, l.MIME, size(l.Bytes), until)
+	bytes := size(l.Bytes)
+	if l.Truncated || len(l.Cuts) > 0 {
+		bytes += " (cut)"
+	}
+	fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%s\t%s\t%s\n", l.Fetched.Format(time.RFC3339), l.Version, l.URL, l.Status, l.MIME, bytes, until)
 }
 
 // preserve decides by today's policy whether a capture may be kept.

@@ -218,7 +218,7 @@ func (h *handler) crawler(cfg *config.Config, o crawlOrder) *crawler.Crawler {
 		MaxPages: max(cfg.MaxPages, 0), MaxBytes: max(cfg.MaxBytes, 0), MaxTime: cfg.MaxTime, Include: cfg.Include, Exclude: cfg.Exclude,
 		Requisites: cfg.Requisites, Canonical: cfg.Canonical, Drop: cfg.DropParameters, Recrawl: h.recrawl,
 		Refetch: o.refetch, Promoted: o.promoted, Held: h.holdings.Holds, Stands: h.store.stands, Pause: h.pause, Progress: o.progress, Every: o.every,
-		Skipped: o.skipped})
+		Skipped: o.skipped, Budget: h.store.budget})
 }
 
 // upkeep has archive and index compacted so soon after an erasure, until the function that it returns is called.
@@ -377,7 +377,10 @@ func (h *handler) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, 
 	if h.told != nil {
 		h.told(pg, r)
 	}
-	out := crawler.Receipt{Links: r.Links, Stored: r.Stored, Indexed: r.Indexed, Requisites: r.Requisites, Unchanged: r.Unchanged,
+	for _, why := range r.Cuts {
+		h.log.Warn("a page is cut", "url", pg.URL().String(), "why", why)
+	}
+	out := crawler.Receipt{Links: r.Links, Cut: len(r.Cuts) > 0, Stored: r.Stored, Indexed: r.Indexed, Requisites: r.Requisites, Unchanged: r.Unchanged,
 		Parts: r.Parts, Missing: r.Missing, RefusedCrawl: r.Discarded, TakenDown: r.TakenDown}
 	if r.Discarded && len(r.Refused) > 0 { // the line that prohibits crawl prohibits all else
 		out.Decision = r.Refused[0]

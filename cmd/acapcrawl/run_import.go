@@ -188,6 +188,9 @@ func (m *intake) read(ctx context.Context, c *Command, name string) error {
 }
 
 func (m *intake) told(file string, i holdings.Imported) {
+	for _, why := range i.Cuts {
+		fmt.Fprintln(m.screen, printable(fmt.Sprintf("%s, at %d: %s is cut: %s", file, i.Offset, i.URL, why)))
+	}
 	if i.Outcome == holdings.TakenIn || i.Outcome == holdings.Already {
 		return
 	}
@@ -220,6 +223,7 @@ func (m *intake) add(n holdings.ImportCounts) {
 	s.Refused += n.Refused
 	s.Skipped += n.Skipped
 	s.Damaged += n.Damaged
+	s.Cut += n.Cut
 	s.Bytes += n.Bytes
 }
 
@@ -231,6 +235,7 @@ func (m *intake) summary(w io.Writer) error {
 		row{n.Refused, "refused by policy"},
 		row{n.Skipped, "records that hold no page to keep"},
 		row{n.Damaged, "damaged records"})
+	text += block("Taken in, but", row{n.Cut, "cut, because they are too large"})
 	text += block("Beside them", row{n.Redirects, "redirects"})
 	_, err := io.WriteString(w, text)
 	return err

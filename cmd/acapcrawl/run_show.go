@@ -123,6 +123,9 @@ func (c *Command) showCopy(ctx context.Context, p *present.Presenter, address st
 	if cp.Truncated {
 		fmt.Fprintln(c.Stderr, "The end is missing: the page was longer than what was kept of it.")
 	}
+	for _, why := range cp.Cuts {
+		fmt.Fprintf(c.Stderr, "The page is too large: %s.\n", why)
+	}
 	c.sayBeside(cp.Include)
 	var out bytes.Buffer
 	if r.Headers {

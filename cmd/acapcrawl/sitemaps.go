@@ -28,30 +28,45 @@ func (h *handler) readSitemaps(ctx context.Context, origin *url.URL, named []str
 			continue
 		}
 		seen[address] = true
-		t, err := h.store.gate.Get(ctx, gate.Sitemap, address)
+		more, err := h.readSitemap(ctx, address)
 		if err != nil {
-			h.log.Warn("a sitemap was not read", "url", address, "why", err)
-			continue
-		}
-		last := t.Hops[len(t.Hops)-1]
-		if last.Status != 200 {
-			h.log.Warn("a sitemap was not read", "url", address, "status", last.Status)
-			continue
-		}
-		pages, more, err := crawler.Sitemap(last.Body)
-		if err != nil {
-			h.log.Warn("a sitemap was read in part", "url", address, "why", err)
-		}
-		var links []string
-		for _, raw := range pages {
-			if link, err := crawler.Link(raw, h.drop); err == nil {
-				links = append(links, link)
-			}
-		}
-		if _, err := h.store.frontier.AddListed(1, links...); err != nil {
 			return err
 		}
 		queue = append(queue, more[:min(len(more), maxSitemaps)]...)
 	}
 	return nil
+}
+
+// sitemapRoom is about how many bytes of memory the addresses of one sitemap take.
+const sitemapRoom = 40 << 20
+
+// readSitemap queues the pages that a sitemap lists, and returns the sitemaps that it lists.
+func (h *handler) readSitemap(ctx context.Context, address string) (more []string, err error) {
+	ctx, lease := h.store.budget.Lease(ctx)
+	defer lease.Release()
+	t, err := h.store.gate.Get(ctx, gate.Sitemap, address)
+	if err != nil {
+		h.log.Warn("a sitemap was not read", "url", address, "why", err)
+		return nil, nil
+	}
+	last := t.Hops[len(t.Hops)-1]
+	if last.Status != 200 {
+		h.log.Warn("a sitemap was not read", "url", address, "status", last.Status)
+		return nil, nil
+	}
+	if err := lease.Hold(ctx, int64(len(last.Wire)+len(last.Body))+min(sitemapRoom, 8*int64(len(last.Body)))); err != nil {
+		return nil, nil // the crawl is over
+	}
+	pages, more, err := crawler.Sitemap(last.Body)
+	if err != nil {
+		h.log.Warn("a sitemap was read in part", "url", address, "why", err)
+	}
+	var links []string
+	for _, raw := range pages {
+		if link, err := crawler.Link(raw, h.drop); err == nil {
+			links = append(links, link)
+		}
+	}
+	_, err = h.store.frontier.AddListed(1, links...)
+	return more, err
 }

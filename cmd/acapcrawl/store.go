@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -19,6 +20,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/index"
+	"github.com/acapcrawl/acapcrawl/memory"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/present"
@@ -40,6 +42,8 @@ type store struct {
 	frontier *crawler.Frontier  // of the crawl that owns the directory; nil: no crawl is under way
 	crawl    *handler           // of that crawl
 	lent     bool               // by the process that owns the directory: whoever has it closes nothing
+	budget   *memory.Budget     // of the pages at hand
+	unlimit  func()             // takes the limit of memory back
 	host     *host              // takes in the verbs of other processes; nil: they wait
 }
 
@@ -67,6 +71,7 @@ func (c *Command) ownStore(cfg *config.Config, who acap.Crawler, o policy.Option
 		return nil, err
 	}
 	s = &store{dir: cfg.Data, who: who, gate: g, names: present.NewNames(c.resolver())}
+	s.budget, s.unlimit = c.limitMemory(cfg)
 	if create {
 		err = os.MkdirAll(cfg.Data, 0o700)
 	} else if empty(cfg.Data) {
@@ -165,6 +170,7 @@ func (s *store) serve() {
 // hold opens the holdings, or gives those of the process that owns the directory. They are closed with the store.
 func (s *store) hold(ctx context.Context, sources terms.Sources, o holdings.Options) (h *holdings.Holdings, err error) {
 	if s.holdings == nil {
+		o.Budget = s.budget
 		s.holdings, err = holdings.Open(ctx, s.archive, s.index, sources, o)
 	}
 	return s.holdings, err
@@ -272,7 +278,24 @@ func (s *store) Close() error {
 		errs = append(errs, s.archive.Close())
 	}
 	s.gate.Close()
+	s.unlimit()
 	return errors.Join(errs...)
+}
+
+// limitMemory sets the limit of memory, and returns the budget of the pages at hand and what takes the limit back. GOMEMLIMIT goes
+// before.
+func (c *Command) limitMemory(cfg *config.Config) (*memory.Budget, func()) {
+	limit := cfg.Memory
+	if limit == 0 {
+		var err error
+		if limit, err = memory.Limit(); err != nil { // as where the system does not say it: then nothing is set
+			return memory.NewBudget(0), func() {}
+		}
+	}
+	if slices.ContainsFunc(c.Env, func(pair string) bool { return strings.HasPrefix(pair, "GOMEMLIMIT=") }) {
+		return memory.NewBudget(limit), func() {}
+	}
+	return memory.NewBudget(limit), memory.SetLimit(limit)
 }
 
 // leave closes what a guest that does not end leaves alone, and says what stays open. Nothing acknowledged is lost by that: all of it is

@@ -42,6 +42,9 @@ func printSummary(w io.Writer, s crawler.Summary, now time.Time) error {
 	if s.Unchanged > 0 {
 		fmt.Fprintf(&b, "%8s  unchanged since they were last fetched\n", number(s.Unchanged))
 	}
+	if s.Cut > 0 {
+		fmt.Fprintf(&b, "%8s  cut, because they are too large\n", number(s.Cut))
+	}
 	b.WriteString(block("Not fetched",
 		row{s.Refused.Crawl, "refused by policy"},
 		row{s.TakenDown, "taken down at the request of their publisher"},

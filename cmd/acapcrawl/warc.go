@@ -103,6 +103,7 @@ the reason. Files may be imported again: what is held stays as it is.`,
 	judgedCrawler(flags)
 	setting(flags, "purpose")
 	setting(flags, "max-body")
+	setting(flags, "memory")
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || strings.Join(args, "") == "" {

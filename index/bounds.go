@@ -1,0 +1,59 @@
+package index
+
+import (
+	"fmt"
+	"hash/maphash"
+	"strings"
+
+	"github.com/blevesearch/bleve/v2/analysis"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Bounds of what is kept of one document. To find out the terms of a word costs ten microseconds when it is met first.
+const (
+	maxWords    = 1_000_000
+	maxDistinct = 100_000   // of them
+	maxHeadings = 256 << 10 // bytes
+	fewWords    = 300_000   // bytes of text that cannot reach these bounds
+	wordsAtOnce = 64 << 10  // bytes of text that are counted at once
+)
+
+// Bound shortens the text and the headings of d to as much as is kept of one document, and says why; "" where nothing was cut.
+func (d *Document) Bound() (why string) {
+	if len(d.Headings) > maxHeadings {
+		d.Headings = d.Headings[:blankBefore(d.Headings, maxHeadings)]
+		why = fmt.Sprintf("only the first %d KiB of its headings are indexed as such", maxHeadings>>10)
+	}
+	if len(d.Text) <= fewWords {
+		return why
+	}
+	seed, words, seen := maphash.MakeSeed(), 0, map[uint64]struct{}{}
+	for start := 0; start < len(d.Text); {
+		end := start + wordsAtOnce
+		if end = min(end, len(d.Text)); end < len(d.Text) {
+			end = start + blankBefore(d.Text[start:], wordsAtOnce)
+		}
+		tokenise(norm.NFKC.Bytes([]byte(d.Text[start:end])), func(token []byte, _ analysis.TokenType, _ int) {
+			words++
+			seen[maphash.Bytes(seed, token)] = struct{}{}
+		})
+		if words > maxWords || len(seen) > maxDistinct {
+			d.Text = d.Text[:start]
+			return fmt.Sprintf("only the first %d bytes of its text are indexed: of one page that is %d words, %d different ones among them",
+				start, maxWords, maxDistinct)
+		}
+		start = end
+	}
+	return why
+}
+
+// blankBefore returns where the last word that begins in the first n bytes of s ends, n where none does; it ends no character in two.
+func blankBefore(s string, n int) int {
+	if i := strings.LastIndexAny(s[:n], " \n\f"); i > 0 {
+		return i
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return n
+}

@@ -1,0 +1,225 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// patience ends a test that hangs.
+const patience = time.Minute
+
+func within(t *testing.T) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// However many pages there are, those that have room never have more than there is, and all come to their end.
+func TestRoomIsBounded(t *testing.T) {
+	b := NewBudget(0)
+	ctx := within(t)
+	var wg sync.WaitGroup
+	for i := range int64(200) {
+		wg.Go(func() {
+			ctx, l := b.Lease(ctx)
+			defer l.Release()
+			if err := l.Hold(ctx, i*i*i*100); err != nil { // the largest weigh more than there is room
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if most := b.Most(); most > mostRoom || most == 0 || b.held != 0 {
+		t.Errorf("%d bytes at the most, %d in the end", most, b.held)
+	}
+}
+
+// One body at a time grows large while it is decoded, and before it does none has room. Small ones wait for nobody.
+func TestOneBodyGrowsAtATime(t *testing.T) {
+	b := NewBudget(0)
+	ctx := within(t)
+	var wg sync.WaitGroup
+	var growing, most, grown atomic.Int32
+	for range 16 {
+		wg.Go(func() {
+			ctx, l := b.Lease(ctx)
+			defer l.Release()
+			x := l.Begin(ctx)
+			defer x.End()
+			err := x.Decode(100*small, func(limit int64) bool {
+				if limit <= small {
+					return false
+				}
+				most.Store(max(most.Load(), growing.Add(1)))
+				growing.Add(-1)
+				grown.Add(1)
+				return true
+			})
+			if err := errors.Join(err, l.Hold(ctx, 3*small)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if most.Load() != 1 || grown.Load() != 16 || b.Most() != mostRoom {
+		t.Errorf("%d at a time, %d in all, %d bytes", most.Load(), grown.Load(), b.Most())
+	}
+	_, all := b.Lease(ctx)
+	if err := all.Hold(ctx, mostRoom); err != nil {
+		t.Fatal(err)
+	}
+	defer all.Release()
+	_, l := b.Lease(ctx)
+	if err := l.Begin(ctx).Decode(100*small, func(int64) bool { return true }); err != nil {
+		t.Error(err)
+	}
+}
+
+// endless is a body that goes on; it counts what was read of it.
+type endless struct{ n *atomic.Int64 }
+
+func (e endless) Read(p []byte) (int, error) {
+	n := min(len(p), 64<<10)
+	e.n.Add(int64(n))
+	return n, nil
+}
+
+// What is received of large bodies is bounded, and the one that is let in beyond comes to its end although nobody gives anything back.
+func TestReceivedIsBounded(t *testing.T) {
+	b := NewBudget(0)
+	ctx, cancel := context.WithCancel(within(t))
+	defer cancel()
+	var wg sync.WaitGroup
+	var n atomic.Int64
+	const bodies, size = 20, 8 << 20
+	done := make(chan *Lease, bodies)
+	for range bodies {
+		wg.Go(func() {
+			ctx, l := b.Lease(ctx)
+			x := l.Begin(ctx)
+			defer x.End()
+			if _, err := io.Copy(io.Discard, x.Received(io.LimitReader(endless{&n}, size))); err != nil {
+				t.Error(err)
+			}
+			done <- l
+		})
+	}
+	taken := 0
+	for range bodies { // each that is received gives back what it took, and so lets in another
+		l := <-done
+		taken++
+		if got, most := n.Load(), int64(bodies*(small+2*step)+steps*step+(taken+1)*size); got > most {
+			t.Errorf("%d bytes were read when %d bodies were received: at most %d are expected", got, taken, most)
+		}
+		if err := l.Hold(ctx, size); err != nil {
+			t.Fatal(err)
+		}
+		l.Release()
+	}
+	wg.Wait()
+	if len(b.received) != 0 || len(b.beyond) != 0 {
+		t.Errorf("%d steps and %d bodies were not given back", len(b.received), len(b.beyond))
+	}
+}
+
+// While a page has all of the room, what it requires can be read, one large body at a time.
+func TestRequiredNeedsNoRoom(t *testing.T) {
+	b := NewBudget(0)
+	ctx, l := b.Lease(within(t))
+	defer l.Release()
+	if err := l.Hold(ctx, mostRoom); err != nil {
+		t.Fatal(err)
+	}
+	for _, ctx := range []context.Context{ctx, b.Require(within(t))} {
+		x := Of(ctx).Begin(ctx)
+		if n, err := io.Copy(io.Discard, x.Received(bytes.NewReader(make([]byte, 4*small)))); n != 4*small || err != nil {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+		whole := false
+		err := x.Decode(100*small, func(limit int64) bool {
+			whole = limit == 100*small
+			return whole
+		})
+		if err != nil || !whole || len(b.nested) != 1 {
+			t.Errorf("it was decoded: %t, %v; %d at a time", whole, err, len(b.nested))
+		}
+		x.End()
+	}
+	if release, err := b.Room(ctx, mostRoom); err != nil {
+		t.Error(err)
+	} else {
+		release()
+	}
+	if len(b.nested) != 0 || b.held != mostRoom {
+		t.Errorf("%d bodies are read, %d bytes are held", len(b.nested), b.held)
+	}
+}
+
+// A wait ends with its context, in every step.
+func TestWaitsEnd(t *testing.T) {
+	b := NewBudget(0)
+	ctx, full := b.Lease(within(t))
+	defer full.Release()
+	if err := errors.Join(full.Hold(ctx, mostRoom), full.Begin(ctx).require(0)); err != nil {
+		t.Fatal(err)
+	}
+	for range steps {
+		b.received <- struct{}{}
+	}
+	b.beyond <- struct{}{}
+	b.parsing <- struct{}{}
+	why := errors.New("over")
+	for name, wait := range map[string]func(ctx context.Context, l *Lease) error{
+		"room":     func(ctx context.Context, l *Lease) error { return l.Hold(ctx, 1) },
+		"decoding": func(ctx context.Context, l *Lease) error { return l.Begin(ctx).grow() },
+		"parsing":  func(ctx context.Context, l *Lease) error { return l.Alone(ctx, func() {}) },
+		"received": func(ctx context.Context, l *Lease) error {
+			_, err := io.Copy(io.Discard, l.Begin(ctx).Received(bytes.NewReader(make([]byte, 4*small))))
+			return err
+		},
+		"required": func(ctx context.Context, _ *Lease) error { return full.Begin(ctx).require(0) },
+	} {
+		ctx, cancel := context.WithCancelCause(within(t))
+		_, l := b.Lease(ctx)
+		time.AfterFunc(time.Millisecond, func() { cancel(why) })
+		if err := wait(ctx, l); !errors.Is(err, why) {
+			t.Errorf("%s: %v", name, err)
+		}
+		l.Release()
+	}
+}
+
+// The room is smaller where the process may take less, and the limit of this machine is known.
+func TestLimit(t *testing.T) {
+	for limit, size := range map[int64]int64{0: mostRoom, 1: leastRoom, 300 << 20: 50 << 20, 1 << 40: mostRoom} {
+		if b := NewBudget(limit); b.size != size {
+			t.Errorf("%d of %d", b.size, limit)
+		}
+	}
+	limit, err := Limit()
+	if err != nil || limit < 1<<20 {
+		t.Fatalf("%d, %v", limit, err)
+	}
+	undo := SetLimit(limit)
+	undo()
+}
+
+// Without a budget nothing waits.
+func TestNoBudget(t *testing.T) {
+	var b *Budget
+	ctx, l := b.Lease(b.Require(t.Context()))
+	defer l.Release()
+	x := Of(ctx).Begin(ctx)
+	defer x.End()
+	called := false
+	err := errors.Join(l.Hold(ctx, 1<<40), l.Alone(ctx, func() { called = true }), x.Decode(1<<40, func(limit int64) bool { return limit == 1<<40 }))
+	if _, failed := io.Copy(io.Discard, x.Received(bytes.NewReader(make([]byte, 4*small)))); err != nil || failed != nil || !called {
+		t.Error(err, failed, called)
+	}
+}
