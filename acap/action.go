@@ -96,14 +96,14 @@ func (f *File) requests(c *Crawler, refs []Reference, tell *reporter) []Action {
 	for _, r := range refs {
 		byField[r.Field] = r
 	}
-	f.references(c, func(want Reference, second bool) {
+	f.references(c, func(want Reference, void bool) {
 		ref := byField[want.Field]
 		switch {
 		case ref.File == nil || ref.File == f:
 		case !near(l.root, want.URL) || !near(l.root, ref.Final): // P13
 			l.add(ref.File, "it stands in a file of another host")
-		case second: // D08
-			l.add(ref.File, "it stands in a second reference of a record, of which prohibitions alone count")
+		case void: // D08, A15
+			l.add(ref.File, "prohibitions alone count behind a second reference of a record, and behind one that names nobody")
 		default:
 			l.add(ref.File, "")
 		}

@@ -217,7 +217,7 @@ func (f *File) Version() string { return f.version.String() }
 // gating is the version that decides which fields count. In the strict variant a comment that says otherwise makes it unclear (B09).
 func (f *File) gating(c *Crawler) version {
 	v := f.version
-	if c.Strict && f.claimed.String() != v.String() {
+	if c.Strict && v.state != unsupported && f.claimed.String() != v.String() {
 		v.state = unclear
 	}
 	return v

@@ -93,7 +93,7 @@ func (n *narrowing) prohibitPage(s *statement, reason Reason) {
 		for k := kOriginal; k <= kLink; k++ {
 			n.own.bar(k, s.field, reason)
 		}
-	case s.kind == kOther && !s.beyond && !n.other:
+	case s.kind == kOther && !s.beyond && !n.other && (!s.allow || n.crawler.Strict): // an offer reaches no other usage (L05)
 		n.other = true
 		c := *s
 		c.allow, c.limits, c.fell = false, nil, reason == ByFallback

@@ -65,13 +65,14 @@ func (f *File) References(c Crawler) []Reference {
 	return refs
 }
 
-// references calls visit for each reference that reaches c; second says that it is not the first of its record (D08).
-func (f *File) references(c *Crawler, visit func(ref Reference, second bool)) {
+// references calls visit for each reference that reaches c; void says that no permission behind it counts: it is not the first of its
+// record (D08), or the record names nobody (A15).
+func (f *File) references(c *Crawler, visit func(ref Reference, void bool)) {
 	for _, r := range f.records {
 		if reaches, _ := r.reaches(c); !reaches {
 			continue
 		}
-		second := false
+		void := r.nobody
 		for i, field := range r.references {
 			ref := Reference{Field: field}
 			u, err := f.resolve(r.locators[i])
@@ -83,8 +84,8 @@ func (f *File) references(c *Crawler, visit func(ref Reference, second bool)) {
 			default:
 				ref.URL = u.String()
 			}
-			visit(ref, second)
-			second = true
+			visit(ref, void)
+			void = true
 		}
 	}
 }
@@ -156,7 +157,7 @@ func (f *File) policy(c Crawler, refs []Reference) *Policy {
 	for _, r := range refs {
 		results[r.Field] = r
 	}
-	f.references(&p.crawler, func(want Reference, second bool) {
+	f.references(&p.crawler, func(want Reference, void bool) {
 		got := results[want.Field]
 		if want.Err == nil && got.File == nil {
 			want.Err = got.Err
@@ -168,7 +169,7 @@ func (f *File) policy(c Crawler, refs []Reference) *Policy {
 			p.refuse(want, &told)
 			return
 		}
-		p.admit(got.File, f, second)
+		p.admit(got.File, f, void)
 		polite = append(polite[:len(polite):len(polite)], got.File.groups...)
 		if !f.ignore && !got.File.ignore { // D06
 			groups = append(groups[:len(groups):len(groups)], got.File.groups...)

@@ -136,7 +136,8 @@ func newMustInclude(v string) bool {
 	role, locator, _ := strings.Cut(rest, ":")
 	_, text := cutFold(locator, "text:")
 	// plus-terms is a feature of 1.1 too, but where that is not declared it is a prohibition, not ignored (B02): it is not gated.
-	return ours && (includeRoles[strings.ToLower(role)] || text)
+	newer, known := includeRoles[strings.ToLower(role)]
+	return ours && known && (newer || text) // a role that no version knows is no feature of one (X86)
 }
 
 func readMustInclude(r *restrictions, values []string, _ bool) string {

@@ -56,12 +56,7 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 	for _, n := range q.notes {
 		x.report(from.at(n.token), n.code, n.severity, n.hint, "%s", n.text)
 	}
-	fall := func() []flat {
-		if k == kOther && !x.crawler.Strict { // L05, X70
-			return []flat{{usage: kOther, fell: true, beyond: true}}
-		}
-		return x.prohibit(e, from, usage, true)
-	}
+	fall := func() []flat { return x.replace(e, from, usage) }
 	switch x.gate(e, from, usage, &q, v) {
 	case ignoreIt:
 		return nil
@@ -99,6 +94,15 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 		return []flat{{usage: k, fell: true, embedded: q.restrictions}} // X32
 	}
 	return []flat{{usage: k, allow: true, limits: q.restrictions}}
+}
+
+// replace returns the prohibitions that stand for a permission that cannot be interpreted (P1 2.4.3). An offer of other usages becomes
+// one of usages that are not listed (L05, X70).
+func (x *expander) replace(e *entry, from *Field, usage string) []flat {
+	if Usage(usage).kind() == kOther && !x.crawler.Strict {
+		return []flat{{usage: kOther, fell: true, beyond: true}}
+	}
+	return x.prohibit(e, from, usage, true)
 }
 
 // gate says what becomes of a permission under a version, and reports why it is not interpreted.
@@ -316,10 +320,20 @@ func (x *expander) usagesBehind(e *entry, d *definition, fell bool) []flat {
 	var out []flat
 	for k := range kinds {
 		if b.named.has(k) || b.fell.has(k) {
-			out = append(out, flat{usage: k, fell: !b.named.has(k)})
+			beyond := k == kOther && fell && !x.crawler.Strict // L05
+			out = append(out, flat{usage: k, fell: !b.named.has(k), beyond: beyond})
 		}
 	}
 	return out
+}
+
+// behindOne returns what is prohibited for one usage in a definition; fell says that a permission of the local usage cannot be
+// interpreted.
+func (x *expander) behindOne(e *entry, d *definition, usage string, fell bool) []flat {
+	if fell {
+		return x.replace(e, d.field, usage)
+	}
+	return x.prohibit(e, d.field, usage, false)
 }
 
 // involved follows definitions three deep: a deeper nesting has no meaning of its own (E07, X48).
@@ -345,7 +359,7 @@ func (x *expander) involved(e *entry, at reached) (b usagesBehind) {
 	case !d.composite && (d.base == "" || d.base[0] == '('), d.composite && (len(d.tokens) == 0 || len(d.tokens) > maxParts || at.depth > 2):
 		b.add(undefinedUsage())
 	case !d.composite:
-		b.add(x.prohibit(e, d.field, d.base, at.fell))
+		b.add(x.behindOne(e, d, d.base, at.fell))
 	default:
 		for i := range d.parts {
 			switch p := &d.parts[i]; {
@@ -356,7 +370,7 @@ func (x *expander) involved(e *entry, at reached) (b usagesBehind) {
 			case p.local:
 				b.add(undefinedUsage())
 			default:
-				b.add(x.prohibit(e, d.field, p.name, at.fell))
+				b.add(x.behindOne(e, d, p.name, at.fell))
 			}
 		}
 	}
