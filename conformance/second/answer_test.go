@@ -1,0 +1,108 @@
+package second
+
+import (
+	"net/url"
+	"strings"
+	"time"
+)
+
+// second answers a question by the readings.
+func second(q *question) (*answer, error) {
+	u, err := url.Parse(q.URL)
+	if err != nil {
+		return nil, err
+	}
+	u = u.JoinPath() // F12: without dot segments
+	u.Fragment = ""
+	e := newEngine(q)
+	a := &answer{Decisions: map[string]decision{}, ByPurpose: map[string]map[string]decision{}}
+	var subjects []*subject
+	var p *page
+	if e.mayCrawl(u) { // X02, C16: a page that any purpose may crawl is fetched; else its statements are not read
+		p = e.known(u)
+	}
+	for _, pur := range e.purposes() {
+		s := e.subject(u, pur, p)
+		subjects = append(subjects, s)
+		if pur.name != "" {
+			a.ByPurpose[pur.name] = s.all()
+		}
+	}
+	for _, usage := range usages() {
+		a.Decisions[usage] = common(usage, subjects)
+	}
+	a.Policy = &policyAnswer{e.q.robots(u).status}
+	a.textModelled, a.linksModelled = e.content(subjects, a)
+	return a, nil
+}
+
+func (s *subject) all() map[string]decision {
+	out := map[string]decision{}
+	for _, usage := range usages() {
+		out[usage] = s.decide(usage)
+	}
+	return out
+}
+
+// known returns the page at u, if the web has one.
+func (e *engine) known(u *url.URL) *page {
+	r, listed := e.q.Web[u.String()]
+	if !listed || r.Error != "" || r.Status != 0 && (r.Status < 200 || r.Status > 299) {
+		return nil
+	}
+	return readPage(u, r)
+}
+
+// common joins the answers of several purposes: crawl if any may, all else only if all may, with the limits of all (X11, X78).
+func common(usage string, subjects []*subject) decision {
+	out := subjects[0].decide(usage)
+	for _, s := range subjects[1:] {
+		d := s.decide(usage)
+		switch {
+		case usage == "crawl" && d.Allowed != out.Allowed:
+			if d.Allowed {
+				out = d
+			}
+		case d.Allowed && out.Allowed:
+			out.Limits.join(d.Limits)
+			out.Because = nil
+			if out.Limits.contradict() && usage != "present" { // K03, X78
+				out = decision{Reason: "prohibition"}
+			}
+		case out.Allowed:
+			out = d
+		}
+	}
+	return out
+}
+
+func (l *limits) join(m *limits) {
+	if m == nil {
+		return
+	}
+	if m.Until != nil {
+		l.until(*m.Until)
+	}
+	l.UntilRecrawled = l.UntilRecrawled || m.UntilRecrawled
+	l.least(&l.MaxChars, m.MaxChars)
+	l.least(&l.MaxWords, m.MaxWords)
+	l.MustUse = union(l.MustUse, m.MustUse)
+	l.MustInclude = union(l.MustInclude, m.MustInclude)
+	l.ProhibitedModification = union(l.ProhibitedModification, m.ProhibitedModification)
+	l.ProhibitedContext = union(l.ProhibitedContext, m.ProhibitedContext)
+	l.RequiredContext = union(l.RequiredContext, m.RequiredContext)
+	l.Target = union(l.Target, m.Target)
+	l.Location = union(l.Location, m.Location)
+}
+
+// day returns a time from a date and hour, for the generator.
+func day(s string) time.Time {
+	if !strings.Contains(s, "T") {
+		s += "T12:00:00Z"
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}

@@ -1,0 +1,172 @@
+package second
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// A page is a page that was fetched: its statements, its elements, its headers.
+type page struct {
+	url      *url.URL
+	html     bool
+	document *html.Node
+	header   map[string][]string
+	metas    []meta // of the head (N11)
+}
+
+type meta struct{ name, content string }
+
+// readPage reads a fetched response.
+func readPage(u *url.URL, r response) *page {
+	p := &page{url: u, header: r.Header}
+	kind := "text/html"
+	if list := r.Header["Content-Type"]; len(list) > 0 {
+		kind = list[0]
+	} else if strings.HasSuffix(u.Path, "/robots.txt") {
+		kind = "text/plain"
+	}
+	p.html = strings.HasPrefix(kind, "text/html")
+	if !p.html {
+		return p
+	}
+	doc, err := html.Parse(strings.NewReader(r.Body))
+	if err != nil {
+		p.html = false
+		return p
+	}
+	p.document = doc
+	for n := range doc.Descendants() {
+		if n.Type == html.ElementNode && n.Data == "meta" && within(n, "head") {
+			p.metas = append(p.metas, meta{curly(attribute(n, "name")), curly(attribute(n, "content"))})
+		}
+	}
+	return p
+}
+
+func within(n *html.Node, tag string) bool {
+	for a := range n.Ancestors() {
+		if a.Data == tag {
+			return true
+		}
+	}
+	return false
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// curly takes curly quotation marks off a value (N14).
+func curly(s string) string { return strings.Trim(strings.TrimSpace(s), "“”") }
+
+// A tag is one META element for us: for robots 1, for our name 2. listed says that its name is a list (X20).
+type tag struct {
+	addressee int
+	listed    bool
+	content   string
+}
+
+func (e *engine) tags(p *page) []tag {
+	var out []tag
+	for _, m := range p.metas {
+		names := strings.Split(m.name, ",")
+		t := tag{listed: len(names) > 1, content: m.content}
+		for _, n := range names {
+			n = strings.TrimSpace(n)
+			if namesUs(n, e.tokens) {
+				t.addressee = 2
+			} else if strings.EqualFold(n, "robots") && t.addressee == 0 {
+				t.addressee = 1
+			}
+		}
+		if t.addressee > 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// acapTokens returns the tokens behind ACAP in a content value. A conventional rule before it does not hide it (X19).
+func acapTokens(content string) ([]string, bool) {
+	for i, f := range strings.Fields(content) {
+		if strings.EqualFold(f, "ACAP") {
+			return strings.Fields(content)[i+1:], i == 0
+		}
+	}
+	return nil, false
+}
+
+// pageVersion returns the version of a page: each document stands alone, in any order, for us or for any crawler (B12).
+func pageVersion(tags []tag) version {
+	var values []string
+	for _, t := range tags {
+		f, _ := acapTokens(t.content)
+		if len(f) > 1 && strings.EqualFold(f[0], "version") && !isStatement(f[1]) {
+			values = append(values, f[1])
+		}
+	}
+	return combineVersions(values)
+}
+
+func isStatement(s string) bool {
+	s = strings.ToLower(s)
+	return strings.HasPrefix(s, "allow-") || strings.HasPrefix(s, "disallow-")
+}
+
+// metaStatements returns the ACAP statements of a page's META that reach this crawler and purpose.
+func (e *engine) metaStatements(p *page, pur purpose, defs *definitions) []statement {
+	tags := e.tags(p)
+	v := pageVersion(tags)
+	var out []statement
+	for _, t := range tags {
+		tokens, first := acapTokens(t.content)
+		out = append(out, e.metaTag(t, tokens, first, v, pur, defs)...)
+	}
+	return out
+}
+
+// metaTag reads one content value. Each statement behind the first counts as a prohibition only; a permission followed by more than qualifiers is
+// not understood, which prohibits (N15).
+func (e *engine) metaTag(t tag, tokens []string, first bool, v version, pur purpose, defs *definitions) []statement {
+	var purposes []string
+	if len(tokens) > 1 && !isStatement(tokens[0]) {
+		if strings.EqualFold(tokens[0], "version") && !isStatement(tokens[1]) {
+			return nil
+		}
+		purposes, tokens = tokens[:1], tokens[1:]
+	}
+	var out []statement
+	for i, token := range tokens {
+		if !isStatement(token) {
+			continue
+		}
+		fd, _ := newStatement(line{name: "acap-" + strings.ToLower(token)})
+		if fd.permission {
+			behind := tokens[i+1:]
+			if !isUsage(fd.usage) && !fd.local { // N16: another statement is no qualifier of an unknown usage
+				behind = slices.DeleteFunc(slices.Clone(behind), isStatement)
+			}
+			fd.rest = strings.Join(behind, " ")
+		}
+		for _, s := range e.ability.expand(fd, v, defs, true) {
+			if t.listed && fd.permission || s.allow && (!first || i > 0) || !pur.applies(purposes, s.allow) {
+				continue
+			}
+			st := statement{usage: s.usage, allow: s.allow, terms: s.terms, replaced: s.replaced, offer: s.offer,
+				addressee: t.addressee, page: true, source: "meta"}
+			if len(purposes) > 0 {
+				st.purpose = 1
+			}
+			out = append(out, st)
+		}
+	}
+	return out
+}

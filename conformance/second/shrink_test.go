@@ -1,0 +1,89 @@
+package second
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// shrink takes parts out of a question as long as it stays bad, and returns the smallest.
+func shrink(q *question, bad func(*question) bool) *question {
+	for again := true; again; {
+		again = false
+		for _, smaller := range smallerOnes(q) {
+			if bad(smaller) {
+				q, again = smaller, true
+				break
+			}
+		}
+	}
+	return q
+}
+
+func clone(q *question) *question {
+	var out question
+	if err := json.Unmarshal([]byte(text(q)), &out); err != nil {
+		panic(err)
+	}
+	return &out
+}
+
+// smallerOnes returns copies of a question, each with one part less.
+func smallerOnes(q *question) []*question {
+	var out []*question
+	with := func(change func(*question)) {
+		c := clone(q)
+		change(c)
+		if text(c) != text(q) {
+			out = append(out, c)
+		}
+	}
+	for _, u := range sortedKeys(q.Web) {
+		with(func(c *question) { delete(c.Web, u) })
+	}
+	with(func(c *question) { c.Cannot = nil })
+	with(func(c *question) { c.Purposes = nil })
+	with(func(c *question) { c.Target = nil })
+	with(func(c *question) { c.Strict = false })
+	with(func(c *question) { c.Crawler = c.Crawler[:1] })
+	with(func(c *question) { c.Facts = facts{Now: c.Facts.Now} })
+	for i := range q.Cannot {
+		with(func(c *question) { c.Cannot = slices.Delete(c.Cannot, i, i+1) })
+	}
+	if q.Purposes != nil && len(*q.Purposes) > 1 {
+		for i := range *q.Purposes {
+			with(func(c *question) { *c.Purposes = slices.Delete(*c.Purposes, i, i+1) })
+		}
+	}
+	for _, u := range sortedKeys(q.Web) {
+		for _, body := range smallerTexts(q.Web[u].Body) {
+			with(func(c *question) { r := c.Web[u]; r.Body = body; c.Web[u] = r })
+		}
+		for name := range maps.Keys(q.Web[u].Header) {
+			with(func(c *question) { delete(c.Web[u].Header, name) })
+		}
+	}
+	return out
+}
+
+// smallerTexts returns a text without blocks of lines, without each line, and without each word behind a line's first.
+func smallerTexts(s string) []string {
+	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\ufeff", "").Replace(s)
+	out := []string{s}
+	lines := strings.Split(s, "\n")
+	for size := len(lines) / 2; size > 0; size /= 2 {
+		for i := 0; i+size <= len(lines); i += size {
+			out = append(out, strings.Join(slices.Delete(slices.Clone(lines), i, i+size), "\n"))
+		}
+	}
+	for i, l := range lines {
+		words := strings.Split(l, " ")
+		for k := 1; k < len(words); k++ {
+			rest := slices.Clone(lines)
+			rest[i] = strings.Join(slices.Delete(slices.Clone(words), k, k+1), " ")
+			out = append(out, strings.Join(rest, "\n"))
+		}
+	}
+	return out
+}

@@ -1,0 +1,176 @@
+package second
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A restriction is what conventional META, Robots-Tag and X-Robots-Tag take away. Nothing lifts it (N12, N19).
+type restriction struct {
+	noindex, nofollow, nosnippet, noarchive bool
+	chars                                   *int
+	ends                                    *time.Time // the earliest unavailable_after
+}
+
+// apply takes one rule with its value, if any. Rules without meaning here have no effect.
+func (r *restriction) apply(name, value string) {
+	switch strings.ToLower(name) {
+	case "none":
+		r.noindex, r.nofollow = true, true
+	case "noindex":
+		r.noindex = true
+	case "nofollow":
+		r.nofollow = true
+	case "nosnippet":
+		r.nosnippet = true
+	case "noarchive", "nocache":
+		r.noarchive = true
+	case "max-snippet":
+		n, err := strconv.Atoi(strings.TrimSpace(value))
+		if err == nil && n >= 0 && (r.chars == nil || n < *r.chars) {
+			r.chars = &n
+		}
+	case "unavailable_after":
+		t := readEnd(value)
+		if r.ends == nil || t.Before(*r.ends) {
+			r.ends = &t
+		}
+	}
+}
+
+// readEnd reads the date of unavailable_after. One that cannot be read counts as passed (X24).
+func readEnd(s string) time.Time {
+	for _, layout := range []string{time.RFC3339, "2006-01-02", time.RFC1123, time.RFC850} {
+		if t, err := time.Parse(layout, strings.TrimSpace(s)); err == nil {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+func isRule(s string) bool {
+	switch strings.ToLower(s) {
+	case "all", "none", "index", "follow", "noindex", "nofollow", "nosnippet", "noarchive", "nocache", "noodp",
+		"noimageindex":
+		return true
+	}
+	return hasValue(s)
+}
+
+func hasValue(s string) bool {
+	return strings.EqualFold(s, "max-snippet") || strings.EqualFold(s, "unavailable_after")
+}
+
+var ruleName = regexp.MustCompile(`^[A-Za-z][-_A-Za-z]*([ \t]*:.*)?$`)
+
+// legacy reads a list of rules. In a header a name and a colon address those that follow to one crawler.
+func (r *restriction) legacy(s string, tokens []string, header bool) {
+	ours := true
+	pieces := strings.Split(s, ",")
+	for i := 0; i < len(pieces); i++ {
+		piece := strings.Trim(strings.TrimSpace(pieces[i]), `"`)
+		name, value, colon := strings.Cut(piece, ":")
+		name = strings.TrimSpace(name)
+		if header && colon && !hasValue(name) {
+			ours = namesUs(name, tokens) || name == "*"
+			pieces[i] = value
+			i--
+			continue
+		}
+		if strings.EqualFold(name, "unavailable_after") {
+			// X91: the date ends at the next comma that a rule name follows.
+			for i+1 < len(pieces) && !ruleName.MatchString(strings.TrimSpace(pieces[i+1])) {
+				i++
+				value += "," + pieces[i]
+			}
+		}
+		if !ours {
+			continue
+		}
+		if colon {
+			r.apply(name, value)
+			continue
+		}
+		for _, rule := range strings.Fields(piece) { // N13
+			r.apply(rule, "")
+		}
+	}
+}
+
+// structured reads a list of product tokens with rules as parameters (RTAG 3.1.1).
+func (r *restriction) structured(s string, tokens []string) {
+	for _, member := range splitQuoted(s, ',') {
+		parts := splitQuoted(member, ';')
+		name := strings.Trim(strings.TrimSpace(parts[0]), `"`)
+		if isRule(name) && len(parts) == 1 { // N20
+			r.apply(name, "")
+			continue
+		}
+		if name != "*" && !namesUs(name, tokens) {
+			continue
+		}
+		for _, p := range parts[1:] {
+			key, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+			if value == "?0" { // X23
+				continue
+			}
+			r.apply(strings.TrimSpace(key), strings.Trim(value, `"`))
+		}
+	}
+}
+
+// splitQuoted splits at a separator outside quotation marks.
+func splitQuoted(s string, separator byte) []string {
+	out := []string{""}
+	quoted := false
+	for i := 0; i < len(s); i++ {
+		if s[i] == '"' {
+			quoted = !quoted
+		}
+		if s[i] == separator && !quoted {
+			out = append(out, "")
+			continue
+		}
+		out[len(out)-1] += string(s[i])
+	}
+	return out
+}
+
+// restrictions returns the union of all conventional tags for this crawler.
+func (e *engine) restrictions(p *page) restriction {
+	var r restriction
+	for _, t := range e.tags(p) {
+		s := t.content
+		if i := strings.Index(strings.ToUpper(s), "ACAP"); i >= 0 { // X19: what stands before an ACAP statement
+			s = s[:i]
+		}
+		r.legacy(s, e.tokens, false)
+	}
+	for _, name := range []string{"Robots-Tag", "X-Robots-Tag"} {
+		for _, v := range p.header[name] {
+			if strings.Contains(v, ";") { // X22: the dialect is recognised by itself
+				r.structured(v, e.tokens)
+			} else {
+				r.legacy(v, e.tokens, true)
+			}
+		}
+	}
+	return r
+}
+
+// prohibits returns whether the tags prohibit a usage now, and when they will.
+func (r restriction) prohibits(usage string, now time.Time) (bool, *time.Time) {
+	snippet := usage == "present-snippet" || usage == "present-oldsnippet"
+	copies := usage == "present-currentcopy" || usage == "present-oldcopy"
+	switch {
+	case usage == "index" && r.noindex, usage == "follow" && r.nofollow, snippet && r.nosnippet, copies && r.noarchive,
+		snippet && r.chars != nil && *r.chars == 0:
+		return true, nil
+	}
+	if r.ends == nil || usage != "index" && !strings.HasPrefix(usage, "present") {
+		return false, nil
+	}
+	return !now.Before(*r.ends), r.ends
+}

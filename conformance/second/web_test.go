@@ -1,0 +1,90 @@
+package second
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// A fetched is what a URL of the case's web gave after redirects.
+type fetched struct {
+	url      *url.URL // where it was found
+	response response
+	ok       bool // a response that is no redirect was had
+}
+
+const maxHops = 5
+
+// get follows the redirects of a URL; allowed says whether a hop may be requested.
+func (q *question) get(u *url.URL, allowed func(*url.URL) bool) fetched {
+	for hops := 0; hops <= maxHops; hops++ {
+		if !allowed(u) {
+			return fetched{}
+		}
+		r, listed := q.Web[u.String()]
+		if !listed {
+			return fetched{url: u, response: response{Status: 404}, ok: true}
+		}
+		if r.Status == 0 {
+			r.Status = 200
+		}
+		if r.Error != "" {
+			return fetched{}
+		}
+		if r.Status < 300 || r.Status > 399 {
+			return fetched{url: u, response: r, ok: true}
+		}
+		locations := r.Header["Location"]
+		if len(locations) == 0 { // X51: also a 304 with nothing held
+			return fetched{}
+		}
+		next, err := u.Parse(locations[0])
+		if err != nil || next.Scheme != "http" && next.Scheme != "https" {
+			return fetched{}
+		}
+		next.Fragment = ""
+		u = next
+	}
+	return fetched{}
+}
+
+func anywhere(*url.URL) bool { return true }
+
+// root returns a path at the document root of a URL's origin.
+func root(u *url.URL, path string) *url.URL {
+	return &url.URL{Scheme: u.Scheme, Host: u.Host, Path: path}
+}
+
+// isPrivate reports whether a URL names a private, loopback or link-local address.
+func isPrivate(u *url.URL) bool {
+	host := strings.ToLower(u.Hostname())
+	ip, err := netip.ParseAddr(host)
+	if err != nil {
+		return host == "localhost" || strings.HasSuffix(host, ".localhost")
+	}
+	ip = ip.Unmap()
+	return ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified()
+}
+
+// reachable reports whether a reference or required resource at u may be had for a resource of an origin: nothing private that a
+// public host names, except on the host that is asked about (X84).
+func reachable(u, origin *url.URL) bool {
+	return !isPrivate(u) || strings.EqualFold(u.Host, origin.Host)
+}
+
+// A robots is the state of an origin's robots.txt.
+type robots struct {
+	status string // read, none, unreachable
+	body   string
+}
+
+func (q *question) robots(u *url.URL) robots {
+	got := q.get(root(u, "/robots.txt"), anywhere)
+	switch {
+	case !got.ok, got.response.Status == 429, got.response.Status >= 500, got.response.Status < 200:
+		return robots{status: "unreachable"}
+	case got.response.Status >= 400:
+		return robots{status: "none"}
+	}
+	return robots{"read", got.response.Body}
+}
