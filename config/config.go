@@ -104,6 +104,7 @@ type Actions struct {
 // Serve holds how requests reach serve.
 type Serve struct {
 	Hosts       []string // answered to beside Listen
+	AdminListen string   // address:port of /healthz and /metrics; empty: nowhere
 	Certificate string   // file, "" for none
 	Key         string   // file
 	BehindProxy bool

@@ -229,6 +229,9 @@ Where serve listens.`),
 	setting("serve.hosts", []string{}, "as in requests.example.org", func(c *Config) *[]string { return &c.Serve.Hosts }, list(hostName), plain, `
 The names that serve answers to in the Host header, beside the address that it listens on. Others are refused.`),
 
+	setting("serve.admin_listen", "", "write an address with a port as in 127.0.0.1:8081", func(c *Config) *string { return &c.Serve.AdminListen }, optional(address), plain, `
+Where serve answers /healthz and /metrics, without TLS; nowhere while this is empty. Choose an address that only the operator reaches.`),
+
 	setting("serve.certificate", "", "name a file with a certificate chain in PEM", func(c *Config) *string { return &c.Serve.Certificate }, text, plain, `
 A file with the certificate of serve (PEM). Beyond loopback serve speaks TLS, unless a proxy does.`),
 

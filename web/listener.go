@@ -2,17 +2,65 @@ package web
 
 import (
 	"net"
+	"net/http"
 	"sync"
-
-	"golang.org/x/net/netutil"
 )
 
-// bounded bounds the connections that are open at once: one that comes too many waits, and one of a client that has its share is closed.
-func (s *Server) bounded(l net.Listener) net.Listener {
-	if !s.o.BehindProxy {
-		l = &shared{Listener: l, of: map[string]int{}}
+// pool bounds the connections that are open at once. One that comes too many takes the place of an idle one: of the client that has most
+// of these, the one that is idle longest. A new one is idle until its request has come, so it is closed itself if all others are busy.
+type pool struct {
+	most int
+
+	mu   sync.Mutex
+	open int
+	idle map[net.Conn]uint64 // connections without a request under way → when they became so
+	tick uint64
+}
+
+func newPool(most int) *pool { return &pool{most: most, idle: map[net.Conn]uint64{}} }
+
+// state is told by net/http what becomes of a connection.
+func (p *pool) state(conn net.Conn, now http.ConnState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch now {
+	case http.StateNew:
+		p.open++
+		p.idle[conn] = p.next()
+		if p.open > p.most {
+			p.evict()
+		}
+	case http.StateIdle:
+		p.idle[conn] = p.next()
+	case http.StateActive:
+		delete(p.idle, conn)
+	case http.StateClosed, http.StateHijacked:
+		p.open--
+		delete(p.idle, conn)
 	}
-	return netutil.LimitListener(l, maxConnections)
+}
+
+func (p *pool) next() uint64 {
+	p.tick++
+	return p.tick
+}
+
+// evict closes an idle connection; there is one. net/http then reports the end of that connection.
+func (p *pool) evict() {
+	has := map[string]int{}
+	for conn := range p.idle {
+		has[clientAt(conn.RemoteAddr().String())]++
+	}
+	var worst net.Conn
+	most := 0
+	for conn, since := range p.idle {
+		n := has[clientAt(conn.RemoteAddr().String())]
+		if n > most || n == most && since < p.idle[worst] {
+			worst, most = conn, n
+		}
+	}
+	delete(p.idle, worst)
+	go worst.Close() // TLS says goodbye first, which may take a while
 }
 
 // shared gives each client its share of connections.

@@ -25,23 +25,23 @@ func hostName(host string) string {
 }
 
 // answerTo has the server answer to the address that it listens on.
-func (s *Server) answerTo(at net.Addr) {
+func answerTo(names map[string]bool, at net.Addr) {
 	host, port, err := net.SplitHostPort(at.String())
 	if err != nil {
 		return
 	}
-	s.names[net.JoinHostPort(hostName(host), port)] = true
+	names[net.JoinHostPort(hostName(host), port)] = true
 	if ip, err := netip.ParseAddr(host); err == nil && ip.IsLoopback() {
 		for _, name := range []string{"localhost", "127.0.0.1", "::1"} {
-			s.names[net.JoinHostPort(name, port)] = true
+			names[net.JoinHostPort(name, port)] = true
 		}
 	}
 }
 
 // answersTo reports whether the Host of r names this server: a page of another name that leads a browser here, or a proxy that is not
 // meant, gets nothing.
-func (s *Server) answersTo(r *http.Request) bool {
-	if s.names[hostName(r.Host)] {
+func answersTo(names map[string]bool, r *http.Request) bool {
+	if names[hostName(r.Host)] {
 		return true
 	}
 	_, port, err := net.SplitHostPort(r.Host)
@@ -51,7 +51,7 @@ func (s *Server) answersTo(r *http.Request) bool {
 			port = "443"
 		}
 	}
-	return s.names[net.JoinHostPort(hostName(r.Host), port)]
+	return names[net.JoinHostPort(hostName(r.Host), port)]
 }
 
 // client is who asks, as far as rates go: an address, and of IPv6 the network of a line.

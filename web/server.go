@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"net"
 	"net/http"
+	"path"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/actions"
@@ -23,7 +25,7 @@ type Options struct {
 	Hosts       []string                                       // names answered to with any port, beside the address listened on
 	TLS         *tls.Config                                    // nil: none is spoken
 	BehindProxy bool                                           // the client is the last that X-Forwarded-For names
-	Metrics     http.Handler                                   // answers /metrics; nil: nobody does
+	Metrics     http.Handler                                   // answers /metrics of ServeAdmin; nil: nobody does
 	Key         json.RawMessage                                // the public key of receipts, as a JWK; nil: they are not signed
 	Late        time.Duration                                  // after which what was asked for and is not done is a failure of health; 10 min
 	Told        func(r *http.Request, status int, code string) // hears of every answer, concurrently; may be nil
@@ -44,13 +46,19 @@ const (
 	answerTimeout  = 90 * time.Second
 )
 
-// Server answers publishers. Serve it on one listener.
+// Server answers publishers on one listener, and the operator on another. Its methods may be called concurrently.
 type Server struct {
 	o      Options
 	limits *limits
 	health health
-	http   *http.Server
-	names  map[string]bool // of hosts, with the port where only that is answered to
+	public endpoint
+	admin  endpoint
+}
+
+// endpoint is what is answered on one listener.
+type endpoint struct {
+	*http.Server
+	names map[string]bool // of hosts, with the port where only that is answered to
 }
 
 // New makes a server.
@@ -61,85 +69,119 @@ func New(o Options) *Server {
 	if o.Late <= 0 {
 		o.Late = 10 * time.Minute
 	}
-	s := &Server{o: o, limits: newLimits(o.Now), names: map[string]bool{}}
-	mux := http.NewServeMux()
-	for _, r := range []struct {
-		pattern, methods string
-		do               map[string]handler
-	}{
-		{"/healthz", "GET, HEAD", map[string]handler{http.MethodGet: s.healthz}},
-		{"/v1/key", "GET, HEAD", map[string]handler{http.MethodGet: s.key}},
-		{"/v1/requests", "GET, HEAD, POST", map[string]handler{http.MethodGet: s.list, http.MethodPost: s.submit}},
-		{"/v1/requests/{id}", "DELETE, GET, HEAD", map[string]handler{http.MethodGet: s.get, http.MethodDelete: s.withdraw}},
-		{"/v1/requests/{id}/receipt", "GET, HEAD", map[string]handler{http.MethodGet: s.receipt}},
-	} {
-		mux.Handle(r.pattern, s.route(r.methods, r.do))
-	}
+	s := &Server{o: o, limits: newLimits(o.Now)}
+	public, admin := http.NewServeMux(), http.NewServeMux()
+	public.Handle("/v1/key", route("GET, HEAD", map[string]handler{http.MethodGet: s.key}))
+	public.Handle("/v1/requests", route("GET, HEAD, POST", map[string]handler{http.MethodGet: s.list, http.MethodPost: s.submit}))
+	public.Handle("/v1/requests/{id}", route("DELETE, GET, HEAD", map[string]handler{http.MethodGet: s.get, http.MethodDelete: s.withdraw}))
+	public.Handle("/v1/requests/{id}/receipt", route("GET, HEAD", map[string]handler{http.MethodGet: s.receipt}))
+	public.Handle("/", route("", nil))
+	admin.Handle("/healthz", route("GET, HEAD", map[string]handler{http.MethodGet: s.healthz}))
 	if o.Metrics != nil {
-		mux.Handle("/metrics", s.route("GET, HEAD", map[string]handler{http.MethodGet: func(w http.ResponseWriter, r *http.Request) error {
+		admin.Handle("/metrics", route("GET, HEAD", map[string]handler{http.MethodGet: func(w http.ResponseWriter, r *http.Request) error {
 			o.Metrics.ServeHTTP(w, r)
 			return nil
 		}}))
 	}
-	mux.Handle("/", s.route("", nil))
-	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: headTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHead, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams}}
+	admin.Handle("/", route("", nil))
+	s.public, s.admin = s.endpoint(public), s.endpoint(admin)
 	return s
 }
 
-// Serve answers on l until Shutdown is called, and returns http.ErrServerClosed then. The address of l is answered to as a host; where
-// it is of loopback, so are the other names of loopback.
-func (s *Server) Serve(l net.Listener) error {
-	s.answerTo(l.Addr())
-	for _, name := range s.o.Hosts {
-		s.names[hostName(name)] = true
-	}
-	l = s.bounded(l)
-	if s.o.TLS != nil { // outermost: the protocol that it agrees on shows by the type of its connections
-		l = tls.NewListener(l, s.o.TLS)
-	}
-	return s.http.Serve(l)
-}
-
-// Shutdown ends Serve; answers under way are finished until ctx ends.
-func (s *Server) Shutdown(ctx context.Context) error {
-	if err := s.http.Shutdown(ctx); err != nil {
-		return s.http.Close()
-	}
-	return nil
-}
-
-// handler answers a request that passed the gate of its route. Its error is a *problem, or means that the backend could not be asked.
-type handler func(w http.ResponseWriter, r *http.Request) error
-
-// route is what all requests of a path have in common. Without methods there is nothing there.
-func (s *Server) route(allow string, do map[string]handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+// endpoint answers by mux. Every request passes the same checks before: also those that net/http and its mux would answer themselves.
+func (s *Server) endpoint(mux *http.ServeMux) endpoint {
+	out := endpoint{names: map[string]bool{}}
+	out.Server = &http.Server{ReadHeaderTimeout: headTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHead, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams}, DisableGeneralOptionsHandler: true,
+		ConnState: newPool(maxConnections).state}
+	out.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		seen := &status{ResponseWriter: w, status: http.StatusOK}
-		err := s.answer(seen, r, allow, do)
-		code := ""
-		if err != nil {
-			code = refuse(seen, err)
+		if err := s.check(out.names, r); err != nil {
+			seen.code = refuse(seen, err)
+		} else {
+			mux.ServeHTTP(seen, r)
 		}
 		if s.o.Told != nil {
-			s.o.Told(r, seen.status, code)
+			s.o.Told(r, seen.status, seen.code)
+		}
+	})
+	return out
+}
+
+// Serve answers publishers on l until Shutdown is called, and returns http.ErrServerClosed then. The address of l is accepted as a host;
+// if it is of loopback, so are the other names of loopback.
+func (s *Server) Serve(l net.Listener) error {
+	answerTo(s.public.names, l.Addr())
+	for _, name := range s.o.Hosts {
+		s.public.names[hostName(name)] = true
+	}
+	if !s.o.BehindProxy {
+		l = &shared{Listener: l, of: map[string]int{}}
+	}
+	if s.o.TLS != nil { // outermost: the protocol that it agrees on shows by the type of its connections
+		l = tls.NewListener(l, s.o.TLS)
+	}
+	return s.public.Server.Serve(l)
+}
+
+// ServeAdmin answers the operator on l, without TLS, until Shutdown is called: /healthz and /metrics.
+func (s *Server) ServeAdmin(l net.Listener) error {
+	answerTo(s.admin.names, l.Addr())
+	return s.admin.Server.Serve(l)
+}
+
+// Shutdown ends Serve and ServeAdmin; answers under way are finished until ctx ends.
+func (s *Server) Shutdown(ctx context.Context) error {
+	var errs []error
+	for _, at := range []endpoint{s.public, s.admin} {
+		if at.Server.Shutdown(ctx) != nil {
+			errs = append(errs, at.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// check refuses a request that no route may answer: for another host, of a client that sends too many, or for a path that is not
+// written as the routes are.
+func (s *Server) check(names map[string]bool, r *http.Request) error {
+	switch {
+	case !answersTo(names, r):
+		return &problem{status: http.StatusMisdirectedRequest, code: "host", detail: "this server does not answer to that host name"}
+	case !s.limits.any(s.client(r)):
+		return tooMany(time.Second, "too many requests came from this client, or reach this server")
+	case r.Method == http.MethodConnect || r.URL.Path != path.Clean("/"+r.URL.Path):
+		return nowhere()
+	}
+	return nil
+}
+
+// nowhere is the answer to a request for something that does not exist.
+func nowhere() error {
+	return &problem{status: http.StatusNotFound, code: actions.NotFound, detail: "there is nothing here; requests go to /v1/requests"}
+}
+
+// handler answers a request that was checked. Its error is a *problem, or means that the backend could not be asked.
+type handler func(w http.ResponseWriter, r *http.Request) error
+
+// route answers all requests of a path, by method. Without methods there is nothing there.
+func route(allow string, do map[string]handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := answer(w, r, allow, do); err != nil {
+			code := refuse(w, err)
+			if seen, ok := w.(*status); ok {
+				seen.code = code
+			}
 		}
 	})
 }
 
-func (s *Server) answer(w http.ResponseWriter, r *http.Request, allow string, do map[string]handler) error {
-	if !s.answersTo(r) {
-		return &problem{status: http.StatusMisdirectedRequest, code: "host", detail: "this server does not answer to that host name"}
-	}
-	if !s.limits.any(s.client(r)) {
-		return tooMany(time.Second, "too many requests came from this client, or reach this server")
-	}
+func answer(w http.ResponseWriter, r *http.Request, allow string, do map[string]handler) error {
 	if do == nil {
-		return &problem{status: http.StatusNotFound, code: actions.NotFound, detail: "there is nothing here; requests go to /v1/requests"}
+		return nowhere()
 	}
 	method := r.Method
 	if method == http.MethodHead {
@@ -153,13 +195,18 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, allow string, do
 	return fn(w, r)
 }
 
-// status notes the status of an answer.
+// status notes the status of an answer, and the code of a refusal.
 type status struct {
 	http.ResponseWriter
 	status int
+	code   string
 }
 
+// WriteHeader notes the status.
 func (s *status) WriteHeader(n int) {
 	s.status = n
 	s.ResponseWriter.WriteHeader(n)
 }
+
+// Unwrap gives the writer to http.ResponseController.
+func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }

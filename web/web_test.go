@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -84,7 +85,8 @@ func (b *backend) reached() []string {
 // site is a server that a test talks to.
 type site struct {
 	*backend
-	at     string
+	at     string // of publishers
+	admin  string
 	client *http.Client
 }
 
@@ -97,8 +99,13 @@ func serve(t *testing.T, o Options) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
+	admin, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
 	ended := make(chan error)
 	go func() { ended <- s.Serve(l) }()
+	go func() { ended <- s.ServeAdmin(admin) }()
 	client := &http.Client{Transport: &http.Transport{}}
 	t.Cleanup(func() {
 		client.CloseIdleConnections()
@@ -107,11 +114,13 @@ func serve(t *testing.T, o Options) *site {
 		if err := s.Shutdown(ctx); err != nil {
 			t.Error(err)
 		}
-		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-			t.Error(err)
+		for range 2 {
+			if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+				t.Error(err)
+			}
 		}
 	})
-	return &site{backend: b, at: l.Addr().String(), client: client}
+	return &site{backend: b, at: l.Addr().String(), admin: admin.Addr().String(), client: client}
 }
 
 // asked is one request as a test writes it; header lines are "Name: value", and "-Name" leaves out a usual one.
@@ -122,7 +131,11 @@ type asked struct {
 
 func (s *site) ask(t *testing.T, a asked) (status int, code string, h http.Header, body string) {
 	t.Helper()
-	req, err := http.NewRequest(a.method, "http://"+s.at+a.path, strings.NewReader(a.body))
+	at := s.at
+	if a.path == "/healthz" || a.path == "/metrics" {
+		at = s.admin
+	}
+	req, err := http.NewRequest(a.method, "http://"+at+a.path, strings.NewReader(a.body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +414,7 @@ func TestShare(t *testing.T) {
 		return conn
 	}
 	answered := func(conn net.Conn) bool {
-		fmt.Fprintf(conn, "GET /healthz HTTP/1.1\r\nHost: %s\r\n\r\n", s.at)
+		fmt.Fprintf(conn, "GET /v1/key HTTP/1.1\r\nHost: %s\r\n\r\n", s.at)
 		conn.SetReadDeadline(time.Now().Add(2 * time.Minute))
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err == nil {
@@ -424,6 +437,95 @@ func TestShare(t *testing.T) {
 	}
 	first.Close()
 	for !answered(dial("127.0.0.1")) { // until the server has seen that
+	}
+}
+
+// Idle connections from many addresses keep nobody out: a new one takes the place of one that is idle.
+func TestIdleConnections(t *testing.T) {
+	s := serve(t, Options{})
+	for i := range maxConnections + 64 {
+		from := net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+i/maxOfClient))}
+		conn, err := (&net.Dialer{LocalAddr: &from}).Dial("tcp", s.at)
+		if err != nil {
+			t.Skipf("this system has one address of loopback: %v", err)
+		}
+		t.Cleanup(func() { conn.Close() })
+	}
+	for range 3 {
+		if status, _, _, body := s.ask(t, asked{"GET", "/v1/requests", "", nil}); status != 200 {
+			t.Errorf("%d %s", status, body)
+		}
+	}
+}
+
+// Where all connections are busy, a new one is closed, and a busy one never is.
+func TestPool(t *testing.T) {
+	p := newPool(2)
+	closed := make(chan string, 10)
+	dial := func(name string) net.Conn {
+		c := &namedConn{name: name, closed: closed}
+		p.state(c, http.StateNew)
+		return c
+	}
+	a, b := dial("192.0.2.1:1"), dial("192.0.2.2:1")
+	p.state(a, http.StateActive)
+	p.state(b, http.StateActive)
+	c := dial("192.0.2.3:1")
+	if got := <-closed; got != "192.0.2.3:1" {
+		t.Errorf("%s is closed although it is busy", got)
+	}
+	p.state(c, http.StateClosed)
+	p.state(b, http.StateIdle)
+	dial("192.0.2.4:1")
+	if got := <-closed; got != "192.0.2.2:1" {
+		t.Errorf("%s is closed instead of the idle one", got)
+	}
+}
+
+type namedConn struct {
+	net.Conn
+	name   string
+	closed chan string
+}
+
+func (c *namedConn) Close() error { c.closed <- c.name; return nil }
+
+func (c *namedConn) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.name))
+}
+
+// What net/http or its mux would answer itself passes the same checks and is reported like everything else.
+func TestEveryAnswerIsChecked(t *testing.T) {
+	var mu sync.Mutex
+	var told []string
+	s := serve(t, Options{Told: func(r *http.Request, status int, code string) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, fmt.Sprintf("%s %s %d %s", r.Method, r.RequestURI, status, code))
+	}})
+	for _, c := range []struct{ line, host, want string }{
+		{"GET //healthz", s.at, "404 not-found"}, {"GET /v1/../v1/requests", s.at, "404 not-found"}, {"OPTIONS *", s.at, "404 not-found"},
+		{"CONNECT " + s.at, s.at, "404 not-found"}, {"OPTIONS *", "evil.example", "421 host"}, {"GET //healthz", "evil.example", "421 host"},
+		{"CONNECT evil.example:443", "evil.example:443", "421 host"}, {"GET /metrics", s.at, "404 not-found"}, {"GET /healthz", s.at, "404 not-found"},
+	} {
+		conn, err := net.Dial("tcp", s.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", c.line, c.host)
+		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		conn.Close()
+		mu.Lock()
+		if len(told) != 1 || told[0] != c.line+" "+c.want || resp.Header.Get("Location") != "" {
+			t.Errorf("%s to %s: %s %s, reported as %q, want %s", c.line, c.host, resp.Status, body, told, c.want)
+		}
+		told = nil
+		mu.Unlock()
 	}
 }
 

@@ -56,15 +56,25 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 			told(r.Method, status)
 			log.Log(r.Context(), levelOf(status), "answered", "method", r.Method, "path", r.URL.Path, "status", status, "code", code, "client", r.RemoteAddr)
 		}})
+	admin, err := c.adminListener(ctx, cfg)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
 	fmt.Fprintf(c.Stderr, "Answering at %s://%s; Ctrl-C ends it.\n", scheme, l.Addr())
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	var watched, served error
+	var watched, served, adminServed error
 	var watch, serving sync.WaitGroup
 	serving.Go(func() {
 		served = s.Serve(l)
 		stop()
 	})
+	if admin != nil {
+		serving.Go(func() {
+			adminServed = s.ServeAdmin(admin)
+			stop()
+		})
+	}
 	watch.Go(func() {
 		if watched = c.runWatch(ctx, cfg, watchRequest{Flags: flags, Wake: channel.wake}); watched != nil {
 			stop()
@@ -77,10 +87,12 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	channel.close()
 	watch.Wait()
 	serving.Wait()
-	if errors.Is(served, http.ErrServerClosed) {
-		served = nil
+	for _, ended := range []error{served, adminServed} {
+		if !errors.Is(ended, http.ErrServerClosed) {
+			err = errors.Join(err, ended)
+		}
 	}
-	return errors.Join(err, watched, served)
+	return errors.Join(err, watched)
 }
 
 // shutdownTime is how long answers under way may take when serve ends.
@@ -119,6 +131,19 @@ func (c *Command) listener(ctx context.Context, cfg *config.Config) (l net.Liste
 		return nil, nil, failure("another address with --listen, as in 127.0.0.1:8081", fmt.Errorf("serve cannot listen at %s: %w", cfg.Listen, err))
 	}
 	return l, secure, nil
+}
+
+// adminListener listens where cfg says that the operator is answered; nil: nowhere.
+func (c *Command) adminListener(ctx context.Context, cfg *config.Config) (net.Listener, error) {
+	if cfg.Serve.AdminListen == "" {
+		return nil, nil
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Serve.AdminListen)
+	if err != nil {
+		return nil, failure("another address in serve.admin_listen, as in 127.0.0.1:8081", fmt.Errorf("serve cannot listen at %s: %w", cfg.Serve.AdminListen, err))
+	}
+	fmt.Fprintf(c.Stderr, "Health and metrics are at http://%s/healthz and /metrics.\n", l.Addr())
+	return l, nil
 }
 
 // loopback reports whether an address to listen on is reached from this machine alone.

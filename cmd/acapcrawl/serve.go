@@ -12,11 +12,11 @@ func (c *Command) serveVerb() *cobra.Command {
 		Use:   "serve",
 		Short: "Take action requests of publishers over HTTP, and do what they and robots.txt ask for",
 		Long: `Take action requests of publishers over HTTP (POST /v1/requests with a token that actions credentials add gives), execute them, and
-keep an eye on robots.txt of the sites of which anything is held, as watch does. /healthz and /metrics answer, too. Beside it crawls and
-all other verbs can run.`,
+watch robots.txt of the sites of which anything is held, as watch does. /healthz and /metrics are answered at serve.admin_listen alone.
+Crawls and all other verbs can run at the same time.`,
 		Example: `  acapcrawl serve
   acapcrawl serve --listen 127.0.0.1:8080
-  curl http://127.0.0.1:8080/healthz`,
+  ACAPCRAWL_SERVE_ADMIN_LISTEN=127.0.0.1:8081 acapcrawl serve`,
 		Args: noArgs,
 	}
 	flags := cmd.Flags()

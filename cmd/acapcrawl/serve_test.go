@@ -26,6 +26,7 @@ import (
 // serving is a serve on a data directory.
 type serving struct {
 	at     string // scheme, host and port
+	admin  string // of health and metrics
 	token  string
 	client *http.Client
 	log    strings.Builder // what it said, once it has ended
@@ -38,7 +39,7 @@ func startServe(t *testing.T, data string, args ...string) (s *serving, end func
 	said, stderr := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		c := Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr}
+		c := Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Env: []string{"ACAPCRAWL_SERVE_ADMIN_LISTEN=127.0.0.1:0"}}
 		status := c.Main(ctx, append([]string{"serve", "--data", data, "--listen", "127.0.0.1:0"}, args...))
 		stderr.Close()
 		ended <- status
@@ -52,6 +53,9 @@ func startServe(t *testing.T, data string, args ...string) (s *serving, end func
 		}
 		if _, rest, ok := strings.Cut(line, "Answering at "); ok {
 			s.at, _, _ = strings.Cut(rest, ";")
+		}
+		if _, rest, ok := strings.Cut(line, "Health and metrics are at "); ok {
+			s.admin, _, _ = strings.Cut(rest, "/healthz")
 		}
 	}
 	heard := make(chan struct{})
@@ -140,10 +144,15 @@ func TestServe(t *testing.T) {
 			t.Errorf("%s: %d %v", name, status, got)
 		}
 	}
-	if status, got := s.ask(t, "GET", "/healthz", "", ""); status != 200 || got["status"] != "ok" {
-		t.Errorf("%d %v", status, got)
+	if _, lines := get(t, s.admin+"/healthz"); !strings.Contains(strings.Join(lines, ""), `"status":"ok"`) {
+		t.Errorf("health: %q", lines)
 	}
-	if _, lines := get(t, s.at+"/metrics"); !strings.Contains(strings.Join(lines, "\n"), "\nacapcrawl_ledger_up 1\n") {
+	for _, path := range []string{"/healthz", "/metrics"} {
+		if status, got := s.ask(t, "GET", path, "", ""); status != 404 {
+			t.Errorf("publishers are answered at %s: %d %v", path, status, got)
+		}
+	}
+	if _, lines := get(t, s.admin+"/metrics"); !strings.Contains(strings.Join(lines, "\n"), "\nacapcrawl_ledger_up 1\n") {
 		t.Error("the metrics do not tell of the ledger")
 	}
 	if status, got := s.ask(t, "DELETE", "/v1/requests/"+id, "", ""); status != 200 || got["standing"] != false {
