@@ -97,6 +97,9 @@ func (c *Command) refresh(ctx context.Context, s *store) error {
 	return nil
 }
 
+// noLink marks an address that a reader must not be given as a link.
+const noLink = " (address only: its publisher does not permit a link)"
+
 // resultsInWords writes results for a reader. Nothing that a publisher wrote ends a line, or does anything to a terminal.
 func resultsInWords(found []present.Result, bold bool) string {
 	var b strings.Builder
@@ -107,7 +110,11 @@ func resultsInWords(found []present.Result, bold bool) string {
 		if r.Title != "" {
 			fmt.Fprintln(&b, marked(r.Title, r.TitleMarks, bold))
 		}
-		fmt.Fprintln(&b, snippet.Plain(cmp.Or(r.Href, r.URL)))
+		address := snippet.Plain(cmp.Or(r.Href, r.URL))
+		if r.Shown() && !r.Link { // X61: the address is shown as plain text
+			address += noLink
+		}
+		fmt.Fprintln(&b, address)
 		include := r.Include
 		if r.Snippet != nil {
 			fmt.Fprintf(&b, "    %s\n", marked(r.Snippet.Text, r.Snippet.Marks, bold))

@@ -94,3 +94,17 @@ func TestResultsInWords(t *testing.T) {
 		}
 	}
 }
+
+// An address to which no link is permitted is marked, and only such.
+func TestProhibitedLinksAreMarked(t *testing.T) {
+	text := resultsInWords([]present.Result{
+		{URL: "http://a.example/link", Link: true, Snippet: &snippet.Snippet{Text: "The tide."}},
+		{URL: "http://a.example/none", Snippet: &snippet.Snippet{Text: "The tide."}},
+		{URL: "http://a.example/refused", LeftOut: []present.LeftOut{{Usage: acap.Present, Clause: "prohibited"}}},
+	}, false)
+	for line := range strings.Lines(text) {
+		if want := strings.HasPrefix(line, "http://a.example/none"); strings.Contains(line, "address only") != want {
+			t.Errorf("%q", line)
+		}
+	}
+}

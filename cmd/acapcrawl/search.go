@@ -22,9 +22,10 @@ func (c *Command) searchVerb() *cobra.Command {
 		Short: "Search what is held; show what may be shown",
 		Long: `Search what is held, and show what may be shown of it, best first.
 
-Words are found in any form that their language has, a "phrase" as it is written. All must be there; a minus before one excludes it.
+Words are found in any form that their language has, a "phrase" as it is written. Pages with the words as you write them come
+first. All must be there; a minus before one excludes it.
 site:HOST, lang:XX, type:KIND (html, text, markdown, feed, pdf, image, or a media type), before:DAY and after:DAY narrow the search
-down; a day is written 2026-05-31, 2026-05 or 2026.`,
+down; a day is written 2026-05-31, 2026-05 or 2026. An address to which the publisher permits no link is marked "address only".`,
 		Example: `  acapcrawl search harbour ferry
   acapcrawl search '"winter timetable" -cancelled site:example.com'
   acapcrawl search -- harbour -ferry`,
