@@ -11,7 +11,7 @@ import (
 func TestCuts(t *testing.T) {
 	var many strings.Builder
 	many.WriteString("<title>Words</title><p>")
-	for i := range 130_000 {
+	for i := range 250_000 {
 		fmt.Fprintf(&many, "w%x ", i)
 	}
 	many.WriteString("lastword")
@@ -27,7 +27,7 @@ func TestCuts(t *testing.T) {
 	if err != nil || len(list) != 1 || fmt.Sprint(list[0].Cuts) != fmt.Sprint(r.Cuts) {
 		t.Errorf("%+v, %v", list, err)
 	}
-	counts, _ := s.take([]byte(foreign{url: b, block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + many.String()}.String()), ImportOptions{MaxBody: 2 << 20})
+	counts, _ := s.take([]byte(foreign{url: b, block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + many.String()}.String()), ImportOptions{MaxBody: 4 << 20})
 	if counts.Imported != 1 || counts.Cut != 1 {
 		t.Errorf("%+v", counts)
 	}

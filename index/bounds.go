@@ -14,7 +14,7 @@ const (
 	maxWords    = 1_000_000
 	maxDistinct = 100_000   // of them
 	maxHeadings = 256 << 10 // bytes
-	fewWords    = 300_000   // bytes of text that cannot reach these bounds
+	fewWords    = 1 << 20   // bytes of text that are kept without being counted: an ordinary page is not read twice
 	wordsAtOnce = 64 << 10  // bytes of text that are counted at once
 )
 
