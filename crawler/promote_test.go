@@ -69,6 +69,7 @@ func TestPromotedOutcomes(t *testing.T) {
 	if s.asked("/in/from-new") != 0 || s.asked("/in/b") != 1 || c.state(t, s.URL+"/in/from-new") != Queued {
 		t.Errorf("more than what is asked for was visited: %v", s.requests())
 	}
+	s.page("/in/down") // it is tried again, and a host that keeps failing is left alone for longer than a run waits
 	c.o.Scope, c.o.Exclude, c.o.Promoted = ScopePrefix, []string{"/*excluded"}, false
 	c.run(t, context.Background())
 	if s.asked("/in/from-new") != 1 {
