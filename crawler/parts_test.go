@@ -245,6 +245,7 @@ func TestPartsWithinLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, c := newSite(t), newCrawl(t)
+			c.frontier.o.PerHost = 1 // one worker after the other, in the order of the queue
 			s.page("/")
 			p := &pantry{shelf: &c.handler, answer: func(address string) (Part, error) {
 				now := time.Now()
