@@ -122,7 +122,7 @@ func (p *Policy) meet(k kind, r *Resource, general verdict, rooted bool, d *Deci
 	if general.prohibition() != nil { // what a beaten prohibition displaced still describes any presentation (F18, X83)
 		permitted = p.permissions(kPresent, r, rooted)
 	}
-	if no := permitted.prohibition(); no != nil {
+	if no := permitted.prohibition(); no != nil { // X81
 		*d = refusal(k, no)
 		return
 	}
@@ -152,7 +152,7 @@ func (s *statement) written() bool { return s.allow || s.instead }
 
 // beaten reports whether a specific permission beats the prohibition g of present.
 func (p *Policy) beaten(g *statement, specific *verdict, rooted bool) bool {
-	if g.all || g.instead { // X35, X81
+	if g.all { // X35
 		return false
 	}
 	for i := range specific.n {

@@ -148,10 +148,13 @@ func (p *parser) line(n int, line string) {
 	}
 }
 
-// claim notes the version that the first ##ACAP comment claims (P1 2.10.3).
+// claim notes the version that the first ##ACAP comment claims (P1 2.10.3): the word behind the sign of equality.
 func (p *parser) claim(n int, comment string) {
 	if rest, ok := cutFold(strings.TrimLeft(comment, "#"), "acap version="); ok && p.comment == "" {
-		p.comment, p.claimed = strings.TrimFunc(rest, blank), n
+		words := strings.FieldsFunc(rest, func(r rune) bool { return r == '#' || blank(r) })
+		if len(words) > 0 {
+			p.comment, p.claimed = words[0], n
+		}
 	}
 }
 

@@ -282,10 +282,8 @@ func (p *Policy) liftable(k kind, r Resource, d Decision, yes *verdict) bool {
 		for _, rooted := range [...]bool{false, true} { // F03: either comparison may be what refuses
 			var v verdict
 			p.prevailing(want, &r, rooted, &v)
-			if want != k && v.prohibition() != nil { // what it displaces still describes any presentation (X83)
-				displaced := p.permissions(want, &r, rooted)
-				v.merge(&displaced)
-			}
+			written := p.permissions(want, &r, rooted) // those that a prohibition displaces still describe any presentation (X83)
+			v.merge(&written)
 			for i := range v.n {
 				switch s := v.at(i); {
 				case s.allow && want != k:

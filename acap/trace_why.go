@@ -19,7 +19,7 @@ func (t *trace) decider(groups ...*speakers) *statement {
 
 // outdone reports whether specific permissions beat a prohibition of present, whichever way patterns are compared (F17).
 func (t *trace) outdone(s *statement, exact *speakers) bool {
-	return exact.n > 0 && exact.prohibition() == nil && t.beaten(s, &exact.verdict, false) && t.beaten(s, &exact.verdict, true)
+	return !s.instead && exact.n > 0 && exact.prohibition() == nil && t.beaten(s, &exact.verdict, false) && t.beaten(s, &exact.verdict, true)
 }
 
 // lifter is the specific permission that beats a prohibition of present.
