@@ -10,6 +10,7 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
+	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/gate"
 )
 
@@ -54,7 +55,8 @@ func newVisitor(r *run) *visitor {
 
 // visit requests u, which is in normal form, and follows its redirects as long as they stay in scope. It returns the hops made, also
 // with an error. What a re-crawl asks for is requested also while its publisher has it taken down (P11).
-func (v *visitor) visit(ctx context.Context, u *url.URL, recrawl, conditional bool) ([]gate.Hop, error) {
+func (v *visitor) visit(ctx context.Context, u *url.URL, recrawl, conditional bool) (hops []gate.Hop, err error) {
+	defer defect.Catch(&err, u.String(), nil)
 	header := http.Header{}
 	v.want, v.aside, v.led, v.trace, v.conditional, v.asked = u, "", "", &gate.Trace{}, conditional, false
 	if recrawl {
@@ -64,7 +66,7 @@ func (v *visitor) visit(ctx context.Context, u *url.URL, recrawl, conditional bo
 		v.ask(header, u)
 	}
 	v.collector.Context = gate.With(ctx, gate.PageRequest, v.trace)
-	err := v.collector.Request(http.MethodGet, u.String(), nil, nil, header)
+	err = v.collector.Request(http.MethodGet, u.String(), nil, nil, header)
 	return v.trace.Hops, err
 }
 

@@ -581,3 +581,36 @@ func TestWrongUse(t *testing.T) {
 		}
 	}
 }
+
+// A page on which the program fails is reported, and no other page is lost; the next run visits it again.
+func TestDefectFailsOnePage(t *testing.T) {
+	s := newSite(t)
+	s.page("/", "/a", "/b")
+	s.page("/a", "/c")
+	s.page("/b", "/c")
+	s.page("/c")
+	f := newFrontier(t, FrontierOptions{})
+	g := gate.New(gate.Options{AllowPrivate: true})
+	defer g.Close()
+	g.Use(rules{})
+	h := &shelf{receive: func(p *page.Page) (Receipt, error) {
+		if p.URL().Path == "/a" {
+			panic("sixteen bits")
+		}
+		return Receipt{Links: p.Links(page.Cut{})}, nil
+	}}
+	var skipped []Skip
+	o := Options{Depth: -1, Skipped: func(s Skip) { skipped = append(skipped, s) }}
+	sum, err := New(g, h, f, o).Run(context.Background(), []string{s.URL})
+	if err != nil || sum.Errors != 1 || s.asked("/b") != 1 || s.asked("/c") != 1 {
+		t.Fatalf("%+v, %v, %v", sum, err, s.requests())
+	}
+	if len(skipped) != 1 || skipped[0].State != Failed || skipped[0].Defect == nil || !strings.Contains(skipped[0].Why, "sixteen bits") ||
+		len(skipped[0].Defect.Stack) == 0 {
+		t.Errorf("%+v", skipped)
+	}
+	h.receive = nil
+	if sum, err := New(g, h, f, o).Run(context.Background(), []string{s.URL}); err != nil || s.asked("/a") != 2 {
+		t.Errorf("the next run: %+v, %v, %v", sum, err, s.requests())
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/defect"
 )
 
 // ErrIdle is returned by Next when nothing is left that is due within the patience of the frontier.
@@ -106,6 +107,7 @@ type End struct {
 	offers   []offer
 	decision acap.Decision // that refused, where one did
 	down     *acap.Field   // the take-down that stands: it was refused for it, or nothing of it is held
+	broken   *defect.Error // the panic that ended the visit
 	report   func(Record)
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/gate"
 )
 
@@ -85,7 +86,7 @@ func (r *run) part(ctx context.Context, l *Lease, address, named string) error {
 	ctx = r.o.Budget.Require(ctx) // pages that have room may wait for its answer
 	start, got := time.Now(), Part{Needless: true}
 	if requirer, ok := r.handler.(Requirer); ok {
-		got, err = requirer.Part(ctx, named)
+		got, err = safely(ctx, requirer, named)
 	}
 	sent := slices.DeleteFunc(slices.Clone(got.Hops), func(h gate.Hop) bool { return h.Start.Before(start) }) // not what somebody had before
 	r.leave(l, false, sent)
@@ -107,6 +108,12 @@ func (r *run) part(ctx context.Context, l *Lease, address, named string) error {
 		return r.lose(l, err)
 	}
 	return r.frontier.Done(l, end)
+}
+
+// safely visits a resource that pages require; a panic is its error.
+func safely(ctx context.Context, requirer Requirer, named string) (got Part, err error) {
+	defer defect.Catch(&err, named, nil)
+	return requirer.Part(ctx, named)
 }
 
 // newsOfPart reports whether o says something new of a resource known as r.

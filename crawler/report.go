@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/defect"
 )
 
 // Summary is what a run did. Its JSON is that of `crawl --json`.
@@ -77,6 +78,7 @@ type Skip struct {
 	When     time.Time     `json:"-"`
 	Decision acap.Decision `json:"-"` // where policy or the page decided; otherwise zero
 	TakeDown *acap.Field   `json:"-"` // the request of its publisher that bars it
+	Defect   *defect.Error `json:"-"` // the panic that ended the visit, nil where none did
 }
 
 // left fills what a run leaves for another, from the counts of the frontier, which it returns.

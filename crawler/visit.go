@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/memory"
 	"github.com/acapcrawl/acapcrawl/page"
@@ -22,6 +23,10 @@ func (r *run) work(leasing, work context.Context) {
 		lease, err := r.frontier.Next(leasing)
 		if err == nil {
 			err = r.visit(work, v, lease)
+			if broken, is := errors.AsType[*defect.Error](err); is {
+				v = newVisitor(r)
+				err = r.abandon(lease, broken)
+			}
 		}
 		switch {
 		case err == nil:
@@ -45,7 +50,8 @@ func (r *run) fail(err error) {
 
 // visit is a page's life, from the lease of its address to the links that it leads to. Whatever stops it on the way, the
 // address is either still queued on disk or has its outcome there.
-func (r *run) visit(ctx context.Context, v *visitor, l *Lease) error {
+func (r *run) visit(ctx context.Context, v *visitor, l *Lease) (err error) {
+	defer defect.Catch(&err, l.URL, nil)
 	if address, named, is := partOf(l.URL); is {
 		return r.part(ctx, l, address, named)
 	}
@@ -83,6 +89,9 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 	hops, err := v.visit(ctx, u, l.asked, conditional)
 	r.leave(l, true, hops)
 	runtime.Gosched() // the next request goes out before this page is taken in
+	if broken(err) {
+		return err
+	}
 	if ctx.Err() != nil || spent(err) {
 		return r.release(l)
 	}
@@ -253,9 +262,28 @@ func (r *run) release(l *Lease) error {
 
 // lose leaves an address for the next run, because its page could not be taken in, and ends this one.
 func (r *run) lose(l *Lease, err error) error {
+	if broken(err) { // it is a fault of this page alone
+		return err
+	}
 	r.stop() // as for release
 	r.frontier.Release(l)
 	return fmt.Errorf("%s could not be taken in: %w", l.URL, err)
+}
+
+// broken reports whether err is a panic.
+func broken(err error) bool {
+	_, is := errors.AsType[*defect.Error](err)
+	return is
+}
+
+// abandon ends the visit of an address on which the program failed: the others are visited all the same.
+func (r *run) abandon(l *Lease, because *defect.Error) error {
+	e := End{State: Failed, Why: because.Error(), broken: because}
+	if _, _, part := partOf(l.URL); part {
+		r.skip(Skip{URL: l.URL, State: e.State, Why: e.Why, When: time.Now(), Defect: because})
+		return r.frontier.Done(l, e)
+	}
+	return r.done(l, e, Receipt{})
 }
 
 // enter waits for a place among the requests under way; false where the run is over, or has reached a limit meanwhile.
@@ -292,7 +320,8 @@ func (r *run) done(l *Lease, e End, receipt Receipt) error {
 	}
 	r.tally.end(e, receipt)
 	if e.State != Fetched && e.State != Queued {
-		r.skip(Skip{URL: l.URL, State: e.State, Why: e.Why, When: time.Now(), Final: e.final(), Decision: e.decision, TakeDown: e.down})
+		r.skip(Skip{URL: l.URL, State: e.State, Why: e.Why, When: time.Now(), Final: e.final(), Decision: e.decision, TakeDown: e.down,
+			Defect: e.broken})
 	}
 	return nil
 }

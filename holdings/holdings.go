@@ -12,6 +12,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/index"
 	"github.com/acapcrawl/acapcrawl/memory"
 	"github.com/acapcrawl/acapcrawl/page"
@@ -32,6 +33,7 @@ type Options struct {
 	Drawer Drawer // draws the pages received; nil: none is drawn
 
 	Version func(u *url.URL) archive.PolicyVersion // the version of policy in force for u; nil: unknown
+	Defect  func(*defect.Error)                    // is told of panics, for each of which one page fails; may be nil
 	Swept   func(Swept)                            // is told what Rejudge and ReceivePart end, by several goroutines; may be nil
 
 	// Hasten is given pages that are to be crawled again soon, and Parts resources as Receipt has them, of pages judged in the background;

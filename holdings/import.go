@@ -172,7 +172,7 @@ func (m *importer) flush() error {
 	var wg sync.WaitGroup
 	for i, x := range m.batch {
 		if x.result.Outcome == "" {
-			wg.Go(func() { errs[i] = m.take(x) })
+			wg.Go(func() { errs[i] = m.takeSafely(x) })
 		}
 	}
 	wg.Wait()

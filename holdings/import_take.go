@@ -10,11 +10,23 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/coding"
+	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/memory"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/terms"
 	"github.com/acapcrawl/acapcrawl/warc"
 )
+
+// takeSafely is take; a record on which the program fails is skipped, with the reason.
+func (m *importer) takeSafely(x *incoming) (err error) {
+	defer func() {
+		if broken(err) {
+			x.result.Outcome, x.result.Why, err = Broken, err.Error(), nil
+		}
+	}()
+	defer defect.Catch(&err, x.url, m.Holdings.o.Defect)
+	return m.take(x)
+}
 
 // take judges one answer and keeps it where that is permitted. What became of it is in its result.
 func (m *importer) take(x *incoming) error {

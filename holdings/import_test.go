@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/warc"
 )
@@ -398,5 +399,16 @@ func TestImportMany(t *testing.T) {
 		if err != nil || len(list) < 2 || !slices.IsSortedFunc(list, func(a, b archive.Capture) int { return a.Fetched.Compare(b.Fetched) }) || !list[len(list)-1].Current {
 			t.Fatalf("of /%d: %+v, %v", i, list, err)
 		}
+	}
+}
+
+// A record on which the program fails is skipped, and the others are taken in.
+func TestImportDefect(t *testing.T) {
+	var told []*defect.Error
+	s := open(t, t.TempDir(), newWeb(""), Options{Defect: func(e *defect.Error) { told = append(told, e) }})
+	file := foreign{block: answered}.String() + foreign{url: b, block: answered}.String()
+	counts, got := s.take([]byte(file), ImportOptions{Policies: brittle{s.web, a}})
+	if fmt.Sprint(got) != "[damaged /a imported /b]" || counts.Imported != 1 || counts.Damaged != 1 || len(told) != 1 {
+		t.Errorf("%v, %+v, %v", got, counts, told)
 	}
 }

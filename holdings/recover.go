@@ -6,6 +6,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/index"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
@@ -131,7 +132,13 @@ func (h *Holdings) rebuilt(ctx context.Context, ix *index.Index, urls []string) 
 
 // rebuild makes a document from the current copy, and notes in r what it is made from; nil where there is no copy, where it does not
 // hold all that was indexed, or where it may not be indexed.
-func (h *Holdings) rebuild(ctx context.Context, r *archive.Resource) (*index.Document, error) {
+func (h *Holdings) rebuild(ctx context.Context, r *archive.Resource) (doc *index.Document, err error) {
+	defer func() {
+		if broken(err) { // it cannot be indexed: it is forgotten as what cannot be read is
+			doc, err = nil, nil
+		}
+	}()
+	defer defect.Catch(&err, r.URL, h.o.Defect)
 	if !r.Indexed || r.Current == 0 {
 		return nil, nil
 	}

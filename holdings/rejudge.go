@@ -6,6 +6,8 @@ import (
 	"maps"
 	"net/url"
 	"sync"
+
+	"github.com/acapcrawl/acapcrawl/defect"
 )
 
 // maxPending bounds the origins that wait to be judged again; with more of them everything is.
@@ -166,6 +168,13 @@ func (h *Holdings) rejudgeWaiting() {
 
 func (h *Holdings) rejudge(t task) {
 	b := &h.background
+	var panicked error
+	defer func() {
+		if panicked != nil {
+			b.fail(panicked)
+		}
+	}()
+	defer defect.Catch(&panicked, t.part+t.origin, h.o.Defect)
 	if t.part != "" {
 		if err := h.remakeAll(b.ctx, t.part); err != nil {
 			b.fail(fmt.Errorf("the pages that require %s could not be judged again: %w", t.part, err))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
@@ -53,8 +54,8 @@ func together(n int, pages []string, fn func(page string) error) error {
 	for i, page := range pages {
 		slots <- struct{}{}
 		wg.Go(func() {
+			defer func() { <-slots }()
 			failed[i] = fn(page)
-			<-slots
 		})
 	}
 	wg.Wait()
@@ -111,14 +112,13 @@ func (h *Holdings) remakeAll(ctx context.Context, address string) error {
 
 // remake judges a page, which requires the resource at part, by what sources give, from its copy, as if it had been received once more.
 // Where that does not suffice it is to be crawled again; where none is held, resume has seen to that.
-func (h *Holdings) remake(ctx context.Context, address, part string, sources terms.Sources) error {
+func (h *Holdings) remake(ctx context.Context, address, part string, sources terms.Sources) (err error) {
+	defer defect.Catch(&err, address, h.o.Defect)
 	if err := h.undraw(ctx, address, part); err != nil {
 		return err
 	}
 	for range sweepTries {
-		h.remaking <- struct{}{}
 		g, ok, err := h.reassess(ctx, address, sources)
-		<-h.remaking
 		if err != nil || !ok && g.from == nil {
 			return err
 		}
@@ -174,6 +174,8 @@ func (h *Holdings) hasten(ctx context.Context, part string, pages ...string) err
 
 // reassess judges a page from its copy; false where the page itself is needed for that.
 func (h *Holdings) reassess(ctx context.Context, address string, sources terms.Sources) (g judged, ok bool, err error) {
+	h.remaking <- struct{}{}
+	defer func() { <-h.remaking }()
 	c, ok := h.current(address)
 	if !ok {
 		return g, false, nil

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
@@ -109,7 +110,7 @@ func (h *Holdings) sweep(ctx context.Context, o SweepOptions, told func(Swept), 
 	flush := func() error {
 		for _, r := range h.sweepAll(ctx, batch, o) {
 			switch {
-			case r.err != nil && (ctx.Err() != nil || !errors.Is(r.err, archive.ErrCorrupt)):
+			case r.err != nil && (ctx.Err() != nil || !errors.Is(r.err, archive.ErrCorrupt) && !broken(r.err)):
 				return r.err
 			case r.err != nil:
 				if len(failed) < sweepErrors {
@@ -178,6 +179,12 @@ func (h *Holdings) sweepAll(ctx context.Context, pages []archive.Resource, o Swe
 
 // sweepPage sweeps one page, of which r is known.
 func (h *Holdings) sweepPage(ctx context.Context, r archive.Resource, o SweepOptions) (d due, err error) {
+	defer func() {
+		if broken(err) {
+			d = due{known: r}
+		}
+	}()
+	defer defect.Catch(&err, r.URL, h.o.Defect)
 	for range sweepTries {
 		if err := ctx.Err(); err != nil {
 			return due{known: r}, err
@@ -202,6 +209,12 @@ func (h *Holdings) sweepPage(ctx context.Context, r archive.Resource, o SweepOpt
 		return due{known: r}, err
 	}
 	return due{known: r, held: d.held}, nil // it is received all the time, and judged each time
+}
+
+// broken reports whether err is a panic on one page: the others are judged all the same.
+func broken(err error) bool {
+	_, is := errors.AsType[*defect.Error](err)
+	return is
 }
 
 // errMoved: the page was received, or swept, after it was judged.

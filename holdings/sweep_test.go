@@ -16,6 +16,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/snippet"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
@@ -409,4 +410,33 @@ func TestSweepDamaged(t *testing.T) {
 		t.Errorf("closed with %v", err)
 	}
 	s.Holdings = nil
+}
+
+// brittle are policies on which the program fails for one page.
+type brittle struct {
+	terms.Policies
+	on string
+}
+
+func (b brittle) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
+	if u.String() == b.on {
+		panic("sixteen bits")
+	}
+	return b.Policies.Policy(ctx, u)
+}
+
+// A page on which the program fails is named and stays, and the others are swept.
+func TestSweepDefect(t *testing.T) {
+	var told []*defect.Error
+	s := open(t, t.TempDir(), newWeb(""), Options{Defect: func(e *defect.Error) { told = append(told, e) }})
+	s.receive(pageOf(article, a))
+	s.receive(pageOf(article, b))
+	s.web.says("ACAP-disallow-preserve: /")
+	counts, err := s.Sweep(context.Background(), SweepOptions{Policies: brittle{s.web, a}}, nil)
+	if !broken(err) || !strings.Contains(err.Error(), a) || counts.Pages != 1 || len(told) != 1 {
+		t.Errorf("%+v, %v, %v", counts, err, told)
+	}
+	if s.resource(a).Current == 0 || s.resource(b).Current != 0 {
+		t.Error("the page that could not be judged went, or the other one stayed")
+	}
 }

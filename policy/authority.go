@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/defect"
 )
 
 // ErrClosed is the error of an authority after Close.
@@ -20,6 +21,7 @@ type Options struct {
 	MaxAge time.Duration                        // how long a policy file serves at most; MaxAge, and never more
 	Anew   time.Time                            // what was read before is read again
 	Pace   func(host *url.URL, d time.Duration) // is told an origin's Crawl-delay before more is fetched from it; may be nil
+	Defect func(*defect.Error)                  // is told of panics, which make an origin unreachable; may be nil
 }
 
 // Authority says what is in force for an origin, for one crawler. It is safe for concurrent use.
@@ -184,7 +186,7 @@ func (a *Authority) start(key string, anew bool) *flight {
 	a.flights[key] = f
 	a.wg.Go(func() {
 		defer cancel()
-		o, err := a.settle(ctx, key, anew)
+		o, err := a.settleSafely(ctx, key, anew)
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if f.origin, f.err = o, err; err == nil && a.flights[key] == f { // one that nobody waits for may be overtaken
@@ -196,6 +198,17 @@ func (a *Authority) start(key string, anew bool) *flight {
 		close(f.done)
 	})
 	return f
+}
+
+// settleSafely is settle; an origin on which the program fails counts as one that could not be read.
+func (a *Authority) settleSafely(ctx context.Context, key string, anew bool) (o *Origin, err error) {
+	defer func() {
+		if e, is := errors.AsType[*defect.Error](err); is {
+			o, err = a.unreachable(key, Document{Err: e.Error()}), nil
+		}
+	}()
+	defer defect.Catch(&err, key+"/robots.txt", a.o.Defect)
+	return a.settle(ctx, key, anew)
 }
 
 // wait waits for f. Who gives up leaves the others their result; when nobody waits any more the flight is ended.

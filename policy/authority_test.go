@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/defect"
 )
 
 func TestOriginIsSchemeHostPort(t *testing.T) { // O12
@@ -326,4 +329,21 @@ func TestCacheIsBounded(t *testing.T) {
 	if n := len(c.cells["http://big"].Value.(*cell).views); n > maxViews {
 		t.Errorf("%d views", n)
 	}
+}
+
+type panicking struct{}
+
+func (panicking) Fetch(context.Context, string, http.Header) (Response, error) { panic("sixteen bits") }
+
+// An origin on which the program fails is one that could not be read: nothing of it is permitted.
+func TestDefectFailsClosed(t *testing.T) {
+	var told *defect.Error
+	a := New(panicking{}, acap.Crawler{Names: []string{"searchbot"}}, NewMemory(), Options{Defect: func(e *defect.Error) { told = e }})
+	t.Cleanup(func() { a.Close() })
+	u, _ := url.Parse("http://example.com/a.html")
+	o := origin(t, a, u)
+	if o.Status != Unreachable || !strings.Contains(o.Why, "sixteen bits") || told == nil {
+		t.Errorf("%+v", o)
+	}
+	expect(t, o, acap.Crawl, u, false)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/defect"
 )
 
 // Backend answers what a publisher asks. It judges credentials, and is called concurrently. An error means that it could not be asked:
@@ -29,6 +30,7 @@ type Options struct {
 	Key         json.RawMessage                                // the public key of receipts, as a JWK; nil: they are not signed
 	Late        time.Duration                                  // after which what was asked for and is not done is a failure of health; 10 min
 	Told        func(r *http.Request, status int, code string) // hears of every answer, concurrently; may be nil
+	Defect      func(*defect.Error)                            // is told of panics, which are answered with status 503; may be nil
 	Now         func() time.Time                               // time.Now
 }
 
@@ -102,14 +104,21 @@ func (s *Server) endpoint(mux *http.ServeMux) endpoint {
 		seen := &status{ResponseWriter: w, status: http.StatusOK}
 		if err := s.check(out.names, r); err != nil {
 			seen.code = refuse(seen, err)
-		} else {
-			mux.ServeHTTP(seen, r)
+		} else if err := s.safely(mux, seen, r); err != nil {
+			seen.code = refuse(seen, err)
 		}
 		if s.o.Told != nil {
 			s.o.Told(r, seen.status, seen.code)
 		}
 	})
 	return out
+}
+
+// safely lets mux answer; a panic is the error.
+func (s *Server) safely(mux http.Handler, w http.ResponseWriter, r *http.Request) (err error) {
+	defer defect.Catch(&err, r.Method+" "+r.URL.Path, s.o.Defect)
+	mux.ServeHTTP(w, r)
+	return nil
 }
 
 // Serve answers publishers on l until Shutdown is called, and returns http.ErrServerClosed then. The address of l is accepted as a host;

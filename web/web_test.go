@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/defect"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -635,5 +636,27 @@ func TestRawConnections(t *testing.T) {
 				t.Errorf("the ledger got %v", got)
 			}
 		})
+	}
+}
+
+// A request on which the program fails is answered, and ends nothing else.
+func TestDefect(t *testing.T) {
+	var mu sync.Mutex
+	var told []*defect.Error
+	s := serve(t, Options{Defect: func(e *defect.Error) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, e)
+	}})
+	s.answer = func(actions.Call) (actions.Answer, error) { panic("sixteen bits") }
+	for range 2 {
+		if status, code, _, _ := s.ask(t, asked{path: "/v1/requests"}); status != http.StatusServiceUnavailable || code != actions.Unavailable {
+			t.Errorf("answered %d %s", status, code)
+		}
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(told) != 2 || told[0].At != "GET /v1/requests" {
+		t.Errorf("%v", told)
 	}
 }

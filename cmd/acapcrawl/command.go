@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/present"
 )
 
@@ -49,11 +50,16 @@ func (c *Command) Main(ctx context.Context, args []string) int {
 	case errors.Is(err, syscall.EPIPE) && errors.Is(out.err, syscall.EPIPE):
 		return statusFailed // who read the results has had enough, and hears nothing
 	}
-	return report(c.Stderr, err)
+	status = report(c.Stderr, err)
+	if broken, is := errors.AsType[*defect.Error](err); is {
+		c.Stderr.Write(broken.Stack)
+	}
+	return status
 }
 
 // run runs the verb here, or in the process that has its data directory. The status says more where err is nil.
 func (c *Command) run(ctx context.Context) (status int, err error) {
+	defer defect.Catch(&err, "acapcrawl "+strings.Join(c.args, " "), nil)
 	for range maxTries {
 		root := c.root()
 		root.SetArgs(c.args)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -30,16 +31,19 @@ loopback and link-local addresses, but for the host of the resource asked about.
 			return err
 		}
 		defer closeAll()
-		malformed := 0
+		var all decided
 		for _, in := range ins {
 			n, err := c.runDecide(cmd.Context(), in, *dialect)
 			if err != nil {
 				return err
 			}
-			malformed += n
+			all.malformed, all.broken = all.malformed+n.malformed, all.broken+n.broken
 		}
-		if malformed > 0 {
-			return misuse("", "%d of the cases could not be read; their answers say why", malformed)
+		switch {
+		case all.broken > 0:
+			return fmt.Errorf("%d of the cases met a defect of this program: report it with the stacks above", all.broken)
+		case all.malformed > 0:
+			return misuse("", "%d of the cases could not be read; their answers say why", all.malformed)
 		}
 		return nil
 	}

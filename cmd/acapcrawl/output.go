@@ -12,6 +12,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/defect"
 )
 
 // results is standard output. It remembers the first error, since a result that was not written is a failure even where
@@ -88,6 +89,11 @@ func (c *Command) orNothing(asJSON bool, none any, err error) error {
 		return errors.Join(c.printJSON(none), err)
 	}
 	return err
+}
+
+// defects returns what logs a panic that was caught, with its stack.
+func defects(log *slog.Logger) func(*defect.Error) {
+	return func(e *defect.Error) { log.Error(e.Error(), "stack", string(e.Stack)) }
 }
 
 // logger writes to w, from the configured level up.

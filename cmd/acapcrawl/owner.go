@@ -12,7 +12,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -292,12 +291,6 @@ func (req request) run(ctx context.Context, s *store, w *wire, in io.Reader) (st
 	if req.Columns != nil {
 		screen.columns = func() int { return *req.Columns }
 	}
-	defer func() {
-		if fault := recover(); fault != nil {
-			fmt.Fprintf(screen, "Error: a defect of this program: %v\n%s", fault, debug.Stack())
-			status = statusFailed
-		}
-	}()
 	guest := Command{Stdin: in, Stdout: w.stdout(), Stderr: screen, Bold: req.Bold, Env: req.Env, dir: req.Dir, owner: s}
 	return guest.Main(ctx, req.Args)
 }

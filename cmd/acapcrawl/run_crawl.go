@@ -218,7 +218,14 @@ func (h *handler) crawler(cfg *config.Config, o crawlOrder) *crawler.Crawler {
 		MaxPages: max(cfg.MaxPages, 0), MaxBytes: max(cfg.MaxBytes, 0), MaxTime: cfg.MaxTime, Include: cfg.Include, Exclude: cfg.Exclude,
 		Requisites: cfg.Requisites, Canonical: cfg.Canonical, Drop: cfg.DropParameters, Recrawl: h.recrawl,
 		Refetch: o.refetch, Promoted: o.promoted, Held: h.holdings.Holds, Stands: h.store.stands, Pause: h.pause, Progress: o.progress, Every: o.every,
-		Skipped: o.skipped, Budget: h.store.budget})
+		Skipped: func(skip crawler.Skip) {
+			if skip.Defect != nil {
+				h.store.defects(skip.Defect)
+			}
+			if o.skipped != nil {
+				o.skipped(skip)
+			}
+		}, Budget: h.store.budget})
 }
 
 // upkeep has archive and index compacted so soon after an erasure, until the function that it returns is called.

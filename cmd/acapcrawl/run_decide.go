@@ -10,14 +10,19 @@ import (
 	"io"
 
 	"github.com/acapcrawl/acapcrawl/conformance"
+	"github.com/acapcrawl/acapcrawl/defect"
 )
 
 // maxCase is how long a line of cases may be, in bytes.
 const maxCase = 16 << 20
 
-// runDecide answers every line of in on standard output and returns how many were malformed. Cases that name no dialect are of the
-// one given.
-func (c *Command) runDecide(ctx context.Context, in io.Reader, dialect string) (malformed int, err error) {
+// decided counts the lines that have no answer: those that are no case, and those on which this program
+// panics.
+type decided struct{ malformed, broken int }
+
+// runDecide answers every line of in on standard output, those that have no answer with an error. Cases
+// that name no dialect are of the one given.
+func (c *Command) runDecide(ctx context.Context, in io.Reader, dialect string) (tally decided, err error) {
 	lines := bufio.NewReaderSize(in, 1<<16)
 	out := bufio.NewWriter(c.Stdout)
 	defer out.Flush()
@@ -27,13 +32,16 @@ func (c *Command) runDecide(ctx context.Context, in io.Reader, dialect string) (
 		line, err := readLine(lines)
 		line = bytes.TrimPrefix(line, []byte("\ufeff"))
 		if len(bytes.TrimSpace(line)) > 0 || errors.Is(err, errLong) {
-			answer, bad := decideLine(ctx, line, dialect, err)
-			if bad != nil {
-				malformed++
+			answer, bad := c.decideLine(ctx, line, dialect, err)
+			if broken, is := errors.AsType[*defect.Error](bad); is {
+				tally.broken++
+				answer = malformedCase{ID: caseID(line), Error: broken.Error()}
+			} else if bad != nil {
+				tally.malformed++
 				answer = malformedCase{ID: caseID(line), Error: bad.Error()}
 			}
 			if err := enc.Encode(answer); err != nil {
-				return malformed, err
+				return tally, err
 			}
 			if lines.Buffered() == 0 {
 				out.Flush() // who asks line by line is answered line by line
@@ -41,11 +49,11 @@ func (c *Command) runDecide(ctx context.Context, in io.Reader, dialect string) (
 		}
 		switch {
 		case ctx.Err() != nil:
-			return malformed, ctx.Err()
+			return tally, ctx.Err()
 		case errors.Is(err, io.EOF):
-			return malformed, nil
+			return tally, nil
 		case err != nil && !errors.Is(err, errLong):
-			return malformed, fmt.Errorf("the cases could not be read: %w", err)
+			return tally, fmt.Errorf("the cases could not be read: %w", err)
 		}
 	}
 }
@@ -79,7 +87,8 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 	}
 }
 
-func decideLine(ctx context.Context, line []byte, dialect string, readErr error) (any, error) {
+func (c *Command) decideLine(ctx context.Context, line []byte, dialect string, readErr error) (answer any, err error) {
+	defer defect.Catch(&err, "the case", func(e *defect.Error) { fmt.Fprintf(c.Stderr, "Error: %v\n%s", e, e.Stack) })
 	if errors.Is(readErr, errLong) {
 		return nil, errLong
 	}

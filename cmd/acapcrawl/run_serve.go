@@ -51,7 +51,7 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	told := newServeMetrics(registry, func() (actions.Status, bool) { return s.Status(ctx) })
 	log := logger(c.Stderr, cfg)
 	s = web.New(web.Options{Backend: channel, Hosts: cfg.Serve.Hosts, TLS: secure, BehindProxy: cfg.Serve.BehindProxy, Key: key,
-		Late: max(10*cfg.Actions.EraseWithin, 10*time.Minute), Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
+		Defect: defects(log), Late: max(10*cfg.Actions.EraseWithin, 10*time.Minute), Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
 		Told: func(r *http.Request, status int, code string) {
 			told(r.Method, status)
 			log.Log(r.Context(), levelOf(status), "answered", "method", r.Method, "path", r.URL.Path, "status", status, "code", code, "client", r.RemoteAddr)

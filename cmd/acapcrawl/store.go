@@ -17,6 +17,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/index"
@@ -29,6 +30,7 @@ import (
 
 // store is an open data directory.
 type store struct {
+	defects func(*defect.Error) // logs panics that were caught
 	dir     string
 	who     acap.Crawler
 	archive *archive.Archive
@@ -70,7 +72,8 @@ func (c *Command) ownStore(cfg *config.Config, who acap.Crawler, o policy.Option
 	if err != nil {
 		return nil, err
 	}
-	s = &store{dir: cfg.Data, who: who, gate: g, names: present.NewNames(c.resolver())}
+	o.Defect = defects(logger(c.Stderr, cfg))
+	s = &store{dir: cfg.Data, who: who, defects: o.Defect, gate: g, names: present.NewNames(c.resolver())}
 	s.budget, s.unlimit = c.limitMemory(cfg)
 	if create {
 		err = os.MkdirAll(cfg.Data, 0o700)
@@ -170,7 +173,7 @@ func (s *store) serve() {
 // hold opens the holdings, or gives those of the process that owns the directory. They are closed with the store.
 func (s *store) hold(ctx context.Context, sources terms.Sources, o holdings.Options) (h *holdings.Holdings, err error) {
 	if s.holdings == nil {
-		o.Budget = s.budget
+		o.Budget, o.Defect = s.budget, s.defects
 		s.holdings, err = holdings.Open(ctx, s.archive, s.index, sources, o)
 	}
 	return s.holdings, err

@@ -1,0 +1,53 @@
+// Package defect turns panics into errors, so that a page, a request or a line on which this program
+// fails does not end the work on all others.
+package defect
+
+import (
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+)
+
+// Error is a panic that was caught.
+type Error struct {
+	At    string // what was worked on, such as an address
+	Value any    // of the panic
+	Where string // file and line of the statement that failed
+	Stack []byte // for the log
+}
+
+// Error returns one sentence for the user, without the stack.
+func (e *Error) Error() string {
+	return fmt.Sprintf("a defect of this program, to be reported with the stack from the log: %s: %v (%s)",
+		e.At, e.Value, e.Where)
+}
+
+// Catch sets err where the function panics that defers it. told is given the error, for the log; it may be
+// nil.
+func Catch(err *error, at string, told func(*Error)) {
+	value := recover()
+	if value == nil {
+		return
+	}
+	e := &Error{At: at, Value: value, Where: where(), Stack: debug.Stack()}
+	if *err = e; told != nil {
+		told(e)
+	}
+}
+
+// where returns the place of the panic: the first frame behind the runtime's own.
+func where() string {
+	var pcs [64]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])
+	for {
+		f, more := frames.Next()
+		if !strings.HasPrefix(f.Function, "runtime.") {
+			return fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line)
+		}
+		if !more {
+			return "an unknown place"
+		}
+	}
+}
