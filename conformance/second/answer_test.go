@@ -53,7 +53,8 @@ func (e *engine) known(u *url.URL) *page {
 	return readPage(u, r)
 }
 
-// common joins the answers of several purposes: crawl if any may, all else only if all may, with the limits of all (X11, X78).
+// common joins the answers of several purposes: crawl if any may, all else only if all may, with
+// the limits of all (X11, X78).
 func common(usage string, subjects []*subject) decision {
 	out := subjects[0].decide(usage)
 	for _, s := range subjects[1:] {

@@ -1,13 +1,16 @@
-// Package second is a second, independent engine. It holds tests only: a slow and plain evaluator of the readings, written from
-// the documents without looking at the engine, a generator of random webs, and the comparison of both engines' answers.
+// Package second is a second, independent engine. It holds tests only: a slow and plain evaluator
+// of the readings, written from the documents without looking at the engine, a generator of random
+// webs, and the comparison of both engines' answers.
 //
-// Modelled: decisions for the fourteen usages from robots.txt, references, definitions, META, class, headers, facts and targets;
-// limits; required resources; policy.status; links and text of pages without a substitute.
+// Modelled: decisions for the fourteen usages from robots.txt, references, definitions, META,
+// class, headers, facts and targets; limits; required resources; policy.status; links and text of
+// pages without a substitute.
 //
-// Not modelled: reasons and deciding lines, which are compared nowhere; text where a substitute is required or where elements are
-// permitted on a page that is prohibited; what class statements cut from pictures. Not generated either: the pilot dialect,
-// snippets, copies, thumbnails and actions, findings, binary bodies and PLUS terms, robots.txt above the size limit, pages that
-// are redirected, scripts, and headers above the parsing limit.
+// Not modelled: reasons and deciding lines, which are compared nowhere; text where a substitute is
+// required or where elements are permitted on a page that is prohibited; what class statements cut
+// from pictures. Not generated either: the pilot dialect, snippets, copies, thumbnails and
+// actions, findings, binary bodies and PLUS terms, robots.txt above the size limit, pages that are
+// redirected, scripts, and headers above the parsing limit.
 package second
 
 import (

@@ -101,7 +101,8 @@ func swapNames(l string, r *rand.Rand) string {
 	return strings.ToLower(name) + ":" + value
 }
 
-// plainPattern returns the parts of a permission or prohibition of a standard usage but crawl with one plain pattern.
+// plainPattern returns the parts of a permission or prohibition of a standard usage but crawl with
+// one plain pattern.
 func plainPattern(l string) (before, pattern, after string, ok bool) {
 	lower := strings.ToLower(l)
 	at := strings.Index(l, ": /")
@@ -113,8 +114,9 @@ func plainPattern(l string) (before, pattern, after string, ok bool) {
 	return l[:at+2], pattern, strings.TrimRight(" "+after, " "), !strings.Contains(pattern, "%")
 }
 
-// swapPattern changes the letter case of an ACAP pattern. Those of crawl are left alone: a conventional rule is cancelled only by
-// the same letters (O04), and any usage may be replaced by crawl, which changes nothing of that.
+// swapPattern changes the letter case of an ACAP pattern. Those of crawl are left alone: a
+// conventional rule is cancelled only by the same letters (O04), and any usage may be replaced by
+// crawl, which changes nothing of that.
 func swapPattern(l string) string {
 	before, pattern, after, ok := plainPattern(l)
 	if !ok {
@@ -150,7 +152,8 @@ func addOthers(q *question, _ *rand.Rand) bool {
 	return true
 }
 
-// hasOpenGroup reports whether a file's last conventional line is a User-agent line, or its last ACAP line starts a record.
+// hasOpenGroup reports whether a file's last conventional line is a User-agent line, or its last
+// ACAP line starts a record.
 func hasOpenGroup(body string) bool {
 	group, head := false, false
 	for _, l := range readLines(body) {
@@ -168,8 +171,8 @@ func hasOpenGroup(body string) bool {
 	return group || head
 }
 
-// records splits a robots.txt body into what stands before the first ACAP record and the records. It returns false if conventional
-// lines or definitions stand between them.
+// records splits a robots.txt body into what stands before the first ACAP record and the records.
+// It returns false if conventional lines or definitions stand between them.
 func records(body string) (before string, list []string, ok bool) {
 	head := false
 	for _, l := range strings.Split(strings.TrimRight(normalLines(body), "\n"), "\n") {
@@ -221,12 +224,14 @@ func reorder(q *question, r *rand.Rand) bool {
 	return true
 }
 
-// moveToReference moves the ACAP records of robots.txt into a file that it refers to for any crawler (D04).
+// moveToReference moves the ACAP records of robots.txt into a file that it refers to for any
+// crawler (D04).
 func moveToReference(q *question, _ *rand.Rand) bool {
 	at := robotsURL(q)
 	before, list, ok := records(q.Web[at].Body)
 	body := strings.ToLower(q.Web[at].Body)
-	if at == "" || !ok || strings.Contains(body, "acap-permissions-reference") || strings.Contains(body, "acap-composite") ||
+	if at == "" || !ok || strings.Contains(body, "acap-permissions-reference") || strings.Contains(body,
+		"acap-composite") ||
 		strings.Contains(body, "acap-qualified") || strings.Contains(body, "##acap") || orphans(before) {
 		return false
 	}
@@ -244,7 +249,8 @@ func moveToReference(q *question, _ *rand.Rand) bool {
 }
 
 func orphans(before string) bool {
-	return strings.Contains(strings.ToLower(before), "acap-allow") || strings.Contains(strings.ToLower(before), "acap-disallow")
+	return strings.Contains(strings.ToLower(before), "acap-allow") || strings.Contains(strings.ToLower(before),
+		"acap-disallow")
 }
 
 // restrictions lists changes that never give more freedom.
@@ -255,7 +261,8 @@ func restrictions() []change {
 			return addToPage(q, `<meta name="robots" content="ACAP disallow-`+usages()[r.IntN(14)]+`">`)
 		}},
 		{"an added conventional rule in META", func(q *question, r *rand.Rand) bool {
-			return addToPage(q, `<meta name="robots" content="`+[]string{"noindex", "nosnippet", "none", "noarchive", "max-snippet:3",
+			return addToPage(q, `<meta name="robots" content="`+[]string{"noindex", "nosnippet", "none",
+				"noarchive", "max-snippet:3",
 				"unavailable_after: 2020-01-01"}[r.IntN(6)]+`">`)
 		}},
 		{"a later clock", func(q *question, r *rand.Rand) bool {
@@ -263,7 +270,8 @@ func restrictions() []change {
 			return true
 		}},
 		{"less ability", func(q *question, r *rand.Rand) bool {
-			all := append(usages(), "time-limit", "max-length", "must-use-resource", "must-include-resource", "element-level",
+			all := append(usages(), "time-limit", "max-length", "must-use-resource", "must-include-resource",
+				"element-level",
 				"prohibited-modification", "prohibited-context", "required-context", "target-condition", "usage-ref", "location")
 			q.Cannot = append(q.Cannot, all[r.IntN(len(all))])
 			return true
@@ -279,7 +287,8 @@ func addProhibition(q *question, r *rand.Rand) bool {
 		return false
 	}
 	paths := []string{"/", "/a/", "/a/b", "/*", "*b", "/a*", "", "/a/b$"}
-	w.Body = strings.TrimRight(normalLines(w.Body), "\n") + "\nACAP-crawler: *\nACAP-disallow-" + usages()[r.IntN(14)] + ": " +
+	w.Body = strings.TrimRight(normalLines(w.Body), "\n") + "\nACAP-crawler: *\nACAP-disallow-" +
+		usages()[r.IntN(14)] + ": " +
 		paths[r.IntN(len(paths))] + "\n"
 	q.Web[at] = w
 	return true

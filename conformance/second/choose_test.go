@@ -11,19 +11,21 @@ type policy struct {
 	root   bool // compare with rooted patterns, in the second of two runs (X34)
 }
 
-// overrides reports whether a statement overrides another by addressee and purpose: at least as specific in both, more so in one
-// (C02 to C04).
+// overrides reports whether a statement overrides another by addressee and purpose: at least as
+// specific in both, more so in one (C02 to C04).
 func (s statement) overrides(t statement) bool {
 	return s.addressee >= t.addressee && s.purpose >= t.purpose &&
 		(s.addressee > t.addressee || s.purpose > t.purpose)
 }
 
-// atLeast reports whether a statement of the page is at least as specific as t in addressee and purpose (N02, X16).
+// atLeast reports whether a statement of the page is at least as specific as t in addressee and
+// purpose (N02, X16).
 func (s statement) atLeast(t statement) bool {
 	return s.addressee >= t.addressee && s.purpose >= t.purpose
 }
 
-// narrower reports whether s has the narrower scope. Nothing is narrower than a prohibition that covers everything (X35).
+// narrower reports whether s has the narrower scope. Nothing is narrower than a prohibition that
+// covers everything (X35).
 func (p policy) narrower(s, t statement) bool {
 	if s.pattern.all || t.pattern.all || s.page || t.page {
 		return s.page && !t.page && !t.pattern.all
@@ -31,8 +33,8 @@ func (p policy) narrower(s, t statement) bool {
 	return narrower(s.pattern.rooted(p.root), t.pattern.rooted(p.root), p.strict)
 }
 
-// maximal returns the statements that decide within one layer: those not overridden, and of these the ones that nothing beats by
-// scope (step 6).
+// maximal returns the statements that decide within one layer: those not overridden, and of these
+// the ones that nothing beats by scope (step 6).
 func (p policy) maximal(list []statement) []statement {
 	return keep(keep(list, statement.overridden), func(s statement, rest []statement) bool {
 		if s.pattern.all {
@@ -78,9 +80,9 @@ func (p policy) of(list []statement, usage string) []statement {
 	return out
 }
 
-// layers joins what robots.txt and the page say on a usage. A permission of the page takes the place of statements of robots.txt
-// that are not more specific in addressee or purpose (N02, N03); else both bind (X15, X16). A prohibition of the page hides none of
-// robots.txt (X82).
+// layers joins what robots.txt and the page say on a usage. A permission of the page takes the
+// place of statements of robots.txt that are not more specific in addressee or purpose (N02, N03);
+// else both bind (X15, X16). A prohibition of the page hides none of robots.txt (X82).
 func (p policy) layers(robots, page []statement) []statement {
 	robots, page = p.maximal(robots), p.maximal(page)
 	out := append([]statement{}, page...)
@@ -150,8 +152,8 @@ func (p policy) choose(usage string) choice {
 			return p.verdict([]statement{g})
 		}
 	}
-	// X83: the permissions that beaten prohibitions displace still describe any presentation; X81: so does what stands for one
-	// that could not be interpreted.
+	// X83: the permissions that beaten prohibitions displace still describe any presentation; X81:
+	// so does what stands for one that could not be interpreted.
 	behind := p.layers(described(robots), described(page))
 	if prohibits(behind) {
 		return choice{reason: "fallback"}
@@ -204,8 +206,8 @@ func (p policy) verdict(list []statement) choice {
 	return c
 }
 
-// silence decides where nothing is said: a prohibition of other usages, else the default (F19, F21). In META it never reaches
-// crawl (X68).
+// silence decides where nothing is said: a prohibition of other usages, else the default (F19,
+// F21). In META it never reaches crawl (X68).
 func (p policy) silence(usage string) choice {
 	list := p.of(p.robots, "other")
 	if usage != "crawl" {
@@ -219,7 +221,8 @@ func (p policy) silence(usage string) choice {
 	return choice{allowed: true, reason: "default"}
 }
 
-// chooseTwice decides with raw and with rooted patterns; only what both permit is permitted, with the limits of both (X34).
+// chooseTwice decides with raw and with rooted patterns; only what both permit is permitted, with
+// the limits of both (X34).
 func (p policy) chooseTwice(usage string) choice {
 	raw := p.choose(usage)
 	p.root = true

@@ -14,7 +14,8 @@ import (
 )
 
 var (
-	cases = flag.Int("cases", 1000, "how many random cases the second engine compares; a tenth of them is changed, too")
+	cases = flag.Int("cases", 1000,
+		"how many random cases the second engine compares; a tenth of them is changed, too")
 	first = flag.Uint64("first", 1, "the seed of the first random case")
 	most  = flag.Int("most", 5, "how many differences are shrunk and printed")
 )
@@ -135,7 +136,8 @@ func TestSecond(t *testing.T) {
 	t.Logf("%d cases, %d differences", *cases, shown)
 }
 
-// kindOf returns the part of a difference that shrinking keeps: the usage, and which engine allows it.
+// kindOf returns the part of a difference that shrinking keeps: the usage, and which engine allows
+// it.
 func kindOf(s string) string {
 	kind, _, _ := strings.Cut(s, ",")
 	return kind

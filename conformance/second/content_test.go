@@ -7,8 +7,9 @@ import (
 	"golang.org/x/net/html"
 )
 
-// content answers text and links for a page. It returns no text or links where that is not modelled: required resources, and
-// elements that are permitted on a page that is prohibited, or within others that prohibit other usages (N05, F19).
+// content answers text and links for a page. It returns no text or links where that is not
+// modelled: required resources, and elements that are permitted on a page that is prohibited, or
+// within others that prohibit other usages (N05, F19).
 func (e *engine) content(subjects []*subject, a *answer) (textModelled, linksModelled bool) {
 	p := subjects[0].page
 	if p == nil {
@@ -37,7 +38,8 @@ func (e *engine) content(subjects []*subject, a *answer) (textModelled, linksMod
 	return textModelled, linksModelled
 }
 
-// asks reports whether to fetch a link would ask for permission: a permission-link of allow-other names it (L02).
+// asks reports whether to fetch a link would ask for permission: a permission-link of allow-other
+// names it (L02).
 func (s *subject) asks(link string) bool {
 	for _, st := range s.policy.choose("other").by {
 		for _, v := range st.terms.usageRefs {
@@ -61,11 +63,12 @@ func permitsAny(marks []mark, usage string) bool {
 
 // isBlock reports whether an element of the generated pages is set apart from the text around it.
 func isBlock(n *html.Node) bool {
-	return n.Type == html.ElementNode && slices.Contains([]string{"html", "head", "title", "body", "p", "div", "h1"}, n.Data)
+	return n.Type == html.ElementNode && slices.Contains([]string{"html", "head", "title", "body", "p", "div",
+		"h1"}, n.Data)
 }
 
-// pageText returns the title and the text of the body that may be indexed, white space collapsed. A cut leaves a blank where
-// white space stood in it, and the break of a block (X89).
+// pageText returns the title and the text of the body that may be indexed, white space collapsed.
+// A cut leaves a blank where white space stood in it, and the break of a block (X89).
 func pageText(doc *html.Node, marks []mark, explicit bool) string {
 	var b strings.Builder
 	var walk func(n *html.Node)
@@ -110,7 +113,8 @@ func pageLinks(p *page, marks []mark, explicit bool) []string {
 	out := []string{}
 	for n := range p.document.Descendants() {
 		href := attribute(n, "href")
-		if n.Data != "a" || href == "" || strings.Contains(attribute(n, "rel"), "nofollow") || cut(n, "follow", marks, explicit) {
+		if n.Data != "a" || href == "" || strings.Contains(attribute(n, "rel"), "nofollow") || cut(n, "follow",
+			marks, explicit) {
 			continue
 		}
 		u, err := p.url.Parse(href)

@@ -9,7 +9,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// A subject is the resource asked about, for one purpose: its origin's policy and, if known, its page.
+// A subject is the resource asked about, for one purpose: its origin's policy and, if known, its
+// page.
 type subject struct {
 	e      *engine
 	url    *url.URL
@@ -41,10 +42,12 @@ func (s *subject) read(p *page) {
 	s.tags = s.e.restrictions(p)
 }
 
-// shut reports whether everything is prohibited because a policy file could not be read (D07, RFC 9309).
+// shut reports whether everything is prohibited because a policy file could not be read (D07, RFC
+// 9309).
 func (s *subject) shut() bool { return s.origin.status == "unreachable" || s.origin.unavailable }
 
-// crawlable reports whether robots.txt and references permit to crawl: both layers must allow (O05).
+// crawlable reports whether robots.txt and references permit to crawl: both layers must allow
+// (O05).
 func (s *subject) crawlable() bool {
 	return !s.shut() && s.crawl().Allowed
 }
@@ -137,7 +140,8 @@ func (s *subject) tooLong(l *limits) bool {
 			}
 		}
 		all := strings.Join(parts, " ") // X07
-		if l.MaxChars != nil && len([]rune(all)) > *l.MaxChars || l.MaxWords != nil && len(strings.Fields(all)) > *l.MaxWords {
+		if l.MaxChars != nil && len([]rune(all)) > *l.MaxChars || l.MaxWords != nil &&
+			len(strings.Fields(all)) > *l.MaxWords {
 			return true
 		}
 	}
@@ -186,7 +190,8 @@ func (s *subject) limited(usage string, c choice) decision {
 
 // contradict reports whether one context is both prohibited and required (K03).
 func (l *limits) contradict() bool {
-	return slices.Contains(l.ProhibitedContext, "within-user-frame") && slices.Contains(l.RequiredContext, "within-user-frame")
+	return slices.Contains(l.ProhibitedContext, "within-user-frame") && slices.Contains(l.RequiredContext,
+		"within-user-frame")
 }
 
 func sameLine(list []statement) bool {
@@ -198,8 +203,9 @@ func sameLine(list []statement) bool {
 	return true
 }
 
-// bind adds the limits of one permission, and returns the reason if they are not met. general says that it is a permission of
-// present, which binds a specific type as far as it can apply to it (F18, X44).
+// bind adds the limits of one permission, and returns the reason if they are not met. general says
+// that it is a permission of present, which binds a specific type as far as it can apply to it
+// (F18, X44).
 func (s *subject) bind(usage string, st statement, l *limits, general bool) string {
 	t := st.terms
 	full := usage == "present-original" || usage == "present-currentcopy" || usage == "present-oldcopy"
@@ -260,7 +266,8 @@ func union(a, b []string) []string {
 	return a
 }
 
-// forbidsDerived reports whether a modification that is prohibited for present makes a derived form impossible (K02, X28).
+// forbidsDerived reports whether a modification that is prohibited for present makes a derived
+// form impossible (K02, X28).
 func forbidsDerived(usage string, mods []string) bool {
 	for _, m := range mods {
 		switch usage {
@@ -298,7 +305,8 @@ func (s *subject) bindTime(usage string, t terms, l *limits) string {
 	return ""
 }
 
-// firstUse returns when the days of a usage began: for present the earliest known date counts (H04, X04).
+// firstUse returns when the days of a usage began: for present the earliest known date counts
+// (H04, X04).
 func (s *subject) firstUse(usage string) time.Time {
 	f := s.e.q.Facts
 	var list []*time.Time

@@ -13,7 +13,8 @@ type mark struct {
 	verdict verdict
 }
 
-// marks returns the class statements of a page, spelled out. They are addressed to any crawler and any purpose (N08).
+// marks returns the class statements of a page, spelled out. They are addressed to any crawler and
+// any purpose (N08).
 func (e *engine) marks(p *page, v version, defs *definitions) []mark {
 	if p.document == nil {
 		return nil
@@ -23,7 +24,8 @@ func (e *engine) marks(p *page, v version, defs *definitions) []mark {
 		if n.Type != html.ElementNode {
 			continue
 		}
-		for _, token := range strings.Fields(attribute(n, "class")) { // N10: a list of tokens, letter case does not count
+		for _, token := range strings.Fields(attribute(n,
+			"class")) { // N10: a list of tokens, letter case does not count
 			rest, ok := cutFold(token, "the-acap:")
 			if !ok || !isStatement(rest) {
 				continue
@@ -50,7 +52,8 @@ func (e *engine) pageProhibitions(marks []mark) map[string]bool {
 	out := map[string]bool{}
 	for _, m := range marks {
 		u := m.verdict.usage
-		if u == "other" && (m.verdict.offer || m.verdict.allow) && !e.ability.strict { // L05: an offer reaches no other usage
+		if u == "other" && (m.verdict.offer || m.verdict.allow) &&
+			!e.ability.strict { // L05: an offer reaches no other usage
 			if e.coarse() || m.verdict.offer && (m.element.Data == "html" || m.element.Data == "head") {
 				out["offer"] = true
 			}
@@ -78,9 +81,10 @@ func (e *engine) pageProhibitions(marks []mark) map[string]bool {
 	return out
 }
 
-// cut reports whether a class prohibition takes an element out of a usage: one on it or on any element around it (N06). On one
-// element a specific permission beats the general prohibition (X13). A prohibition of other usages takes it out unless it is
-// permitted explicitly, on the element or for the page (F19).
+// cut reports whether a class prohibition takes an element out of a usage: one on it or on any
+// element around it (N06). On one element a specific permission beats the general prohibition
+// (X13). A prohibition of other usages takes it out unless it is permitted explicitly, on the
+// element or for the page (F19).
 func cut(n *html.Node, usage string, marks []mark, explicit bool) bool {
 	for ; n != nil; n = n.Parent {
 		specific, permitted, general := false, false, false

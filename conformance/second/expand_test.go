@@ -35,8 +35,8 @@ type verdict struct {
 	offer    bool
 }
 
-// expand returns what a field says, usage by usage: versions gate it, what cannot be interpreted is replaced, local usages are
-// spelled out (steps 2 to 4).
+// expand returns what a field says, usage by usage: versions gate it, what cannot be interpreted
+// is replaced, local usages are spelled out (steps 2 to 4).
 func (a ability) expand(fd field, v version, defs *definitions, page bool) []verdict {
 	list, clean := readQualifiers(fd.rest)
 	broken := !clean
@@ -44,7 +44,8 @@ func (a ability) expand(fd field, v version, defs *definitions, page bool) []ver
 		if !fd.permission { // a prohibition has no qualifiers; what follows the resource does not count
 			return a.prohibit(fd.usage, false)
 		}
-		return a.permit(part{usage: fd.usage, qualifiers: list, broken: broken, bare: fd.resource == "" && !page}, fd.continued, gate{v, v}, page)
+		return a.permit(part{usage: fd.usage, qualifiers: list, broken: broken, bare: fd.resource == "" &&
+			!page}, fd.continued, gate{v, v}, page)
 	}
 	found, where := defs.find(fd.usage)
 	if len(found) == 0 { // E01: prohibit all that could have been meant
@@ -74,12 +75,14 @@ func (a ability) expand(fd field, v version, defs *definitions, page bool) []ver
 	return out
 }
 
-// A gate holds the versions that a field answers to: its own file's, and that of the file that spells its qualifiers (X76).
+// A gate holds the versions that a field answers to: its own file's, and that of the file that
+// spells its qualifiers (X76).
 type gate struct{ own, spelled version }
 
 func (g gate) major() bool { return g.own == versionMajor || g.spelled == versionMajor }
 
-// permit returns what a permission of a standard usage comes to. continued says that a line of qualifiers follows it (A07).
+// permit returns what a permission of a standard usage comes to. continued says that a line of
+// qualifiers follows it (A07).
 func (a ability) permit(p part, continued bool, g gate, page bool) []verdict {
 	usage := p.usage
 	if len(p.qualifiers) == 0 && !p.broken && !continued {
@@ -92,11 +95,13 @@ func (a ability) permit(p part, continued bool, g gate, page bool) []verdict {
 	}
 	r := readTerms(usage, p.qualifiers, page, a)
 	older := slices.ContainsFunc(p.qualifiers, func(q qualifier) bool { return !newName(q.name) })
-	if older && (!isUsage(usage) || slices.Contains(a.cannot, usage)) { // X41, X71: a prohibition without 1.1 features, too
+	if older && (!isUsage(usage) || slices.Contains(a.cannot,
+		usage)) { // X41, X71: a prohibition without 1.1 features, too
 		r.spoil()
 	}
 	p.broken = p.broken || p.bare && (older || !r.feature || g.spelled != versionOld) // X57
-	if usage == "other" {                                                             // B02: allow-other is a 1.1 feature as a whole
+	// B02: allow-other is a 1.1 feature as a whole.
+	if usage == "other" {
 		r.feature, r.badOld, p.broken = true, false, p.broken && g.spelled != versionOld
 	}
 	if g.major() {
@@ -105,7 +110,8 @@ func (a ability) permit(p part, continued bool, g gate, page bool) []verdict {
 	if r.feature && !r.badOld && !p.broken && g.spelled == versionOld && !a.strict {
 		return nil // B01: ignored, with a stray line of qualifiers, too (X74)
 	}
-	if r.feature && g.spelled != versionNew || r.bad || p.broken || continued || !isUsage(usage) || slices.Contains(a.cannot, usage) {
+	if r.feature && g.spelled != versionNew || r.bad || p.broken || continued || !isUsage(usage) ||
+		slices.Contains(a.cannot, usage) {
 		return a.replace(usage)
 	}
 	return []verdict{{usage: usage, allow: true, terms: r.terms}}
@@ -114,7 +120,8 @@ func (a ability) permit(p part, continued bool, g gate, page bool) []verdict {
 // newName reports whether a qualifier is new in 1.1 as a whole (B02).
 func newName(name string) bool { return name == "target-condition" || name == "usage-ref" }
 
-// replace returns the prohibitions that stand for a permission that cannot be fully interpreted (P1 2.4.3).
+// replace returns the prohibitions that stand for a permission that cannot be fully interpreted
+// (P1 2.4.3).
 func (a ability) replace(usage string) []verdict {
 	if usage == "other" && !a.strict { // L05, X70: only usages outside the listed ones
 		return []verdict{{usage: "other", replaced: true, offer: true}}
@@ -122,7 +129,8 @@ func (a ability) replace(usage string) []verdict {
 	return a.prohibit(usage, true)
 }
 
-// prohibit returns the prohibition of a usage and, if this crawler cannot interpret it, what replaces it beside it (G01, X40).
+// prohibit returns the prohibition of a usage and, if this crawler cannot interpret it, what
+// replaces it beside it (G01, X40).
 func (a ability) prohibit(usage string, replaced bool) []verdict {
 	if !isUsage(usage) { // G02, X58: the nearest basic type, else crawl
 		base, _, hyphen := strings.Cut(usage, "-")
@@ -141,7 +149,8 @@ func (a ability) prohibit(usage string, replaced bool) []verdict {
 	return append(out, verdict{usage: "crawl", replaced: replaced})
 }
 
-// undefined returns the prohibitions that stand for a local usage that nobody defines (E01). They never reach crawl (X40).
+// undefined returns the prohibitions that stand for a local usage that nobody defines (E01). They
+// never reach crawl (X40).
 func (a ability) undefined(replaced bool) []verdict {
 	var out []verdict
 	for _, u := range usages() {
@@ -162,7 +171,8 @@ type part struct {
 	meant      []usageDef // a local usage without its parentheses (E07)
 }
 
-// parts spells out a valid definition. The local names in a composite are those of the same file (D03).
+// parts spells out a valid definition. The local names in a composite are those of the same file
+// (D03).
 func (d *definitions) parts(def usageDef) []part {
 	if !def.composite {
 		usage := firstToken(def.body)
@@ -182,7 +192,8 @@ func (d *definitions) parts(def usageDef) []part {
 			out = append(out, part{undefined: true})
 		case !sameBodies(inner) || invalid(inner[0], d):
 			for _, i := range inner {
-				out = append(out, part{usage: strings.ToLower(firstToken(i.body)), broken: true, undefined: i.body == ""})
+				out = append(out, part{usage: strings.ToLower(firstToken(i.body)), broken: true,
+					undefined: i.body == ""})
 			}
 		default:
 			out = append(out, d.parts(inner[0])...)
@@ -191,7 +202,8 @@ func (d *definitions) parts(def usageDef) []part {
 	return out
 }
 
-// bare returns the definitions of a local usage that is named without parentheses: it cannot be interpreted (E07).
+// bare returns the definitions of a local usage that is named without parentheses: it cannot be
+// interpreted (E07).
 func (d *definitions) bare(name string) []usageDef {
 	if isUsage(name) {
 		return nil
@@ -208,7 +220,8 @@ func sameBodies(list []usageDef) bool {
 	return true
 }
 
-// invalid reports whether a definition has no qualifiers where it must (X48), or a composite in a composite (E07).
+// invalid reports whether a definition has no qualifiers where it must (X48), or a composite in a
+// composite (E07).
 func invalid(def usageDef, d *definitions) bool {
 	fields := strings.Fields(def.body)
 	if !def.composite {
@@ -226,7 +239,8 @@ func invalid(def usageDef, d *definitions) bool {
 	return len(fields) == 0
 }
 
-// prohibitBases returns prohibitions of every base usage that definitions involve, nested ones as well (E03, E05, E06, X48).
+// prohibitBases returns prohibitions of every base usage that definitions involve, nested ones as
+// well (E03, E05, E06, X48).
 func (a ability) prohibitBases(list []usageDef, d *definitions, replaced bool) []verdict {
 	var out []verdict
 	base := func(usage string) {
@@ -272,8 +286,8 @@ func (a ability) prohibitBases(list []usageDef, d *definitions, replaced bool) [
 	return out
 }
 
-// patternsOf returns the patterns of a field's resource. A permission without any grants nothing; a prohibition without any
-// covers everything (A10, E02, X57).
+// patternsOf returns the patterns of a field's resource. A permission without any grants nothing;
+// a prohibition without any covers everything (A10, E02, X57).
 func patternsOf(fd field, permission bool, defs *definitions) []pattern {
 	list := []string{fd.resource}
 	if name, ok := cutFold(fd.resource, "the-acap:resource-set:"); ok {

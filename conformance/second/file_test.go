@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// A file is a robots.txt file or a permission reference, read into fields; or, for META, the version of a page.
+// A file is a robots.txt file or a permission reference, read into fields; or, for META, the
+// version of a page.
 type file struct {
-	version  version
-	fields   []field
-	defs     *definitions
-	groups   []group // conventional
-	ignore   bool    // it has the ignore directive in a place where it counts
-	spelled  string  // what the first version field says
-	comment  string  // the version that a comment ##ACAP version= names
-	siteRoot string  // relative URIs in qualifiers start here
+	version version
+	fields  []field
+	defs    *definitions
+	groups  []group // conventional
+	ignore  bool    // it has the ignore directive in a place where it counts
+	spelled string  // what the first version field says
+	comment string  // the version that a comment ##ACAP version= names
 }
 
 // A version says what becomes of a document's 1.1 features.
@@ -49,8 +49,9 @@ func readVersion(s string) version {
 	return versionNew
 }
 
-// combineVersions returns the version of a document from its version fields: the first governs; if another would gate
-// differently, 1.1 features prohibit (B04); an unsupported major version governs in any place (X56).
+// combineVersions returns the version of a document from its version fields: the first governs; if
+// another would gate differently, 1.1 features prohibit (B04); an unsupported major version
+// governs in any place (X56).
 func combineVersions(values []string) version {
 	if len(values) == 0 {
 		return versionOld
@@ -101,7 +102,8 @@ type record struct {
 func readFile(body string, parent *definitions) *file {
 	lines := readLines(body)
 	f := &file{defs: newDefinitions(parent)}
-	if m := regexp.MustCompile(`(?m)^##ACAP version=(\S+)`).FindStringSubmatch(strings.TrimPrefix(body, "\ufeff")); m != nil {
+	if m := regexp.MustCompile(`(?m)^##ACAP version=(\S+)`).FindStringSubmatch(strings.TrimPrefix(body,
+		"\ufeff")); m != nil {
 		f.comment = m[1]
 	}
 	var versions []string
@@ -131,7 +133,8 @@ func readFile(body string, parent *definitions) *file {
 	return f
 }
 
-// readRecords assigns permissions, prohibitions and references to the records they stand in (P1 2.3).
+// readRecords assigns permissions, prohibitions and references to the records they stand in (P1
+// 2.3).
 func (f *file) readRecords(lines []line) {
 	var rec *record
 	conventional := false
@@ -163,11 +166,13 @@ func (f *file) readRecords(lines []line) {
 				continue
 			}
 			rec.head, rec.inPurpose = false, false
-			if self := strings.ToLower(l.value); self != "/robots.txt" && self != "robots.txt" { // X65: as if it were not there
+			if self := strings.ToLower(l.value); self != "/robots.txt" &&
+				self != "robots.txt" { // X65: as if it were not there
 				rec.read++
 			}
 			rec.refs++
-			f.fields = append(f.fields, field{line: l, names: rec.names, reference: true, refers: l.value, second: rec.read > 1})
+			f.fields = append(f.fields, field{line: l, names: rec.names, reference: true, refers: l.value,
+				second: rec.read > 1})
 			f.voidRecord(rec)
 		default:
 			f.readStatement(l, rec, conventional)
@@ -238,7 +243,8 @@ func firstToken(s string) string {
 	return ""
 }
 
-// readPurpose reads a purpose pattern: a URI with a blank is joined, a name is cut at the blank (C17, X60).
+// readPurpose reads a purpose pattern: a URI with a blank is joined, a name is cut at the blank
+// (C17, X60).
 func readPurpose(s string) string {
 	if strings.Contains(s, "://") {
 		return strings.Join(strings.Fields(s), "")
@@ -266,8 +272,8 @@ func newDefinitions(parent *definitions) *definitions {
 
 func (d *definitions) empty() bool { return len(d.usages) == 0 && len(d.sets) == 0 }
 
-// add adds a definition. One that stands behind a record and repeats an earlier name does not count, except that prohibitions of
-// a set take all of its definitions together (E03, E04, X42).
+// add adds a definition. One that stands behind a record and repeats an earlier name does not
+// count, except that prohibitions of a set take all of its definitions together (E03, E04, X42).
 func (d *definitions) add(l line, late bool) {
 	name, _ := localName(firstToken(l.value))
 	body := strings.Join(strings.Fields(strings.TrimPrefix(l.value, firstToken(l.value))), " ")
@@ -282,7 +288,8 @@ func (d *definitions) add(l line, late bool) {
 	d.usages[name] = append(d.usages[name], usageDef{composite, body, late})
 }
 
-// find returns the definitions of a local usage and the file's definitions they stand in: a child's own shadow its parent's.
+// find returns the definitions of a local usage and the file's definitions they stand in: a
+// child's own shadow its parent's.
 func (d *definitions) find(name string) ([]usageDef, *definitions) {
 	for ; d != nil; d = d.parent {
 		if list := d.usages[name]; len(list) > 0 {
@@ -292,8 +299,8 @@ func (d *definitions) find(name string) ([]usageDef, *definitions) {
 	return nil, nil
 }
 
-// patterns returns the patterns of a set, for a prohibition all of them, for a permission those of its first definition. An empty
-// set is an undefined one (X48).
+// patterns returns the patterns of a set, for a prohibition all of them, for a permission those of
+// its first definition. An empty set is an undefined one (X48).
 func (d *definitions) patterns(name string, permission bool) ([]string, bool) {
 	for ; d != nil; d = d.parent {
 		list, ok := d.sets[name]

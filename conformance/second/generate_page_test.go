@@ -6,10 +6,12 @@ import (
 	"strings"
 )
 
-// qualifiers writes up to n qualifiers for a usage; now and then one with an error, or of another usage.
+// qualifiers writes up to n qualifiers for a usage; now and then one with an error, or of another
+// usage.
 func (m *maker) qualifiers(usage string, page bool, n int) string {
 	var fit []string
-	for _, name := range []string{"time-limit", "time-limit", "max-length", "must-use-resource", "must-include-resource",
+	for _, name := range []string{"time-limit", "time-limit", "max-length", "must-use-resource",
+		"must-include-resource",
 		"prohibited-modification", "prohibited-context", "required-context", "target-condition", "usage-ref"} {
 		if applies(name, strings.ToLower(usage)) {
 			fit = append(fit, name)
@@ -43,33 +45,45 @@ func (m *maker) qualifiers(usage string, page bool, n int) string {
 func (m *maker) value(name string) string {
 	switch name {
 	case "time-limit":
-		return m.pick("3-days", "9-days", "0-days", "until-recrawled", "until-recrawl", "until-2026-06-14", "until-2026-06-15",
-			"until-2026-12-31", "plus-terms", "until-2026-02-30", "Until-Recrawled", "99999999999999999999-days", "-3-days", "3-DAYS")
+		return m.pick("3-days", "9-days", "0-days", "until-recrawled", "until-recrawl", "until-2026-06-14",
+			"until-2026-06-15",
+			"until-2026-12-31", "plus-terms", "until-2026-02-30", "Until-Recrawled",
+			"99999999999999999999-days", "-3-days", "3-DAYS")
 	case "max-length":
 		return m.pick("9-words", "250-chars", "0-chars", "0-words", "3-WORDS", "12chars", "250-chars")
 	case "must-use-resource":
-		return m.pick("the-acap:extract:id:x", "the-acap:extract:id:nope", "the-acap:extract:class:lead", "the-acap:extract:idlist:x,y",
-			"the-acap:extract:taglist:h1,p", "the-acap:extract:classlist:lead,nope", "the-acap:text:hello", "/sub.html", "sub.html",
+		return m.pick("the-acap:extract:id:x", "the-acap:extract:id:nope", "the-acap:extract:class:lead",
+			"the-acap:extract:idlist:x,y",
+			"the-acap:extract:taglist:h1,p", "the-acap:extract:classlist:lead,nope", "the-acap:text:hello",
+			"/sub.html", "sub.html",
 			"http://h2.example/sub.html", "/missing.html", "the-acap:idlist:x", "the-acap:extract:meta:abstract",
 			"http://10.0.0.1/sub.html", "The-Acap:Extract:ID:x", "the-acap:extract:text:hello", "/moved.html")
 	case "must-include-resource":
-		return m.pick("the-acap:credit:text:Reuters", "the-acap:extract:id:x", "the-acap:extract:class:lead", "the-acap:link:id:l",
-			"the-acap:license-link:id:l", "the-acap:credit:id:nope", "the-acap:link:/sub.html", "plus-terms", "http://h.example/x",
+		return m.pick("the-acap:credit:text:Reuters", "the-acap:extract:id:x", "the-acap:extract:class:lead",
+			"the-acap:link:id:l",
+			"the-acap:license-link:id:l", "the-acap:credit:id:nope", "the-acap:link:/sub.html", "plus-terms",
+			"http://h.example/x",
 			"the-acap:registration-link:http://h2.example/sub.html", "the-acap:foo:text:x", "the-acap:credit:id:x")
 	case "prohibited-modification":
-		return m.pick("any", "format", "style", "translation", "annotation", "appearance", "content", "metadata", "structure",
+		return m.pick("any", "format", "style", "translation", "annotation", "appearance", "content",
+			"metadata", "structure",
 			"plus-terms", "Style")
 	case "prohibited-context":
 		return m.pick("within-user-frame", "within-user-frame", "within-original-frame")
 	case "required-context":
 		return m.pick("within-user-frame", "within-original-frame", "Within-Original-Frame")
 	case "target-condition":
-		return m.pick("permittedcountrylist:be,fr", "permittedcountrylist:BE", "prohibitedcountrylist:be,uk", "permittedcountrylist:uk",
-			"prohibitedcountrylist:xx", "permitteddomainlist:be", "prohibiteddomainlist:be,fr", "rulesref:http://h.example/rules",
-			"ipaddressrangelist:1.2.3.1-1.2.3.50", "ipaddressrangelist:1.2.3.50-1.2.3.1,10.1.1.9", "ipaddressmasklist:10.1.1.0/0.0.0.255",
-			"ipaddressmasklist:10.1.1.0/255.255.255.0", "ipaddressmasklist:10.1.1.0/24", "foo:x", "ipaddressrangelist:2001:db8::-2001:db8::f")
+		return m.pick("permittedcountrylist:be,fr", "permittedcountrylist:BE", "prohibitedcountrylist:be,uk",
+			"permittedcountrylist:uk",
+			"prohibitedcountrylist:xx", "permitteddomainlist:be", "prohibiteddomainlist:be,fr",
+			"rulesref:http://h.example/rules",
+			"ipaddressrangelist:1.2.3.1-1.2.3.50", "ipaddressrangelist:1.2.3.50-1.2.3.1,10.1.1.9",
+			"ipaddressmasklist:10.1.1.0/0.0.0.255",
+			"ipaddressmasklist:10.1.1.0/255.255.255.0", "ipaddressmasklist:10.1.1.0/24", "foo:x",
+			"ipaddressrangelist:2001:db8::-2001:db8::f")
 	case "usage-ref":
-		return m.pick("the-acap:terms-link:/t", "http://h.example/terms", "the-acap:credit:/x", "the-acap:permission-link:id:l")
+		return m.pick("the-acap:terms-link:/t", "http://h.example/terms", "the-acap:credit:/x",
+			"the-acap:permission-link:id:l")
 	default:
 		return m.pick(m.q.URL, m.q.URL, "http://else.example/a", strings.Replace(m.q.URL, "http://h", "HTTP://H", 1))
 	}
@@ -99,13 +113,16 @@ func (m *maker) page() {
 
 func (m *maker) header(name string) string {
 	rule := func() string {
-		return m.pick("noindex", "nofollow", "nosnippet", "noarchive", "none", "all", "NoIndex", "foo", "noimageindex")
+		return m.pick("noindex", "nofollow", "nosnippet", "noarchive", "none", "all", "NoIndex", "foo",
+			"noimageindex")
 	}
 	if name == "Robots-Tag" {
-		return m.pick("*;", "foo;", "Foo;", "other;", `"foo";`) + m.pick(rule(), rule()+";"+rule(), "max-snippet=20", rule()+"=?0",
+		return m.pick("*;", "foo;", "Foo;", "other;", `"foo";`) + m.pick(rule(), rule()+";"+rule(),
+			"max-snippet=20", rule()+"=?0",
 			`unavailable_after="`+m.date()+`"`) + m.pick("", ", *;"+rule(), ", other;"+rule(), ", "+rule())
 	}
-	return m.pick("", "", "foo: ", "other: ") + m.pick(rule(), rule()+", "+rule(), "max-snippet: 30", "unavailable_after: "+m.date(),
+	return m.pick("", "", "foo: ", "other: ") + m.pick(rule(), rule()+", "+rule(), "max-snippet: 30",
+		"unavailable_after: "+m.date(),
 		rule()+", other: "+rule(), "unavailable_after: "+m.date()+", "+rule())
 }
 
@@ -117,7 +134,8 @@ func (m *maker) date() string {
 func (m *maker) html() string {
 	lines := []string{"<html" + m.class(30) + ">", "<head>", "<title>One title</title>"}
 	if m.chance(2) {
-		lines = append(lines, m.meta(m.pick("robots", "foo"), "ACAP version "+m.pick("1.1", "1.1", "1.1", "1.1", "1.0", "2.0", "x")))
+		lines = append(lines, m.meta(m.pick("robots", "foo"), "ACAP version "+m.pick("1.1", "1.1", "1.1", "1.1",
+			"1.0", "2.0", "x")))
 	}
 	for range m.IntN(4) {
 		lines = append(lines, m.metaStatement())
@@ -142,7 +160,8 @@ func (m *maker) meta(name, content string) string {
 func (m *maker) metaStatement() string {
 	name := m.pick("robots", "robots", "robots", "foo", "foo", "Foo", "other", "robots, foo")
 	if m.chance(4) {
-		return m.meta(name, m.pick("noindex", "nofollow", "nosnippet", "noarchive", "none", "all", "index nofollow", "noindex, nofollow",
+		return m.meta(name, m.pick("noindex", "nofollow", "nosnippet", "noarchive", "none", "all",
+			"index nofollow", "noindex, nofollow",
 			"max-snippet:20", "max-snippet: 0", "max-snippet:-1", "unavailable_after: "+m.date(),
 			"unavailable_after: "+m.date()+", notranslate", "noimageindex", "NOINDEX", "noindex, ACAP disallow-follow"))
 	}
@@ -192,7 +211,8 @@ func (m *maker) element(depth int) []string {
 	lines := []string{"<" + tag + class + ">", m.pick("alpha", "beta gamma", "delta", `<a href="/next.html">next</a>`,
 		`<a id="l" href="/sub.html">terms</a>`, `<a href="/private.html" rel="nofollow">no</a>`)}
 	if m.chance(4) {
-		lines[1] = m.pick("one", "one ") + "<b" + m.class(2) + ">" + m.pick("two", " two", "two ") + "</b>" + m.pick("three", " three")
+		lines[1] = m.pick("one", "one ") + "<b" + m.class(2) + ">" + m.pick("two", " two", "two ") + "</b>" +
+			m.pick("three", " three")
 	}
 	if depth > 0 {
 		for range m.IntN(2) {

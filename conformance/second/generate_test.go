@@ -24,7 +24,8 @@ type maker struct {
 // make returns the question of a seed.
 func makeQuestion(seed uint64) *question {
 	m := &maker{Rand: rand.New(rand.NewPCG(seed, 16))}
-	m.host = m.pick("http://h.example", "http://h.example", "http://h.example", "http://h.example", "http://127.0.0.1:8080",
+	m.host = m.pick("http://h.example", "http://h.example", "http://h.example", "http://h.example",
+		"http://127.0.0.1:8080",
 		"https://h.example:8443")
 	m.paths = m.some(4, "/", "/a/", "/a", "/a/b", "/a/b/", "/A/", "/*", "/a*", "/a/*", "/a$", "/a/b$", "*b", "*.html",
 		"/*.html$", "/a/*b", "/*/b", "a/", "/%61/", "/a/b?x=1", "/*x=", "/caf%C3%A9/", "/café/", "/caf*a9/", "/caf*A9/",
@@ -44,7 +45,8 @@ func makeQuestion(seed uint64) *question {
 	m.noise = []int{4, 12, 1000}[m.IntN(3)]
 	m.q = &question{ID: fmt.Sprint("seed ", seed), Web: map[string]response{}}
 	m.q.Want = []string{"decision", "by_purpose", "policy", "text", "links"}
-	m.q.URL = m.host + m.pick("/a/b/c.html", "/a", "/a/b", "/", "/a/b.html", "/a/b?x=1", "/A/b", "/caf%C3%A9/b", "/a/x", "/%61/b",
+	m.q.URL = m.host + m.pick("/a/b/c.html", "/a", "/a/b", "/", "/a/b.html", "/a/b?x=1", "/A/b", "/caf%C3%A9/b",
+		"/a/x", "/%61/b",
 		"/a/b", "/a/b.html", "/a/c/../b")
 	m.crawler()
 	m.facts()
@@ -112,7 +114,8 @@ func (m *maker) robots() {
 	at := m.host + "/robots.txt"
 	switch m.IntN(40) {
 	case 0:
-		m.q.Web[at] = response{Status: []int{404, 403, 429, 503, 500, 304, 410}[m.IntN(7)], Body: "User-agent: *\nDisallow: /\n"}
+		m.q.Web[at] = response{Status: []int{404, 403, 429, 503, 500, 304, 410}[m.IntN(7)],
+			Body: "User-agent: *\nDisallow: /\n"}
 		return
 	case 1:
 		m.q.Web[at] = response{Error: m.pick("timeout", "refused", "dns")}
@@ -120,7 +123,8 @@ func (m *maker) robots() {
 	case 2:
 		return
 	case 3:
-		m.q.Web[at] = response{Status: 301, Header: map[string][]string{"Location": {m.pick("/r.txt", "http://h2.example/r.txt",
+		m.q.Web[at] = response{Status: 301, Header: map[string][]string{"Location": {m.pick("/r.txt",
+			"http://h2.example/r.txt",
 			"/robots.txt", "/missing.txt", "")}}}
 		at = m.host + "/r.txt"
 	}
@@ -133,7 +137,8 @@ func (m *maker) file(references bool) string {
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	versions := func() {
 		if !m.chance(4) {
-			add("%s: %s", m.letters("ACAP-version"), m.pick("1.1", "1.1", "1.1", "1.1", "1.1", "1.0", "2.0", "1.5", "1", "1.1.5", "v1.1",
+			add("%s: %s", m.letters("ACAP-version"), m.pick("1.1", "1.1", "1.1", "1.1", "1.1", "1.0", "2.0",
+				"1.5", "1", "1.1.5", "v1.1",
 				"0.9", "", "2"))
 		}
 	}
@@ -216,7 +221,8 @@ func (m *maker) definition(add func(string, ...any)) {
 		u := m.usage()
 		add("ACAP-qualified-usage: %s %s%s", m.pick(m.locals[:2]...), u, m.qualifiers(u, false, 1+m.IntN(2)))
 	default:
-		add("ACAP-composite-usage: %s %s", m.pick("c", "c", "q"), strings.Join(m.some(3, append(m.usages, "(q)", "(r)", "(q)", "(c)",
+		add("ACAP-composite-usage: %s %s", m.pick("c", "c", "q"), strings.Join(m.some(3, append(m.usages, "(q)",
+			"(r)", "(q)", "(c)",
 			"(nope)", "r")...), " "))
 	}
 }
@@ -236,7 +242,8 @@ func (m *maker) record(add func(string, ...any), references bool) {
 	}
 	if references && m.chance(8) {
 		for range 1 + m.IntN(2)/1*m.IntN(2) {
-			add("ACAP-permissions-reference: %s", m.pick("/ref.txt", "ref.txt", m.host+"/ref.txt", "http://h2.example/ref.txt",
+			add("ACAP-permissions-reference: %s", m.pick("/ref.txt", "ref.txt", m.host+"/ref.txt",
+				"http://h2.example/ref.txt",
 				"//h2.example/ref.txt", "http://10.0.0.1/ref.txt", "/missing.txt", "/moved.txt", "/robots.txt"))
 		}
 	}
@@ -276,7 +283,8 @@ func (m *maker) statement(add func(string, ...any)) {
 		marker = "[V1.1] "
 	}
 	if m.chance(2) {
-		add("%s%s%s %s%s", marker, m.letters("ACAP-disallow-"+field), colon, m.resource(), m.pick("", "", "", " # why"))
+		add("%s%s%s %s%s", marker, m.letters("ACAP-disallow-"+field), colon, m.resource(), m.pick("", "", "",
+			" # why"))
 		return
 	}
 	qualifiers := ""

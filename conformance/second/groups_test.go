@@ -16,8 +16,8 @@ type rule struct {
 	line    int
 }
 
-// readGroups reads the conventional layer exactly as RFC 9309 reads the file without its ACAP lines (X79). Nothing but a rule
-// splits a group (X53).
+// readGroups reads the conventional layer exactly as RFC 9309 reads the file without its ACAP
+// lines (X79). Nothing but a rule splits a group (X53).
 func readGroups(lines []line) []group {
 	var out []group
 	open := false // the last line of note was a User-agent line
@@ -44,7 +44,8 @@ func readGroups(lines []line) []group {
 	return out
 }
 
-// namesUs reports whether a name addresses one of the tokens: equal, or followed by a slash and anything (C05).
+// namesUs reports whether a name addresses one of the tokens: equal, or followed by a slash and
+// anything (C05).
 func namesUs(name string, tokens []string) bool {
 	name = strings.ToLower(strings.TrimSpace(name))
 	for _, t := range tokens {
@@ -56,7 +57,8 @@ func namesUs(name string, tokens []string) bool {
 	return false
 }
 
-// governing returns the rules of the groups that govern this crawler: those of all its tokens, else those of the asterisk (X67).
+// governing returns the rules of the groups that govern this crawler: those of all its tokens,
+// else those of the asterisk (X67).
 func governing(groups []group, tokens []string) (rules []rule, named bool) {
 	var any []rule
 	for _, g := range groups {
@@ -78,8 +80,9 @@ func governing(groups []group, tokens []string) (rules []rule, named bool) {
 	return any, false
 }
 
-// conventional returns whether conventional rules allow a path: the longest that matches, and Allow of two equal ones (O10). A rule
-// that an ACAP field of the same pattern cancels does not count (O04).
+// conventional returns whether conventional rules allow a path: the longest that matches, and
+// Allow of two equal ones (O10). A rule that an ACAP field of the same pattern cancels does not
+// count (O04).
 func conventional(rules []rule, named bool, path string, crawl []statement) (bool, rule) {
 	best, allow := rule{}, true
 	length := -1
@@ -94,8 +97,9 @@ func conventional(rules []rule, named bool, path string, crawl []statement) (boo
 	return allow, best
 }
 
-// cancelled reports whether an ACAP field for crawl with the same pattern and the other polarity, at least as specific in its
-// addressee, takes a conventional rule's effect (O04, O07). Both polarities, before any overriding, take nothing (X72, X85).
+// cancelled reports whether an ACAP field for crawl with the same pattern and the other polarity,
+// at least as specific in its addressee, takes a conventional rule's effect (O04, O07). Both
+// polarities, before any overriding, take nothing (X72, X85).
 func cancelled(r rule, named bool, crawl []statement) bool {
 	same, other := false, false
 	for _, s := range crawl {

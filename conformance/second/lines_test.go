@@ -13,8 +13,8 @@ type line struct {
 	continued   bool // the next line starts with a qualifier (A07)
 }
 
-// readLines splits a file into its fields. Lines end at CRLF, LF or CR (A01), a byte-order mark does not count (A17), and a hash
-// ends a line anywhere (A02).
+// readLines splits a file into its fields. Lines end at CRLF, LF or CR (A01), a byte-order mark
+// does not count (A17), and a hash ends a line anywhere (A02).
 func readLines(body string) []line {
 	body = strings.TrimPrefix(body, "\ufeff")
 	body = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(body)
@@ -55,7 +55,8 @@ func startsWithQualifier(s string) bool {
 	return qualifierStart.MatchString(s)
 }
 
-// readField splits a line at its colon. A known ACAP field name followed by a blank is a field without its colon (A05, X54).
+// readField splits a line at its colon. A known ACAP field name followed by a blank is a field
+// without its colon (A05, X54).
 func readField(s string) (line, bool) {
 	end := strings.IndexAny(s, ": \t")
 	if end < 0 {

@@ -8,7 +8,8 @@ import (
 // TestNothingChanges checks, on our engine alone, that what has no meaning changes no answer.
 func TestNothingChanges(t *testing.T) {
 	metamorphic(t, nothing(), func(before, after *answer) string {
-		for _, s := range []string{compare("", before.Decisions, after.Decisions), unlike("text", before.Text, after.Text),
+		for _, s := range []string{compare("", before.Decisions, after.Decisions), unlike("text", before.Text,
+			after.Text),
 			unlike("links", before.Links, after.Links)} {
 			if s != "" {
 				return s
@@ -30,8 +31,9 @@ func unlike(name string, before, after any) string {
 	return ""
 }
 
-// TestNoMoreFreedom checks that what restricts permits nothing new. If crawl becomes prohibited, the page's statements are not read
-// and required parts not judged (X02, X73), so no more is compared.
+// TestNoMoreFreedom checks that what restricts permits nothing new. If crawl becomes prohibited,
+// the page's statements are not read and required parts not judged (X02, X73), so no more is
+// compared.
 func TestNoMoreFreedom(t *testing.T) {
 	metamorphic(t, restrictions(), func(before, after *answer) string {
 		if s := freer("", before.Decisions, after.Decisions); s != "" {
@@ -58,7 +60,8 @@ func freer(where string, before, after map[string]decision) string {
 	return ""
 }
 
-// metamorphic asks our engine each case before and after each change, and reports where bad finds a fault.
+// metamorphic asks our engine each case before and after each change, and reports where bad finds
+// a fault.
 func metamorphic(t *testing.T, changes []change, bad func(before, after *answer) string) {
 	shown, asked := 0, map[string]int{}
 	for i := range *cases / 10 {
@@ -92,7 +95,8 @@ func metamorphic(t *testing.T, changes []change, bad func(before, after *answer)
 			small := shrink(q, func(q *question) bool { return fault(q) != "" })
 			after := clone(small)
 			c.make(after, rand.New(rand.NewPCG(seed, 9)))
-			t.Errorf("%s: %s\nbefore: %s\nafter: %s\n%s", c.name, fault(small), text(small), text(after), pretty(after))
+			t.Errorf("%s: %s\nbefore: %s\nafter: %s\n%s", c.name, fault(small), text(small), text(after),
+				pretty(after))
 		}
 	}
 	t.Logf("%d cases: %v", *cases/10, asked)

@@ -41,7 +41,8 @@ func (e *engine) purposes() []purpose {
 	return out
 }
 
-// applies returns whether a statement in a sub-record reaches the purpose. Where none are declared, prohibitions do (C15).
+// applies returns whether a statement in a sub-record reaches the purpose. Where none are
+// declared, prohibitions do (C15).
 func (p purpose) applies(patterns []string, allow bool) bool {
 	if len(patterns) == 0 {
 		return true
@@ -116,8 +117,9 @@ func (e *engine) strictVersion(f *file) {
 	}
 }
 
-// reference reads the file that a reference names: relative to the root, or on another server (D05, D08). It returns no file for
-// a reference to robots.txt itself, and false if it cannot be read (D07).
+// reference reads the file that a reference names: relative to the root, or on another server
+// (D05, D08). It returns no file for a reference to robots.txt itself, and false if it cannot be
+// read (D07).
 func (e *engine) reference(fd field, u *url.URL, parent *definitions) (*file, bool) {
 	at, err := root(u, "/").Parse(fd.refers)
 	if err != nil || fd.refers == "" || at.Scheme != "http" && at.Scheme != "https" {
@@ -154,8 +156,8 @@ func (e *engine) addressee(names []string) int {
 	return out
 }
 
-// statements returns the flat statements of a file that reach this crawler and purpose. void says that permissions of the file do
-// not count (D08).
+// statements returns the flat statements of a file that reach this crawler and purpose. void says
+// that permissions of the file do not count (D08).
 func (e *engine) statements(f *file, p purpose, void bool) []statement {
 	var out []statement
 	for _, fd := range f.fields {

@@ -67,7 +67,8 @@ func attribute(n *html.Node, name string) string {
 // curly takes curly quotation marks off a value (N14).
 func curly(s string) string { return strings.Trim(strings.TrimSpace(s), "“”") }
 
-// A tag is one META element for us: for robots 1, for our name 2. listed says that its name is a list (X20).
+// A tag is one META element for us: for robots 1, for our name 2. listed says that its name is a
+// list (X20).
 type tag struct {
 	addressee int
 	listed    bool
@@ -94,7 +95,8 @@ func (e *engine) tags(p *page) []tag {
 	return out
 }
 
-// acapTokens returns the tokens behind ACAP in a content value. A conventional rule before it does not hide it (X19).
+// acapTokens returns the tokens behind ACAP in a content value. A conventional rule before it does
+// not hide it (X19).
 func acapTokens(content string) ([]string, bool) {
 	for i, f := range strings.Fields(content) {
 		if strings.EqualFold(f, "ACAP") {
@@ -104,7 +106,8 @@ func acapTokens(content string) ([]string, bool) {
 	return nil, false
 }
 
-// pageVersion returns the version of a page: each document stands alone, in any order, for us or for any crawler (B12).
+// pageVersion returns the version of a page: each document stands alone, in any order, for us or
+// for any crawler (B12).
 func pageVersion(tags []tag) version {
 	var values []string
 	for _, t := range tags {
@@ -133,8 +136,8 @@ func (e *engine) metaStatements(p *page, pur purpose, defs *definitions) []state
 	return out
 }
 
-// metaTag reads one content value. Each statement behind the first counts as a prohibition only; a permission followed by more than qualifiers is
-// not understood, which prohibits (N15).
+// metaTag reads one content value. Each statement behind the first counts as a prohibition only; a
+// permission followed by more than qualifiers is not understood, which prohibits (N15).
 func (e *engine) metaTag(t tag, tokens []string, first bool, v version, pur purpose, defs *definitions) []statement {
 	var purposes []string
 	if len(tokens) > 1 && !isStatement(tokens[0]) {

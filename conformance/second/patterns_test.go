@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// normalPath returns s with percent escapes in normal form: unreserved characters decoded, hexadecimal digits in upper case,
-// bytes outside ASCII escaped (F11, A18).
+// normalPath returns s with percent escapes in normal form: unreserved characters decoded,
+// hexadecimal digits in upper case, bytes outside ASCII escaped (F11, A18).
 func normalPath(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -44,8 +44,8 @@ func escape(c byte) string {
 	return string([]byte{'%', digits[c>>4], digits[c&15]})
 }
 
-// matchString returns what patterns are matched with: path and query of the URL that is requested, never the fragment (A11,
-// F12). Raw wildcards in a URL are folded into their escapes (X33).
+// matchString returns what patterns are matched with: path and query of the URL that is requested,
+// never the fragment (A11, F12). Raw wildcards in a URL are folded into their escapes (X33).
 func matchString(u *url.URL) string {
 	s := u.EscapedPath()
 	if s == "" {
@@ -58,7 +58,8 @@ func matchString(u *url.URL) string {
 	return strings.NewReplacer("$", "%24", "*", "%2A").Replace(s)
 }
 
-// matches reports whether a pattern with * and a final $ matches s: a prefix, unless $ ends it (F14).
+// matches reports whether a pattern with * and a final $ matches s: a prefix, unless $ ends it
+// (F14).
 func matches(pattern, s string) bool {
 	if pattern == "" {
 		return true
@@ -77,7 +78,8 @@ func matches(pattern, s string) bool {
 	return s != "" && s[0] == pattern[0] && matches(pattern[1:], s[1:])
 }
 
-// narrower reports whether pattern a has the narrower scope than b by the character by character method of P1 2.4.6.
+// narrower reports whether pattern a has the narrower scope than b by the character by character
+// method of P1 2.4.6.
 func narrower(a, b string, strict bool) bool {
 	for i := 0; ; i++ {
 		switch {
@@ -108,7 +110,8 @@ type pattern struct {
 	all  bool   // a prohibition that covers everything (X35)
 }
 
-// rooted returns the pattern's text for the comparison of scopes: with a leading slash in the second of two runs (X34).
+// rooted returns the pattern's text for the comparison of scopes: with a leading slash in the
+// second of two runs (X34).
 func (p pattern) rooted(root bool) string {
 	if root && strings.HasPrefix(p.text, "*") {
 		return "/" + p.text
@@ -120,7 +123,8 @@ func (p pattern) matches(s string) bool {
 	return p.all || matches(p.text, strings.ToLower(s))
 }
 
-// readPattern reads one pattern of a permission or prohibition. It returns false if a permission with it grants nothing.
+// readPattern reads one pattern of a permission or prohibition. It returns false if a permission
+// with it grants nothing.
 func readPattern(s string, permission bool) (pattern, bool) {
 	if s == "" { // A10: an empty disallow covers everything, an empty allow grants nothing
 		return pattern{all: true}, !permission

@@ -18,7 +18,6 @@ type terms struct {
 	dates       []time.Time // the first instant after each date (X03)
 	mustUse     string
 	mustInclude []string
-	base        string // the URL that relative URIs in mustUse and mustInclude start from (I04)
 	chars       *int
 	words       *int
 	mods        []string
@@ -44,8 +43,8 @@ func (r *reading) new() { r.feature = true }
 
 func isQualifier(name string) bool { return applies(name, "") }
 
-// applies reports whether a qualifier belongs to a usage, by the annex of P1; for "" whether it exists. A location is a qualifier
-// of META alone.
+// applies reports whether a qualifier belongs to a usage, by the annex of P1; for "" whether it
+// exists. A location is a qualifier of META alone.
 func applies(name, usage string) bool {
 	var list string
 	switch name {
@@ -71,8 +70,8 @@ func applies(name, usage string) bool {
 	return usage == "" || slices.Contains(strings.Fields(list), usage)
 }
 
-// readQualifiers splits the tokens behind a resource into qualifiers; blanks around the equals sign are allowed (A06). It returns
-// false if a token is none.
+// readQualifiers splits the tokens behind a resource into qualifiers; blanks around the equals
+// sign are allowed (A06). It returns false if a token is none.
 func readQualifiers(s string) ([]qualifier, bool) {
 	s = regexp.MustCompile(`[ \t]*=`).ReplaceAllString(s, "=")
 	for {
@@ -163,8 +162,8 @@ func readTerms(usage string, list []qualifier, page bool, a ability) reading {
 	return r
 }
 
-// readFirst reads a qualifier of which only the first occurrence counts; the others are not read (G07). Without features of 1.1 the
-// first of the others counts (X86).
+// readFirst reads a qualifier of which only the first occurrence counts; the others are not read
+// (G07). Without features of 1.1 the first of the others counts (X86).
 func readFirst(r *reading, name string, values []string) {
 	readOne(r, name, values[0])
 	if !r.feature || r.badOld {
@@ -183,15 +182,14 @@ func readsAll(name string) bool {
 	return name == "location" || name == "usage-ref" || name == "target-condition"
 }
 
-// cleanValue reports whether a value has only the characters of a qualifier value: no quotation mark, no apostrophe (A04).
+// cleanValue reports whether a value has only the characters of a qualifier value: no quotation
+// mark, no apostrophe (A04).
 func cleanValue(s string) bool {
 	return s != "" && !strings.ContainsAny(s, "\"'")
 }
 
 var (
 	lengthValue = regexp.MustCompile(`^([0-9]+)-(chars|words)$`)
-	daysValue   = regexp.MustCompile(`^([0-9]+)-days$`)
-	dateValue   = regexp.MustCompile(`^until-([0-9]{4}-[0-9]{2}-[0-9]{2})$`)
 )
 
 // clamp reads a number; huge ones are cut (X26).
@@ -279,7 +277,8 @@ func readMustUse(r *reading, value string) {
 	}
 }
 
-// readMustInclude reads a locator of P1 2.5.5.6. A bare URI has no known role and cannot be interpreted (J11).
+// readMustInclude reads a locator of P1 2.5.5.6. A bare URI has no known role and cannot be
+// interpreted (J11).
 func readMustInclude(r *reading, value string) {
 	r.terms.mustInclude = append(r.terms.mustInclude, value)
 	if strings.EqualFold(value, "plus-terms") { // B02: a 1.1 feature, and prohibited in either version
@@ -311,78 +310,8 @@ func readMustInclude(r *reading, value string) {
 	}
 }
 
-// A single is one time-limit value that was read.
-type single struct {
-	kind string // recrawled, date, days, plus; "" is malformed
-	date time.Time
-	days int
-}
-
-func readTimeLimit(v string) single {
-	v = strings.ToLower(v)
-	if v == "until-recrawled" || v == "until-recrawl" { // H01: the document's own slip
-		return single{kind: "recrawled"}
-	}
-	if v == "plus-terms" {
-		return single{kind: "plus"}
-	}
-	if m := dateValue.FindStringSubmatch(v); m != nil {
-		if d, err := time.Parse("2006-01-02", m[1]); err == nil { // H10: impossible dates are malformed
-			return single{kind: "date", date: d.AddDate(0, 0, 1)}
-		}
-	}
-	if m := daysValue.FindStringSubmatch(v); m != nil {
-		return single{kind: "days", days: clamp(m[1])}
-	}
-	return single{}
-}
-
-// readTimeLimits combines the values: plus-terms beside others is ignored, then the first two count (H08, H12), and of two of one
-// kind the first (H07).
-func readTimeLimits(r *reading, values []string) {
-	if len(values) > 1 {
-		r.new() // the repetition is new in 1.1
-	}
-	var counted []single
-	plus := false
-	for _, v := range values {
-		s := readTimeLimit(v)
-		if s.kind == "plus" {
-			plus = true
-			continue
-		}
-		counted = append(counted, s)
-	}
-	if plus {
-		r.new()
-	}
-	if len(counted) == 0 { // X32, X46: plus-terms alone cannot be interpreted here
-		r.bad = true
-		return
-	}
-	for i, s := range counted {
-		if i > 1 {
-			return // H12: the third and later are ignored
-		}
-		if s.kind == "" {
-			r.spoil()
-			return
-		}
-		if i == 1 && s.kind == counted[0].kind {
-			return
-		}
-		switch s.kind {
-		case "recrawled":
-			r.terms.recrawled = true
-		case "date":
-			r.terms.dates = append(r.terms.dates, s.date)
-		case "days":
-			r.terms.days = append(r.terms.days, s.days)
-		}
-	}
-}
-
-// readModifications combines the values: any hides the others; plus-terms cannot be interpreted, also beside any (K01).
+// readModifications combines the values: any hides the others; plus-terms cannot be interpreted,
+// also beside any (K01).
 func readModifications(r *reading, values []string) {
 	any := slices.ContainsFunc(values, func(v string) bool { return strings.EqualFold(v, "any") })
 	for _, v := range values {

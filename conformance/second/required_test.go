@@ -8,7 +8,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// fulfils reports whether a must-use-resource can be had for a usage of a page (X05). relative says what a relative URI starts from.
+// fulfils reports whether a must-use-resource can be had for a usage of a page (X05). relative
+// says what a relative URI starts from.
 func (e *engine) fulfils(usage, value string, relative *url.URL, p *page, marks []mark) bool {
 	rest, ours := cutFold(value, "the-acap:")
 	if !ours {
@@ -22,8 +23,9 @@ func (e *engine) fulfils(usage, value string, relative *url.URL, p *page, marks 
 	return e.extracts(usage, strings.ToLower(kind), arg, p, marks, false)
 }
 
-// extracts reports whether a selector finds text in the page that the usage may have (I01, I08). whole says that nothing of it may
-// be cut. What class statements cut from pictures is not looked at here.
+// extracts reports whether a selector finds text in the page that the usage may have (I01, I08).
+// whole says that nothing of it may be cut. What class statements cut from pictures is not looked
+// at here.
 func (e *engine) extracts(usage, kind, arg string, p *page, marks []mark, whole bool) bool {
 	if p.document == nil {
 		return false
@@ -58,15 +60,16 @@ func selected(n *html.Node, kind, arg string) bool {
 	case "id", "idlist":
 		return slices.Contains(list, attribute(n, "id"))
 	case "class", "classlist": // I05: a token, in its letter case
-		return slices.ContainsFunc(strings.Fields(attribute(n, "class")), func(c string) bool { return slices.Contains(list, c) })
+		return slices.ContainsFunc(strings.Fields(attribute(n, "class")),
+			func(c string) bool { return slices.Contains(list, c) })
 	case "taglist":
 		return slices.ContainsFunc(list, func(t string) bool { return strings.EqualFold(t, n.Data) })
 	}
 	return false
 }
 
-// canUse reports whether another resource can be had: reachable, permitted to crawl at every hop, found, and not prohibiting
-// crawl itself (I02, I03, X30, X84). The page itself is at hand.
+// canUse reports whether another resource can be had: reachable, permitted to crawl at every hop,
+// found, and not prohibiting crawl itself (I02, I03, X30, X84). The page itself is at hand.
 func (e *engine) canUse(value string, relative *url.URL, p *page) bool {
 	u, err := relative.Parse(value)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {
@@ -127,7 +130,8 @@ func (e *engine) mayLink(s string, relative *url.URL, p *page) bool {
 	return reachable(u, p.url) && e.mayCrawl(u)
 }
 
-// linkTarget finds the target of a link in the page: the element's href, else that of its first A, else its text (X08).
+// linkTarget finds the target of a link in the page: the element's href, else that of its first A,
+// else its text (X08).
 func (e *engine) linkTarget(kind, arg string, p *page) bool {
 	if kind == "meta" {
 		for _, m := range p.metas {

@@ -67,7 +67,8 @@ func smallerOnes(q *question) []*question {
 	return out
 }
 
-// smallerTexts returns a text without blocks of lines, without each line, and without each word behind a line's first.
+// smallerTexts returns a text without blocks of lines, without each line, and without each word
+// behind a line's first.
 func smallerTexts(s string) []string {
 	s = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\ufeff", "").Replace(s)
 	out := []string{s}

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A restriction is what conventional META, Robots-Tag and X-Robots-Tag take away. Nothing lifts it (N12, N19).
+// A restriction is what conventional META, Robots-Tag and X-Robots-Tag take away. Nothing lifts it
+// (N12, N19).
 type restriction struct {
 	noindex, nofollow, nosnippet, noarchive bool
 	chars                                   *int
@@ -65,7 +66,8 @@ func hasValue(s string) bool {
 
 var ruleName = regexp.MustCompile(`^[A-Za-z][-_A-Za-z]*([ \t]*:.*)?$`)
 
-// legacy reads a list of rules. In a header a name and a colon address those that follow to one crawler.
+// legacy reads a list of rules. In a header a name and a colon address those that follow to one
+// crawler.
 func (r *restriction) legacy(s string, tokens []string, header bool) {
 	ours := true
 	pieces := strings.Split(s, ",")
@@ -165,7 +167,8 @@ func (r restriction) prohibits(usage string, now time.Time) (bool, *time.Time) {
 	snippet := usage == "present-snippet" || usage == "present-oldsnippet"
 	copies := usage == "present-currentcopy" || usage == "present-oldcopy"
 	switch {
-	case usage == "index" && r.noindex, usage == "follow" && r.nofollow, snippet && r.nosnippet, copies && r.noarchive,
+	case usage == "index" && r.noindex, usage == "follow" && r.nofollow, snippet && r.nosnippet, copies &&
+		r.noarchive,
 		snippet && r.chars != nil && *r.chars == 0:
 		return true, nil
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// readTargets reads the values of target-condition, a 1.1 qualifier. A rulesref is dropped beside others (K13); alone it cannot be
-// interpreted.
+// readTargets reads the values of target-condition, a 1.1 qualifier. A rulesref is dropped beside
+// others (K13); alone it cannot be interpreted.
 func readTargets(r *reading, values []string) {
 	r.new()
 	for _, v := range values {
@@ -64,7 +64,8 @@ func isAddress(s string) bool {
 	return err == nil
 }
 
-// goodMask reports whether a mask is a wildcard mask: free bits are ones. One of leading ones is ambiguous (K08, X59).
+// goodMask reports whether a mask is a wildcard mask: free bits are ones. One of leading ones is
+// ambiguous (K08, X59).
 func goodMask(s string) bool {
 	m, err := netip.ParseAddr(s)
 	if err != nil || !m.Is4() {
@@ -78,7 +79,8 @@ func isCountry(s string) bool {
 	return slices.Contains([]string{"be", "fr", "de", "gb", "us"}, strings.ToLower(s))
 }
 
-// meets reports whether a device meets one condition. What is not known of a device does not meet it (K10, K15).
+// meets reports whether a device meets one condition. What is not known of a device does not meet
+// it (K10, K15).
 func meets(condition string, t *target) bool {
 	if t == nil {
 		return false
@@ -96,7 +98,8 @@ func meets(condition string, t *target) bool {
 	case "prohibiteddomainlist":
 		return t.Domain != "" && !slices.ContainsFunc(items, func(s string) bool { return under(t.Domain, s) })
 	case "permittedcountrylist": // K07: those listed are permitted; UK matches nothing (X29)
-		return t.Country != "" && slices.Contains(items, strings.ToLower(t.Country)) && !strings.EqualFold(t.Country, "uk")
+		return t.Country != "" && slices.Contains(items, strings.ToLower(t.Country)) &&
+			!strings.EqualFold(t.Country, "uk")
 	default: // X59: UK in a prohibited list means GB
 		c := strings.ToLower(t.Country)
 		return c != "" && !slices.Contains(items, c) && !(c == "gb" && slices.Contains(items, "uk"))

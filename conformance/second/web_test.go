@@ -66,8 +66,8 @@ func isPrivate(u *url.URL) bool {
 	return ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsUnspecified()
 }
 
-// reachable reports whether a reference or required resource at u may be had for a resource of an origin: nothing private that a
-// public host names, except on the host that is asked about (X84).
+// reachable reports whether a reference or required resource at u may be had for a resource of an
+// origin: nothing private that a public host names, except on the host that is asked about (X84).
 func reachable(u, origin *url.URL) bool {
 	return !isPrivate(u) || strings.EqualFold(u.Host, origin.Host)
 }
