@@ -18,17 +18,17 @@ const (
 	childStep = "ACTIONS_TEST_STEP"
 )
 
-// disk holds copies in files, of which a take-down makes tombstones. It tells the step half between the two.
-type disk struct {
+// store holds copies in files, of which a take-down makes tombstones. It tells the step half between the two.
+type store struct {
 	dir   string
 	fault func(step)
 }
 
 const stepHalf step = "half"
 
-func (d disk) file(kind, url string) string { return filepath.Join(d.dir, kind+"-"+filepath.Base(url)) }
+func (d store) file(kind, url string) string { return filepath.Join(d.dir, kind+"-"+filepath.Base(url)) }
 
-func (d disk) Erase(_ context.Context, url, _, _ string) (int, error) {
+func (d store) Erase(_ context.Context, url, _, _ string) (int, error) {
 	if held, err := d.Holds(url); err != nil || !held {
 		return 0, err
 	}
@@ -41,7 +41,7 @@ func (d disk) Erase(_ context.Context, url, _, _ string) (int, error) {
 	return 1, os.Remove(d.file("copy", url))
 }
 
-func (d disk) Holds(url string) (bool, error) {
+func (d store) Holds(url string) (bool, error) {
 	_, err := os.Stat(d.file("copy", url))
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
@@ -49,7 +49,7 @@ func (d disk) Holds(url string) (bool, error) {
 	return err == nil, err
 }
 
-func (d disk) Verify(url string, since time.Time) (v Evidence, err error) {
+func (d store) Verify(url string, since time.Time) (v Evidence, err error) {
 	if held, err := d.Holds(url); err != nil || held {
 		v.Left = []string{"a copy"}
 		return v, err
@@ -93,7 +93,7 @@ func child(dir, at string) int {
 		fmt.Println(err)
 		return 1
 	}
-	x := NewExecutor(l, disk{dir, fault}, nil, Limits{})
+	x := NewExecutor(l, store{dir, fault}, nil, Limits{})
 	x.fault = fault
 	if err := errors.Join(x.Heed(context.Background(), childReading()), x.Compacted(context.Background(), time.Now())); err != nil {
 		fmt.Println(err)
@@ -112,7 +112,7 @@ func TestKilled(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, line gone: %v", at, gone), func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
-				d := disk{dir, func(step) {}}
+				d := store{dir, func(step) {}}
 				for _, p := range childPaths {
 					if err := os.WriteFile(d.file("copy", site+p), nil, 0o600); err != nil {
 						t.Fatal(err)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/acapcrawl/acapcrawl/disk"
 )
 
 // Head says where a chain ends. Who keeps one can tell later whether the chain is still the one that it was: it stands in each receipt and
@@ -98,15 +100,7 @@ func (f *headFile) write(h Head) (err error) {
 	if err != nil {
 		return err
 	}
-	part, err := os.OpenFile(f.path+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = part.Write(append(data, '\n'))
-	if err = errors.Join(err, part.Sync(), part.Close()); err != nil {
-		return err
-	}
-	return os.Rename(part.Name(), f.path)
+	return disk.Replace(f.path, append(data, '\n'), 0o600)
 }
 
 // keep writes the head of a transaction to its file. Where that fails, what was written stands, and the file is behind until the next one.

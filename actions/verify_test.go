@@ -323,15 +323,15 @@ func TestHeadBehind(t *testing.T) {
 func TestHeadUnwritable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "actions.db")
 	l := openWith(t, path, Options{})
-	block := headPath(path) + ".part"
-	if err := os.Mkdir(block, 0o700); err != nil {
+	block := headPath(path) + ".new"
+	if err := os.MkdirAll(filepath.Join(block, "x"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	run(t, l, &crew{}, asks(down+"/x"))
 	if err := l.Close(); err == nil {
 		t.Error("nobody hears of it")
 	}
-	os.Remove(block)
+	os.RemoveAll(block)
 	l = openWith(t, path, Options{})
 	if got := breaks(t, l); got != "" || list(t, l) != "take-down /x done" {
 		t.Error(got, list(t, l))

@@ -13,6 +13,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/acapcrawl/acapcrawl/disk"
 )
 
 // What can be wrong with an archive as a whole, to be found with errors.Is.
@@ -266,7 +268,7 @@ func (a *Archive) create(h header) error {
 	if err != nil {
 		return fmt.Errorf("the archive in %s cannot be made: %w", a.dir, err)
 	}
-	return syncDir(a.dir)
+	return disk.Sync(a.dir)
 }
 
 // guard turns a panic of the database, or a fault in its mapped file, into ErrCorrupt. bbolt asserts instead of

@@ -12,6 +12,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/acapcrawl/acapcrawl/disk"
 )
 
 const (
@@ -299,7 +301,7 @@ func (c *copier) finish() error {
 	c.a.mapped, c.done = c.mapped, true
 	err = c.a.fault(Swapped)
 	if err == nil {
-		err = syncDir(c.a.dir)
+		err = disk.Sync(c.a.dir)
 	}
 	if err != nil {
 		err = fmt.Errorf("the archive in %s must be opened again, it is not certain which of its files its disk holds: %w", c.a.dir, err)

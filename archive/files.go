@@ -118,12 +118,3 @@ func (a *Archive) closeBolt(db *bolt.DB, file *os.File, abandon bool) error {
 
 // growth is by how much a file of a size grows at a time: by an eighth of it, within bounds.
 func growth(size int64) int { return int(min(max(size/8, leastGrowth), mostGrowth)) }
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
-}

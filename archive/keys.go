@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/acapcrawl/acapcrawl/disk"
 )
 
 // keys is the file of keys: slots of 32 bytes, the first of them a header, each later one the key of one sealed text. A slot
@@ -75,7 +77,7 @@ func (k *keys) create(head []byte) error {
 	if err := k.sync(noFault); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(k.path))
+	return disk.Sync(filepath.Dir(k.path))
 }
 
 func (k *keys) check(want []byte) error {

@@ -16,6 +16,8 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/bleve/v2/mapping"
 	bleveindex "github.com/blevesearch/bleve_index_api"
+
+	"github.com/acapcrawl/acapcrawl/disk"
 )
 
 // What can be wrong with an index as a whole, to be found with errors.Is.
@@ -111,7 +113,10 @@ func create(dir string) error {
 	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return os.Rename(beside, dir)
+	if err := disk.SyncTree(beside); err != nil {
+		return err
+	}
+	return disk.Rename(beside, dir)
 }
 
 // probe reads the index without writing. It sees what opening for writing would hide: that falls back to an older state

@@ -10,6 +10,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/disk"
 )
 
 // identity is what a crawl records of itself in the data directory: the other verbs judge by it.
@@ -43,11 +44,7 @@ func record(dir string, who acap.Crawler) error {
 	if err != nil {
 		return err
 	}
-	name := identityFile(dir)
-	if err := os.WriteFile(name+".new", append(data, '\n'), 0o600); err != nil {
-		return err
-	}
-	return os.Rename(name+".new", name)
+	return disk.Replace(identityFile(dir), append(data, '\n'), 0o600)
 }
 
 // recorded is who crawled into the data directory, as far as nothing of the given kinds says otherwise: flags for the verbs that

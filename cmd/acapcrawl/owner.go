@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/acapcrawl/acapcrawl/disk"
 )
 
 // owner is who has a data directory, as owner.json there tells verbs of other processes.
@@ -119,17 +121,7 @@ func (o owner) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	name := filepath.Join(dir, ownerFile)
-	os.Remove(name + ".new") // what a process that was killed left keeps the mode that it has
-	f, err := os.OpenFile(name+".new", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err := errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(name+".new", name)
+	return disk.Replace(filepath.Join(dir, ownerFile), append(text, '\n'), 0o600)
 }
 
 // readOwner gives what owner.json in dir says; not ok where there is none that can be read.

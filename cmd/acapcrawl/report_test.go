@@ -115,13 +115,13 @@ func TestReportEntries(t *testing.T) {
 	}
 }
 
-// disk is full until it has room for all.
-type disk struct {
+// fullDisk is full until it has room for all.
+type fullDisk struct {
 	bytes.Buffer
 	room int
 }
 
-func (d *disk) Write(p []byte) (int, error) {
+func (d *fullDisk) Write(p []byte) (int, error) {
 	n := min(len(p), d.room)
 	d.room -= n
 	d.Buffer.Write(p[:n])
@@ -136,7 +136,7 @@ func (d *disk) Write(p []byte) (int, error) {
 func TestReportFullDisk(t *testing.T) {
 	for _, room := range []int{0, 1 << 20} {
 		told := 0
-		d := &disk{room: 10}
+		d := &fullDisk{room: 10}
 		r, err := openReport("-", d, func() { told++ })
 		if err != nil {
 			t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/disk"
 )
 
 // shownAction is what actions show --json prints.
@@ -85,7 +86,7 @@ func (c *Command) writeReceipt(text []byte, r actionsRequest) error {
 	if err := publish(part, name, r.Force); err != nil {
 		return meanwhile(err, r.File)
 	}
-	return syncDir(filepath.Dir(name))
+	return disk.Sync(filepath.Dir(name))
 }
 
 // printHistory prints a request for people, and what was noted of it.

@@ -20,6 +20,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/disk"
 )
 
 // backupRequest is what backup or restore was asked for, beside the configuration.
@@ -171,7 +172,7 @@ func (b *backup) toFile(ctx context.Context, name string, force bool) (err error
 	if err := publish(f.Name(), name, force); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(name))
+	return disk.Sync(filepath.Dir(name))
 }
 
 // publish gives a file its name; without force it replaces none that was made meanwhile, where the file system can tell.
@@ -184,7 +185,7 @@ func publish(part, name string, force bool) error {
 			return err
 		}
 	}
-	return os.Rename(part, name)
+	return disk.Rename(part, name)
 }
 
 // write writes a tar archive of the data directory. What follows from something else comes before it: a visit that the frontier has done
@@ -300,12 +301,4 @@ func (t *tarball) close() error {
 	t.end()
 	sums := bytes.Clone(t.sums.Bytes())
 	return errors.Join(t.add(backupSums, sums), t.w.Close())
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/acapcrawl/acapcrawl/check"
+	"github.com/acapcrawl/acapcrawl/disk"
 )
 
 // runFix mends every file in place, or with DryRun none, and shows what that changes; what was standard input goes to standard output mended.
@@ -109,5 +110,5 @@ func rewrite(name string, data []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	return os.Rename(part.Name(), name)
+	return disk.Rename(part.Name(), name)
 }

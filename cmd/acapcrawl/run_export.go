@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/disk"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/warc"
 )
@@ -107,7 +108,7 @@ func (x *export) toFile(ctx context.Context, name string, force bool) (err error
 	if err := publish(part, name, force); err != nil {
 		return errors.Join(meanwhile(err, name), os.Remove(part), os.Remove(indexName(name)))
 	}
-	return syncDir(dir)
+	return disk.Sync(dir)
 }
 
 // meanwhile is err, in the words for a file that exists where that is what it says: it was made since it was looked for.

@@ -20,6 +20,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/disk"
 	"github.com/acapcrawl/acapcrawl/holdings"
 )
 
@@ -107,20 +108,11 @@ func nursery(dir string, exists bool) (where, pattern string) {
 // settleIn moves what was made to where it is to be, after all of it is on disk. Where the directory exists already, the archive comes
 // last, without which it is none.
 func settleIn(made, dir string, exists bool) error {
-	err := filepath.WalkDir(made, func(path string, _ fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		return syncDir(path)
-	})
-	if err != nil {
+	if err := disk.SyncTree(made); err != nil {
 		return err
 	}
 	if !exists {
-		if err := os.Rename(made, dir); err != nil {
-			return err
-		}
-		return syncDir(filepath.Dir(filepath.Clean(dir)))
+		return disk.Rename(made, dir)
 	}
 	entries, err := os.ReadDir(made)
 	if err != nil {
@@ -131,11 +123,11 @@ func settleIn(made, dir string, exists bool) error {
 		return last(a) - last(b)
 	})
 	for _, e := range entries {
-		if err := os.Rename(filepath.Join(made, e.Name()), filepath.Join(dir, e.Name())); err != nil {
+		if err := disk.Rename(filepath.Join(made, e.Name()), filepath.Join(dir, e.Name())); err != nil {
 			return err
 		}
 	}
-	return errors.Join(os.Remove(made), syncDir(dir))
+	return errors.Join(os.Remove(made), disk.Sync(dir))
 }
 
 func (c *Command) tellRestored(out restored, asJSON bool) error {

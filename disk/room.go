@@ -1,0 +1,151 @@
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// Auto is the value of Options.Least for the smaller of 256 MB and 2 % of the file system.
+const Auto = -1
+
+const (
+	autoLeast   = 256_000_000
+	mostReserve = 8 << 20
+	reserveName = "reserve"
+)
+
+// Options configure a Room.
+type Options struct {
+	Least int64 // bytes that stay free when a crawl stops; Auto: by the size of the file system
+
+	// Free returns the free bytes and the size of the file system of a directory; nil: asks the system.
+	Free func(dir string) (free, total int64, err error)
+}
+
+// Room watches how much is free on the file system of a data directory. It keeps a reserve there, a
+// file that is given up when there is no room left for a take-down. It is safe for concurrent use.
+// Where the system does not say what is free, there is always room.
+type Room struct {
+	dir string
+	o   Options
+	mu  sync.Mutex
+}
+
+// NewRoom makes the room of dir, which must exist.
+func NewRoom(dir string, o Options) *Room {
+	if o.Free == nil {
+		o.Free = free
+	}
+	return &Room{dir: dir, o: o}
+}
+
+func (r *Room) name() string { return filepath.Join(r.dir, reserveName) }
+
+// reserve is how large the reserve is on a file system of that size.
+func reserve(total int64) int64 { return min(mostReserve, total/16) }
+
+// measure returns the bytes free beside the reserve, what is to stay free of them, and the sizes of the
+// reserve, as it is and as it should be. A reserve that is missing is not free.
+func (r *Room) measure() (available, least, held, wanted int64, err error) {
+	now, total, err := r.o.Free(r.dir)
+	if err != nil {
+		return 0, 0, 0, 0, err
+	}
+	if info, err := os.Stat(r.name()); err == nil {
+		held = info.Size()
+	}
+	if least = r.o.Least; least == Auto {
+		least = min(autoLeast, total/50)
+	}
+	wanted = reserve(total)
+	return now - max(wanted-held, 0), least, held, wanted, nil
+}
+
+// Low is the error of Check.
+type Low struct {
+	Dir         string
+	Free, Least int64
+}
+
+// Error is one sentence.
+func (l *Low) Error() string {
+	return fmt.Sprintf("the disk of %s has %s free, and min_free is %s: free space there, or set min_free lower, and run again; nothing is lost",
+		l.Dir, size(l.Free), size(l.Least))
+}
+
+func size(n int64) string {
+	if n = max(n, 0); n < 1_000_000 {
+		return fmt.Sprintf("%d kB", n/1000)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1_000_000)
+}
+
+// Check returns a *Low where less is free than is to stay free.
+func (r *Room) Check() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	available, least, _, _, err := r.measure()
+	if err != nil || available >= least {
+		return nil
+	}
+	return &Low{Dir: r.dir, Free: available, Least: least}
+}
+
+// Scarce reports whether there is so little room that work which can wait should: less than a crawl
+// leaves.
+func (r *Room) Scarce() bool { return r.Check() != nil }
+
+// Make gives the reserve up where less is free than it holds, so that a take-down can be recorded and
+// executed. It is called before anything is written for one.
+func (r *Room) Make() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now, total, err := r.o.Free(r.dir)
+	if err == nil && now < reserve(total) {
+		os.Remove(r.name()) // where that fails, what is written will say so
+	}
+}
+
+// Keep makes the reserve, where there is room for it and for as much again.
+func (r *Room) Keep() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now, total, err := r.o.Free(r.dir)
+	wanted := reserve(total)
+	if err != nil || now < 2*wanted {
+		return nil
+	}
+	if info, err := os.Stat(r.name()); err == nil && info.Size() == wanted {
+		return nil
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := r.fill(wanted); err != nil {
+		os.Remove(r.name())
+		if Full(err) {
+			return nil
+		}
+		return err
+	}
+	return nil
+}
+
+// fill writes the reserve: a file with a hole would reserve nothing.
+func (r *Room) fill(wanted int64) error {
+	f, err := os.OpenFile(r.name(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	block := make([]byte, 1<<16)
+	for i := range block { // no file system packs it
+		block[i] = byte(i*i>>7 + i)
+	}
+	for left := wanted; left > 0 && err == nil; left -= int64(len(block)) {
+		_, err = f.Write(block[:min(int64(len(block)), left)])
+	}
+	return errors.Join(err, f.Sync(), f.Close())
+}
