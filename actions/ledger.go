@@ -22,6 +22,7 @@ import (
 // Options configure a Ledger. Zero values take the default named.
 type Options struct {
 	Now    func() time.Time   // time.Now
+	Room   func()             // called before anything is written, to make room on a full disk; may be nil
 	Key    ed25519.PrivateKey // signs the head of the chain, and receipts; nil: nothing is signed
 	Issuer Issuer             // whom receipts name
 
@@ -180,6 +181,9 @@ func (l *Ledger) guard(fn func() error) (err error) {
 
 // update calls fn with a transaction that is written when fn returns nil.
 func (l *Ledger) update(fn func(*txn) error) error {
+	if l.o.Room != nil {
+		l.o.Room()
+	}
 	t := &txn{now: l.o.Now().UTC()}
 	var head Head
 	err := l.guard(func() error {

@@ -30,6 +30,7 @@ type Config struct {
 	MaxPages       int           // page requests in a run; Unlimited for no limit
 	MaxBytes       int64         // bytes of bodies in a run; Unlimited for no limit
 	MaxTime        time.Duration // of a run; 0 for no limit
+	MinFree        int64         // bytes free on the disk, below which a crawl stops; AutoFree: by its size
 	MaxHostURLs    int           // addresses noted of one host; Unlimited for no limit
 	Include        []string      // patterns of addresses; empty: all
 	Exclude        []string
@@ -109,6 +110,9 @@ type Serve struct {
 	Key         string   // file
 	BehindProxy bool
 }
+
+// AutoFree is the value of MinFree for the smaller of 256 MB and 2 % of the disk.
+const AutoFree = -1
 
 // Unlimited is the value of Depth and MaxPages that sets no limit.
 const Unlimited = -1

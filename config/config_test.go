@@ -120,6 +120,7 @@ func TestEveryKeyEverywhere(t *testing.T) {
 		"exclude":                   {"['*.iso', '/tmp/']", "*.iso,/tmp/", "[*.iso /tmp/]"},
 		"max_bytes":                 {"500MB", "500000000", "500000000"},
 		"max_time":                  {"8h", "8h", "8h0m0s"},
+		"min_free":                  {"1GB", "1GB", "1000000000"},
 		"max_host_urls":             {"9", "9", "9"},
 		"requisites":                {"true", "1", "true"},
 		"canonical":                 {"true", "1", "true"},

@@ -88,6 +88,10 @@ After how many bytes of bodies, as sent, a run begins no more visits; -1 sets no
 	setting("max_time", "0s", "write a duration as in 8h, or 0s for no limit", func(c *Config) *time.Duration { return &c.MaxTime }, duration(0), shown, `
 After how much time a run begins no more visits; 0s sets no limit.`),
 
+	setting("min_free", "auto", "write a size as in 1GB, or auto", func(c *Config) *int64 { return &c.MinFree }, freeSize, writtenFreeSize, `
+A crawl stops when less than this is free on the disk of the data directory. auto is the smaller of 256 MB and 2 %
+of the disk; 0 lets the crawl go on until nothing is free.`),
+
 	setting("max_host_urls", 1000000, "write a number above 0, or -1 for no limit", func(c *Config) *int { return &c.MaxHostURLs }, integer(1, Unlimited), plain, `
 How many addresses of one host are noted. It ends calendars and other pages without end; -1 sets no limit.`),
 

@@ -221,6 +221,27 @@ func writtenSizeOrAuto(n int64) any {
 	return writtenSize(n)
 }
 
+// freeSize reads how much is to stay free on a disk: a size, 0, or auto.
+func freeSize(v any) (int64, error) {
+	if v == autoSize {
+		return AutoFree, nil
+	}
+	if n, err := whole(v); err == nil && n == 0 {
+		return 0, nil
+	}
+	return byteSize(v)
+}
+
+func writtenFreeSize(n int64) any {
+	switch n {
+	case AutoFree:
+		return autoSize
+	case 0:
+		return n
+	}
+	return writtenSize(n)
+}
+
 func oneOf(words ...string) func(any) (string, error) {
 	return func(v any) (string, error) {
 		s, err := text(v)

@@ -81,6 +81,10 @@ type Options struct {
 
 	Budget *memory.Budget // bounds what the pages at hand take in memory; nil: nothing does
 
+	// Room says why no more visits may begin, as on a full disk; then the run ends as at a limit, and
+	// Summary.Stopped has that. It is called before each visit. nil: there is always room.
+	Room func() error
+
 	Grace    time.Duration  // how long visits under way may go on after the context of Run has ended; 3 s
 	Skipped  func(Skip)     // told once of each address not fetched; may be nil; one call at a time; must not use the frontier
 	Progress func(Progress) // told at intervals; may be nil
@@ -166,6 +170,7 @@ type run struct {
 	stop  context.CancelFunc // no more leases
 	tally tally
 
-	mu     sync.Mutex // held while Skipped is called
-	failed error      // why the run could not go on
+	mu      sync.Mutex // held while Skipped is called
+	failed  error      // why the run could not go on
+	stopped error      // why it did not
 }

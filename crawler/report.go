@@ -35,6 +35,8 @@ type Summary struct {
 	Beyond      int       `json:"beyond"`              // links not noted in this or earlier runs, because their hosts have too many addresses
 	Interrupted bool      `json:"interrupted"`         // stopped by its context or by a limit
 
+	Stopped error `json:"-"` // what Options.Room said
+
 	SeedsRefused     bool   `json:"-"` // there were seeds, and policy refused every one
 	RefusedWhy       string `json:"-"` // the sentence that refused the first of them
 	SeedsUnreachable bool   `json:"-"` // there were seeds, and none could be reached

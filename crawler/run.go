@@ -173,7 +173,7 @@ func (r *run) finish(leasing context.Context) (Summary, error) {
 	s.Duration = time.Since(r.start).Seconds()
 	s.Rate = float64(s.Fetched) / max(s.Duration, 1e-9)
 	r.left(&s)
-	s.Interrupted = leasing.Err() != nil
+	s.Interrupted, s.Stopped = leasing.Err() != nil, r.stopped
 	if r.failed != nil {
 		err = r.failed
 	}

@@ -293,10 +293,26 @@ func (r *run) enter(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	}
-	if r.limited() {
+	if r.limited() || r.cramped() {
 		<-r.requests
 		return false
 	}
+	return true
+}
+
+// cramped reports whether there is no room for another visit, and ends the run then.
+func (r *run) cramped() bool {
+	if r.o.Room == nil {
+		return false
+	}
+	err := r.o.Room()
+	if err == nil {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.stopped = err
+	r.stop()
 	return true
 }
 

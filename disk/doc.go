@@ -3,5 +3,5 @@
 //
 //	replace.go   replacing and renaming files, durably
 //	room.go      what is free, and a reserve for take-downs
-//	free_*.go    how much is free, by operating system
+//	free_*.go, allocate_*.go   by operating system
 package disk

@@ -84,12 +84,12 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1_000_000)
 }
 
-// Check returns a *Low where less is free than is to stay free.
-func (r *Room) Check() error {
+// Check returns a *Low where less is free than is to stay free, once so many bytes more are written.
+func (r *Room) Check(unwritten int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	available, least, _, _, err := r.measure()
-	if err != nil || available >= least {
+	if available -= unwritten; err != nil || available >= least {
 		return nil
 	}
 	return &Low{Dir: r.dir, Free: available, Least: least}
@@ -97,11 +97,14 @@ func (r *Room) Check() error {
 
 // Scarce reports whether there is so little room that work which can wait should: less than a crawl
 // leaves.
-func (r *Room) Scarce() bool { return r.Check() != nil }
+func (r *Room) Scarce() bool { return r.Check(0) != nil }
 
 // Make gives the reserve up where less is free than it holds, so that a take-down can be recorded and
-// executed. It is called before anything is written for one.
+// executed. It is called before anything is written for one; a nil Room has none.
 func (r *Room) Make() {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now, total, err := r.o.Free(r.dir)
@@ -134,17 +137,18 @@ func (r *Room) Keep() error {
 	return nil
 }
 
-// fill writes the reserve: a file with a hole would reserve nothing.
+// fill makes the reserve; a file with a hole would reserve nothing.
 func (r *Room) fill(wanted int64) error {
 	f, err := os.OpenFile(r.name(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
+	done, err := allocate(f, wanted)
 	block := make([]byte, 1<<16)
 	for i := range block { // no file system packs it
 		block[i] = byte(i*i>>7 + i)
 	}
-	for left := wanted; left > 0 && err == nil; left -= int64(len(block)) {
+	for left := wanted; left > 0 && err == nil && !done; left -= int64(len(block)) {
 		_, err = f.Write(block[:min(int64(len(block)), left)])
 	}
 	return errors.Join(err, f.Sync(), f.Close())

@@ -13,6 +13,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/defect"
+	"github.com/acapcrawl/acapcrawl/disk"
 	"github.com/acapcrawl/acapcrawl/index"
 	"github.com/acapcrawl/acapcrawl/memory"
 	"github.com/acapcrawl/acapcrawl/page"
@@ -35,6 +36,10 @@ type Options struct {
 	Version func(u *url.URL) archive.PolicyVersion // the version of policy in force for u; nil: unknown
 	Defect  func(*defect.Error)                    // is told of panics, for each of which one page fails; may be nil
 	Swept   func(Swept)                            // is told what Rejudge and ReceivePart end, by several goroutines; may be nil
+
+	// Scarce reports whether the disk is so full that what can wait should. Then the index is not brought
+	// up to date as Holdings open. nil: there is room.
+	Scarce func() bool
 
 	// Hasten is given pages that are to be crawled again soon, and Parts resources as Receipt has them, of pages judged in the background;
 	// where it is nil, nobody is.
@@ -78,7 +83,7 @@ func Open(ctx context.Context, a *archive.Archive, ix *index.Index, s terms.Sour
 		remaking: make(chan struct{}, remakeBodies)}
 	h.background.pending = map[task]bool{}
 	h.background.ctx, h.background.stop = context.WithCancel(context.Background())
-	if err := h.recover(ctx, ix); err != nil {
+	if err := h.recover(ctx, ix); err != nil && !disk.Full(err) { // on a full disk it waits: the intents stay
 		h.background.stop()
 		return nil, fmt.Errorf("archive and index could not be brought together: %w", err)
 	}
@@ -91,6 +96,9 @@ func Open(ctx context.Context, a *archive.Archive, ix *index.Index, s terms.Sour
 
 // Close ends what Rejudge began, and writes what the index has not got yet.
 func (h *Holdings) Close() error { return errors.Join(h.background.end(), h.indexer.close()) }
+
+// Unwritten returns how many bytes of the disk the index needs for what was received and is not in it.
+func (h *Holdings) Unwritten() int64 { return h.indexer.unwritten.Load() }
 
 // lock is held while archive and index are told of a change of a URL. Policies must not be asked meanwhile: a request found in one
 // erases.

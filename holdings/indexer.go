@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/archive"
@@ -24,12 +25,23 @@ type change struct {
 	done chan error      // set with wait
 }
 
+// size is how much of the disk the index may take for c, in bytes: for text up to twice its length,
+// until its segments are merged.
+func (c *change) size() int64 {
+	if c.doc == nil {
+		return 0
+	}
+	return 2 * int64(len(c.doc.Text)+len(c.doc.Title))
+}
+
 // indexer writes to the index from one goroutine, in the order of arrival, in groups.
 type indexer struct {
 	index   *index.Index
 	archive *archive.Archive
 	changes chan change
 	stopped chan struct{}
+
+	unwritten atomic.Int64 // bytes of the documents that the index has not got yet
 
 	mu      sync.Mutex
 	failed  error // the first failure; later changes are refused, intents remain
@@ -57,6 +69,7 @@ func (w *indexer) send(c change) (func() error, error) {
 	}
 	w.senders.Add(1)
 	w.mu.Unlock()
+	w.unwritten.Add(c.size())
 	if !c.wait && c.doc != nil {
 		w.changes <- c
 		w.senders.Done()
@@ -98,6 +111,9 @@ func (w *indexer) run() {
 	for first := range w.changes {
 		group := w.gather(first)
 		err := w.write(group)
+		for _, c := range group {
+			w.unwritten.Add(-c.size())
+		}
 		if err != nil {
 			w.mu.Lock()
 			if w.failed == nil {

@@ -24,7 +24,8 @@ type Command struct {
 
 	Resolver present.Resolver // asked for the names of a reader's address; nil: that of the system
 
-	fault func() error // tests: is called before each write of archive and ledger; nil: nothing
+	free  func(dir string) (free, total int64, err error) // tests: what is free on the disk; nil: asks the system
+	fault func() error                                    // tests: is called before each write of archive and ledger; nil: nothing
 
 	args  []string
 	in    *stdin

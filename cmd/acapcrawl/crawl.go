@@ -21,7 +21,7 @@ type crawlRequest struct {
 // crawlFlags are the flags of crawl as its help groups them.
 var crawlFlags = []flagGroup{
 	{"Where", []string{"scope", "include", "exclude", "depth", "sitemaps", "requisites", "canonical", "drop-parameters", "allow-private"}},
-	{"How much", []string{"max-pages", "max-bytes", "max-time", "max-host-urls", "max-body", "memory"}},
+	{"How much", []string{"max-pages", "max-bytes", "max-time", "max-host-urls", "max-body", "memory", "min-free"}},
 	{"How fast", []string{"delay", "adaptive", "concurrency", "per-host", "per-address", "timeout"}},
 	{"Again", []string{"refetch", "recrawl-min", "recrawl-max"}},
 	{"Who asks, and on what terms", []string{"crawler", "purpose", "strict", "dialect", "signature-key", "signature-agent"}},

@@ -35,6 +35,7 @@ var settingFlags = map[string]struct{ key, usage string }{
 	"exclude":         {"exclude", "do not visit addresses like `PATTERN`, as in *.iso$ (repeatable)"},
 	"max-bytes":       {"max_bytes", "begin no more visits after `N` bytes"},
 	"max-time":        {"max_time", "begin no more visits after `DURATION`"},
+	"min-free":        {"min_free", "stop when less than `SIZE` is free on the disk"},
 	"max-body":        {"max_body", "take at most `SIZE` of one body, after decompression"},
 	"memory":          {"memory", "take about `SIZE` of memory at most; auto: half of what there is"},
 	"max-host-urls":   {"max_host_urls", "note at most `N` addresses of one host"},

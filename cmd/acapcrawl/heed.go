@@ -13,6 +13,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/disk"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/policy"
 )
@@ -70,6 +71,7 @@ const leastCrowd = 1000
 
 func (h *handler) execute(ctx context.Context, o *policy.Origin, x *heeded) {
 	defer close(x.done)
+	h.store.room.Make()
 	if x.err = errors.Join(h.executor.Heed(ctx, h.store.reading(o)), h.store.bar(h.store.frontier, o)); x.err == nil {
 		h.holdings.Rejudge(o.Key)
 		return
@@ -96,7 +98,7 @@ func (s *store) executor(cfg *config.Config, f *crawler.Frontier) *actions.Execu
 	if f != nil {
 		r = recrawler{f}
 	}
-	return actions.NewExecutor(s.ledger, eraser{s.holdings, f}, r, actions.Limits{Again: cfg.Actions.RecrawlAgain,
+	return actions.NewExecutor(s.ledger, eraser{s.holdings, f, s.room}, r, actions.Limits{Again: cfg.Actions.RecrawlAgain,
 		Pending: cfg.Actions.MaxPending, PendingAll: cfg.Actions.MaxPendingAll, Day: cfg.Actions.MaxADay, Listed: cfg.Actions.MaxListed})
 }
 
@@ -170,7 +172,13 @@ func (s *store) compacted(ctx context.Context, x *actions.Executor) error {
 
 // settle has compacted before the process ends what would be compacted before next, when another one comes; zero: nobody may come.
 func (s *store) settle(ctx context.Context, cfg *config.Config, x *actions.Executor, next time.Time) error {
-	if _, _, err := s.holdings.Settle(ctx, forgetting(cfg), next); err != nil {
+	_, _, err := s.holdings.Settle(ctx, forgetting(cfg), next)
+	if disk.Full(err) { // the keys of what was erased are destroyed
+		fmt.Fprintf(s.stderr, "Notice: nothing that was erased can be read, but sealed remains of it stay in unused parts of the files: "+
+			"there is no room to write these again. Free space on the disk of %s, then run acapcrawl archive compact.\n", s.dir)
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	return s.compacted(ctx, x)
@@ -180,9 +188,12 @@ func (s *store) settle(ctx context.Context, cfg *config.Config, x *actions.Execu
 type eraser struct {
 	h *holdings.Holdings
 	f *crawler.Frontier // nil: there is none
+
+	room *disk.Room
 }
 
 func (e eraser) Erase(ctx context.Context, rawurl, why, line string) (int, error) {
+	e.room.Make()
 	address, err := crawler.Normal(rawurl)
 	if err != nil {
 		return 0, nil // nothing is held under what is no address

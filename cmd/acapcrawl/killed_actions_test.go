@@ -269,6 +269,10 @@ func TestFullDisk(t *testing.T) {
 			switch down, known := noted(t, dir)["take-down"]; {
 			case known && down.State == actions.Done && !down.Gone.IsZero():
 				a.checkGone(t, dir, down, 1)
+			case known && down.State == actions.Done: // there was no room to compact
+				if out, status := do(t, "acapcrawl", "", dir, "archive", "verify", "--erased", a.URL+"/gone"); status != 0 {
+					t.Error(out)
+				}
 			case status == 0, known && down.State == actions.Failed && down.NotBefore.IsZero():
 				t.Errorf("write %d: ended with %d: %+v", n, status, down)
 			}

@@ -93,6 +93,8 @@ func (c *Command) collectLess(cfg *config.Config) (undo func()) {
 // outcome is the error of a crawl that came to an end and reached nothing.
 func outcome(sum crawler.Summary) error {
 	switch {
+	case sum.Stopped != nil:
+		return sum.Stopped
 	case sum.Interrupted:
 		return nil
 	case sum.SeedsRefused:
@@ -225,7 +227,8 @@ func (h *handler) crawler(cfg *config.Config, o crawlOrder) *crawler.Crawler {
 			if o.skipped != nil {
 				o.skipped(skip)
 			}
-		}, Budget: h.store.budget})
+		}, Budget: h.store.budget,
+		Room: func() error { return h.store.room.Check(h.holdings.Unwritten()) }})
 }
 
 // upkeep has archive and index compacted so soon after an erasure, until the function that it returns is called.

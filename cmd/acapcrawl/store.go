@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -18,6 +19,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/defect"
+	"github.com/acapcrawl/acapcrawl/disk"
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/index"
@@ -32,6 +34,7 @@ import (
 type store struct {
 	defects func(*defect.Error) // logs panics that were caught
 	dir     string
+	stderr  io.Writer // for notices
 	who     acap.Crawler
 	archive *archive.Archive
 	index   *index.Index
@@ -43,6 +46,7 @@ type store struct {
 	holdings *holdings.Holdings // set by hold
 	frontier *crawler.Frontier  // of the crawl that owns the directory; nil: no crawl is under way
 	crawl    *handler           // of that crawl
+	room     *disk.Room         // on the disk of the directory
 	lent     bool               // by the process that owns the directory: whoever has it closes nothing
 	budget   *memory.Budget     // of the pages at hand
 	unlimit  func()             // takes the limit of memory back
@@ -73,7 +77,7 @@ func (c *Command) ownStore(cfg *config.Config, who acap.Crawler, o policy.Option
 		return nil, err
 	}
 	o.Defect = defects(logger(c.Stderr, cfg))
-	s = &store{dir: cfg.Data, who: who, defects: o.Defect, gate: g, names: present.NewNames(c.resolver())}
+	s = &store{dir: cfg.Data, stderr: c.Stderr, who: who, defects: o.Defect, gate: g, names: present.NewNames(c.resolver())}
 	s.budget, s.unlimit = c.limitMemory(cfg)
 	if create {
 		err = os.MkdirAll(cfg.Data, 0o700)
@@ -89,6 +93,7 @@ func (c *Command) ownStore(cfg *config.Config, who acap.Crawler, o policy.Option
 			s, err = nil, s.fault(err)
 		}
 	}()
+	s.room = disk.NewRoom(cfg.Data, disk.Options{Least: cfg.MinFree, Free: c.free})
 	var kept archive.Options
 	if c.fault != nil {
 		kept.Fault = func(archive.Step) error { return c.fault() }
@@ -96,6 +101,13 @@ func (c *Command) ownStore(cfg *config.Config, who acap.Crawler, o policy.Option
 	}
 	if s.archive, err = archive.Open(cfg.Data, kept); err != nil {
 		return s, err
+	}
+	s.room.Make() // whoever has the directory may have a take-down to execute
+	rules.Room = s.room.Make
+	if create {
+		if err = s.room.Keep(); err != nil {
+			return s, err
+		}
 	}
 	if slices.Contains(hosting, c.verb) {
 		if s.host, err = listen(cfg.Data, c.verb, c.Stderr); err != nil {
@@ -173,7 +185,7 @@ func (s *store) serve() {
 // hold opens the holdings, or gives those of the process that owns the directory. They are closed with the store.
 func (s *store) hold(ctx context.Context, sources terms.Sources, o holdings.Options) (h *holdings.Holdings, err error) {
 	if s.holdings == nil {
-		o.Budget, o.Defect = s.budget, s.defects
+		o.Budget, o.Defect, o.Scarce = s.budget, s.defects, s.room.Scarce
 		s.holdings, err = holdings.Open(ctx, s.archive, s.index, sources, o)
 	}
 	return s.holdings, err
@@ -278,7 +290,7 @@ func (s *store) Close() error {
 		errs = append(errs, s.index.Close())
 	}
 	if s.archive != nil {
-		errs = append(errs, s.archive.Close())
+		errs = append(errs, s.room.Keep(), s.archive.Close()) // as long as nobody else has the directory
 	}
 	s.gate.Close()
 	s.unlimit()

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// wordy is a site without end: each page links to ten others and has words of its own.
+func wordy(t *testing.T, visits *atomic.Int64) *httptest.Server {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := 0
+		if _, err := fmt.Sscanf(r.URL.Path, "/%d", &n); err != nil {
+			http.NotFound(w, r) // robots.txt, too
+			return
+		}
+		visits.Add(1)
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprintf(w, "<html lang=en><title>Page %d</title><p>A wallaby, page%dz.", n, n)
+		for i := range 2000 {
+			fmt.Fprintf(w, " w%xx%x", n, i*i*7919)
+		}
+		for i := range 10 {
+			fmt.Fprintf(w, " <a href=/%d>on</a>", 10*n+i)
+		}
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// A crawl stops cleanly before the disk is full, says why in one sentence, and goes on when there is room.
+func TestCrawlLeavesRoom(t *testing.T) {
+	visits := &atomic.Int64{}
+	s := wordy(t, visits)
+	data := filepath.Join(t.TempDir(), "data")
+	const most = 20
+	run := func(full bool, args ...string) (status int, said string) {
+		var out, err bytes.Buffer
+		c := Command{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &err, Env: []string{"ACAPCRAWL_DELAY=0s"}}
+		c.free = func(string) (free, total int64, _ error) {
+			if full && visits.Load() >= most {
+				return 20 << 20, 1 << 40, nil
+			}
+			return 1 << 39, 1 << 40, nil
+		}
+		status = c.Main(t.Context(), append(args, "--data", data))
+		return status, out.String() + err.String()
+	}
+	status, said := run(true, "crawl", "--concurrency", "2", "--depth", "-1", s.URL+"/1")
+	if n := visits.Load(); status != statusFailed || n < most || n > most+4 || strings.Count(said, "min_free is 256.0 MB") != 1 {
+		t.Errorf("status %d, %d pages: %s", status, n, said)
+	}
+	status, said = run(true, "crawl", "--json")
+	if n := visits.Load(); status != statusFailed || n > most+4 || !strings.Contains(said, `"interrupted":true`) {
+		t.Errorf("again: status %d, %d pages: %s", status, n, said)
+	}
+	if status, said = run(true, "archive", "verify"); status != statusDone {
+		t.Error(said)
+	}
+	before := visits.Load()
+	if status, said = run(false, "crawl", "--max-pages", "3"); status != statusDone || visits.Load() != before+3 {
+		t.Errorf("with room: status %d, %d pages: %s", status, visits.Load()-before, said)
+	}
+	if status, said = run(true, "crawl", "--min-free", "10MB", "--max-pages", "3"); status != statusDone || visits.Load() != before+6 {
+		t.Errorf("with another setting: status %d, %d pages: %s", status, visits.Load()-before, said)
+	}
+}
+
+// fullScript fills a small disk and looks what works there. Each step ends with its number, status and what it said.
+const fullScript = `mount -t tmpfs -o size=24m tmpfs "$D" || exit 90
+step() { n=$1 want=$2; shift 2; "$@" >"$OUT/said" 2>&1; got=$?
+	if [ $got != $want ]; then echo "$n: $* ended with $got, want $want:"; cat "$OUT/said"; fi; }
+step 1 4 acapcrawl crawl --data "$D/d" --delay 0 --concurrency 4 --depth -1 "$S/1"
+grep -q min_free "$OUT/said" || { echo "1: it does not say why"; cat "$OUT/said"; }
+cat /dev/zero >"$D/fill" 2>"$OUT/dd"
+[ "$(df --output=avail "$D" | tail -n 1)" -eq 0 ] || { df "$D"; cat "$OUT/dd"; exit 91; }
+step 2 0 acapcrawl archive ls --data "$D/d"
+step 3 0 acapcrawl search --data "$D/d" wallaby
+step 4 0 acapcrawl show --data "$D/d" "$S/1"
+step 5 0 acapcrawl archive stats --data "$D/d"
+step 6 0 acapcrawl archive verify --data "$D/d"
+step 7 0 acapcrawl actions submit take-down --data "$D/d" "$S/1"
+grep -q 'done 2' "$OUT/said" || { echo "7: it is not done"; cat "$OUT/said"; }
+step 8 1 acapcrawl show --data "$D/d" "$S/1"
+step 9 1 acapcrawl search --data "$D/d" page1z
+step 10 0 acapcrawl archive verify --data "$D/d" --erased "$S/1"
+step 11 0 acapcrawl sweep --data "$D/d"
+step 12 0 acapcrawl actions ls --data "$D/d"
+step 13 4 acapcrawl crawl --data "$D/d" --delay 0
+step 14 0 acapcrawl archive verify --data "$D/d"
+rm "$D/fill"
+step 15 0 acapcrawl archive verify --data "$D/d"
+`
+
+// On a disk that is really full, what is held can be read, and a take-down is recorded and executed. It
+// needs a file system of its own, and so a user namespace.
+func TestReallyFullDisk(t *testing.T) {
+	if out, err := exec.Command("unshare", "-rm", "true").CombinedOutput(); err != nil {
+		t.Skipf("a small disk cannot be mounted here: unshare -rm: %v %s", err, out)
+	}
+	s := wordy(t, &atomic.Int64{})
+	disk, said := t.TempDir(), t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "unshare", "-rm", "sh", "-c", fullScript)
+	cmd.Env = append(os.Environ(), "D="+disk, "OUT="+said, "S="+s.URL)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == 90 {
+		t.Skipf("a small disk cannot be mounted here: %s", out)
+	}
+	if err != nil || len(out) > 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
