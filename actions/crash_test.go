@@ -26,7 +26,9 @@ type store struct {
 
 const stepHalf step = "half"
 
-func (d store) file(kind, url string) string { return filepath.Join(d.dir, kind+"-"+filepath.Base(url)) }
+func (d store) file(kind, url string) string {
+	return filepath.Join(d.dir, kind+"-"+filepath.Base(url))
+}
 
 func (d store) Erase(_ context.Context, url, _, _ string) (int, error) {
 	if held, err := d.Holds(url); err != nil || !held {
