@@ -54,8 +54,10 @@ const (
 	Swapped Step = "swapped" // before its directory is brought to disk
 )
 
-// Options are for tests; the zero value is right for everybody else.
+// Options of an archive. All but Erased are for tests.
 type Options struct {
+	Erased func(Tombstone) // called for each erasure, once it is on disk; must be quick and must not call the archive; may be nil
+
 	Now   func() time.Time // the clock of tombstones; nil: time.Now
 	Fault func(Step) error // called before each step; its error is taken for the step's own
 	Ahead int64            // bytes mapped beyond the file; 0: as many as is right
@@ -70,8 +72,9 @@ type Archive struct {
 	pack  *packer
 	now   func() time.Time
 	fault func(Step) error
-	ahead int64       // bytes mapped beyond the file
-	stale atomic.Bool // one of the two root records was damaged when the file was opened
+	noted func(Tombstone) // of Options.Erased
+	ahead int64           // bytes mapped beyond the file
+	stale atomic.Bool     // one of the two root records was damaged when the file was opened
 
 	jobs    chan *job
 	halts   chan *halt
@@ -109,7 +112,7 @@ func Open(dir string, o Options) (*Archive, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the archive's directory cannot be made: %w", err)
 	}
-	a := &Archive{dir: dir, now: o.Now, fault: o.Fault, ahead: o.Ahead,
+	a := &Archive{dir: dir, now: o.Now, fault: o.Fault, noted: o.Erased, ahead: o.Ahead,
 		jobs: make(chan *job), halts: make(chan *halt), quit: make(chan struct{}), stopped: make(chan struct{}),
 		compacting: make(chan struct{}, 1), erased: make(chan struct{}, 1), reading: map[*bolt.DB]int{}, retired: map[*bolt.DB]*os.File{}, outstanding: map[string]int{}}
 	if a.now == nil {
@@ -117,6 +120,9 @@ func Open(dir string, o Options) (*Archive, error) {
 	}
 	if a.fault == nil {
 		a.fault = noFault
+	}
+	if a.noted == nil {
+		a.noted = func(Tombstone) {}
 	}
 	if a.ahead == 0 {
 		a.ahead = ahead

@@ -98,6 +98,7 @@ type Tombstone struct {
 	Entry    bool `json:",omitempty"` // it was in the index
 	Known    bool `json:",omitempty"` // what was known of the page went: its title, excerpt and statements
 	When     time.Time
+	Reason   string `json:",omitempty"` // of the decision, or one of the Reason constants; empty: erased before this was noted
 	Why      string
 	Line     string   `json:",omitempty"` // the line that decided, if one did
 	Asked    bool     `json:",omitempty"` // the publisher asked for it (P1 2.6.1)

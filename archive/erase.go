@@ -220,6 +220,7 @@ func (t *txn) bury(s Tombstone) error {
 	if err != nil {
 		return err
 	}
+	t.buried = append(t.buried, s)
 	k := pair(s.URL, string(idKey(n)))
 	return bucket.Put(k, mustPack(k, s))
 }

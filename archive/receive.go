@@ -100,7 +100,7 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 		return t.receivePast(d, b, h)
 	}
 	if d.Replace {
-		if err := t.eraseVersions(url, h.Current); err != nil {
+		if err := t.replace(d, h.Current); err != nil {
 			return Capture{}, err
 		}
 		h.Current = 0
@@ -124,6 +124,17 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 		return Capture{}, err
 	}
 	return c, t.note(h, r, d.Aliases, (d.Index || h.Indexed) && !d.Stays, b.resource)
+}
+
+// replace erases the earlier versions of a page. It writes no tombstone: every crawl of such a page replaces the version before.
+func (t *txn) replace(d *Deposit, current uint64) error {
+	url, before := d.Resource.URL, t.counts.Captures
+	if err := t.eraseVersions(url, current); err != nil || t.counts.Captures == before {
+		return err
+	}
+	t.buried = append(t.buried, Tombstone{URL: url, Captures: int(before - t.counts.Captures), When: utc(t.a.now()), Reason: ReasonReplaced,
+		Why: "replaced by a newer copy", Line: d.Decided[acap.Preserve]})
+	return nil
 }
 
 // crawled is what is known of the resource after d, where before was known before it.

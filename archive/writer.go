@@ -34,8 +34,9 @@ type txn struct {
 	tx     *bolt.Tx
 	counts counts
 	doomed []uint64
-	logged []string // URLs whose intent was logged
-	erases bool     // something was erased
+	logged []string    // URLs whose intent was logged
+	erases bool        // something was erased
+	buried []Tombstone // of what was erased
 }
 
 // halt is work of the writer's own, between two transactions.
@@ -177,6 +178,9 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 	a.destroyed = a.destroyed[cleared:]
 	a.condemned = append(a.condemned, t.doomed...)
 	a.log(t.logged, len(finished))
+	for _, s := range t.buried {
+		a.noted(s)
+	}
 	if t.erases {
 		select {
 		case a.erased <- struct{}{}:

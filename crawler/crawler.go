@@ -170,7 +170,8 @@ type run struct {
 	stop  context.CancelFunc // no more leases
 	tally tally
 
-	mu      sync.Mutex // held while Skipped is called
-	failed  error      // why the run could not go on
-	stopped error      // why it did not
+	mu      sync.Mutex          // held while Skipped is called, and of what follows
+	failed  error               // why the run could not go on
+	stopped error               // why it did not
+	reached map[string]struct{} // pages that were received first by a redirect to them
 }

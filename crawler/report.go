@@ -9,7 +9,7 @@ import (
 
 // Summary is what a run did. Its JSON is that of `crawl --json`.
 type Summary struct {
-	Fetched     int     `json:"fetched"` // addresses that gave a response
+	Fetched     int     `json:"fetched"` // pages that gave a response, each counted once
 	Stored      int     `json:"stored"`
 	Indexed     int     `json:"indexed"`
 	Refused     Refusal `json:"refused"`
@@ -19,12 +19,13 @@ type Summary struct {
 	Duration    float64 `json:"duration_s"`
 	Rate        float64 `json:"pages_per_s"`
 
-	Requests  int     `json:"requests"`  // for pages, and in visits of what pages require; redirect hops included
-	Hosts     int     `json:"hosts"`     // that were sent any of them
-	Cut       int     `json:"cut"`       // fetched, of which some was not kept, read or indexed, because they are too large
-	Unchanged int     `json:"unchanged"` // fetched, and the same as when last received
-	Skipped   Skipped `json:"skipped"`
-	TakenDown int     `json:"taken_down"` // addresses not asked for, since their publisher has them taken down
+	Requests   int     `json:"requests"`   // for pages, and in visits of what pages require; redirect hops included
+	Hosts      int     `json:"hosts"`      // that were sent any of them
+	Cut        int     `json:"cut"`        // fetched, of which some was not kept, read or indexed, because they are too large
+	Unchanged  int     `json:"unchanged"`  // fetched, and the same as when last received
+	Redirected int     `json:"redirected"` // addresses that lead to a page at another address, which is counted there
+	Skipped    Skipped `json:"skipped"`
+	TakenDown  int     `json:"taken_down"` // addresses not asked for, since their publisher has them taken down
 
 	// Addresses of pages, and of what pages require, which is visited by itself.
 	Queued      int       `json:"queued"` // left for another run
@@ -40,6 +41,7 @@ type Summary struct {
 	SeedsRefused     bool   `json:"-"` // there were seeds, and policy refused every one
 	RefusedWhy       string `json:"-"` // the sentence that refused the first of them
 	SeedsUnreachable bool   `json:"-"` // there were seeds, and none could be reached
+	UnreachableWhy   string `json:"-"` // the sentence that says why the first of them could not
 }
 
 // Refusal counts pages refused per usage.

@@ -189,8 +189,12 @@ func (r *run) finish(leasing context.Context) (Summary, error) {
 		if rec.State == Refused && s.RefusedWhy == "" {
 			s.RefusedWhy = rec.Why
 		}
+		unreachable := rec.State == Unreachable || rec.State == Failed && rec.Status == 0
+		if unreachable && s.UnreachableWhy == "" {
+			s.UnreachableWhy = seed + ": " + rec.Why
+		}
 		s.SeedsRefused = s.SeedsRefused && rec.State == Refused
-		s.SeedsUnreachable = s.SeedsUnreachable && (rec.State == Unreachable || rec.State == Failed && rec.Status == 0)
+		s.SeedsUnreachable = s.SeedsUnreachable && unreachable
 	}
 	return s, nil
 }

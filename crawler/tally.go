@@ -40,15 +40,22 @@ func (t *tally) reached(pages int, bytes int64) bool {
 	return pages > 0 && t.pages >= pages || bytes > 0 && t.s.Bytes >= bytes
 }
 
-// end counts how the visit of a page ended.
-func (t *tally) end(e End, r Receipt) {
+// end counts how the visit of a page ended. With again, another visit of the run counts the page.
+func (t *tally) end(e End, r Receipt, again bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch e.State {
 	case Queued:
 		return
 	case Fetched:
-		t.s.Fetched++
+		if e.Final != "" {
+			t.s.Redirected++
+		}
+		if again {
+			r = Receipt{}
+		} else {
+			t.s.Fetched++
+		}
 	case Refused:
 		if e.down != nil {
 			t.s.TakenDown++

@@ -330,16 +330,37 @@ func (r *run) limited() bool { return r.tally.reached(r.o.MaxPages, r.o.MaxBytes
 
 // done gives the lease of a page back with its outcome, and counts and tells it.
 func (r *run) done(l *Lease, e End, receipt Receipt) error {
+	again := e.State == Fetched && r.again(l, &e)
 	e.report = func(rec Record) { r.skip(Skip{URL: rec.URL, State: rec.State, Why: rec.Why, When: rec.When}) }
 	if err := r.frontier.Done(l, e); err != nil {
 		return err
 	}
-	r.tally.end(e, receipt)
+	r.tally.end(e, receipt, again)
 	if e.State != Fetched && e.State != Queued {
 		r.skip(Skip{URL: l.URL, State: e.State, Why: e.Why, When: time.Now(), Final: e.final(), Decision: e.decision, TakeDown: e.down,
 			Defect: e.broken})
 	}
 	return nil
+}
+
+// again reports whether the page that a visit received, or was led to, is counted by another visit of this run. Of a page that is
+// reached both by a redirect and at its own address at the same time, one visit counts.
+func (r *run) again(l *Lease, e *End) bool {
+	page := cmp.Or(e.Final, l.URL)
+	direct := page == l.URL
+	if !direct && (r.frontier.leased(page) || r.received(page)) { // not under r.mu: the frontier may call skip
+		return true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, counted := r.reached[page]; counted || direct {
+		return counted
+	}
+	if r.reached == nil {
+		r.reached = map[string]struct{}{}
+	}
+	r.reached[page] = struct{}{}
+	return false
 }
 
 // size is the number of bytes of bodies, as sent.

@@ -20,9 +20,9 @@ func noteKept(r *archive.Resource, kept terms.Kept) {
 func (j *judging) beside(d *due) {
 	kept := d.keeps()
 	less := kept
-	drop := func(why, line string, down bool) {
+	drop := func(g ground, down bool) {
 		d.kept = &less
-		item := Swept{URL: j.resource.URL, What: SweptExcerpt, Why: why, Line: line, TakenDown: down}
+		item := Swept{URL: j.resource.URL, What: SweptExcerpt, Reason: g.reason, Why: g.why, Line: g.line, TakenDown: down}
 		if n := len(d.swept); n == 0 || d.swept[n-1] != item { // one line can end several things
 			d.swept = append(d.swept, item)
 		}
@@ -31,18 +31,17 @@ func (j *judging) beside(d *due) {
 		if down := terms.TakenDown(j.ctx, j.sources.Policies, source); down != nil {
 			var entry bool
 			less, _, entry = less.Without(source)
-			drop(takenDown, down.String(), true)
+			drop(byTakeDown(down), true)
 			if entry && j.resource.Indexed && !d.forget {
 				d.forget, d.document = true, nil
-				d.swept = append(d.swept, Swept{URL: j.resource.URL, What: SweptEntry, Why: takenDown, Line: down.String(), TakenDown: true})
+				d.swept = append(d.swept, Swept{URL: j.resource.URL, What: SweptEntry, Reason: archive.ReasonTakenDown, Why: takenDown, Line: down.String(), TakenDown: true})
 			}
 		}
 	}
 	var because []acap.Decision
 	less, because = terms.Held(j.ctx, j.origin, j.url, j.resource.Own, nil, j.sources, j.facts).Fit(less)
 	for _, decision := range because {
-		why, line := grounds(decision)
-		drop(why, line, false)
+		drop(grounds(decision), false)
 	}
 }
 

@@ -357,7 +357,7 @@ func TestGrounds(t *testing.T) {
 			}
 		})
 	}
-	if why, line := grounds(acap.Decision{Reason: acap.Unavailable}); why == "" || line != "" {
-		t.Error(why, line)
+	if g := grounds(acap.Decision{Reason: acap.Unavailable}); g.why == "" || g.line != "" {
+		t.Error(g)
 	}
 }

@@ -66,13 +66,13 @@ func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) 
 		return d, ctx.Err()
 	}
 	if down := terms.TakeDown(j.origin, u); down != nil {
-		d.all(captures, takenDown, down.String())
+		d.all(captures, byTakeDown(down))
 		d.barred = true
 		return d, nil
 	}
 	if len(captures) == 0 && !r.Indexed && len(d.pictured) == 0 {
 		if !r.FirstIndexed.IsZero() || !r.FirstPreserved.IsZero() {
-			d.all(nil, "nothing else is left of the page", "")
+			d.all(nil, ground{reason: archive.ReasonNothingLeft, why: "nothing else is left of the page"})
 		}
 		return d, nil
 	}
@@ -142,22 +142,22 @@ func described(r archive.Resource) bool {
 }
 
 // all lets everything of a page go for one reason.
-func (d *due) all(captures []archive.Capture, why, line string) {
+func (d *due) all(captures []archive.Capture, g ground) {
 	r := d.known
 	for _, c := range captures {
-		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptCopy, Version: c.Version, Why: why, Line: line, capture: c.ID})
+		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptCopy, Version: c.Version, Reason: g.reason, Why: g.why, Line: g.line, capture: c.ID})
 	}
 	if r.Indexed {
-		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptEntry, Why: why, Line: line})
+		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptEntry, Reason: g.reason, Why: g.why, Line: g.line})
 	}
 	if len(d.swept) == 0 && len(d.pictured) > 0 {
-		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptPicture, Why: why, Line: line})
+		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptPicture, Reason: g.reason, Why: g.why, Line: g.line})
 	}
 	if len(d.swept) == 0 && described(r) {
-		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptRecord, Why: why, Line: line})
+		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptRecord, Reason: g.reason, Why: g.why, Line: g.line})
 	}
 	for i := range d.swept {
-		d.swept[i].TakenDown = why == takenDown
+		d.swept[i].TakenDown = g.reason == archive.ReasonTakenDown
 	}
 	d.whole, d.forget = true, r.Indexed
 }
@@ -173,8 +173,8 @@ func (j *judging) copies(d *due, captures []archive.Capture) error {
 		case permit.Reason == acap.Unavailable:
 			d.unjudged = true
 		default:
-			why, line := grounds(permit)
-			d.swept = append(d.swept, Swept{URL: c.URL, What: SweptCopy, Version: c.Version, Why: why, Line: line, capture: c.ID})
+			g := grounds(permit)
+			d.swept = append(d.swept, Swept{URL: c.URL, What: SweptCopy, Version: c.Version, Reason: g.reason, Why: g.why, Line: g.line, capture: c.ID})
 		}
 	}
 	return nil
@@ -268,11 +268,11 @@ func (j *judging) entry(d *due) error {
 	case d.document == nil && unread && !bare: // what must be shown with it is of an origin whose policy cannot be read
 		d.unjudged, d.kept = true, nil
 	case d.document != nil:
-		why, line := grounds(permit)
+		g := grounds(permit)
 		if bare {
-			why, line = "its copy goes", ""
+			g = ground{why: "its copy goes"}
 		}
-		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptEntry, Anew: true, Why: why, Line: line})
+		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptEntry, Anew: true, Reason: g.reason, Why: g.why, Line: g.line})
 	case findable && (!bare || other):
 	default:
 		if part, barred := t.Barred(acap.Index); permit.Allowed && barred {
@@ -281,9 +281,9 @@ func (j *judging) entry(d *due) error {
 		if permit.Allowed {
 			permit = permit.Refuse(acap.ByProhibition, "it cannot be made again without its copy")
 		}
-		why, line := grounds(permit)
+		g := grounds(permit)
 		d.forget, d.kept = true, nil
-		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptEntry, Why: why, Line: line})
+		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptEntry, Reason: g.reason, Why: g.why, Line: g.line})
 	}
 	return nil
 }

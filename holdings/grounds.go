@@ -4,13 +4,26 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// grounds says why something is erased and by which line, for its tombstone. That holds no content: of a statement that the page makes
-// itself the place is named, and not what stands there.
-func grounds(d acap.Decision) (why, line string) {
+// ground is why something is erased.
+type ground struct {
+	reason string // as in archive.Erasure
+	why    string // a clause
+	line   string // the line that decided, if one did
+}
+
+// byTakeDown is the ground of a take-down request.
+func byTakeDown(line *acap.Field) ground {
+	return ground{archive.ReasonTakenDown, takenDown, line.String()}
+}
+
+// grounds returns why something is erased, for its tombstone. A tombstone holds no content: of a statement that the page itself makes,
+// the line names the place and not the text.
+func grounds(d acap.Decision) ground {
 	if d.Because == nil {
-		return d.Why(), ""
+		return ground{string(d.Reason), d.Why(), ""}
 	}
 	place := *d.Because
 	switch place.Source {
@@ -21,8 +34,8 @@ func grounds(d acap.Decision) (why, line string) {
 	case acap.Header:
 		place.Text, _, _ = strings.Cut(place.Text, ":")
 	default:
-		return d.Why(), place.String()
+		return ground{string(d.Reason), d.Why(), place.String()}
 	}
 	d.Because = &place
-	return d.Why(), place.String()
+	return ground{string(d.Reason), d.Why(), place.String()}
 }

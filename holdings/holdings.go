@@ -41,6 +41,9 @@ type Options struct {
 	// up to date as Holdings open. nil: there is room.
 	Scarce func() bool
 
+	// Erased receives what loses its index entry and keeps its copy, for which the archive writes no tombstone; may be nil.
+	Erased func(archive.Tombstone)
+
 	// Hasten is given pages that are to be crawled again soon, and Parts resources as Receipt has them, of pages judged in the background;
 	// where it is nil, nobody is.
 	Hasten func(ctx context.Context, pages []string) error
@@ -75,6 +78,9 @@ func Open(ctx context.Context, a *archive.Archive, ix *index.Index, s terms.Sour
 	}
 	if o.Hasten == nil {
 		o.Hasten = func(context.Context, []string) error { return nil }
+	}
+	if o.Erased == nil {
+		o.Erased = func(archive.Tombstone) {}
 	}
 	if o.Parts == nil {
 		o.Parts = func(context.Context, []string, []string) error { return nil }
@@ -224,7 +230,7 @@ func (h *Holdings) hold(ctx context.Context, g *judged) error {
 			}
 		}
 		if g.drop {
-			if err := h.drop(ctx, address, archive.Tombstone{Why: g.why, Line: g.line, Asked: g.TakenDown != nil}); err != nil {
+			if err := h.drop(ctx, address, archive.Tombstone{Reason: g.ground.reason, Why: g.ground.why, Line: g.ground.line, Asked: g.TakenDown != nil}); err != nil {
 				return false, err
 			}
 		}
@@ -337,7 +343,7 @@ func (h *Holdings) end(ctx context.Context, hops []page.Hop) error {
 		preserve := terms.Held(ctx, origin, u, known.Own, nil, h.sources, facts).Decide(acap.Preserve)
 		g := judged{drop: !preserve.Allowed && preserve.Reason != acap.Unavailable, deposit: archive.Deposit{
 			Resource: archive.Resource{URL: hop.URL, Status: hop.Status, Own: known.Own}, Fetched: now}}
-		g.why, g.line = grounds(preserve)
+		g.ground = grounds(preserve)
 		if err := h.hold(ctx, &g); err != nil {
 			return err
 		}

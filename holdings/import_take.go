@@ -310,8 +310,8 @@ func (m *importer) keep(x *incoming, u *url.URL, origin *acap.Policy, known arch
 		return nil
 	case !g.Stored:
 		d := m.keeping(t)
-		if why, line := g.why, g.line; d.Allowed {
-			x.refuse(why, line)
+		if d.Allowed {
+			x.refuse(g.ground.why, g.ground.line)
 		} else {
 			x.refuse(d.Why(), d.Because.String())
 		}

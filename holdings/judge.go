@@ -21,17 +21,17 @@ import (
 // judged is what is to become of a page.
 type judged struct {
 	Receipt
-	deposit   archive.Deposit
-	document  *index.Document   // nil: nothing of it may be found
-	wait      bool              // the document cannot be made again from what the archive keeps
-	renews    uint64            // the capture that a 304 confirms; 0: the deposit is received
-	drop      bool              // earlier versions may no longer be preserved either
-	before    string            // Excerpt of what was known, of which something was carried over
-	depicted  bool              // so was the thumbnail
-	bare      terms.Kept        // what is kept without that
-	parts     []terms.Part      // other resources that were asked for
-	from      *archive.Resource // what was known when it was judged, from the copy held; nil: it was received
-	why, line string            // for which reason
+	deposit  archive.Deposit
+	document *index.Document   // nil: nothing of it may be found
+	wait     bool              // the document cannot be made again from what the archive keeps
+	renews   uint64            // the capture that a 304 confirms; 0: the deposit is received
+	drop     bool              // earlier versions may no longer be preserved either
+	before   string            // Excerpt of what was known, of which something was carried over
+	depicted bool              // so was the thumbnail
+	bare     terms.Kept        // what is kept without that
+	parts    []terms.Part      // other resources that were asked for
+	from     *archive.Resource // what was known when it was judged, from the copy held; nil: it was received
+	ground   ground            // why drop
 }
 
 // assess judges what was received of a page, of which known is known, under the policy of its origin. After a 304 that is the copy held.
@@ -120,13 +120,13 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known 
 	g.Textless = mayIndex && content.Empty()
 	g.Stored, g.Indexed = preserve.Allowed && down == nil && !h.o.NoPreserve, (mayIndex || stays) && down == nil && !g.Textless
 	g.drop = !preserve.Allowed || down != nil
-	g.why, g.line = grounds(preserve)
+	g.ground = grounds(preserve)
 	g.deposit = archive.Deposit{Resource: archive.Resource{URL: pg.URL().String(), Status: pg.Last().Status}, Fetched: pg.Last().Start.UTC()}
 	if pg.Last().Start.IsZero() {
 		g.deposit.Fetched = t.Facts().Now
 	}
 	if down != nil { // P04
-		g.why, g.line = takenDown, down.String()
+		g.ground = byTakeDown(down)
 		return g
 	}
 	g.describe(t, pg)

@@ -136,7 +136,8 @@ func (h *Holdings) changePart(ctx context.Context, address string, fn func(*arch
 func (h *Holdings) endPart(ctx context.Context, address string, because error) (knew bool, err error) {
 	ended := archive.Part{Fetched: h.o.Now(), Why: address + ": " + because.Error(), Pending: archive.Everybody}
 	if refused, ok := errors.AsType[*acap.Refused](because); ok {
-		ended.Why, ended.Line = grounds(refused.Decision)
+		g := grounds(refused.Decision)
+		ended.Why, ended.Line = g.why, g.line
 	}
 	err = h.changePart(ctx, address, func(known *archive.Part) ([]string, error) {
 		if knew = known.Why != "" && known.Pending == archive.Nobody; !knew {

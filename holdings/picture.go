@@ -121,8 +121,8 @@ func (j *judging) pictures(d *due, captures []archive.Capture) (left bool) {
 			d.saved = nil
 			continue
 		}
-		why, line := grounds(permit)
-		d.swept = append(d.swept, Swept{URL: j.resource.URL, What: SweptPicture, Version: version, Why: why, Line: line})
+		g := grounds(permit)
+		d.swept = append(d.swept, Swept{URL: j.resource.URL, What: SweptPicture, Version: version, Reason: g.reason, Why: g.why, Line: g.line})
 	}
 	return left
 }

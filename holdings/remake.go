@@ -146,7 +146,8 @@ func (h *Holdings) unindexed(g *judged) {
 	s := Swept{URL: g.from.URL, What: SweptEntry, Why: "it holds no text"}
 	for _, d := range g.Refused {
 		if d.Usage == acap.Index {
-			s.Why, s.Line = grounds(d)
+			g := grounds(d)
+			s.Reason, s.Why, s.Line = g.reason, g.why, g.line
 		}
 	}
 	h.tells(s)

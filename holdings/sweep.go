@@ -35,6 +35,7 @@ type Swept struct {
 	What    string `json:"what"`              // SweptCopy, SweptEntry, SweptExcerpt, SweptPicture or SweptRecord
 	Version int    `json:"version,omitempty"` // of a copy, or of a thumbnail
 	Anew    bool   `json:"anew,omitempty"`    // an index entry that was not dropped but made again, as it may be now
+	Reason  string `json:"reason,omitempty"`  // as in archive.Erasure; empty where something else of the page is the reason
 	Why     string `json:"why"`               // a clause
 	Line    string `json:"line,omitempty"`    // the line that decided, if one did
 
@@ -308,19 +309,25 @@ func (h *Holdings) dropSome(ctx context.Context, d due) error {
 	if !d.forget {
 		return nil
 	}
-	return h.archive.Update(ctx, d.known.URL, func(r *archive.Resource) {
+	err := h.archive.Update(ctx, d.known.URL, func(r *archive.Resource) {
 		kept := terms.Recall(r.Title, r.Excerpt)
 		kept.Index, kept.Aside, kept.Same = "", nil, ""
 		r.Indexed = false
 		noteKept(r, kept)
 	})
+	for _, s := range d.swept {
+		if err == nil && s.What == SweptEntry {
+			h.o.Erased(archive.Tombstone{URL: s.URL, Entry: true, Reason: s.Reason, Why: s.Why, Line: s.Line})
+		}
+	}
+	return err
 }
 
 func (h *Holdings) dropCopy(ctx context.Context, s Swept) error {
 	if s.capture == 0 {
 		return nil
 	}
-	err := h.archive.EraseCapture(ctx, s.capture, archive.Tombstone{Why: s.Why, Line: s.Line, Asked: s.TakenDown})
+	err := h.archive.EraseCapture(ctx, s.capture, archive.Tombstone{Reason: s.Reason, Why: s.Why, Line: s.Line, Asked: s.TakenDown})
 	if errors.Is(err, archive.ErrNotHeld) {
 		return nil
 	}
@@ -356,6 +363,6 @@ func (h *Holdings) dropAll(ctx context.Context, d due) error {
 			*r = archive.Resource{LastCrawled: r.LastCrawled, Status: r.Status}
 		})
 	}
-	_, err = h.archive.Erase(ctx, archive.Tombstone{URL: d.known.URL, Why: last.Why, Line: last.Line, Asked: last.TakenDown})
+	_, err = h.archive.Erase(ctx, archive.Tombstone{URL: d.known.URL, Reason: last.Reason, Why: last.Why, Line: last.Line, Asked: last.TakenDown})
 	return err
 }

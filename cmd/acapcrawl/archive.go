@@ -21,6 +21,7 @@ func (c *Command) archiveVerb() *cobra.Command {
 		c.archivePart("ls", "List the captures, and until when each may be kept", c.runArchiveList, true),
 		c.archivePart("stats", "Count what is held, and its size", c.runArchiveStats, false),
 		c.archiveVerify(),
+		c.archivePart("erasures", "List what was erased, why and by which line", c.runArchiveErasures, false),
 		c.archivePart("compact", "Write archive and index anew, without what was erased", c.runArchiveCompact, false),
 		c.archiveExport(), c.archiveImport(), c.archiveBackup(), c.archiveRestore())
 }

@@ -33,6 +33,7 @@ type Command struct {
 	over  <-chan struct{} // ends with the context of Main
 	dir   string          // the directory that the verb was called in, where that is not the working directory of this process
 	owner *store          // the open data directory that this command is lent; nil: it opens its own
+	wrong error           // --help was asked of a verb that does not exist
 }
 
 // Main runs the verb that args name, without the name of the program, and returns the exit status. When ctx ends, the
@@ -67,7 +68,7 @@ func (c *Command) run(ctx context.Context) (status int, err error) {
 		root.SetIn(c.Stdin)
 		root.SetOut(c.Stdout)
 		root.SetErr(c.Stderr)
-		err = root.ExecuteContext(ctx)
+		err = errors.Join(root.ExecuteContext(ctx), c.wrong)
 		taken, is := errors.AsType[*busy](err)
 		if !is {
 			return statusDone, err
@@ -94,8 +95,17 @@ func (c *Command) root() *cobra.Command {
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(c.wrongFlag)
+	help := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
+			c.wrong = c.noVerb(cmd, words)
+			return
+		}
+		help(cmd, args)
+	})
 	root.SetHelpCommand(c.helpVerb(root))
 	root.PersistentFlags().SortFlags = false
+	root.Flags().Bool("version", false, "print version, commit and the specifications supported")
 	root.PersistentFlags().String("config", "", "read the settings from `FILE`")
 	setting(root.PersistentFlags(), "data")
 	setting(root.PersistentFlags(), "log-level")
@@ -120,6 +130,9 @@ func (c *Command) noVerb(cmd *cobra.Command, args []string) error {
 		if v.IsAvailableCommand() {
 			verbs = append(verbs, v.Name())
 		}
+	}
+	if asked, _ := cmd.Flags().GetBool("version"); asked && len(args) == 0 {
+		return c.printVersion()
 	}
 	if len(args) == 0 {
 		return misuse(cmd.CommandPath()+" --help", "%s needs a verb: %s", cmd.CommandPath(), strings.Join(verbs, ", "))

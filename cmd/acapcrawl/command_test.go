@@ -120,16 +120,32 @@ func TestProgressDrawsOnTerminalsOnly(t *testing.T) {
 	}
 }
 
+// Without a terminal a line is printed every half minute, with elapsed time, rate and remaining work.
+func TestProgressWithoutTerminal(t *testing.T) {
+	var b bytes.Buffer
+	now := time.Unix(0, 0)
+	p := &progress{w: &b, now: func() time.Time { return now }}
+	for _, at := range []int{0, 29, 30, 45, 60, 95} {
+		now = time.Unix(int64(at), 0)
+		p.Count(at*10, 2000, "page")
+	}
+	want := "30 s: 300 of 2,000 pages, 10/s, 2 min 50 s left\n1 min 0 s: 600 of 2,000 pages, 10/s, 2 min 20 s left\n" +
+		"1 min 35 s: 950 of 2,000 pages, 10/s, 1 min 45 s left\n"
+	if b.String() != want {
+		t.Errorf("printed %q, want %q", b.String(), want)
+	}
+}
+
 // On a terminal the line is taken away before anything else is written, and drawn again after it.
 func TestProgressMakesRoom(t *testing.T) {
 	var b bytes.Buffer
-	p := &progress{w: &b, columns: func() int { return 0 }}
+	p := &progress{w: &b, columns: func() int { return 0 }, now: time.Now}
 	p.Set("1 page")
 	p.Set("2 pages") // too soon after the first
 	fmt.Fprint(p, "a line\n")
 	p.Done()
 	p.Done()
-	want := clearLine + "1 page" + clearLine + "a line\n" + clearLine + "1 page" + clearLine
+	want := clearLine + "0 s: 1 page" + clearLine + "a line\n" + clearLine + "0 s: 1 page" + clearLine
 	if b.String() != want {
 		t.Errorf("wrote %q, want %q", b.String(), want)
 	}

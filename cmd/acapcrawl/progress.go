@@ -4,32 +4,39 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"golang.org/x/term"
 )
 
-// progress redraws one line on a terminal. On anything else it draws nothing. It is the writer for all that goes to the
-// same terminal meanwhile, so that the line does not mix with it. Its methods may be called concurrently.
+// progress redraws one line on a terminal, with the time since it began. On anything else it prints a line now and then. It is the
+// writer for everything else that goes to the same place, so that lines do not mix. Its methods may be called concurrently.
 type progress struct {
 	w       io.Writer
 	columns func() int // of the terminal; 0: not known. nil: it is none
 
-	mu   sync.Mutex
-	line string
-	last time.Time
+	now func() time.Time
+
+	mu    sync.Mutex
+	line  string    // as drawn
+	began time.Time // the work whose progress is shown; zero: it has not begun
+	last  time.Time // when a line was drawn
 }
 
 // redraw is the least time between two lines.
 const redraw = 100 * time.Millisecond
+
+// reprint is the least time between two lines where there is no terminal.
+const reprint = 30 * time.Second
 
 // newProgress draws on w, which is a progress already where others write to the same terminal.
 func newProgress(w io.Writer) *progress {
 	if p, ok := w.(*progress); ok {
 		return p
 	}
-	p := &progress{w: w}
+	p := &progress{w: w, now: time.Now}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.columns = func() int {
 			n, _, err := term.GetSize(int(f.Fd()))
@@ -42,21 +49,59 @@ func newProgress(w io.Writer) *progress {
 	return p
 }
 
-// Set draws the line, unless it is there already or another was drawn just before.
+// Set shows the line, unless another was shown just before. It puts the time since the first call before it.
 func (p *progress) Set(format string, args ...any) {
-	if p.columns == nil {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := time.Now()
-	if now.Sub(p.last) < redraw {
+	now, least := p.now(), redraw
+	if p.columns == nil {
+		least = reprint
+	}
+	if p.began.IsZero() {
+		if p.began = now; p.columns == nil {
+			p.last = now
+		}
+	}
+	if now.Sub(p.last) < least {
 		return
 	}
-	if line := fmt.Sprintf(format, args...); line != p.line {
-		p.last, p.line = now, line
+	line := elapsed(now.Sub(p.began)) + ": " + fmt.Sprintf(format, args...)
+	if p.last = now; p.columns == nil {
+		fmt.Fprintln(p.w, line)
+		return
+	}
+	if line != p.line {
+		p.line = line
 		p.draw()
 	}
+}
+
+// Count shows how many of total are done, at which rate, and how long the rest takes; total 0 is unknown.
+func (p *progress) Count(done, total int, noun string) {
+	p.mu.Lock()
+	took := time.Duration(0)
+	if !p.began.IsZero() {
+		took = p.now().Sub(p.began)
+	}
+	p.mu.Unlock()
+	p.Set("%s", countLine(done, total, noun, took))
+}
+
+// countLine words a count after so much time.
+func countLine(done, total int, noun string, took time.Duration) string {
+	line := several(done, noun)
+	if total > 0 {
+		line = number(done) + " of " + several(total, noun)
+	}
+	if took < time.Second || done == 0 {
+		return line
+	}
+	rate := float64(done) / took.Seconds()
+	line += ", " + strings.TrimSuffix(speed(rate), " pages/s") + "/s"
+	if total > done {
+		line += ", " + elapsed(time.Duration(float64(total-done)/rate*float64(time.Second))) + " left"
+	}
+	return line
 }
 
 // Write writes above the line.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/snippet"
@@ -23,6 +24,7 @@ type actionsRun struct {
 	Open     int               `json:"open"`     // requests that are due, under way or failed
 	Left     bool              `json:"left"`     // there are such, or files that hold traces of what was erased
 	Requests []actions.Request `json:"requests"` // of which anything was noted
+	Erased   []archive.Erasure `json:"erased"`
 }
 
 // runActionsRun does what the open requests and those of the policies of today ask for. While a crawl has the data directory it is done
@@ -30,9 +32,11 @@ type actionsRun struct {
 func (c *Command) runActionsRun(ctx context.Context, cfg *config.Config, r actionsRunRequest) (err error) {
 	s, err := c.openRecorded(cfg)
 	if err != nil {
-		return c.orNothing(r.JSON, actionsRun{Requests: []actions.Request{}}, err)
+		return c.orNothing(r.JSON, actionsRun{Requests: []actions.Request{}, Erased: []archive.Erasure{}}, err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	erased, endWatch := s.erased.watch()
+	defer endWatch()
 	began, err := s.ledger.Head()
 	if err != nil {
 		return err
@@ -47,6 +51,7 @@ func (c *Command) runActionsRun(ctx context.Context, cfg *config.Config, r actio
 	if did.Requests, err = s.ledger.Noted(began.Seq); err != nil { // those of a run that is stopped too
 		return errors.Join(stopped, err)
 	}
+	did.Erased = erased.List()
 	if r.JSON {
 		err = c.printJSON(did)
 	} else {
@@ -143,7 +148,7 @@ func printActionsRun(w io.Writer, did actionsRun) error {
 	for _, r := range did.Requests {
 		fmt.Fprintln(&b, actionInWords(r))
 	}
-	fmt.Fprintf(&b, "%s read anew", several(did.Read, "robots.txt file"))
+	fmt.Fprintf(&b, "%s read again", several(did.Read, "robots.txt file"))
 	if did.Unreachable > 0 {
 		fmt.Fprintf(&b, ", %s could not be read", number(did.Unreachable))
 	}
@@ -151,6 +156,7 @@ func printActionsRun(w io.Writer, did actionsRun) error {
 		fmt.Fprintf(&b, ", %s visited", several(did.Visited, "page"))
 	}
 	b.WriteString(".\n")
+	_ = printErased(&b, did.Erased)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -18,9 +18,6 @@ func (c *Command) runActionsVerify(ctx context.Context, cfg *config.Config, r ac
 	}
 	ledger, done, err := c.openLedger(cfg)
 	if err != nil {
-		if _, none := errors.AsType[*nothingYet](err); none {
-			err = failure("name the directory of a crawl with --data", fmt.Errorf("there is no ledger in %s", cfg.Data))
-		}
 		return err
 	}
 	defer func() { err = errors.Join(err, done()) }()

@@ -65,6 +65,7 @@ type remnant struct {
 
 type erasure struct {
 	When     time.Time `json:"when"`
+	Reason   string    `json:"reason"`
 	Why      string    `json:"why"`
 	Line     string    `json:"line,omitempty"`
 	Version  int       `json:"version,omitempty"` // the only one that was erased; 0: all of them
@@ -80,8 +81,7 @@ type erasure struct {
 func receiptOf(r archive.Receipt) receipt {
 	out := receipt{URL: r.URL, Verified: r.Verified(), Erasures: []erasure{}, Left: []remnant{}, Settled: r.Settled()}
 	for _, s := range r.Erasures {
-		out.Erasures = append(out.Erasures, erasure{When: s.When, Why: s.Why, Line: s.Line, Version: s.Version, Captures: s.Captures,
-			Pictures: s.Pictures, Aliases: s.Aliases, Hops: s.Hops, Derived: s.Derived, Entry: s.Entry, Keys: append([]uint64{}, s.Keys...)})
+		out.Erasures = append(out.Erasures, erasureOf(s))
 	}
 	for _, p := range r.Left {
 		out.Left = append(out.Left, remnant{p.Where, p.What})
@@ -137,33 +137,50 @@ func isOrAre(n int) string {
 	return number(n) + " things are"
 }
 
-// what was erased.
-func (e erasure) what() string {
-	what := several(e.Captures, "copy")
-	if e.Captures != 1 {
-		what = number(e.Captures) + " copies"
+func erasureOf(s archive.Tombstone) erasure {
+	return erasure{When: s.When, Reason: s.Reason, Why: s.Why, Line: s.Line, Version: s.Version, Captures: s.Captures, Pictures: s.Pictures,
+		Aliases: s.Aliases, Hops: s.Hops, Derived: s.Derived, Entry: s.Entry, Keys: append([]uint64{}, s.Keys...)}
+}
+
+// why returns the reason with the line that decided.
+func (e erasure) why() string {
+	if e.Line == "" || strings.Contains(e.Why, e.Line) {
+		return e.Why
 	}
-	if e.Version != 0 {
-		what = fmt.Sprintf("version %d", e.Version)
+	return e.Why + " (" + e.Line + ")"
+}
+
+// what names what was erased.
+func (e erasure) what() string {
+	var parts []string
+	switch {
+	case e.Version != 0:
+		parts = append(parts, fmt.Sprintf("version %d", e.Version))
+	case e.Captures > 0:
+		parts = append(parts, copies(e.Captures))
+	case e.Pictures > 0:
+		parts = append(parts, several(e.Pictures, "thumbnail"))
+	}
+	if e.Captures == 0 && e.Entry {
+		parts = append(parts, "the index entry")
 	}
 	if e.Hops > 0 {
-		what += " and " + several(e.Hops, "redirect") + " to other pages"
+		parts = append(parts, several(e.Hops, "redirect")+" to other pages")
 	}
 	if e.Derived > 0 {
-		what += " and what was made of it for " + several(e.Derived, "page")
+		parts = append(parts, "what was made of it for "+several(e.Derived, "page"))
 	}
-	return what
+	if len(parts) == 0 {
+		parts = append(parts, "what was known of the page")
+	}
+	return strings.Join(parts, " and ")
 }
 
 func (c *Command) printReceipt(r receipt) error {
 	var keys int
 	for _, e := range r.Erasures {
 		keys += len(e.Keys)
-		line := ""
-		if e.Line != "" && !strings.Contains(e.Why, e.Line) {
-			line = " (" + e.Line + ")"
-		}
-		fmt.Fprintf(c.Stdout, "%s  %s erased: %s%s\n", e.When.Format(time.RFC3339), e.what(), e.Why, line)
+		fmt.Fprintf(c.Stdout, "%s  %s erased: %s\n", e.When.Format(time.RFC3339), e.what(), printable(e.why()))
 	}
 	for _, p := range r.Left {
 		fmt.Fprintln(c.Stdout, p.Where, p.What)

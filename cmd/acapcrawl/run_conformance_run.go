@@ -39,7 +39,7 @@ func (c *Command) runConformance(ctx context.Context, r conformanceRunRequest) e
 	}
 	line := newProgress(c.Stderr)
 	o := conformance.RunOptions{Jobs: r.Jobs, Decisions: r.Decisions, FailFast: r.FailFast,
-		Progress: func(asked int) { line.Set("%s of %s cases", number(asked), number(len(samples))) }}
+		Progress: func(asked int) { line.Count(asked, len(samples), "case") }}
 	results, trouble, err := conformance.Run(ctx, samples, engine, o)
 	line.Done()
 	if errors.Is(err, conformance.ErrNoEngine) {

@@ -13,11 +13,11 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/gate"
@@ -74,7 +74,7 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 	} else {
 		err = errors.Join(err, printSummary(summary, sum, time.Now()))
 	}
-	return errors.Join(err, outcome(sum))
+	return errors.Join(err, outcome(sum.Summary))
 }
 
 // gcPercent is how much the heap of a crawl that does not index may grow between two collections: little of it lives long.
@@ -100,7 +100,7 @@ func outcome(sum crawler.Summary) error {
 	case sum.SeedsRefused:
 		return refusal(fmt.Errorf("every seed was refused by policy: %s", sum.RefusedWhy))
 	case sum.SeedsUnreachable:
-		return failure("", errors.New("no seed could be reached"))
+		return failure("", fmt.Errorf("no seed could be reached: %s", sum.UnreachableWhy))
 	}
 	return nil
 }
@@ -121,7 +121,8 @@ type crawlOrder struct {
 }
 
 // crawl opens the data directory, crawls, and closes it.
-func (c *Command) crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (sum crawler.Summary, err error) {
+func (c *Command) crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (sum crawlSummary, err error) {
+	sum.Data, sum.Erased = cfg.Data, []archive.Erasure{}
 	who, err := recorded(cfg, config.Environment, config.File)
 	if err != nil {
 		return sum, err
@@ -134,14 +135,20 @@ func (c *Command) crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (
 	if err != nil {
 		return sum, err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	erased, endWatch := s.erased.watch()
+	defer func() {
+		err = errors.Join(err, s.Close())
+		endWatch()
+		sum.Erased = erased.List()
+	}()
 	if err := record(cfg.Data, who); err != nil {
 		return sum, err
 	}
 	h, end, err := s.begin(ctx, cfg, o)
 	switch {
 	case err != nil && ctx.Err() != nil && s.frontier != nil: // while it was finishing what a crash left
-		return crawler.Summary{Interrupted: true, Queued: s.frontier.Counts().Queued}, nil
+		sum.Interrupted, sum.Queued = true, s.frontier.Counts().Queued
+		return sum, nil
 	case err != nil:
 		return sum, err
 	}
@@ -149,7 +156,7 @@ func (c *Command) crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (
 	h.holdings.Rejudge("") // time has passed
 	endReading := h.keepReading(ctx, cfg.Actions.SeenWithin)
 	defer endReading()
-	sum, err = h.crawler(cfg, o).Run(ctx, o.seeds)
+	sum.Summary, err = h.crawler(cfg, o).Run(ctx, o.seeds)
 	endReading()
 	err = errors.Join(err, s.frontier.Flush(), h.executor.Settle(context.WithoutCancel(ctx)))
 	if err == nil {
@@ -163,9 +170,6 @@ func (c *Command) crawl(ctx context.Context, cfg *config.Config, o crawlOrder) (
 	}
 	if end(); err == nil && ctx.Err() == nil {
 		err = s.settle(ctx, cfg, h.executor, time.Time{})
-	}
-	if n := h.ended.Load(); n > 0 {
-		o.log.Warn("what may no longer be held is gone; --log-level info names each item", "items", n)
 	}
 	return sum, err
 }
@@ -264,9 +268,8 @@ type handler struct {
 	parts    *parts
 	refetch  bool // everything is visited again
 	recrawl  crawler.Recrawl
-	sitemaps bool         // read those that robots.txt names
-	drop     []string     // query parameters that make no difference
-	ended    atomic.Int64 // what Rejudge ended
+	sitemaps bool     // read those that robots.txt names
+	drop     []string // query parameters that make no difference
 
 	mu     sync.Mutex
 	heeded map[string]*heeded // by origin
@@ -332,9 +335,6 @@ func (h *handler) Current(u *url.URL) (*acap.Policy, error) {
 
 // swept hears what is no longer held since a policy has changed or a time limit has passed.
 func (h *handler) swept(s holdings.Swept) {
-	if !s.Anew {
-		h.ended.Add(1)
-	}
 	if s.TakenDown {
 		if err := takenDown(h.executor, s.URL, s.Line); err != nil {
 			h.log.Error("it could not be noted what a take-down erased", "url", s.URL, "error", err)

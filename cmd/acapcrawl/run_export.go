@@ -32,6 +32,9 @@ func (c *Command) runExport(ctx context.Context, cfg *config.Config, r exportReq
 	x := &export{holdings: s.holdings, screen: newProgress(c.Stderr), o: holdings.ExportOptions{Under: r.Under, Policies: s.held(), Plain: strings.HasSuffix(name, ".warc"),
 		Info: warc.Fields{{Name: "software", Value: "acapcrawl/" + programVersion}, {Name: "robots", Value: strings.Join(specifications, ", ")},
 			{Name: "http-header-user-agent", Value: userAgent(cfg, s.who)}}}}
+	if held, err := s.archive.Stats(); err == nil {
+		x.total = held.Captures
+	}
 	defer x.screen.Done()
 	if name == "-" {
 		err = x.write(ctx, c.Stdout)
@@ -58,6 +61,7 @@ type export struct {
 	counts   holdings.ExportCounts
 	refused  holdings.Exported // the first
 	done     int
+	total    int // captures held
 }
 
 // write writes the records. That there is nothing to write is an error.
@@ -85,7 +89,7 @@ func (x *export) told(e holdings.Exported) {
 		fmt.Fprintln(x.screen, printable(fmt.Sprintf("Not exported: version %d of %s: %s", e.Version, e.URL, e.Why)))
 	}
 	x.done++
-	x.screen.Set("%s", several(x.done, "capture"))
+	x.screen.Count(x.done, x.total, "capture")
 }
 
 // toFile writes the file and its index beside what they are to be, and renames both when they are whole and on disk.

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/holdings"
@@ -24,6 +25,7 @@ import (
 type importSummary struct {
 	Files int `json:"files"` // that were read, the last one perhaps in part
 	holdings.ImportCounts
+	Erased []archive.Erasure `json:"erased"`
 }
 
 func (c *Command) runImport(ctx context.Context, cfg *config.Config, r importRequest) (err error) {
@@ -57,6 +59,8 @@ func (c *Command) runImport(ctx context.Context, cfg *config.Config, r importReq
 		return err
 	}
 	s.serve()
+	erased, endWatch := s.erased.watch()
+	defer endWatch()
 	m := &intake{holdings: h, screen: newProgress(c.Stderr), o: holdings.ImportOptions{Normal: crawler.Normal, MaxBody: cfg.MaxBody,
 		Policies: &assumed{held: known, given: r.Assume != "", text: assume, origins: map[string]bool{}}}}
 	defer m.screen.Done()
@@ -67,10 +71,11 @@ func (c *Command) runImport(ctx context.Context, cfg *config.Config, r importReq
 	}
 	m.screen.Done()
 	whole := err == nil
+	m.sum.Erased = erased.List()
 	if r.JSON {
 		err = errors.Join(err, c.printJSON(m.sum))
 	} else {
-		err = errors.Join(err, m.summary(c.Stdout))
+		err = errors.Join(err, m.summary(c.Stdout), printErased(c.Stdout, m.sum.Erased))
 	}
 	if whole {
 		err = errors.Join(err, m.outcome())

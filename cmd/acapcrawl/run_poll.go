@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strings"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 )
 
@@ -38,7 +40,7 @@ func (c *Command) runWatch(ctx context.Context, cfg *config.Config, r watchReque
 		}
 		wait := w.pause(did)
 		if within > 0 {
-			w.screen.Set("%s read anew; the next at %s. Ctrl-C ends this.", several(did.Read, "robots.txt file"), time.Now().Add(wait).Format(time.TimeOnly))
+			w.screen.Set("%s read again; the next at %s. Ctrl-C ends this.", several(did.Read, "robots.txt file"), time.Now().Add(wait).Format(time.TimeOnly))
 		}
 		took := min(time.Since(began), wait)
 		sleep(ctx, took)          // whoever wakes it, archive and index are not written anew all the time
@@ -137,7 +139,25 @@ func (w *watcher) look(ctx context.Context, first bool, soon []string) (did acti
 			err = errors.Join(err, e)
 		}
 	}
+	if len(did.Erased) > 0 {
+		w.screen.Done()
+		err = errors.Join(err, w.printErased(did.Erased))
+	}
 	return did, true, err
+}
+
+// printErased prints what a turn erased: a line for each reason and line, with the time, or one JSON object.
+func (w *watcher) printErased(list []archive.Erasure) error {
+	if w.request.JSON {
+		return w.command.printJSON(map[string][]archive.Erasure{"erased": list})
+	}
+	var text strings.Builder
+	err := printErased(&text, list)
+	for line := range strings.Lines(text.String()) {
+		_, e := fmt.Fprintf(w.command.Stdout, "%s %s", time.Now().Format(time.RFC3339), line)
+		err = errors.Join(err, e)
+	}
+	return err
 }
 
 // inside runs another verb in this process, and gives what it prints on standard output and on standard error.

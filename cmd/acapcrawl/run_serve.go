@@ -98,11 +98,12 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 // shutdownTime is how long answers under way may take when serve ends.
 const shutdownTime = 10 * time.Second
 
-// levelOf is how loud an answer is logged: what is refused more so.
+// levelOf returns the level at which an answer is logged. A request for something that does not exist is ordinary.
 func levelOf(status int) slog.Level {
 	switch {
 	case status >= 500:
 		return slog.LevelError
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
 	case status >= 400:
 		return slog.LevelWarn
 	}

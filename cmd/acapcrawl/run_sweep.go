@@ -18,13 +18,14 @@ import (
 // sweepSummary is what sweep --json prints.
 type sweepSummary struct {
 	holdings.SweepCounts
-	DryRun bool `json:"dry_run"`
+	Erased []archive.Erasure `json:"erased"` // with DryRun: what would be
+	DryRun bool              `json:"dry_run"`
 }
 
 func (c *Command) runSweep(ctx context.Context, cfg *config.Config, r sweepRequest) (err error) {
 	s, err := c.openHeld(ctx, cfg, r.Refresh)
 	if err != nil {
-		return c.orNothing(r.JSON, sweepSummary{DryRun: r.DryRun}, err)
+		return c.orNothing(r.JSON, sweepSummary{DryRun: r.DryRun, Erased: []archive.Erasure{}}, err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	if !r.DryRun {
@@ -32,8 +33,16 @@ func (c *Command) runSweep(ctx context.Context, cfg *config.Config, r sweepReque
 			return err
 		}
 	}
+	erased, endWatch := s.erased.watch()
+	defer endWatch()
+	if r.DryRun {
+		erased = &archive.Erasures{}
+	}
 	taken, screen := map[string]string{}, newProgress(c.Stderr)
 	told := func(item holdings.Swept) {
+		if r.DryRun && item.What == holdings.SweptCopy {
+			erased.Add(archive.Tombstone{URL: item.URL, Captures: 1, Reason: item.Reason, Line: item.Line})
+		}
 		if item.TakenDown {
 			taken[item.URL] = item.Line
 		}
@@ -42,8 +51,12 @@ func (c *Command) runSweep(ctx context.Context, cfg *config.Config, r sweepReque
 			fmt.Fprintln(c.Stdout, sweptInWords(item, r.DryRun))
 		}
 	}
+	held, err := s.archive.Stats()
+	if err != nil {
+		return err
+	}
 	counts, err := s.holdings.Sweep(ctx, holdings.SweepOptions{AsOf: r.AsOf, DryRun: r.DryRun, Policies: s.held(),
-		Progress: func(n int) { screen.Set("%s judged", several(n, "page")) }}, told)
+		Progress: func(n int) { screen.Count(n, held.Resources, "page") }}, told)
 	screen.Done()
 	if err == nil && !r.DryRun {
 		err = c.execute(ctx, cfg, s)
@@ -58,9 +71,12 @@ func (c *Command) runSweep(ctx context.Context, cfg *config.Config, r sweepReque
 	case err != nil: // what is gone was told, and what is left was not judged
 		return err
 	case r.JSON:
-		return c.printJSON(sweepSummary{counts, r.DryRun})
+		return c.printJSON(sweepSummary{counts, erased.List(), r.DryRun})
 	}
-	return printSwept(c.Stdout, counts, r.DryRun)
+	if err := printSwept(c.Stdout, counts, r.DryRun); err != nil || r.DryRun {
+		return err
+	}
+	return printErased(c.Stdout, erased.List())
 }
 
 // execute has the action requests noted and done that the policies last read make: sweep --refresh may have read new ones.

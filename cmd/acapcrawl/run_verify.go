@@ -28,9 +28,13 @@ func (c *Command) runArchiveStats(_ context.Context, cfg *config.Config, r archi
 	case r.JSON:
 		return c.printJSON(st)
 	}
+	erased, pages, err := erasedInAll(a)
+	if err != nil {
+		return err
+	}
 	_, err = fmt.Fprintf(c.Stdout, "%8d captures of %d resources, %s\n%8d bodies, %s as sent, %s stored\n%8d thumbnails that no copy gives\n"+
-		"%8d addresses that lead elsewhere\n%8d erasures\n",
-		st.Captures, st.Resources, size(st.Bytes), st.Bodies, size(st.Raw), size(st.Stored), st.Pictures, st.Aliases, st.Tombstones)
+		"%8d addresses that lead elsewhere\n%8d copies of %d pages erased\n",
+		st.Captures, st.Resources, size(st.Bytes), st.Bodies, size(st.Raw), size(st.Stored), st.Pictures, st.Aliases, erased, pages)
 	return err
 }
 
@@ -45,7 +49,7 @@ func (c *Command) runArchiveVerify(ctx context.Context, cfg *config.Config, r ar
 		return c.runArchiveErased(ctx, cfg, r)
 	}
 	if c.owner == nil && empty(cfg.Data) {
-		err := failure("name the directory of a crawl with --data", fmt.Errorf("there is no archive in %s", cfg.Data))
+		err := errEmpty(cfg.Data)
 		if r.JSON {
 			err = errors.Join(c.printVerified(verified{Repaired: []archive.Repaired{}, Problems: []archive.Problem{}}, r.Repair), err)
 		}

@@ -42,6 +42,7 @@ type store struct {
 	ledger  *actions.Ledger
 	gate    *gate.Gate
 	names   *present.Names
+	erased  *erasures // what is erased while the directory is open
 
 	holdings *holdings.Holdings // set by hold
 	frontier *crawler.Frontier  // of the crawl that owns the directory; nil: no crawl is under way
@@ -77,7 +78,7 @@ func (c *Command) ownStore(cfg *config.Config, who acap.Crawler, o policy.Option
 		return nil, err
 	}
 	o.Defect = defects(logger(c.Stderr, cfg))
-	s = &store{dir: cfg.Data, stderr: c.Stderr, who: who, defects: o.Defect, gate: g, names: present.NewNames(c.resolver())}
+	s = &store{dir: cfg.Data, stderr: c.Stderr, who: who, defects: o.Defect, gate: g, names: present.NewNames(c.resolver()), erased: &erasures{}}
 	s.budget, s.unlimit = c.limitMemory(cfg)
 	if create {
 		err = os.MkdirAll(cfg.Data, 0o700)
@@ -94,7 +95,7 @@ func (c *Command) ownStore(cfg *config.Config, who acap.Crawler, o policy.Option
 		}
 	}()
 	s.room = disk.NewRoom(cfg.Data, disk.Options{Least: cfg.MinFree, Free: c.free})
-	var kept archive.Options
+	kept := archive.Options{Erased: s.erased.note}
 	if c.fault != nil {
 		kept.Fault = func(archive.Step) error { return c.fault() }
 		rules.Now = func() time.Time { _ = c.fault(); return time.Now() }
@@ -185,7 +186,7 @@ func (s *store) serve() {
 // hold opens the holdings, or gives those of the process that owns the directory. They are closed with the store.
 func (s *store) hold(ctx context.Context, sources terms.Sources, o holdings.Options) (h *holdings.Holdings, err error) {
 	if s.holdings == nil {
-		o.Budget, o.Defect, o.Scarce = s.budget, s.defects, s.room.Scarce
+		o.Budget, o.Defect, o.Scarce, o.Erased = s.budget, s.defects, s.room.Scarce, s.erased.note
 		s.holdings, err = holdings.Open(ctx, s.archive, s.index, sources, o)
 	}
 	return s.holdings, err
@@ -332,7 +333,11 @@ func (s *store) leave(why error) error {
 
 // ledgerOptions are the rules of the ledger, with the key that it signs with.
 func ledgerOptions(cfg *config.Config) (o actions.Options, err error) {
-	o = actions.Options{Pending: cfg.Actions.MaxPending, Day: cfg.Actions.MaxADay, Issuer: actions.Issuer{Crawler: cfg.Crawler[0], Contact: cfg.Contact, Version: programVersion}}
+	who, err := recorded(cfg)
+	if err != nil {
+		return o, err
+	}
+	o = actions.Options{Pending: cfg.Actions.MaxPending, Day: cfg.Actions.MaxADay, Issuer: actions.Issuer{Crawler: who.Names[0], Contact: cfg.Contact, Version: programVersion}}
 	if cfg.Actions.Mode == config.ActionsConfirm {
 		o.ConfirmWithin = cfg.Actions.ConfirmWithin
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/crawler"
 )
 
@@ -29,8 +30,15 @@ func block(heading string, rows ...row) string {
 	return "\n" + heading + "\n" + b.String()
 }
 
+// crawlSummary is what crawl --json prints.
+type crawlSummary struct {
+	crawler.Summary
+	Erased []archive.Erasure `json:"erased"` // while the crawl ran, by the policies that it read, time limits and requests
+	Data   string            `json:"data"`   // the data directory
+}
+
 // printSummary prints what a crawl did, a block for each question.
-func printSummary(w io.Writer, s crawler.Summary, now time.Time) error {
+func printSummary(w io.Writer, s crawlSummary, now time.Time) error {
 	var b strings.Builder
 	from := ""
 	if s.Hosts > 0 {
@@ -45,6 +53,9 @@ func printSummary(w io.Writer, s crawler.Summary, now time.Time) error {
 	if s.Cut > 0 {
 		fmt.Fprintf(&b, "%8s  cut, because they are too large\n", number(s.Cut))
 	}
+	if s.Redirected > 0 {
+		fmt.Fprintf(&b, "%8s  redirected to other pages\n", number(s.Redirected))
+	}
 	b.WriteString(block("Not fetched",
 		row{s.Refused.Crawl, "refused by policy"},
 		row{s.TakenDown, "taken down at the request of their publisher"},
@@ -58,6 +69,10 @@ func printSummary(w io.Writer, s crawler.Summary, now time.Time) error {
 		row{s.Refused.Follow, "not followed"},
 		row{s.Refused.Index, "not indexed"},
 		row{s.Refused.Preserve, "not preserved"}))
+	if len(s.Erased) > 0 {
+		b.WriteString("\n")
+		_ = printErased(&b, s.Erased)
+	}
 	left := block("Left for another run",
 		row{s.Queued, "queued on " + several(s.QueuedHosts, "host") + due(", the next due ", s.NextDue, now)},
 		row{s.Waiting, "to be visited again, pages and what they require" + due(", the first ", s.NextAgain, now)})
@@ -65,6 +80,7 @@ func printSummary(w io.Writer, s crawler.Summary, now time.Time) error {
 		left = "\nNothing is left for another run.\n"
 	}
 	b.WriteString(left)
+	fmt.Fprintf(&b, "Everything is stored in %s\n", s.Data)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -19,6 +19,7 @@ func TestSummary(t *testing.T) {
        0  indexed
 
 Nothing is left for another run.
+Everything is stored in data
 `},
 		{crawler.Summary{
 			Fetched: 123456, Stored: 120000, Indexed: 1, Unchanged: 7, Bytes: 1_234_567_890, Duration: 7325, Rate: 16.85, Hosts: 1,
@@ -48,10 +49,11 @@ Fetched, but by policy
 Left for another run
    1,234  queued on 20 hosts, the next due now
        9  to be visited again, pages and what they require, the first in 5 h
+Everything is stored in data
 `},
 	} {
 		var b strings.Builder
-		if err := printSummary(&b, c.sum, now); err != nil || b.String() != c.want {
+		if err := printSummary(&b, crawlSummary{Summary: c.sum, Data: "data"}, now); err != nil || b.String() != c.want {
 			t.Errorf("printed\n%s%v, want\n%s", b.String(), err, c.want)
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -26,17 +27,19 @@ func (c *Command) versionVerb() *cobra.Command {
 	cmd := &cobra.Command{Use: "version", Short: "Print version, commit and the specifications supported", Args: noArgs}
 	asJSON := jsonFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		b := thisBuild()
 		if *asJSON {
-			return c.printJSON(b)
+			return c.printJSON(thisBuild())
 		}
-		fmt.Fprintf(c.Stdout, "acapcrawl %s\n", b)
-		for _, s := range b.Specifications {
-			fmt.Fprintln(c.Stdout, s)
-		}
-		return nil
+		return c.printVersion()
 	}
 	return cmd
+}
+
+// printVersion prints version, commit and specifications in words.
+func (c *Command) printVersion() error {
+	b := thisBuild()
+	_, err := fmt.Fprintf(c.Stdout, "acapcrawl %s\n%s\n", b, strings.Join(b.Specifications, "\n"))
+	return err
 }
 
 // String names the program in words.

@@ -64,6 +64,14 @@ func span(d time.Duration) string {
 	return fmt.Sprintf("%d days %d h", d/(24*time.Hour), d%(24*time.Hour)/time.Hour)
 }
 
+// elapsed writes how long something takes, in whole seconds below a minute.
+func elapsed(d time.Duration) string {
+	if d < time.Minute {
+		return fmt.Sprintf("%d s", d/time.Second)
+	}
+	return span(d)
+}
+
 // until writes when t will be, seen from now, in one unit: "now", "in 12 s".
 func until(t, now time.Time) string {
 	up := func(d, unit time.Duration) time.Duration { return (d + unit - 1) / unit }

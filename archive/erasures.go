@@ -1,0 +1,114 @@
+package archive
+
+import (
+	"cmp"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Reasons of erasures that no decision of acap made. Other reasons are those of acap.Decision.
+const (
+	ReasonTakenDown   = "taken-down"   // the publisher asked for it (P1 2.6.1)
+	ReasonReplaced    = "replaced"     // time-limit=until-recrawled: a newer copy took its place (P1 2.5.3.1)
+	ReasonDamaged     = "damaged"      // a repair gave up what could not be read
+	ReasonNothingLeft = "nothing-left" // only the record of the page was left
+)
+
+// Erasure sums up what was erased for one reason and by one line. Copies is 0 where pages lost only what was indexed or known of them.
+type Erasure struct {
+	Reason string `json:"reason"` // of a decision, or one of the reasons above
+	Line   string `json:"line"`   // the line that decided; empty if none did
+	Copies int    `json:"copies"`
+	Pages  int    `json:"pages"`
+}
+
+// String returns the sentence that reports the erasure.
+func (e Erasure) String() string {
+	what := fmt.Sprintf("Erased %s of %s", plural(e.Copies, "copy", "copies"), plural(e.Pages, "page", "pages"))
+	if e.Copies == 0 {
+		what = "Erased what was indexed or known of " + plural(e.Pages, "page", "pages")
+	}
+	why := cmp.Or(map[string]string{
+		"prohibition": "prohibited", "conventional": "prohibited", "other": "prohibited", "expired": "the time limit has passed",
+		"header": "restricted", "meta": "restricted", "fallback": "a field that cannot be interpreted fully prohibits it",
+		"conflict":      "permissions and prohibitions of undetermined scope meet",
+		"unfulfillable": "what it requires cannot be had", "location": "the page is not where its permission says",
+		ReasonTakenDown: "taken down at the publisher's request", ReasonReplaced: "replaced by a newer copy, since the time limit is until-recrawled",
+		ReasonDamaged: "it was damaged", ReasonNothingLeft: "nothing else was left of the page",
+	}[e.Reason], e.Reason)
+	switch {
+	case e.Line == "":
+		return what + ": " + why
+	case strings.HasSuffix(why, "prohibited"), strings.HasSuffix(why, "restricted"):
+		return what + ": " + why + " by " + e.Line
+	}
+	return what + ": " + why + ": " + e.Line
+}
+
+func plural(n int, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + more
+}
+
+// maxErasures bounds how many lines Erasures names. What further lines erase is summed up by reason alone.
+const maxErasures = 1000
+
+// Erasures groups erasures by reason and line. The zero value is empty. It is safe for concurrent use.
+type Erasures struct {
+	mu     sync.Mutex
+	groups []*Erasure
+	at     map[erasureKey]int
+	pages  map[uint64]bool // hashes of a group and the URL of a page that it counts
+	seed   maphash.Seed
+}
+
+// erasureKey is what the erasures of a group have in common.
+type erasureKey struct {
+	reason, line string
+	copies       bool // copies were erased, not only what was indexed or known
+}
+
+// Add counts an erasure. A page of which several things are erased for the same reason is counted once.
+func (e *Erasures) Add(s Tombstone) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.at == nil {
+		e.at, e.pages, e.seed = map[erasureKey]int{}, map[uint64]bool{}, maphash.MakeSeed()
+	}
+	key := erasureKey{s.Reason, s.Line, s.Captures > 0}
+	i, known := e.at[key]
+	if !known && len(e.groups) >= maxErasures {
+		key.line = ""
+		i, known = e.at[key]
+	}
+	if !known {
+		i = len(e.groups)
+		e.at[key], e.groups = i, append(e.groups, &Erasure{Reason: key.reason, Line: key.line})
+	}
+	g := e.groups[i]
+	g.Copies += s.Captures
+	if page := maphash.String(e.seed, strconv.Itoa(i)+" "+s.URL); !e.pages[page] {
+		e.pages[page] = true
+		g.Pages++
+	}
+}
+
+// List returns the groups, those that erased most copies first. It is never nil.
+func (e *Erasures) List() []Erasure {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	list := make([]Erasure, 0, len(e.groups))
+	for _, g := range e.groups {
+		list = append(list, *g)
+	}
+	slices.SortStableFunc(list, func(a, b Erasure) int {
+		return cmp.Or(cmp.Compare(b.Copies, a.Copies), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Line, b.Line))
+	})
+	return list
+}
