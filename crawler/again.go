@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -9,9 +10,14 @@ import (
 // Revisit queues again, at their depth, the addresses beginning with prefix ("" for all) that are not queued and that
 // pick wants. It returns their number. pick is called by one goroutine and must not use the frontier.
 func (f *Frontier) Revisit(prefix string, pick func(Record) bool) (int, error) {
+	return f.revisit(prefix, foundNowhere, pick)
+}
+
+// revisit is Revisit for what counts as found from a seed from then on; foundNowhere: as it was.
+func (f *Frontier) revisit(prefix string, seed uint64, pick func(Record) bool) (int, error) {
 	n := 0
 	for from := ""; ; {
-		c := &change{again: pick, prefix: prefix, from: from}
+		c := &change{again: pick, prefix: prefix, from: from, found: seed}
 		if err := f.wait(c); err != nil {
 			return n, err
 		}
@@ -54,6 +60,9 @@ func (b *batch) requeue(c *change) error {
 		return err
 	}
 	c.added = len(picked)
+	for i := range picked {
+		picked[i].from = cmp.Or(c.found, picked[i].from)
+	}
 	return b.enqueueAgain(picked)
 }
 

@@ -20,8 +20,8 @@ func (f *Frontier) Check() error {
 		for err := range tx.Check() { // to the end, or its goroutine stays
 			found = append(found, err)
 		}
-		c := checker{tx: tx, noted: map[string]int{}, queued: map[string]int{}}
-		err := errors.Join(c.known(), c.queue(), c.hosts(), c.ready(), c.again(), c.asked(), c.barred(), c.numbers())
+		c := checker{tx: tx, noted: map[string]int{}, queued: map[string]int{}, found: map[string]int{}}
+		err := errors.Join(c.known(), c.queue(), c.hosts(), c.ready(), c.again(), c.asked(), c.barred(), c.foundCounts(), c.numbers())
 		return errors.Join(append(found, err)...)
 	})
 }
@@ -30,6 +30,7 @@ type checker struct {
 	tx     *bbolt.Tx
 	noted  map[string]int // host → addresses
 	queued map[string]int // host → addresses queued
+	found  map[string]int // key of bFound → addresses queued
 	counts counts
 	bars   int // addresses barred
 }
@@ -68,8 +69,12 @@ func (c *checker) known() error {
 			return fmt.Errorf("%s is said to be queued and is in no queue", r.URL)
 		}
 		it, err := decodeItem(key, v)
-		if err == nil && it.url != r.URL {
+		c.found[string(foundKey(r.from, host))]++
+		switch {
+		case err == nil && it.url != r.URL:
 			err = fmt.Errorf("the place of %s in the queue is taken by %s", r.URL, it.url)
+		case err == nil && it.from != r.from:
+			err = fmt.Errorf("%s was found from seed %d, its queue says %d", r.URL, r.from, it.from)
 		}
 		return err
 	})

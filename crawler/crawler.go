@@ -159,8 +159,11 @@ type run struct {
 	o     Options
 	start time.Time
 	area  *area
+	own   *area           // of the seeds of this run; without any, area
 	seeds []string        // of this run
 	named map[string]bool // the seeds of this and earlier runs
+
+	numbers map[string]uint64 // the number of a seed by host
 
 	wanted    *filter // of addresses
 	forbidden *filter // of seeds, which need not be included

@@ -17,24 +17,26 @@ import (
 
 // The buckets of frontier.db.
 var (
-	bMeta  = []byte("meta")  // "format" → 4, "counts" → counts, notes on the crawl
+	bMeta  = []byte("meta")  // "format" → 5, "counts" → counts, notes on the crawl
 	bKnown = []byte("known") // address → Record
 	bQueue = []byte("queue") // host, NUL, place → item
 	bHosts = []byte("hosts") // host → hostRecord
 	bReady = []byte("ready") // due time, host: the hosts that have something queued
 	bAgain = []byte("again") // due time, address: the addresses to be visited again
-	bSeeds = []byte("seeds") // address → nothing
+	bSeeds = []byte("seeds") // address → its number
+	bFound = []byte("found") // number of a seed, host → how many addresses of the host are queued that were found from it
 	bAsked = []byte("asked") // host, NUL, address → time before which it is not tried again: what re-crawls ask for and was not visited yet
 
 	bBarred = []byte("barred") // address that is taken down, NUL, address that is not visited for it → nothing
 
-	buckets = [][]byte{bMeta, bKnown, bQueue, bHosts, bReady, bAgain, bSeeds, bAsked, bBarred}
+	buckets = [][]byte{bMeta, bKnown, bQueue, bHosts, bReady, bAgain, bSeeds, bFound, bAsked, bBarred}
 )
 
 // The format of the file. Format 2 has no records of required resources (parts.go), which what reads only that takes for pages, and
 // format 3 no buckets of what re-crawls ask for (promote.go) and take-downs bar (barred.go), which what reads only that does not keep.
+// Format 4 does not note from which seed an address was found (found.go).
 const (
-	format      = 4
+	format      = 5
 	formatFirst = 2 // that can be raised
 )
 
@@ -126,6 +128,9 @@ func raise(tx *bbolt.Tx) error {
 	if _, err := tx.CreateBucketIfNotExists(bBarred); err != nil {
 		return err
 	}
+	if err := countQueued(tx); err != nil {
+		return err
+	}
 	err = tx.Bucket(bQueue).ForEach(func(k, v []byte) error {
 		it, err := decodeItem(k, v)
 		if err != nil || it.place.class != promoted {
@@ -171,6 +176,7 @@ type batch struct {
 	ready  *bbolt.Bucket
 	again  *bbolt.Bucket
 	seeds  *bbolt.Bucket
+	found  *bbolt.Bucket
 	asked  *bbolt.Bucket
 	barred *bbolt.Bucket
 	meta   *bbolt.Bucket
@@ -186,7 +192,7 @@ func (f *Frontier) newBatch(tx *bbolt.Tx) *batch {
 	return &batch{
 		f: f, counts: f.disk, known: known, look: known.Cursor(),
 		queue: tx.Bucket(bQueue), hosts: tx.Bucket(bHosts), ready: tx.Bucket(bReady),
-		again: tx.Bucket(bAgain), seeds: tx.Bucket(bSeeds), asked: tx.Bucket(bAsked), barred: tx.Bucket(bBarred), meta: tx.Bucket(bMeta),
+		again: tx.Bucket(bAgain), seeds: tx.Bucket(bSeeds), found: tx.Bucket(bFound), asked: tx.Bucket(bAsked), barred: tx.Bucket(bBarred), meta: tx.Bucket(bMeta),
 		dirty: map[string]*hostRecord{}, moved: map[string]place{},
 	}
 }
@@ -246,6 +252,9 @@ func (b *batch) put(r *Record, old State, found bool) error {
 		h.known++
 	}
 	b.counts[v[0]]++
+	if err := b.file(r); err != nil {
+		return err
+	}
 	if !r.noted.Equal(r.Again) {
 		if err := b.note(r); err != nil {
 			return err

@@ -15,6 +15,7 @@
 //	report.go    Summary, Progress, Skip
 //	tally.go     what a run has done so far
 //	frontier.go  Frontier: what is queued and what became of the rest
+//	found.go     from which seed an address was found, and what a run of some seeds visits
 //	again.go     queueing again what was visited
 //	promote.go   what re-crawls ask for
 //	barred.go    what take-downs bar

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -41,23 +42,24 @@ type Frontier struct {
 	stopped chan struct{} // the writer has ended
 	wake    chan struct{} // one who waits in Next should look again
 
-	mu      sync.Mutex
-	err     error // the first failure of the disk; nothing works after it
-	closed  bool
-	senders sync.WaitGroup
-	disk    counts           // as committed
-	pending int              // changes handed to the writer and not committed
-	leases  int              // given and not given back
-	hosts   map[string]*host // the working set
-	due     dueHeap          // those of the working set that may have something to lease
-	outside time.Time        // no host outside the working set is due before; zero: none has anything queued
-	crowded bool             // the last of those that was due found no room
-	again   time.Time        // when the first address is to be visited again; zero: none
-	exact   bool             // hold back addresses whose depth may still turn out smaller
-	only    bool             // lease what re-crawls ask for alone
-	resumed time.Time        // when a file that held something was opened; zero: it was new
-	random  func() float64   // in [0,1): chance in back-off
-	inject  func() error     // tests: fails a transaction
+	mu       sync.Mutex
+	err      error // the first failure of the disk; nothing works after it
+	closed   bool
+	senders  sync.WaitGroup
+	disk     counts                    // as committed
+	pending  int                       // changes handed to the writer and not committed
+	leases   int                       // given and not given back
+	hosts    map[string]*host          // the working set
+	due      dueHeap                   // those of the working set that may have something to lease
+	outside  time.Time                 // no host outside the working set is due before; zero: none has anything queued
+	crowded  bool                      // the last of those that was due found no room
+	again    time.Time                 // when the first address is to be visited again; zero: none
+	exact    bool                      // hold back addresses whose depth may still turn out smaller
+	only     bool                      // lease what re-crawls ask for alone
+	selected atomic.Pointer[selection] // what this run visits; nil: everything
+	resumed  time.Time                 // when a file that held something was opened; zero: it was new
+	random   func() float64            // in [0,1): chance in back-off
+	inject   func() error              // tests: fails a transaction
 }
 
 // Open opens or makes the frontier in the file name. One process owns it.
@@ -157,17 +159,22 @@ func (f *Frontier) arouse(seeds []string) error {
 	return nil
 }
 
-// AddListed queues addresses that a sitemap lists, before links of the same depth, and returns how many were new. What is known
-// already, or is no http or https address, is passed over; scope is asked when their turn comes.
-func (f *Frontier) AddListed(depth int, links ...string) (int, error) {
-	return f.add(depth, links, true)
+// AddListed queues addresses that a sitemap lists, before links of the same depth, and returns how many were new. They count as found
+// from the seed that led to visited, the page in normal form for whose sake the sitemap was read. What is known already, or is not an
+// http or https address, is skipped; the scope is checked when their turn comes.
+func (f *Frontier) AddListed(visited string, depth int, links ...string) (int, error) {
+	from, err := f.foundFrom(visited)
+	if err != nil {
+		return 0, err
+	}
+	return f.add(from, depth, links, true)
 }
 
-func (f *Frontier) add(depth int, links []string, listed bool) (int, error) {
+func (f *Frontier) add(from uint64, depth int, links []string, listed bool) (int, error) {
 	c := &change{}
 	for _, s := range links {
 		if u, err := Normal(s); err == nil {
-			c.offers = append(c.offers, offer{url: u, depth: depth, listed: listed, state: Queued})
+			c.offers = append(c.offers, offer{url: u, depth: depth, listed: listed, from: from, state: Queued})
 		}
 	}
 	c.offers = f.fresh(c.offers)
@@ -275,7 +282,12 @@ func (f *Frontier) fresh(offers []offer) []offer {
 				if err != nil {
 					return err
 				}
-				if !news(&r, &o) && !visited[o.url] {
+				if r.State == Queued && f.selects() {
+					if r, err = decodeRecord(o.url, v); err != nil {
+						return err
+					}
+				}
+				if !news(&r, &o) && !visited[o.url] && !f.adopts(r.from, o.from) {
 					continue
 				}
 			}

@@ -3,6 +3,7 @@ package crawler
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,8 +94,8 @@ func TestPriorities(t *testing.T) {
 	add := func(n int, err error) { t.Helper(); must(t, err) }
 	add(f.AddLinks(1, "http://h/link1", "http://h/both", "http://h/again"))
 	add(f.AddLinks(2, "http://h/link2", "http://h/asked"))
-	add(f.AddListed(1, "http://h/listed1", "http://h/both"))
-	add(f.AddListed(2, "http://h/listed2"))
+	add(f.AddListed("", 1, "http://h/listed1", "http://h/both"))
+	add(f.AddListed("", 2, "http://h/listed2"))
 	l := take(t, f, "http://h/listed1")
 	_, err := f.AddSeeds("http://h/seed")
 	must(t, err)
@@ -168,7 +169,7 @@ func TestFormats(t *testing.T) {
 		format string
 		want   string // of the sentence; "" where the file is opened
 	}{
-		{"\x04", ""}, {"\x03", ""}, {"\x02", ""}, {"\x01", "crawl anew"}, {"\x05", "newer version of this program"}, {"\x04\x00", "crawl anew"}, {"", "crawl anew"},
+		{"\x05", ""}, {"\x04", ""}, {"\x03", ""}, {"\x02", ""}, {"\x01", "crawl anew"}, {"\x06", "newer version of this program"}, {"\x05\x00", "crawl anew"}, {"", "crawl anew"},
 	} {
 		t.Run(fmt.Sprintf("%x", test.format), func(t *testing.T) {
 			f := newFrontier(t, FrontierOptions{})
@@ -188,7 +189,7 @@ func TestFormats(t *testing.T) {
 			}
 			must(t, err)
 			defer closeFrontier(t, g)
-			if found, err := g.recall("format"); found != "\x04" || err != nil {
+			if found, err := g.recall("format"); found != "\x05" || err != nil {
 				t.Errorf("its format is %x, %v", found, err)
 			}
 			if c := g.Counts(); c.Queued != before.Queued || c.Fetched != before.Fetched {
@@ -197,4 +198,47 @@ func TestFormats(t *testing.T) {
 			finish(t, g, take(t, g, "https://h/2"), End{State: Fetched})
 		})
 	}
+}
+
+// Rule 20: a run that names seeds leases what was found from these, and what else was queued stays queued.
+func TestSeedsOfARun(t *testing.T) {
+	f := newFrontier(t, FrontierOptions{})
+	lease := func() []string {
+		t.Helper()
+		var urls []string
+		for l := next(t, f); l != nil; l = next(t, f) {
+			urls = append(urls, l.URL)
+			finish(t, f, l, End{State: Fetched})
+		}
+		slices.Sort(urls)
+		return urls
+	}
+	_, err := f.AddSeeds("http://a/")
+	must(t, err)
+	must(t, f.restrict(false, []string{"http://a/"}))
+	l := take(t, f, "http://a/")
+	finish(t, f, l, End{State: Fetched, offers: []offer{{url: "http://a/1", depth: 1, from: l.from, state: Queued}, {url: "http://a/2", depth: 1, from: l.from, state: Queued}, {url: "http://b/3", depth: 1, from: l.from, state: Queued}}})
+
+	_, err = f.AddSeeds("http://b/")
+	must(t, err)
+	must(t, f.restrict(false, []string{"http://b/"}))
+	l = take(t, f, "http://b/")
+	finish(t, f, l, End{State: Fetched, offers: []offer{{url: "http://b/1", depth: 1, from: l.from, state: Queued}, {url: "http://a/2", depth: 1, from: l.from, state: Queued}, {url: "http://c/4", depth: 1, state: Queued}}})
+	if got := lease(); !slices.Equal(got, []string{"http://a/2", "http://b/1"}) {
+		t.Errorf("the run of the second seed visits %q", got)
+	}
+	if n, err := f.others(); n != 3 || err != nil {
+		t.Errorf("%d are left, %v", n, err)
+	}
+	must(t, f.Check())
+
+	must(t, f.restrict(false, []string{"http://a/"})) // again: it goes on where it stopped
+	if got := lease(); !slices.Equal(got, []string{"http://a/1", "http://b/3"}) {
+		t.Errorf("the run of the first seed goes on with %q", got)
+	}
+	must(t, f.restrict(false, nil))
+	if got := lease(); !slices.Equal(got, []string{"http://c/4"}) {
+		t.Errorf("the run without seeds visits %q", got)
+	}
+	must(t, f.Check())
 }

@@ -61,6 +61,9 @@ func (u *usage) lease() {
 			busy++
 		}
 	}
+	if s := u.f.selected.Load(); !l.asked && s != nil && !s.holds(l.from) {
+		u.t.Fatalf("%s, found from seed %d, is leased in a run of other seeds", l.URL, l.from)
+	}
 	if busy >= u.o.PerHost {
 		u.t.Fatalf("%s is leased while %d visits of its host are under way", l.URL, busy)
 	}
@@ -79,6 +82,18 @@ func (u *usage) lease() {
 	u.under = append(u.under, l)
 }
 
+// someSeeds returns some of the seeds named so far, or none.
+func (u *usage) someSeeds() (some []string) {
+	seeds, err := u.f.Seeds()
+	must(u.t, err)
+	for _, seed := range seeds {
+		if u.r.IntN(4) == 0 {
+			some = append(some, seed)
+		}
+	}
+	return some
+}
+
 // end ends a visit somehow.
 func (u *usage) end() {
 	if len(u.under) == 0 {
@@ -91,7 +106,7 @@ func (u *usage) end() {
 	e := End{State: Fetched, Status: 200, Asked: u.asked[l.host.name], Delay: u.gap[l.host.name]}
 	for _, link := range u.addresses() {
 		states := []State{Queued, Queued, Queued, Outside, Deep, Trapped}
-		e.offers = append(e.offers, offer{url: link, depth: l.Depth + 1, state: states[u.r.IntN(len(states))]})
+		e.offers = append(e.offers, offer{url: link, depth: l.Depth + 1, from: l.from * u.r.Uint64N(2), state: states[u.r.IntN(len(states))]})
 	}
 	switch u.r.IntN(8) {
 	case 1:
@@ -124,7 +139,7 @@ func (u *usage) restart() {
 	closeFrontier(u.t, u.f)
 	u.under = nil
 	u.f = openFrontier(u.t, u.name, u.o)
-	must(u.t, u.f.restrict(u.only))
+	must(u.t, u.f.restrict(u.only, nil))
 }
 
 func (u *usage) step() {
@@ -139,7 +154,7 @@ func (u *usage) step() {
 		_, err := u.f.AddSeeds(u.address())
 		must(u.t, err)
 	case n < 91:
-		_, err := u.f.AddListed(u.r.IntN(3), u.addresses()...)
+		_, err := u.f.AddListed(u.address(), u.r.IntN(3), u.addresses()...)
 		must(u.t, err)
 	case n < 92:
 		if err := u.f.Promote(u.address()); !errors.Is(err, ErrFull) {
@@ -147,7 +162,7 @@ func (u *usage) step() {
 		}
 		if u.r.IntN(4) == 0 {
 			u.only = !u.only
-			must(u.t, u.f.restrict(u.only))
+			must(u.t, u.f.restrict(u.only, u.someSeeds()))
 		}
 	case n < 93:
 		must(u.t, errors.Join(u.f.Bar(u.addresses()...), u.f.BarLed(u.address(), u.addresses()...)))
@@ -188,7 +203,7 @@ func TestRandomUse(t *testing.T) {
 			for len(u.under) > 0 {
 				u.end()
 			}
-			must(t, errors.Join(u.f.Flush(), u.f.restrict(false)))
+			must(t, errors.Join(u.f.Flush(), u.f.restrict(false, nil)))
 			_, err := u.f.Lift("", func(string) bool { return false })
 			must(t, err)
 			for idle := 0; u.f.Counts().Queued > 0; {

@@ -21,7 +21,8 @@ type Lease struct {
 	Pause time.Duration // that pause, as far as it is known
 
 	host          *host
-	asked         bool // for by a re-crawl
+	asked         bool   // for by a re-crawl
+	from          uint64 // the number of the seed from which it was found
 	failures      int
 	before, after time.Time // when the host was due before and after this lease was given
 	deferred      []offer   // of the resource that it visits, made since; guarded by Frontier.mu

@@ -143,6 +143,7 @@ func (b *batch) offerPart(o *offer) (queued bool, err error) {
 		return false, nil
 	}
 	old, now := r.State, b.f.now().UTC()
+	r.from = foundByPages
 	r.Tries, r.Status, r.Why, r.Led, r.When = 0, 0, "", "", now
 	switch {
 	case o.state == Queued:
@@ -203,6 +204,9 @@ func (b *batch) anew(o *offer) (queued bool, err error) {
 	r, found, err := b.get(o.url)
 	if err != nil || !found || r.State == Queued || notAskedFor(r.State) {
 		return false, err
+	}
+	if o.from != foundNowhere {
+		r.from = o.from
 	}
 	return true, b.enqueueAgain([]Record{r})
 }

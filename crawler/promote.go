@@ -70,11 +70,16 @@ func askedKey(host, address string) []byte { return []byte(host + "\x00" + addre
 
 func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// restrict has Next lease what re-crawls ask for alone, or everything again.
-func (f *Frontier) restrict(only bool) error {
+// restrict has Next lease what re-crawls ask for alone, or what is found from seeds, which are in normal form; without seeds, everything.
+func (f *Frontier) restrict(only bool, seeds []string) error {
+	selected, err := f.selectFrom(seeds)
+	if err != nil {
+		return err
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.only = only
+	f.selected.Store(&selected)
 	for _, h := range f.hosts { // what was read ahead was read for all
 		h.items, h.dry = nil, false
 		f.offerHost(h)
@@ -94,6 +99,9 @@ func (f *Frontier) parts(prefix []byte) [][]byte {
 func (f *Frontier) waiting(tx *bbolt.Tx) iter.Seq2[int64, string] {
 	if f.only {
 		return f.waitingAsked(tx)
+	}
+	if s := f.selected.Load(); s != nil && s.from != nil {
+		return f.waitingSelected(tx, *s)
 	}
 	return func(yield func(int64, string) bool) {
 		cursor := tx.Bucket(bReady).Cursor()

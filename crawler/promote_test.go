@@ -153,7 +153,7 @@ func TestPromotedOnly(t *testing.T) {
 	}
 	l := next(t, f) // whatever it is, a host of it is in memory
 	f.Release(l)
-	must(t, f.restrict(true))
+	must(t, f.restrict(true, nil))
 	visit := func(end End, want ...string) {
 		t.Helper()
 		var got []string
@@ -173,12 +173,12 @@ func TestPromotedOnly(t *testing.T) {
 	visit(End{State: Queued, Status: 503, Retry: later}, "http://h1/2", "http://h2/new", "http://h3/1", "http://h4/1", "http://h5/1", "http://h9/new")
 	closeFrontier(t, f)
 	f = openFrontier(t, name, o)
-	must(t, f.restrict(true))
+	must(t, f.restrict(true, nil))
 	visit(End{State: Fetched})
 	clock.add(time.Hour)
 	must(t, f.Promote("http://h1/2")) // asked for already: it is not visited twice
 	visit(End{State: Fetched}, "http://h1/2", "http://h2/new", "http://h3/1", "http://h4/1", "http://h5/1", "http://h9/new")
-	must(t, f.restrict(false))
+	must(t, f.restrict(false, nil))
 	rest := 0
 	for l := next(t, f); l != nil; l = next(t, f) {
 		rest++
@@ -232,7 +232,7 @@ func TestPromotedOfOlderFiles(t *testing.T) {
 	g, err := Open(f.name, FrontierOptions{})
 	must(t, err)
 	defer closeFrontier(t, g)
-	must(t, g.restrict(true))
+	must(t, g.restrict(true, nil))
 	finish(t, g, take(t, g, "http://h/2"), End{State: Fetched})
 	if l := next(t, g); l != nil {
 		t.Errorf("%s is asked for", l.URL)

@@ -55,8 +55,12 @@ type Record struct {
 	barred string    // what is taken down: Led or the address itself; "" for nothing
 	marked string    // barred as on disk
 	listed bool      // a sitemap names it
+	from   uint64    // the number of the seed from which it was found
 	place  place     // its queue entry while queued
 	noted  time.Time // Again as on disk
+
+	filed     bool   // it is counted by seed and host on disk
+	filedFrom uint64 // under this seed
 }
 
 // class orders the queue of a host.
@@ -119,10 +123,11 @@ const (
 	flagAgain
 	flagLed
 	flagBarred
+	flagFound
 )
 
 // encode writes state and flags, a byte each, then depth, tries, status and time; where the flags say so place, next visit with
-// interval, and led; and why to the end. Numbers are unsigned varints.
+// interval, led, and the seed from which it was found; and why to the end. Numbers are unsigned varints.
 func (r *Record) encode() ([]byte, error) {
 	n, err := r.State.number()
 	if err != nil {
@@ -145,6 +150,9 @@ func (r *Record) encode() ([]byte, error) {
 	if b[1]&flagLed != 0 {
 		b = binary.AppendUvarint(b, uint64(len(r.Led)))
 		b = append(b, r.Led...)
+	}
+	if b[1]&flagFound != 0 {
+		b = binary.AppendUvarint(b, r.from)
 	}
 	return append(b, r.Why...), nil
 }
@@ -179,6 +187,9 @@ func (r *Record) flags() (flags byte) {
 	if r.barred != "" {
 		flags |= flagBarred
 	}
+	if r.from != foundNowhere {
+		flags |= flagFound
+	}
 	return flags
 }
 
@@ -201,6 +212,10 @@ func decodeRecord(url string, b []byte) (Record, error) {
 	if flags&flagLed != 0 {
 		r.Led = string(n.take(n.next()))
 	}
+	if flags&flagFound != 0 {
+		r.from = n.next()
+	}
+	r.filed, r.filedFrom = r.State == Queued, r.from
 	if flags&flagBarred != 0 {
 		r.barred = r.at()
 		r.marked = r.barred
@@ -257,19 +272,29 @@ type item struct {
 	depth int
 	tries int
 	place place
-	asked bool // for by a re-crawl
+	from  uint64 // the number of the seed from which it was found
+	asked bool   // for by a re-crawl
 }
 
 // schemes are what an address of the queue begins with, by its number on disk; only append.
 var schemes = [...]string{"http", "https", required + "http", required + "https"}
 
-// encodeItem writes depth and tries, the number of the scheme, and the path: the key holds the host.
+// withSeed is added to the number of a scheme where that of a seed follows.
+const withSeed = 16
+
+// encodeItem writes depth and tries, the number of the scheme, that of the seed from which the address was found, and the path: the key
+// holds the host.
 func encodeItem(r *Record, host string) []byte {
 	scheme, rest, _ := strings.Cut(r.URL, "://")
 	b := make([]byte, 0, 8+len(rest)-len(host))
 	b = binary.AppendUvarint(b, uint64(min(r.Depth, maxDepth)))
 	b = binary.AppendUvarint(b, uint64(r.Tries))
-	return append(append(b, byte(slices.Index(schemes[:], scheme))), rest[len(host):]...)
+	n := byte(slices.Index(schemes[:], scheme))
+	if r.from == foundNowhere {
+		return append(append(b, n), rest[len(host):]...)
+	}
+	b = binary.AppendUvarint(append(b, n+withSeed), r.from)
+	return append(b, rest[len(host):]...)
 }
 
 func decodeItem(k, v []byte) (it item, err error) {
@@ -277,6 +302,9 @@ func decodeItem(k, v []byte) (it item, err error) {
 	n := numbers{b: v}
 	it.depth, it.tries = int(n.next()), int(n.next())
 	scheme := n.next()
+	if scheme >= withSeed {
+		scheme, it.from = scheme-withSeed, n.next()
+	}
 	if !ok || n.bad || len(n.b) == 0 || n.b[0] != '/' || scheme >= uint64(len(schemes)) {
 		return item{}, errRecord
 	}

@@ -28,7 +28,8 @@ type Summary struct {
 	TakenDown  int     `json:"taken_down"` // addresses not asked for, since their publisher has them taken down
 
 	// Addresses of pages, and of what pages require, which is visited by itself.
-	Queued      int       `json:"queued"` // left for another run
+	Queued      int       `json:"queued"`             // left for another run
+	OtherSeeds  int       `json:"queued_other_seeds"` // of those, found from seeds that this run did not name: a run without seeds visits them
 	QueuedHosts int       `json:"queued_hosts"`
 	NextDue     time.Time `json:"next_due,omitzero"`   // when the next of them can be visited, as far as it is known; it may have passed
 	Waiting     int       `json:"waiting"`             // visited, and to be visited again

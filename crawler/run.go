@@ -27,14 +27,27 @@ func (r *run) prepare(seeds []string) (err error) {
 	if r.area, err = newArea(r.o.Scope, all); err != nil {
 		return err
 	}
+	if r.own = r.area; len(r.seeds) > 0 {
+		if r.own, err = newArea(r.o.Scope, r.seeds); err != nil {
+			return err
+		}
+	}
 	r.wanted, r.forbidden = newFilter(r.o.Include, r.o.Exclude), newFilter(nil, r.o.Exclude)
 	r.named = map[string]bool{}
 	for _, seed := range all {
 		r.named[seed] = true
 	}
-	r.frontier.hold(r.o.Depth >= 0)
-	if err := errors.Join(r.frontier.restrict(r.o.Promoted), r.lift()); err != nil || r.o.Promoted {
+	if r.numbers, err = r.frontier.seedsByHost(); err != nil {
 		return err
+	}
+	r.frontier.hold(r.o.Depth >= 0)
+	if err := errors.Join(r.frontier.restrict(r.o.Promoted, r.seeds), r.lift()); err != nil || r.o.Promoted {
+		return err
+	}
+	if r.frontier.selects() {
+		if err := r.frontier.revisitSeeds(r.seeds); err != nil {
+			return err
+		}
 	}
 	if _, err := r.frontier.Revive(r.start, r.o.Recrawl.Min <= 0); err != nil {
 		return err
@@ -44,7 +57,7 @@ func (r *run) prepare(seeds []string) (err error) {
 	}
 	if r.o.Refetch {
 		_, err := r.frontier.Revisit("", func(rec Record) bool {
-			return !notAskedFor(rec.State) && r.wants(rec)
+			return !notAskedFor(rec.State) && r.frontier.visits(rec.from) && r.wants(rec)
 		})
 		return err
 	}
@@ -98,19 +111,21 @@ func notAskedFor(s State) bool { return s == Outside || s == Deep || s == Trappe
 // retry queues what could not be had from the origins that are named, and what pages require, so that they are tried again in every run
 // that names them.
 func (r *run) retry() error {
-	origins := map[string]bool{}
+	origins := map[string]uint64{} // the number of a seed of each
 	for _, seed := range r.seeds {
 		u, err := url.Parse(seed)
 		if err != nil {
 			return err
 		}
-		origins[u.Scheme+"://"+u.Host+"/"] = true
+		if origins[u.Scheme+"://"+u.Host+"/"], err = r.frontier.seed(seed); err != nil {
+			return err
+		}
 	}
 	if len(origins) > 0 {
-		origins[required] = true // wherever they are
+		origins[required] = foundByPages // wherever they are
 	}
-	for origin := range origins {
-		_, err := r.frontier.Revisit(origin, func(rec Record) bool {
+	for origin, seed := range origins {
+		_, err := r.frontier.revisit(origin, seed, func(rec Record) bool {
 			return (rec.State == Unreachable || rec.State == Failed) && r.wants(rec)
 		})
 		if err != nil {
@@ -174,6 +189,9 @@ func (r *run) finish(leasing context.Context) (Summary, error) {
 	s.Rate = float64(s.Fetched) / max(s.Duration, 1e-9)
 	r.left(&s)
 	s.Interrupted, s.Stopped = leasing.Err() != nil, r.stopped
+	others, countErr := r.frontier.others()
+	err = errors.Join(err, countErr)
+	s.OtherSeeds = others
 	if r.failed != nil {
 		err = r.failed
 	}

@@ -151,7 +151,7 @@ func (f *Frontier) lease(h *host, now time.Time) *Lease {
 		return nil // looked at again when a lease of this host has been committed
 	}
 	h.items = h.items[1:]
-	l := &Lease{URL: it.url, Depth: it.depth, Tries: it.tries, Met: h.met, Pause: h.asks, host: h, asked: it.asked, failures: h.failures, before: h.due}
+	l := &Lease{URL: it.url, Depth: it.depth, Tries: it.tries, Met: h.met, Pause: h.asks, host: h, asked: it.asked, from: it.from, failures: h.failures, before: h.due}
 	h.due = now.Add(f.gap(h))
 	l.after, h.leased = h.due, h.due
 	h.busy++
@@ -188,7 +188,8 @@ func (f *Frontier) read(h *host, now time.Time) (again time.Time, err error) {
 					return err
 				}
 				it.asked = it.place.class != ordinary && asked.Get(askedKey(h.name, it.url)) != nil
-				if _, ok := h.taken[it.url]; ok || f.only && !it.asked {
+				selected := it.asked || !f.only && f.visits(it.from)
+				if _, ok := h.taken[it.url]; ok || !selected {
 					continue
 				}
 				if it.place.class == retried && int64(it.place.rank) > now.UnixNano() {

@@ -155,9 +155,9 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 			}
 		}
 	}
-	offers := r.offers(nil, links, l.Depth+1)
+	offers := r.offers(nil, links, l.from, l.Depth+1)
 	if r.o.Requisites {
-		offers = r.offers(offers, receipt.Requisites, l.Depth)
+		offers = r.offers(offers, receipt.Requisites, l.from, l.Depth)
 	}
 	end.offers = r.frontier.fresh(offerParts(offers, receipt.Parts, receipt.Missing, r.o.Recrawl))
 	return r.done(l, end, receipt)
@@ -371,14 +371,18 @@ func size(hops []gate.Hop) (n int64) {
 	return n
 }
 
-// offers adds what the frontier takes of links: those in scope to be queued, others to be recorded.
-func (r *run) offers(offers []offer, links []string, depth int) []offer {
+// offers adds what the frontier takes of links on a page that was found from a seed: those in scope to be queued, others to be recorded.
+// What is in the scope of other seeds only stays queued for a run that names those, or none.
+func (r *run) offers(offers []offer, links []string, from uint64, depth int) []offer {
 	for _, raw := range links {
 		u, err := link(raw, r.o.Drop)
 		if err != nil {
 			continue // not an address of the web
 		}
 		o := offer{url: u.String(), depth: depth}
+		if r.own.holds(u) {
+			o.from = cmp.Or(from, r.numbers[u.Host]) // a page that a re-crawl names may be found from no seed
+		}
 		o.state, o.why = r.within(u, o.url, depth)
 		offers = append(offers, o)
 	}
@@ -437,7 +441,7 @@ func (r *run) admits(u *url.URL, address string) (State, string) {
 
 // holds reports whether a redirect to u is followed at once.
 func (r *run) holds(u *url.URL) bool {
-	if !r.area.holds(u) {
+	if !r.own.holds(u) {
 		return false
 	}
 	ok, _ := r.wanted.admits(u)

@@ -19,6 +19,7 @@ type offer struct {
 	url    string
 	depth  int
 	seed   bool
+	from   uint64 // the number of the seed from which it was found; of a seed, its own is used
 	listed bool   // by a sitemap
 	state  State  // Queued, or Outside, Deep or Trapped: recorded, not asked for
 	why    string // of these
@@ -50,6 +51,7 @@ type change struct {
 	again   func(Record) bool // of the addresses that begin with prefix, from the address from on, queue those it picks
 	prefix  string
 	from    string
+	found   uint64    // count what again picks as found from that seed; foundNowhere: as it was
 	revive  time.Time // queue what is to be visited again by then; zero: nothing
 	failed  bool      // only what failed
 	key     string    // of a note, or ""
@@ -243,7 +245,7 @@ func (b *batch) end(l *Lease, e End) error {
 	}
 	old = final.State
 	if !found {
-		final.Depth = r.Depth
+		final.Depth, final.from = r.Depth, r.from
 	}
 	final.Status, final.Why, final.Led, final.barred, final.When = e.Status, "", "", "", r.When
 	if found && old == Queued {
@@ -283,8 +285,9 @@ func (b *batch) take(o *offer, tell bool) (r Record, effect int, err error) {
 // offer queues or records an address that a page, a sitemap or the operator named. tell says that somebody wants to hear of
 // what is not queued.
 func (b *batch) offer(o *offer, tell bool) (r Record, effect int, err error) {
+	from := o.from
 	if o.seed {
-		if err := b.name(o.url); err != nil {
+		if from, err = b.name(o.url); err != nil {
 			return r, nothingNew, err
 		}
 	}
@@ -304,9 +307,15 @@ func (b *batch) offer(o *offer, tell bool) (r Record, effect int, err error) {
 	r.Seed, r.listed = r.Seed || o.seed, r.listed || o.listed
 	switch {
 	case !found || news(&was, o) && old != Queued:
-		r.Depth = o.depth
+		r.Depth, r.from = o.depth, from
 	case o.seed && old != Queued && old != Fetched:
-		r.Depth = 0
+		r.Depth, r.from = 0, from
+	case old == Queued && (o.seed && r.from != from || b.f.adopts(r.from, from)) && !b.f.leased(r.URL):
+		r.Depth, r.from = min(r.Depth, o.depth), from
+		if r.place.class != ordinary {
+			return r, nothingNew, b.enqueue(&r, old, true, r.place.class, r.place.rank)
+		}
+		return r, nothingNew, b.enqueue(&r, old, true, ordinary, r.rank())
 	case old == Queued && news(&was, o):
 		r.Depth = min(r.Depth, o.depth)
 		if r.place.class == ordinary && !b.f.leased(r.URL) {
@@ -347,16 +356,25 @@ func (b *batch) full(r *Record, tell bool) (bool, error) {
 	return true, nil
 }
 
-// name notes a seed. A host that did not answer in an earlier run is due as soon as it permits when it is named again.
-func (b *batch) name(seed string) error {
+// name notes a seed and returns its number. A host that did not answer in an earlier run is due as soon as it permits when it is named
+// again.
+func (b *batch) name(seed string) (uint64, error) {
 	_, h, err := b.hostFor(seed)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if h.failures > 0 {
 		h.failures, h.due = 0, h.held
 	}
-	return b.seeds.Put([]byte(seed), nil)
+	if n := seedNumber(b.seeds.Get([]byte(seed))); n != foundNowhere {
+		return n, nil
+	}
+	n, err := b.seeds.NextSequence()
+	if err != nil {
+		return 0, err
+	}
+	n += firstSeed - 1 // the first number of a bucket is 1
+	return n, b.seeds.Put([]byte(seed), number(n))
 }
 
 // news reports whether a link says something new of an address known as r.

@@ -139,7 +139,7 @@ func TestProgressWithoutTerminal(t *testing.T) {
 // On a terminal the line is taken away before anything else is written, and drawn again after it.
 func TestProgressMakesRoom(t *testing.T) {
 	var b bytes.Buffer
-	p := &progress{w: &b, columns: func() int { return 0 }, now: time.Now}
+	p := &progress{w: &b, columns: func() int { return 0 }}
 	p.Set("1 page")
 	p.Set("2 pages") // too soon after the first
 	fmt.Fprint(p, "a line\n")

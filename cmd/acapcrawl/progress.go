@@ -17,7 +17,7 @@ type progress struct {
 	w       io.Writer
 	columns func() int // of the terminal; 0: not known. nil: it is none
 
-	now func() time.Time
+	now func() time.Time // nil: time.Now
 
 	mu    sync.Mutex
 	line  string    // as drawn
@@ -36,7 +36,7 @@ func newProgress(w io.Writer) *progress {
 	if p, ok := w.(*progress); ok {
 		return p
 	}
-	p := &progress{w: w, now: time.Now}
+	p := &progress{w: w}
 	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		p.columns = func() int {
 			n, _, err := term.GetSize(int(f.Fd()))
@@ -49,11 +49,19 @@ func newProgress(w io.Writer) *progress {
 	return p
 }
 
+// time returns the time by the clock of p.
+func (p *progress) time() time.Time {
+	if p.now == nil {
+		return time.Now()
+	}
+	return p.now()
+}
+
 // Set shows the line, unless another was shown just before. It puts the time since the first call before it.
 func (p *progress) Set(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now, least := p.now(), redraw
+	now, least := p.time(), redraw
 	if p.columns == nil {
 		least = reprint
 	}
@@ -81,7 +89,7 @@ func (p *progress) Count(done, total int, noun string) {
 	p.mu.Lock()
 	took := time.Duration(0)
 	if !p.began.IsZero() {
-		took = p.now().Sub(p.began)
+		took = p.time().Sub(p.began)
 	}
 	p.mu.Unlock()
 	p.Set("%s", countLine(done, total, noun, took))

@@ -11,12 +11,12 @@ import (
 // maxSitemaps is how many sitemaps of one origin are read in a run, those that an index lists included.
 const maxSitemaps = 50
 
-// readSitemaps queues what the sitemaps of an origin list, as if a seed linked to it, before other links. One that cannot be had is
-// told, and nothing depends on it.
-func (h *handler) readSitemaps(ctx context.Context, origin *url.URL, named []string) error {
+// readSitemaps queues what the sitemaps of an origin list, as if a seed linked to it, before other links. visited is the page for whose
+// sake they are read. A sitemap that cannot be read is logged, and nothing depends on it.
+func (h *handler) readSitemaps(ctx context.Context, visited *url.URL, named []string) error {
 	var queue []string
 	for _, ref := range named {
-		if u, err := origin.Parse(ref); err == nil { // some are written relative to the site
+		if u, err := visited.Parse(ref); err == nil { // some are written relative to the site
 			queue = append(queue, u.String())
 		}
 	}
@@ -28,7 +28,7 @@ func (h *handler) readSitemaps(ctx context.Context, origin *url.URL, named []str
 			continue
 		}
 		seen[address] = true
-		more, err := h.readSitemap(ctx, address)
+		more, err := h.readSitemap(ctx, visited, address)
 		if err != nil {
 			return err
 		}
@@ -41,7 +41,7 @@ func (h *handler) readSitemaps(ctx context.Context, origin *url.URL, named []str
 const sitemapRoom = 40 << 20
 
 // readSitemap queues the pages that a sitemap lists, and returns the sitemaps that it lists.
-func (h *handler) readSitemap(ctx context.Context, address string) (more []string, err error) {
+func (h *handler) readSitemap(ctx context.Context, visited *url.URL, address string) (more []string, err error) {
 	ctx, lease := h.store.budget.Lease(ctx)
 	defer lease.Release()
 	t, err := h.store.gate.Get(ctx, gate.Sitemap, address)
@@ -67,6 +67,6 @@ func (h *handler) readSitemap(ctx context.Context, address string) (more []strin
 			links = append(links, link)
 		}
 	}
-	_, err = h.store.frontier.AddListed(1, links...)
+	_, err = h.store.frontier.AddListed(visited.String(), 1, links...)
 	return more, err
 }

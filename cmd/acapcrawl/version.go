@@ -38,8 +38,8 @@ func (c *Command) versionVerb() *cobra.Command {
 // printVersion prints version, commit and specifications in words.
 func (c *Command) printVersion() error {
 	b := thisBuild()
-	_, err := fmt.Fprintf(c.Stdout, "acapcrawl %s\n%s\n", b, strings.Join(b.Specifications, "\n"))
-	return err
+	fmt.Fprintf(c.Stdout, "acapcrawl %s\n%s\n", b, strings.Join(b.Specifications, "\n"))
+	return nil
 }
 
 // String names the program in words.

@@ -1,0 +1,267 @@
+package crawler
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"go.etcd.io/bbolt"
+)
+
+// Every record notes from which seed its address was found (Record.from), so that a run that names seeds visits what these lead to and
+// leaves the rest queued. Seeds are numbered in the order in which they were first named.
+const (
+	foundNowhere = iota // no run that names seeds visits it
+	foundByPages        // held pages require it: every run visits it
+	firstSeed           // the number of the first seed
+)
+
+// foundKey is the number of a seed, host.
+func foundKey(from uint64, host string) []byte {
+	return append(binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(host)), from), host...)
+}
+
+func splitFound(k []byte) (from uint64, host string) {
+	return binary.BigEndian.Uint64(k), string(k[8:])
+}
+
+// file keeps the counts of what is queued by seed and host in step with r.
+func (b *batch) file(r *Record) error {
+	queued := r.State == Queued
+	if r.filed == queued && (!queued || r.filedFrom == r.from) {
+		return nil
+	}
+	host, err := hostName(r.URL)
+	if err != nil {
+		return err
+	}
+	if r.filed {
+		if err := b.countFound(foundKey(r.filedFrom, host), -1); err != nil {
+			return err
+		}
+	}
+	if r.filed, r.filedFrom = queued, r.from; !queued {
+		return nil
+	}
+	return b.countFound(foundKey(r.from, host), 1)
+}
+
+// countFound adds d to the count under key, and removes a count of zero.
+func (b *batch) countFound(key []byte, d int) error {
+	n := d
+	if v := b.found.Get(key); len(v) == 8 {
+		n += int(binary.BigEndian.Uint64(v))
+	}
+	if n == 0 {
+		return b.found.Delete(key)
+	}
+	return b.found.Put(key, number(uint64(n)))
+}
+
+// seedNumber is the number of a seed as the bucket of seeds has it; foundNowhere for one of an earlier format.
+func seedNumber(v []byte) uint64 {
+	if len(v) != 8 {
+		return foundNowhere
+	}
+	return binary.BigEndian.Uint64(v)
+}
+
+// selection is what a run that names seeds visits: what was found from these. The zero value selects everything.
+type selection struct {
+	from map[uint64]bool // nil: everything
+}
+
+func (s selection) holds(from uint64) bool { return s.from == nil || s.from[from] }
+
+// adopts reports whether an address that is queued as found from old is to count as found from by: this run visits only what is.
+func (f *Frontier) adopts(old, by uint64) bool {
+	return !f.visits(old) && f.visits(by)
+}
+
+// selects reports whether this run visits only a part of what is queued.
+func (f *Frontier) selects() bool {
+	s := f.selected.Load()
+	return s != nil && s.from != nil
+}
+
+// visits reports whether this run visits what was found from a seed.
+func (f *Frontier) visits(from uint64) bool {
+	s := f.selected.Load()
+	return s == nil || s.holds(from)
+}
+
+// selectFrom returns what a run that names these seeds, in normal form, visits. Without seeds, and where nothing else is queued and no
+// other seed was ever named, that is everything.
+func (f *Frontier) selectFrom(seeds []string) (s selection, err error) {
+	if len(seeds) == 0 {
+		return s, nil
+	}
+	s.from = map[uint64]bool{foundByPages: true}
+	others := false
+	err = f.view(func(tx *bbolt.Tx) error {
+		bucket, named := tx.Bucket(bSeeds), map[string]bool{}
+		for _, seed := range seeds {
+			s.from[seedNumber(bucket.Get([]byte(seed)))], named[seed] = true, true
+		}
+		delete(s.from, foundNowhere)
+		err := bucket.ForEach(func(k, _ []byte) error {
+			others = others || !named[string(k)]
+			return nil
+		})
+		n, countErr := countOthers(tx, s)
+		others = others || n > 0
+		return cmp.Or(err, countErr)
+	})
+	if !others {
+		s.from = nil
+	}
+	return s, err
+}
+
+// countOthers counts what is queued and not selected.
+func countOthers(tx *bbolt.Tx, s selection) (n int, err error) {
+	err = tx.Bucket(bFound).ForEach(func(k, v []byte) error {
+		if from, _ := splitFound(k); !s.holds(from) {
+			n += int(binary.BigEndian.Uint64(v))
+		}
+		return nil
+	})
+	return n, err
+}
+
+// others counts what is queued and not visited by this run.
+func (f *Frontier) others() (n int, err error) {
+	s := f.selected.Load()
+	if s == nil || s.from == nil {
+		return 0, nil
+	}
+	err = f.view(func(tx *bbolt.Tx) error {
+		n, err = countOthers(tx, *s)
+		return err
+	})
+	return n, err
+}
+
+// foundFrom returns the seed from which the page at address, in normal form, was found.
+func (f *Frontier) foundFrom(address string) (uint64, error) {
+	r, _, err := f.Get(address)
+	return r.from, err
+}
+
+// seed returns the number of a seed in normal form.
+func (f *Frontier) seed(address string) (n uint64, err error) {
+	err = f.view(func(tx *bbolt.Tx) error {
+		n = seedNumber(tx.Bucket(bSeeds).Get([]byte(address)))
+		return nil
+	})
+	return n, err
+}
+
+// seedsByHost returns the number of a seed of each host that has one.
+func (f *Frontier) seedsByHost() (numbers map[string]uint64, err error) {
+	numbers = map[string]uint64{}
+	err = f.view(func(tx *bbolt.Tx) error {
+		return tx.Bucket(bSeeds).ForEach(func(k, v []byte) error {
+			host, err := hostName(string(k))
+			numbers[host] = seedNumber(v)
+			return err
+		})
+	})
+	return numbers, err
+}
+
+// revisitSeeds queues seeds again that an earlier run fetched as what another seed led to: what they lead to is then found from them.
+func (f *Frontier) revisitSeeds(seeds []string) error {
+	c := &change{}
+	for _, seed := range seeds {
+		r, _, err := f.Get(seed)
+		if err != nil {
+			return err
+		}
+		own, err := f.seed(seed)
+		if err != nil {
+			return err
+		}
+		if r.State == Fetched && r.from != own {
+			c.offers = append(c.offers, offer{url: seed, anew: true, from: own})
+		}
+	}
+	return f.wait(c)
+}
+
+// waitingSelected is waiting for a run that visits only what is selected.
+func (f *Frontier) waitingSelected(tx *bbolt.Tx, s selection) iter.Seq2[int64, string] {
+	names := map[string]bool{}
+	found := tx.Bucket(bFound).Cursor()
+	for from := range s.from {
+		prefix := number(from)
+		for k, _ := found.Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = found.Next() {
+			names[string(k[8:])] = true
+		}
+	}
+	_ = tx.Bucket(bAsked).ForEach(func(k, _ []byte) error { // the function never fails
+		name, _, _ := strings.Cut(string(k), "\x00")
+		names[name] = true
+		return nil
+	})
+	hosts := tx.Bucket(bHosts)
+	all := make([]hostDue, 0, len(names))
+	for name := range names {
+		if h, _ := decodeHost(hosts.Get([]byte(name))); h.ready != 0 { // whoever takes a damaged one meets the error
+			all = append(all, hostDue{h.ready, name})
+		}
+	}
+	slices.SortFunc(all, func(a, b hostDue) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.name, b.name)) })
+	return func(yield func(int64, string) bool) {
+		for _, d := range all {
+			if !yield(d.at, d.name) {
+				return
+			}
+		}
+	}
+}
+
+// countQueued fills the counts by seed and host of a file of an earlier format.
+func countQueued(tx *bbolt.Tx) error {
+	found, err := tx.CreateBucketIfNotExists(bFound)
+	if err != nil {
+		return err
+	}
+	counts := map[string]int{}
+	err = tx.Bucket(bQueue).ForEach(func(k, v []byte) error {
+		it, err := decodeItem(k, v)
+		if host, ok := hostOf(k); ok && err == nil {
+			counts[string(foundKey(it.from, host))]++
+		}
+		return err
+	})
+	for key, n := range counts {
+		if err == nil {
+			err = found.Put([]byte(key), number(uint64(n)))
+		}
+	}
+	return err
+}
+
+// found compares the counts by seed and host with what is known to be queued.
+func (c *checker) foundCounts() error {
+	kept := map[string]int{}
+	err := c.tx.Bucket(bFound).ForEach(func(k, v []byte) error {
+		kept[string(k)] = int(binary.BigEndian.Uint64(v))
+		return nil
+	})
+	for key, n := range c.found {
+		if err == nil && kept[key] != n {
+			from, host := splitFound([]byte(key))
+			err = fmt.Errorf("%d addresses of %s found from seed %d are queued, their count is %d", n, host, from, kept[key])
+		}
+	}
+	if err == nil && len(kept) != len(c.found) {
+		err = fmt.Errorf("addresses of %d seeds and hosts are queued, %d are counted", len(c.found), len(kept))
+	}
+	return err
+}
