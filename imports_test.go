@@ -34,6 +34,7 @@ var siblings = map[string][]string{
 	"defect":      {},
 	"archive":     {"acap", "page", "coding", "spool", "disk"},
 	"warc":        {},
+	"display":     {},
 	"index":       {"acap", "page", "disk"},
 	"snippet":     {"acap", "page"},
 	"holdings":    {"acap", "defect", "page", "terms", "archive", "index", "warc", "coding", "snippet", "thumbnail", "render", "memory", "disk"},
@@ -41,8 +42,8 @@ var siblings = map[string][]string{
 	"thumbnail":   {},
 	"render":      {},
 	"actions":     {"acap", "spool", "disk"},
-	"check":       {"acap", "page", "policy", "terms"},
-	"conformance": {"acap", "gate", "page", "policy", "snippet", "terms", "check"},
+	"check":       {"acap", "page", "policy", "terms", "display"},
+	"conformance": {"acap", "gate", "page", "policy", "snippet", "terms", "check", "display"},
 	"web":         {"acap", "defect", "page", "terms", "present", "actions", "policy", "check"},
 	"config":      {},
 }

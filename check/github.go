@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // WriteGitHub writes the findings as workflow commands, which GitHub Actions shows beside the lines that they speak of.
@@ -22,7 +24,7 @@ func (r *Report) WriteGitHub(w io.Writer) error {
 func commandData(s string) string {
 	var lines []string
 	for line := range strings.SplitSeq(s, "\n") {
-		lines = append(lines, printable(line))
+		lines = append(lines, display.Line(line))
 	}
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(strings.Join(lines, "\n"))
 }

@@ -5,6 +5,8 @@ import (
 	"io"
 	"strconv"
 	"time"
+
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // Tests are results in the terms of JUnit, which is what CI systems read.
@@ -102,7 +104,8 @@ func (t *Tests) WriteJUnit(w io.Writer) error {
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
 	}
-	e := xml.NewEncoder(w)
+	text := display.NewText(w, false)
+	e := xml.NewEncoder(text)
 	e.Indent("", "  ")
 	if err := e.Encode(out); err != nil {
 		return err

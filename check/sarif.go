@@ -2,13 +2,13 @@ package check
 
 import (
 	"cmp"
-	"encoding/json"
 	"io"
 	"net/url"
 	"path/filepath"
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 const (
@@ -140,8 +140,7 @@ func (r *Report) WriteSARIF(w io.Writer, version string) error {
 		told.Notifications = append(told.Notifications, sarifNotification{"note", sarifText(note)})
 	}
 	run.Invocations = []sarifInvocation{told}
-	e := json.NewEncoder(w)
-	e.SetEscapeHTML(false)
+	e := display.Encoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(sarifLog{Schema: sarifSchema, Version: "2.1.0", Runs: []sarifRun{run}})
 }

@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // Style says how a report is written for a reader.
@@ -43,10 +43,10 @@ func (r *Report) WriteText(w io.Writer, s Style) error {
 		first[f.Code] = true
 	}
 	for _, k := range order {
-		fmt.Fprintf(b, "%s: [%s] %d times more, in lines %s (--all shows them)\n", printable(k.name), k.code, len(more[k]), lines(more[k]))
+		fmt.Fprintf(b, "%s: [%s] %d times more, in lines %s (--all shows them)\n", display.Line(k.name), k.code, len(more[k]), lines(more[k]))
 	}
 	for _, note := range r.Notes {
-		fmt.Fprintf(b, "%s\n", printable(note))
+		fmt.Fprintf(b, "%s\n", display.Line(note))
 	}
 	for _, t := range r.Texts {
 		s.total(b, t.Name+kindOf(t), r.About(t.Name))
@@ -65,14 +65,14 @@ func kindOf(t Text) string {
 }
 
 func (s Style) finding(b *bufio.Writer, f acap.Finding, line string, first bool) {
-	fmt.Fprintf(b, "%s %s %s [%s]\n", s.bold(fmt.Sprintf("%s:%d:%d:", printable(f.URL), f.Line, f.Column)), s.severity(f.Severity, string(f.Severity)+":"),
-		s.bold(printable(f.Message)), f.Code)
+	fmt.Fprintf(b, "%s %s %s [%s]\n", s.bold(fmt.Sprintf("%s:%d:%d:", display.Line(f.URL), f.Line, f.Column)), s.severity(f.Severity, string(f.Severity)+":"),
+		s.bold(display.Line(f.Message)), f.Code)
 	if line != "" {
-		source, mark, _ := strings.Cut(f.Excerpt(printable(line)), "\n")
+		source, mark, _ := strings.Cut(f.Excerpt(display.Line(line)), "\n")
 		fmt.Fprintf(b, "  %s\n  %s\n", source, s.severity(f.Severity, mark))
 	}
 	if f.Hint != "" {
-		fmt.Fprintf(b, "  hint: %s\n", printable(f.Hint))
+		fmt.Fprintf(b, "  hint: %s\n", display.Line(f.Hint))
 	}
 	if behind := Behind(f.Code); first && behind != nil {
 		fmt.Fprintf(b, "  see %s: %s\n", strings.Join(behind, ", "), Help(f.Code))
@@ -99,7 +99,7 @@ func (s Style) total(b *bufio.Writer, what string, found []acap.Finding) {
 	if parts == nil {
 		parts = append(parts, "nothing found")
 	}
-	fmt.Fprintf(b, "%s: %s\n", printable(what), strings.Join(parts, ", "))
+	fmt.Fprintf(b, "%s: %s\n", display.Line(what), strings.Join(parts, ", "))
 }
 
 // Sequences of a terminal (ECMA-48, 8.3.117).
@@ -139,14 +139,4 @@ func lines(found []acap.Finding) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// printable keeps a terminal from obeying what publishers write, and a reader from being misled by it.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\t' || unicode.Is(unicode.Bidi_Control, r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
 }

@@ -39,7 +39,7 @@ type Command struct {
 // Main runs the verb that args name, without the name of the program, and returns the exit status. When ctx ends, the
 // verb stops cleanly.
 func (c *Command) Main(ctx context.Context, args []string) int {
-	out := &results{w: c.Stdout}
+	out := newResults(c.Stdout, c.Bold)
 	c.in = &stdin{r: c.Stdin}
 	c.Stdin, c.Stdout, c.args, c.over = c.in, out, args, ctx.Done()
 	status, err := c.run(ctx)

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // erasures passes on what the data directory erases to every verb that reports it. It is safe for concurrent use.
@@ -51,7 +52,7 @@ func printErased(w io.Writer, list []archive.Erasure) error {
 			rest.Copies, rest.Pages = rest.Copies+e.Copies, rest.Pages+e.Pages
 			continue
 		}
-		if _, err := fmt.Fprintln(w, printable(e.String())); err != nil {
+		if _, err := fmt.Fprintln(w, display.Line(e.String())); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // The exit statuses.
@@ -78,7 +79,7 @@ func report(w io.Writer, err error) int {
 	if errors.Is(err, context.Canceled) {
 		text = "interrupted"
 	}
-	text = strings.Join(strings.Fields(text), " ")
+	text = display.Line(strings.Join(strings.Fields(text), " "))
 	switch {
 	case text == "":
 	case status == statusNothing:

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,16 +12,28 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/defect"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
-// results is standard output. It remembers the first error, since a result that was not written is a failure even where
-// nobody looks.
+// results is standard output. It makes text safe to print, and remembers the first error: a result that was not written is a failure
+// even if nobody checks.
 type results struct {
-	w   io.Writer
-	err error
+	w    io.Writer
+	text *display.Writer
+	err  error
 }
 
-func (r *results) Write(p []byte) (int, error) {
+func newResults(w io.Writer, styled bool) *results {
+	r := &results{w: w}
+	r.text = display.NewText(writerFunc(r.raw), styled)
+	return r
+}
+
+// Write writes text.
+func (r *results) Write(p []byte) (int, error) { return r.text.Write(p) }
+
+// raw writes bytes as they are.
+func (r *results) raw(p []byte) (int, error) {
 	n, err := r.w.Write(p)
 	if err != nil && r.err == nil {
 		r.err = err
@@ -30,7 +41,16 @@ func (r *results) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// raw returns standard output for what must be written byte for byte. A terminal gets safe text all the same.
+func (c *Command) raw() io.Writer {
+	if r, ok := c.Stdout.(*results); ok && !r.terminal() {
+		return writerFunc(r.raw)
+	}
+	return c.Stdout
+}
+
 func (r *results) fault() error {
+	_ = r.text.Flush() // its error is in r.err
 	if r.err == nil {
 		return nil
 	}
@@ -45,9 +65,7 @@ func (r *results) terminal() bool {
 
 // printJSON prints v as one line of JSON.
 func (c *Command) printJSON(v any) error {
-	e := json.NewEncoder(c.Stdout)
-	e.SetEscapeHTML(false)
-	return e.Encode(v)
+	return display.Encoder(c.Stdout).Encode(v)
 }
 
 // jsonArray prints an array as its values come, a line each. What ends early is no JSON.
@@ -64,9 +82,7 @@ func (a *jsonArray) add(v any) error {
 	a.some = true
 	var text bytes.Buffer
 	text.WriteString(before)
-	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	if err := display.Encoder(&text).Encode(v); err != nil {
 		return err
 	}
 	_, err := a.w.Write(bytes.TrimSuffix(text.Bytes(), []byte("\n")))

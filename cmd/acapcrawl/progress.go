@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/display"
 	"golang.org/x/term"
 )
 
@@ -112,15 +113,18 @@ func countLine(done, total int, noun string, took time.Duration) string {
 	return line
 }
 
-// Write writes above the line.
+// Write writes above the line, and makes the text safe to print.
 func (p *progress) Write(b []byte) (int, error) {
+	n := len(b)
+	b = []byte(display.Text(string(b)))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.line == "" {
-		return p.w.Write(b)
+		_, err := p.w.Write(b)
+		return n, err
 	}
 	io.WriteString(p.w, clearLine)
-	n, err := p.w.Write(b)
+	_, err := p.w.Write(b)
 	p.draw()
 	return n, err
 }
@@ -138,7 +142,7 @@ func (p *progress) Done() {
 const clearLine = "\r\x1b[K"
 
 func (p *progress) draw() {
-	line := []rune(p.line)
+	line := []rune(display.Line(p.line))
 	if n := p.columns(); len(line) >= n && n > 1 {
 		line = line[:n-1]
 	}

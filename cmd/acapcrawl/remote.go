@@ -156,7 +156,7 @@ func (c *Command) handOver(ctx context.Context, b *busy) (status int, err error)
 			go func() { out.Encode(c.in.some()) }() // one at a time; one that waits for what is typed ends with the process
 		}
 		if len(m.Out) > 0 {
-			if _, err := c.Stdout.Write(m.Out); err != nil {
+			if _, err := c.raw().Write(m.Out); err != nil {
 				return statusFailed, err
 			}
 		}

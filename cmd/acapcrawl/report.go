@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/page"
 )
@@ -170,9 +170,7 @@ func (r *skipReport) add(e reportEntry) {
 	e.Time = e.Time.UTC()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	enc := json.NewEncoder(&r.pending)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(e); err != nil {
+	if err := display.Encoder(&r.pending).Encode(e); err != nil {
 		r.fail(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 func (c *Command) runActionsList(ctx context.Context, cfg *config.Config, r actionsRequest) (err error) {
@@ -51,7 +52,7 @@ func (c *Command) runActionsList(ctx context.Context, cfg *config.Config, r acti
 
 // printAction prints a request as one line of a table.
 func printAction(w io.Writer, a actions.Request) {
-	fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", a.ID, a.Asked.Format(time.RFC3339), a.Action, printable(a.URL), printable(stateInWords(a)), printable(a.Source))
+	fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", a.ID, a.Asked.Format(time.RFC3339), a.Action, display.Line(a.URL), display.Line(stateInWords(a)), display.Line(a.Source))
 }
 
 // stateInWords is where a request stands, and why, or since when.

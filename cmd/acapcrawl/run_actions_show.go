@@ -13,6 +13,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // shownAction is what actions show --json prints.
@@ -94,7 +95,7 @@ func printHistory(out io.Writer, a actions.Request, history []actions.Entry, rec
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(w, "%s\t%s\n", name, printable(value))
+			fmt.Fprintf(w, "%s\t%s\n", name, display.Line(value))
 		}
 	}
 	when := func(t time.Time) string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 func (c *Command) runActionsVerify(ctx context.Context, cfg *config.Config, r actionsRequest) (err error) {
@@ -73,13 +74,13 @@ func broken(n int) error {
 
 func printVerification(w io.Writer, v actions.Verification) error {
 	for _, b := range v.Breaks {
-		fmt.Fprintln(w, printable(b.String()))
+		fmt.Fprintln(w, display.Line(b.String()))
 	}
 	if v.More > 0 {
 		fmt.Fprintf(w, "… and %s more\n", number(v.More))
 	}
 	for _, b := range v.Known {
-		fmt.Fprintln(w, printable(b.String()))
+		fmt.Fprintln(w, display.Line(b.String()))
 	}
 	if len(v.Breaks) == 0 {
 		fmt.Fprintln(w, "Every entry is linked to the one before it, and all else follows from them.")
@@ -118,7 +119,7 @@ func (c *Command) verifyReceipts(r actionsRequest) error {
 		case err != nil:
 			return err
 		case !r.JSON:
-			fmt.Fprintf(c.Stdout, "%s is what was signed: %s of %s, done at %s.\n", name, receipt.Action, printable(receipt.URL), receipt.Done.Format(time.RFC3339))
+			fmt.Fprintf(c.Stdout, "%s is what was signed: %s of %s, done at %s.\n", name, receipt.Action, display.Line(receipt.URL), receipt.Done.Format(time.RFC3339))
 		}
 	}
 	if r.JSON {
@@ -127,7 +128,7 @@ func (c *Command) verifyReceipts(r actionsRequest) error {
 		}{wrong})
 	} else {
 		for _, b := range wrong {
-			fmt.Fprintln(c.Stdout, printable(b.String()))
+			fmt.Fprintln(c.Stdout, display.Line(b.String()))
 		}
 	}
 	if err != nil || len(wrong) == 0 {

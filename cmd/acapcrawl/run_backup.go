@@ -73,7 +73,7 @@ func (c *Command) runBackup(ctx context.Context, cfg *config.Config, r backupReq
 	}
 	b := &backup{Command: c, store: s, out: backedUp{File: r.File, Made: time.Now().UTC().Truncate(time.Second)}}
 	if name == "-" {
-		return b.write(ctx, c.Stdout)
+		return b.write(ctx, c.raw())
 	}
 	if err := b.toFile(ctx, name, r.Force); err != nil {
 		err = fmt.Errorf("the backup cannot be made: %w", err)

@@ -16,6 +16,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/check"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // maxChecked is how long a file may be, in bytes.
@@ -81,7 +82,7 @@ func (c *Command) printReport(report *check.Report, r checkRequest) error {
 		return report.WriteText(c.Stdout, check.Style{Colour: c.Bold, All: r.All})
 	}
 	for _, note := range report.Notes {
-		fmt.Fprintln(c.Stderr, printable(note))
+		fmt.Fprintln(c.Stderr, display.Line(note))
 	}
 	switch r.Format {
 	case "sarif":

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,7 +52,7 @@ func (c *Command) fixFile(report *check.Report, o check.Options, r checkRequest,
 	}
 	fixed, mended := check.Repair(src, kind, o)
 	if name == "-" && !r.DryRun {
-		if _, err := c.Stdout.Write(fixed); err != nil {
+		if _, err := c.raw().Write(fixed); err != nil {
 			return err
 		}
 	}
@@ -79,7 +78,7 @@ func (c *Command) fixFile(report *check.Report, o check.Options, r checkRequest,
 func (c *Command) showChange(name string, old, new []byte, aside bool) error {
 	text := diff.Diff(filepath.ToSlash(name), old, filepath.ToSlash(name), new)
 	_, text, _ = bytes.Cut(text, []byte("\n")) // "diff old new"
-	var w io.Writer = c.Stdout
+	w := c.raw()
 	out, is := c.Stdout.(*results)
 	if aside {
 		w = c.Stderr

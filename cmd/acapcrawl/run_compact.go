@@ -11,6 +11,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/holdings"
 )
 
@@ -180,7 +181,7 @@ func (c *Command) printReceipt(r receipt) error {
 	var keys int
 	for _, e := range r.Erasures {
 		keys += len(e.Keys)
-		fmt.Fprintf(c.Stdout, "%s  %s erased: %s\n", e.When.Format(time.RFC3339), e.what(), printable(e.why()))
+		fmt.Fprintf(c.Stdout, "%s  %s erased: %s\n", e.When.Format(time.RFC3339), e.what(), display.Line(e.why()))
 	}
 	for _, p := range r.Left {
 		fmt.Fprintln(c.Stdout, p.Where, p.What)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/conformance"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // runConformance asks every case and says what came of it.
@@ -140,7 +141,7 @@ func (c *Command) listCases(samples []conformance.Sample, asJSON bool) error {
 			}
 			continue
 		}
-		fmt.Fprintln(out, printable(fmt.Sprintf("%s/%s: %s", s.File, s.Name, s.Reason)))
+		fmt.Fprintln(out, display.Line(fmt.Sprintf("%s/%s: %s", s.File, s.Name, s.Reason)))
 	}
 	return out.Flush()
 }

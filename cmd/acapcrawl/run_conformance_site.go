@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/conformance"
 	"github.com/acapcrawl/acapcrawl/conformance/course"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // runConformanceSite serves the course until somebody has been there, and says what the visits show.
@@ -58,7 +58,7 @@ func (c *Command) writeVisitors(report *course.Report, r conformanceSiteRequest)
 	var err error
 	switch r.Format {
 	case "json":
-		e := json.NewEncoder(&out)
+		e := display.Encoder(&out)
 		e.SetIndent("", "  ")
 		err = e.Encode(report)
 	case "html":
@@ -95,7 +95,7 @@ func (c *Command) recordedVisits(r conformanceSiteRequest) ([]course.Visit, erro
 		list, err := course.ReadVisits(name, in)
 		switch {
 		case errors.Is(err, course.ErrUnfinished):
-			fmt.Fprintf(c.Stderr, "Notice: %s.\n", printable(err.Error()))
+			fmt.Fprintf(c.Stderr, "Notice: %s.\n", display.Line(err.Error()))
 		case err != nil:
 			return nil, misuse("", "%w", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/check"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // runConvert converts a file. What changes for crawlers is told on standard error, whatever becomes of the result.
@@ -42,13 +43,13 @@ func (c *Command) runConvert(r convertRequest) error {
 		}
 		err = c.printJSON(out)
 	case r.Dir == "":
-		_, err = io.WriteString(c.Stdout, out.Robots)
+		_, err = io.WriteString(c.raw(), out.Robots)
 	}
 	if err != nil {
 		return err
 	}
 	for _, remark := range out.Remarks {
-		fmt.Fprintln(c.Stderr, printable(name+": "+remark.String()))
+		fmt.Fprintln(c.Stderr, display.Line(name+": "+remark.String()))
 	}
 	if out.Exact() {
 		return nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/conformance"
 	"github.com/acapcrawl/acapcrawl/defect"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // maxCase is how long a line of cases may be, in bytes.
@@ -26,8 +27,7 @@ func (c *Command) runDecide(ctx context.Context, in io.Reader, dialect string) (
 	lines := bufio.NewReaderSize(in, 1<<16)
 	out := bufio.NewWriter(c.Stdout)
 	defer out.Flush()
-	enc := json.NewEncoder(out)
-	enc.SetEscapeHTML(false)
+	enc := display.Encoder(out)
 	for {
 		line, err := readLine(lines)
 		line = bytes.TrimPrefix(line, []byte("\ufeff"))

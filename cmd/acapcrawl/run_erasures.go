@@ -9,6 +9,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // listedErasure is one erasure in archive erasures --json.
@@ -38,7 +39,7 @@ func (c *Command) runArchiveErasures(ctx context.Context, cfg *config.Config, r 
 		if r.JSON {
 			return values.add(listedErasure{s.URL, e})
 		}
-		_, err := fmt.Fprintf(out, "%s  %s  %s erased: %s\n", e.When.Format(time.RFC3339), printable(s.URL), e.what(), printable(e.why()))
+		_, err := fmt.Fprintf(out, "%s  %s  %s erased: %s\n", e.When.Format(time.RFC3339), display.Line(s.URL), e.what(), display.Line(e.why()))
 		return err
 	})
 	switch {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/warc"
 )
@@ -37,7 +38,7 @@ func (c *Command) runExport(ctx context.Context, cfg *config.Config, r exportReq
 	}
 	defer x.screen.Done()
 	if name == "-" {
-		err = x.write(ctx, c.Stdout)
+		err = x.write(ctx, c.raw())
 	} else {
 		err = x.toFile(ctx, name, r.Force)
 	}
@@ -86,7 +87,7 @@ func (x *export) told(e holdings.Exported) {
 		if x.refused.URL == "" {
 			x.refused = e
 		}
-		fmt.Fprintln(x.screen, printable(fmt.Sprintf("Not exported: version %d of %s: %s", e.Version, e.URL, e.Why)))
+		fmt.Fprintln(x.screen, display.Line(fmt.Sprintf("Not exported: version %d of %s: %s", e.Version, e.URL, e.Why)))
 	}
 	x.done++
 	x.screen.Count(x.done, x.total, "capture")

@@ -7,15 +7,13 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/terms"
@@ -194,7 +192,7 @@ func (m *intake) read(ctx context.Context, c *Command, name string) error {
 
 func (m *intake) told(file string, i holdings.Imported) {
 	for _, why := range i.Cuts {
-		fmt.Fprintln(m.screen, printable(fmt.Sprintf("%s, at %d: %s is cut: %s", file, i.Offset, i.URL, why)))
+		fmt.Fprintln(m.screen, display.Line(fmt.Sprintf("%s, at %d: %s is cut: %s", file, i.Offset, i.URL, why)))
 	}
 	if i.Outcome == holdings.TakenIn || i.Outcome == holdings.Already {
 		return
@@ -206,17 +204,7 @@ func (m *intake) told(file string, i holdings.Imported) {
 	if what != "" {
 		what += " "
 	}
-	fmt.Fprintln(m.screen, printable(fmt.Sprintf("%s, at %d: %s%s: %s", file, i.Offset, what, i.Outcome, i.Why)))
-}
-
-// printable is a line that does nothing to a terminal, whatever a file held.
-func printable(line string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return utf8.RuneError
-	}, line)
+	fmt.Fprintln(m.screen, display.Line(fmt.Sprintf("%s, at %d: %s%s: %s", file, i.Offset, what, i.Outcome, i.Why)))
 }
 
 func (m *intake) add(n holdings.ImportCounts) {

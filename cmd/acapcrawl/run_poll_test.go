@@ -128,6 +128,9 @@ func TestWatchSeesALine(t *testing.T) {
 	if line := heard(t, lines); !strings.Contains(line, "take-down of "+p.site.URL+"/: done, 1 copy erased (") {
 		t.Errorf("%q was told", line)
 	}
+	if line := heard(t, lines); !strings.Contains(line, "Erased 1 copy of 1 page: taken down at the publisher's request: "+p.site.URL+"/robots.txt:2: ACAP-request-take-down: /") {
+		t.Errorf("%q was told", line)
+	}
 	if found := p.verb(statusNothing, "search", "--json", "pilot"); strings.TrimSpace(found) != "[]" {
 		t.Errorf("%s was found", found)
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // The bounds of what is sent to another's serve.
@@ -111,7 +112,7 @@ func problemOf(base *url.URL, response *http.Response, text []byte) error {
 	if json.Unmarshal(text, &p) != nil || p.Detail == "" {
 		p.Detail = "it says nothing that can be read"
 	}
-	err := errors.New(printable(fmt.Sprintf("%s answers %s: %s", base, response.Status, p.Detail)))
+	err := errors.New(display.Line(fmt.Sprintf("%s answers %s: %s", base, response.Status, p.Detail)))
 	switch n := response.StatusCode; {
 	case n == http.StatusBadRequest || n == http.StatusUnprocessableEntity:
 		return misuse("", "%w", err)

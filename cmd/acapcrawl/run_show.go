@@ -12,6 +12,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/present"
 	"github.com/acapcrawl/acapcrawl/snippet"
 	"github.com/acapcrawl/acapcrawl/thumbnail"
@@ -136,7 +137,10 @@ func (c *Command) showCopy(ctx context.Context, p *present.Presenter, address st
 		out.WriteString("\r\n")
 	}
 	out.Write(cp.Body)
-	_, err = c.Stdout.Write(out.Bytes())
+	if r, ok := c.Stdout.(*results); ok && r.terminal() && bytes.IndexByte(cp.Body, 0) >= 0 {
+		return misuse("> FILE, or --json", "the copy of %s is not text and cannot be written to a terminal", address)
+	}
+	_, err = c.raw().Write(out.Bytes())
 	return err
 }
 
@@ -168,7 +172,7 @@ func (c *Command) showPicture(ctx context.Context, p *present.Presenter, address
 		return c.printJSON(picture)
 	}
 	c.sayBeside(picture.Include)
-	_, err = c.Stdout.Write(picture.Body)
+	_, err = c.raw().Write(picture.Body)
 	return err
 }
 
@@ -207,7 +211,7 @@ func (c *Command) showOriginal(ctx context.Context, p *present.Presenter, addres
 		text += "    to be shown within a frame\n"
 	}
 	for _, limit := range limitsInWords(lead.Limits) {
-		text += "    " + printable(limit) + "\n"
+		text += "    " + display.Line(limit) + "\n"
 	}
 	for _, in := range lead.Include {
 		text += "    " + included(in) + "\n"

@@ -76,7 +76,11 @@ func (c *Command) runSweep(ctx context.Context, cfg *config.Config, r sweepReque
 	if err := printSwept(c.Stdout, counts, r.DryRun); err != nil || r.DryRun {
 		return err
 	}
-	return printErased(c.Stdout, erased.List())
+	if list := erased.List(); len(list) > 0 {
+		fmt.Fprintln(c.Stdout)
+		return printErased(c.Stdout, list)
+	}
+	return nil
 }
 
 // execute has the action requests noted and done that the policies last read make: sweep --refresh may have read new ones.

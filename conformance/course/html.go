@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"html/template"
 	"io"
+
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 //go:embed report.html.tmpl
@@ -12,7 +14,7 @@ var reportPage string
 // WriteHTML writes the report as one page that needs nothing else.
 func (r *Report) WriteHTML(w io.Writer) error {
 	t, err := template.New("report").Funcs(template.FuncMap{
-		"shown":      shown,
+		"shown":      display.Line,
 		"several":    several,
 		"categories": Categories,
 		"protocols":  Protocols,

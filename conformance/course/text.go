@@ -3,23 +3,10 @@ package course
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"unicode"
-)
 
-// shown makes a text of a visitor fit for a terminal: control characters are spelled.
-func shown(s string) string {
-	var b strings.Builder
-	for _, r := range s {
-		if unicode.IsPrint(r) {
-			b.WriteRune(r)
-		} else {
-			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
-		}
-	}
-	return b.String()
-}
+	"github.com/acapcrawl/acapcrawl/display"
+)
 
 // WriteText writes the report in words.
 func (r *Report) WriteText(w io.Writer) error {
@@ -51,16 +38,16 @@ func title(agent, address string) string {
 	if strings.TrimSpace(agent) == "" {
 		agent = "(no User-Agent)"
 	}
-	return shown(agent) + " at " + shown(address)
+	return display.Line(agent) + " at " + display.Line(address)
 }
 
 func (v *Visitor) text(b *strings.Builder) {
 	fmt.Fprintf(b, "%s\n  %s from %s to %s", v.Title(), several(v.Requests, "request"), v.First.UTC().Format("2006-01-02T15:04:05Z"), v.Last.UTC().Format("2006-01-02T15:04:05Z"))
 	if len(v.Names) > 0 {
-		fmt.Fprintf(b, "; robots.txt calls it %s", shown(strings.Join(v.Names, ", ")))
+		fmt.Fprintf(b, "; robots.txt calls it %s", display.Line(strings.Join(v.Names, ", ")))
 	}
 	if len(v.Purposes) > 0 {
-		fmt.Fprintf(b, "; it collects for %s", shown(strings.Join(v.Purposes, ", ")))
+		fmt.Fprintf(b, "; it collects for %s", display.Line(strings.Join(v.Purposes, ", ")))
 	}
 	b.WriteByte('\n')
 	if v.Unjudged != "" {
@@ -89,7 +76,7 @@ func (v *Visitor) text(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "\n  %s: %s (%s)\n    %s\n", r.Outcome, r.ID, r.Basis(), r.Says)
 		for _, e := range r.Evidence {
-			fmt.Fprintf(b, "      %s\n        %s\n", e.Sentence(), shown(e.Because))
+			fmt.Fprintf(b, "      %s\n        %s\n", e.Sentence(), display.Line(e.Because))
 		}
 		if r.More > 0 {
 			fmt.Fprintf(b, "      and %d more\n", r.More)
@@ -123,7 +110,7 @@ func (r Result) Basis() string { return r.Protocol.basis(r.Rests) }
 func (e Evidence) Sentence() string {
 	place := ""
 	if e.File != "" {
-		place = fmt.Sprintf("%s:%d: ", shown(e.File), e.Line)
+		place = fmt.Sprintf("%s:%d: ", display.Line(e.File), e.Line)
 	}
-	return fmt.Sprintf("%s%s %s %s %s %d", place, e.Time.UTC().Format("2006-01-02T15:04:05.000Z"), e.Origin, shown(e.Method), shown(e.Target), e.Status)
+	return fmt.Sprintf("%s%s %s %s %s %d", place, e.Time.UTC().Format("2006-01-02T15:04:05.000Z"), e.Origin, display.Line(e.Method), display.Line(e.Target), e.Status)
 }

@@ -1,0 +1,148 @@
+// Package display makes text from the network safe to print: what would act on a terminal, or turn the direction of the text around
+// it, is replaced in text and escaped in JSON.
+package display
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Acts reports whether r does something to what shows it instead of being shown: control characters (C0 and C1) except line feed and
+// tab, line and paragraph separators, the controls of bidirectional text, and noncharacters.
+func Acts(r rune) bool {
+	switch {
+	case r == '\n' || r == '\t':
+		return false
+	case r < 0x80:
+		return r < 0x20 || r == 0x7f
+	}
+	return unicode.IsControl(r) || r == 0x061c || r == 0x200e || r == 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
+		r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe
+}
+
+// Text returns s with U+FFFD in place of every character that acts, and of every byte that is not UTF-8.
+func Text(s string) string {
+	return strings.Map(func(r rune) rune {
+		if Acts(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, s)
+}
+
+// Line returns Text of s on one line: line feeds are replaced too.
+func Line(s string) string {
+	return strings.ReplaceAll(Text(s), "\n", "\ufffd")
+}
+
+// styles are the escape sequences that this program writes to terminals itself.
+var styles = [][]byte{[]byte("\x1b[0m"), []byte("\x1b[1m"), []byte("\x1b[22m"), []byte("\x1b[1;31m"), []byte("\x1b[1;33m"), []byte("\x1b[1;36m")}
+
+// A Writer makes what is written to it safe and passes it on. A character may come in parts. It is not safe for concurrent use.
+type Writer struct {
+	w       io.Writer
+	acting  func(r rune, size int) string // what takes the place of a character that acts
+	styles  bool                          // the styles pass
+	partial []byte                        // the beginning of a character or a style
+}
+
+// NewText returns a Writer that replaces characters that act by U+FFFD. With styled, the styles of this program pass.
+func NewText(w io.Writer, styled bool) *Writer {
+	return &Writer{w: w, styles: styled, acting: func(rune, int) string { return "\ufffd" }}
+}
+
+// NewJSON returns a Writer for JSON. It escapes characters that act, which JSON has only within strings.
+func NewJSON(w io.Writer) *Writer {
+	return &Writer{w: w, acting: func(r rune, size int) string {
+		if r == utf8.RuneError && size == 1 {
+			return "\ufffd"
+		}
+		if r > 0xffff {
+			high, low := (r-0x10000)>>10+0xd800, (r-0x10000)&0x3ff+0xdc00
+			return fmt.Sprintf(`\u%04x\u%04x`, high, low)
+		}
+		return fmt.Sprintf(`\u%04x`, r)
+	}}
+}
+
+// Encoder returns an encoder of JSON that escapes characters that act.
+func Encoder(w io.Writer) *json.Encoder {
+	e := json.NewEncoder(NewJSON(w))
+	e.SetEscapeHTML(false)
+	return e
+}
+
+// Write writes p. It returns len(p) also where it holds the last bytes back until the rest of their character comes.
+func (w *Writer) Write(p []byte) (int, error) {
+	text := p
+	if len(w.partial) > 0 {
+		text = append(w.partial, p...)
+		w.partial = nil
+	}
+	out, rest := w.safe(text)
+	w.partial = bytes.Clone(rest)
+	if _, err := w.w.Write(out); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Flush writes what was held back.
+func (w *Writer) Flush() error {
+	if len(w.partial) == 0 {
+		return nil
+	}
+	w.partial = nil
+	_, err := io.WriteString(w.w, "\ufffd")
+	return err
+}
+
+// safe returns text made safe, without its end where that may be the beginning of something.
+func (w *Writer) safe(text []byte) (out, rest []byte) {
+	from := 0 // text before it is in out
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		invalid := r == utf8.RuneError && size == 1
+		if !invalid && !Acts(r) {
+			i += size
+			continue
+		}
+		if invalid && !utf8.FullRune(text[i:]) {
+			return append(out, text[from:i]...), text[i:]
+		}
+		if r == '\x1b' && w.styles {
+			switch n, whole := style(text[i:]); {
+			case whole:
+				i += n
+				continue
+			case n > 0:
+				return append(out, text[from:i]...), text[i:]
+			}
+		}
+		out = append(append(out, text[from:i]...), w.acting(r, size)...)
+		i += size
+		from = i
+	}
+	if from == 0 {
+		return text, nil
+	}
+	return append(out, text[from:]...), nil
+}
+
+// style returns the length of the style at the beginning of text, and whether it is whole; 0 where there is none.
+func style(text []byte) (n int, whole bool) {
+	for _, s := range styles {
+		switch {
+		case bytes.HasPrefix(text, s):
+			return len(s), true
+		case bytes.HasPrefix(s, text):
+			n = len(text)
+		}
+	}
+	return n, false
+}
