@@ -190,7 +190,7 @@ func TestImportUnfit(t *testing.T) {
 		"a long POST":               {[]foreign{post(strings.Repeat("x", longestHead), "urn:x"), page}, "[skipped /a]"},
 		"POST, after others":        {[]foreign{page, {kind: "resource", url: "dns:quay.example", block: "x"}, post("", "urn:x")}, "[skipped /a skipped dns:quay.example]"},
 		"POST of another":           {[]foreign{post("", "urn:y"), other}, "[imported /b]"},
-		"a head without its end":    {[]foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"}}, "[skipped /a]"},
+		"a head without blank line": {[]foreign{{block: "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"}}, "[imported /a]"},
 		"a head that is too long":   {[]foreign{{block: "HTTP/1.1 200 OK\r\na: " + strings.Repeat("x", longestHead) + "\r\n\r\nx"}}, "[skipped /a]"},
 		"before the web":            {[]foreign{{block: answered, date: "1980"}}, "[skipped /a]"},
 		"of no time":                {[]foreign{{block: answered, date: "0001-01-01T00:00:00Z"}}, "[skipped /a]"},
