@@ -6,11 +6,11 @@
 // class, headers, facts and targets; limits; required resources; policy.status; links and text of
 // pages without a substitute.
 //
-// Not modelled: reasons and deciding lines, which are compared nowhere; text where a substitute is
-// required or where elements are permitted on a page that is prohibited; what class statements cut
-// from pictures. Not generated either: the pilot dialect, snippets, copies, thumbnails and
-// actions, findings, binary bodies and PLUS terms, robots.txt above the size limit, pages that are
-// redirected, scripts, and headers above the parsing limit.
+// Not modelled: reasons and deciding lines, which are compared nowhere; two substitutes at once;
+// text where a substitute is required or where elements are permitted on a page that is prohibited;
+// what class statements cut from pictures. Not generated either: the pilot dialect, snippets,
+// copies, thumbnails and actions, findings, binary bodies and PLUS terms, robots.txt above the size
+// limit, pages that are redirected, scripts, and headers above the parsing limit.
 package second
 
 import (

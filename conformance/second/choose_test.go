@@ -175,7 +175,7 @@ func (p policy) beaten(g statement, specific []statement) bool {
 			if s.atLeast(g) {
 				return true
 			}
-		case s.pattern.text == g.pattern.text || p.narrower(s, g):
+		case s.pattern.rooted(p.root) == g.pattern.rooted(p.root) || p.narrower(s, g):
 			return true
 		}
 	}

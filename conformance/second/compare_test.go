@@ -77,6 +77,9 @@ func sortedKeys[V any](m map[string]V) []string {
 func compare(where string, theirs, mine map[string]decision) string {
 	for _, u := range usages() {
 		a, b := theirs[u], mine[u]
+		if b.Limits != nil && len(b.Limits.MustUse) > 1 {
+			continue // two required substitutes at once are not modelled
+		}
 		if a.Allowed != b.Allowed {
 			return fmt.Sprintf("%s%s: engine %s, second %s", u, where, text(a), text(b))
 		}

@@ -191,10 +191,7 @@ func (d *definitions) parts(def usageDef) []part {
 		case len(inner) == 0:
 			out = append(out, part{undefined: true})
 		case !sameBodies(inner) || invalid(inner[0], d):
-			for _, i := range inner {
-				out = append(out, part{usage: strings.ToLower(firstToken(i.body)), broken: true,
-					undefined: i.body == ""})
-			}
+			out = append(out, part{meant: inner})
 		default:
 			out = append(out, d.parts(inner[0])...)
 		}
@@ -229,10 +226,8 @@ func invalid(def usageDef, d *definitions) bool {
 	}
 	for _, token := range fields {
 		if name, local := localName(token); local {
-			for _, inner := range d.usages[name] {
-				if inner.composite {
-					return true
-				}
+			if inner := d.usages[name]; len(inner) > 0 && inner[0].composite {
+				return true
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package second
 
 import (
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -73,19 +74,7 @@ func applies(name, usage string) bool {
 // readQualifiers splits the tokens behind a resource into qualifiers; blanks around the equals
 // sign are allowed (A06). It returns false if a token is none.
 func readQualifiers(s string) ([]qualifier, bool) {
-	s = regexp.MustCompile(`[ \t]*=`).ReplaceAllString(s, "=")
-	for {
-		m := blankValue.FindStringSubmatchIndex(s)
-		if m == nil {
-			break
-		}
-		if qualifierStart.MatchString(s[m[3]:]) { // an empty value, and the next qualifier
-			s = s[:m[2]] + "\x00 " + s[m[3]:]
-			continue
-		}
-		s = s[:m[2]] + s[m[3]:]
-	}
-	s = strings.ReplaceAll(s, "\x00", "")
+	s = regexp.MustCompile(`[ \t]*=[ \t]*`).ReplaceAllString(s, "=")
 	ok := true
 	var out []qualifier
 	for _, token := range strings.Fields(s) {
@@ -99,8 +88,6 @@ func readQualifiers(s string) ([]qualifier, bool) {
 	return out, ok
 }
 
-var blankValue = regexp.MustCompile(`=([ \t]+)\S`)
-
 // readTerms reads the qualifiers of a permission of a usage. page says that they stand in META.
 func readTerms(usage string, list []qualifier, page bool, a ability) reading {
 	var r reading
@@ -113,7 +100,8 @@ func readTerms(usage string, list []qualifier, page bool, a ability) reading {
 	for name := range seen {
 		switch {
 		case slices.Contains(a.cannot, name):
-			r.spoil()
+			r.bad = true
+			r.feature, r.badOld = r.feature || newName(name), r.badOld || !newName(name)
 		case !isQualifier(name), name == "location" && !page: // B11, M04: unknown qualifiers prohibit
 			r.spoil()
 		case !applies(name, usage): // G04: valid elsewhere, not here
@@ -147,7 +135,7 @@ func readTerms(usage string, list []qualifier, page bool, a ability) reading {
 		case name == "location":
 			r.terms.locations = values[name]
 			for _, v := range values[name] { // P2 2.2.9.1: a URI, thus absolute
-				if !strings.Contains(v, "://") {
+				if !strings.Contains(v, "://") || !isURI(v) {
 					r.spoil()
 				}
 			}
@@ -248,6 +236,9 @@ func readMustUse(r *reading, value string) {
 	r.terms.mustUse = value
 	rest, ours := cutFold(value, "the-acap:")
 	if !ours {
+		if !isURI(value) {
+			r.spoil()
+		}
 		return
 	}
 	kind, arg, _ := strings.Cut(rest, ":")
@@ -336,11 +327,17 @@ func readModifications(r *reading, values []string) {
 	}
 }
 
+// isURI reports whether a value is a relative URI or one that can be requested.
+func isURI(v string) bool {
+	u, err := url.Parse(v)
+	return v != "" && err == nil && (u.Scheme == "" || u.Scheme == "http" || u.Scheme == "https")
+}
+
 // isUsageRef reports whether a value is a general URI or one with a role of P1 2.5.6.1 (L04).
 func isUsageRef(v string) bool {
 	rest, ours := cutFold(v, "the-acap:")
 	if !ours {
-		return v != ""
+		return isURI(v)
 	}
 	role, locator, _ := strings.Cut(rest, ":")
 	switch strings.ToLower(role) {

@@ -44,7 +44,7 @@ func (e *engine) extracts(usage, kind, arg string, p *page, marks []mark, whole 
 			if t.Type != html.TextNode || strings.TrimSpace(t.Data) == "" {
 				continue
 			}
-			if strings.HasSuffix(usage, "thumbnail") || !cut(t.Parent, usage, marks, true) {
+			if !whole && strings.HasSuffix(usage, "thumbnail") || !cut(t.Parent, usage, marks, true) {
 				found = true
 			} else if whole {
 				return false
@@ -113,7 +113,7 @@ func (e *engine) includes(usage, value string, relative *url.URL, p *page, marks
 	case "text":
 		return true
 	case "id", "class", "meta":
-		if !e.extracts(usage, kind, arg, p, marks, role == "extract") {
+		if !e.extracts(usage, kind, arg, p, marks, true) {
 			return false
 		}
 		return role == "extract" || role == "credit" || e.linkTarget(kind, arg, p)
