@@ -83,7 +83,7 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 	case x.crawler.unable(usage):
 		x.report(e.spelt(from, usage), "cannot-interpret", Notice, "", "this crawler cannot interpret %s: the permission has no effect on it", usage)
 		if e.field.Source == Class && x.crawler.unable(ElementLevel) && k != kCrawl { // N07, X87: the element names the usage
-			return []flat{{usage: k, fell: true}}
+			return []flat{{usage: k, fell: true, beyond: k == kOther && !x.crawler.Strict}} // an offer reaches no other usage (L05)
 		}
 		return nil
 	case q.embedded != "":
