@@ -73,7 +73,12 @@ func (s *subject) discarded() bool {
 	}
 	own := s.policy
 	own.robots = nil
-	return s.whole["crawl"] || !s.limited("crawl", own.choose("crawl")).Allowed
+	c := own.choose("crawl")
+	if s.whole["crawl"] || !c.allowed {
+		return true
+	}
+	// An unmet permission counts where it decides: not for a purpose that robots.txt keeps out anyway.
+	return s.policy.chooseTwice("crawl").allowed && !s.limited("crawl", c).Allowed
 }
 
 // decide answers for one usage.

@@ -86,7 +86,8 @@ func (g gate) major() bool { return g.own == versionMajor || g.spelled == versio
 func (a ability) permit(p part, continued bool, g gate, page bool) []verdict {
 	usage := p.usage
 	if len(p.qualifiers) == 0 && !p.broken && !continued {
-		if g.major() || !isUsage(usage) || slices.Contains(a.cannot, usage) {
+		gated := usage == "other" && g.spelled != versionNew // versions come before abilities
+		if g.major() || !isUsage(usage) || slices.Contains(a.cannot, usage) && !gated {
 			return nil // B05, G02: it grants nothing
 		}
 	}
@@ -99,7 +100,7 @@ func (a ability) permit(p part, continued bool, g gate, page bool) []verdict {
 		usage)) { // X41, X71: a prohibition without 1.1 features, too
 		r.spoil()
 	}
-	p.broken = p.broken || p.bare && (older || !r.feature || g.spelled != versionOld) // X57
+	p.broken = p.broken || p.bare && len(p.qualifiers) > 0 && (older || !r.feature || g.spelled != versionOld) // X57
 	// B02: allow-other is a 1.1 feature as a whole.
 	if usage == "other" {
 		r.feature, r.badOld, p.broken = true, false, p.broken && g.spelled != versionOld

@@ -50,10 +50,25 @@ func makeQuestion(seed uint64) *question {
 		"/a/b", "/a/b.html", "/a/c/../b")
 	m.crawler()
 	m.facts()
+	m.collide()
 	m.robots()
 	m.page()
 	m.others()
 	return m.q
+}
+
+// collide makes some questions meet in one place: one pattern in both layers and for both
+// addressees, or elements that name what this crawler cannot do.
+func (m *maker) collide() {
+	switch m.IntN(12) {
+	case 0:
+		m.paths, m.names, m.usages = m.paths[len(m.paths)-1:], []string{"foo", "*"}, []string{"crawl"}
+	case 1:
+		u := m.pick(usages()...)
+		m.q.Cannot, m.usages = []string{"element-level", u}, []string{u}
+	case 2:
+		m.names, m.usages = []string{"foo", "*"}, []string{"present", m.pick(usages()[4:13]...)}
+	}
 }
 
 func (m *maker) chance(n int) bool { return m.IntN(n) == 0 }

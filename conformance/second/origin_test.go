@@ -112,9 +112,16 @@ func (e *engine) origin(u *url.URL, p purpose) *origin {
 
 // strictVersion counts a comment that contradicts the version field as a malformed version (B09).
 func (e *engine) strictVersion(f *file) {
-	if e.ability.strict && f.comment != "" && f.spelled != "" && f.comment != f.spelled && f.version != versionMajor {
+	if e.ability.strict && f.comment != "" && f.spelled != "" && !sameVersion(f.comment, f.spelled) &&
+		f.version != versionMajor {
 		f.version, f.defs.version = versionBad, versionBad
 	}
+}
+
+// sameVersion reports whether two versions have the same first two numbers.
+func sameVersion(a, b string) bool {
+	m, n := versionValue.FindStringSubmatch(a), versionValue.FindStringSubmatch(b)
+	return m != nil && n != nil && m[1] == n[1] && (m[3] == n[3] || m[3]+n[3] == "0")
 }
 
 // reference reads the file that a reference names: relative to the root, or on another server

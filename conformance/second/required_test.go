@@ -50,6 +50,9 @@ func (e *engine) extracts(usage, kind, arg string, p *page, marks []mark, whole 
 				return false
 			}
 		}
+		if kind == "id" { // the first element with an id has it
+			return found
+		}
 	}
 	return found
 }
