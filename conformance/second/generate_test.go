@@ -17,7 +17,8 @@ type maker struct {
 	sets     []string
 	locals   []string
 	purposes []string
-	noise    int // one of so many fields has a typing error
+	layers   bool // robots.txt says one thing in both layers
+	noise    int  // one of so many fields has a typing error
 	q        *question
 }
 
@@ -62,13 +63,26 @@ func makeQuestion(seed uint64) *question {
 func (m *maker) collide() {
 	switch m.IntN(12) {
 	case 0:
-		m.paths, m.names, m.usages = m.paths[len(m.paths)-1:], []string{"foo", "*"}, []string{"crawl"}
+		m.layers = true
 	case 1:
 		u := m.pick(usages()...)
 		m.q.Cannot, m.usages = []string{"element-level", u}, []string{u}
 	case 2:
 		m.names, m.usages = []string{"foo", "*"}, []string{"present", m.pick(usages()[4:13]...)}
 	}
+}
+
+// bothLayers writes a robots.txt whose layers and addressees speak of few patterns.
+func (m *maker) bothLayers() string {
+	path := func() string { return m.pick("/a/", "/a/", "/", "/a") }
+	body := ""
+	for _, name := range m.some(2, "foo", "*") {
+		body += "User-agent: " + name + "\n" + m.pick("Disallow: ", "Disallow: ", "Allow: ") + path() + "\n"
+	}
+	for _, name := range m.some(3, "foo", "*", "foo", "*", "other") {
+		body += "ACAP-crawler: " + name + "\nACAP-" + m.pick("allow", "disallow") + "-crawl: " + path() + "\n"
+	}
+	return body
 }
 
 func (m *maker) chance(n int) bool { return m.IntN(n) == 0 }
@@ -144,6 +158,9 @@ func (m *maker) robots() {
 		at = m.host + "/r.txt"
 	}
 	m.q.Web[at] = response{Body: m.file(true)}
+	if m.layers {
+		m.q.Web[at] = response{Body: m.bothLayers()}
+	}
 }
 
 // file writes a robots.txt file or a reference.
