@@ -41,7 +41,10 @@ func (e *engine) content(subjects []*subject, a *answer) (textModelled, linksMod
 // asks reports whether to fetch a link would ask for permission: a permission-link of allow-other
 // names it (L02).
 func (s *subject) asks(link string) bool {
-	for _, st := range s.policy.choose("other").by {
+	said := func(list []statement) []statement {
+		return keep(s.policy.of(list, "other"), func(st statement, _ []statement) bool { return st.offer })
+	}
+	for _, st := range s.policy.layers(said(s.policy.robots), said(s.policy.page)) {
 		for _, v := range st.terms.usageRefs {
 			id, ok := cutFold(v, "the-acap:permission-link:id:")
 			for n := range s.page.document.Descendants() {

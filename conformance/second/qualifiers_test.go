@@ -74,19 +74,23 @@ func applies(name, usage string) bool {
 // readQualifiers splits the tokens behind a resource into qualifiers; blanks around the equals
 // sign are allowed (A06). It returns false if a token is none.
 func readQualifiers(s string) ([]qualifier, bool) {
-	s = regexp.MustCompile(`[ \t]*=[ \t]*`).ReplaceAllString(s, "=")
 	ok := true
 	var out []qualifier
-	for _, token := range strings.Fields(s) {
-		name, value, found := strings.Cut(token, "=")
-		if !found {
+	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
+		m := oneQualifier.FindStringSubmatch(s)
+		if m == nil {
 			ok = false
+			s = strings.TrimPrefix(s, firstToken(s))
 			continue
 		}
-		out = append(out, qualifier{strings.ToLower(name), value})
+		out = append(out, qualifier{strings.ToLower(m[1]), m[2]})
+		s = s[len(m[0]):]
 	}
 	return out, ok
 }
+
+// oneQualifier is a type, an equals sign and a value, which ends at a blank (P1 3).
+var oneQualifier = regexp.MustCompile(`^([^ \t\r\n=]+)\s*=\s*(\S*)`)
 
 // readTerms reads the qualifiers of a permission of a usage. page says that they stand in META.
 func readTerms(usage string, list []qualifier, page bool, a ability) reading {

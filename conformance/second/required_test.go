@@ -44,7 +44,7 @@ func (e *engine) extracts(usage, kind, arg string, p *page, marks []mark, whole 
 			if t.Type != html.TextNode || strings.TrimSpace(t.Data) == "" {
 				continue
 			}
-			if !whole && strings.HasSuffix(usage, "thumbnail") || !cut(t.Parent, usage, marks, true) {
+			if !whole && (usage == "present" || strings.HasSuffix(usage, "thumbnail")) || !cut(t.Parent, usage, marks, true) {
 				found = true
 			} else if whole {
 				return false
@@ -116,10 +116,10 @@ func (e *engine) includes(usage, value string, relative *url.URL, p *page, marks
 	case "text":
 		return true
 	case "id", "class", "meta":
-		if !e.extracts(usage, kind, arg, p, marks, true) {
-			return false
+		if role == "extract" || role == "credit" {
+			return e.extracts(usage, kind, arg, p, marks, true)
 		}
-		return role == "extract" || role == "credit" || e.linkTarget(kind, arg, p)
+		return e.extracts(usage, kind, arg, p, nil, false) && e.linkTarget(kind, arg, p) // its target counts, not its text
 	}
 	return e.mayLink(locator, relative, p)
 }
