@@ -229,7 +229,6 @@ func TestForeign(t *testing.T) {
 		{"empty", "", 0, 0},
 		{"newlines", "\r\n\r\n\n", 0, 0},
 		{"text", "no WARC at all, but a text\nof lines\n", 0, 1},
-		{"ARC", "filedesc://x.arc 0.0.0.0 20200101000000 text/plain 10\n1 0 x\n\n", 0, 1},
 		{"gzip of text", packed("no WARC at all"), 0, 1},
 		{"one member for all", packed(record(http) + record(http)), 2, 0},
 		{"lines end with a line feed", strings.ReplaceAll(record("x"), "\r\n", "\n"), 1, 0},

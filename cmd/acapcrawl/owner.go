@@ -124,16 +124,18 @@ func (o owner) write(dir string) error {
 	return disk.Replace(filepath.Join(dir, ownerFile), append(text, '\n'), 0o600)
 }
 
-// readOwner gives what owner.json in dir says; not ok where there is none that can be read.
+// readOwner returns what owner.json in dir says; not ok if there is none that can be read, or if somebody else may have written it: in a
+// directory that others can write to, it could lead to a socket of theirs.
 func readOwner(dir string) (o owner, ok bool) {
-	text, err := os.ReadFile(filepath.Join(dir, ownerFile))
-	if err != nil || json.Unmarshal(text, &o) != nil || o.Socket == "" {
+	name := filepath.Join(dir, ownerFile)
+	text, err := os.ReadFile(name)
+	if err != nil || !onlyOurs(name) || json.Unmarshal(text, &o) != nil || o.Socket == "" {
 		return o, false
 	}
 	if !filepath.IsAbs(o.Socket) {
 		o.Socket = filepath.Join(dir, o.Socket)
 	}
-	return o, true
+	return o, onlyOurs(o.Socket)
 }
 
 // clearOwner removes what an owner leaves that is killed.

@@ -381,3 +381,17 @@ func TestEndWithoutGuest(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What somebody else may have written to the data directory leads no verb to a socket.
+func TestPlantedOwner(t *testing.T) {
+	joined(t)
+	site, data := crawled(t, "/a.html")
+	reached := false
+	pretend(t, data, nil, func(*net.UnixConn) { reached = true })
+	if err := os.Chmod(filepath.Join(data, ownerFile), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if got := call(t.Context(), data, "show", site.URL+"/a.html"); got.status != statusDone || reached {
+		t.Errorf("reached: %t, %v", reached, got)
+	}
+}

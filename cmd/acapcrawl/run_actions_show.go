@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/disk"
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
@@ -80,14 +78,11 @@ func (c *Command) writeReceipt(text []byte, r actionsRequest) error {
 		return put(c.Stdout)
 	}
 	name := c.path(r.File)
-	part, err := partOf(name, put)
+	draft, err := draftOf(name, put)
 	if err != nil {
 		return err
 	}
-	if err := publish(part, name, r.Force); err != nil {
-		return meanwhile(err, r.File)
-	}
-	return disk.Sync(filepath.Dir(name))
+	return meanwhile(draft.Publish(name, r.Force), r.File)
 }
 
 // printHistory prints a request for people, and what was noted of it.

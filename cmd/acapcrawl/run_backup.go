@@ -20,7 +20,6 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
-	"github.com/acapcrawl/acapcrawl/disk"
 )
 
 // backupRequest is what backup or restore was asked for, beside the configuration.
@@ -153,39 +152,11 @@ type backup struct {
 
 // toFile writes the backup beside the file that it is to be, and renames it when it is whole and on disk.
 func (b *backup) toFile(ctx context.Context, name string, force bool) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".part-*")
+	draft, err := draftOf(name, func(w io.Writer) error { return b.write(ctx, w) })
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if err := b.write(ctx, f); err != nil {
-		return err
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := publish(f.Name(), name, force); err != nil {
-		return err
-	}
-	return disk.Sync(filepath.Dir(name))
-}
-
-// publish gives a file its name; without force it replaces none that was made meanwhile, where the file system can tell.
-func publish(part, name string, force bool) error {
-	if !force {
-		switch err := os.Link(part, name); {
-		case err == nil:
-			return os.Remove(part)
-		case errors.Is(err, fs.ErrExist):
-			return err
-		}
-	}
-	return disk.Rename(part, name)
+	return draft.Publish(name, force)
 }
 
 // write writes a tar archive of the data directory. What follows from something else comes before it: a visit that the frontier has done

@@ -99,21 +99,21 @@ func (x *export) toFile(ctx context.Context, name string, force bool) (err error
 	lines := &sorter{dir: dir}
 	defer func() { err = errors.Join(err, lines.close()) }()
 	x.o.Name, x.o.Line = filepath.Base(name), lines.add
-	part, err := partOf(name, func(w io.Writer) error { return x.write(ctx, w) })
+	part, err := draftOf(name, func(w io.Writer) error { return x.write(ctx, w) })
 	if err != nil {
 		return err
 	}
-	index, err := partOf(indexName(name), lines.write)
+	index, err := draftOf(indexName(name), lines.write)
 	if err != nil {
-		return errors.Join(err, os.Remove(part))
+		return errors.Join(err, part.Discard())
 	}
-	if err := publish(index, indexName(name), force); err != nil {
-		return errors.Join(meanwhile(err, indexName(name)), os.Remove(part), os.Remove(index))
+	if err := index.Publish(indexName(name), force); err != nil {
+		return errors.Join(meanwhile(err, indexName(name)), part.Discard())
 	}
-	if err := publish(part, name, force); err != nil {
-		return errors.Join(meanwhile(err, name), os.Remove(part), os.Remove(indexName(name)))
+	if err := part.Publish(name, force); err != nil {
+		return errors.Join(meanwhile(err, name), os.Remove(indexName(name)))
 	}
-	return disk.Sync(dir)
+	return nil
 }
 
 // meanwhile is err, in the words for a file that exists where that is what it says: it was made since it was looked for.
@@ -124,16 +124,16 @@ func meanwhile(err error, name string) error {
 	return err
 }
 
-// partOf writes a file beside the one called name, for publish.
-func partOf(name string, fn func(io.Writer) error) (part string, err error) {
-	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".part-*")
+// draftOf returns a draft of the file called name with what fn writes.
+func draftOf(name string, fn func(io.Writer) error) (*disk.Draft, error) {
+	d, err := disk.NewDraft(name)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if err := errors.Join(fn(f), f.Sync(), f.Close()); err != nil {
-		return "", errors.Join(err, os.Remove(f.Name()))
+	if err := fn(d); err != nil {
+		return nil, errors.Join(err, d.Discard())
 	}
-	return f.Name(), nil
+	return d, nil
 }
 
 // indexName is the name of the index of a WARC file.

@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/actions"
@@ -180,6 +181,8 @@ func unpackBackup(ctx context.Context, in io.Reader, dir string) (about aboutBac
 			return about, checkSums(digests, sums)
 		case err != nil:
 			return about, fmt.Errorf("it is damaged, or no backup: %w", err)
+		case sparse(head):
+			return about, fmt.Errorf("it is no backup: %q has holes, so a small file would fill the disk", head.Name)
 		case head.Typeflag != tar.TypeReg || !backupFiles.MatchString(head.Name):
 			return about, fmt.Errorf("it is no backup: it holds %q", head.Name)
 		case digests[head.Name] != "" || sums != nil:
@@ -203,6 +206,16 @@ func unpackBackup(ctx context.Context, in io.Reader, dir string) (about aboutBac
 			return about, err
 		}
 	}
+}
+
+// sparse reports whether a file of a tar archive is longer than what the archive holds of it.
+func sparse(head *tar.Header) bool {
+	for key := range head.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return head.Typeflag == tar.TypeGNUSparse
 }
 
 func readAbout(text []byte) (about aboutBackup, err error) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,7 +145,7 @@ func TestWithin(t *testing.T) {
 	if err := os.Symlink(data, filepath.Join(dir, "link")); err != nil {
 		t.Skip(err)
 	}
-	for name, want := range map[string]bool{"data/b.tar": true, "data/index/b.tar": true, "link/b.tar": true, "b.tar": false, "data.tar": false, "data2/b.tar": false} {
+	for name, want := range map[string]bool{"data/b.w": true, "data/index/b.w": true, "link/b.w": true, "b.w": false, "data.tar": false, "data2/b.w": false} {
 		if got, err := within(data, filepath.Join(dir, name)); err != nil || got != want {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
@@ -172,7 +173,7 @@ func TestBackupLeavesNothing(t *testing.T) {
 	if _, err := s.hold(t.Context(), terms.Sources{Policies: s.held()}, holdings.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	name := filepath.Join(dir, "b.tar")
+	name := filepath.Join(dir, "b.w")
 	if err := os.WriteFile(name, []byte("before"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -196,5 +197,38 @@ func TestBackupLeavesNothing(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
 		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+// A sparse file of a few kilobytes could fill the disk.
+func TestUnpackSparse(t *testing.T) {
+	var out bytes.Buffer
+	b := newTarball(t.Context(), &out, time.Now())
+	about, err := json.Marshal(aboutBackup{Format: backupFormat, Version: "9.9", Made: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.add(backupAbout, about); err != nil {
+		t.Fatal(err)
+	}
+	// archive/tar writes no sparse files: the key is spelled otherwise until the archive is made.
+	holes := "1\n0\n1\n" + strings.Repeat("\x00", 506) + "x"
+	head := tar.Header{Typeflag: tar.TypeReg, Name: "archive.db", Size: int64(len(holes)), Mode: 0o600, Format: tar.FormatPAX,
+		PAXRecords: map[string]string{"XYZ.sparse.major": "1", "XYZ.sparse.minor": "0", "XYZ.sparse.name": "archive.db", "XYZ.sparse.realsize": "3000000000"}}
+	if err := b.w.WriteHeader(&head); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(b.w, holes); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.close(); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := unpacked(t, bytes.ReplaceAll(out.Bytes(), []byte("XYZ.sparse"), []byte("GNU.sparse")))
+	if err == nil || !strings.Contains(err.Error(), "has holes") {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "archive.db")); err == nil {
+		t.Error("it was written")
 	}
 }

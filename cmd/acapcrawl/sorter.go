@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -35,6 +36,7 @@ func (s *sorter) spill() error {
 	if err != nil {
 		return err
 	}
+	os.Remove(f.Name()) // where a file can be open without a name, a process that is killed leaves nothing of it
 	s.runs = append(s.runs, f)
 	slices.Sort(s.lines)
 	w := bufio.NewWriter(f)
@@ -75,11 +77,14 @@ func (s *sorter) write(w io.Writer) error {
 	}
 }
 
-// close removes the files.
+// close removes the files that have names.
 func (s *sorter) close() error {
 	var errs []error
 	for _, f := range s.runs {
-		errs = append(errs, f.Close(), os.Remove(f.Name()))
+		errs = append(errs, f.Close())
+		if err := os.Remove(f.Name()); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
 	}
 	return errors.Join(errs...)
 }

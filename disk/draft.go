@@ -1,0 +1,74 @@
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A Draft is a file that gets its name when it is whole. Where the system can, it has no name before, so that nothing of it stays if the
+// process is killed.
+type Draft struct {
+	*os.File
+	named bool // it has a name of its own until it is published
+}
+
+// NewDraft makes a draft of the file name, in the directory of that.
+func NewDraft(name string) (*Draft, error) {
+	if f, err := unnamed(filepath.Dir(name)); err == nil {
+		return &Draft{File: f}, nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".part-*")
+	return &Draft{File: f, named: true}, err
+}
+
+// Publish makes the draft durable and gives it its name. Without replace the error is fs.ErrExist if there is a file of that name.
+// The draft is closed in any case.
+func (d *Draft) Publish(name string, replace bool) (err error) {
+	defer func() { err = errors.Join(err, d.Discard()) }()
+	if err := d.Sync(); err != nil {
+		return err
+	}
+	err = d.link(name)
+	if errors.Is(err, fs.ErrExist) && replace {
+		part := name + ".new" // link replaces nothing
+		if err = os.Remove(part); err == nil || errors.Is(err, fs.ErrNotExist) {
+			if err = d.link(part); err == nil {
+				err = os.Rename(part, name)
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return Sync(filepath.Dir(filepath.Clean(name)))
+}
+
+func (d *Draft) link(name string) error {
+	if !d.named {
+		return giveName(d.File, name)
+	}
+	err := os.Link(d.Name(), name)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if _, err := os.Lstat(name); err == nil { // the file system has no links
+		return fs.ErrExist
+	}
+	return os.Rename(d.Name(), name)
+}
+
+// Discard closes the draft and removes what has not been published. It may be called more than once.
+func (d *Draft) Discard() error {
+	err := d.Close()
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	if d.named {
+		if gone := os.Remove(d.Name()); !errors.Is(gone, fs.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+	}
+	return err
+}

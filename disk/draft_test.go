@@ -1,0 +1,66 @@
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A draft has its name once it is whole, and nothing of it is left before. named tries what is done where files need names.
+func TestDraft(t *testing.T) {
+	for _, named := range []bool{false, true} {
+		dir := t.TempDir()
+		name := filepath.Join(dir, "out.warc")
+		draft := func(text string) *Draft {
+			t.Helper()
+			d, err := NewDraft(name)
+			if named && err == nil && !d.named {
+				d.Discard()
+				var f *os.File
+				f, err = os.CreateTemp(dir, "out.warc.part-*")
+				d = &Draft{File: f, named: true}
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := d.WriteString(text); err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+		holds := func(want ...string) {
+			t.Helper()
+			entries, err := os.ReadDir(dir)
+			if err != nil || len(entries) != len(want)/2 {
+				t.Fatalf("%v, %v, want %q", entries, err, want)
+			}
+			for i := 0; i < len(want); i += 2 {
+				if text, err := os.ReadFile(filepath.Join(dir, want[i])); err != nil || string(text) != want[i+1] {
+					t.Errorf("%s holds %q, %v", want[i], text, err)
+				}
+			}
+		}
+		d := draft("zero")
+		if !d.named {
+			holds() // killed here, it would leave nothing
+		}
+		if err := errors.Join(d.Discard(), d.Discard()); err != nil {
+			t.Error(err)
+		}
+		holds()
+		if err := draft("one").Publish(name, false); err != nil {
+			t.Error(err)
+		}
+		holds("out.warc", "one")
+		if err := draft("two").Publish(name, false); !errors.Is(err, fs.ErrExist) {
+			t.Errorf("replaced without being asked to: %v", err)
+		}
+		holds("out.warc", "one")
+		if err := draft("three").Publish(name, true); err != nil {
+			t.Error(err)
+		}
+		holds("out.warc", "three")
+	}
+}
