@@ -37,6 +37,7 @@ type Receipt struct {
 	Requisites []string    // absolute addresses of what the page is shown with, that may be followed
 	Cut        bool        // some of it was not kept, read or indexed, because it is too large
 	Unchanged  bool        // the same as when it was last received
+	Since      time.Time   // with Unchanged: when that was; what this run received twice does not count as unchanged
 	Parts      []string    // absolute addresses of other resources that it requires, which were had: they are visited again by themselves
 	Missing    []string    // those that could not be had: they are visited soon
 	TakenDown  *acap.Field // the request of its publisher that stands: nothing of it is held, and it leads nowhere (P05)

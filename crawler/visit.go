@@ -135,6 +135,7 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 	case receipt.Absent:
 		end.State, end.Why = Failed, fmt.Sprintf("%s answers 304 (not modified) although nothing of it is held", pg.URL())
 	}
+	receipt.Unchanged = receipt.Unchanged && receipt.Since.Before(r.start)
 	if err := r.plan(l, &end, hops, receipt.Unchanged); err != nil {
 		return r.lose(l, err)
 	}
@@ -348,19 +349,22 @@ func (r *run) done(l *Lease, e End, receipt Receipt) error {
 func (r *run) again(l *Lease, e *End) bool {
 	page := cmp.Or(e.Final, l.URL)
 	direct := page == l.URL
-	if !direct && (r.frontier.leased(page) || r.received(page)) { // not under r.mu: the frontier may call skip
-		return true
-	}
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, counted := r.reached[page]; counted || direct {
+	_, counted := r.reached[page]
+	switch {
+	case counted || direct:
+		r.mu.Unlock()
 		return counted
+	case r.frontier.leased(page): // under r.mu, so that the visit of the page itself, which looks here before it ends, counts it
+		r.mu.Unlock()
+		return true
 	}
 	if r.reached == nil {
 		r.reached = map[string]struct{}{}
 	}
 	r.reached[page] = struct{}{}
-	return false
+	r.mu.Unlock()
+	return r.received(page) // not under r.mu: the frontier may call skip
 }
 
 // size is the number of bytes of bodies, as sent.

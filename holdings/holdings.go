@@ -122,6 +122,7 @@ type Receipt struct {
 	Links           []string        // that may be followed, absolute
 	Requisites      []string        // what the page is shown with, as far as it may be followed; only as Options ask for it
 	Unchanged       bool            // its copy is the same as the one held before
+	Since           time.Time       // with Unchanged: when that was received
 	Absent          bool            // a 304 for what is not held: nothing came of it, and the page is to be asked for without condition
 	Refused         []acap.Decision // of follow, index and preserve, those that policy refused
 	Discarded       bool            // the page itself prohibits crawl: nothing of it is used (M06, X01)
@@ -282,7 +283,8 @@ func (h *Holdings) again(known archive.Resource, g *judged) (bool, error) {
 	if known.LastCrawled.Before(h.opened) || g.deposit.Fetched.Sub(known.LastCrawled).Abs() > simultaneous || known.Indexed != g.Indexed {
 		return false, nil
 	}
-	return h.same(known, g)
+	same, _, err := h.same(known, g)
+	return same, err
 }
 
 // tell makes a change of the archive, and passes c on to the index where fn says that the index must know. The function returned

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
@@ -55,7 +56,7 @@ func (h *Holdings) assess(ctx context.Context, origin *acap.Policy, pg *page.Pag
 	g.Cuts = cuts(pg, g.Cuts)
 	g.deposit.Cuts = g.Cuts
 	if !confirmed {
-		g.Unchanged, err = h.same(known, &g)
+		g.Unchanged, g.Since, err = h.same(known, &g)
 	} else if !g.renew(was) {
 		g = judged{Receipt: Receipt{Absent: true}}
 	}
@@ -70,16 +71,16 @@ func cuts(pg *page.Page, entry []string) (list []string) {
 	return slices.Concat(list, pg.Cuts(), entry)
 }
 
-// same reports whether the copy of g is the one that is held already.
-func (h *Holdings) same(known archive.Resource, g *judged) (bool, error) {
+// same reports whether the copy of g is the one that is held already, and since when that is held.
+func (h *Holdings) same(known archive.Resource, g *judged) (same bool, since time.Time, err error) {
 	if !g.Stored || known.Current == 0 {
-		return false, nil
+		return false, time.Time{}, nil
 	}
 	c, err := h.archive.Capture(known.Current)
 	if errors.Is(err, archive.ErrNotHeld) { // it went meanwhile
-		return false, nil
+		return false, time.Time{}, nil
 	}
-	return err == nil && c.Digest == archive.Digest(g.deposit.Body), err
+	return err == nil && c.Digest == archive.Digest(g.deposit.Body), c.Fetched, err
 }
 
 // drawnAlready reports whether the drawing held, of which old tells, is of what g would keep.
@@ -87,7 +88,7 @@ func (h *Holdings) drawnAlready(known archive.Resource, old terms.Kept, g *judge
 	if old.Drawing == nil || g.deposit.Cut { // what was cut out may be in it
 		return false
 	}
-	same, err := h.same(known, g)
+	same, _, err := h.same(known, g)
 	return err == nil && same
 }
 
@@ -188,7 +189,7 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known 
 // renew lets g confirm the copy that a 304 spoke of, where that may stay. It reports whether g can stand: not where the copy would have
 // to be cut now.
 func (g *judged) renew(c copied) bool {
-	g.Unchanged = true
+	g.Unchanged, g.Since = true, c.Fetched
 	if !g.Stored {
 		return true
 	}
