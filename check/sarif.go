@@ -140,9 +140,14 @@ func (r *Report) WriteSARIF(w io.Writer, version string) error {
 		told.Notifications = append(told.Notifications, sarifNotification{"note", sarifText(note)})
 	}
 	run.Invocations = []sarifInvocation{told}
+	return run.write(w)
+}
+
+// write writes a log with this run alone.
+func (r sarifRun) write(w io.Writer) error {
 	e := display.Encoder(w)
 	e.SetIndent("", "  ")
-	return e.Encode(sarifLog{Schema: sarifSchema, Version: "2.1.0", Runs: []sarifRun{run}})
+	return e.Encode(sarifLog{Schema: sarifSchema, Version: "2.1.0", Runs: []sarifRun{r}})
 }
 
 // sarif gives a repair of t.

@@ -12,16 +12,15 @@ import (
 
 // conformanceSiteRequest is what conformance site was asked for.
 type conformanceSiteRequest struct {
-	Listen    string
-	Log       string        // file that visits are added to; may be empty
-	For       time.Duration // 0: until Ctrl-C
-	Run       string        // a crawler to start; may be empty
-	Logs      []string      // visits to judge instead of serving
-	Judge     bool
-	Told      course.Told
-	Protocols []course.Protocol // whose violations count for the exit status
-	Format    string
-	Output    string // file; "" or "-": standard output
+	Listen string
+	Log    string        // file that visits are added to; may be empty
+	For    time.Duration // 0: until Ctrl-C
+	Run    string        // a crawler to start; may be empty
+	Logs   []string      // visits to judge instead of serving
+	Judge  bool
+	Told   course.Told
+	Format string
+	Output string // file; "" or "-": standard output
 }
 
 var siteFormats = []string{"text", "json", "html"}
@@ -32,8 +31,12 @@ func (c *Command) conformanceSite() *cobra.Command {
 		Short: "Serve the course, on which any crawler can be tested, and judge its visitors",
 		Long: `Serve the course, a publisher's site with traps, and judge its visitors by their requests: which requirements of RFC 9309, of
 conventional tags and of ACAP each kept, violated, or was not tested by. It ends after --for, with Ctrl-C, or with the crawler that --run
-starts; in its command {URL} is the address of the index, and {URLS} are those of all origins. With --judge nothing is served: visits are
-judged that --log wrote before. The exit status is 1 where a requirement was violated.`,
+starts; in its command {URL} is the address of the index, and {URLS} are those of all origins. All that this crawler requests is judged as one
+visitor, under whatever User-Agents it comes. With --judge nothing is served: visits are judged that --log wrote before.
+
+The exit status is 1 if a requirement of RFC 9309 was violated. Violations of ACAP are counted, and set the exit status, only for a crawler
+that shows a sign of reading ACAP. With --protocol the violations of the named protocols count, and no others; --protocol acap judges every
+crawler by ACAP.`,
 		Example: `  acapcrawl conformance site
   acapcrawl conformance site --run 'wget -q -r -l 6 --tries=1 -H -P "$(mktemp -d)" {URLS}' --format html -o wget.html
   acapcrawl conformance site --run 'acapcrawl crawl --data "$(mktemp -d)" --delay 0 --allow-private --sitemaps --requisites --canonical {URLS}'
@@ -49,7 +52,7 @@ judged that --log wrote before. The exit status is 1 where a requirement was vio
 	flags.BoolVar(&r.Judge, "judge", false, "judge the visits in the files given, or standard input, and serve nothing")
 	flags.StringArrayVar(&r.Told.Crawler, "crawler", nil, "judge the crawler alone that answers to `NAME` (repeat it for all its names; taken from the User-Agent otherwise)")
 	flags.StringArrayVar(&r.Told.Purposes, "purpose", nil, "the judged crawler collects for `P` (repeatable)")
-	protocols := flags.StringArray("protocol", nil, "violations of `P` alone count for the exit status: "+strings.Join(words(course.Protocols()), ", ")+" (repeatable)")
+	protocols := flags.StringArray("protocol", nil, "count violations of `P` alone, whatever the crawler reads: "+strings.Join(words(course.Protocols()), ", ")+" (repeatable)")
 	flags.StringVar(&r.Format, "format", siteFormats[0], "write the report as `FORM`: "+strings.Join(siteFormats, ", "))
 	flags.StringVarP(&r.Output, "output", "o", "", "write the report to `FILE`")
 	asJSON := jsonFlag(cmd)
@@ -80,15 +83,11 @@ judged that --log wrote before. The exit status is 1 where a requirement was vio
 				return misuse("--purpose P", "%q is not a purpose", p)
 			}
 		}
-		r.Protocols = course.Protocols()
-		if len(*protocols) > 0 {
-			r.Protocols = nil
-		}
 		for _, p := range *protocols {
 			if !slices.Contains(course.Protocols(), course.Protocol(p)) {
 				return unknown("--protocol", p, "a protocol", words(course.Protocols()))
 			}
-			r.Protocols = append(r.Protocols, course.Protocol(p))
+			r.Told.Protocols = append(r.Told.Protocols, course.Protocol(p))
 		}
 		r.Logs = args
 		return c.runConformanceSite(cmd.Context(), r)

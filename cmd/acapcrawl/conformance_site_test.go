@@ -1,7 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -70,6 +73,9 @@ func TestCourse(t *testing.T) {
 			if len(r.Visitors) != 1 || r.Visitors[0].Unjudged != "" {
 				t.Fatalf("visitors: %+v", r.Visitors)
 			}
+			if a := r.Visitors[0].ACAP; !a.Judged || a.Sign == "" {
+				t.Errorf("it is not said to read ACAP: %+v", a)
+			}
 			for _, got := range r.Visitors[0].Results {
 				switch {
 				case got.Outcome == course.Kept || got.Outcome == course.Used:
@@ -93,5 +99,21 @@ func TestJudgeUnfinished(t *testing.T) {
 	c := &Command{Stdin: strings.NewReader(visit("00", "/robots.txt") + visit("01", "/plain/") + visit("02", "/plain/trap.html") + `{"time":"2026-`), Stdout: &out, Stderr: &told}
 	if status := c.Main(t.Context(), []string{"conformance", "site", "--judge", "-"}); status != statusNothing || !strings.Contains(out.String(), "violated: plain ") || !strings.Contains(told.String(), ":4 breaks off") {
 		t.Errorf("status %d, %s\n%s", status, told.String(), out.String())
+	}
+}
+
+// rotate is a crawler that requests each address under another User-Agent, and no robots.txt.
+func rotate() {
+	for i, at := range os.Args[1:] {
+		req, err := http.NewRequest(http.MethodGet, at, nil)
+		if err != nil {
+			panic(err)
+		}
+		req.Header.Set("User-Agent", fmt.Sprintf("sample%cbot/%d", 'a'+i, i))
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			panic(err)
+		}
+		resp.Body.Close()
 	}
 }

@@ -26,7 +26,6 @@ func (c *Command) runConformanceSite(ctx context.Context, r conformanceSiteReque
 		return err
 	}
 	incomplete := err // such as a log that could not be written: what came is judged all the same
-	r.Told.Started = r.Run != ""
 	report, err := course.Judge(context.WithoutCancel(ctx), visits, r.Told)
 	if err != nil {
 		return err
@@ -37,7 +36,7 @@ func (c *Command) runConformanceSite(ctx context.Context, r conformanceSiteReque
 	}
 	judged, violations := 0, 0
 	for _, v := range report.Visitors {
-		violations += v.Violations(r.Protocols...)
+		violations += v.Failures()
 		if v.Unjudged == "" {
 			judged++
 		}
@@ -107,6 +106,9 @@ func (c *Command) recordedVisits(r conformanceSiteRequest) ([]course.Visit, erro
 // serveCourse serves until the crawler that was started ends, the time is up, or ctx ends. It gives the visits, and how many came beside them.
 func (c *Command) serveCourse(ctx context.Context, r conformanceSiteRequest) (visits []course.Visit, left int, err error) {
 	o := course.Options{Listen: r.Listen, Crawler: r.Told.Crawler, Purposes: r.Told.Purposes}
+	if r.Run != "" {
+		o.Run = time.Now().UTC().Format(time.RFC3339Nano)
+	}
 	if r.Log != "" {
 		log, err := os.OpenFile(c.path(r.Log), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 		if err != nil {

@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
-	testscript.Main(m, map[string]func(){"acapcrawl": main, "hang": hang, "faulty": faulty})
+	testscript.Main(m, map[string]func(){"acapcrawl": main, "hang": hang, "faulty": faulty, "rotate": rotate})
 }
 
 // TestScript runs the whole program under the scripts of testdata/script. Beside testscript's own commands they have

@@ -7,23 +7,28 @@ import (
 )
 
 // crowd is what the visitors of a record have in common. A crawler may come from several addresses and under several User-Agents with one name,
-// and may leave it to another program at its address to read robots.txt: what the one does bears on the other.
+// and may leave it to another program at its address to read robots.txt: what the one does bears on the other. A run is one visitor, and
+// nothing that others do bears on it.
 type crowd struct {
 	robots  map[[2]string]*Visit    // first request for robots.txt, by kin and origin
 	readers map[[2]string]*Visit    // the same by address and origin, of visitors that requested nothing but files of terms
-	got     map[[3]string]time.Time // first GET, by kin, origin and target
+	got     map[[3]string]time.Time // first GET, by kin, origin and target; by address instead of kin of those visitors
 	others  map[[2]string]int       // requests for all but files of terms, by kin and origin
 	pages   map[string]int          // different pages that were answered, by User-Agent
-	started bool                    // all are one crawler that was started for this record
 }
 
-func newCrowd(list []*Visitor, started bool) *crowd {
-	c := &crowd{started: started, robots: map[[2]string]*Visit{}, readers: map[[2]string]*Visit{}, got: map[[3]string]time.Time{}, others: map[[2]string]int{}, pages: map[string]int{}}
+func newCrowd(list []*Visitor) *crowd {
+	c := &crowd{robots: map[[2]string]*Visit{}, readers: map[[2]string]*Visit{}, got: map[[3]string]time.Time{}, others: map[[2]string]int{}, pages: map[string]int{}}
 	seen := map[[3]string]bool{}
 	for _, v := range list {
-		reads := v.onlyReads()
+		reads := v.Run == "" && v.onlyReads()
 		for _, at := range v.visits {
 			by, from := [2]string{v.kin, at.Origin}, [2]string{v.Address, at.Origin}
+			page := [3]string{v.kin, at.Origin, target(at.Target)}
+			if reads {
+				c.get([3]string{"at " + v.Address, at.Origin, target(at.Target)}, at)
+			}
+			c.get(page, at)
 			switch p := pathOf(at.Target); {
 			case p == robotsPath:
 				c.robots[by] = earlier(c.robots[by], at)
@@ -35,10 +40,6 @@ func newCrowd(list []*Visitor, started bool) *crowd {
 				continue
 			}
 			c.others[by]++
-			page := c.page(v, at.Origin, at.Target)
-			if t, ok := c.got[page]; at.Method == "GET" && (!ok || at.Time.Before(t)) {
-				c.got[page] = at.Time
-			}
 			if page[0] = v.Agent; at.answered() && !seen[page] {
 				seen[page] = true
 				c.pages[v.Agent]++
@@ -48,12 +49,11 @@ func newCrowd(list []*Visitor, started bool) *crowd {
 	return c
 }
 
-// page is a page and who got it: the kin of v, or anybody where all are one.
-func (c *crowd) page(v *Visitor, origin, at string) [3]string {
-	if c.started {
-		return [3]string{"", origin, target(at)}
+// get notes a visit to a page, or file of terms, by whom it is.
+func (c *crowd) get(page [3]string, at *Visit) {
+	if t, ok := c.got[page]; at.Method == "GET" && (!ok || at.Time.Before(t)) {
+		c.got[page] = at.Time
 	}
-	return [3]string{v.kin, origin, target(at)}
 }
 
 // kin is what the User-Agents of one crawler have in common: their first name.
@@ -81,6 +81,9 @@ func (v *Visitor) onlyReads() bool {
 
 // read gives who asked for robots.txt of the origin before a visit in the place of the visitor, which did not; nil where nobody did.
 func (c *crowd) read(v *Visitor, at *Visit) *Visit {
+	if v.Run != "" {
+		return nil
+	}
 	for _, by := range []*Visit{c.robots[[2]string{v.kin, at.Origin}], c.readers[[2]string{v.Address, at.Origin}]} {
 		if by != nil && by.Time.Compare(at.Time) <= 0 && (by.Agent != v.Agent || by.Address != v.Address) {
 			return by
@@ -101,7 +104,7 @@ func (c *crowd) reader(v *Visitor, at *Visit) *Visit {
 // led reports whether the crawler had got the page with the link that leads to the traps of s by the time of the visit; without it
 // no link was followed.
 func (c *crowd) led(v *Visitor, s *Station, at *Visit) bool {
-	t, ok := c.got[c.page(v, s.Origin, s.From)]
+	t, ok := c.got[[3]string{v.kin, s.Origin, target(s.From)}]
 	return s.From == "" || ok && !at.Time.Before(t)
 }
 
@@ -114,7 +117,7 @@ func (c *crowd) outlasted(v *Visitor, s *Station, at *Visit) bool {
 	return s.Whole && s.Protocol == REP && asked != nil && at.Time.Sub(asked.Time) > patience
 }
 
-// look reports whether a visitor only had a look: one page, and no robots.txt. Who was started to crawl has none.
+// look reports whether a visitor only had a look: one page, and no robots.txt. A run is never one.
 func (c *crowd) look(v *Visitor) bool {
-	return !c.started && c.pages[v.Agent] < 2 && !slices.ContainsFunc(v.visits, func(at *Visit) bool { return pathOf(at.Target) == robotsPath })
+	return v.Run == "" && c.pages[v.Agent] < 2 && !slices.ContainsFunc(v.visits, func(at *Visit) bool { return pathOf(at.Target) == robotsPath })
 }

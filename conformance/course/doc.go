@@ -14,11 +14,14 @@
 //	web.go               Web: what every address of the course answers to a visitor
 //	server.go            Server: an origin a port, and the record of visits
 //	visit.go             Visit: one request, as a line of JSON
-//	visitor.go           who a visitor is, and who is a browser
+//	visitors.go          which visits are of one visitor
+//	visitor.go           names in a User-Agent, and who is a browser
 //	judge.go             Judge: from visits to outcomes, with the evidence
 //	crowd.go             what visitors have in common: one crawler at several addresses, robots.txt read by another program
+//	reads_acap.go        ReadsACAP: whether a visitor is judged by ACAP
 //	reading.go           what one crawler that the visitor may be has to do, by the engine
 //	manners.go           what time tells: robots.txt first, delays, parallel requests
 //	text.go, html.go     the report in words and as a page
+//	ci.go                the report as JUnit and SARIF have it
 //	page.go              the table as a page for readers
 package course

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"io"
 	"net/http"
@@ -42,6 +43,15 @@ func TestHostileVisitorsInReports(t *testing.T) {
 		t.Fatal(err)
 	}
 	inert(t, page.Bytes())
+	report.Reset()
+	if err := r.Tests().WriteJUnit(&report); err != nil || xml.Unmarshal(report.Bytes(), new(struct{})) != nil {
+		t.Errorf("JUnit: %v in %q", err, report.String())
+	}
+	report.Reset()
+	if err := r.Problems().WriteSARIF(&report, "1"); err != nil || !json.Valid(report.Bytes()) || strings.ContainsAny(report.String(), "\u202e\x1b") {
+		t.Errorf("SARIF: %v in %q", err, report.String())
+	}
+	report.Reset()
 	if err := json.NewEncoder(&report).Encode(r); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +139,7 @@ func FuzzJudge(f *testing.F) {
 			t.Fatal(err)
 		}
 		inert(t, out.Bytes())
-		if err := r.WriteText(&out); err != nil {
+		if err := errors.Join(r.WriteText(&out), r.Tests().WriteJUnit(&out), r.Problems().WriteSARIF(&out, "")); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -14,10 +14,9 @@ var reportPage string
 // WriteHTML writes the report as one page that needs nothing else.
 func (r *Report) WriteHTML(w io.Writer) error {
 	t, err := template.New("report").Funcs(template.FuncMap{
-		"shown":      display.Line,
-		"several":    several,
-		"categories": Categories,
-		"protocols":  Protocols,
+		"shown":     display.Line,
+		"several":   several,
+		"protocols": Protocols,
 		"class": func(o Outcome) string {
 			switch o {
 			case Violated:

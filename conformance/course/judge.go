@@ -14,11 +14,12 @@ type Outcome string
 
 // The outcomes.
 const (
-	Kept     Outcome = "kept"
-	Violated Outcome = "violated"
-	Untested Outcome = "not exercised"
-	Unheeded Outcome = "not heeded" // of advice
-	Used     Outcome = "used"       // of a freedom
+	Kept      Outcome = "kept"
+	Violated  Outcome = "violated"
+	Untested  Outcome = "not exercised"
+	Unheeded  Outcome = "not heeded" // of advice
+	Used      Outcome = "used"       // of a freedom
+	NotJudged Outcome = "not judged" // of ACAP, where the visitor shows no sign of reading it
 )
 
 // Report is what the judge says of a record of visits.
@@ -29,21 +30,28 @@ type Report struct {
 	Unobservable [][2]string `json:"unobservable"`
 }
 
-// Visitor is one User-Agent at one address.
+// Visitor is one run of a crawler that was started for the record, under whatever User-Agents it came; of
+// other visits, one User-Agent at one address.
 type Visitor struct {
-	Agent    string    `json:"agent"`
-	Address  string    `json:"address"`
-	Names    []string  `json:"names,omitempty"`
-	Purposes []string  `json:"purposes,omitempty"`
-	First    time.Time `json:"first"`
-	Last     time.Time `json:"last"`
-	Requests int       `json:"requests"`
-	Unjudged string    `json:"unjudged,omitempty"` // why it was not judged
-	Results  []Result  `json:"results,omitempty"`
+	Agent    string     `json:"agent"`            // the first
+	Agents   int        `json:"agents,omitempty"` // how many different ones it sent, if more than one
+	Address  string     `json:"address"`          // the first
+	Run      string     `json:"run,omitempty"`
+	Names    []string   `json:"names,omitempty"`
+	Purposes []string   `json:"purposes,omitempty"`
+	First    time.Time  `json:"first"`
+	Last     time.Time  `json:"last"`
+	Requests int        `json:"requests"`
+	Unjudged string     `json:"unjudged,omitempty"` // why it was not judged
+	Counted  []Protocol `json:"counted,omitempty"`  // whose violations count as failures
+	ACAP     *ReadsACAP `json:"acap,omitempty"`     // nil if the visitor was not judged
+	Results  []Result   `json:"results,omitempty"`
 
 	visits []*Visit
 	told   bool
-	kin    string // see crowd
+	served []string // by which names the course spoke to it; none if it came under several
+	called []string // of a run with several first names, those names
+	kin    string   // see crowd
 }
 
 // Result is the outcome of one station.
@@ -71,74 +79,37 @@ type Evidence struct {
 // maxEvidence is how many visits are shown for one requirement of one visitor.
 const maxEvidence = 20
 
-// Told is what is known of the judged crawler beside its visits.
+// Told is what is known of the judged crawler in addition to its visits.
 type Told struct {
-	Crawler  []string // names it answers to; visitors with another name are not judged
-	Purposes []string // it collects for
-	Started  bool     // it was started for this record: nothing in it is a person's browser
+	Crawler   []string   // names it answers to; visitors with another name are not judged
+	Purposes  []string   // it collects for
+	Protocols []Protocol // whose violations count; none: RFC 9309, and ACAP for a visitor that shows a sign of reading it
 }
 
 // Judge says of each visitor which requirements it kept, violated and was not tested by. Visits may come in any order.
 func Judge(ctx context.Context, visits []Visit, told Told) (*Report, error) {
 	r := &Report{Unobservable: Unobservable()}
 	r.Visitors, r.Left = visitors(visits, told)
-	c := newCrowd(r.Visitors, told.Started)
+	c := newCrowd(r.Visitors)
 	for _, v := range r.Visitors {
 		if v.Unjudged = v.unjudged(told); v.Unjudged != "" {
 			continue
 		}
-		if err := v.judge(ctx, c); err != nil {
+		if err := v.judge(ctx, c, told); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-// maxVisitors is how many visitors are judged, those that came first.
-const maxVisitors = 1000
-
-// visitors tells apart who came, in the order of arrival, and how many visits were left out.
-func visitors(visits []Visit, told Told) (list []*Visitor, left int) {
-	sorted := make([]*Visit, len(visits))
-	for i := range visits {
-		sorted[i] = &visits[i]
-	}
-	slices.SortStableFunc(sorted, func(a, b *Visit) int { return a.Time.Compare(b.Time) })
-	known := map[string]*Visitor{}
-	list = []*Visitor{} // an empty one in JSON, too
-	for _, at := range sorted {
-		key := fmt.Sprintf("%q %q %q %q", at.Address, at.Agent, at.Names, at.Purposes)
-		v := known[key]
-		if v == nil && len(list) == maxVisitors {
-			left++
-			continue
-		}
-		if v == nil {
-			v = &Visitor{Agent: at.Agent, Address: at.Address, Names: at.Names, Purposes: at.Purposes, First: at.Time, kin: kin(at.Agent)}
-			if len(told.Purposes) > 0 {
-				v.Purposes = told.Purposes
-			}
-			if v.told = len(told.Crawler) > 0; v.told {
-				v.Names = told.Crawler
-			}
-			known[key] = v
-			list = append(list, v)
-		}
-		if n := len(v.visits); n > 0 && v.visits[n-1].same(at) { // of logs that overlap
-			continue
-		}
-		v.Last = at.Time
-		v.Requests++
-		v.visits = append(v.visits, at)
-	}
-	return list, left
-}
-
 // unjudged says why nothing is said of a visitor.
 func (v *Visitor) unjudged(told Told) string {
 	if len(told.Crawler) > 0 {
 		for _, n := range told.Crawler {
-			if strings.Contains(strings.ToLower(v.Agent), strings.ToLower(n)) {
+			own := func(at *Visit) bool {
+				return strings.Contains(strings.ToLower(at.Agent), strings.ToLower(n)) || v.Run != "" && slices.Contains(at.Names, n)
+			}
+			if slices.ContainsFunc(v.visits, own) {
 				return ""
 			}
 		}
@@ -146,7 +117,7 @@ func (v *Visitor) unjudged(told Told) string {
 	}
 	clicked := slices.ContainsFunc(v.visits, func(at *Visit) bool { return at.Clicked })
 	switch {
-	case told.Started:
+	case v.Run != "":
 		return ""
 	case browser(v.Agent):
 		return "a person's browser, by its User-Agent"
@@ -156,21 +127,35 @@ func (v *Visitor) unjudged(told Told) string {
 	return ""
 }
 
-// judge fills Results.
-func (v *Visitor) judge(ctx context.Context, c *crowd) error {
-	web := NewWeb(v.visits[0].Names, v.visits[0].Purposes, symbolic) // as it was served
+// judge fills Results, ACAP and Counted.
+func (v *Visitor) judge(ctx context.Context, c *crowd, told Told) error {
+	web := NewWeb(v.served, v.visits[0].Purposes, symbolic) // as it was served
+	w := newWatch(v, c)
+	against, err := v.against(ctx, c, w, web)
+	if err != nil {
+		return err
+	}
+	for _, s := range web.stations {
+		v.Results = append(v.Results, s.result(w, against[s]))
+	}
+	v.presume(c, web.stations)
+	v.judgeACAP(w, web.stations, against, told.Protocols)
+	return nil
+}
+
+// against returns the visits that break the requirement of a station: no reading permits them.
+func (v *Visitor) against(ctx context.Context, c *crowd, w *watch, web *Web) (map[*Station][]Evidence, error) {
 	own := newRefusals(readings(web, web, v.Names, v.Purposes, v.told, v.First))
 	others := map[*Visit]*refusals{} // by who read robots.txt instead
-	w := newWatch(v, c)
 	against := map[*Station][]Evidence{}
 	for _, at := range v.visits {
 		s := web.of(at.Origin, at.Target)
-		if s == nil || w.look || c.outlasted(v, s, at) || policyFile(pathOf(at.Target)) || !c.led(v, s, at) {
+		if s == nil || w.look || v.severalNames(s) || c.outlasted(v, s, at) || policyFile(pathOf(at.Target)) || !c.led(v, s, at) {
 			continue
 		}
 		because, err := own.of(ctx, at.Origin, at.Target)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if reader := c.reader(v, at); because != "" && reader != nil {
 			if others[reader] == nil {
@@ -178,19 +163,19 @@ func (v *Visitor) judge(ctx context.Context, c *crowd) error {
 				others[reader] = newRefusals(readings(web, files, v.Names, v.Purposes, v.told, v.First))
 			}
 			if because, err = others[reader].of(ctx, at.Origin, at.Target); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		if because != "" {
 			against[s] = append(against[s], evidence(at, because))
 		}
 	}
-	for _, s := range web.stations {
-		v.Results = append(v.Results, s.result(w, against[s]))
-	}
-	v.presume(c, web.stations)
-	return nil
+	return against, nil
 }
+
+// severalNames reports whether a station cannot judge a visitor because it depends on the name, and the visitor
+// came under several.
+func (v *Visitor) severalNames(s *Station) bool { return s.Needs == NeedsName && len(v.called) > 1 }
 
 // presume takes back violations that may come from another one: a rule that ends in $ tells nothing else of who does not know $. Who reads no
 // robots.txt, or keeps nothing of the same kind, does not fail at that.
@@ -278,15 +263,17 @@ func (s *Station) result(w *watch, against []Evidence) Result {
 
 // untested says why a station with traps has not tested the visitor; "" where it has.
 func (s *Station) untested(w *watch) string {
-	served := w.visitor.visits[0]
+	v, served := w.visitor, w.visitor.visits[0]
 	switch {
 	case w.look:
 		return "it requested one page without robots.txt: that is a look, not a crawl"
-	case s.Needs == NeedsName && len(w.visitor.Names) == 0:
+	case v.severalNames(s):
+		return fmt.Sprintf("robots.txt called it by %d names, as its User-Agent changed; say with --crawler which it answers to", len(v.called))
+	case s.Needs == NeedsName && len(v.Names) == 0:
 		return "its User-Agent has no name by which robots.txt could address it"
-	case s.Needs == NeedsName && !w.visitor.told && len(w.visitor.Names) > 1:
+	case s.Needs == NeedsName && !v.told && len(v.Names) > 1:
 		return "its User-Agent has several names; say with --crawler which it answers to"
-	case s.Needs == NeedsName && !w.visitor.answers(served):
+	case s.Needs == NeedsName && !v.answers(served):
 		return "robots.txt did not call it by a name that it answers to; say with --crawler what that is when the course is served"
 	case s.Needs == NeedsPurpose && len(served.Purposes) == 0:
 		return "its purposes were not known when the course was served; say them with --purpose"
@@ -336,24 +323,11 @@ func (v *Visitor) Tally(category string, o ...Outcome) int {
 	return n
 }
 
-// Blind reports whether the visitor shows no sign of reading ACAP: it violated whatever of it was exercised.
-func (v *Visitor) Blind() bool {
-	violated := 0
-	for _, r := range v.Results {
-		if r.Protocol != ACAP || r.Level != Must {
-			continue
-		}
-		switch r.Outcome {
-		case Kept:
-			return false
-		case Violated:
-			violated++
-		}
-	}
-	return violated > 2
-}
-
 // Categories lists the categories in the order of a report.
 func Categories() []string {
-	return []string{catRobots, catRules, catWays, catTags, catCrawl, catFollow, catFiles, catManners}
+	var list []string
+	for _, p := range Protocols() {
+		list = append(list, p.Categories()...)
+	}
+	return list
 }

@@ -1,6 +1,7 @@
 package course
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,9 @@ func judged(t *testing.T, told Told, visits ...[]Visit) []*Visitor {
 	var all []Visit
 	for _, v := range visits {
 		all = append(all, v...)
+	}
+	if told.Protocols == nil { // that of ACAP, too
+		told.Protocols = Protocols()
 	}
 	r, err := Judge(t.Context(), all, told)
 	if err != nil {
@@ -170,19 +174,68 @@ func TestVisitorsAreToldApart(t *testing.T) {
 	}
 }
 
-// A crawler that was started for the record, and changes its User-Agent with each request, has no look, and knows where its links came from.
+// A crawler that was started for the record, and changes its User-Agent and address with each request, is one visitor: it has no look, it has
+// asked for robots.txt, and it knows where its links came from. Without a run three visitors came.
 func TestCrawlerOfManyAgents(t *testing.T) {
-	visits := [][]Visit{
-		walk(noon, "sample/1", "192.0.2.1", []string{"sample"}, "rules/plain/trap.html"),
-		walk(noon.Add(time.Minute), "sample/2", "192.0.2.1", []string{"sample"}, "tags/meta/bait.html"),
-		walk(noon.Add(time.Hour), "sample/3", "192.0.2.1", []string{"sample"}, "tags/meta/trap.html"),
+	all := slices.Concat(
+		walk(noon, "sample/1", "192.0.2.1", []string{"sample"}, "rules/robots.txt", "rules/plain/trap.html", "acap/acap-named/trap.html"),
+		walk(noon.Add(time.Minute), "example/2", "192.0.2.2", []string{"example"}, "tags/robots.txt", "tags/meta/bait.html"),
+		walk(noon.Add(time.Hour), "", "192.0.2.3", nil, "rules/order/", "rules/order/open.html", "tags/meta/trap.html"))
+	got := judged(t, Told{}, all)
+	if len(got) != 3 {
+		t.Fatalf("%d visitors, want 3", len(got))
 	}
-	got := judged(t, Told{Started: true}, visits...)
-	got[0].wants(t, "plain", Violated)
-	got[2].wants(t, "meta", Violated)
-	got = judged(t, Told{}, visits...)
-	got[0].wants(t, "plain", Untested)
 	got[2].wants(t, "meta", Untested)
+	got[2].wants(t, "robots-first", Violated)
+	for i := range all {
+		all[i].Run = "1"
+	}
+	if got = judged(t, Told{}, all); len(got) != 1 || got[0].Agents != 3 {
+		t.Fatalf("%d visitors, want 1 with 3 User-Agents", len(got))
+	}
+	got[0].wants(t, "plain", Violated)
+	got[0].wants(t, "order", Kept)
+	got[0].wants(t, "meta", Violated)
+	got[0].wants(t, "name", Unheeded)
+	got[0].wants(t, "acap-named", Untested)
+	if got = judged(t, Told{Crawler: []string{"another"}}, all); got[0].Unjudged == "" {
+		t.Error("a run of another crawler was judged")
+	}
+	for i := range all {
+		all[i].Names = []string{"rover"}
+	}
+	if got = judged(t, Told{Crawler: []string{"rover"}}, all); got[0].Unjudged != "" {
+		t.Errorf("the run was not judged: %s", got[0].Unjudged)
+	}
+	got[0].wants(t, "acap-named", Violated)
+
+	two := slices.Clone(all)
+	for i := range two {
+		two[i].Run = "2"
+	}
+	if got = judged(t, Told{}, all, two); len(got) != 2 {
+		t.Errorf("two runs are %d visitors", len(got))
+	}
+}
+
+// What robots.txt and pages say to a visitor that is called by several names is the same, in every exercise that needs no name.
+func TestNamelessExercises(t *testing.T) {
+	none := NewWeb(nil, nil, symbolic)
+	for _, names := range [][]string{nil, {"samplebot"}} {
+		r := newRefusals(readings(none, NewWeb(names, nil, symbolic), nil, nil, false, noon))
+		for _, s := range none.stations {
+			if s.Needs != "" {
+				continue
+			}
+			for _, at := range slices.Concat(s.Traps, s.Controls) {
+				origin, p := s.place(at)
+				because, err := r.of(t.Context(), origin, p)
+				if err != nil || (because != "") != slices.Contains(s.Traps, at) {
+					t.Errorf("%v: %s is refused by %q, %v", names, at, because, err)
+				}
+			}
+		}
+	}
 }
 
 // Who never asks for robots.txt keeps no delay; for whom another program asked may keep what that one was told, or not know it.

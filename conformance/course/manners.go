@@ -187,6 +187,9 @@ func hasName(w *watch) finding {
 		return finding{outcome: Kept}
 	}
 	because := "the User-Agent has no product token"
+	if len(w.visitor.called) > 1 {
+		because = "the User-Agent changes, and with it the name"
+	}
 	if strings.TrimSpace(w.visitor.Agent) == "" {
 		because = "there is no User-Agent"
 	}

@@ -20,6 +20,7 @@ type Options struct {
 	Crawler  []string  // what the crawler calls itself
 	Purposes []string  // what it collects for
 	Log      io.Writer // is written a line for each visit; may be nil
+	Run      string    // names the run of the one crawler that all visits are of; "": visitors are told apart
 }
 
 // Server serves the course, an origin a port, and records who visits it. It is safe for concurrent use.
@@ -129,7 +130,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	origin, _ := r.Context().Value(originKey{}).(string)
 	arrived := s.began.Add(time.Since(s.began)).UTC() // a clock that is set anew changes neither order nor distance
 	v := Visit{Time: arrived, Origin: origin, Method: cut(r.Method), Target: cut(r.RequestURI), Agent: cut(r.UserAgent()),
-		Names: s.o.Crawler, Purposes: s.o.Purposes, Clicked: r.Header.Get("Sec-Fetch-User") == "?1"}
+		Names: s.o.Crawler, Purposes: s.o.Purposes, Clicked: r.Header.Get("Sec-Fetch-User") == "?1", Run: s.o.Run}
 	if !strings.HasPrefix(v.Target, "/") { // asked as a proxy is
 		v.Target = cut(r.URL.RequestURI())
 	}
@@ -179,6 +180,9 @@ func (s *Server) web(names []string) *Web {
 // note writes down that a visit has begun; what it gives is called at its end.
 func (s *Server) note(v Visit) (done func()) {
 	who := v.Origin + "\n" + v.Address + "\n" + v.Agent
+	if v.Run != "" {
+		who = v.Origin
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open[who]++

@@ -18,6 +18,17 @@ const (
 // Protocols lists them.
 func Protocols() []Protocol { return []Protocol{REP, Tags, ACAP} }
 
+// Categories lists the categories of the protocol, in the order of a report.
+func (p Protocol) Categories() []string {
+	switch p {
+	case REP:
+		return []string{catRobots, catRules, catWays, catManners}
+	case Tags:
+		return []string{catTags}
+	}
+	return []string{catCrawl, catFollow, catFiles}
+}
+
 // Title names the protocol for a reader.
 func (p Protocol) Title() string {
 	switch p {
@@ -52,11 +63,11 @@ const (
 	catRobots  = "robots.txt is read"
 	catRules   = "groups and rules"
 	catWays    = "ways into what is closed"
+	catManners = "manners"
 	catTags    = "nofollow"
 	catCrawl   = "ACAP crawl"
 	catFollow  = "ACAP follow"
 	catFiles   = "ACAP files"
-	catManners = "manners"
 )
 
 // Need is what must be known of a visitor before a station can test it.
@@ -112,7 +123,8 @@ func (s *Station) bait() string {
 
 // Stations lists all, in the order of reports.
 func Stations() []*Station {
-	return slices.Concat(robotsStations(), ruleStations(), wayStations(), tagStations(), acapCrawlStations(), acapFollowStations(), acapFileStations(), mannerStations())
+	return slices.Concat(robotsStations(), ruleStations(), wayStations(), mannerStations(), tagStations(),
+		acapCrawlStations(), acapFollowStations(), acapFileStations())
 }
 
 func presuming(id string, s *Station) *Station {
@@ -129,6 +141,6 @@ func Unobservable() [][2]string {
 		{"must-use-resource, must-include-resource", "what is made of the resource, once it has been fetched"},
 		{"prohibited-modification, prohibited-context, required-context, target-condition", "how, where and to whom it is shown"},
 		{"ACAP-request-take-down, ACAP-request-re-crawl", "whether what is held is erased, and whether a visit was made because of the request"},
-		{"the same visitor under another name or address", "that two visitors are one crawler"},
+		{"the same visitor under another name or address", "that two visitors are one crawler, unless --run started it"},
 	}
 }

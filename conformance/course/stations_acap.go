@@ -10,10 +10,6 @@ func acapCrawlStations() []*Station {
 		s.Needs = n
 		return s
 	}
-	on := func(origin string, s *Station) *Station {
-		s.Origin = origin
-		return s
-	}
 	set := acap("acap-set", "P1 2.7.3", "a resource set stands for each of its patterns", "ACAP-disallow-crawl: the-acap:resource-set:shelf", "/acap-set/trap.html", "/acap-set/cellar/trap.html")
 	redirect := acap("acap-redirect", "P1 2.5.1", "a redirect is no way into what ACAP closes", "ACAP-disallow-crawl: /acap-redirect/closed/", "/acap-redirect/closed/trap.html")
 	redirect.Bait = "/acap-redirect/to-closed.html"
@@ -44,7 +40,8 @@ func acapCrawlStations() []*Station {
 	return []*Station{
 		acap("acap-any", "P1 2.4.2", "a prohibition in a record for any crawler is obeyed", "ACAP-disallow-crawl: /acap-any/trap.html", "/acap-any/trap.html"),
 		needs(NeedsName, acap("acap-named", "P1 2.3.1", "a prohibition in a record with one's own name is obeyed", "ACAP-disallow-crawl: /acap-named/trap.html", "/acap-named/trap.html")),
-		needs(NeedsName, acap("acap-named-among", "P1 2.3.1", "a record may name several crawlers, in any letter case", "ACAP-disallow-crawl: /acap-named-among/trap.html", "/acap-named-among/trap.html")),
+		needs(NeedsName, alone("among", acap("acap-named-among", "P1 2.3.1", "a record may name several crawlers, in any letter case", "ACAP-disallow-crawl: /acap-named-among/trap.html", "/acap-named-among/trap.html"))),
+		alone("records", acap("acap-again", "P1 2.3, C05", "several records for the same crawler are one", "ACAP-disallow-crawl: /acap-again/", "/acap-again/first/trap.html", "/acap-again/last/trap.html")),
 		needs(NeedsName, acap("acap-named-wins", "P1 2.3.1, C02", "a prohibition by name stands against a permission for any crawler", "ACAP-disallow-crawl: /acap-named-wins/trap.html", "/acap-named-wins/trap.html")),
 		acap("acap-scope", "P1 2.4.6", "the narrowest scope wins", "ACAP-disallow-crawl: /acap-scope/closed/", "/acap-scope/closed/trap.html"),
 		acap("acap-order", "P1 2.4.6", "the order of fields decides nothing", "ACAP-disallow-crawl: /acap-order/closed/", "/acap-order/closed/trap.html"),
@@ -63,8 +60,8 @@ func acapCrawlStations() []*Station {
 		needs(NeedsPurpose, acap("acap-purpose", "P1 2.3.3", "a prohibition for one's own purpose is obeyed", "ACAP-disallow-crawl: /acap-purpose/trap.html", "/acap-purpose/trap.html")),
 		needs(NeedsPurpose, acap("acap-purpose-other", "P1 2.3.3", "a permission for another purpose lifts no prohibition", "ACAP-disallow-crawl: /acap-purpose-other/trap.html", "/acap-purpose-other/trap.html")),
 		takeDown, redirect, image, sitemap, must,
-		on("shut", acap("acap-shut", "P1 2.4.6", "where all is prohibited but for a part, the part alone is crawled", "ACAP-disallow-crawl: /", "/", "/elsewhere/trap.html")),
-		on("both", acap("acap-both", "P1 2.10.2, O05", "an ACAP prohibition stands against a conventional Allow", "ACAP-disallow-crawl: /acap-both/trap.html", "/acap-both/trap.html")),
+		alone("shut", acap("acap-shut", "P1 2.4.6", "where all is prohibited but for a part, the part alone is crawled", "ACAP-disallow-crawl: /", "/", "/elsewhere/trap.html")),
+		alone("both", acap("acap-both", "P1 2.10.2, O05", "an ACAP prohibition stands against a conventional Allow", "ACAP-disallow-crawl: /acap-both/trap.html", "/acap-both/trap.html")),
 	}
 }
 
@@ -102,19 +99,18 @@ func acapFollowStations() []*Station {
 
 // acapFileStations ask which files count, and how they stand beside conventional records.
 func acapFileStations() []*Station {
-	file := func(id, origin, rests, says, because string, p Protocol) *Station {
-		return &Station{ID: id, Origin: origin, Category: catFiles, Protocol: p, Level: Must, Rests: rests, Says: says, Because: because,
+	file := func(id, origin, rests, says, because string) *Station {
+		return &Station{ID: id, Origin: origin, Category: catFiles, Protocol: ACAP, Level: Must, Rests: rests, Says: says, Because: because,
 			Traps: []string{"/" + id + "/closed/trap.html"}, Controls: []string{"/" + id + "/open.html"}}
 	}
 	return []*Station{
-		file("reference", "refer", "P1 2.3.2", "a file that a permissions reference names is read and obeyed", "ACAP-disallow-crawl: /reference/closed/", ACAP),
-		file("reference-away", "refer", "P1 2.3.2, D05", "so is one of another origin", "ACAP-disallow-crawl: /reference-away/closed/", ACAP),
+		file("reference", "refer", "P1 2.3.2", "a file that a permissions reference names is read and obeyed", "ACAP-disallow-crawl: /reference/closed/"),
+		file("reference-away", "refer", "P1 2.3.2, D05", "so is one of another origin", "ACAP-disallow-crawl: /reference-away/closed/"),
 		{ID: "reference-lost", Origin: "lost", Category: catFiles, Protocol: ACAP, Level: Must, Rests: "P1 2.3.2, D07",
 			Says: "nothing is requested while a file that robots.txt refers to cannot be had (503)", Because: "ACAP-permissions-reference: /policy/lost.txt", Whole: true},
-		file("conventional", "both", "P1 2.10.2, O05", "an ACAP permission with another pattern lifts no conventional rule", "Disallow: /conventional/closed/", REP),
 		{ID: "lifted", Origin: "both", Category: catFiles, Protocol: ACAP, Level: May, Rests: "P1 2.10.2, O04",
 			Says: "an ACAP permission with the same pattern lifts a conventional rule", Controls: []string{"/lifted/closed/open.html"}},
-		file("ignore", "ignore", "P1 2.10.1", "ACAP fields are obeyed where conventional records are to be ignored", "ACAP-disallow-crawl: /ignore/closed/", ACAP),
+		file("ignore", "ignore", "P1 2.10.1", "ACAP fields are obeyed where conventional records are to be ignored", "ACAP-disallow-crawl: /ignore/closed/"),
 		{ID: "ignored", Origin: "ignore", Category: catFiles, Protocol: ACAP, Level: May, Rests: "P1 2.10.1",
 			Says: "conventional records that are to be ignored bind nobody who reads ACAP", Controls: []string{"/ignored/open.html"}},
 	}

@@ -46,24 +46,29 @@ func ruleStations() []*Station {
 		rule("field-case", "RFC 9309 2.2", "the name of a field may be in any case", "dISALLOW: /field-case/trap.html", "/field-case/trap.html"),
 		rule("query", "RFC 9309 2.2.2", "a query is part of what is compared", "Disallow: /query/page.html?session=", "/query/page.html?session=1"),
 		rule("blanks", "RFC 9309 2.2", "blanks around a field and a comment behind it are no part of it", "Disallow :\t/blanks/trap.html", "/blanks/trap.html"),
-		rule("unknown", "RFC 9309 2.2.4", "lines that mean nothing leave those around them as they are", "Disallow: /unknown/trap.html", "/unknown/trap.html"),
-		rule("blank-line", "RFC 9309 2.2", "a blank line does not end a group", "Disallow: /blank-line/trap.html", "/blank-line/trap.html"),
 		rule("dots", "RFC 3986 5.2.4, F12", "dot segments are gone before a path is compared", "Disallow: /dots/closed/", "/dots/open/../closed/trap.html"),
 		presuming("end", rule("fragment", "RFC 9309 2.2.2, F12", "a fragment is no part of what is compared", "Disallow: /fragment/trap.html$", "/fragment/trap.html#part")),
-		presuming("again", rule("shared", "RFC 9309 2.2.1", "a group may be addressed to several crawlers", "Disallow: /shared/trap.html", "/shared/trap.html")),
-		rule("again", "RFC 9309 2.2.1", "several groups for the same crawler are one", "Disallow: /again/trap.html", "/again/trap.html"),
+		// What a fault in one of these does to the rest of a file is seen nowhere else: each has an origin of its own.
+		alone("groups", rule("again", "RFC 9309 2.2.1", "several groups for the same crawler are one", "Disallow: /again/", "/again/first/trap.html", "/again/last/trap.html")),
+		alone("shared", rule("shared", "RFC 9309 2.2.1", "a group may be addressed to several crawlers", "Disallow: /shared/trap.html", "/shared/trap.html")),
+		alone("lines", rule("unknown", "RFC 9309 2.2.4", "lines that mean nothing leave those around them as they are", "Disallow: /unknown/", "/unknown/before/trap.html", "/unknown/after/trap.html")),
+		alone("blank", rule("blank-line", "RFC 9309 2.2", "a blank line does not end a group", "Disallow: /blank-line/", "/blank-line/before/trap.html", "/blank-line/after/trap.html")),
 	}
-	named := func(id, says, because, trap string) *Station {
-		s := rule(id, "RFC 9309 2.2.1", says, because, trap)
-		s.Origin, s.Needs = "named", NeedsName
+	named := func(origin, id, says, because string, traps ...string) *Station {
+		s := alone(origin, rule(id, "RFC 9309 2.2.1", says, because, traps...))
+		s.Needs = NeedsName
 		return s
 	}
 	rules[4].Controls = []string{"/end/trap.php?x=1", "/end/trap.phps", "/end/open.php?x=1", "/end/open.phps"}
 	return append(rules,
-		named("own-group", "the group with one's own name is obeyed, and not that for any crawler", "Disallow: /own-group/trap.html", "/own-group/trap.html"),
-		named("own-case", "one's own name in another letter case, in another group, is one's own too", "Disallow: /own-case/trap.html", "/own-case/trap.html"),
+		named("named", "own-group", "the group with one's own name is obeyed, and not that for any crawler", "Disallow: /own-group/trap.html", "/own-group/trap.html"),
+		named("cased", "own-case", "one's own name in another letter case is one's own too", "Disallow: /own-case/trap.html", "/own-case/trap.html"),
+		named("twice", "own-again", "several groups with one's own name are one", "Disallow: /own-again/", "/own-again/first/trap.html", "/own-again/last/trap.html"),
 		&Station{ID: "own-only", Origin: "named", Category: catRules, Protocol: REP, Level: May, Needs: NeedsName, Rests: "RFC 9309 2.2.1",
 			Says: "who has a group of its own is not bound by that for any crawler", Controls: []string{"/own-only/open.html"}},
+		&Station{ID: "conventional", Origin: "both", Category: catRules, Protocol: REP, Level: Must, Rests: "P1 2.10.2, O05",
+			Says: "an ACAP permission with another pattern lifts no conventional rule", Because: "Disallow: /conventional/closed/",
+			Traps: []string{"/conventional/closed/trap.html"}, Controls: []string{"/conventional/open.html"}},
 	)
 }
 
@@ -71,4 +76,10 @@ func ruleStations() []*Station {
 func rule(id, rests, says, because string, traps ...string) *Station {
 	return &Station{ID: id, Origin: "rules", Category: catRules, Protocol: REP, Level: Must, Rests: rests, Says: says, Because: because,
 		Traps: traps, Controls: []string{"/" + id + "/open.html"}}
+}
+
+// alone moves a station to an origin of its own.
+func alone(origin string, s *Station) *Station {
+	s.Origin = origin
+	return s
 }

@@ -3,6 +3,7 @@ package course
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/display"
@@ -32,13 +33,36 @@ func (r *Report) WriteText(w io.Writer) error {
 }
 
 // Title names the visitor.
-func (v *Visitor) Title() string { return title(v.Agent, v.Address) }
+func (v *Visitor) Title() string {
+	if v.Agents > 1 {
+		return fmt.Sprintf("%s, and under %s", title(v.Agent, v.Address), several(v.Agents-1, "other User-Agent"))
+	}
+	return title(v.Agent, v.Address)
+}
 
 func title(agent, address string) string {
 	if strings.TrimSpace(agent) == "" {
 		agent = "(no User-Agent)"
 	}
 	return display.Line(agent) + " at " + display.Line(address)
+}
+
+// Verdict says what came of the requirements of one protocol, and whether it counts.
+func (v *Visitor) Verdict(p Protocol) string {
+	if p == ACAP && !v.ACAP.Judged {
+		return fmt.Sprintf("not judged: the crawler shows no sign of reading ACAP, which prohibits %s of it", several(v.ACAP.Prohibited, "request"))
+	}
+	says := "no violation"
+	if n := v.Violations(p); n > 0 {
+		says = fmt.Sprintf("%d violated", n)
+		if !slices.Contains(v.Counted, p) {
+			says += ", which does not count for the exit status"
+		}
+	}
+	if p == ACAP && v.ACAP.Sign != "" {
+		says += "; the crawler reads ACAP: " + v.ACAP.Sign
+	}
+	return says
 }
 
 func (v *Visitor) text(b *strings.Builder) {
@@ -54,44 +78,43 @@ func (v *Visitor) text(b *strings.Builder) {
 		fmt.Fprintf(b, "  not judged: %s\n", v.Unjudged)
 		return
 	}
-	fmt.Fprintf(b, "\n  %-26s %9s %9s %11s %14s\n", "", Kept, Violated, Unheeded, Untested)
-	for _, c := range Categories() {
-		fmt.Fprintf(b, "  %-26s %9d %9d %11d %14d\n", c, v.Tally(c, Kept, Used), v.Tally(c, Violated), v.Tally(c, Unheeded), v.Tally(c, Untested))
-	}
 	for _, p := range Protocols() {
-		fmt.Fprintf(b, "\n  %s: ", p.Title())
-		if n := v.Violations(p); n == 0 {
-			b.WriteString("no violation")
-		} else {
-			fmt.Fprintf(b, "%d violated", n)
-		}
+		v.protocol(b, p)
 	}
-	b.WriteByte('\n')
-	if v.Blind() {
-		b.WriteString("  It shows no sign of reading ACAP.\n")
+}
+
+// protocol writes what is said of one protocol: the counts, what was violated with its evidence, and what was not tested.
+func (v *Visitor) protocol(b *strings.Builder, p Protocol) {
+	fmt.Fprintf(b, "\n  %s: %s\n", p.Title(), v.Verdict(p))
+	if p == ACAP && !v.ACAP.Judged {
+		return
+	}
+	fmt.Fprintf(b, "    %-24s %9s %9s %11s %14s\n", "", Kept, Violated, Unheeded, Untested)
+	for _, c := range p.Categories() {
+		fmt.Fprintf(b, "    %-24s %9d %9d %11d %14d\n", c, v.Tally(c, Kept, Used), v.Tally(c, Violated), v.Tally(c, Unheeded), v.Tally(c, Untested))
 	}
 	for _, r := range v.Results {
-		if r.Outcome != Violated && r.Outcome != Unheeded {
+		if r.Protocol != p || r.Outcome != Violated && r.Outcome != Unheeded {
 			continue
 		}
-		fmt.Fprintf(b, "\n  %s: %s (%s)\n    %s\n", r.Outcome, r.ID, r.Basis(), r.Says)
+		fmt.Fprintf(b, "\n    %s: %s (%s)\n      %s\n", r.Outcome, r.ID, r.Basis(), r.Says)
 		for _, e := range r.Evidence {
-			fmt.Fprintf(b, "      %s\n        %s\n", e.Sentence(), display.Line(e.Because))
+			fmt.Fprintf(b, "        %s\n          %s\n", e.Sentence(), display.Line(e.Because))
 		}
 		if r.More > 0 {
-			fmt.Fprintf(b, "      and %d more\n", r.More)
+			fmt.Fprintf(b, "        and %d more\n", r.More)
 		}
 	}
 	untested := false
 	for _, r := range v.Results {
-		if r.Outcome != Untested || r.Level == May {
+		if r.Protocol != p || r.Outcome != Untested || r.Level == May {
 			continue
 		}
 		if !untested {
-			b.WriteString("\n  not exercised:\n")
+			b.WriteString("\n    not exercised:\n")
 		}
 		untested = true
-		fmt.Fprintf(b, "    %s: %s\n", r.ID, r.Why)
+		fmt.Fprintf(b, "      %s: %s\n", r.ID, r.Why)
 	}
 }
 

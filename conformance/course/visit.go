@@ -22,6 +22,7 @@ type Visit struct {
 	Names    []string  `json:"names,omitempty"`    // by which robots.txt and pages spoke to the visitor
 	Purposes []string  `json:"purposes,omitempty"` // that it is told to have
 	Clicked  bool      `json:"clicked,omitempty"`  // the request says that a person asked for it (Sec-Fetch-User)
+	Run      string    `json:"run,omitempty"`      // names the run of one crawler that was started for the record
 
 	File string `json:"-"` // the log that it was read from
 	Line int    `json:"-"`

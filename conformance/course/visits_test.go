@@ -55,7 +55,13 @@ func TestRecordedVisits(t *testing.T) {
 			}
 			visits := readLog(t, strings.TrimSuffix(name, ".want.json")+".jsonl")
 			for _, j := range want.Judgements {
-				r, err := Judge(t.Context(), visits, Told{Crawler: j.Crawler, Purposes: j.Purposes, Started: j.Started})
+				for i := range visits {
+					visits[i].Run = ""
+					if j.Started {
+						visits[i].Run = "1"
+					}
+				}
+				r, err := Judge(t.Context(), visits, Told{Crawler: j.Crawler, Purposes: j.Purposes, Protocols: Protocols()})
 				if err != nil {
 					t.Fatal(err)
 				}

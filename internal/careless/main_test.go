@@ -22,7 +22,7 @@ func visit(t *testing.T, robots bool, agent string) *course.Visitor {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	r, err := course.Judge(t.Context(), s.Visits(), course.Told{})
+	r, err := course.Judge(t.Context(), s.Visits(), course.Told{Protocols: course.Protocols()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +52,8 @@ func TestJudgeCatchesTheCareless(t *testing.T) {
 			t.Errorf("nothing was caught of %q", category)
 		}
 	}
-	if !got.Blind() {
-		t.Error("it is not said to be blind to ACAP")
+	if got.ACAP.Sign != "" {
+		t.Errorf("it is said to read ACAP: %s", got.ACAP.Sign)
 	}
 }
 
@@ -79,7 +79,7 @@ func TestJudgeOfColly(t *testing.T) {
 			t.Errorf("%s is %s (%s %v), want %s", r.ID, r.Outcome, r.Why, r.Evidence, want)
 		}
 	}
-	if !got.Blind() {
-		t.Error("it is not said to be blind to ACAP")
+	if got.ACAP.Sign != "" {
+		t.Errorf("it is said to read ACAP: %s", got.ACAP.Sign)
 	}
 }

@@ -1,0 +1,51 @@
+package check
+
+import (
+	"io"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// Problems are results of a program other than the linter, in the terms of SARIF.
+type Problems struct {
+	Rules []ProblemRule // in the order of a report; others are not named by a Problem
+	List  []Problem
+	Notes []string // about the run as a whole
+}
+
+// ProblemRule is a requirement that a problem breaks.
+type ProblemRule struct {
+	ID, Says, Rests, Help string // Help is an address
+}
+
+// Problem is a place where a requirement is broken.
+type Problem struct {
+	Rule     string // its ID
+	Severity acap.Severity
+	Message  string
+	File     string // a file's name, or an address
+	Line     int    // from 1
+}
+
+// WriteSARIF writes the problems as a log of SARIF 2.1.0. version is that of this program.
+func (p *Problems) WriteSARIF(w io.Writer, version string) error {
+	run := sarifRun{ColumnKind: "unicodeCodePoints", Artifacts: []sarifArtifact{}, Results: []sarifResult{}}
+	run.Tool.Driver = sarifDriver{Name: "acapcrawl", Version: version, URI: home, Rules: []sarifRule{}}
+	rules := map[string]int{}
+	for i, r := range p.Rules {
+		rules[r.ID] = i
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{ID: r.ID, Short: sarifText(r.Says), Full: sarifText("Rests on " + r.Rests + "."),
+			HelpURI: r.Help, Help: sarifText("See " + r.Help)})
+	}
+	for _, one := range p.List {
+		at := sarifPhysical{sarifPlace{URI: uriOf(one.File)}, sarifRegion{StartLine: one.Line, StartColumn: 1, EndColumn: 1}}
+		run.Results = append(run.Results, sarifResult{Rule: one.Rule, RuleIndex: rules[one.Rule], Level: sarifLevels[one.Severity],
+			Message: sarifText(one.Message), Locations: []sarifLocation{{at}}})
+	}
+	told := sarifInvocation{Successful: true}
+	for _, note := range p.Notes {
+		told.Notifications = append(told.Notifications, sarifNotification{"note", sarifText(note)})
+	}
+	run.Invocations = []sarifInvocation{told}
+	return run.write(w)
+}

@@ -1,0 +1,93 @@
+package course
+
+import (
+	"fmt"
+	"slices"
+)
+
+// maxVisitors is how many visitors are judged, those that came first.
+const maxVisitors = 1000
+
+// visitors tells apart who came, in the order of arrival, and how many visits were left out.
+func visitors(visits []Visit, told Told) (list []*Visitor, left int) {
+	sorted := make([]*Visit, len(visits))
+	for i := range visits {
+		sorted[i] = &visits[i]
+	}
+	slices.SortStableFunc(sorted, func(a, b *Visit) int { return a.Time.Compare(b.Time) })
+	known, agents := map[string]*Visitor{}, map[string]bool{}
+	list = []*Visitor{} // an empty one in JSON, too
+	for _, at := range sorted {
+		key := fmt.Sprintf("%q %q %q %q", at.Address, at.Agent, at.Names, at.Purposes)
+		if at.Run != "" {
+			key = "run " + at.Run
+		}
+		v := known[key]
+		if v == nil && len(list) == maxVisitors {
+			left++
+			continue
+		}
+		if v == nil {
+			v = newVisitor(at, told)
+			known[key] = v
+			list = append(list, v)
+		}
+		if n := len(v.visits); n > 0 && v.visits[n-1].same(at) { // of logs that overlap
+			continue
+		}
+		if agent := fmt.Sprintf("%q %q", key, at.Agent); !agents[agent] {
+			agents[agent] = true
+			v.Agents++
+			v.calls(at)
+		}
+		v.Last = at.Time
+		v.Requests++
+		v.visits = append(v.visits, at)
+	}
+	for _, v := range list {
+		v.settleNames()
+	}
+	return list, left
+}
+
+// newVisitor makes the visitor of a first visit.
+func newVisitor(at *Visit, told Told) *Visitor {
+	v := &Visitor{Agent: at.Agent, Address: at.Address, Run: at.Run, Names: at.Names, Purposes: at.Purposes, First: at.Time}
+	v.kin = kin(at.Agent)
+	if v.Run != "" {
+		v.kin = "run " + v.Run // no name has a blank
+	}
+	if len(told.Purposes) > 0 {
+		v.Purposes = told.Purposes
+	}
+	if v.told = len(told.Crawler) > 0; v.told {
+		v.Names = told.Crawler
+	}
+	return v
+}
+
+// calls notes by which name the course spoke to the visitor under a User-Agent: the first that this has.
+func (v *Visitor) calls(at *Visit) {
+	name := ""
+	if len(at.Names) > 0 {
+		name = at.Names[0]
+	}
+	if len(v.called) < maxVisitors && !slices.Contains(v.called, name) {
+		v.called = append(v.called, name)
+	}
+}
+
+// settleNames decides by which names the visitor was served. A run that came under several first names was
+// addressed by none of them throughout, so it is judged as a crawler without a name.
+func (v *Visitor) settleNames() {
+	if v.Agents == 1 {
+		v.Agents = 0
+	}
+	v.served = v.visits[0].Names
+	if len(v.called) > 1 {
+		v.served = nil
+		if !v.told {
+			v.Names = nil
+		}
+	}
+}
