@@ -109,7 +109,7 @@ func rotate() {
 		if err != nil {
 			panic(err)
 		}
-		req.Header.Set("User-Agent", fmt.Sprintf("sample%cbot/%d", 'a'+i, i))
+		req.Header.Set("User-Agent", fmt.Sprintf("sample%dbot/1", i))
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			panic(err)

@@ -83,10 +83,10 @@ func TestCrawlerOfTwoAgents(t *testing.T) {
 // A crawler may let another program read robots.txt, which has a User-Agent of its own: a record with the name of the crawler is not shown
 // to either. A crawler beside it that reads for itself is no excuse.
 func TestRobotsReadByAnotherProgram(t *testing.T) {
-	pages := []string{"named/own-group/", "named/own-group/trap.html", "named/own-group/open.html", "acap/acap-named/", "acap/acap-named/trap.html", "acap/acap-named/open.html",
+	pages := []string{"named/own-group/", "named/own-group/trap.html", "named/own-group/open.html", "addressed/acap-named/", "addressed/acap-named/trap.html", "addressed/acap-named/open.html",
 		"acap/acap-any/", "acap/acap-any/trap.html"}
 	got := judged(t, Told{},
-		walk(noon, "Python-urllib/3.11", "192.0.2.1", []string{"Python-urllib"}, "named/robots.txt", "acap/robots.txt", "named/robots.txt", "named/robots.txt", "named/robots.txt"),
+		walk(noon, "Python-urllib/3.11", "192.0.2.1", []string{"Python-urllib"}, "named/robots.txt", "addressed/robots.txt", "acap/robots.txt", "named/robots.txt", "named/robots.txt", "named/robots.txt"),
 		walk(noon.Add(time.Minute), "samplebot/1.0", "192.0.2.1", samplebot, pages...))
 	reader, crawler := got[0], got[1]
 	reader.wants(t, "robots-again", Untested)
@@ -96,7 +96,7 @@ func TestRobotsReadByAnotherProgram(t *testing.T) {
 	crawler.wants(t, "acap-any", Violated)
 
 	got = judged(t, Told{},
-		walk(noon, "goodbot/1.0", "192.0.2.1", []string{"goodbot"}, "named/robots.txt", "acap/robots.txt", "named/own-group/"),
+		walk(noon, "goodbot/1.0", "192.0.2.1", []string{"goodbot"}, "named/robots.txt", "addressed/robots.txt", "named/own-group/"),
 		walk(noon.Add(time.Minute), "samplebot/1.0", "192.0.2.1", samplebot, pages...))
 	got[1].wants(t, "robots-first", Violated)
 	got[1].wants(t, "own-group", Violated)
@@ -119,8 +119,8 @@ func TestTrapThatNobodyWasLedTo(t *testing.T) {
 
 // What was not tested is not said to be kept: the trap was requested by who may, or the name was another's.
 func TestKeptIsOnlyWhatWasTested(t *testing.T) {
-	named := []string{"acap/robots.txt", "acap/acap-named/", "acap/acap-named/open.html"}
-	for _, places := range [][]string{named, append(named, "acap/acap-named/trap.html")} {
+	named := []string{"addressed/robots.txt", "addressed/acap-named/", "addressed/acap-named/open.html"}
+	for _, places := range [][]string{named, append(named, "addressed/acap-named/trap.html")} {
 		visits := walk(noon, "samplebot/1.0 libsample/2", "192.0.2.1", []string{"samplebot", "libsample"}, places...)
 		judged(t, Told{Crawler: []string{"libsample"}}, visits)[0].wants(t, "acap-named", Untested)
 	}
@@ -178,7 +178,7 @@ func TestVisitorsAreToldApart(t *testing.T) {
 // asked for robots.txt, and it knows where its links came from. Without a run three visitors came.
 func TestCrawlerOfManyAgents(t *testing.T) {
 	all := slices.Concat(
-		walk(noon, "sample/1", "192.0.2.1", []string{"sample"}, "rules/robots.txt", "rules/plain/trap.html", "acap/acap-named/trap.html"),
+		walk(noon, "sample/1", "192.0.2.1", []string{"sample"}, "rules/robots.txt", "rules/plain/trap.html", "addressed/acap-named/trap.html"),
 		walk(noon.Add(time.Minute), "example/2", "192.0.2.2", []string{"example"}, "tags/robots.txt", "tags/meta/bait.html"),
 		walk(noon.Add(time.Hour), "", "192.0.2.3", nil, "rules/order/", "rules/order/open.html", "tags/meta/trap.html"))
 	got := judged(t, Told{}, all)

@@ -39,6 +39,7 @@ var origins = []origin{
 	{name: "markup", says: "robots.txt has HTML around its lines, and is plain text by its header"},
 	{name: "acap", says: "ACAP fields that speak of crawl"},
 	{name: "records", says: "robots.txt has two ACAP records for any crawler"},
+	{name: "addressed", says: "an ACAP record names who asks for it, beside one for any crawler"},
 	{name: "among", says: "an ACAP record names who asks for it, among others"},
 	{name: "shut", says: "all but a part is prohibited by ACAP", closed: true},
 	{name: "follow", says: "ACAP fields, META tags and classes that speak of follow"},

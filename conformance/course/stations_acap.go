@@ -39,10 +39,11 @@ func acapCrawlStations() []*Station {
 	takeDown.Level = Advice
 	return []*Station{
 		acap("acap-any", "P1 2.4.2", "a prohibition in a record for any crawler is obeyed", "ACAP-disallow-crawl: /acap-any/trap.html", "/acap-any/trap.html"),
-		needs(NeedsName, acap("acap-named", "P1 2.3.1", "a prohibition in a record with one's own name is obeyed", "ACAP-disallow-crawl: /acap-named/trap.html", "/acap-named/trap.html")),
+		needs(NeedsName, alone("addressed", acap("acap-named", "P1 2.3.1", "a prohibition in a record with one's own name is obeyed", "ACAP-disallow-crawl: /acap-named/trap.html", "/acap-named/trap.html"))),
 		needs(NeedsName, alone("among", acap("acap-named-among", "P1 2.3.1", "a record may name several crawlers, in any letter case", "ACAP-disallow-crawl: /acap-named-among/trap.html", "/acap-named-among/trap.html"))),
+		needs(NeedsName, alone("addressed", acap("acap-merged", "P1 2.3.1, C01", "a record for any crawler counts beside the one with one's own name", "ACAP-disallow-crawl: /acap-merged/trap.html", "/acap-merged/trap.html"))),
 		alone("records", acap("acap-again", "P1 2.3, C05", "several records for the same crawler are one", "ACAP-disallow-crawl: /acap-again/", "/acap-again/first/trap.html", "/acap-again/last/trap.html")),
-		needs(NeedsName, acap("acap-named-wins", "P1 2.3.1, C02", "a prohibition by name stands against a permission for any crawler", "ACAP-disallow-crawl: /acap-named-wins/trap.html", "/acap-named-wins/trap.html")),
+		needs(NeedsName, alone("addressed", acap("acap-named-wins", "P1 2.3.1, C02", "a prohibition by name stands against a permission for any crawler", "ACAP-disallow-crawl: /acap-named-wins/trap.html", "/acap-named-wins/trap.html"))),
 		acap("acap-scope", "P1 2.4.6", "the narrowest scope wins", "ACAP-disallow-crawl: /acap-scope/closed/", "/acap-scope/closed/trap.html"),
 		acap("acap-order", "P1 2.4.6", "the order of fields decides nothing", "ACAP-disallow-crawl: /acap-order/closed/", "/acap-order/closed/trap.html"),
 		acap("acap-tie", "P1 2.4.6, F05", "what is both permitted and prohibited is prohibited", "ACAP-disallow-crawl: /acap-tie/trap.html", "/acap-tie/trap.html"),
@@ -85,7 +86,7 @@ func acapFollowStations() []*Station {
 	}
 	return []*Station{
 		follow("acap-follow", "P1 2.5.2", "links of a page with disallow-follow in robots.txt are not followed", "ACAP-disallow-follow: /acap-follow/bait.html", content{}),
-		named(follow("acap-follow-named", "P1 2.5.2", "a disallow-follow with one's own name is obeyed", "ACAP-disallow-follow: /acap-follow-named/bait.html", content{})),
+		alone("addressed", named(follow("acap-follow-named", "P1 2.5.2", "a disallow-follow with one's own name is obeyed", "ACAP-disallow-follow: /acap-follow-named/bait.html", content{}))),
 		follow("acap-follow-unknown", "P1 2.4.3", "a permission to follow that cannot be interpreted as a whole is a prohibition", "ACAP-allow-follow: /acap-follow-unknown/bait.html colour=blue", content{}),
 		meta("acap-meta", "P2 2.2.4", "links of a page with a META disallow-follow are not followed", `<meta name="robots" content="ACAP disallow-follow">`),
 		named(meta("acap-meta-named", "P2 2.2.1", "a META with one's own name is obeyed", `<meta name="{{NAME}}" content="ACAP disallow-follow">`)),
