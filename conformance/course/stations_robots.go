@@ -62,8 +62,8 @@ func ruleStations() []*Station {
 	rules[4].Controls = []string{"/end/trap.php?x=1", "/end/trap.phps", "/end/open.php?x=1", "/end/open.phps"}
 	return append(rules,
 		named("named", "own-group", "the group with one's own name is obeyed, and not that for any crawler", "Disallow: /own-group/trap.html", "/own-group/trap.html"),
-		named("cased", "own-case", "one's own name in another letter case is one's own too", "Disallow: /own-case/trap.html", "/own-case/trap.html"),
-		named("twice", "own-again", "several groups with one's own name are one", "Disallow: /own-again/", "/own-again/first/trap.html", "/own-again/last/trap.html"),
+		presuming("own-group", named("cased", "own-case", "one's own name in another letter case is one's own too", "Disallow: /own-case/trap.html", "/own-case/trap.html")),
+		presuming("own-group", named("twice", "own-again", "several groups with one's own name are one", "Disallow: /own-again/", "/own-again/first/trap.html", "/own-again/last/trap.html")),
 		&Station{ID: "own-only", Origin: "named", Category: catRules, Protocol: REP, Level: May, Needs: NeedsName, Rests: "RFC 9309 2.2.1",
 			Says: "who has a group of its own is not bound by that for any crawler", Controls: []string{"/own-only/open.html"}},
 		&Station{ID: "conventional", Origin: "both", Category: catRules, Protocol: REP, Level: Must, Rests: "P1 2.10.2, O05",
