@@ -48,9 +48,9 @@ func (c *Command) actionsListVerb() *cobra.Command {
 	standing := flags.Bool("standing", false, "only those that are still asked for")
 	after := flags.Uint64("after", 0, "only those with an ID above `N`")
 	limit := flags.Int("limit", 0, "at most `N` of them; 0: all")
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
-		r := actionsRequest{JSON: *asJSON, Filter: actions.Filter{Action: *action, State: actions.State(*state), Standing: *standing, After: *after, Limit: *limit}}
+		r := actionsRequest{JSON: out.JSON(), Filter: actions.Filter{Action: *action, State: actions.State(*state), Standing: *standing, After: *after, Limit: *limit}}
 		switch {
 		case r.Action != "" && r.Action != acap.TakeDown && r.Action != acap.ReCrawl:
 			return misuse("--action take-down", "--action: %q is neither %s nor %s", r.Action, acap.TakeDown, acap.ReCrawl)
@@ -107,9 +107,9 @@ func (c *Command) actionsShowVerb() *cobra.Command {
 	receipt := flags.Bool("receipt", false, "print the receipt, which is JSON, and nothing else")
 	file := flags.StringP("output", "o", "", "with --receipt: write it to `FILE`")
 	force := flags.Bool("force", false, "replace FILE if it exists")
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r := actionsRequest{JSON: *asJSON, Receipt: *receipt, File: *file, Force: *force}
+		r := actionsRequest{JSON: out.JSON(), Receipt: *receipt, File: *file, Force: *force}
 		if len(args) != 1 {
 			return misuse(cmd.CommandPath()+" 17", "%s takes the ID of one request", cmd.CommandPath())
 		}
@@ -150,9 +150,9 @@ With --public-key, receipts are checked for themselves, by the key that the oper
 	receipts := flags.StringArray("receipt", nil, "the chain must have the receipt in `FILE`, and its head (repeatable)")
 	key := flags.String("public-key", "", "check receipts alone, by the key in `FILE`: PEM, or JWK")
 	known := flags.UintSlice("acknowledge", nil, "note that you know how the chain once differed, as entry `N` says: it is shown, and no break any more (repeatable)")
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		r := actionsRequest{JSON: *asJSON, Receipts: *receipts, PublicKey: *key}
+		r := actionsRequest{JSON: out.JSON(), Receipts: *receipts, PublicKey: *key}
 		for _, n := range *known {
 			r.Known = append(r.Known, uint64(n))
 		}

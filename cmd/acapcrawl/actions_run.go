@@ -44,7 +44,7 @@ erased. No other page is requested. While a crawl has the data directory, the cr
 	flags.SortFlags = false
 	origins := flags.StringArray("origin", nil, "read anew only what the site `URL` asks for (repeatable)")
 	noRefresh := flags.Bool("no-refresh", false, "read nothing anew")
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	visiting(flags)
 	olderThan := flags.Duration(olderThanFlag, 0, "read anew what was read longer ago than `DURATION`, or somewhat less")
 	atMost := flags.Duration(atMostFlag, 0, "begin no visit after `DURATION`")
@@ -55,7 +55,7 @@ erased. No other page is requested. While a crawl has the data directory, the cr
 	flags.MarkHidden(olderThanFlag)
 	flags.MarkHidden(atMostFlag)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		r := actionsRunRequest{NoRefresh: *noRefresh, OlderThan: *olderThan, Soon: *soon, Only: *only, AtMost: *atMost, JSON: *asJSON}
+		r := actionsRunRequest{NoRefresh: *noRefresh, OlderThan: *olderThan, Soon: *soon, Only: *only, AtMost: *atMost, JSON: out.JSON()}
 		if r.NoRefresh && len(*origins) > 0 {
 			return misuse("one of them", "--origin and --no-refresh do not go together")
 		}

@@ -37,7 +37,7 @@ func (c *Command) archivePart(use, short string, run func(context.Context, *conf
 		setting(flags, "purpose")
 		judge = judgingFlags(cmd, "reader", "refresh")
 	}
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		j, err := judge()
 		if err != nil {
@@ -47,7 +47,7 @@ func (c *Command) archivePart(use, short string, run func(context.Context, *conf
 		if err != nil {
 			return err
 		}
-		return run(cmd.Context(), cfg, archiveRequest{judging: j, JSON: *asJSON})
+		return run(cmd.Context(), cfg, archiveRequest{judging: j, JSON: out.JSON()})
 	}
 	return cmd
 }
@@ -65,7 +65,7 @@ to agree, and what nothing needs is removed; each thing done is told, and all is
 	flags.SortFlags = false
 	repair := flags.Bool("repair", false, "repair what can be, and say what was done")
 	erased := flags.String("erased", "", "say whether everything of `URL` that was held is gone")
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		switch given := flags.Changed("erased"); {
 		case given && *repair:
@@ -77,7 +77,7 @@ to agree, and what nothing needs is removed; each thing done is told, and all is
 		if err != nil {
 			return err
 		}
-		return c.runArchiveVerify(cmd.Context(), cfg, archiveRequest{JSON: *asJSON, Repair: *repair, Erased: *erased})
+		return c.runArchiveVerify(cmd.Context(), cfg, archiveRequest{JSON: out.JSON(), Repair: *repair, Erased: *erased})
 	}
 	return cmd
 }
@@ -96,7 +96,7 @@ after restoring it.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	force := flags.Bool("force", false, "replace FILE if it exists")
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 || args[0] == "" {
 			return misuse(cmd.CommandPath()+" backup.tar", "%s takes the name of one file", cmd.CommandPath())
@@ -105,7 +105,7 @@ after restoring it.`,
 		if err != nil {
 			return err
 		}
-		return c.runBackup(cmd.Context(), cfg, backupRequest{File: args[0], Force: *force, JSON: *asJSON})
+		return c.runBackup(cmd.Context(), cfg, backupRequest{File: args[0], Force: *force, JSON: out.JSON()})
 	}
 	return cmd
 }
@@ -119,7 +119,7 @@ func (c *Command) archiveRestore() *cobra.Command {
 A backup holds what was held when it was made. Run acapcrawl sweep --refresh before anything of it is used: what publishers have asked
 for since then is not known to it.`,
 	}
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 || args[0] == "" {
 			return misuse(cmd.CommandPath()+" backup.tar", "%s takes the name of one file", cmd.CommandPath())
@@ -128,7 +128,7 @@ for since then is not known to it.`,
 		if err != nil {
 			return err
 		}
-		return c.runRestore(cmd.Context(), cfg, backupRequest{File: args[0], JSON: *asJSON})
+		return c.runRestore(cmd.Context(), cfg, backupRequest{File: args[0], JSON: out.JSON()})
 	}
 	return cmd
 }

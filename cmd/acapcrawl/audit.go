@@ -12,8 +12,7 @@ type auditRequest struct {
 	URLs  []*url.URL
 	Pages int
 	Now   time.Time
-	HTML  string // also written as a page into this file
-	JSON  bool
+	Out   *output
 }
 
 func (c *Command) conformanceAudit() *cobra.Command {
@@ -24,29 +23,27 @@ func (c *Command) conformanceAudit() *cobra.Command {
 statements as can be have an effect on one of them. The report says what is expressed, what is wrong with it, where a page contradicts
 its site, and what that comes to for every usage and every crawler that is named. Nothing is requested that may not be crawled, and
 nothing more of a site that answers with 429, or with 503 and Retry-After.
+With --format html the report is a page that can be handed on or printed.
 The exit status is 1 where something should be mended, 3 where no page may be crawled, and 4 where the site cannot be read.`,
-		Example: `  acapcrawl conformance audit --html report.html https://example.com/
+		Example: `  acapcrawl conformance audit --format html -o report.html https://example.com/
   acapcrawl conformance audit --pages 5 --json https://example.com/news/`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	pages := flags.Int("pages", 20, "request at most `N` pages")
-	html := flags.String("html", "", "write the report as a web page into `FILE` too, to be handed on or printed")
 	judgedCrawler(flags)
 	for _, name := range []string{"purpose", "delay", "timeout", "allow-private", "dialect"} {
 		setting(flags, name)
 	}
 	flags.String("as-of", "", "judge dates as of `TIME` (RFC 3339)")
-	asJSON := jsonFlag(cmd)
+	out := c.reportFlags(cmd, textForm, jsonForm, htmlForm)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r := auditRequest{Pages: *pages, HTML: *html, JSON: *asJSON}
+		r := auditRequest{Pages: *pages, Out: out}
 		switch {
 		case len(args) == 0:
 			return misuse(cmd.CommandPath()+" https://example.com/", "%s takes URLs", cmd.CommandPath())
 		case r.Pages < 1:
 			return misuse("--pages 20", "--pages: %d is not a number of pages", r.Pages)
-		case flags.Changed("html") && (r.HTML == "" || r.HTML == "-"):
-			return misuse("--html audit.html", "--html needs the name of a file")
 		}
 		for _, arg := range args {
 			u, err := webURL(arg)

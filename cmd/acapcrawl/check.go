@@ -2,7 +2,6 @@ package main
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,15 +13,12 @@ import (
 type checkRequest struct {
 	Names  []string   // files, "-" for standard input, and URLs
 	As     check.Kind // "": each file is what its name or its content says
-	Format string
+	Out    *output
 	Now    time.Time
 	All    bool // every finding in full
 	Fix    bool // mend files
 	DryRun bool // and only show how
 }
-
-// checkFormats are the forms of a report.
-var checkFormats = []string{"text", "json", "sarif", "junit", "github"}
 
 func (c *Command) checkVerb() *cobra.Command {
 	cmd := &cobra.Command{
@@ -42,7 +38,6 @@ mended. No decision changes by that, but for a line that was not read as it is w
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	as := flags.String("as", "", "read files as `KIND`: robots, reference, page, header")
-	format := flags.String("format", checkFormats[0], "write the report as `FORM`: "+strings.Join(checkFormats, ", "))
 	all := flags.Bool("all", false, "show every finding in full, however many there are")
 	fix := flags.Bool("fix", false, "mend files where that is safe, and show what changes")
 	dryRun := flags.Bool("dry-run", false, "with --fix: change no file")
@@ -51,26 +46,20 @@ mended. No decision changes by that, but for a line that was not read as it is w
 		setting(flags, name)
 	}
 	flags.String("as-of", "", "judge dates as of `TIME` (RFC 3339)")
-	asJSON := jsonFlag(cmd)
+	out := c.reportFlags(cmd, textForm, jsonForm, sarifForm, junitForm, githubForm)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r := checkRequest{Names: args, As: check.Kind(*as), Format: *format, All: *all, Fix: *fix, DryRun: *dryRun}
+		r := checkRequest{Names: args, As: check.Kind(*as), Out: out, All: *all, Fix: *fix, DryRun: *dryRun}
 		switch {
 		case len(args) == 0:
 			return misuse(cmd.CommandPath()+" robots.txt", "%s takes files or URLs", cmd.CommandPath())
 		case *as != "" && !slices.Contains(check.Kinds(), r.As):
 			return unknown("--as", *as, "a kind of text", words(check.Kinds()))
-		case !slices.Contains(checkFormats, r.Format):
-			return unknown("--format", *format, "a form of report", checkFormats)
-		case *asJSON && flags.Changed("format") && r.Format != "json":
-			return misuse("", "--json and --format %s are two forms of report", r.Format)
-		case *asJSON:
-			r.Format = "json"
 		}
 		switch {
 		case r.DryRun && !r.Fix:
 			return misuse("--fix --dry-run", "--dry-run is for --fix")
-		case r.Fix && r.Format != checkFormats[0]:
-			return misuse("", "--fix shows what it changes; a report as %s is made without it", r.Format)
+		case r.Fix && (out.Form != textForm || out.File != ""):
+			return misuse("", "--fix shows what it changes: --format, --json and -o are for a report without it")
 		}
 		var err error
 		if r.Now, err = timeFlag(flags, "as-of"); err != nil {

@@ -68,13 +68,13 @@ func writeNew(path string, text []byte, force bool) error {
 
 func (c *Command) configShowVerb() *cobra.Command {
 	cmd := &cobra.Command{Use: "show", Short: "Print the settings in force and where each comes from", Args: noArgs}
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := c.settings(cmd)
 		if err != nil {
 			return err
 		}
-		if *asJSON {
+		if out.JSON() {
 			values, origins := map[string]any{}, map[string]string{}
 			for _, v := range cfg.Values() {
 				values[v.Key], origins[v.Key] = v.Value, v.Origin.String()

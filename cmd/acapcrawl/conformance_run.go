@@ -22,10 +22,9 @@ type conformanceRunRequest struct {
 	Min       float64
 	HasMin    bool
 	Require   []string
-	JUnit     string // a file
-	Failures  int    // how many are told in full
+	Failures  int // how many are told in full
 	All       bool
-	JSON      bool
+	Out       *output
 }
 
 func (c *Command) conformanceRun() *cobra.Command {
@@ -50,7 +49,7 @@ started once, and again without the case that it does not survive; an answer tha
 The status is 0 when every case has passed; with --min or --require, when what these demand has. Else it is 1, also when the
 engine prints lines that answer nothing.`,
 		Example: `  acapcrawl conformance run --engine './myengine --decide' --jobs 4
-  acapcrawl conformance run --engine ./myengine --decisions-only --min 95 --require 'P1 2.4,F07' --junit result.xml
+  acapcrawl conformance run --engine ./myengine --decisions-only --min 95 --require 'P1 2.4,F07' --format junit -o result.xml
   acapcrawl conformance run --only 'F07*' --list --json > f07.jsonl`,
 	}
 	flags := cmd.Flags()
@@ -65,12 +64,11 @@ engine prints lines that answer nothing.`,
 	flags.BoolVar(&r.List, "list", false, "list the cases, and ask none")
 	flags.Float64Var(&r.Min, "min", 0, "be content with `PERCENT` of the cases")
 	flags.StringSliceVar(&r.Require, "require", nil, "be content when all cases of `LIST` pass: documents, paragraphs, readings, as in 'P1 2.4,F07'")
-	flags.StringVar(&r.JUnit, "junit", "", "write the results to `FILE` for CI, as JUnit does")
 	flags.IntVar(&r.Failures, "failures", 20, "tell `N` of the cases that do not pass in full")
 	flags.BoolVar(&r.All, "all", false, "show the paragraphs that passed too, and what cannot be observed")
-	asJSON := jsonFlag(cmd)
+	r.Out = c.reportFlags(cmd, textForm, jsonForm, junitForm)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r.Corpora, r.JSON, r.HasMin = args, *asJSON, flags.Changed("min")
+		r.Corpora, r.HasMin = args, flags.Changed("min")
 		if err := r.check(flags); err != nil {
 			return err
 		}
@@ -91,8 +89,8 @@ func (r *conformanceRunRequest) check(flags *pflag.FlagSet) error {
 		return misuse("--min 95", "--min: %v is no percentage from above 0 to 100", r.Min)
 	case r.Failures < 0:
 		return misuse("--failures 20", "--failures: %d is less than none", r.Failures)
-	case flags.Changed("junit") && (r.JUnit == "" || r.JUnit == "-"):
-		return misuse("--junit result.xml", "--junit needs the name of a file")
+	case r.List && r.Out.Form == junitForm:
+		return misuse("", "--list writes the cases as text or json, not as junit")
 	}
 	for _, glob := range r.Only {
 		if _, err := path.Match(glob, ""); err != nil {

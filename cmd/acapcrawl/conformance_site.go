@@ -19,11 +19,8 @@ type conformanceSiteRequest struct {
 	Logs   []string      // visits to judge instead of serving
 	Judge  bool
 	Told   course.Told
-	Format string
-	Output string // file; "" or "-": standard output
+	Out    *output
 }
-
-var siteFormats = []string{"text", "json", "html"}
 
 func (c *Command) conformanceSite() *cobra.Command {
 	cmd := &cobra.Command{
@@ -53,9 +50,7 @@ crawler by ACAP.`,
 	flags.StringArrayVar(&r.Told.Crawler, "crawler", nil, "judge the crawler alone that answers to `NAME` (repeat it for all its names; taken from the User-Agent otherwise)")
 	flags.StringArrayVar(&r.Told.Purposes, "purpose", nil, "the judged crawler collects for `P` (repeatable)")
 	protocols := flags.StringArray("protocol", nil, "count violations of `P` alone, whatever the crawler reads: "+strings.Join(words(course.Protocols()), ", ")+" (repeatable)")
-	flags.StringVar(&r.Format, "format", siteFormats[0], "write the report as `FORM`: "+strings.Join(siteFormats, ", "))
-	flags.StringVarP(&r.Output, "output", "o", "", "write the report to `FILE`")
-	asJSON := jsonFlag(cmd)
+	r.Out = c.reportFlags(cmd, textForm, jsonForm, sarifForm, junitForm, htmlForm)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) > 0 && !r.Judge:
@@ -66,12 +61,6 @@ crawler by ACAP.`,
 			return misuse("", "--for takes a time to come, not %s", r.For)
 		case r.Run != "" && !strings.Contains(r.Run, "{URL}") && !strings.Contains(r.Run, "{URLS}"):
 			return misuse(`--run 'wget -r {URL}'`, "the command of --run has no {URL} and no {URLS}: the crawler would not know where to go")
-		case *asJSON && flags.Changed("format") && r.Format != "json":
-			return misuse("", "--json and --format %s are two forms of report", r.Format)
-		case *asJSON:
-			r.Format = "json"
-		case !slices.Contains(siteFormats, r.Format):
-			return unknown("--format", r.Format, "a form of report", siteFormats)
 		}
 		for _, name := range r.Told.Crawler {
 			if !course.Name(name) {

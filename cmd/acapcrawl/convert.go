@@ -50,9 +50,9 @@ changes: ACAP knows no letter case, and without --any-case that is a change wher
 	ignore := flags.Bool("ignore-conventional", false, "tell crawlers that read ACAP to ignore the conventional records")
 	anyCase := flags.Bool("any-case", false, "say nothing of letter case: the site takes /A for /a, or has one of them alone")
 	dir := flags.StringP("output", "o", "", "write robots.txt, and the file it refers to, into `DIR`")
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r := convertRequest{To: *to, Dir: *dir, JSON: *asJSON,
+		r := convertRequest{To: *to, Dir: *dir, JSON: out.JSON(),
 			Convert: check.Convert{Reference: *reference, Ignore: *ignore, AnyCase: *anyCase}}
 		for _, name := range *usages {
 			u := acap.Usage(strings.ToLower(strings.TrimSpace(name)))

@@ -26,7 +26,7 @@ var crawlFlags = []flagGroup{
 	{"Again", []string{"refetch", "recrawl-min", "recrawl-max"}},
 	{"Who asks, and on what terms", []string{"crawler", "purpose", "strict", "dialect", "signature-key", "signature-agent"}},
 	{"What is held", []string{"preserve", "index", "chromium"}},
-	{"What is told", []string{"json", "status", "report", "metrics"}},
+	{"What is told", []string{"format", "json", "status", "report", "metrics"}},
 }
 
 func (c *Command) crawlVerb() *cobra.Command {
@@ -44,7 +44,7 @@ acknowledged is lost by either, and acapcrawl crawl goes on. The signal SIGUSR1 
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	refetch := flags.Bool("refetch", false, "visit again what is held, and read robots.txt again")
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	status := flags.Duration("status", 0, "print the status every `DURATION` on standard error, with --json as a line of JSON")
 	report := flags.String("report", "", "add to `FILE` a line of JSON for all that is not fetched, followed, kept or indexed; - is standard output")
 	for _, group := range crawlFlags {
@@ -56,7 +56,7 @@ acknowledged is lost by either, and acapcrawl crawl goes on. The signal SIGUSR1 
 	}
 	groupFlags(cmd, crawlFlags)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r := crawlRequest{Refetch: *refetch, Status: *status, Report: *report, JSON: *asJSON}
+		r := crawlRequest{Refetch: *refetch, Status: *status, Report: *report, JSON: out.JSON()}
 		switch {
 		case r.Status < 0:
 			return misuse("--status 10s", "--status: %s is no time to wait", r.Status)

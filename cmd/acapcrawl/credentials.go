@@ -32,9 +32,9 @@ back. Scheme, host and port of an origin count, as in https://example.com.`,
 	flags.SortFlags = false
 	name := flags.String("name", "", "call it `NAME`, by which the ledger names it")
 	expires := flags.Duration("expires", 0, "let it end after `DURATION`, as in 2160h; without, it is good until it is revoked")
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r := credentialsRequest{Name: *name, Expires: *expires, JSON: *asJSON}
+		r := credentialsRequest{Name: *name, Expires: *expires, JSON: out.JSON()}
 		switch {
 		case r.Name == "":
 			return misuse("--name newsdesk", "%s needs a name", cmd.CommandPath())
@@ -61,13 +61,13 @@ back. Scheme, host and port of an origin count, as in https://example.com.`,
 
 func (c *Command) credentialsListVerb() *cobra.Command {
 	cmd := &cobra.Command{Use: "ls", Short: "List the credentials there are and were; none of their tokens is known", Args: noArgs}
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := c.settings(cmd)
 		if err != nil {
 			return err
 		}
-		return c.runCredentialsList(cfg, *asJSON)
+		return c.runCredentialsList(cfg, out.JSON())
 	}
 	return cmd
 }
@@ -82,9 +82,9 @@ func (c *Command) credentialsRotateVerb() *cobra.Command {
 	flags.SortFlags = false
 	grace := flags.Duration("grace", 24*time.Hour, "let the token that it had be good for `DURATION`; 0 ends it at once")
 	expires := flags.Duration("expires", 0, "let the credential end after `DURATION`; without, that stays as it is")
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r := credentialsRequest{Grace: *grace, Expires: *expires, JSON: *asJSON}
+		r := credentialsRequest{Grace: *grace, Expires: *expires, JSON: out.JSON()}
 		var err error
 		if r.Name, err = credentialArg(cmd, args); err != nil {
 			return err
@@ -107,7 +107,7 @@ func (c *Command) credentialsRevokeVerb() *cobra.Command {
 		Short:   "End a credential at once, for good; what was asked for with it stays",
 		Example: `  acapcrawl actions credentials revoke newsdesk`,
 	}
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		name, err := credentialArg(cmd, args)
 		if err != nil {
@@ -117,7 +117,7 @@ func (c *Command) credentialsRevokeVerb() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.runCredentialsRevoke(cfg, name, *asJSON)
+		return c.runCredentialsRevoke(cfg, name, out.JSON())
 	}
 	return cmd
 }

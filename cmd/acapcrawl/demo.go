@@ -14,9 +14,9 @@ func (c *Command) demoVerb() *cobra.Command {
 		Short: "Crawl a bundled newspaper on loopback and say what was done, what was refused, and by which line",
 		Args:  noArgs,
 	}
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.runDemo(cmd.Context(), demoRequest{Data: cmd.Flag("data").Value.String(), JSON: *asJSON})
+		return c.runDemo(cmd.Context(), demoRequest{Data: cmd.Flag("data").Value.String(), JSON: out.JSON()})
 	}
 	return cmd
 }

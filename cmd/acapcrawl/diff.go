@@ -26,7 +26,7 @@ type diffRequest struct {
 	History  bool // compare two versions that the data directory knows of a site
 	From, To time.Time
 	All      bool
-	JSON     bool
+	Out      *output
 }
 
 // The readings that can be held against that of ACAP.
@@ -72,9 +72,9 @@ site; - is standard input. The exit status is 0 where there is no difference, an
 	flags.BoolVar(&r.All, "all", false, "list all URLs of a difference, not one example")
 	setting(flags, "strict")
 	setting(flags, "allow-private")
-	asJSON := jsonFlag(cmd)
+	out := c.reportFlags(cmd, textForm, jsonForm)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r.Args, r.JSON = args, *asJSON
+		r.Args, r.Out = args, out
 		if r.Against == "blind" {
 			r.Against = againstConventional
 		}

@@ -21,7 +21,7 @@ type explainRequest struct {
 	PageFile string       // stands in for the page; "-" is standard input
 	Robots   string       // stands in for robots.txt: nothing is requested; "-" is standard input
 	All      bool         // list what speaks to others or of other resources too
-	JSON     bool
+	Out      *output
 }
 
 // asked are the usages to be explained.
@@ -58,9 +58,9 @@ With --robots FILE a robots.txt is judged before it is published: nothing is req
 	flags.SetAnnotation("cannot", keyOfFlag, []string{"cannot"})
 	judge := judgingFlags(cmd, "as-of", "reader")
 	flags.SetNormalizeFunc(targetIsReader)
-	asJSON := jsonFlag(cmd)
+	out := c.reportFlags(cmd, textForm, jsonForm)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r := explainRequest{Page: *page, PageFile: *pageFile, Robots: *robots, All: *all, JSON: *asJSON}
+		r := explainRequest{Page: *page, PageFile: *pageFile, Robots: *robots, All: *all, Out: out}
 		var err error
 		if r.URL, err = oneURL(cmd, args); err != nil {
 			return err

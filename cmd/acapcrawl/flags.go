@@ -225,8 +225,3 @@ func flagNames(cmd *cobra.Command) []string {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	return names
 }
-
-// jsonFlag adds --json.
-func jsonFlag(cmd *cobra.Command) *bool {
-	return cmd.Flags().Bool("json", false, "print JSON")
-}

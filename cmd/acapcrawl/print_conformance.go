@@ -2,14 +2,31 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/acapcrawl/acapcrawl/conformance"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
-// printConformance writes the tree, collapsed where all is well, and then the cases that did not pass.
-func (c *Command) printConformance(report *conformance.Report, r conformanceRunRequest) error {
+// printConformance writes the results in the form that was asked for.
+func printConformance(w io.Writer, report *conformance.Report, r conformanceRunRequest) error {
+	switch r.Out.Form {
+	case jsonForm:
+		return display.Encoder(w).Encode(report)
+	case junitForm:
+		return report.Tests().WriteJUnit(w)
+	}
+	text, err := conformanceInWords(report, r)
+	if err == nil {
+		_, err = io.WriteString(w, strings.Map(visible, text))
+	}
+	return err
+}
+
+// conformanceInWords returns the tree, collapsed where all is well, and then the cases that did not pass.
+func conformanceInWords(report *conformance.Report, r conformanceRunRequest) (string, error) {
 	var tree, b strings.Builder
 	w := tabwriter.NewWriter(&tree, 0, 8, 2, ' ', 0)
 	whole := len(r.Corpora)+len(r.Only) == 0
@@ -18,7 +35,7 @@ func (c *Command) printConformance(report *conformance.Report, r conformanceRunR
 		printNode(w, n, "", shown)
 	}
 	if err := w.Flush(); err != nil {
-		return err
+		return "", err
 	}
 	for line := range strings.Lines(tree.String()) {
 		b.WriteString(strings.TrimRight(line, " \n") + "\n") // a line without title is padded
@@ -58,8 +75,7 @@ func (c *Command) printConformance(report *conformance.Report, r conformanceRunR
 			fmt.Fprintf(&b, "  %s\n", line)
 		}
 	}
-	_, err := c.Stdout.Write([]byte(strings.Map(visible, b.String())))
-	return err
+	return b.String(), nil
 }
 
 // Bounds of a line of the tree, unless --json is given: characters of a title, and cases by name.

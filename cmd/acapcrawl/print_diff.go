@@ -2,17 +2,22 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/check"
+	"github.com/acapcrawl/acapcrawl/display"
 )
 
 // printDiff writes what was found; that something was is the status.
 func (c *Command) printDiff(d *differ) error {
-	var err error
-	if d.request.JSON {
+	err := c.writeReport(d.request.Out, func(w io.Writer) error {
+		if !d.request.Out.JSON() {
+			_, err := io.WriteString(w, strings.Map(visible, d.text()))
+			return err
+		}
 		list := []any{}
 		for _, f := range d.found {
 			list = append(list, d.json(f))
@@ -20,10 +25,8 @@ func (c *Command) printDiff(d *differ) error {
 		for _, ch := range d.changes {
 			list = append(list, d.changeJSON(ch))
 		}
-		err = c.printJSON(list)
-	} else {
-		_, err = c.Stdout.Write([]byte(strings.Map(visible, d.text())))
-	}
+		return display.Encoder(w).Encode(list)
+	})
 	if err == nil && len(d.found)+len(d.changes) > 0 {
 		return nothing("")
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ import (
 
 // printExplained writes who asks and what was read, then a block for the usages of which the same is to be said, and then what is
 // wrong with the policy.
-func (c *Command) printExplained(e *explainer, answers []explained) error {
+func printExplained(w io.Writer, e *explainer, answers []explained) error {
 	var b strings.Builder
 	e.heading(&b)
 	for _, g := range grouped(e, answers) {
@@ -38,7 +39,7 @@ func (c *Command) printExplained(e *explainer, answers []explained) error {
 	if len(told) > most {
 		fmt.Fprintf(&b, "  and %d more\n", len(told)-most)
 	}
-	_, err := c.Stdout.Write([]byte(strings.Map(visible, b.String())))
+	_, err := io.WriteString(w, strings.Map(visible, b.String()))
 	return err
 }
 

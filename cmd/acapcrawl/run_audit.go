@@ -1,13 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/conformance"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
@@ -42,7 +42,7 @@ func (c *Command) runAudit(ctx context.Context, cfg *config.Config, r auditReque
 		}
 		audits = append(audits, a)
 	}
-	if err := c.reportAudits(r, audits); err != nil {
+	if err := c.writeReport(r.Out, func(w io.Writer) error { return printAudits(w, r.Out.Form, audits) }); err != nil {
 		return err
 	}
 	return verdictOf(audits)
@@ -107,24 +107,12 @@ func (s *site) sitemap(ctx context.Context, address string) (pages, more []strin
 	return crawler.Sitemap(last.Body)
 }
 
-// reportAudits prints what was found, and then writes the page, so that nothing is lost where that fails.
-func (c *Command) reportAudits(r auditRequest, audits []*conformance.Audit) error {
-	if err := c.printAudits(r, audits); err != nil || r.HTML == "" {
-		return err
-	}
-	var text bytes.Buffer
-	if err := conformance.WriteAuditHTML(&text, audits); err != nil {
-		return err
-	}
-	if err := os.WriteFile(c.path(r.HTML), text.Bytes(), 0o644); err != nil {
-		return misuse("", "--html: %s cannot be written: %w", r.HTML, bare(err))
-	}
-	return nil
-}
-
-func (c *Command) printAudits(r auditRequest, audits []*conformance.Audit) error {
-	if r.JSON {
-		return c.printJSON(map[string]any{"sites": audits})
+func printAudits(w io.Writer, as form, audits []*conformance.Audit) error {
+	switch as {
+	case htmlForm:
+		return conformance.WriteAuditHTML(w, audits)
+	case jsonForm:
+		return display.Encoder(w).Encode(map[string]any{"sites": audits})
 	}
 	for i, a := range audits {
 		var b strings.Builder
@@ -134,7 +122,7 @@ func (c *Command) printAudits(r auditRequest, audits []*conformance.Audit) error
 		if err := a.WriteText(&b); err != nil {
 			return err
 		}
-		if _, err := c.Stdout.Write([]byte(strings.Map(visible, b.String()))); err != nil {
+		if _, err := io.WriteString(w, strings.Map(visible, b.String())); err != nil {
 			return err
 		}
 	}

@@ -62,7 +62,8 @@ func (c *Command) runCheck(ctx context.Context, cfg *config.Config, r checkReque
 		faults = append(faults, err)
 	}
 	if len(report.Texts) > 0 {
-		if err := c.printReport(report, r); err != nil {
+		write := func(w io.Writer) error { return c.printReport(w, report, r) }
+		if err := c.writeReport(r.Out, write); err != nil {
 			return err
 		}
 	}
@@ -77,22 +78,22 @@ func checked(report *check.Report, faults []error) error {
 	return errors.Join(faults...)
 }
 
-func (c *Command) printReport(report *check.Report, r checkRequest) error {
-	if r.Format == "text" {
-		return report.WriteText(c.Stdout, check.Style{Colour: c.Bold, All: r.All})
+func (c *Command) printReport(w io.Writer, report *check.Report, r checkRequest) error {
+	if r.Out.Form == textForm {
+		return report.WriteText(w, check.Style{Colour: c.Bold && r.Out.File == "", All: r.All})
 	}
 	for _, note := range report.Notes {
 		fmt.Fprintln(c.Stderr, display.Line(note))
 	}
-	switch r.Format {
-	case "sarif":
-		return report.WriteSARIF(c.Stdout, programVersion)
-	case "junit":
-		return report.Tests().WriteJUnit(c.Stdout)
-	case "github":
-		return report.WriteGitHub(c.Stdout)
+	switch r.Out.Form {
+	case sarifForm:
+		return report.WriteSARIF(w, programVersion)
+	case junitForm:
+		return report.Tests().WriteJUnit(w)
+	case githubForm:
+		return report.WriteGitHub(w)
 	}
-	list := jsonArray{w: c.Stdout}
+	list := jsonArray{w: w}
 	for _, f := range report.Findings {
 		if err := list.add(findingJSON{f, check.Behind(f.Code), check.Help(f.Code)}); err != nil {
 			return err

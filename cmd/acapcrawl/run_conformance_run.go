@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -25,7 +26,7 @@ func (c *Command) runConformance(ctx context.Context, r conformanceRunRequest) e
 		return misuse("acapcrawl conformance run --list", "no case is like %s", strings.Join(r.Only, " or "))
 	}
 	if r.List {
-		return c.listCases(samples, r.JSON)
+		return c.writeReport(r.Out, func(w io.Writer) error { return listCases(w, samples, r.Out.JSON()) })
 	}
 	docs, err := conformance.Requirements()
 	if err != nil {
@@ -50,18 +51,8 @@ func (c *Command) runConformance(ctx context.Context, r conformanceRunRequest) e
 		return err
 	}
 	report := conformance.NewReport(r.Engine, docs, results, trouble)
-	if r.JSON {
-		err = c.printJSON(report)
-	} else {
-		err = c.printConformance(report, r)
-	}
-	if err != nil {
+	if err := c.writeReport(r.Out, func(w io.Writer) error { return printConformance(w, report, r) }); err != nil {
 		return err
-	}
-	if r.JUnit != "" { // behind, so that nothing is lost where that fails
-		if err := c.writeJUnit(r.JUnit, report); err != nil {
-			return err
-		}
 	}
 	if short := shortfall(report, r); short != "" {
 		return nothing(short)
@@ -132,8 +123,8 @@ func chosen(samples []conformance.Sample, globs []string) []conformance.Sample {
 }
 
 // listCases prints the cases: as a corpus in JSON Lines, or by name and reason.
-func (c *Command) listCases(samples []conformance.Sample, asJSON bool) error {
-	out := bufio.NewWriter(c.Stdout)
+func listCases(w io.Writer, samples []conformance.Sample, asJSON bool) error {
+	out := bufio.NewWriter(w)
 	for _, s := range samples {
 		if asJSON {
 			if err := s.WriteCase(out); err != nil {
@@ -194,13 +185,4 @@ func shortfall(report *conformance.Report, r conformanceRunRequest) string {
 		out = append(out, fmt.Sprintf("%s not passed", several(report.Cases-report.Passed, "case")))
 	}
 	return strings.Join(out, "; ")
-}
-
-func (c *Command) writeJUnit(name string, report *conformance.Report) error {
-	f, err := os.Create(c.path(name))
-	if err != nil {
-		return misuse("", "--junit: %w", err)
-	}
-	out := bufio.NewWriter(f)
-	return errors.Join(report.Tests().WriteJUnit(out), out.Flush(), f.Close())
 }

@@ -1,10 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -31,7 +31,7 @@ func (c *Command) runConformanceSite(ctx context.Context, r conformanceSiteReque
 		return err
 	}
 	report.Left += left
-	if err := c.writeVisitors(report, r); err != nil {
+	if err := c.writeReport(r.Out, func(w io.Writer) error { return printVisitors(w, r.Out.Form, report) }); err != nil {
 		return err
 	}
 	judged, violations := 0, 0
@@ -52,27 +52,20 @@ func (c *Command) runConformanceSite(ctx context.Context, r conformanceSiteReque
 	return nil
 }
 
-func (c *Command) writeVisitors(report *course.Report, r conformanceSiteRequest) error {
-	var out bytes.Buffer
-	var err error
-	switch r.Format {
-	case "json":
-		e := display.Encoder(&out)
+func printVisitors(w io.Writer, as form, report *course.Report) error {
+	switch as {
+	case jsonForm:
+		e := display.Encoder(w)
 		e.SetIndent("", "  ")
-		err = e.Encode(report)
-	case "html":
-		err = report.WriteHTML(&out)
-	default:
-		err = report.WriteText(&out)
+		return e.Encode(report)
+	case sarifForm:
+		return report.Problems().WriteSARIF(w, programVersion)
+	case junitForm:
+		return report.Tests().WriteJUnit(w)
+	case htmlForm:
+		return report.WriteHTML(w)
 	}
-	if err != nil {
-		return err
-	}
-	if name := c.path(r.Output); name != "" && name != "-" {
-		return os.WriteFile(name, out.Bytes(), 0o666)
-	}
-	_, err = c.Stdout.Write(out.Bytes())
-	return err
+	return report.WriteText(w)
 }
 
 // recordedVisits reads the logs that were named, or standard input.

@@ -17,6 +17,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
@@ -82,11 +83,12 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 		answers = append(answers, a)
 		refused = refused || !a.Decision.Allowed
 	}
-	if r.JSON {
-		err = c.printJSON(e.json(answers))
-	} else {
-		err = c.printExplained(&e, answers)
-	}
+	err = c.writeReport(r.Out, func(w io.Writer) error {
+		if r.Out.JSON() {
+			return display.Encoder(w).Encode(e.json(answers))
+		}
+		return printExplained(w, &e, answers)
+	})
 	if err == nil && refused && len(r.Usages) > 0 {
 		return &fault{status: statusRefused, err: errors.New("")}
 	}

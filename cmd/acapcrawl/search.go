@@ -38,9 +38,9 @@ down; a day is written 2026-05-31, 2026-05 or 2026. An address to which the publ
 	judgedCrawler(flags)
 	setting(flags, "purpose")
 	judge := judgingFlags(cmd, "from-now", "reader", "refresh")
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r := searchRequest{Query: strings.TrimSpace(strings.Join(args, " ")), Skip: *skip, Limit: *limit, Why: *why, JSON: *asJSON}
+		r := searchRequest{Query: strings.TrimSpace(strings.Join(args, " ")), Skip: *skip, Limit: *limit, Why: *why, JSON: out.JSON()}
 		if r.Query == "" {
 			return misuse("acapcrawl search harbour", "search needs something to search for")
 		}

@@ -43,7 +43,7 @@ func (c *Command) showVerb() *cobra.Command {
 	judgedCrawler(flags)
 	setting(flags, "purpose")
 	judge := judgingFlags(cmd, "from-now", "reader", "refresh")
-	asJSON := jsonFlag(cmd)
+	asJSON := flags.Bool("json", false, "print JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r := showRequest{Version: *version, Headers: *headers, Framed: *framed, Query: *query, JSON: *asJSON,
 			Snippet: *snippet, Picture: *picture, Original: *original}

@@ -35,7 +35,7 @@ resource is fetched to be kept, indexed or shown.`,
 	key := flags.String("key", "", "`TEXT` that makes repetitions of this very request harmless")
 	to := flags.String("to", "", "send it to acapcrawl serve at `URL`, as a publisher")
 	token := flags.String("token-file", "", "with --to: read the token from `FILE`; - is standard input")
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		actions := []string{acap.TakeDown, acap.ReCrawl}
 		switch {
@@ -50,7 +50,7 @@ resource is fetched to be kept, indexed or shown.`,
 		if err != nil {
 			return err
 		}
-		r := submitRequest{Action: args[0], URL: args[1], Key: *key, JSON: *asJSON, To: *to, Token: *token}
+		r := submitRequest{Action: args[0], URL: args[1], Key: *key, JSON: out.JSON(), To: *to, Token: *token}
 		if r.To != "" {
 			return c.sendRequest(cmd.Context(), r)
 		}
@@ -67,7 +67,7 @@ func (c *Command) actionsWithdrawVerb() *cobra.Command {
 when it is visited. What a line of robots.txt asks for is taken back there.`,
 		Example: `  acapcrawl actions withdraw 17`,
 	}
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		ids, err := requestIDs(cmd, args)
 		if err != nil {
@@ -80,7 +80,7 @@ when it is visited. What a line of robots.txt asks for is taken back there.`,
 		if err != nil {
 			return err
 		}
-		return c.runWithdraw(cmd.Context(), cfg, ids[0], *asJSON)
+		return c.runWithdraw(cmd.Context(), cfg, ids[0], out.JSON())
 	}
 	return cmd
 }

@@ -29,9 +29,9 @@ A site whose policy could not be read loses nothing.`,
 	judgedCrawler(flags)
 	setting(flags, "purpose")
 	judge := judgingFlags(cmd, "from-now", "refresh")
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		r := sweepRequest{DryRun: *dryRun, JSON: *asJSON}
+		r := sweepRequest{DryRun: *dryRun, JSON: out.JSON()}
 		var err error
 		if r.judging, err = judge(); err != nil {
 			return err

@@ -25,9 +25,9 @@ type build struct {
 
 func (c *Command) versionVerb() *cobra.Command {
 	cmd := &cobra.Command{Use: "version", Short: "Print version, commit and the specifications supported", Args: noArgs}
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
-		if *asJSON {
+		if out.JSON() {
 			return c.printJSON(thisBuild())
 		}
 		return c.printVersion()

@@ -49,9 +49,9 @@ are those of pywb. What is exported is out of reach of later take-downs.`,
 	judgedCrawler(flags)
 	setting(flags, "purpose")
 	judge := judgingFlags(cmd, "refresh")
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		r := exportRequest{File: *file, Force: *force, JSON: *asJSON}
+		r := exportRequest{File: *file, Force: *force, JSON: out.JSON()}
 		switch {
 		case r.File == "":
 			return misuse("--output archive.warc.gz", "%s needs the name of a file", cmd.CommandPath())
@@ -104,7 +104,7 @@ the reason. Files may be imported again: what is held stays as it is.`,
 	setting(flags, "purpose")
 	setting(flags, "max-body")
 	setting(flags, "memory")
-	asJSON := jsonFlag(cmd)
+	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 || strings.Join(args, "") == "" {
 			return misuse(cmd.CommandPath()+" crawl.warc.gz", "%s needs the name of a file", cmd.CommandPath())
@@ -113,7 +113,7 @@ the reason. Files may be imported again: what is held stays as it is.`,
 		if err != nil {
 			return err
 		}
-		return c.runImport(cmd.Context(), cfg, importRequest{Files: args, Assume: *assume, JSON: *asJSON})
+		return c.runImport(cmd.Context(), cfg, importRequest{Files: args, Assume: *assume, JSON: out.JSON()})
 	}
 	return cmd
 }
