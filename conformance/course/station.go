@@ -124,7 +124,7 @@ func (s *Station) bait() string {
 // Stations lists all, in the order of reports.
 func Stations() []*Station {
 	return slices.Concat(robotsStations(), ruleStations(), wayStations(), mannerStations(), tagStations(),
-		acapCrawlStations(), acapFollowStations(), acapFileStations())
+		acapRecordStations(), acapCrawlStations(), acapFollowStations(), acapFileStations())
 }
 
 func presuming(id string, s *Station) *Station {
