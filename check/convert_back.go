@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,10 +10,12 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// ToConventional says in conventional records what a robots.txt with ACAP records says of crawl, for crawlers that read RFC 9309 alone;
-// what cannot be said is told in remarks, with the header that says it page by page where there is one. Nothing is permitted that was
-// not, but in spellings of a path that differ in letter case. What a permissions reference names is not read: it counts as unavailable,
-// so that its crawlers are shut out. The result is proved as that of ToACAP.
+// ToConventional says in conventional records what a robots.txt with ACAP records says of crawl,
+// for crawlers that read RFC 9309 alone; what cannot be said is told in remarks, with the header
+// that says it page by page where there is one. Nothing is permitted that was not, but in spellings
+// of a path that differ in letter case, of which one notice tells. What a permissions reference
+// names is not read: it counts as unavailable, so that its crawlers are shut out. The result is
+// proved as that of ToACAP.
 func ToConventional(src []byte, o Convert) (*Conversion, error) {
 	f := acap.Parse(convertedSite+"/robots.txt", src)
 	switch {
@@ -73,6 +76,7 @@ func ToConventional(src []byte, o Convert) (*Conversion, error) {
 		}
 		fmt.Fprintf(&b, "Sitemap: %s\n", s)
 	}
+	c.tellOfCase()
 	c.tellOfLosses()
 	c.tellOfLines()
 	out := &Conversion{Robots: b.String(), Remarks: c.remarks}
@@ -96,6 +100,7 @@ type toConventional struct {
 	other      string // a crawler that no record names
 	strayed    []int  // lines of ACAP fields within conventional records
 	remarks    []Remark
+	spellings  []spelling
 	patterns   []string
 }
 
@@ -140,7 +145,7 @@ func (c *toConventional) group(name string) (string, error) {
 	if delay := p.CrawlDelay().Seconds(); delay > 0 {
 		fmt.Fprintf(&b, "Crawl-delay: %s\n", strconv.FormatFloat(delay, 'f', -1, 64))
 	}
-	c.tellOfCase(names, items, s.terms, b.String())
+	c.noteCase(names, items, s.terms, b.String())
 	return b.String(), nil
 }
 
@@ -158,7 +163,8 @@ const (
 	layerConventional
 )
 
-// terms are what binds a crawler: what ACAP says of crawl, and the conventional rules where they count.
+// terms are what binds a crawler: what ACAP says of crawl, and the conventional rules where they
+// count.
 func (c *toConventional) terms(name string) []term {
 	var out []term
 	for _, s := range c.statements {
@@ -199,7 +205,8 @@ func (c *toConventional) terms(name string) []term {
 	return out
 }
 
-// head gives the lines before a statement, as they are for a crawler named crawlerAsked, if it counts for the crawler.
+// head gives the lines before a statement, as they are for a crawler named crawlerAsked, if it
+// counts for the crawler.
 func (c *toConventional) head(s acap.Statement, name string) (head string, reached bool) {
 	switch {
 	case slices.ContainsFunc(s.Crawlers, func(n string) bool {
@@ -221,7 +228,8 @@ func (c *toConventional) head(s acap.Statement, name string) (head string, reach
 	return head, true
 }
 
-// conventional adds the rules of a voice, less those that an ACAP field of said cancels (P1 2.10.2).
+// conventional adds the rules of a voice, less those that an ACAP field of said cancels (P1
+// 2.10.2).
 func (c *toConventional) conventional(out []term, said int, v *voice, head string) []term {
 	for _, r := range v.rules {
 		t := term{allow: r.Allow, pattern: r.Pattern, line: r.Field.Line, head: head, field: "Disallow: ", layer: layerConventional, cased: true}
@@ -252,8 +260,9 @@ func asks(text, path string) bool {
 	return rulingOf(parsed(text), "", crawlerAsked)(acap.Crawl, r)
 }
 
-// permitsOver reports whether the permission a wins against the prohibition d in what a file says: in one layer the engine knows; of two
-// layers both must allow (O05), and so a must lie within what the layer of d permits against d.
+// permitsOver reports whether the permission a wins against the prohibition d in what a file says:
+// in one layer the engine knows; of two layers both must allow (O05), and so a must lie within what
+// the layer of d permits against d.
 func permitsOver(terms []term, a, d term, path string) bool {
 	if a.layer == d.layer {
 		return inOneLayer(a, d, path)
@@ -274,8 +283,9 @@ func inOneLayer(a, d term, path string) bool {
 	return asked(a.head+a.field+a.pattern+"\n"+d.head+d.field+d.pattern+"\n", path)
 }
 
-// needed leaves out prohibitions that a permission has the very pattern of, since of equal rules Allow wins (O10), permissions that win
-// against no prohibition, since what nothing is said about is permitted, and where no permission is left, prohibitions within others.
+// needed leaves out prohibitions that a permission has the very pattern of, since of equal rules
+// Allow wins (O10), permissions that win against no prohibition, since what nothing is said about
+// is permitted, and where no permission is left, prohibitions within others.
 func needed(s *settling) []item {
 	kept := slices.DeleteFunc(slices.Clone(s.items), func(d item) bool {
 		return !d.allow && slices.ContainsFunc(s.items, func(a item) bool { return a.allow && a.pattern == d.pattern })
@@ -298,7 +308,8 @@ func needed(s *settling) []item {
 	})
 }
 
-// otherSpellings are prohibitions once more, as the file spells their beginning elsewhere: conventional rules know letter case.
+// otherSpellings are prohibitions once more, as the file spells their beginning elsewhere:
+// conventional rules know letter case.
 func (c *toConventional) otherSpellings(items []item, terms []term) []item {
 	var out []item
 	for _, it := range items {
@@ -320,43 +331,81 @@ func (c *toConventional) otherSpellings(items []item, terms []term) []item {
 	return out
 }
 
-// tellOfCase tells that conventional rules know letter case, where that changes something: what a field of ACAP says in other spellings,
-// rules, which are the group, do not say.
-func (c *toConventional) tellOfCase(names []string, items []item, terms []term, rules string) {
+// noteCase collects where conventional rules, which know letter case, do not say what a field of
+// ACAP says in other spellings. rules are those of the group.
+func (c *toConventional) noteCase(names []string, items []item, terms []term, rules string) {
 	if c.options.AnyCase {
 		return
 	}
 	says := rulingOf(parsed("User-agent: *\n"+rules), "", crawlerAsked)
-	for _, allow := range []bool{false, true} {
-		r := Remark{Code: "letter-case", Severity: acap.Warning, Crawlers: names}
-		example := ""
-		for _, it := range items {
-			if it.allow != allow || it.cased || !cased(it.pattern) {
-				continue
-			}
-			other := examplesOf(swapCase(it.pattern))
-			i := slices.IndexFunc(other, func(path string) bool {
-				at, _, _ := resourceAt(path)
-				return says(acap.Crawl, at) != allow
-			})
-			if i < 0 {
-				continue
-			}
-			if r.Paths = append(r.Paths, it.pattern); example == "" {
-				example, r.Line = other[i], terms[it.from].line
-			}
-		}
-		if example == "" {
+	for _, it := range items {
+		if it.cased || !cased(it.pattern) {
 			continue
 		}
-		r.Message = fmt.Sprintf("conventional rules know letter case, ACAP does not: %s is not %s any more, if the site has it", example,
-			map[bool]string{true: "permitted", false: "prohibited"}[allow])
-		c.remarks = append(c.remarks, r)
+		other := examplesOf(swapCase(it.pattern))
+		i := slices.IndexFunc(other, func(path string) bool {
+			at, _, _ := resourceAt(path)
+			return says(acap.Crawl, at) != it.allow
+		})
+		if i >= 0 {
+			c.spellings = append(c.spellings, spelling{names, it.pattern, other[i], it.allow, terms[it.from].line})
+		}
 	}
 }
 
-// prove compares what crawlers may crawl before and after. A difference is one of letter case where a field of ACAP decided before that
-// spells the path otherwise: tellOfCase tells of these.
+// spelling is an address that a field of ACAP covers and the conventional rule made of it does not.
+type spelling struct {
+	crawlers         []string
+	pattern, example string
+	allow            bool
+	line             int
+}
+
+// spelledOtherwise reports whether a path is one that a field of ACAP covers for a crawler in
+// another letter case than its rule.
+func (c *toConventional) spelledOtherwise(name, path string) bool {
+	return slices.ContainsFunc(c.spellings, func(s spelling) bool {
+		return slices.ContainsFunc(s.crawlers, func(n string) bool { return strings.EqualFold(n, name) }) && covers(s.pattern, path)
+	})
+}
+
+// tellOfCase says once for the whole file that conventional rules know letter case, with an
+// example.
+func (c *toConventional) tellOfCase() {
+	if len(c.spellings) == 0 {
+		return
+	}
+	first := c.spellings[0]
+	if i := slices.IndexFunc(c.spellings, func(s spelling) bool { return !s.allow }); i >= 0 {
+		first = c.spellings[i]
+	}
+	r := Remark{Code: "letter-case", Severity: acap.Notice, Line: first.line}
+	lines := map[int]bool{}
+	for _, s := range c.spellings {
+		if lines[s.line] = true; !slices.Contains(r.Paths, s.pattern) {
+			r.Paths = append(r.Paths, s.pattern)
+		}
+		for _, name := range s.crawlers {
+			if !slices.Contains(r.Crawlers, name) {
+				r.Crawlers = append(r.Crawlers, name)
+			}
+		}
+	}
+	delete(lines, first.line)
+	r.Also = slices.Sorted(maps.Keys(lines))
+	r.Message = fmt.Sprintf("conventional rules know letter case, ACAP does not: %s is not %s any more, if the site has it", first.example,
+		map[bool]string{true: "permitted", false: "prohibited"}[first.allow])
+	switch n := len(r.Paths) - 1; {
+	case n == 1:
+		r.Message += "; the same goes for other spellings of 1 more pattern"
+	case n > 1:
+		r.Message += fmt.Sprintf("; the same goes for other spellings of %d more patterns", n)
+	}
+	c.remarks = append(c.remarks, r)
+}
+
+// prove compares what crawlers may crawl before and after. A difference is one of letter case where
+// a field of ACAP decided before that spells the path otherwise: tellOfCase tells of these.
 func (c *toConventional) prove(out *Conversion) []Remark {
 	var names []string
 	for _, name := range c.file.Crawlers() {
@@ -371,7 +420,7 @@ func (c *toConventional) prove(out *Conversion) []Remark {
 		was, is := c.file.Policy(acap.Crawler{Names: []string{name}}), rulingOf(after, "", name)
 		for _, at := range p.paths {
 			before, now := was.Decide(acap.Crawl, at.resource), is(acap.Crawl, at.resource)
-			if before.Allowed == now || !now && known(out.Remarks, c.who(name), at.path) {
+			if before.Allowed == now || !now && (known(out.Remarks, c.who(name), at.path) || c.spelledOtherwise(c.who(name), at.path)) {
 				continue
 			}
 			if f := before.Because; f != nil && slices.ContainsFunc(written[f.Line], at.spelledOtherwise) {

@@ -37,7 +37,8 @@ to standard error. Where one language cannot say what the other does, the result
 
 Before anything is printed both files are compared, for every crawler that is named and one that is not, on examples of all patterns
 and of what they have in common. The exit status is 0 where crawlers may do the same as before, and 1 where a warning says what
-changes: ACAP knows no letter case, and without --any-case that is a change wherever a path has letters.`,
+changes. ACAP knows no letter case: without --any-case a conversion to ACAP prohibits other spellings of a path too, which is a change;
+a conversion to conventional records says once, in a notice, that rules hold in the letter case of the file alone.`,
 		Example: `  acapcrawl convert robots.txt > with-acap.txt
   acapcrawl convert --reference /acap.txt --ignore-conventional -o site robots.txt
   acapcrawl convert --to conventional robots.txt`,
