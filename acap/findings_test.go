@@ -81,7 +81,9 @@ func readPage(t testing.TB) (page []string, sections []*section) {
 
 var repetition = regexp.MustCompile(`\{(\d+) × ([^}]*)\}`)
 
-// writtenOut writes out "{3 × text}".
+var byteEscape = regexp.MustCompile(`\\x[0-9a-f]{2}`)
+
+// writtenOut writes out "{3 × text}", in which \n and \x00 stand for bytes.
 func writtenOut(t testing.TB, text string) string {
 	return repetition.ReplaceAllStringFunc(text, func(s string) string {
 		m := repetition.FindStringSubmatch(s)
@@ -89,7 +91,14 @@ func writtenOut(t testing.TB, text string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return strings.Repeat(strings.ReplaceAll(m[2], `\n`, "\n"), n)
+		piece := byteEscape.ReplaceAllStringFunc(strings.ReplaceAll(m[2], `\n`, "\n"), func(s string) string {
+			b, err := strconv.ParseUint(s[2:], 16, 8)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string([]byte{byte(b)})
+		})
+		return strings.Repeat(piece, n)
 	})
 }
 

@@ -27,12 +27,14 @@ func parse(name string, src []byte, source Source) *File {
 	}
 	f.text = text
 	all := linesOf(text)
-	p := &parser{f: f, lines: strings.Count(text, "\n") + all.returns + 1}
+	p := &parser{f: f, lines: strings.Count(text, "\n") + all.returns + 1, html: looksLikeHTML(text), ascii: isASCII(text)}
 	for line, ok := all.next(); ok; line, ok = all.next() {
 		p.n++
 		p.line(p.n, line)
 	}
 	p.finish()
+	p.lookAtBytes(src)
+	p.sort()
 	return f
 }
 
@@ -59,6 +61,8 @@ type parser struct {
 	permission *entry // the last field, if it was a permission (A07)
 	comment    string // version claimed by a ##ACAP comment (P1 2.10.3)
 	claimed    int    // the line of that comment
+	html       bool   // the file looks like HTML: lines that are not fields are not reported one by one
+	ascii      bool   // the file has no other characters
 
 	name, lower, plain string // of the last line, as lowerName gives them
 
@@ -73,6 +77,11 @@ var conventionalNames = map[string]string{
 	"allow": "allow", "disallow": "disallow", "dissallow": "disallow", "dissalow": "disallow", "disalow": "disallow",
 	"diasllow": "disallow", "disallaw": "disallow",
 	"crawl-delay": "crawl-delay", "crawldelay": "crawl-delay", "sitemap": "sitemap", "site-map": "sitemap",
+}
+
+// spelled are the names of conventional lines as hints write them.
+var spelled = map[string]string{
+	"user-agent": "User-agent", "allow": "Allow", "disallow": "Disallow", "crawl-delay": "Crawl-delay", "sitemap": "Sitemap",
 }
 
 const ignoreDirective = "acap-ignore-conventional-records"
@@ -93,11 +102,6 @@ func (p *parser) line(n int, line string) {
 	place := func(offset int) Field {
 		return Field{Source: p.f.source, URL: p.f.URL, Line: n, Column: column(line, offset)}
 	}
-	if hash >= 0 && at+len(trimmed) == hash {
-		f := place(hash)
-		f.Text = "#"
-		p.report(&f, "hash-in-value", Warning, "put a blank before a comment, or write %23", "a hash starts a comment even inside a value")
-	}
 	if rest, ok := cutFold(trimmed, "[V1.1]"); ok { // A08
 		f := place(at)
 		f.Text = trimmed[:len(trimmed)-len(rest)]
@@ -115,6 +119,7 @@ func (p *parser) line(n int, line string) {
 	field.Text = trimmed
 	last := p.permission
 	p.permission = nil
+	w := rawLine{n: n, line: line, cut: len(text), value: value, at: at + len(trimmed) - len(value), plain: plain}
 	switch {
 	case lower == ignoreDirective:
 		p.directive(field, value)
@@ -125,6 +130,7 @@ func (p *parser) line(n int, line string) {
 		case at > 0 || trimmed[len(name)] != ':': // A17
 			p.report(field.at(name), "loose-form", Notice, "write "+name+": at the start of the line", "there are blanks before the name of a field, or before its colon")
 		}
+		p.lookAtValue(w)
 		p.acap(field, lower, value)
 		p.seenACAP = true
 	case plain != "" && (colon || len(strings.Fields(value)) == 1):
@@ -132,15 +138,18 @@ func (p *parser) line(n int, line string) {
 			p.report(field.at(name), "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
 		}
 		if plain != lower {
-			p.report(field.at(name), "misspelt-name", Warning, "write "+plain+":", "%s is read as %s", name, plain)
+			p.report(field.at(name), "misspelt-name", Warning, "write "+spelled[plain]+":", "%s is read as %s", name, spelled[plain])
 		}
+		p.lookAtValue(w)
 		p.conventional(field, plain, value)
 	case last != nil && startsWithQualifier(trimmed): // A07
 		last.suspect = true
 		p.permission = last
 		p.report(field, "broken-line", Error, "write the whole field on one line", "a qualifier stands on a line of its own: the permission before it counts as a prohibition")
+	case !p.ascii && p.lookAtName(w):
 	case strings.HasPrefix(lower, "acap"):
 		p.unknown(field, lower)
+	case p.html: // the finding html speaks of all these lines
 	case colon && !strings.ContainsAny(name, " <>/"):
 		p.report(field.at(name), "foreign-field", Notice, p.near(lower, conventionalFields), "%q is not a field of robots.txt", name)
 	default:
@@ -333,10 +342,11 @@ func (p *parser) finish() {
 	}
 	top := &Field{Source: f.source, URL: f.URL, Line: 1, Column: 1}
 	if f.cut {
-		p.report(top, "too-long", Error, "shorten the file, with definitions for instance", "only the first %d bytes are read: no permission counts", MaxSize)
+		p.tell(top, "too-long", Error, "shorten the file, with definitions for instance", "only the first %d bytes are read: no permission counts", MaxSize)
 	}
-	if p.looksLikeHTML() {
-		p.report(top, "html", Warning, "serve robots.txt as plain text", "the file looks like HTML; it is read line by line all the same")
+	if p.html {
+		p.tell(top, "html", Warning, "serve robots.txt as plain text",
+			"the file looks like HTML; it is read line by line all the same, and lines that are not fields are not listed")
 	}
 	f.claimed = readVersion(p.comment)
 	claim := &Field{Source: f.source, URL: f.URL, Line: p.claimed, Column: 1, Text: f.Line(p.claimed)}
@@ -349,13 +359,17 @@ func (p *parser) finish() {
 	case f.version.state != undeclared && f.version.String() != f.claimed.String():
 		p.report(claim, "version-comment", Warning, "make them agree", "a comment says version %s, the field ACAP-version %s, and the field counts", p.comment, f.version)
 	}
-	f.Findings = p.findings
-	slices.SortStableFunc(f.Findings, func(a, b Finding) int { return a.Line - b.Line })
+}
+
+// sort hands over the findings in the order of lines.
+func (p *parser) sort() {
+	p.f.Findings = p.findings
+	slices.SortStableFunc(p.f.Findings, func(a, b Finding) int { return a.Line - b.Line })
 }
 
 // looksLikeHTML looks at the first of the first three lines that is not blank.
-func (p *parser) looksLikeHTML() bool {
-	all := linesOf(p.f.text)
+func looksLikeHTML(text string) bool {
+	all := linesOf(text)
 	for range 3 {
 		line, _ := all.next()
 		if line = strings.TrimLeftFunc(line, blank); line != "" {

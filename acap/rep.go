@@ -30,6 +30,7 @@ func (p *parser) conventional(field *Field, name, value string) {
 			p.report(field, "empty-value", Warning, "name the URL of a sitemap", "the line names no sitemap")
 			return
 		}
+		p.lookAtSitemap(field, value)
 		p.f.Sitemaps = append(p.f.Sitemaps, value)
 		return
 	case "user-agent":
@@ -54,7 +55,7 @@ func (p *parser) conventional(field *Field, name, value string) {
 		p.report(field, "empty-value", Notice, "name a path, or leave the line out", "the line names no path and has no effect")
 	case value == "": // no rule
 	case value[0] != '/' && value[0] != '*': // X52
-		p.report(field.at(value), "rule-without-slash", Warning, "write /"+value, "the rule %q starts with neither / nor * and matches nothing", value)
+		p.report(field.at(value), "rule-without-slash", Warning, p.f.withSlash(value), "the rule %q starts with neither / nor * and matches nothing", value)
 	default:
 		if i := strings.IndexByte(value, '$'); i >= 0 && i < len(value)-1 {
 			p.report(field.at(value), "dollar-in-rule", Notice, "write %24 for the character", "$ ends a rule only where it stands last: in %q it stands for itself", value)
@@ -77,9 +78,7 @@ func (p *parser) agent(field *Field, value string) {
 		p.report(field, "within-acap", Warning, "put the ACAP record behind all conventional ones",
 			"the User-agent line continues the group that begins in line %d: an ACAP record does not end a group", p.group.heads[0].Line)
 	}
-	if token := agentToken(value); token != value && value != "" {
-		p.report(field.at(value), "agent-name", Warning, "write a User-agent line for each crawler, with its product token alone", "a crawler's name ends before %q: only %q counts", value[len(token):], token)
-	}
+	p.lookAtAgent(field, value)
 	p.group.agents = append(p.group.agents, value)
 	p.group.heads = append(p.group.heads, field)
 	p.record, p.sub, p.headOpen, p.within = nil, nil, false, true

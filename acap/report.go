@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds on what is told of one text, so that a hostile one costs no more than an honest one: findings in all, hints among
-// them, names that a hint chooses from, and bytes of a word that is quoted and of a hint.
+// Bounds on what is reported about one text, so that a hostile one costs no more than an honest one: notices, errors and
+// warnings together, hints among them, names that a hint chooses from, and bytes of a quoted word and of a hint.
 const (
 	maxFindings = 1000
 	maxHints    = 50
@@ -19,6 +19,7 @@ const (
 // reporter collects findings, each once.
 type reporter struct {
 	findings []Finding
+	notices  int // among findings
 	seen     map[remark]bool
 	hints    int
 	muted    bool            // nobody reads the findings
@@ -31,19 +32,23 @@ type remark struct {
 	token string
 }
 
-func (r *reporter) full() bool { return len(r.findings) >= maxFindings }
+// full reports whether no more errors and warnings are listed. Notices are counted apart: they leave the room of errors alone.
+func (r *reporter) full() bool { return len(r.findings)-r.notices >= maxFindings }
 
 // report notes what is wrong with a field, or with one token of it (Field.at).
 func (r *reporter) report(f *Field, code string, sev Severity, hint, format string, args ...any) {
 	switch {
-	case r.muted, len(r.findings) > maxFindings:
-	case r.full():
-		r.tell(f, "too-many-findings", Error, "mend those before it", "there is more to say from here on than is told")
+	case r.muted, sev == Notice && r.notices > maxFindings, sev != Notice && len(r.findings)-r.notices > maxFindings:
+	case sev == Notice && r.notices == maxFindings:
+		r.tell(f, "too-many-findings", Notice, "mend those before it", "there are more notices from here on than are listed")
+	case sev != Notice && r.full():
+		r.tell(f, "too-many-findings", Error, "mend those before it", "there are more errors and warnings from here on than are listed")
 	default:
 		r.tell(f, code, sev, hint, format, args...)
 	}
 }
 
+// tell notes a finding, however many there are: report bounds them, and what is said of a file as a whole needs no bound.
 func (r *reporter) tell(f *Field, code string, sev Severity, hint, format string, args ...any) {
 	for i, a := range args {
 		if s, ok := a.(string); ok {
@@ -65,6 +70,9 @@ func (r *reporter) tell(f *Field, code string, sev Severity, hint, format string
 	r.seen[told] = true
 	fi.Line, fi.Column, fi.Length = r.place(f)
 	r.findings = append(r.findings, fi)
+	if sev == Notice {
+		r.notices++
+	}
 }
 
 // place says where a field stands, or a token of it; all of the field where the token is not written there as it was read.
@@ -122,7 +130,7 @@ func clipTo(s string, most int) string {
 
 // near gives a hint that names the known word closest to s; where nothing is close, the words that are known if they are few.
 func (r *reporter) near(s string, known func() []string) string {
-	if r.muted || r.full() || r.hints >= maxHints {
+	if r.muted || r.hints >= maxHints {
 		return ""
 	}
 	r.hints++
@@ -135,7 +143,7 @@ func (r *reporter) near(s string, known func() []string) string {
 
 // nearDefined is near for names that the text itself defines.
 func (r *reporter) nearDefined(s string, known func() []string) string {
-	if r.muted || r.full() || r.hints >= maxHints {
+	if r.muted || r.hints >= maxHints {
 		return ""
 	}
 	r.hints++

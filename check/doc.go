@@ -18,6 +18,7 @@
 //	            language made to decide as another; convert_glob.go: what two patterns have in common; convert_prove.go: both files
 //	            compared; convert_lost.go: what conventional records have no words for
 //	codes.go    what the codes of findings rest on
+//	levels.go   Levels: severities, and findings that are suppressed, by configuration and by comments in a text
 //	text.go     a report for a reader
 //	sarif.go, junit.go, github.go
 //	            a report for machines

@@ -37,10 +37,10 @@ var restoring = map[string]bool{
 const maxRounds = 100
 
 // Repair mends what can be mended of a robots.txt, or of a file that one refers to, and says what it was. Lines that no repair names stay as
-// they are, to the byte; of a file that is too long, or in UTF-16, all do.
-func Repair(src []byte, kind Kind, o Options) (out []byte, mended []acap.Finding) {
+// they are, to the byte; of a file that is too long, or in UTF-16, all do. What levels or a comment in the text suppress is not mended.
+func Repair(src []byte, kind Kind, o Options, levels Levels) (out []byte, mended []acap.Finding) {
 	for range maxRounds {
-		fixes, moves := Fixes(src, onItsOwn(src, kind, o))
+		fixes, moves := Fixes(src, onItsOwn(src, kind, o, levels))
 		if len(fixes) == 0 { // no word is left to be mended
 			fixes = moves
 		}
@@ -56,14 +56,19 @@ func Repair(src []byte, kind Kind, o Options) (out []byte, mended []acap.Finding
 	return src, mended
 }
 
-// onItsOwn gives the findings about a file, lints aside.
-func onItsOwn(src []byte, kind Kind, o Options) []acap.Finding {
+// onItsOwn returns the findings about a file without lints, less those that levels or a comment in the file suppress.
+func onItsOwn(src []byte, kind Kind, o Options, levels Levels) []acap.Finding {
+	var f *acap.File
+	var found []acap.Finding
 	if kind == ReferenceKind {
-		_, found := referredAlone("reference", src, o)
-		return found
+		f, found = referredAlone("reference", src, o)
+	} else {
+		f = acap.Parse(somewhere, src)
+		found = about(findings(f, o, new(Report).settled(somewhere, f, o, nil)), somewhere, somewhere)
 	}
-	f := acap.Parse(somewhere, src)
-	return about(findings(f, o, new(Report).settled(somewhere, f, o, nil)), somewhere, somewhere)
+	r := Report{Texts: []Text{{Name: f.URL, Kind: kind, Lines: f.Lines()}}, Findings: found}
+	r.Apply(levels)
+	return r.Findings
 }
 
 // apply makes the edits of fixes that do not touch one another, and gives the fixes it made.
@@ -201,7 +206,7 @@ func (t *source) mend(f acap.Finding) []Edit {
 		return []Edit{{from, end - len(strings.TrimLeftFunc(t.text[to:end], blank)), ""}}
 	case "misspelt-name":
 		if known, ok := meant(f.Hint, "write ", ":"); ok && single {
-			return replace(strings.ToUpper(known[:1]) + known[1:])
+			return replace(known)
 		}
 	case "version-form": // B07, X56
 		if version, ok := meant(f.Hint, "write ", ""); ok && single {
@@ -219,7 +224,7 @@ func (t *source) mend(f acap.Finding) []Edit {
 		return replace(strings.ReplaceAll(word[:len(word)-1], "$", "%24") + word[len(word)-1:])
 	case "rule-without-slash": // X52
 		name, _, _ := strings.Cut(strings.ToLower(t.body(f.Line)), ":")
-		if value && strings.TrimSpace(name) == "disallow" && isPath(word) {
+		if value && strings.TrimSpace(name) == "disallow" && isPath(word) && f.Hint == "write /"+word {
 			return []Edit{{from, from, "/"}}
 		}
 	default:

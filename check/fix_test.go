@@ -59,7 +59,7 @@ func TestRepair(t *testing.T) {
 		if len(bytes.TrimSpace(c.archive.Comment)) == 0 {
 			t.Errorf("%s gives no reason", c.name)
 		}
-		got, mended := Repair(src, c.kind, Options{})
+		got, mended := Repair(src, c.kind, Options{}, nil)
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s: got\n%q\nwant\n%q", c.name, got, want)
 		}
@@ -94,12 +94,12 @@ func FuzzRepair(f *testing.F) {
 
 func keeps(t *testing.T, src []byte, kind Kind) {
 	t.Helper()
-	out, _ := Repair(src, kind, Options{})
-	if again, mended := Repair(out, kind, Options{}); !bytes.Equal(again, out) || len(mended) > 0 {
+	out, _ := Repair(src, kind, Options{}, nil)
+	if again, mended := Repair(out, kind, Options{}, nil); !bytes.Equal(again, out) || len(mended) > 0 {
 		t.Errorf("%q is mended to %q, and that to %q", src, out, again)
 	}
 	for range maxRounds { // one round after the other
-		words, moves := Fixes(src, onItsOwn(src, kind, Options{}))
+		words, moves := Fixes(src, onItsOwn(src, kind, Options{}, nil))
 		fixes := words
 		if len(words) == 0 {
 			fixes = moves

@@ -22,7 +22,7 @@ const (
 // lint finds what is written as it is meant to be and still does not do what its author may expect. It never works out by itself which
 // field prevails: it asks the engine about a URL that all fields cover which could matter, and claims something only where the answer
 // must be the same for every other URL of the field.
-func lint(f *acap.File, o Options) []acap.Finding {
+func lint(f *acap.File, o Options) *linter {
 	l := newLinter(f, o)
 	l.fields()
 	l.rules()
@@ -34,7 +34,35 @@ func lint(f *acap.File, o Options) []acap.Finding {
 		top := &acap.Field{Source: l.source, URL: f.URL, Line: 1, Column: 1}
 		l.put(top, "", "lints-cut", acap.Notice, "shorten the file", "there is too much to look at: not all is told about fields that have no effect or contradict each other")
 	}
-	return l.findings
+	return l
+}
+
+// wholeFile are the codes of errors that concern a file as a whole and are placed at its first line.
+var wholeFile = []string{"not-text", "too-complex", "too-long", "too-many-findings", "wrong-encoding"}
+
+// beside returns the findings of l less those that may follow from a mistake that found reports: where one of the fields that are
+// compared is not read as it is written, mending that may be all that is needed.
+func (l *linter) beside(found []acap.Finding) []acap.Finding {
+	misread, nobody := map[int]bool{}, map[int]bool{}
+	for _, f := range found {
+		if f.URL == l.file.URL && f.Code == "agent-name" && f.Severity == acap.Warning {
+			nobody[f.Line] = true
+		}
+		if f.URL == l.file.URL && (f.Severity == acap.Error || f.Code == "hash-in-value") && !slices.Contains(wholeFile, f.Code) {
+			misread[f.Line] = true
+		}
+	}
+	var out []acap.Finding
+	for i, f := range l.findings {
+		compared := l.compared[i]
+		if f.Code == "empty-group" && nobody[f.Line] { // it says what the crawler of that name may do
+			continue
+		}
+		if len(compared) == 0 || !misread[f.Line] && !slices.ContainsFunc(compared, func(line int) bool { return misread[line] }) {
+			out = append(out, f)
+		}
+	}
+	return out
 }
 
 type linter struct {
@@ -58,6 +86,7 @@ type linter struct {
 	marked     bool                    // a pattern holds the mark of witness
 
 	findings []acap.Finding
+	compared [][]int // beside findings: the lines of the fields that a finding compares its own with
 	told     map[string]int
 	work     int
 	cut      bool
@@ -103,7 +132,8 @@ func (l *linter) looks(n int) (ok bool) {
 	return l.work <= maxWork
 }
 
-// tell notes a finding about a token of a field, or about all of it.
+// tell notes a finding about a token of a field, or about all of it. An argument that is a field is written as its line, and the
+// finding is taken to compare the two.
 func (l *linter) tell(f *acap.Field, token, code string, severity acap.Severity, hint, format string, args ...any) {
 	if l.told[code]++; l.told[code] > maxTold {
 		l.cut = true
@@ -113,9 +143,13 @@ func (l *linter) tell(f *acap.Field, token, code string, severity acap.Severity,
 }
 
 func (l *linter) put(f *acap.Field, token, code string, severity acap.Severity, hint, format string, args ...any) {
+	var compared []int
 	for i, a := range args {
-		if s, ok := a.(string); ok {
-			args[i] = shortened(s)
+		switch a := a.(type) {
+		case string:
+			args[i] = shortened(a)
+		case *acap.Field:
+			args[i], compared = a.Line, append(compared, a.Line)
 		}
 	}
 	fi := acap.Finding{Code: code, Severity: severity, Source: f.Source, URL: f.URL, Line: f.Line, Message: fmt.Sprintf(format, args...), Hint: hint}
@@ -127,6 +161,7 @@ func (l *linter) put(f *acap.Field, token, code string, severity acap.Severity, 
 	fi.Column = f.Column + utf8.RuneCountInString(f.Text[:from])
 	fi.Length = max(1, utf8.RuneCountInString(text))
 	l.findings = append(l.findings, fi)
+	l.compared = append(l.compared, compared)
 }
 
 // shortened cuts a long word at a whole character.

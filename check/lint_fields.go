@@ -118,7 +118,7 @@ func (l *linter) fields() {
 		}
 		key := utterance{a, saying(s)}
 		if first := said[key]; first != nil {
-			l.tell(s.Field, "", "duplicate-field", acap.Notice, "keep one", "line %d says the same to the same crawlers", first.Field.Line)
+			l.tell(s.Field, "", "duplicate-field", acap.Notice, "keep one", "line %v says the same to the same crawlers", first.Field)
 			continue
 		}
 		said[key] = s
@@ -225,7 +225,7 @@ func (l *linter) contradicts(a *audience, s *acap.Statement, spoken map[subject]
 				effect = ""
 			}
 			l.tell(yes.Field, firstWord(yes.Field), "contradictory-field", acap.Error, "keep one of the two",
-				"line %d prohibits %s of %s to the same crawlers: with the same pattern the prohibition stands%s (P1 2.4.6)", no.Field.Line, u, what, effect)
+				"line %v prohibits %s of %s to the same crawlers: with the same pattern the prohibition stands%s (P1 2.4.6)", no.Field, u, what, effect)
 		}
 	}
 	return told
@@ -271,7 +271,7 @@ func (l *linter) shadowed(a *audience, s *acap.Statement) {
 		verb = "prohibits"
 	}
 	l.tell(s.Field, firstWord(s.Field), "shadowed-field", acap.Warning, "leave one of the two out, or make the pattern of this one narrower",
-		"this has no effect anywhere: line %d %s all that it speaks of, and goes before it", by.Line, verb)
+		"this has no effect anywhere: line %v %s all that it speaks of, and goes before it", by, verb)
 }
 
 // effort is what it takes to find the patterns that cover the witness of a pattern with many asterisks, beyond what others take.
@@ -355,7 +355,7 @@ func (l *linter) underBroader(list []covered) {
 			}
 		case c.literal == broad.literal: // told as a duplicate, or the same in other words
 		case l.alone(c.field, c.usage, c.pattern):
-			l.tell(c.field, firstWord(c.field), "redundant-field", acap.Notice, "leave it out", "line %d prohibits it already: %s", broad.field.Line, firstWord(broad.field))
+			l.tell(c.field, firstWord(c.field), "redundant-field", acap.Notice, "leave it out", "line %v prohibits it already: %s", broad.field, firstWord(broad.field))
 		}
 	}
 }

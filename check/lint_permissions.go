@@ -98,7 +98,7 @@ func (l *linter) unfetched(a *audience, s *acap.Statement) {
 	}
 	if by != nil {
 		l.tell(s.Field, firstWord(s.Field), "unfetched-permission", acap.Warning, "permit crawling too, or leave the permission out",
-			"nothing that this permits can happen: line %d prohibits crawling all of it", by.Line)
+			"nothing that this permits can happen: line %v prohibits crawling all of it", by)
 	}
 }
 

@@ -15,7 +15,7 @@ func (l *linter) heads() {
 			return
 		}
 		if len(r.Fields) > 0 {
-			l.emptied(r.Heads, r.Fields[0], func(a, b *acap.Field) bool { return l.apart(groups[name(a)], groups[name(b)]) })
+			l.emptied(r.Heads, r.Fields[0], "ACAP field", func(a, b *acap.Field) bool { return l.apart(groups[name(a)], groups[name(b)]) })
 		}
 	}
 	var any *acap.Field
@@ -31,9 +31,9 @@ func (l *linter) heads() {
 		}
 		switch {
 		case !g.Ruled && len(g.Heads) > 0:
-			l.ruleless(g, any)
+			l.ruleless(g, any, groups)
 		case len(g.Rules) > 0:
-			l.emptied(g.Heads, g.Rules[0].Field, func(a, b *acap.Field) bool { return false })
+			l.emptied(g.Heads, g.Rules[0].Field, "Allow or Disallow", func(a, b *acap.Field) bool { return false })
 		}
 		l.repeated(i)
 	}
@@ -82,7 +82,8 @@ func (l *linter) said(groups []*acap.Group) (out []string) {
 
 // emptied tells of the head of a record that has lost its fields and is read together with the next one. Deliberate lists of names stand
 // line by line; where something was between them, or where the conventional records tell their crawlers apart, something is gone.
-func (l *linter) emptied(heads []*acap.Field, first *acap.Field, apart func(a, b *acap.Field) bool) {
+// what is what the record lacks: a conventional group may have a Crawl-delay, which does not end its names (X53).
+func (l *linter) emptied(heads []*acap.Field, first *acap.Field, what string, apart func(a, b *acap.Field) bool) {
 	for i, h := range heads[:len(heads)-1] {
 		next := heads[i+1]
 		gap := l.lines[h.Line : next.Line-1]
@@ -91,13 +92,18 @@ func (l *linter) emptied(heads []*acap.Field, first *acap.Field, apart func(a, b
 			continue
 		}
 		l.tell(h, firstWord(h), "emptied-record", acap.Warning, "write what it is to say behind it, or leave it out",
-			"no fields follow before line %d names the next crawler: the two are read as one record, and line %d and those behind it hold for this crawler too", next.Line, first.Line)
+			"no %s follows before line %d names the next crawler: the two are read as one record, and line %d and those behind it hold for this crawler too",
+			what, next.Line, first.Line)
 	}
 }
 
-// ruleless tells of a group without rules: it takes its crawlers away from the group for any.
-func (l *linter) ruleless(g *acap.Group, any *acap.Field) {
-	for _, h := range g.Heads {
+// ruleless reports a group without rules: it takes its crawlers away from the group for any, unless another group has rules for them
+// (RFC 9309 2.2.1).
+func (l *linter) ruleless(g *acap.Group, any *acap.Field, groups map[string][]*acap.Group) {
+	for k, h := range g.Heads {
+		if slices.ContainsFunc(groups[strings.ToLower(g.Agents[k])], func(other *acap.Group) bool { return other.Ruled }) {
+			continue
+		}
 		if any == nil || slices.Contains(g.Agents, "*") {
 			if g.Paced {
 				continue

@@ -44,7 +44,7 @@ func (l *linter) rules() {
 
 func (l *linter) rule(in *ruled, r *acap.Rule) {
 	if same := in.first[said{r.Allow, r.Pattern}]; same != nil {
-		l.tell(r.Field, "", "duplicate-field", acap.Notice, "keep one", "line %d says the same to the same crawlers", same.Field.Line)
+		l.tell(r.Field, "", "duplicate-field", acap.Notice, "keep one", "line %v says the same to the same crawlers", same.Field)
 		return
 	}
 	in.first[said{r.Allow, r.Pattern}] = r
@@ -54,7 +54,7 @@ func (l *linter) rule(in *ruled, r *acap.Rule) {
 			allow, disallow = other, r
 		}
 		l.tell(disallow.Field, firstWord(disallow.Field), "contradictory-field", acap.Error, "keep one of the two",
-			"line %d allows the same to the same crawlers: of two rules with the same pattern Allow goes first, and this has no effect (RFC 9309 2.2.2)", allow.Field.Line)
+			"line %v allows the same to the same crawlers: of two rules with the same pattern Allow goes first, and this has no effect (RFC 9309 2.2.2)", allow.Field)
 		return
 	}
 	if !r.Allow {

@@ -21,7 +21,7 @@ func (l *linter) texts() {
 		if bare := strings.TrimLeft(comment, "# \t"); claim == 0 && hash == 0 && len(bare) > 4 && strings.EqualFold(bare[:5], "acap ") {
 			claim = i + 1
 		}
-		if strings.Count(comment, ":") > 1 && len(fieldNames.FindAllStringIndex(comment, 2)) > 1 {
+		if strings.Count(comment, ":") > 1 && fieldsIn(comment) > 1 {
 			l.tell(l.place(i+1, line[hash:]), "", "swallowed-fields", acap.Warning, "write every field on a line of its own", "a comment goes on to the end of its line: the fields in it are not read")
 		}
 	}
@@ -36,6 +36,24 @@ func (l *linter) texts() {
 			l.backslash(r.Field)
 		}
 	}
+}
+
+// fieldsIn counts the fields that a comment ends with. It returns 0 for prose that speaks of fields: where a path or a name of a
+// conventional field is followed by further words.
+func fieldsIn(comment string) int {
+	found := fieldNames.FindAllStringIndex(comment, -1)
+	for i, at := range found {
+		end := len(comment)
+		if i+1 < len(found) {
+			end = found[i+1][0]
+		}
+		words := strings.Fields(comment[at[1]:end])
+		qualified := strings.Contains(strings.ToLower(comment[at[0]:at[1]]), "acap-")
+		if len(words) > 1 && (!qualified || !strings.ContainsAny(words[len(words)-1], "/*=")) {
+			return 0
+		}
+	}
+	return len(found)
 }
 
 // backslash looks for one in a path; in a query it stands for itself.

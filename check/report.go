@@ -36,7 +36,7 @@ type Text struct {
 type Report struct {
 	Texts    []Text
 	Findings []acap.Finding // text by text, in the order of places
-	Notes    []string       // what was not checked, and why, a sentence each
+	Notes    []string       // what was not checked or is suppressed, and why, a sentence each
 }
 
 // Add puts a text and the findings about it into the report, each finding once.

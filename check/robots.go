@@ -44,12 +44,12 @@ func Everyone(f *acap.File, o Options) acap.Crawler {
 func (r *Report) Robots(name string, src []byte, o Options, refs ...acap.Reference) *acap.File {
 	f := Parse(name, src)
 	refs = r.settled(name, f, o, refs)
-	var own []acap.Finding
+	var own *linter
 	var linting sync.WaitGroup
 	linting.Go(func() { own = lint(f, o) }) // takes as long as what the engine tells, or longer
 	found := findings(f, o, refs)
 	linting.Wait()
-	found = append(found, own...)
+	found = append(found, own.beside(found)...)
 	r.Add(Text{Name: name, Kind: RobotsKind, Lines: f.Lines(), Source: src}, about(found, f.URL, name)...)
 	for _, ref := range refs {
 		if ref.File != nil && ref.File.URL != "" && !r.has(ref.File.URL) {
@@ -79,7 +79,7 @@ func referredAlone(name string, src []byte, o Options) (*acap.File, []acap.Findi
 }
 
 func (r *Report) referred(f *acap.File, found []acap.Finding, o Options) {
-	found = append(about(found, f.URL, f.URL), lint(f, o)...)
+	found = append(about(found, f.URL, f.URL), lint(f, o).beside(found)...)
 	r.Add(Text{Name: f.URL, Kind: ReferenceKind, Lines: f.Lines()}, found...)
 }
 

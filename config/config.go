@@ -61,6 +61,7 @@ type Config struct {
 	Chromium        string // the program that draws pages, "" for none
 	ChromiumSandbox bool
 	ReaderDNS       bool // ask DNS for the names of a reader's address
+	Check           Check
 	Actions         Actions
 	Listen          string // address:port of serve
 	Serve           Serve
@@ -100,6 +101,14 @@ type Actions struct {
 	MaxListed     int           // requests of an origin that change nothing, in 24 hours
 	SubRecords    bool          // execute take-downs of sub-records (C13)
 	ReceiptKey    string        // file of an Ed25519 key, "" for none
+}
+
+// Check holds the codes of findings to which the verb check gives another severity, or which it only counts.
+type Check struct {
+	Ignore  []string
+	Notice  []string
+	Warning []string
+	Error   []string
 }
 
 // Serve holds how requests reach serve.

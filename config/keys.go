@@ -188,6 +188,19 @@ drawn with comes through the crawl, as far as that is permitted. Without it only
 	setting("chromium_sandbox", true, "write true or false", func(c *Config) *bool { return &c.ChromiumSandbox }, boolean, plain, `
 Whether pages are drawn in Chromium's sandbox. It cannot be had when root runs the crawl; false draws pages without.`),
 
+	setting("check.ignore", []string{}, "as in duplicate-field or agent-name", func(c *Config) *[]string { return &c.Check.Ignore }, list(findingCode), plain, `
+Codes of findings that check does not show; it says how many there are. A comment line in a robots.txt can do the same for that file:
+# acapcrawl: ignore duplicate-field, agent-name -- reason`),
+
+	setting("check.notice", []string{}, "as in duplicate-field or agent-name", func(c *Config) *[]string { return &c.Check.Notice }, list(findingCode), plain, `
+Codes of findings that check reports as notices, whatever severity they have.`),
+
+	setting("check.warning", []string{}, "as in duplicate-field or agent-name", func(c *Config) *[]string { return &c.Check.Warning }, list(findingCode), plain, `
+Codes of findings that check reports as warnings.`),
+
+	setting("check.error", []string{}, "as in duplicate-field or agent-name", func(c *Config) *[]string { return &c.Check.Error }, list(findingCode), plain, `
+Codes of findings that check reports as errors.`),
+
 	setting("actions.mode", ActionsDirect, "", func(c *Config) *string { return &c.Actions.Mode }, oneOf(ActionsDirect, ActionsConfirm), plain, `
 What it takes for an action request to be executed. direct: a line of robots.txt is enough, and so is a request that came
 through serve. confirm: for origins whose publishers have credentials, both have to ask for the same; other origins stay

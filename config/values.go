@@ -76,6 +76,14 @@ func list(check func(string) error) func(any) ([]string, error) {
 	}
 }
 
+// findingCode takes what looks like the code of a finding. Which codes there are is known to check.
+func findingCode(s string) error {
+	if s == "" || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz-") != "" {
+		return fmt.Errorf("%q is not the code of a finding", s)
+	}
+	return nil
+}
+
 func boolean(v any) (bool, error) {
 	switch v := v.(type) {
 	case bool:

@@ -303,7 +303,7 @@ func TestAuditRequests(t *testing.T) {
 func TestAuditVerdict(t *testing.T) {
 	var sitemaps strings.Builder
 	for i := range 20 {
-		fmt.Fprintf(&sitemaps, "Sitemap: /map%d\n", i%10)
+		fmt.Fprintf(&sitemaps, "Sitemap: http://lantern.test/map%d\n", i%10)
 	}
 	for status, want := range map[string]bool{"Status: 500\n\n": true, "": false} {
 		a := audit(t, small{"/robots.txt": "User-agent: *\nDisallow: /x\n" + sitemaps.String(), "/": status}, 1)

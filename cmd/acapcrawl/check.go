@@ -30,7 +30,12 @@ had to use the page; nothing is requested that may not be crawled. The exit stat
 alone.
 
 With --fix a robots.txt is mended in place, where what was meant is beyond doubt, and a diff shows how; standard input comes out
-mended. No decision changes by that, but for a line that was not read as it is written. What is left is said on standard error.`,
+mended. No decision changes by that, but for a line that was not read as it is written. What is left is said on standard error.
+
+Each finding has a code, and docs/findings.md explains it. The settings check.ignore, check.notice, check.warning and check.error
+list codes to suppress, or to report with that severity. A comment line in a robots.txt does so for that file, but can only lower:
+  # acapcrawl: ignore CODE, CODE -- reason     (or notice, or warning)
+The report says how many findings are suppressed.`,
 		Example: `  acapcrawl check robots.txt
   curl -s https://example.com/robots.txt | acapcrawl check --as robots -
   acapcrawl check https://example.com/news/a.html`,

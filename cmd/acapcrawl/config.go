@@ -108,6 +108,9 @@ func (c *Command) configCheckVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if _, err := checkLevels(cfg); err != nil {
+				return err
+			}
 			if cfg.File == "" {
 				fmt.Fprintln(c.Stdout, "valid; there is no configuration file")
 				return nil

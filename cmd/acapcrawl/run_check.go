@@ -28,12 +28,16 @@ const stdinName = "stdin"
 // runCheck checks every file and URL, and reports on all. One that cannot be read does not keep the others from being checked.
 func (c *Command) runCheck(ctx context.Context, cfg *config.Config, r checkRequest) error {
 	report := &check.Report{}
+	levels, err := checkLevels(cfg)
+	if err != nil {
+		return err
+	}
 	o := check.Options{Now: r.Now, Pilot: cfg.Policy.Dialect == config.DialectPilot}
 	if o.Now.IsZero() {
 		o.Now = time.Now()
 	}
 	if r.Fix {
-		return c.runFix(ctx, o, r)
+		return c.runFix(ctx, o, levels, r)
 	}
 	var faults []error
 	var site checkedSite
@@ -61,6 +65,7 @@ func (c *Command) runCheck(ctx context.Context, cfg *config.Config, r checkReque
 	if err := c.checkURLs(ctx, cfg, report, o, urls); err != nil {
 		faults = append(faults, err)
 	}
+	report.Apply(levels)
 	if len(report.Texts) > 0 {
 		write := func(w io.Writer) error { return c.printReport(w, report, r) }
 		if err := c.writeReport(r.Out, write); err != nil {
@@ -68,6 +73,24 @@ func (c *Command) runCheck(ctx context.Context, cfg *config.Config, r checkReque
 		}
 	}
 	return checked(report, faults)
+}
+
+// checkLevels returns the levels of findings that the configuration sets.
+func checkLevels(cfg *config.Config) (check.Levels, error) {
+	levels := check.Levels{}
+	for _, l := range []struct {
+		key   string
+		level acap.Severity
+		codes []string
+	}{
+		{"check.ignore", check.Ignored, cfg.Check.Ignore}, {"check.notice", acap.Notice, cfg.Check.Notice},
+		{"check.warning", acap.Warning, cfg.Check.Warning}, {"check.error", acap.Error, cfg.Check.Error},
+	} {
+		if err := levels.Set(l.level, l.codes...); err != nil {
+			return nil, misuse("the codes that docs/findings.md lists", "the setting %s: %w", l.key, err)
+		}
+	}
+	return levels, nil
 }
 
 // checked is how check ends: with what could not be done, else with the status for findings from warnings up.

@@ -18,17 +18,18 @@ import (
 
 // runFix mends every file in place, or with DryRun none, and shows what that changes; what was standard input goes to standard output mended.
 // What is left to be said of the mended texts goes to standard error.
-func (c *Command) runFix(ctx context.Context, o check.Options, r checkRequest) error {
+func (c *Command) runFix(ctx context.Context, o check.Options, levels check.Levels, r checkRequest) error {
 	report := &check.Report{}
 	var faults []error
 	for _, name := range r.Names {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := c.fixFile(report, o, r, name); err != nil {
+		if err := c.fixFile(report, o, levels, r, name); err != nil {
 			faults = append(faults, err)
 		}
 	}
+	report.Apply(levels)
 	if len(report.Texts) > 0 {
 		if err := report.WriteText(c.Stderr, check.Style{All: r.All}); err != nil {
 			return err
@@ -37,7 +38,7 @@ func (c *Command) runFix(ctx context.Context, o check.Options, r checkRequest) e
 	return checked(report, faults)
 }
 
-func (c *Command) fixFile(report *check.Report, o check.Options, r checkRequest, name string) error {
+func (c *Command) fixFile(report *check.Report, o check.Options, levels check.Levels, r checkRequest, name string) error {
 	if strings.Contains(name, "://") {
 		return misuse("curl -s "+name+" | acapcrawl check --fix -", "%s: a file can be mended, an address cannot", name)
 	}
@@ -50,7 +51,7 @@ func (c *Command) fixFile(report *check.Report, o check.Options, r checkRequest,
 	if kind != check.RobotsKind && kind != check.ReferenceKind {
 		return misuse("", "%s is read as %s; only a robots.txt, or a file that one refers to, can be mended", name, kind)
 	}
-	fixed, mended := check.Repair(src, kind, o)
+	fixed, mended := check.Repair(src, kind, o, levels)
 	if name == "-" && !r.DryRun {
 		if _, err := c.raw().Write(fixed); err != nil {
 			return err

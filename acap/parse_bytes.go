@@ -1,0 +1,212 @@
+package acap
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// compressions are the first bytes of files that are sent as they are by mistake.
+var compressions = []struct{ name, magic string }{
+	{
+		"gzip",
+		"\x1f\x8b",
+	}, {"zstd", "\x28\xb5\x2f\xfd"}, {"zip", "PK\x03\x04"}, {"bzip2", "BZh"}, {"xz", "\xfd7zXZ\x00"},
+}
+
+// lookAtBytes reports a file that is not the UTF-8 text that RFC 9309 (2.3) asks for, and what
+// crawlers make of it.
+func (p *parser) lookAtBytes(src []byte) {
+	top := &Field{Source: p.f.source, URL: p.f.URL, Line: 1, Column: 1}
+	seen := "crawlers read its bytes as lines all the same"
+	if len(p.f.groups) == 0 && len(p.f.records) == 0 && len(p.f.entries) == 0 {
+		seen = "crawlers find no rule in it, as if it were empty, and may crawl everything"
+	}
+	for _, c := range compressions {
+		if bytes.HasPrefix(src, []byte(c.magic)) {
+			p.tell(top, "not-text", Error, "send the text itself, or send it with Content-Encoding",
+				"the file is compressed (%s): %s", c.name, seen)
+			return
+		}
+	}
+	head := src[:min(len(src), 4096)]
+	zeros := bytes.Count(head, []byte{0})
+	switch {
+	case wideMark(src):
+		p.tell(top, "wrong-encoding", Warning, "save the file as UTF-8",
+			"the file is in UTF-16, which is converted here; other crawlers expect UTF-8 (RFC 9309 2.3), find no rule in it, "+
+				"and may crawl everything")
+	case zeros > 0 && alternate(head):
+		p.tell(top, "wrong-encoding", Error, "save the file as UTF-8",
+			"the file looks like UTF-16 without a byte-order mark, and is not converted: %s", seen)
+	case zeros > len(head)/10:
+		p.tell(top, "not-text", Error, "send a text in UTF-8",
+			"the file is not a text, since many of its bytes are zero: %s", seen)
+	case zeros > 0 || bytes.IndexByte(src, 0) >= 0:
+		p.lookAtZero()
+	}
+}
+
+// wideMark reports whether a file starts with the byte-order mark of UTF-16.
+func wideMark(src []byte) bool {
+	return bytes.HasPrefix(src, []byte("\xff\xfe")) || bytes.HasPrefix(src, []byte("\xfe\xff"))
+}
+
+// alternate reports whether nearly every second byte is zero, as in Latin text in UTF-16.
+func alternate(head []byte) bool {
+	var zeros [2]int
+	for i, b := range head {
+		if b == 0 {
+			zeros[i%2]++
+		}
+	}
+	most, least := max(zeros[0], zeros[1]), min(zeros[0], zeros[1])
+	return len(head) >= 4 && most*10 >= len(head)/2*8 && least*10 <= len(head)/2
+}
+
+// lookAtZero reports the first NUL byte of a text and says how many lines have one.
+func (p *parser) lookAtZero() {
+	var first *Field
+	lines, n := 0, 0
+	all := linesOf(p.f.text)
+	for line, ok := all.next(); ok; line, ok = all.next() {
+		n++
+		at := strings.IndexByte(line, 0)
+		if at < 0 {
+			continue
+		}
+		if lines++; first == nil {
+			first = &Field{Source: p.f.source, URL: p.f.URL, Line: n, Column: column(line, at), Text: "\x00"}
+		}
+	}
+	if first == nil {
+		return
+	}
+	more := ""
+	if lines > 1 {
+		more = fmt.Sprintf(" (%d lines have one)", lines)
+	}
+	p.tell(first, "nul-byte", Warning, "delete it",
+		"a NUL byte: many crawlers end the line here, others read it as a part of the value%s", more)
+}
+
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// rawLine is a line as it stands in the file, and where its value stands in it.
+type rawLine struct {
+	n     int
+	line  string
+	cut   int // where the comment begins, or the end of the line
+	value string
+	at    int    // of value
+	plain string // the conventional field that is meant, "" for an ACAP field
+}
+
+func (p *parser) place(w rawLine, offset, length int) *Field {
+	return &Field{
+		Source: p.f.source,
+		URL:    p.f.URL,
+		Line:   w.n,
+		Column: column(w.line, offset),
+		Text:   w.line[offset : offset+length],
+	}
+}
+
+// lookAtValue reports characters of a field that say something else than its author sees: a hash
+// that cuts the value, and characters that cannot be seen.
+func (p *parser) lookAtValue(w rawLine) {
+	if w.cutByHash() {
+		p.report(p.place(w, w.cut, 1), "hash-in-value", Warning, "put a blank before a comment, or write %23",
+			"a hash starts a comment even inside a value")
+	}
+	if p.ascii {
+		return
+	}
+	at, size := firstInvisible(w.line[:w.cut])
+	if at < 0 {
+		return
+	}
+	r, _ := utf8.DecodeRuneInString(w.line[at:])
+	within := at >= w.at && at < w.at+len(w.value)
+	if !blank(r) || within && w.plain != "" {
+		part := "name"
+		if within {
+			part = "value"
+		}
+		p.report(p.place(w, at, size), "invisible-character", Warning, "delete it",
+			"an invisible character (%s) is a part of the %s", fmt.Sprintf("%U", r), part)
+		return
+	}
+	p.report(p.place(w, at, size), "invisible-character", Warning, "delete it, or write a plain blank",
+		"an invisible character (%s) is left out here; other crawlers, Google's among them, read it as a part of the line",
+		fmt.Sprintf("%U", r))
+}
+
+// lookAtName reports a line that would be a field without the invisible characters in its name, and
+// returns whether it is one.
+func (p *parser) lookAtName(w rawLine) bool {
+	name, _, colon := strings.Cut(w.line[:w.cut], ":")
+	at, size := firstInvisible(name)
+	if at < 0 || !colon {
+		return false
+	}
+	visible := strings.Map(func(r rune) rune {
+		if invisible(r) {
+			return -1
+		}
+		return r
+	}, trimLeft(trimRight(name)))
+	lower, plain := lowerName(visible)
+	if plain == "" && !known(lower) {
+		return false
+	}
+	r, _ := utf8.DecodeRuneInString(name[at:])
+	p.report(p.place(w, at, size), "invisible-character", Warning, "delete it",
+		"because of an invisible character (%s) this line is not read as %s", fmt.Sprintf("%U", r), visible)
+	return true
+}
+
+// cutByHash reports whether a hash without a blank before it belongs to the value by all
+// appearances. Behind a blank, behind a value that cannot hold one, and before several words it
+// begins a comment, as its author meant.
+func (w rawLine) cutByHash() bool {
+	if w.cut == len(w.line) || w.at+len(w.value) != w.cut {
+		return false
+	}
+	behind := w.line[w.cut+1:]
+	switch w.plain {
+	case "user-agent", "crawl-delay":
+		return false
+	case "":
+		return behind != "" && trimLeft(behind) == behind
+	}
+	return !strings.ContainsFunc(trimRight(behind), blank)
+}
+
+// firstInvisible returns where the first character stands that cannot be seen and may surprise, and
+// its size; -1 for none.
+func firstInvisible(s string) (at, size int) {
+	before := ' '
+	for i, r := range s {
+		joiner := r == '\u200c' || r == '\u200d' // scripts such as Persian need them between letters
+		if invisible(r) && !(joiner && before >= utf8.RuneSelf) {
+			return i, utf8.RuneLen(r)
+		}
+		before = r
+	}
+	return -1, 0
+}
+
+// invisible reports whether a character is a blank outside ASCII, or a mark that has no width.
+func invisible(r rune) bool {
+	return r >= utf8.RuneSelf && r != utf8.RuneError && (unicode.IsSpace(r) || unicode.Is(unicode.Cf, r))
+}

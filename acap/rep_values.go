@@ -1,0 +1,129 @@
+package acap
+
+import (
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// lookAtAgent reports a User-agent value that is more than a product token. A version, or further
+// words, behind the token are not read, which is what most authors expect; a warning is for names
+// that no crawler has, or that mean several.
+func (p *parser) lookAtAgent(field *Field, value string) {
+	const hint = "write a User-agent line for each crawler, with its product token alone"
+	token := agentToken(value)
+	rest := value[len(token):]
+	switch {
+	case value == "" || value == "*":
+	case !nameChar(value[0]) && value[0] != '*' || token == value && value[0] == '*':
+		p.report(field.at(value), "agent-name", Warning, hint,
+			"%q is the name of no crawler: a name consists of letters, digits, -, _ and .", value)
+	case rest == "":
+	case strings.EqualFold(token, "Mozilla"):
+		p.report(field.at(value), "agent-name", Warning, hint,
+			"only %q counts, which many programs send and no crawler answers to", token)
+	case token == "*":
+		p.report(field.at(value), "agent-name", Warning, "write * alone for any crawler",
+			"this counts as * here; many crawlers read it as the name of one crawler, or do not read %q", rest)
+	case severalNames(rest):
+		p.report(field.at(value), "agent-name", Warning, hint, "a crawler's name ends before %q: only %q counts",
+			rest, token)
+	default:
+		p.report(field.at(value), "agent-name", Notice, "write the product token alone",
+			"a crawler's name ends before %q: only %q counts", rest, token)
+	}
+}
+
+// severalNames reports whether what stands behind a product token goes on with another name. What
+// is in parentheses is not looked at.
+func severalNames(rest string) bool {
+	outside, _, _ := strings.Cut(rest, "(")
+	at := strings.IndexAny(outside, ",;:")
+	next := strings.TrimLeft(outside[at+1:], " \t")
+	return at >= 0 && next != "" && isName(next[:1])
+}
+
+// lookAtSitemap reports a sitemap that is not named by an absolute URL.
+func (p *parser) lookAtSitemap(field *Field, value string) {
+	u, err := url.Parse(value)
+	if err == nil && u.Scheme != "" && u.Host != "" {
+		return
+	}
+	hint := "write the whole URL, as in https://example.com/sitemap.xml"
+	switch host, path := hostOf(value); {
+	case host != "":
+		hint = "write https://" + host + path
+	case err == nil && p.f.home() != "":
+		hint = "write " + p.f.base.ResolveReference(&url.URL{Path: u.Path, RawQuery: u.RawQuery}).String()
+	}
+	p.report(field.at(value), "relative-sitemap", Warning, hint,
+		"%q is not an absolute URL: many crawlers do not read this sitemap", value)
+}
+
+// home returns the host of the site, "" if the file has no URL, or one that stands for an unknown
+// site (RFC 2606).
+func (f *File) home() string {
+	if f.base == nil || strings.HasSuffix(f.base.Hostname(), ".invalid") {
+		return ""
+	}
+	return f.base.Host
+}
+
+// withSlash returns the hint for a conventional rule that starts with neither / nor *.
+func (f *File) withSlash(value string) string {
+	first, _, _ := strings.Cut(value, ":")
+	if conventionalNames[strings.ToLower(first)] != "" && first != value {
+		return "write every field on a line of its own"
+	}
+	switch strings.ToLower(value) {
+	case "all", "any", "everything", "yes", "true":
+		return "write / for all paths"
+	case "none", "nothing", "null", "no", "false":
+		return "write / for all paths, and nothing for none"
+	}
+	host, path := hostOf(value)
+	switch {
+	case host == "" && strings.ContainsRune("?&=.", rune(value[0])),
+		host == "" && strings.Contains(value, "=") && !strings.Contains(value, "/"):
+		return "write /*" + value
+	case host == "":
+		return "write /" + value
+	case path == "":
+		path = "/"
+	}
+	bare := func(host string) string { return strings.TrimPrefix(strings.ToLower(host), "www.") }
+	if bare(host) == bare(f.home()) {
+		return "write " + path
+	}
+	return "write " + path + " in the robots.txt of " + host + ": rules hold for one host alone"
+}
+
+// hostOf splits a value that begins with a host, with a scheme or without, into the host and what
+// follows; "" for a path.
+func hostOf(value string) (host, path string) {
+	rest, absolute := value, false
+	if scheme, behind, ok := strings.Cut(value, "://"); ok && isName(scheme) {
+		rest, absolute = behind, true
+	} else if rest, absolute = strings.CutPrefix(value, "//"); !absolute {
+		rest = value
+	}
+	end := strings.IndexAny(rest, "/?*#")
+	if end < 0 {
+		end = len(rest)
+	}
+	host = rest[:end]
+	if host == "" || !absolute && !likelyHost(host, rest[end:]) || strings.ContainsAny(host, " @") {
+		return "", value
+	}
+	return host, rest[end:]
+}
+
+// likelyHost reports whether the first segment of a value is a host rather than the name of a file.
+func likelyHost(host, behind string) bool {
+	_, err := netip.ParseAddr(host)
+	lower := strings.ToLower(host)
+	top := lower[strings.LastIndexByte(lower, '.')+1:]
+	return err == nil || strings.HasPrefix(lower, "www.") ||
+		strings.Count(host, ".") > 1 && strings.HasPrefix(behind, "/") ||
+		top != lower && contains([]string{"com", "org", "net", "edu", "gov", "mil"}, top)
+}

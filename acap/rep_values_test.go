@@ -1,0 +1,83 @@
+package acap
+
+import "testing"
+
+// TestAgentName: a version behind a product token works and is a notice; a name that no crawler
+// has, or a list of names, is a warning.
+func TestAgentName(t *testing.T) {
+	for value, want := range map[string]Severity{
+		"TurnitinBot":     "",
+		"*":               "",
+		"TurnitinBot/1.5": Notice,
+		"msnbot-media/1.1 (+http://search.msn.com/msnbot.htm)": Notice,
+		"Web Image Collector": Notice,
+		"Cutbot;+1.5":         Notice,
+		"CFNetwork*":          Notice,
+		"abot, bbot":          Warning,
+		"*abot*":              Warning,
+		"* Disallow: /":       Warning,
+		"*\xa0":               Warning,
+		"+abot":               Warning,
+		`"abot"`:              Warning,
+		"Mozilla/5.0 (compatible; bingbot/2.0; +)": Warning,
+	} {
+		var got Severity
+		if f := found("User-agent: "+value+"\nDisallow: /\n", "agent-name"); len(f) > 0 {
+			got = f[0].Severity
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", value, got, want)
+		}
+	}
+}
+
+// TestRuleWithoutSlashHint: the hint names the path that was meant, and the host whose robots.txt
+// it belongs to.
+func TestRuleWithoutSlashHint(t *testing.T) {
+	const alone = ": rules hold for one host alone"
+	for value, want := range map[string]string{
+		"private/":                         "write /private/",
+		"error.cfm":                        "write /error.cfm",
+		"http://host.example/private/":     "write /private/",
+		"https://www.host.example/private": "write /private",
+		"http://Host.Example":              "write /",
+		"www.host.example/private/":        "write /private/",
+		"https://other.example/private/":   "write /private/ in the robots.txt of other.example" + alone,
+		"a.b.other.example/x":              "write /x in the robots.txt of a.b.other.example" + alone,
+		"preview.other.com":                "write / in the robots.txt of preview.other.com" + alone,
+		"192.0.2.1/":                       "write / in the robots.txt of 192.0.2.1" + alone,
+		"?xml=":                            "write /*?xml=",
+		".pdf$":                            "write /*.pdf$",
+		"sort=asc":                         "write /*sort=asc",
+		"All":                              "write / for all paths",
+		"Sitemap: http://host.example/s":   "write every field on a line of its own",
+	} {
+		f := found("User-agent: *\nDisallow: "+value+"\n", "rule-without-slash")
+		if len(f) != 1 || f[0].Hint != want {
+			t.Errorf("%q: %+v, want the hint %q", value, f, want)
+		}
+	}
+	unknown := Parse("robots.txt", []byte("User-agent: *\nDisallow: http://host.example/private/\n")).Findings
+	if len(unknown) != 1 ||
+		unknown[0].Hint != "write /private/ in the robots.txt of host.example"+alone {
+		t.Errorf("a file of an unknown site: %+v", unknown)
+	}
+}
+
+// TestRelativeSitemap: a Sitemap line names an absolute URL.
+func TestRelativeSitemap(t *testing.T) {
+	for value, want := range map[string]string{
+		"http://host.example/sitemap.xml": "",
+		"HTTPS://other.example/s.xml":     "",
+		"/sitemap.xml":                    "write http://host.example/sitemap.xml",
+		"sitemap.xml":                     "write http://host.example/sitemap.xml",
+		"//host.example/sitemap.xml":      "write https://host.example/sitemap.xml",
+		"www.host.example/sitemap.xml":    "write https://www.host.example/sitemap.xml",
+		"https:///sitemap.xml":            "write http://host.example/sitemap.xml",
+	} {
+		f := found("Sitemap: "+value+"\n", "relative-sitemap")
+		if got := len(f) > 0; got != (want != "") || got && f[0].Hint != want {
+			t.Errorf("%q: %+v, want the hint %q", value, f, want)
+		}
+	}
+}
