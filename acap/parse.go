@@ -367,14 +367,7 @@ func (p *parser) sort() {
 	slices.SortStableFunc(p.f.Findings, func(a, b Finding) int { return a.Line - b.Line })
 }
 
-// looksLikeHTML looks at the first of the first three lines that is not blank.
+// looksLikeHTML looks at the first line that is not blank.
 func looksLikeHTML(text string) bool {
-	all := linesOf(text)
-	for range 3 {
-		line, _ := all.next()
-		if line = strings.TrimLeftFunc(line, blank); line != "" {
-			return line[0] == '<'
-		}
-	}
-	return false
+	return strings.HasPrefix(strings.TrimLeftFunc(text, blank), "<")
 }

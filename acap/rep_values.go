@@ -34,13 +34,14 @@ func (p *parser) lookAtAgent(field *Field, value string) {
 	}
 }
 
-// severalNames reports whether what stands behind a product token goes on with another name. What
-// is in parentheses is not looked at.
+// severalNames reports whether what stands behind a product token is a separator and another name.
 func severalNames(rest string) bool {
-	outside, _, _ := strings.Cut(rest, "(")
-	at := strings.IndexAny(outside, ",;:")
-	next := strings.TrimLeft(outside[at+1:], " \t")
-	return at >= 0 && next != "" && isName(next[:1])
+	rest = strings.TrimLeft(rest, " \t")
+	if rest == "" || !strings.ContainsRune(",;:", rune(rest[0])) {
+		return false
+	}
+	next := strings.TrimLeft(rest[1:], " \t")
+	return next != "" && isName(next[:1])
 }
 
 // lookAtSitemap reports a sitemap that is not named by an absolute URL.

@@ -18,10 +18,12 @@ func (l *linter) heads() {
 			l.emptied(r.Heads, r.Fields[0], "ACAP field", func(a, b *acap.Field) bool { return l.apart(groups[name(a)], groups[name(b)]) })
 		}
 	}
-	var any *acap.Field
+	var any *acap.Field // refuses something to crawlers that no group names
 	for _, g := range groups["*"] {
-		if any == nil && len(g.Rules) > 0 {
-			any = g.Rules[0].Field
+		for _, r := range g.Rules {
+			if any == nil && !r.Allow {
+				any = r.Field
+			}
 		}
 	}
 	for i := range l.groups {

@@ -53,8 +53,12 @@ func TestTruth(t *testing.T) {
 		"another group has rules for the crawler": {
 			"User-agent: *\nDisallow: /a\n\nUser-agent: abot\nDisallow: /b\n\nUser-agent: abot\nCrawl-delay: 5\n",
 			"empty-group", nil},
+		"the rules for any refuse nothing": {
+			"User-agent: *\nAllow: /\n\nUser-agent: abot\nCrawl-delay: 5\n", "empty-group", nil},
 		"no group has rules for the crawler": {
 			"User-agent: *\nDisallow: /a\n\nUser-agent: abot\nCrawl-delay: 5\n", "empty-group", []int{4}},
+		"a page that begins with empty lines": {"\n\n\n\n<html>\n<p>a: b\n", "html", []int{1}},
+		"its lines":                           {"\n\n\n\n<html>\n<p>a: b\n", "unknown-line", nil},
 		"a comment in prose": {
 			"# Changed: Disallow: /a?b* TO Disallow: /a?*\nUser-agent: *\nDisallow: /a\n", "swallowed-fields", nil},
 		"a comment that explains": {
