@@ -103,6 +103,18 @@ func (c *recorded) begin(x *exchange) {
 	c.now = x
 }
 
+// end has the connection forget x, if that was the last: an idle connection keeps neither a page nor its heads in memory. c may be nil.
+func (c *recorded) end(x *exchange) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now == x {
+		c.now = nil
+	}
+}
+
 func (c *recorded) current() *exchange {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -36,6 +36,7 @@ type attempt struct {
 	at          netip.Addr // to dial; zero: whatever the name stands for
 	visit       *visit
 	heads       exchange
+	wire        *recorded // that records them; nil with HTTP/2
 	ride        *ride
 	connections int
 	peer        netip.Addr // of the connection
@@ -74,7 +75,10 @@ func (a *attempt) enter() (_ Hop, _ *http.Response, sent bool, err error) {
 	if a.at.IsValid() {
 		ctx = pin(ctx, a.at)
 	}
-	defer func() { a.ride.leave() }()
+	defer func() {
+		a.ride.leave()
+		a.wire.end(&a.heads)
+	}()
 	out := a.outgoing(a.req, a.url, a.key, httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn:              func(i httptrace.GotConnInfo) { a.connected(i.Conn, giveUp) },
 		WroteRequest:         func(httptrace.WroteRequestInfo) { a.visit.start() },
@@ -117,6 +121,7 @@ func (a *attempt) connected(c net.Conn, giveUp context.CancelCauseFunc) {
 	}
 	a.ride = board(c)
 	if c, ok := c.(*recorded); ok {
+		a.wire = c
 		c.begin(&a.heads)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -116,12 +117,11 @@ func TestImportPolicyChanges(t *testing.T) {
 	for _, line := range []string{"ACAP-disallow-preserve: /", "ACAP-request-take-down: /a"} {
 		w := newWeb("")
 		s := open(t, t.TempDir(), w, Options{})
-		asked := false
+		var asked atomic.Bool // records are judged at the same time
 		o := ImportOptions{Policies: policies(func(u *url.URL) (*acap.Policy, error) {
-			if asked {
+			if asked.Swap(true) {
 				w.says(line)
 			}
-			asked = true
 			return w.Policy(context.Background(), u)
 		})}
 		if _, got := s.take([]byte(foreign{block: answered}.String()), o); fmt.Sprint(got) != "[refused /a]" || len(s.all()) != 0 {
@@ -134,17 +134,19 @@ func TestImportPolicyChanges(t *testing.T) {
 func TestImportMeanwhile(t *testing.T) {
 	w := newWeb("")
 	s := open(t, t.TempDir(), w, Options{})
-	judged, crawled := false, false
+	var judged, crawled atomic.Bool // records are judged at the same time
 	o := ImportOptions{Policies: policies(func(u *url.URL) (*acap.Policy, error) {
-		if judged = judged || u.String() == a; judged && u.String() == b && !crawled { // it is asked whether b may lead to a
-			crawled = true
+		if u.String() == a {
+			judged.Store(true)
+		}
+		if judged.Load() && u.String() == b && crawled.CompareAndSwap(false, true) { // it is asked whether b may lead to a
 			s.receive(pageOf(sealed, a))
 		}
 		return w.Policy(context.Background(), u)
 	})}
 	file := foreign{url: c, block: answered}.String() + foreign{url: b, block: "HTTP/1.1 302 Found\r\nLocation: /a\r\n\r\n"}.String() +
 		repeated(a, "<p>A gull.").String() // for which what comes before is taken in first
-	if _, got := s.take([]byte(file), o); fmt.Sprint(got) != "[imported /c imported /b refused /a]" || !crawled || len(s.all()) != 2 {
+	if _, got := s.take([]byte(file), o); fmt.Sprint(got) != "[imported /c imported /b refused /a]" || !crawled.Load() || len(s.all()) != 2 {
 		t.Errorf("%v, %d held", got, len(s.all()))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"runtime"
+	"runtime/debug"
 	"sync"
 
 	"golang.org/x/sync/semaphore"
@@ -18,6 +19,8 @@ const (
 	step     = 1 << 20 // bytes of a body as sent that are counted at once
 	steps    = 48      // that are received in all, beside small bodies and one more
 	decoders = 4       // of small bodies at a time
+
+	largePercent = 25 // how much the heap may grow between two collections while one page takes more than half of the room
 )
 
 // Budget bounds what the pages at hand take in memory together. It is safe for concurrent use.
@@ -79,7 +82,8 @@ type Lease struct {
 	steps  int
 	beyond bool
 	held   int64
-	holds  bool // Hold was called
+	holds  bool   // Hold was called
+	relax  func() // ends that the runtime collects more often; nil where it does not
 }
 
 type key struct{}
@@ -125,8 +129,24 @@ func (l *Lease) Hold(ctx context.Context, n int64) error {
 		}
 	}
 	l.held, l.holds = n, true
+	l.collect()
 	l.received()
 	return nil
+}
+
+// collect has the Go runtime collect more often while one lease holds more than half of the room. No two can.
+func (l *Lease) collect() {
+	switch large := l.held > l.b.size/2; {
+	case large && l.relax == nil:
+		before := debug.SetGCPercent(largePercent)
+		if before >= 0 && before < largePercent {
+			debug.SetGCPercent(before)
+		}
+		l.relax = func() { debug.SetGCPercent(before) }
+	case !large && l.relax != nil:
+		l.relax()
+		l.relax = nil
+	}
 }
 
 // Room waits until there is room for n bytes, and returns what gives it back. Who has a lease that holds room has it for this too.
@@ -161,12 +181,14 @@ func (l *Lease) Release() {
 	}
 	l.received()
 	if l.held > 0 {
-		if l.held > l.b.size/2 { // else the next such page grows beside what is left of this one
+		held := l.held
+		if l.relax != nil { // else the next such page grows beside what is left of this one
 			runtime.GC()
 		}
-		l.b.free(l.held)
+		l.held = 0
+		l.collect()
+		l.b.free(held)
 	}
-	l.held = 0
 }
 
 // Discard gives back what was taken to receive an answer that is not used.
@@ -248,6 +270,7 @@ func (x *Exchange) grow() error {
 			return err
 		}
 		l.held = l.b.size
+		l.collect()
 		return nil
 	}
 }
