@@ -28,6 +28,7 @@ func parse(name string, src []byte, source Source) *File {
 	f.text = text
 	all := linesOf(text)
 	p := &parser{f: f, lines: strings.Count(text, "\n") + all.returns + 1, html: looksLikeHTML(text), ascii: isASCII(text)}
+	p.quiet = p.html || unreadable(src)
 	for line, ok := all.next(); ok; line, ok = all.next() {
 		p.n++
 		p.line(p.n, line)
@@ -61,7 +62,8 @@ type parser struct {
 	permission *entry // the last field, if it was a permission (A07)
 	comment    string // version claimed by a ##ACAP comment (P1 2.10.3)
 	claimed    int    // the line of that comment
-	html       bool   // the file looks like HTML: lines that are not fields are not reported one by one
+	html       bool   // the file looks like HTML
+	quiet      bool   // the file is HTML or no text: one finding says so, and lines that are not fields are not listed
 	ascii      bool   // the file has no other characters
 
 	name, lower, plain string // of the last line, as lowerName gives them
@@ -149,7 +151,7 @@ func (p *parser) line(n int, line string) {
 	case !p.ascii && p.lookAtName(w):
 	case strings.HasPrefix(lower, "acap"):
 		p.unknown(field, lower)
-	case p.html: // the finding html speaks of all these lines
+	case p.quiet: // the finding html, not-text or wrong-encoding speaks of all these lines
 	case colon && !strings.ContainsAny(name, " <>/"):
 		p.report(field.at(name), "foreign-field", Notice, p.near(lower, conventionalFields), "%q is not a field of robots.txt", name)
 	default:

@@ -8,12 +8,26 @@ import (
 	"unicode/utf8"
 )
 
-// compressions are the first bytes of files that are sent as they are by mistake.
-var compressions = []struct{ name, magic string }{
-	{
-		"gzip",
-		"\x1f\x8b",
-	}, {"zstd", "\x28\xb5\x2f\xfd"}, {"zip", "PK\x03\x04"}, {"bzip2", "BZh"}, {"xz", "\xfd7zXZ\x00"},
+// compression returns how a file is compressed that is sent as it is by mistake, "" if it is not.
+func compression(src []byte) string {
+	for _, c := range [][2]string{{"gzip", "\x1f\x8b"}, {"zstd", "\x28\xb5\x2f\xfd"}, {"zip", "PK\x03\x04"}, {"xz", "\xfd7zXZ\x00"}} {
+		if bytes.HasPrefix(src, []byte(c[1])) {
+			return c[0]
+		}
+	}
+	return ""
+}
+
+// head returns the part of a file that shows whether it is a text, and how many zero bytes that has.
+func head(src []byte) (start []byte, zeros int) {
+	start = src[:min(len(src), 4096)]
+	return start, bytes.Count(start, []byte{0})
+}
+
+// unreadable reports whether a file is compressed, or has many zero bytes and is not converted from UTF-16.
+func unreadable(src []byte) bool {
+	start, zeros := head(src)
+	return compression(src) != "" || !wideMark(src) && zeros > len(start)/10
 }
 
 // lookAtBytes reports a file that is not the UTF-8 text that RFC 9309 (2.3) asks for, and what
@@ -24,24 +38,19 @@ func (p *parser) lookAtBytes(src []byte) {
 	if len(p.f.groups) == 0 && len(p.f.records) == 0 && len(p.f.entries) == 0 {
 		seen = "crawlers find no rule in it, as if it were empty, and may crawl everything"
 	}
-	for _, c := range compressions {
-		if bytes.HasPrefix(src, []byte(c.magic)) {
-			p.tell(top, "not-text", Error, "send the text itself, or send it with Content-Encoding",
-				"the file is compressed (%s): %s", c.name, seen)
-			return
-		}
-	}
-	head := src[:min(len(src), 4096)]
-	zeros := bytes.Count(head, []byte{0})
-	switch {
+	start, zeros := head(src)
+	switch form := compression(src); {
+	case form != "":
+		p.tell(top, "not-text", Error, "send the text itself, or send it with Content-Encoding",
+			"the file is compressed (%s): %s", form, seen)
 	case wideMark(src):
 		p.tell(top, "wrong-encoding", Warning, "save the file as UTF-8",
 			"the file is in UTF-16, which is converted here; other crawlers expect UTF-8 (RFC 9309 2.3), find no rule in it, "+
 				"and may crawl everything")
-	case zeros > 0 && alternate(head):
+	case zeros > 0 && alternate(start):
 		p.tell(top, "wrong-encoding", Error, "save the file as UTF-8",
 			"the file looks like UTF-16 without a byte-order mark, and is not converted: %s", seen)
-	case zeros > len(head)/10:
+	case zeros > len(start)/10:
 		p.tell(top, "not-text", Error, "send a text in UTF-8",
 			"the file is not a text, since many of its bytes are zero: %s", seen)
 	case zeros > 0 || bytes.IndexByte(src, 0) >= 0:

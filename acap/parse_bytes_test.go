@@ -59,6 +59,9 @@ func TestNoText(t *testing.T) {
 			t.Errorf("%s: %q does not say %q", c.name, f[0].Message, c.says)
 		}
 	}
+	if f := found(zipped.String()+"\nnothing: here\nno field\n", "unknown-line"); len(f) > 0 {
+		t.Errorf("lines of a file that is no text are listed: %v", f)
+	}
 	for _, code := range []string{"not-text", "wrong-encoding", "nul-byte"} {
 		if f := found("\ufeffUser-agent: *\nDisallow: /caf\u00e9\n", code); len(f) > 0 {
 			t.Errorf("a plain file: %v", f)

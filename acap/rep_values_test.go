@@ -83,3 +83,18 @@ func TestRelativeSitemap(t *testing.T) {
 		}
 	}
 }
+
+// TestPatternHint: the hint of an ACAP pattern with a host names its path, and one finding says so.
+func TestPatternHint(t *testing.T) {
+	for value, want := range map[string]string{
+		"http://host.example/private/": "write the path alone: /private/",
+		"www.host.example/private/":    "write /private/",
+		"private/":                     "write /private/",
+	} {
+		f := Parse("http://host.example/robots.txt", []byte("ACAP-crawler: *\nACAP-disallow-crawl: "+value+"\n"))
+		all := f.Policy(Crawler{}).Findings()
+		if len(all) != 1 || all[0].Hint != want {
+			t.Errorf("%q: %+v, want the hint %q alone", value, all, want)
+		}
+	}
+}

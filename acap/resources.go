@@ -79,8 +79,16 @@ func (r *reporter) path(field *Field, token string) specification {
 	if strings.Contains(token, "?") { // A11
 		r.report(field.at(token), "query-in-pattern", Notice, "leave the query out to cover the path with any", "the pattern %q is compared with path and query", token)
 	}
-	if token[0] != '/' && token[0] != '*' && token[0] != '$' { // F04
-		r.report(field.at(token), "relative-pattern", Notice, "write /"+token, "the pattern %q is relative to the root", token)
+	host, path := hostOf(token)
+	if path == "" {
+		path = "/"
+	}
+	if token[0] != '/' && token[0] != '*' && token[0] != '$' && !(host != "" && strings.Contains(token, "://")) { // F04
+		hint := "write /" + token
+		if host != "" {
+			hint = "write " + path
+		}
+		r.report(field.at(token), "relative-pattern", Notice, hint, "the pattern %q is relative to the root", token)
 	}
 	if strings.Contains(token, "%") && stray(token) {
 		r.report(field.at(token), "percent-in-pattern", Warning, "write %25 for the character", "%q holds a percent sign without two hexadecimal digits behind it: it stands for itself", token)
@@ -105,7 +113,7 @@ func (r *reporter) path(field *Field, token string) specification {
 		return specification{permit: p, deny: p}
 	}
 	if u, ok := absoluteURL(token); ok {
-		r.report(field.at(token), "absolute-pattern", Error, "write the path alone", "%q is a URI, a pattern is a path: a permission grants nothing, a prohibition covers its path here", token)
+		r.report(field.at(token), "absolute-pattern", Error, "write the path alone: "+path, "%q is a URI, a pattern is a path: a permission grants nothing, a prohibition covers its path here", token)
 		return specification{permit: p, deny: append(p[:1:1], newPattern(u.EscapedPath()))}
 	}
 	return specification{permit: p, deny: p}

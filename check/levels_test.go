@@ -1,0 +1,59 @@
+package check
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+)
+
+// FuzzLevels: comments in a hostile text suppress and lower findings about it, and neither raise any nor lose one that is not counted.
+func FuzzLevels(f *testing.F) {
+	for _, text := range []string{
+		"# acapcrawl: ignore duplicate-field\nUser-agent: *\nDisallow: /a\nDisallow: /a\n",
+		"#acapcrawl:warning orphan-field -- why\nDisallow: /a\n",
+		"# acapcrawl:\n# acapcrawl: ignore\n# acapcrawl: raise html, \x00,\u00a0x -- ,,\n<html>\n",
+		"\u200b# ACAPCRAWL: notice rule-without-slash,html\nUser-agent: *\nDisallow: a\n",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 4000 {
+			return
+		}
+		before, after := Report{}, Report{}
+		before.Robots("robots.txt", []byte(text), Options{Now: newYear})
+		after.Robots("robots.txt", []byte(text), Options{Now: newYear})
+		_, wrong := commentLevels(after.Texts[0])
+		after.Apply(nil)
+		for _, finding := range after.Findings {
+			asIs := func(b acap.Finding) bool {
+				return b.Code == finding.Code && b.Line == finding.Line && b.Message == finding.Message && rank(b.Severity) <= rank(finding.Severity)
+			}
+			if finding.Code != "check-comment" && !slices.ContainsFunc(before.Findings, asIs) {
+				t.Errorf("%q: %+v was raised or added", text, finding)
+			}
+		}
+		lost := len(before.Findings) + len(wrong) - len(after.Findings)
+		if noted := len(after.Notes) > len(before.Notes); lost < 0 || lost > 0 != noted {
+			t.Errorf("%q: %d findings are suppressed, the notes are %q", text, lost, after.Notes)
+		}
+	})
+}
+
+// TestLevelsOfUnknownCodes: an unknown code, or one with two levels, is an error that names it.
+func TestLevelsOfUnknownCodes(t *testing.T) {
+	levels := Levels{}
+	if err := levels.Set(Ignored, "html", "agent-name"); err != nil {
+		t.Error(err)
+	}
+	for code, want := range map[string]string{
+		"htlm": `"htlm" is not a code of check (did you mean html?)`,
+		"":     `"" is not a code of check`,
+		"html": `"html" has two levels, ignore and notice`,
+	} {
+		if err := levels.Set(acap.Notice, code); err == nil || err.Error() != want {
+			t.Errorf("%q: %v, want %s", code, err, want)
+		}
+	}
+}
