@@ -72,7 +72,13 @@ func commentLevels(t Text) (out map[string]lowered, wrong []acap.Finding) {
 			continue
 		}
 		fault := func(word, hint, format string, args ...any) {
+			if len(wrong) == maxTold {
+				hint, format, args = "mend those before it", "there may be more that check does not understand, from here on", nil
+			}
 			wrong = append(wrong, t.commentFault(i, word, hint, fmt.Sprintf(format, args...)))
+		}
+		if len(wrong) > maxTold {
+			return out, wrong
 		}
 		verb, _, _ := strings.Cut(said, " ")
 		level := acap.Severity(strings.ToLower(verb))
@@ -87,14 +93,14 @@ func commentLevels(t Text) (out map[string]lowered, wrong []acap.Finding) {
 			fault(verb, "name codes, as in duplicate-field, agent-name", "the comment names no code")
 		}
 		for _, name := range names {
+			if len(wrong) > maxTold {
+				return out, wrong
+			}
 			if !Known(name) {
 				fault(name, "", "%q is not a code of check%s", shortened(name), meantCode(name))
 			} else if had, again := out[name]; !again || rank(level) > rank(had.level) {
 				out[name] = lowered{level, i + 1}
 			}
-		}
-		if len(wrong) >= maxTold {
-			break
 		}
 	}
 	return out, wrong

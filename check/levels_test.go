@@ -2,6 +2,7 @@ package check
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -54,6 +55,19 @@ func TestLevelsOfUnknownCodes(t *testing.T) {
 	} {
 		if err := levels.Set(acap.Notice, code); err == nil || err.Error() != want {
 			t.Errorf("%q: %v, want %s", code, err, want)
+		}
+	}
+}
+
+// TestManyWrongComments: a hostile comment costs no more than an honest one, and the end of the list is reported.
+func TestManyWrongComments(t *testing.T) {
+	for _, lines := range [][]string{
+		{"# acapcrawl: ignore " + strings.Repeat("x,", acap.MaxSize/3)},
+		slices.Repeat([]string{"# acapcrawl: nonsense"}, 1000),
+	} {
+		_, wrong := commentLevels(Text{Kind: RobotsKind, Lines: lines})
+		if len(wrong) != maxTold+1 || !strings.Contains(wrong[maxTold].Message, "there may be more") {
+			t.Errorf("%d findings, the last is %+v", len(wrong), wrong[len(wrong)-1])
 		}
 	}
 }
