@@ -84,13 +84,15 @@ func (f *File) withSlash(value string) string {
 	}
 	host, path := hostOf(value)
 	switch {
+	case host == "" && strings.ContainsAny(value, `([\|`):
+		return "begin the rule with /, and write no regular expression: a rule has only * and $"
 	case host == "" && strings.ContainsRune("?&=.", rune(value[0])),
 		host == "" && strings.Contains(value, "=") && !strings.Contains(value, "/"):
 		return "write /*" + value
 	case host == "":
 		return "write /" + value
-	case path == "":
-		path = "/"
+	case !strings.HasPrefix(path, "/"):
+		path = "/" + path
 	}
 	bare := func(host string) string { return strings.TrimPrefix(strings.ToLower(host), "www.") }
 	if bare(host) == bare(f.home()) {

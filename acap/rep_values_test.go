@@ -48,6 +48,8 @@ func TestRuleWithoutSlashHint(t *testing.T) {
 		"a.b.other.example/x":              "write /x in the robots.txt of a.b.other.example" + alone,
 		"preview.other.com":                "write / in the robots.txt of preview.other.com" + alone,
 		"192.0.2.1/":                       "write / in the robots.txt of 192.0.2.1" + alone,
+		"a.b.other.com*":                   "write /* in the robots.txt of a.b.other.com" + alone,
+		"([0-9]+)/x":                       "begin the rule with /, and write no regular expression: a rule has only * and $",
 		"?xml=":                            "write /*?xml=",
 		".pdf$":                            "write /*.pdf$",
 		"sort=asc":                         "write /*sort=asc",
