@@ -175,6 +175,9 @@ func (a *asker) checkGone(t *testing.T, dir string, down actions.Request, erased
 	}
 }
 
+// some is how far apart the writes are that a test tries, unless it tries all.
+const some = 5
+
 // Wherever actions run is killed, in whatever archive, index and ledger are doing: the ledger is whole at once, and who comes next
 // completes what stands, or leaves what does not.
 func TestKilledTakeDown(t *testing.T) {
@@ -184,9 +187,9 @@ func TestKilledTakeDown(t *testing.T) {
 	}
 	a := newAsker(t)
 	base := a.crawled(t)
-	stride := 1
-	if testing.Short() {
-		stride = 5
+	stride := some
+	if *every {
+		stride = 1
 	}
 	var killed []string
 	a.asks.Store(true)
@@ -255,9 +258,9 @@ func TestFullDisk(t *testing.T) {
 	base := a.crawled(t)
 	a.asks.Store(true)
 	const writes = 3
-	step := writes
-	if testing.Short() {
-		step = 6 * writes
+	step := some * writes
+	if *every {
+		step = writes
 	}
 	for n := 1; ; n += step {
 		dir := copied(t, base, filepath.Join(t.TempDir(), "full"))
