@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
@@ -112,12 +113,13 @@ func (h *handler) reread(ctx context.Context, r rereading) (reread, error) {
 }
 
 // readAnew reads what is in force for the origin of key, and has executed what it asks for.
-func (h *handler) readAnew(ctx context.Context, key string) (*policy.Origin, error) {
+func (h *handler) readAnew(ctx context.Context, key string) (o *policy.Origin, err error) {
+	defer defect.Catch(&err, key+"/robots.txt", h.store.defects)
 	u, err := url.Parse(key)
 	if err != nil {
 		return nil, err
 	}
-	o, err := h.store.policy.Refresh(ctx, u)
+	o, err = h.store.policy.Refresh(ctx, u)
 	if err != nil {
 		return nil, err
 	}
