@@ -49,6 +49,7 @@ var settingFlags = map[string]struct{ key, usage string }{
 	"preserve":        {"preserve", "keep copies where that is permitted"},
 	"index":           {"index", "index pages where that is permitted"},
 	"chromium":        {"chromium", "draw pages for thumbnails with `PROGRAM`, Chromium or one like it"},
+	"contact":         {"contact", "send `URL` in the User-Agent, a page or mailto: address about this crawler"},
 	"signature-key":   {"signature_key", "sign requests with the Ed25519 key in `FILE`"},
 	"signature-agent": {"signature_agent", "say with each signature that its key is at `URL`"},
 	"listen":          {"listen", "listen at `ADDRESS`, as in 127.0.0.1:8080"},
