@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Error is a panic that was caught.
+// Error describes a panic that was caught.
 type Error struct {
 	At    string // what was worked on, such as an address
 	Value any    // of the panic
@@ -24,8 +24,8 @@ func (e *Error) Error() string {
 		e.At, e.Value, e.Where)
 }
 
-// Catch sets err where the function panics that defers it. told is given the error, for the log; it may be
-// nil.
+// Catch, deferred, sets err if the function panics. It calls told, which may be nil, with the
+// error, for the log.
 func Catch(err *error, at string, told func(*Error)) {
 	value := recover()
 	if value == nil {

@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 )
 
-// A Draft is a file that gets its name when it is whole. Where the system can, it has no name before, so that nothing of it stays if the
-// process is killed.
+// A Draft is a file that gets its name when it is whole. If the system supports it, the file has no
+// name before, so that nothing of it remains if the process is killed.
 type Draft struct {
 	*os.File
-	named bool // it has a name of its own until it is published
+	named bool // it has a temporary name until it is published
 }
 
-// NewDraft makes a draft of the file name, in the directory of that.
+// NewDraft creates a draft of the file name, in the same directory.
 func NewDraft(name string) (*Draft, error) {
 	if f, err := unnamed(filepath.Dir(name)); err == nil {
 		return &Draft{File: f}, nil
@@ -23,8 +23,8 @@ func NewDraft(name string) (*Draft, error) {
 	return &Draft{File: f, named: true}, err
 }
 
-// Publish makes the draft durable and gives it its name. Without replace the error is fs.ErrExist if there is a file of that name.
-// The draft is closed in any case.
+// Publish makes the draft durable and gives it its name. Without replace it fails with fs.ErrExist
+// if a file of that name exists. It closes the draft in any case.
 func (d *Draft) Publish(name string, replace bool) (err error) {
 	defer func() { err = errors.Join(err, d.Discard()) }()
 	if err := d.Sync(); err != nil {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unnamed makes a file without a name in dir, where its file system has such files.
+// unnamed creates a file without a name in dir. It fails if the file system does not support that.
 func unnamed(dir string) (*os.File, error) {
 	f, err := os.OpenFile(dir, os.O_RDWR|unix.O_TMPFILE, 0o600)
 	if err != nil {
@@ -20,7 +20,7 @@ func unnamed(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// giveName gives a file without a name one.
+// giveName gives a name to a file without one.
 func giveName(f *os.File, name string) error {
 	if err := unix.Linkat(unix.AT_FDCWD, handle(f), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW); err != nil {
 		return &os.LinkError{Op: "link", Old: f.Name(), New: name, Err: err}

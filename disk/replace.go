@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Sync makes durable what a file or directory holds; of a directory, the names in it.
+// Sync makes the content of a file durable, or the names in a directory.
 func Sync(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -16,7 +16,7 @@ func Sync(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// SyncTree is Sync for everything below root.
+// SyncTree calls Sync for everything below root.
 func SyncTree(root string) error {
 	return filepath.WalkDir(root, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
@@ -26,8 +26,8 @@ func SyncTree(root string) error {
 	})
 }
 
-// Rename gives a file or directory, which must be durable, another name, durably. What had that name
-// is replaced.
+// Rename renames a file or directory durably. Its content must be durable already. A file with the
+// new name is replaced.
 func Rename(from, to string) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
@@ -35,8 +35,8 @@ func Rename(from, to string) error {
 	return Sync(filepath.Dir(filepath.Clean(to)))
 }
 
-// Replace gives the file name new content, durably: after a crash it has the old or the new one. It
-// writes to name.new first.
+// Replace replaces the content of a file durably: after a crash the file has the old or the new
+// content. It writes to name.new first.
 func Replace(name string, data []byte, mode fs.FileMode) error {
 	part := name + ".new"
 	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed

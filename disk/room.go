@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Auto is the value of Options.Least for the smaller of 256 MB and 2 % of the file system.
+// Auto is the value of Options.Least that means the smaller of 256 MB and 2 % of the file system.
 const Auto = -1
 
 const (
@@ -26,16 +26,16 @@ type Options struct {
 	Free func(dir string) (free, total int64, err error)
 }
 
-// Room watches how much is free on the file system of a data directory. It keeps a reserve there, a
-// file that is given up when there is no room left for a take-down. It is safe for concurrent use.
-// Where the system does not say what is free, there is always room.
+// Room measures how much is free on the file system of a data directory. It keeps a reserve there:
+// a file that is deleted when there is no space left for a take-down. It is safe for concurrent
+// use. If the system does not report free space, there is always room.
 type Room struct {
 	dir string
 	o   Options
 	mu  sync.Mutex
 }
 
-// NewRoom makes the room of dir, which must exist.
+// NewRoom returns the Room of dir, which must exist.
 func NewRoom(dir string, o Options) *Room {
 	if o.Free == nil {
 		o.Free = free
@@ -45,11 +45,12 @@ func NewRoom(dir string, o Options) *Room {
 
 func (r *Room) name() string { return filepath.Join(r.dir, reserveName) }
 
-// reserve is how large the reserve is on a file system of that size.
+// reserve returns the size of the reserve on a file system of total bytes.
 func reserve(total int64) int64 { return min(mostReserve, total/16) }
 
-// measure returns the bytes free beside the reserve, what is to stay free of them, and the sizes of the
-// reserve, as it is and as it should be. A reserve that is missing is not free.
+// measure returns the free bytes without the reserve, how many of them a crawl leaves free, and the
+// size of the reserve, as it is and as it should be. Space for a missing reserve does not count as
+// free.
 func (r *Room) measure() (available, least, held, wanted int64, err error) {
 	now, total, err := r.o.Free(r.dir)
 	if err != nil {
@@ -65,7 +66,7 @@ func (r *Room) measure() (available, least, held, wanted int64, err error) {
 	return now - max(wanted-held, 0), least, held, wanted, nil
 }
 
-// Low is the error of Check.
+// Low is the error of Check: the disk has less free space than a crawl must leave.
 type Low struct {
 	Dir         string
 	Free, Least int64
@@ -84,7 +85,8 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1_000_000)
 }
 
-// Check returns a *Low where less is free than is to stay free, once so many bytes more are written.
+// Check returns a *Low if less would be free than must stay free after unwritten more bytes are
+// written.
 func (r *Room) Check(unwritten int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,12 +97,11 @@ func (r *Room) Check(unwritten int64) error {
 	return &Low{Dir: r.dir, Free: available, Least: least}
 }
 
-// Scarce reports whether there is so little room that work which can wait should: less than a crawl
-// leaves.
+// Scarce reports whether less is free than a crawl must leave. Then work that can wait should wait.
 func (r *Room) Scarce() bool { return r.Check(0) != nil }
 
-// Make gives the reserve up where less is free than it holds, so that a take-down can be recorded and
-// executed. It is called before anything is written for one; a nil Room has none.
+// Make deletes the reserve if less is free than its size, so that a take-down can be recorded and
+// executed. Call it before anything is written for a take-down. A nil Room has no reserve.
 func (r *Room) Make() {
 	if r == nil {
 		return
@@ -109,11 +110,11 @@ func (r *Room) Make() {
 	defer r.mu.Unlock()
 	now, total, err := r.o.Free(r.dir)
 	if err == nil && now < reserve(total) {
-		os.Remove(r.name()) // where that fails, what is written will say so
+		os.Remove(r.name()) // if this fails, the next write reports that the disk is full
 	}
 }
 
-// Keep makes the reserve, where there is room for it and for as much again.
+// Keep creates the reserve if there is space for twice its size.
 func (r *Room) Keep() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -137,7 +138,8 @@ func (r *Room) Keep() error {
 	return nil
 }
 
-// fill makes the reserve; a file with a hole would reserve nothing.
+// fill creates the reserve. It writes or allocates every block, since a sparse file reserves
+// nothing.
 func (r *Room) fill(wanted int64) error {
 	f, err := os.OpenFile(r.name(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

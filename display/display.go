@@ -1,5 +1,6 @@
-// Package display makes text from the network safe to print: what would act on a terminal, or turn the direction of the text around
-// it, is replaced in text and escaped in JSON.
+// Package display makes text from the network safe to print: characters that would control a
+// terminal or change the direction of the text around them are replaced in text and escaped in
+// JSON.
 package display
 
 import (
@@ -12,8 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// Acts reports whether r does something to what shows it instead of being shown: control characters (C0 and C1) except line feed and
-// tab, line and paragraph separators, the controls of bidirectional text, and noncharacters.
+// Acts reports whether r controls the terminal or the text instead of being shown: control
+// characters (C0 and C1) except line feed and tab, line and paragraph separators, the controls of
+// bidirectional text, and noncharacters.
 func Acts(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -43,7 +45,8 @@ func Line(s string) string {
 // styles are the escape sequences that this program writes to terminals itself.
 var styles = [][]byte{[]byte("\x1b[0m"), []byte("\x1b[1m"), []byte("\x1b[22m"), []byte("\x1b[1;31m"), []byte("\x1b[1;33m"), []byte("\x1b[1;36m")}
 
-// A Writer makes what is written to it safe and passes it on. A character may come in parts. It is not safe for concurrent use.
+// A Writer makes text safe and writes it to another writer. A character may be split between two
+// writes. It is not safe for concurrent use.
 type Writer struct {
 	w       io.Writer
 	acting  func(r rune, size int) string // what takes the place of a character that acts
@@ -77,7 +80,8 @@ func Encoder(w io.Writer) *json.Encoder {
 	return e
 }
 
-// Write writes p. It returns len(p) also where it holds the last bytes back until the rest of their character comes.
+// Write writes p. It returns len(p) even if it holds back the last bytes until the rest of their
+// character is written.
 func (w *Writer) Write(p []byte) (int, error) {
 	text := p
 	if len(w.partial) > 0 {
@@ -102,7 +106,8 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// safe returns text made safe, without its end where that may be the beginning of something.
+// safe returns text made safe, and as rest its end if that may be the beginning of a character or a
+// style.
 func (w *Writer) safe(text []byte) (out, rest []byte) {
 	from := 0 // text before it is in out
 	for i := 0; i < len(text); {
@@ -134,7 +139,8 @@ func (w *Writer) safe(text []byte) (out, rest []byte) {
 	return append(out, text[from:]...), nil
 }
 
-// style returns the length of the style at the beginning of text, and whether it is whole; 0 where there is none.
+// style returns the length of the style at the beginning of text, and whether it is whole; 0 if
+// there is none.
 func style(text []byte) (n int, whole bool) {
 	for _, s := range styles {
 		switch {

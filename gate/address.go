@@ -75,8 +75,9 @@ func closed(a netip.Addr) string {
 	return ""
 }
 
-// Inner returns what kind of address a host is, such as "a loopback", where a crawl reaches it only if
-// it is named (X84); "" for an open address, and for a name, of which only the DNS can tell.
+// Inner returns the kind of address of a host, such as "a loopback", if a crawl requests it only
+// when it is named on the command line (X84). It returns "" for a public address, and for a name,
+// which only the DNS can resolve.
 func Inner(host string) string {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	switch a, err := netip.ParseAddr(host); {

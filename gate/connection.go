@@ -14,7 +14,7 @@ import (
 // those may have broken it.
 var errShared = errors.New("the connection broke while other requests used it")
 
-// line is a connection that counts the exchanges which it carries.
+// line is a connection that counts its exchanges.
 type line struct {
 	net.Conn
 	mu    sync.Mutex
@@ -22,14 +22,15 @@ type line struct {
 	open  int
 }
 
-// ride is the place of one exchange on a line. A nil ride shares its connection with nobody.
+// ride is the place of one exchange on a line. A nil ride shares its connection with no other
+// exchange.
 type ride struct {
 	line   *line
 	number int // 1 for the first exchange of the connection
-	beside int // exchanges that had not ended when this one began
+	beside int // number of exchanges that had not ended when this one began
 }
 
-// lineOf returns the line below c, nil where there is none.
+// lineOf returns the line that c wraps, nil if there is none.
 func lineOf(c net.Conn) *line {
 	switch c := c.(type) {
 	case *line:
@@ -63,9 +64,9 @@ func (r *ride) leave() {
 	}
 }
 
-// blameless reports whether err may be due to another exchange on the connection. answered says
-// that a head was received: then what an earlier exchange left there does not matter any more. An
-// error of its own stream is due to nobody else.
+// blameless reports whether another exchange on the connection may have caused err. answered says
+// that a head was received: then an earlier exchange can no longer be the cause. An error of the
+// stream of this exchange has no other cause.
 func (r *ride) blameless(err error, answered bool) bool {
 	var own streamError
 	if r == nil || err == nil || errors.As(err, &own) {
@@ -86,8 +87,8 @@ type streamError struct {
 
 func (e streamError) Error() string { return fmt.Sprintf("stream %d: error %d", e.StreamID, e.Code) }
 
-// Codes of stream errors that net/http gives an answer which it cannot read (RFC 9113 7). All
-// others were sent by the host.
+// Codes of stream errors that net/http reports for an answer that it cannot read (RFC 9113 7). The
+// host sent all others.
 const (
 	codeProtocol    = 1
 	codeFlowControl = 3
@@ -99,7 +100,7 @@ type hungUp struct{ error }
 func (h hungUp) Unwrap() error { return h.error }
 func (hungUp) Timeout() bool   { return false }
 
-// Temporary is what net.Error still asks for.
+// Temporary is there because net.Error still requires it.
 func (hungUp) Temporary() bool { return true }
 
 // diagnosed returns err as a hungUp if the host ended the exchange. net/http does not export its

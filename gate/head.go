@@ -103,7 +103,8 @@ func (c *recorded) begin(x *exchange) {
 	c.now = x
 }
 
-// end has the connection forget x, if that was the last: an idle connection keeps neither a page nor its heads in memory. c may be nil.
+// end makes the connection drop x if that was its last exchange, so that an idle connection keeps
+// neither a page nor its heads in memory. c may be nil.
 func (c *recorded) end(x *exchange) {
 	if c == nil {
 		return

@@ -33,7 +33,7 @@ type attempt struct {
 	why   purpose
 	alone bool // on a connection that no other request uses
 
-	at          netip.Addr // to dial; zero: whatever the name stands for
+	at          netip.Addr // to dial; zero: what the name resolves to
 	visit       *visit
 	heads       exchange
 	wire        *recorded // that records them; nil with HTTP/2
@@ -43,7 +43,8 @@ type attempt struct {
 	refused     error      // why it was not sent after the wait
 }
 
-// send spends budget, which what is not sent gives back, waits for the host, sends and captures.
+// send takes a request from the budget, waits for the host, sends and captures. If nothing is sent,
+// the budget gets the request back.
 func (a *attempt) send() (Hop, *http.Response, error) {
 	if a.why.kind == PageRequest && !a.spend() {
 		return Hop{}, nil, a.overspent()
@@ -108,7 +109,7 @@ func (a *attempt) enter() (_ Hop, _ *http.Response, sent bool, err error) {
 func (a *attempt) connected(c net.Conn, giveUp context.CancelCauseFunc) {
 	a.connections++
 	a.peer = remote(c)
-	elsewhere := a.at.IsValid() && a.peer != a.at // kept from before the name was resolved anew
+	elsewhere := a.at.IsValid() && a.peer != a.at // the connection is older than the last resolution of the name
 	if a.connections > 1 || elsewhere {
 		giveUp(errStale)
 		unused(c, elsewhere)
@@ -126,7 +127,7 @@ func (a *attempt) connected(c net.Conn, giveUp context.CancelCauseFunc) {
 	}
 }
 
-// transmit sends out through the transport, or through one of its own.
+// transmit sends out through the shared transport, or through one for this request alone.
 func (a *attempt) transmit(out *http.Request) (*http.Response, error) {
 	if !a.alone {
 		return a.transport.RoundTrip(out)

@@ -13,31 +13,31 @@ import (
 const (
 	mostRoom   = 128 << 20 // bytes of memory that the pages which are read may take together
 	leastRoom  = 32 << 20
-	limitShare = 6 // of the limit of the process that is room
+	limitShare = 6 // the room is one part in so many of the limit of the process
 
 	small    = 3 << 19 // bytes of a body that are free
 	step     = 1 << 20 // bytes of a body as sent that are counted at once
-	steps    = 48      // that are received in all, beside small bodies and one more
-	decoders = 4       // of small bodies at a time
+	steps    = 48      // that all bodies together may take, except small ones and one more
+	decoders = 4       // of small bodies that run at the same time
 
 	largePercent = 25 // how much the heap may grow between two collections while one page takes more than half of the room
 )
 
-// Budget bounds what the pages at hand take in memory together. It is safe for concurrent use.
+// Budget bounds the memory that the pages in work take together. It is safe for concurrent use.
 type Budget struct {
 	size     int64 // of the room
 	room     *semaphore.Weighted
 	received chan struct{} // one element for each step
-	beyond   chan struct{} // one element while a body is received that is let in beyond the steps
-	nested   chan struct{} // one element while a large body is read that a page requires
+	beyond   chan struct{} // one element while a body is received in addition to the steps
+	nested   chan struct{} // one element while a large body that a page requires is read
 	decoding chan struct{} // one element for each small body that is decoded
-	parsing  chan struct{} // one element while a page is parsed that may make many elements
+	parsing  chan struct{} // one element while a page that may make many elements is parsed
 
 	mu         sync.Mutex
 	held, most int64
 }
 
-// NewBudget returns a budget of which nothing is used, for a process that may take limit bytes; 0: any number.
+// NewBudget returns an unused budget for a process that may take limit bytes; 0 means no limit.
 func NewBudget(limit int64) *Budget {
 	size := int64(mostRoom)
 	if limit > 0 {
@@ -47,7 +47,7 @@ func NewBudget(limit int64) *Budget {
 		nested: make(chan struct{}, 1), decoding: make(chan struct{}, decoders), parsing: make(chan struct{}, 1)}
 }
 
-// Most returns the most room that was taken at a time, in bytes.
+// Most returns the largest room that was taken at the same time, in bytes.
 func (b *Budget) Most() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -75,21 +75,22 @@ func (b *Budget) free(n int64) {
 	b.room.Release(n)
 }
 
-// Lease is what one page takes of a Budget. It belongs to one visit; only what the page requires is read by several goroutines at a time.
-// A nil Lease bounds nothing.
+// Lease is the part of a Budget that one page takes. It belongs to one visit; only the resources
+// that the page requires are read by several goroutines at the same time. A nil Lease bounds
+// nothing.
 type Lease struct {
 	b      *Budget
 	steps  int
 	beyond bool
 	held   int64
 	holds  bool   // Hold was called
-	relax  func() // ends that the runtime collects more often; nil where it does not
+	relax  func() // lets the runtime collect less often again; nil if it collects as usual
 }
 
 type key struct{}
 
-// Lease begins a lease that the requests made under the context returned share. Release must be called.
-// A nil Budget bounds nothing.
+// Lease begins a lease. Requests that are made with the returned context share it. The caller must
+// call Release. A nil Budget bounds nothing.
 func (b *Budget) Lease(ctx context.Context) (context.Context, *Lease) {
 	if b == nil {
 		return ctx, nil
@@ -98,13 +99,14 @@ func (b *Budget) Lease(ctx context.Context) (context.Context, *Lease) {
 	return context.WithValue(ctx, key{}, l), l
 }
 
-// Of returns the lease of a context, nil where there is none.
+// Of returns the lease of a context, nil if it has none.
 func Of(ctx context.Context) *Lease {
 	l, _ := ctx.Value(key{}).(*Lease)
 	return l
 }
 
-// Require returns a context for requests of what pages require: they take no room, so that a page that has some can wait for them.
+// Require returns a context for requests of resources that pages require. They take no room, so
+// that a page that holds room can wait for them.
 func (b *Budget) Require(ctx context.Context) context.Context {
 	if b == nil {
 		return ctx
@@ -112,8 +114,8 @@ func (b *Budget) Require(ctx context.Context) context.Context {
 	return context.WithValue(ctx, key{}, &Lease{b: b, holds: true})
 }
 
-// Hold waits until there is room for a page that weighs n bytes, and gives back what was taken to receive it. A page that weighs more
-// than the room takes all of it. Hold is called once.
+// Hold waits until there is room for a page that weighs n bytes, and releases what was taken to
+// receive it. A page that weighs more than the room takes all of it. Call Hold once.
 func (l *Lease) Hold(ctx context.Context, n int64) error {
 	if l == nil {
 		return nil
@@ -134,7 +136,8 @@ func (l *Lease) Hold(ctx context.Context, n int64) error {
 	return nil
 }
 
-// collect has the Go runtime collect more often while one lease holds more than half of the room. No two can.
+// collect makes the Go runtime collect more often while one lease holds more than half of the room.
+// Two leases cannot.
 func (l *Lease) collect() {
 	switch large := l.held > l.b.size/2; {
 	case large && l.relax == nil:
@@ -149,7 +152,8 @@ func (l *Lease) collect() {
 	}
 }
 
-// Room waits until there is room for n bytes, and returns what gives it back. Who has a lease that holds room has it for this too.
+// Room waits until there is room for n bytes, and returns a function that releases it. If the lease
+// of ctx holds room, that room counts for this too.
 func (b *Budget) Room(ctx context.Context, n int64) (release func(), err error) {
 	if l := Of(ctx); b == nil || l != nil && l.holds {
 		return func() {}, nil
@@ -158,7 +162,7 @@ func (b *Budget) Room(ctx context.Context, n int64) (release func(), err error) 
 	return l.Release, l.Hold(ctx, n)
 }
 
-// Alone calls fn while no other call of Alone is under way. fn must wait for nothing.
+// Alone calls fn while no other call of Alone runs. fn must not wait for anything.
 func (l *Lease) Alone(ctx context.Context, fn func()) error {
 	if l == nil {
 		fn()
@@ -174,7 +178,7 @@ func (l *Lease) Alone(ctx context.Context, fn func()) error {
 	return nil
 }
 
-// Release gives all back. It may be called twice.
+// Release releases everything that the lease holds. It may be called twice.
 func (l *Lease) Release() {
 	if l == nil {
 		return
@@ -182,7 +186,7 @@ func (l *Lease) Release() {
 	l.received()
 	if l.held > 0 {
 		held := l.held
-		if l.relax != nil { // else the next such page grows beside what is left of this one
+		if l.relax != nil { // otherwise the next such page grows while the memory of this one is not free yet
 			runtime.GC()
 		}
 		l.held = 0
@@ -191,14 +195,14 @@ func (l *Lease) Release() {
 	}
 }
 
-// Discard gives back what was taken to receive an answer that is not used.
+// Discard releases what was taken to receive an answer that is not used.
 func (l *Lease) Discard() {
 	if l != nil && !l.holds {
 		l.Release()
 	}
 }
 
-// received gives back what was taken to receive a body.
+// received releases what was taken to receive a body.
 func (l *Lease) received() {
 	for range l.steps {
 		<-l.b.received
@@ -216,7 +220,7 @@ type Exchange struct {
 	nested bool
 }
 
-// Begin begins to read an answer, in a wait that ends with ctx. End must be called when it is read.
+// Begin begins to read an answer. Waiting for room ends with ctx. Call End when the answer is read.
 func (l *Lease) Begin(ctx context.Context) *Exchange { return &Exchange{l: l, ctx: ctx} }
 
 // End ends the reading.
@@ -227,7 +231,7 @@ func (x *Exchange) End() {
 	x.nested = false
 }
 
-// Received reads a body as sent.
+// Received returns a reader of a body as sent, which waits for room as the body grows.
 func (x *Exchange) Received(r io.Reader) io.Reader {
 	if x.l == nil {
 		return r
@@ -238,14 +242,16 @@ func (x *Exchange) Received(r io.Reader) io.Reader {
 	return &counted{r: r, more: func(n int64) error { return x.l.receive(x.ctx, n) }}
 }
 
-// Decode calls decode, which undoes a content coding and gives at most limit bytes. It is called with a small limit first, a few at a
-// time, since a decoder takes up to 16 MiB itself, and again with most as soon as there is room, if it says that this is not all.
+// Decode calls decode, which undoes a content coding, returns at most limit bytes, and reports
+// whether that is all. decode is called with a small limit first; only a few such calls run at the
+// same time, since a decoder itself takes up to 16 MiB. If there is more, decode is called again
+// with most, as soon as there is room.
 func (x *Exchange) Decode(most int64, decode func(limit int64) (whole bool)) error {
 	if x.l == nil || most <= small {
 		decode(most)
 		return nil
 	}
-	x.l.b.decoding <- struct{}{} // nobody waits for anything in it
+	x.l.b.decoding <- struct{}{} // no decoder waits for anything
 	whole := decode(small)
 	<-x.l.b.decoding
 	if whole {
@@ -290,7 +296,7 @@ func (l *Lease) receive(ctx context.Context, n int64) error {
 	return nil
 }
 
-// require waits until a large body may be read that a page requires.
+// require waits until a large body that a page requires may be read.
 func (x *Exchange) require(int64) error {
 	if x.nested {
 		return nil
@@ -304,7 +310,8 @@ func (x *Exchange) require(int64) error {
 	}
 }
 
-// counted calls more before each read of a body that is not small any more, with the bytes read so far.
+// counted calls more with the number of bytes read so far, before each read of a body that is no
+// longer small.
 type counted struct {
 	r    io.Reader
 	n    int64

@@ -7,7 +7,8 @@
 //  2. A body that grows large while its content coding is undone takes all of the room, so that one such body grows at a time.
 //  3. Lease.Hold gives the page as much room as it weighs, until Release: while it is parsed, kept and indexed.
 //
-// What a page requires besides itself is received while the page has its room. A large one of these is read at a time.
+// A page keeps its room while it waits for the resources that it requires. Of these, only one large
+// one is read at a time.
 //
 //   - budget.go: Budget, Lease
 //   - limit.go: the limit of the Go runtime, by the memory of the machine or of its control group
