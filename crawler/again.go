@@ -13,7 +13,8 @@ func (f *Frontier) Revisit(prefix string, pick func(Record) bool) (int, error) {
 	return f.revisit(prefix, foundNowhere, pick)
 }
 
-// revisit is Revisit for what counts as found from a seed from then on; foundNowhere: as it was.
+// revisit is Revisit; the addresses then count as found from a seed. foundNowhere keeps the seed as
+// it was.
 func (f *Frontier) revisit(prefix string, seed uint64, pick func(Record) bool) (int, error) {
 	n := 0
 	for from := ""; ; {

@@ -12,15 +12,16 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Every record notes from which seed its address was found (Record.from), so that a run that names seeds visits what these lead to and
-// leaves the rest queued. Seeds are numbered in the order in which they were first named.
+// Every record stores the seed from which its address was found (Record.from), so that a run that
+// names seeds visits only addresses found from these and leaves the rest queued. Seeds are numbered
+// in the order in which they were first named.
 const (
 	foundNowhere = iota // no run that names seeds visits it
 	foundByPages        // held pages require it: every run visits it
 	firstSeed           // the number of the first seed
 )
 
-// foundKey is the number of a seed, host.
+// foundKey returns a key of bFound: the number of a seed, then a host.
 func foundKey(from uint64, host string) []byte {
 	return append(binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(host)), from), host...)
 }
@@ -29,7 +30,7 @@ func splitFound(k []byte) (from uint64, host string) {
 	return binary.BigEndian.Uint64(k), string(k[8:])
 }
 
-// file keeps the counts of what is queued by seed and host in step with r.
+// file updates the counts of queued addresses by seed and host for r.
 func (b *batch) file(r *Record) error {
 	queued := r.State == Queued
 	if r.filed == queued && (!queued || r.filedFrom == r.from) {
@@ -62,7 +63,8 @@ func (b *batch) countFound(key []byte, d int) error {
 	return b.found.Put(key, number(uint64(n)))
 }
 
-// seedNumber is the number of a seed as the bucket of seeds has it; foundNowhere for one of an earlier format.
+// seedNumber decodes the number of a seed in the bucket of seeds; foundNowhere for a seed of an
+// earlier format.
 func seedNumber(v []byte) uint64 {
 	if len(v) != 8 {
 		return foundNowhere
@@ -70,14 +72,16 @@ func seedNumber(v []byte) uint64 {
 	return binary.BigEndian.Uint64(v)
 }
 
-// selection is what a run that names seeds visits: what was found from these. The zero value selects everything.
+// selection says which addresses a run visits: those that were found from the seeds that it names.
+// The zero value selects everything.
 type selection struct {
 	from map[uint64]bool // nil: everything
 }
 
 func (s selection) holds(from uint64) bool { return s.from == nil || s.from[from] }
 
-// adopts reports whether an address that is queued as found from old is to count as found from by: this run visits only what is.
+// adopts reports whether an address that is queued as found from old shall count as found from by,
+// since this run would not visit it otherwise.
 func (f *Frontier) adopts(old, by uint64) bool {
 	return !f.visits(old) && f.visits(by)
 }
@@ -94,8 +98,8 @@ func (f *Frontier) visits(from uint64) bool {
 	return s == nil || s.holds(from)
 }
 
-// selectFrom returns what a run that names these seeds, in normal form, visits. Without seeds, and where nothing else is queued and no
-// other seed was ever named, that is everything.
+// selectFrom returns the selection of a run that names these seeds, in normal form. It selects
+// everything if no seed is named, or if nothing else is queued and no other seed was ever named.
 func (f *Frontier) selectFrom(seeds []string) (s selection, err error) {
 	if len(seeds) == 0 {
 		return s, nil
@@ -152,7 +156,7 @@ func (f *Frontier) foundFrom(address string) (uint64, error) {
 	return r.from, err
 }
 
-// seed returns the number of a seed in normal form.
+// seed returns the number of the seed with an address in normal form.
 func (f *Frontier) seed(address string) (n uint64, err error) {
 	err = f.view(func(tx *bbolt.Tx) error {
 		n = seedNumber(tx.Bucket(bSeeds).Get([]byte(address)))
@@ -161,7 +165,7 @@ func (f *Frontier) seed(address string) (n uint64, err error) {
 	return n, err
 }
 
-// seedsByHost returns the number of a seed of each host that has one.
+// seedsByHost returns for each host with a seed the number of one of its seeds.
 func (f *Frontier) seedsByHost() (numbers map[string]uint64, err error) {
 	numbers = map[string]uint64{}
 	err = f.view(func(tx *bbolt.Tx) error {
@@ -174,7 +178,8 @@ func (f *Frontier) seedsByHost() (numbers map[string]uint64, err error) {
 	return numbers, err
 }
 
-// revisitSeeds queues seeds again that an earlier run fetched as what another seed led to: what they lead to is then found from them.
+// revisitSeeds queues seeds again that an earlier run found from another seed and fetched, so that
+// their links count as found from them.
 func (f *Frontier) revisitSeeds(seeds []string) error {
 	c := &change{}
 	for _, seed := range seeds {
@@ -247,7 +252,7 @@ func countQueued(tx *bbolt.Tx) error {
 	return err
 }
 
-// found compares the counts by seed and host with what is known to be queued.
+// found compares the counts by seed and host with the addresses that are queued.
 func (c *checker) foundCounts() error {
 	kept := map[string]int{}
 	err := c.tx.Bucket(bFound).ForEach(func(k, v []byte) error {

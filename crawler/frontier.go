@@ -159,9 +159,10 @@ func (f *Frontier) arouse(seeds []string) error {
 	return nil
 }
 
-// AddListed queues addresses that a sitemap lists, before links of the same depth, and returns how many were new. They count as found
-// from the seed that led to visited, the page in normal form for whose sake the sitemap was read. What is known already, or is not an
-// http or https address, is skipped; the scope is checked when their turn comes.
+// AddListed queues addresses that a sitemap lists, before links of the same depth, and returns how
+// many were new. They count as found from the seed of visited, the address in normal form of the
+// page whose visit caused the sitemap to be read. Known addresses, and those that are not http or
+// https, are skipped; the scope is checked when they are due.
 func (f *Frontier) AddListed(visited string, depth int, links ...string) (int, error) {
 	from, err := f.foundFrom(visited)
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/gate"
 )
 
-// maxTries is how often an address is visited that gives no answer, or one of 429 or 5xx, in one run. Then it
-// counts as failed, and is due again in the next run.
+// maxTries limits the visits in one run to an address that does not answer, or answers with 429 or
+// 5xx. After that it counts as failed, and is due again in the next run.
 const maxTries = 4
 
 // maxRetryAfter bounds what a Retry-After can ask for.

@@ -139,7 +139,8 @@ func (f *Frontier) Done(l *Lease, e End) error {
 	return err
 }
 
-// manyOffers is how many links of a page are not left in memory for the writer to come to.
+// manyOffers is a number of links. The visit of a page with more links waits until they are
+// written, so that they do not collect in memory.
 const manyOffers = 2000
 
 // sendDone hands the end of a visit to the writer, and waits for its commit where it leads to many addresses.

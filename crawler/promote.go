@@ -70,7 +70,8 @@ func askedKey(host, address string) []byte { return []byte(host + "\x00" + addre
 
 func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// restrict has Next lease what re-crawls ask for alone, or what is found from seeds, which are in normal form; without seeds, everything.
+// restrict makes Next lease only what re-crawls request, or only what was found from seeds, which
+// are in normal form; without seeds, everything.
 func (f *Frontier) restrict(only bool, seeds []string) error {
 	selected, err := f.selectFrom(seeds)
 	if err != nil {

@@ -164,8 +164,8 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 	return r.done(l, end, receipt)
 }
 
-// hold waits until there is room for pg in memory, and parses it alone if it must be. A page that is confirmed by a 304 is that of the
-// copy held, which the handler reads.
+// hold waits until there is room for pg in memory, and parses pg while no other page is parsed if
+// its markup requires that. For a 304 it does nothing: the handler reads the copy held.
 func hold(ctx context.Context, lease *memory.Lease, pg *page.Page) error {
 	if lease == nil || pg.Last().Status == http.StatusNotModified {
 		return nil
@@ -277,7 +277,8 @@ func broken(err error) bool {
 	return is
 }
 
-// abandon ends the visit of an address on which the program failed: the others are visited all the same.
+// abandon ends the visit of an address on which the program failed. Other addresses are still
+// visited.
 func (r *run) abandon(l *Lease, because *defect.Error) error {
 	e := End{State: Failed, Why: because.Error(), broken: because}
 	if _, _, part := partOf(l.URL); part {
@@ -301,7 +302,7 @@ func (r *run) enter(ctx context.Context) bool {
 	return true
 }
 
-// cramped reports whether there is no room for another visit, and ends the run then.
+// cramped reports whether the disk has no room for another visit. It then ends the run.
 func (r *run) cramped() bool {
 	if r.o.Room == nil {
 		return false
@@ -344,8 +345,9 @@ func (r *run) done(l *Lease, e End, receipt Receipt) error {
 	return nil
 }
 
-// again reports whether the page that a visit received, or was led to, is counted by another visit of this run. Of a page that is
-// reached both by a redirect and at its own address at the same time, one visit counts.
+// again reports whether another visit of this run counts the page that a visit received or was
+// redirected to. If a page is reached by a redirect and at its own address at the same time, one
+// visit counts it.
 func (r *run) again(l *Lease, e *End) bool {
 	page := cmp.Or(e.Final, l.URL)
 	direct := page == l.URL
@@ -375,8 +377,9 @@ func size(hops []gate.Hop) (n int64) {
 	return n
 }
 
-// offers adds what the frontier takes of links on a page that was found from a seed: those in scope to be queued, others to be recorded.
-// What is in the scope of other seeds only stays queued for a run that names those, or none.
+// offers adds links of a page that was found from a seed: links in scope are queued, others are
+// recorded. A link that is only in the scope of other seeds stays queued until a run names those
+// seeds, or none.
 func (r *run) offers(offers []offer, links []string, from uint64, depth int) []offer {
 	for _, raw := range links {
 		u, err := link(raw, r.o.Drop)

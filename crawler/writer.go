@@ -356,8 +356,8 @@ func (b *batch) full(r *Record, tell bool) (bool, error) {
 	return true, nil
 }
 
-// name notes a seed and returns its number. A host that did not answer in an earlier run is due as soon as it permits when it is named
-// again.
+// name stores a seed and returns its number. A host that did not answer in an earlier run is due as
+// soon as its delay permits if it is named again.
 func (b *batch) name(seed string) (uint64, error) {
 	_, h, err := b.hostFor(seed)
 	if err != nil {

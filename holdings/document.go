@@ -20,7 +20,8 @@ func document(pg *page.Page, content terms.Content, language string, fetched tim
 	return d, d.Bound()
 }
 
-// largeText is from how many bytes of text on whoever receives a page waits until the index has it: many such texts must not wait in memory.
+// largeText is a number of bytes. A caller that stores a page with more text waits until the page
+// is indexed, so that few such texts wait in memory.
 const largeText = 1 << 20
 
 // parted is the text with a form feed where a block of it begins.

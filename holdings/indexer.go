@@ -25,8 +25,8 @@ type change struct {
 	done chan error      // set with wait
 }
 
-// size is how much of the disk the index may take for c, in bytes: for text up to twice its length,
-// until its segments are merged.
+// size returns how many bytes of the disk the index may take for c: up to twice the length of the
+// text, until its segments are merged.
 func (c *change) size() int64 {
 	if c.doc == nil {
 		return 0

@@ -258,7 +258,8 @@ func (g *judged) describe(t *terms.Terms, pg *page.Page) {
 	}
 }
 
-// hopsOf returns what is kept with a page of the answers that led to it: of an address that is taken down nothing (P04).
+// hopsOf returns what is stored with a page about the redirects to it; nothing about an address
+// that is taken down (P04).
 func hopsOf(t *terms.Terms, pg *page.Page) (kept []archive.Hop) {
 	for _, hop := range pg.Hops()[:len(pg.Hops())-1] {
 		if !t.TakenDownAt(hop.URL) {

@@ -17,7 +17,8 @@ import (
 // longestRedirect bounds what is kept of the body of a redirect, in bytes.
 const longestRedirect = 256 << 10
 
-// keepRedirects keeps the redirects among hops that may be kept, each as a capture of its own address and on the terms of that.
+// keepRedirects stores the redirects among hops that may be kept, each as a capture of its own
+// address and under the policy of that address.
 func (h *Holdings) keepRedirects(ctx context.Context, hops []page.Hop) error {
 	var kept []archive.Hop
 	for _, hop := range hops {
@@ -86,7 +87,8 @@ func (h *Holdings) judgeRedirect(ctx context.Context, origin *acap.Policy, u *ur
 	return d, may
 }
 
-// superseded reports whether a later crawl of its URL, of which r is known, took the place of a capture (H05).
+// superseded reports whether a later crawl of the URL, whose resource is r, replaced a capture
+// (H05).
 func superseded(c archive.Capture, r archive.Resource) bool {
 	return !c.Current && (!c.Redirect() || c.Version < r.Versions || r.LastCrawled.After(c.Fetched))
 }
@@ -105,7 +107,7 @@ func redirectsLeft(captures []archive.Capture, swept []Swept) (n int) {
 	return n
 }
 
-// keepRedirect keeps a redirect of the past.
+// keepRedirect stores a redirect of the imported file.
 func (m *importer) keepRedirect(x *incoming, u *url.URL, origin *acap.Policy) error {
 	known, _, err := m.archive.Resource(x.url)
 	if err != nil {
@@ -135,8 +137,10 @@ func (m *importer) keepRedirect(x *incoming, u *url.URL, origin *acap.Policy) er
 	return m.recallHops(m.ctx, m.o.Policies, []archive.Hop{{URL: x.url}})
 }
 
-// connect notes where the redirects of the file lead, if nothing else is known of their addresses and what they lead to is held. Later
-// ones come first: they may be what others lead to. An address that leads elsewhere now than in the file leads nothing else there.
+// connect notes where the redirects of the file lead, if nothing else is known about their
+// addresses and their target is held. It begins with the latest, since other redirects may lead to
+// it. If an address leads elsewhere today than in the file, redirects to that address are not
+// noted.
 func (m *importer) connect() error {
 	elsewhere := map[string]bool{}
 	for _, each := range slices.Backward(m.loose) {

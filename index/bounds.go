@@ -18,7 +18,8 @@ const (
 	wordsAtOnce = 64 << 10  // bytes of text that are counted at once
 )
 
-// Bound shortens the text and the headings of d to as much as is kept of one document, and says why; "" where nothing was cut.
+// Bound shortens the text and the headings of d to what is indexed of one document. It returns what
+// was cut, "" if nothing was.
 func (d *Document) Bound() (why string) {
 	if len(d.Headings) > maxHeadings {
 		d.Headings = d.Headings[:blankBefore(d.Headings, maxHeadings)]
@@ -47,7 +48,8 @@ func (d *Document) Bound() (why string) {
 	return why
 }
 
-// blankBefore returns where the last word that begins in the first n bytes of s ends, n where none does; it ends no character in two.
+// blankBefore returns the end of the last whole word in the first n bytes of s, or n if there is
+// none. It never splits a character.
 func blankBefore(s string, n int) int {
 	if i := strings.LastIndexAny(s[:n], " \n\f"); i > 0 {
 		return i

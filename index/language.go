@@ -78,8 +78,8 @@ func vietnameseAnalyser(map[string]any, *registry.Cache) (analysis.Analyzer, err
 	return &analysis.DefaultAnalyzer{TokenFilters: []analysis.TokenFilter{lowercase.NewLowerCaseFilter(), vietnamese{}}}, nil
 }
 
-// vietnamese keeps the marks of words, and adds a term without them to each word that has some. In Vietnamese they tell words apart,
-// not accents: ma, má, mà, mả, mã and mạ are six words.
+// vietnamese keeps the marks of words, and adds a term without them to each word that has some. In
+// Vietnamese marks distinguish words: ma, má, mà, mả, mã and mạ are six words.
 type vietnamese struct{}
 
 // unmarked begins the term of a word without its marks. No word begins with it.
@@ -99,8 +99,9 @@ func (vietnamese) Filter(in analysis.TokenStream) analysis.TokenStream {
 	return out
 }
 
-// withoutMarks returns the terms by which a Vietnamese word of a query is found: as it is written, which comes last, with other marks
-// and without any. Many write without marks where they search.
+// withoutMarks returns the terms by which a Vietnamese word of a query is found: as it is written,
+// which comes last, with other marks and without any. Many people leave out the marks when they
+// search.
 func withoutMarks(terms []string) []string {
 	written := terms[len(terms)-1]
 	bare := string(foldTerm([]byte(written)))

@@ -35,8 +35,8 @@ type matcher struct {
 	terms, written map[string]bool // that are asked for: as read by the analyser, and as they are written
 }
 
-// find takes a word up. Of the parts of a word with zero-width non-joiners the longest stands for all: the others are often endings,
-// which many words have.
+// find looks for the terms of a word. Of the parts of a word with zero-width non-joiners the
+// longest stands for all: the others are often endings, which many words have.
 func (m *matcher) find(text string) {
 	all := spellings(text)
 	whole := m.read.query(all[len(all)-1])

@@ -201,8 +201,8 @@ func (l *list) score(r *room, weight float64, s *scale) {
 	}
 }
 
-// bring moves those of the best forward that have the words as the query writes them, and those in which words that follow each other
-// in the query stand together.
+// bring moves results forward that have the words as the query writes them, and results in which
+// words that follow each other in the query are next to each other.
 func (s *searching) bring(ctx context.Context, segments []*segment, out *heaps) error {
 	var words []int
 	forms := false

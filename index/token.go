@@ -17,11 +17,12 @@ const maxTerm = 256
 // blockEnd parts what reads by itself, as paragraphs and headings do: no phrase goes on behind it.
 const blockEnd = '\f'
 
-// nonJoiner is the zero-width non-joiner. It stands between parts of a word (Persian می‌روم, German Auf‌lage), which readers also
-// write as one or with a blank.
+// nonJoiner is the zero-width non-joiner. It separates parts of a word (Persian می‌روم, German
+// Auf‌lage), which readers also write joined or with a blank.
 const nonJoiner = '\u200c'
 
-// joined is the type of the token that is a word with its non-joiners taken out. It stands where the first part of the word does.
+// joined is the type of the token of a word without its non-joiners. It has the position of the
+// first part of the word.
 const joined = analysis.Shingle
 
 // apart is how many positions lie between blocks: no two words stand together over them.

@@ -2,23 +2,25 @@ package index
 
 import "github.com/RoaringBitmap/roaring/v2"
 
-// An analyser takes several forms of a word for the same. Of pages that have the word as often, that one is better which has it as the
-// query writes it. Only the best results are looked at for it: the forms of words are kept with their positions, which take long to read.
+// An analyser gives several forms of a word the same term. Of two pages that have the term equally
+// often, the one with the form of the query ranks higher. Only the best results are examined for
+// this, since forms are stored with positions, which are slow to read.
 
-// written tells how often one of the best results has a word as the query writes it.
+// written says how often one of the best results has a word as the query writes it.
 type written struct {
 	occurrences
 	clause int
 	part   part
 }
 
-// formed reports whether the field of r keeps forms that tell the query's word from others with the same term.
+// formed reports whether the field of r stores forms that distinguish the query's word from others
+// with the same term.
 func (r run) formed() bool {
 	return r.field.kept == placed && r.field.language != plain && len(r.steps) == 1 && len(r.steps[0].terms) == 1 && !r.exact
 }
 
-// findWritten looks for what a clause asks for, as the query writes it, in the best results of g. A field with a list for the word as it
-// is written has counted it already.
+// findWritten looks for the words of a clause, as the query writes them, in the best results of g.
+// It skips fields with a list for the word as written, which counted it already.
 func (g *segment) findWritten(clause int) error {
 	for _, f := range g.found[clause] {
 		if f.placed() { // in dense script words have one form
@@ -54,8 +56,8 @@ func (g *segment) findWritten(clause int) error {
 	return nil
 }
 
-// preferWritten adds to the bonus of the best results, which are so many, what the words as the query writes them are worth. How many
-// documents of the index have them so is taken from the share of the best.
+// preferWritten raises the bonus of the best results that have the words as the query writes them.
+// How many documents of the index have them so is estimated from their share in these results.
 func (s *searching) preferWritten(in []*segment, clauses []int, best int) {
 	for _, clause := range clauses {
 		with := map[part]uint64{}

@@ -259,7 +259,8 @@ func (f *finder) word(start int) {
 	}
 }
 
-// apostrophised returns where a word goes on to behind an apostrophe at i; i if there is none.
+// apostrophised returns the end of a word that continues after an apostrophe at i; i if it does
+// not.
 func apostrophised(text string, i int) int {
 	for _, mark := range []string{"'", "’"} {
 		if rest, ok := strings.CutPrefix(text[i:], mark); ok {
@@ -271,7 +272,7 @@ func apostrophised(text string, i int) int {
 	return i
 }
 
-// nearest gives the term that a word that is searched for is most like, if it is like any.
+// nearest returns the term that is most similar to a word of the query, if any is similar.
 func (f *finder) nearest(word string) (terms uint32) {
 	var room [maxRunes + 1]rune
 	if t := nearest(folded(word, room[:0]), f.terms); t >= 0 {

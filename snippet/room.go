@@ -20,13 +20,13 @@ type Room struct {
 	known  known
 }
 
-// extra are the parts of a page that are only looked at for words that nothing else has.
+// extra says which parts of a page are searched only for words that no other part has.
 type extra struct {
 	titles bool // headings that repeat the title
 	asides bool // navigation and the like
 }
 
-// kindOf tells which extra part a block is, if it is one.
+// kindOf returns which extra part a block is, if it is one.
 func kindOf(b page.Block, text, title string) extra {
 	return extra{titles: b.Kind == page.Heading && title != "" && strings.Contains(title, Plain(text)), asides: b.Kind == page.Aside}
 }

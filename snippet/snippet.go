@@ -89,7 +89,8 @@ func Build(text string, r Rules) (Snippet, bool) {
 	return Snippet{Text: out, Marks: q.marks(out)}, true
 }
 
-// search looks in text: in headings that repeat the title, and in what stands aside, only for words that nothing else has.
+// search searches text. Headings that repeat the title, and navigation, are searched only for words
+// that no other part has.
 func (r Rules) search(text string, q query) searched {
 	if len(r.Blocks) == 0 {
 		return q.in(plain(text))
@@ -112,7 +113,7 @@ func (r Rules) search(text string, q query) searched {
 	return out
 }
 
-// extraHas reports whether the extra parts of one kind have any of some terms.
+// extraHas reports whether the extra parts of one kind have any of the given terms.
 func (r Rules) extraHas(text string, q query, kind extra, terms uint64) bool {
 	if terms == 0 {
 		return false
@@ -135,7 +136,7 @@ func (s searched) terms() (mask uint64) {
 	return mask
 }
 
-// prefer forgets the places in parts that are only looked at for what nothing else has, of words that were counted elsewhere.
+// prefer drops the places of words in extra parts if the words were also found elsewhere.
 func (s *searched) prefer(elsewhere []int, parts []span) {
 	i := 0
 	s.places = slices.DeleteFunc(s.places, func(p found) bool {
@@ -195,7 +196,8 @@ func (s searched) compose(room measure) string {
 	return s.cut(room, func(m measure) span { return around(s.text, stretch, 0, m.chars, m.words) })
 }
 
-// apart gives at most n stretches of so many bytes, in order, that together have as many terms as can be, and those terms.
+// apart returns at most n stretches of so many bytes, in order, that together have as many terms as
+// possible, and those terms.
 func (s searched) apart(n, size int) (stretches []span, terms uint64) {
 	for range n {
 		next, more := s.best(size, terms, span{})
@@ -258,7 +260,8 @@ func (s searched) tail(p span) string {
 	return out
 }
 
-// several sets passages side by side, each within the limits of a part, and joins those that meet; it is empty if they do not fit.
+// several joins passages to one snippet, each within the limits of a part, and merges those that
+// meet. It returns "" if they do not fit.
 func (s searched) several(stretches []span, part, room measure) string {
 	var passages []span
 	for _, stretch := range stretches {

@@ -6,8 +6,9 @@ import (
 	"sync"
 )
 
-// pool bounds the connections that are open at once. One that comes too many takes the place of an idle one: of the client that has most
-// of these, the one that is idle longest. A new one is idle until its request has come, so it is closed itself if all others are busy.
+// pool limits the number of open connections. If there is one too many, an idle connection is
+// closed: of the client with most idle connections, the one that has been idle longest. A new
+// connection is idle until its request arrives, so it is closed itself if all others are busy.
 type pool struct {
 	most int
 
@@ -19,7 +20,7 @@ type pool struct {
 
 func newPool(most int) *pool { return &pool{most: most, idle: map[net.Conn]uint64{}} }
 
-// state is told by net/http what becomes of a connection.
+// state is called by net/http when the state of a connection changes.
 func (p *pool) state(conn net.Conn, now http.ConnState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -45,7 +46,8 @@ func (p *pool) next() uint64 {
 	return p.tick
 }
 
-// evict closes an idle connection; there is one. net/http then reports the end of that connection.
+// evict closes an idle connection; there must be one. net/http then reports the end of that
+// connection.
 func (p *pool) evict() {
 	has := map[string]int{}
 	for conn := range p.idle {
@@ -60,7 +62,7 @@ func (p *pool) evict() {
 		}
 	}
 	delete(p.idle, worst)
-	go worst.Close() // TLS says goodbye first, which may take a while
+	go worst.Close() // TLS sends an alert first, which may take a while
 }
 
 // shared gives each client its share of connections.

@@ -57,7 +57,7 @@ type Server struct {
 	admin  endpoint
 }
 
-// endpoint is what is answered on one listener.
+// endpoint answers on one listener.
 type endpoint struct {
 	*http.Server
 	names map[string]bool // of hosts, with the port where only that is answered to
@@ -90,7 +90,8 @@ func New(o Options) *Server {
 	return s
 }
 
-// endpoint answers by mux. Every request passes the same checks before: also those that net/http and its mux would answer themselves.
+// endpoint returns an endpoint that answers by mux. Every request passes the same checks first,
+// also those that net/http and its mux would answer themselves.
 func (s *Server) endpoint(mux *http.ServeMux) endpoint {
 	out := endpoint{names: map[string]bool{}}
 	out.Server = &http.Server{ReadHeaderTimeout: headTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
@@ -121,8 +122,9 @@ func (s *Server) safely(mux http.Handler, w http.ResponseWriter, r *http.Request
 	return nil
 }
 
-// Serve answers publishers on l until Shutdown is called, and returns http.ErrServerClosed then. The address of l is accepted as a host;
-// if it is of loopback, so are the other names of loopback.
+// Serve answers publishers on l until Shutdown is called, and returns http.ErrServerClosed then.
+// The address of l is accepted as a host, and if it is a loopback address, the other names of
+// loopback are too.
 func (s *Server) Serve(l net.Listener) error {
 	answerTo(s.public.names, l.Addr())
 	for _, name := range s.o.Hosts {
@@ -154,8 +156,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// check refuses a request that no route may answer: for another host, of a client that sends too many, or for a path that is not
-// written as the routes are.
+// check refuses a request for another host, a request of a client that sends too many, and a path
+// in another form than the routes.
 func (s *Server) check(names map[string]bool, r *http.Request) error {
 	switch {
 	case !answersTo(names, r):
