@@ -29,7 +29,7 @@ type bar struct {
 // where the origin prohibits crawl: such a page was not lawfully fetched (X02).
 func (p *Policy) Narrow(page Own) *Policy { return p.narrow(page, false) }
 
-// narrow is Narrow; muted says that nobody reads the findings.
+// narrow is Narrow; muted says that findings are not needed.
 func (p *Policy) narrow(page Own, muted bool) *Policy {
 	silent := len(page.Tags) == 0 && len(page.Marks) == 0 && page.Unread == ""
 	if p == nil || p.refusal != nil || silent && page.Plus == nil {
@@ -397,11 +397,13 @@ func (n *narrowing) add(s *statement) {
 	n.own.by[s.kind] = append(n.own.by[s.kind], s)
 }
 
-// meet lets the page's statements of one usage meet the prevailing ones of the origin. A page permission takes the place of an
-// origin's statement only if it is at least as specific in addressee and purpose; beside a more specific one both must permit
-// (N02, N03, X15, X16). One that covers everything yields to no narrower scope, only to a more specific addressee or purpose (X35).
-// A page prohibition stands, and takes the place of permissions alone: the prohibitions of the
-// origin stay beside it, since one of them may be harder to beat by a specific permission (F17, X82).
+// meet lets the page's statements of one usage meet the prevailing ones of the origin. A page
+// permission takes the place of an origin's statement only if it is at least as specific in
+// addressee and purpose; beside a more specific one both must permit (N02, N03, X15, X16). One that
+// covers everything yields to no narrower scope, only to a more specific addressee or purpose
+// (X35). A prohibition of the page applies, and replaces only permissions: the prohibitions of
+// robots.txt also apply, since one of them may be harder to beat by a specific permission (F17,
+// X82).
 func (o *own) meet(k kind, origin verdict) verdict {
 	var present ranks
 	for _, s := range o.by[k] {

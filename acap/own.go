@@ -9,11 +9,12 @@ type Own struct {
 	Marks []Mark `json:",omitempty"`
 	Plus  *Plus  `json:",omitempty"` // of an image, nil where it holds no licence terms
 
-	// Tangled is a mark of an element that stands under more marks than are judged; nil where there is
-	// none. Such a page may not be crawled.
+	// Tangled is a mark of an element with more marks around it than are judged; nil if there is
+	// none. A page with such an element may not be crawled.
 	Tangled *Mark `json:",omitempty"`
 
-	// Unread says why it is not known what the page says: nothing of it may be used then. "" where it is known.
+	// Unread says why the statements of the page are unknown; then the page is not used for
+	// anything. "" if they are known.
 	Unread string `json:",omitempty"`
 }
 

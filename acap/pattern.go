@@ -40,10 +40,11 @@ func NewResource(u *url.URL) Resource {
 	return r
 }
 
-// percentNormal decodes what needs no encoding, upper-cases the hexadecimal digits of the rest and encodes what a URI cannot
-// hold, so that two spellings of one path compare equal (RFC 3986 6.2.2, RFC 9309 2.2.2, F11). What it gives is ASCII. Paths are
-// compared octet by octet in this form, so that a letter of a pattern may meet a digit of an escape (RFC 9309 2.2.2). With literal,
-// raw "*" and "$" are folded into %2A and %24: on the side of a URL they are never wildcards (X33).
+// percentNormal decodes what needs no encoding, upper-cases the hexadecimal digits of the rest and
+// encodes what a URI cannot hold, so that two spellings of one path compare equal (RFC 3986 6.2.2,
+// RFC 9309 2.2.2, F11). The result is ASCII. Paths are compared octet by octet in this form, so
+// that a letter of a pattern may meet a digit of an escape (RFC 9309 2.2.2). With literal, raw "*"
+// and "$" are folded into %2A and %24: on the side of a URL they are never wildcards (X33).
 func percentNormal(s string, literal bool) string {
 	i := 0
 	for i < len(s) && plain(s[i], literal) {

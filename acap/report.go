@@ -48,7 +48,8 @@ func (r *reporter) report(f *Field, code string, sev Severity, hint, format stri
 	}
 }
 
-// tell notes a finding, however many there are: report bounds them, and what is said of a file as a whole needs no bound.
+// tell adds a finding without a limit. report limits their number; findings about a file as a whole
+// need no limit.
 func (r *reporter) tell(f *Field, code string, sev Severity, hint, format string, args ...any) {
 	for i, a := range args {
 		if s, ok := a.(string); ok {

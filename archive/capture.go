@@ -34,7 +34,8 @@ type Capture struct {
 	Cuts      []string              // what of the page was not kept, read or indexed, since it was too large; a clause each
 }
 
-// Redirect reports whether c is the answer of an address that leads elsewhere. It is a version of its URL, but never the current one.
+// Redirect reports whether c is a redirect. A redirect is a version of its URL, but never the
+// current one.
 func (c Capture) Redirect() bool { return redirects(c.Status) }
 
 func redirects(status int) bool { return status/100 == 3 }

@@ -4,10 +4,12 @@
 // what is known of a URL (its dates, validators and the statements it made last), whether or not a copy is held; an alias
 // is an earlier hop that led to a URL (X66); a Tombstone says that something was erased, when and why, and holds no content.
 //
-// Of a capture the heads of its exchanges and its body are kept byte for byte as they were sent, with the version of policy, the lines
-// and the statements of the page that decided; readers get the body decoded. Identical bodies are stored once. Where parts of a page may
-// not be kept, or a broken stream cannot be read again as it was, what is left of it stands for what was sent. A redirect is a capture of
-// its own address, which never becomes the current version. The page that it led to names it, until that address is erased.
+// Of a capture the heads of its exchanges and its body are kept byte for byte as they were sent,
+// with the version of policy, the lines and the statements of the page that decided; readers get
+// the body decoded. Identical bodies are stored once. Where parts of a page may not be kept, or a
+// broken stream cannot be read again as it was, what is left of it stands for what was sent. A
+// redirect is a capture of its own address, which never becomes the current version. The capture of
+// its target lists it among its hops, until that address is erased.
 //
 // Two files make an archive. archive.db (bbolt) holds records and bodies; keys.db holds keys. Every body, and everything
 // else that derives from a page (headers, deciding lines, title, excerpt, META text), is sealed with a key of its own.

@@ -18,7 +18,8 @@ const (
 	ReasonNothingLeft = "nothing-left" // only the record of the page was left
 )
 
-// Erasure sums up what was erased for one reason and by one line. Copies is 0 where pages lost only what was indexed or known of them.
+// Erasure counts what was erased for one reason and by one line. Copies is 0 if pages lost only
+// their index entry or their record.
 type Erasure struct {
 	Reason string `json:"reason"` // of a decision, or one of the reasons above
 	Line   string `json:"line"`   // the line that decided; empty if none did
@@ -56,7 +57,8 @@ func plural(n int, one, more string) string {
 	return strconv.Itoa(n) + " " + more
 }
 
-// maxErasures bounds how many lines Erasures names. What further lines erase is summed up by reason alone.
+// maxErasures limits how many lines Erasures names. Erasures by further lines are counted by reason
+// only.
 const maxErasures = 1000
 
 // Erasures groups erasures by reason and line. The zero value is empty. It is safe for concurrent use.
@@ -68,7 +70,7 @@ type Erasures struct {
 	seed   maphash.Seed
 }
 
-// erasureKey is what the erasures of a group have in common.
+// erasureKey is the key of a group of erasures.
 type erasureKey struct {
 	reason, line string
 	copies       bool // copies were erased, not only what was indexed or known

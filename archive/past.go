@@ -19,7 +19,7 @@ func (t *txn) receivePast(d *Deposit, b *body, h held) (c Capture, err error) {
 	return c, t.putResource(h, r, h.plain)
 }
 
-// receiveRedirect keeps the answer of an address that leads elsewhere, as an earlier version.
+// receiveRedirect stores a redirect as an earlier version.
 func (t *txn) receiveRedirect(d *Deposit, b *body, h held) (Capture, error) {
 	if d.Replace && !d.Past {
 		if err := t.eraseVersions(h.URL, h.Current); err != nil {

@@ -43,12 +43,13 @@ type Deposit struct {
 	Replace   bool                  // earlier versions are erased in the same transaction, without a tombstone (until-recrawled, P1 2.5.3.1)
 }
 
-// Receive keeps a deposit. When it returns without error, everything is on disk; otherwise nothing is kept. First dates that
-// are neither known nor given are set to Fetched: crawled always, preserved with a body, indexed with Index. The Capture is
-// zero if there was no body. An intent is logged if the index is to hold the page, or held it. Bytes and maps must not
-// be changed before Receive returns. The capture of a redirect, of status 3xx, becomes no current version, and of what is known of its
-// URL only dates change. Bytes as sent that do not give the body again, as when a server broke them off, are not kept:
-// then the body stands for them.
+// Receive keeps a deposit. When it returns without error, everything is on disk; otherwise nothing
+// is kept. First dates that are neither known nor given are set to Fetched: crawled always,
+// preserved with a body, indexed with Index. The Capture is zero if there was no body. An intent is
+// logged if the index is to hold the page, or held it. Bytes and maps must not be changed before
+// Receive returns. A redirect (status 3xx) never becomes the current version, and changes only
+// dates in the record of its URL. Bytes as sent that do not give the body again, as when a server
+// broke them off, are not kept: then the body stands for them.
 func (a *Archive) Receive(ctx context.Context, d Deposit) (Capture, error) {
 	if err := checkURL(d.Resource.URL); err != nil {
 		return Capture{}, err

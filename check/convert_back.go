@@ -11,11 +11,11 @@ import (
 )
 
 // ToConventional says in conventional records what a robots.txt with ACAP records says of crawl,
-// for crawlers that read RFC 9309 alone; what cannot be said is told in remarks, with the header
-// that says it page by page where there is one. Nothing is permitted that was not, but in spellings
-// of a path that differ in letter case, of which one notice tells. What a permissions reference
-// names is not read: it counts as unavailable, so that its crawlers are shut out. The result is
-// proved as that of ToACAP.
+// for crawlers that read RFC 9309 alone; remarks report what cannot be said, with the header that
+// says it page by page if there is one. Nothing is permitted that was not permitted before, except
+// spellings of a path in another letter case, which one notice reports. What a permissions
+// reference names is not read: it counts as unavailable, so that its crawlers are shut out. The
+// result is proved as that of ToACAP.
 func ToConventional(src []byte, o Convert) (*Conversion, error) {
 	f := acap.Parse(convertedSite+"/robots.txt", src)
 	switch {
@@ -369,7 +369,7 @@ func (c *toConventional) spelledOtherwise(name, path string) bool {
 	})
 }
 
-// tellOfCase says once for the whole file that conventional rules know letter case, with an
+// tellOfCase reports once for the whole file that conventional rules depend on letter case, with an
 // example.
 func (c *toConventional) tellOfCase() {
 	if len(c.spellings) == 0 {

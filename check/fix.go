@@ -36,8 +36,9 @@ var restoring = map[string]bool{
 // maxRounds bounds the repairs of one text: each round may show what another can mend.
 const maxRounds = 100
 
-// Repair mends what can be mended of a robots.txt, or of a file that one refers to, and says what it was. Lines that no repair names stay as
-// they are, to the byte; of a file that is too long, or in UTF-16, all do. What levels or a comment in the text suppress is not mended.
+// Repair mends what can be mended of a robots.txt, or of a file that one refers to, and says what
+// it was. Lines that no repair names stay as they are, to the byte; of a file that is too long, or
+// in UTF-16, all do. Suppressed findings are not mended.
 func Repair(src []byte, kind Kind, o Options, levels Levels) (out []byte, mended []acap.Finding) {
 	for range maxRounds {
 		fixes, moves := Fixes(src, onItsOwn(src, kind, o, levels))

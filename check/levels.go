@@ -10,11 +10,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Ignored is the level of findings that are counted and not shown.
+// Ignored is the level of findings that are counted but not shown.
 const Ignored acap.Severity = "ignore"
 
-// Levels holds the severity of findings by code, or Ignored, where it is not the one that the code
-// has.
+// Levels maps codes of findings to another severity than their own, or to Ignored.
 type Levels map[string]acap.Severity
 
 // Set gives each code a level. It fails if check knows no such code, or if the code has another
@@ -56,11 +55,11 @@ type lowered struct {
 	line  int
 }
 
-// commentStart begins a comment that speaks to check: # acapcrawl: ignore CODE, CODE -- reason
+// commentStart begins a comment for check: # acapcrawl: ignore CODE, CODE -- reason
 const commentStart = "acapcrawl:"
 
-// commentLevels reads the comment lines of a robots.txt that speak to check. wrong are findings
-// about those that it does not understand.
+// commentLevels reads the comment lines for check in a robots.txt. wrong are findings about those
+// that it does not understand.
 func commentLevels(t Text) (out map[string]lowered, wrong []acap.Finding) {
 	if t.Kind != RobotsKind && t.Kind != ReferenceKind {
 		return nil, nil
@@ -119,7 +118,7 @@ func (t Text) commentFault(i int, word, hint, message string) acap.Finding {
 		Message: message, Hint: hint}
 }
 
-// speaksToCheck returns what a comment line says to check.
+// speaksToCheck returns the instruction to check in a comment line.
 func speaksToCheck(line string) (said string, ok bool) {
 	comment := strings.TrimLeftFunc(line, blank)
 	if !strings.HasPrefix(comment, "#") {
@@ -138,8 +137,8 @@ func rank(level acap.Severity) int {
 }
 
 // Apply gives the findings of the report the levels of the configuration, and then those of
-// comments in the text that a finding is about, which may only lower them. Findings that are
-// suppressed are counted in a note for each text. Call it once, when all texts are in the report.
+// comments in the text that a finding is about, which may only lower them. A note for each text
+// counts the suppressed findings. Call it once, when all texts are in the report.
 func (r *Report) Apply(levels Levels) {
 	var left []acap.Finding
 	misspelt := false

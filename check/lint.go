@@ -40,8 +40,8 @@ func lint(f *acap.File, o Options) *linter {
 // wholeFile are the codes of errors that concern a file as a whole and are placed at its first line.
 var wholeFile = []string{"not-text", "too-complex", "too-long", "too-many-findings", "wrong-encoding"}
 
-// beside returns the findings of l less those that may follow from a mistake that found reports: where one of the fields that are
-// compared is not read as it is written, mending that may be all that is needed.
+// beside returns the findings of l without those that may be caused by a mistake in found: if one
+// of the compared fields is not read as it is written, correcting that field may be enough.
 func (l *linter) beside(found []acap.Finding) []acap.Finding {
 	misread, nobody := map[int]bool{}, map[int]bool{}
 	for _, f := range found {

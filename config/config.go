@@ -72,8 +72,8 @@ type Config struct {
 	origins map[string]Origin
 }
 
-// Sender returns the configuration of the crawler that requests are sent as: c itself, or where a
-// flag of a verb names another crawler to judge for, what c is without that flag (X80).
+// Sender returns the configuration for sending requests: c itself, or if a flag names another
+// crawler to judge for, the configuration without that flag (X80).
 func (c *Config) Sender() *Config {
 	if c.own != nil {
 		return c.own
@@ -103,7 +103,8 @@ type Actions struct {
 	ReceiptKey    string        // file of an Ed25519 key, "" for none
 }
 
-// Check holds the codes of findings to which the verb check gives another severity, or which it only counts.
+// Check lists the codes of findings that the verb check reports with another severity, or only
+// counts.
 type Check struct {
 	Ignore  []string
 	Notice  []string

@@ -145,9 +145,9 @@ How long one request may take, its body included.`),
 How much of one body is taken, after decompression. What is longer is cut and marked.`),
 
 	setting("memory", "auto", "write a size as in 2GiB, or auto", func(c *Config) *int64 { return &c.Memory }, sizeOrAuto, writtenSizeOrAuto, `
-How much memory the process should take. As it comes near that, memory is freed more often, which takes time; what pages
-take while they are read is bounded in any case, and more narrowly where this is below 768MiB. auto is half of the memory
-of the machine, or of what its control group leaves to the process.`),
+How much memory the process should take. Near this limit memory is freed more often, which takes time. The memory for
+pages while they are read is limited in any case, and more narrowly if this is below 768MiB. auto is half of the memory
+of the machine, or of the limit of its control group.`),
 
 	setting("preserve", true, "write true or false", func(c *Config) *bool { return &c.Preserve }, boolean, plain, `
 Whether to keep copies of pages at all, where their publishers permit it.`),
@@ -189,7 +189,8 @@ drawn with comes through the crawl, as far as that is permitted. Without it only
 Whether pages are drawn in Chromium's sandbox. It cannot be had when root runs the crawl; false draws pages without.`),
 
 	setting("check.ignore", []string{}, "as in duplicate-field or agent-name", func(c *Config) *[]string { return &c.Check.Ignore }, list(findingCode), plain, `
-Codes of findings that check does not show; it says how many there are. A comment line in a robots.txt can do the same for that file:
+Codes of findings that check does not show; it says how many there are. A comment line in a robots.txt can do the same
+for that file:
 # acapcrawl: ignore duplicate-field, agent-name -- reason`),
 
 	setting("check.notice", []string{}, "as in duplicate-field or agent-name", func(c *Config) *[]string { return &c.Check.Notice }, list(findingCode), plain, `
@@ -247,7 +248,8 @@ Where serve listens.`),
 The names that serve answers to in the Host header, beside the address that it listens on. Others are refused.`),
 
 	setting("serve.admin_listen", "", "write an address with a port as in 127.0.0.1:8081", func(c *Config) *string { return &c.Serve.AdminListen }, optional(address), plain, `
-Where serve answers /healthz and /metrics, without TLS; nowhere while this is empty. Choose an address that only the operator reaches.`),
+Where serve answers /healthz and /metrics, without TLS; nowhere if this is empty. Choose an address that only the
+operator can reach.`),
 
 	setting("serve.certificate", "", "name a file with a certificate chain in PEM", func(c *Config) *string { return &c.Serve.Certificate }, text, plain, `
 A file with the certificate of serve (PEM). Beyond loopback serve speaks TLS, unless a proxy does.`),

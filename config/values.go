@@ -76,7 +76,8 @@ func list(check func(string) error) func(any) ([]string, error) {
 	}
 }
 
-// findingCode takes what looks like the code of a finding. Which codes there are is known to check.
+// findingCode accepts what looks like the code of a finding. The package check knows which codes
+// exist.
 func findingCode(s string) error {
 	if s == "" || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz-") != "" {
 		return fmt.Errorf("%q is not the code of a finding", s)
@@ -212,7 +213,7 @@ func writtenSizeOrUnlimited(n int64) any {
 	return writtenSize(n)
 }
 
-// autoSize stands for the size that fits the machine, which is 0.
+// autoSize is written for a size that is chosen by the machine; its value is 0.
 const autoSize = "auto"
 
 func sizeOrAuto(v any) (int64, error) {
@@ -229,7 +230,7 @@ func writtenSizeOrAuto(n int64) any {
 	return writtenSize(n)
 }
 
-// freeSize reads how much is to stay free on a disk: a size, 0, or auto.
+// freeSize reads how much must stay free on a disk: a size, 0, or auto.
 func freeSize(v any) (int64, error) {
 	if v == autoSize {
 		return AutoFree, nil

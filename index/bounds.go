@@ -40,7 +40,7 @@ func (d *Document) Bound() (why string) {
 		})
 		if words > maxWords || len(seen) > maxDistinct {
 			d.Text = d.Text[:start]
-			return fmt.Sprintf("only the first %d bytes of its text are indexed: of one page that is %d words, %d different ones among them",
+			return fmt.Sprintf("only the first %d bytes of its text are indexed: at most %d words of a page are, %d of them different",
 				start, maxWords, maxDistinct)
 		}
 		start = end

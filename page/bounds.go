@@ -10,25 +10,27 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Bounds of what is read of one page. A page that reaches one is read up to there, and Cuts says so.
+// Limits on what is read of one page. A page that exceeds one is read up to the limit, and Cuts
+// says so.
 const (
 	maxSource  = 16 << 20 // bytes of markup
 	maxTags    = 300_000  // tags, comments and the like
 	maxAttrs   = 300_000  // attributes of all tags
-	maxTagAttr = 10_000   // attributes of one tag: what more it says is not known, so that nothing of the page may be used
+	maxTagAttr = 10_000   // attributes of one tag: further ones are unknown, so the page is not used for anything
 	maxText    = 8 << 20  // bytes of text
 	maxTitle   = 64 << 10 // bytes of a title
 	maxBlocks  = 200_000  // of the text
 	longTag    = 64 << 10 // bytes; the attributes of a longer tag are counted before the tokenizer keeps them
 )
 
-// Bounds of what a page may say of itself. Of one that says more nothing may be used.
+// Limits on the statements of a page about itself. A page with more is not used for anything.
 const (
 	maxSaid      = 10_000  // META tags and marks
 	maxSaidBytes = 1 << 20 // of their contents
 )
 
-// Cuts says what of the page was not read because the page is too large, a clause each; nil where all was read that was asked for.
+// Cuts lists what was not read because the page is too large, a clause each; nil if everything that
+// was needed was read.
 func (p *Page) Cuts() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,15 +52,15 @@ func (p *Page) cutBy(format string, args ...any) {
 
 // extent is how much of a source is read as markup.
 type extent struct {
-	end    int    // where the part that is read ends
+	end    int    // offset at which the part that is read ends
 	why    string // why that is not the end of the source
-	unread string // why it is not known what stands behind end; "" where its tags can be read
+	unread string // why the tags behind end are unknown; "" if they can be read
 }
 
 var tooManyAttributes = fmt.Sprintf("a tag of the page has more than %d attributes", maxTagAttr)
 
-// extentOf returns how much of src is read. Sources with few tags and attributes are not looked at closely: no more attributes are
-// possible than there are blanks, slashes and quotes.
+// extentOf returns how much of src is read. A source that cannot have too many tags and attributes
+// is not tokenized: it has at most as many attributes as blanks, slashes and quotes.
 func extentOf(src string, xhtml bool) extent {
 	e := extent{end: len(src)}
 	if e.end > maxSource {
@@ -103,7 +105,8 @@ func counts(src string) (tags, attrs int) {
 	return strings.Count(src, "<"), attrs + (strings.Count(src, `"`)+strings.Count(src, "'"))/2
 }
 
-// guarded is a tokenizer that ends before a tag with more than maxTagAttr attributes: it keeps 32 bytes of each, and their text.
+// guarded is a tokenizer that stops before a tag with more than maxTagAttr attributes, since a
+// tokenizer keeps 32 bytes of each, and their text.
 type guarded struct {
 	*html.Tokenizer
 	src   string
@@ -120,7 +123,7 @@ func newGuarded(src string, xhtml bool) *guarded {
 	return g
 }
 
-// next is Next, where the tokenizer takes the content of elements such as SCRIPT as text.
+// next is like Next, and keeps track of elements such as SCRIPT, whose content is text.
 func (g *guarded) next() html.TokenType {
 	kind := g.Next()
 	if g.full {
@@ -191,7 +194,7 @@ func upTo(s string, n int) string {
 	return s[:n]
 }
 
-// said returns why t says too much of itself to be judged, "" where it does not.
+// said returns why the page makes too many statements about itself, "" if it does not.
 func (t *tree) said() string {
 	n, bytes := 0, 0
 	for _, tag := range t.tags {
@@ -209,8 +212,9 @@ func (t *tree) said() string {
 	return ""
 }
 
-// Weight returns about how many bytes of memory it takes to read the page, and whether its markup may make many more elements than it
-// has tags, so that no other such page should be parsed meanwhile.
+// Weight estimates how many bytes of memory it takes to read the page. risky says that its markup
+// may make many more elements than it has tags, so that no other such page should be parsed at the
+// same time.
 func (p *Page) Weight() (bytes int64, risky bool) {
 	for _, hop := range p.hops {
 		bytes += int64(len(hop.Body))
@@ -229,7 +233,8 @@ func (p *Page) Weight() (bytes int64, risky bool) {
 	return bytes, p.HTML() && tags*maxOpen > riskyNodes && tags*min(maxOpen, countFormatting(src)) > riskyNodes
 }
 
-// WeightOf returns about how many bytes of memory it takes to read a page at the most, by the size of its body and its media type.
+// WeightOf estimates the most memory that it takes to read a page, in bytes, by the size of its
+// body and its media type.
 func WeightOf(size int64, mime string) int64 {
 	p := Page{mime: mime}
 	if p.textual() {
@@ -238,10 +243,10 @@ func WeightOf(size int64, mime string) int64 {
 	return size * 4
 }
 
-// mostPerByte is what a byte of ordinary markup takes once it is parsed, in bytes.
+// mostPerByte is how many bytes of memory a byte of ordinary markup takes once it is parsed.
 const mostPerByte = 30
 
-// Parse parses the page, which is done otherwise when something of it is first asked for.
+// Parse parses the page now. Otherwise it is parsed when some part of it is first needed.
 func (p *Page) Parse() { p.tree() }
 
 // view returns b as a string that shares its memory: b must not be changed.

@@ -155,8 +155,9 @@ func defines(name string) bool {
 	return name == "acap-qualified-usage" || name == "acap-composite-usage"
 }
 
-// scan calls visit for every start tag with attributes that src holds from base on, until it says no; then more is false. The content
-// of noscript is scanned as markup. readable is false where the scan ended before a tag with too many attributes.
+// scan calls visit for every start tag with attributes in src from base on, until visit returns
+// false; then more is false. The content of noscript is scanned as markup. readable is false where
+// the scan ended before a tag with too many attributes.
 func scan(src string, base int, xhtml, inner bool, visit func(offset int, name string, attrs []html.Attribute) bool) (more, readable bool) {
 	z := newGuarded(src, xhtml)
 	offset, noscript := 0, false
@@ -254,8 +255,8 @@ func attribute(src string, offset int, key string) (raw string, at int) {
 	return raw, at
 }
 
-// eachAttribute calls visit with the attributes of the tag at offset until it says no: the name and the value as the source writes
-// them, and where the value begins; -1 where there is none.
+// eachAttribute calls visit with the attributes of the tag at offset until visit returns false: the
+// name and the value as the source writes them, and the offset of the value, -1 if there is none.
 func eachAttribute(src string, offset int, visit func(name, raw string, at int) bool) {
 	i := offset + 1
 	for i < len(src) && !isBlank(rune(src[i])) && src[i] != '/' && src[i] != '>' {

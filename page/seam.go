@@ -10,8 +10,8 @@ import (
 
 // seam watches the words of a copy while it is made, so that those around a cut stay as far apart
 // as they were: a blank is left where white space stood in what was cut, a line break where one
-// was, and the break of a block where a block was (X89). What a neighbour parts already needs
-// nothing.
+// was, and the break of a block where a block was (X89). Nothing is added if a neighbour separates
+// the words already.
 type seam struct {
 	tree   *tree
 	unseen *html.Node // the outermost element around that is not shown
@@ -32,7 +32,7 @@ type removal struct {
 	before *html.Node // the sibling before; nil: there is none
 }
 
-// enter notes that n begins; kept says that it is of the copy.
+// enter notes that n begins; kept says that it is a part of the copy.
 func (s *seam) enter(n *html.Node, kept bool) {
 	switch {
 	case s.unseen != nil:

@@ -7,18 +7,19 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Bounds on the tree of one page. A parser opens formatting elements that were never closed again in every block, so that
-// nodes can be many times the tags: a page of which that is to be feared keeps only a few kinds of them. The parser gives
-// up at 512 open elements: such a page is read again with its deepest plain elements left out.
+// Limits on the tree of one page. A parser opens formatting elements that are never closed again in
+// every block, so that there can be many times more nodes than tags. If that is likely, only a few
+// kinds of formatting elements are kept. The parser fails at 512 open elements: such a page is
+// parsed again without its deepest plain elements.
 const (
 	maxNodes  = 1_000_000 // while a page is parsed
-	moreNodes = 50_000    // that are kept, beside three for each tag
+	moreNodes = 50_000    // that are kept, in addition to three for each tag
 	maxOpen   = 512       // of the parser
 	maxDepth  = 256       // kept when a page is deeper than the parser reads
 )
 
-// build parses a page. It never fails: of a page that cannot be parsed within the bounds only the head is read, so that
-// none of its text, but all of its statements count; why says so.
+// build parses a page. It never fails: if a page cannot be parsed within the limits, only its head
+// is read. Then all of its statements count, but none of its text; why says so.
 func build(src string, xhtml bool, tags int) (root *html.Node, why string) {
 	nodes, depth := maxNodes, 0
 	for range 3 {

@@ -45,7 +45,8 @@ func (c Content) String() string {
 	return text
 }
 
-// whole returns title and text as one, and the blocks of that. Blocks are those of Text, so they move by what stands before it.
+// whole returns title and text joined, and the blocks of the result. The blocks of Text move by the
+// length of what precedes it.
 func (c Content) whole() (text string, blocks []page.Block) {
 	title := strings.TrimSpace(c.Title)
 	switch {

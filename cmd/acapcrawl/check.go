@@ -24,16 +24,17 @@ func (c *Command) checkVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE|URL…",
 		Short: "Say what is wrong with a robots.txt, a page, a header or a site, and how to mend it",
-		Long: `Say what is wrong with a robots.txt, a page or a header, and how to mend it. FILE may be - for standard input. What a file
-is its name says, or else its beginning. Of a URL the robots.txt of its site is read, what that refers to, the page, and what must be
-had to use the page; nothing is requested that may not be crawled. The exit status is 1 where there is an error or a warning, and 0 where there are notices
-alone.
+		Long: `Say what is wrong with a robots.txt, a page or a header, and how to mend it. FILE may be - for standard input. The type of a
+file is taken from its name, otherwise from its first bytes. For a URL check reads the robots.txt of its site, the files that this
+refers to, the page, and the resources that are required to use the page; it requests nothing that may not be crawled. The exit
+status is 1 if there is an error or a warning, and 0 if there are only notices.
 
 With --fix a robots.txt is mended in place, where what was meant is beyond doubt, and a diff shows how; standard input comes out
 mended. No decision changes by that, but for a line that was not read as it is written. What is left is said on standard error.
 
 Each finding has a code, and docs/findings.md explains it. The settings check.ignore, check.notice, check.warning and check.error
-list codes to suppress, or to report with that severity. A comment line in a robots.txt does so for that file, but can only lower:
+list codes to suppress, or to report with that severity. A comment line in a robots.txt does the same for that file, but it can only
+lower a severity:
   # acapcrawl: ignore CODE, CODE -- reason     (or notice, or warning)
 The report says how many findings are suppressed.`,
 		Example: `  acapcrawl check robots.txt

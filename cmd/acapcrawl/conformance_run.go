@@ -22,7 +22,7 @@ type conformanceRunRequest struct {
 	Min       float64
 	HasMin    bool
 	Require   []string
-	Failures  int // how many are told in full
+	Failures  int // how many are printed in full
 	All       bool
 	Out       *output
 }

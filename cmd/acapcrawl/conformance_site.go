@@ -28,12 +28,12 @@ func (c *Command) conformanceSite() *cobra.Command {
 		Short: "Serve the course, on which any crawler can be tested, and judge its visitors",
 		Long: `Serve the course, a publisher's site with traps, and judge its visitors by their requests: which requirements of RFC 9309, of
 conventional tags and of ACAP each kept, violated, or was not tested by. It ends after --for, with Ctrl-C, or with the crawler that --run
-starts; in its command {URL} is the address of the index, and {URLS} are those of all origins. All that this crawler requests is judged as one
-visitor, under whatever User-Agents it comes. With --judge nothing is served: visits are judged that --log wrote before.
+starts; in its command {URL} is the address of the index, and {URLS} are those of all origins. All requests of this crawler are judged as
+one visitor, whatever User-Agents it sends. With --judge nothing is served: visits are judged that --log wrote before.
 
 The exit status is 1 if a requirement of RFC 9309 was violated. Violations of ACAP are counted, and set the exit status, only for a crawler
-that shows a sign of reading ACAP. With --protocol the violations of the named protocols count, and no others; --protocol acap judges every
-crawler by ACAP.`,
+that shows a sign of reading ACAP. With --protocol only violations of the named protocols count; --protocol acap judges every crawler by
+ACAP.`,
 		Example: `  acapcrawl conformance site
   acapcrawl conformance site --run 'wget -q -r -l 6 --tries=1 -H -P "$(mktemp -d)" {URLS}' --format html -o wget.html
   acapcrawl conformance site --run 'acapcrawl crawl --data "$(mktemp -d)" --delay 0 --allow-private --sitemaps --requisites --canonical {URLS}'

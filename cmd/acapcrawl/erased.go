@@ -9,7 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
-// erasures passes on what the data directory erases to every verb that reports it. It is safe for concurrent use.
+// erasures reports what the data directory erases to every verb that prints it. It is safe for
+// concurrent use.
 type erasures struct {
 	mu       sync.Mutex
 	watchers map[*archive.Erasures]bool

@@ -77,7 +77,7 @@ func setting(flags *pflag.FlagSet, name string) {
 	flags.SetAnnotation(name, keyOfFlag, []string{s.key}) // fails only for a flag that does not exist
 }
 
-// judgedCrawler adds --crawler of a verb that judges for the crawler which it names.
+// judgedCrawler adds --crawler to a verb that judges for the crawler of that name.
 func judgedCrawler(flags *pflag.FlagSet) {
 	setting(flags, "crawler")
 	flags.Lookup("crawler").Usage = "judge for the crawler that answers to `NAME` (repeatable); requests are sent under the configured name"

@@ -20,7 +20,7 @@ import (
 // form is the form of a report, as --format names it.
 type form string
 
-// The forms, of which each verb has those that suit it.
+// The forms. Each verb has those that suit it.
 const (
 	textForm   form = "text"
 	jsonForm   form = "json"
@@ -105,8 +105,8 @@ func (c *Command) checkOutput(o *output, given bool) error {
 	return nil
 }
 
-// writeReport has a report written to standard output, or to the file that -o names. The file gets the whole report, or
-// stays as it is.
+// writeReport writes a report to standard output, or to the file that -o names. The file gets the
+// whole report, or stays as it is.
 func (c *Command) writeReport(o *output, write func(io.Writer) error) error {
 	if o.File == "" {
 		return write(c.Stdout)

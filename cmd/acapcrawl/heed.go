@@ -174,8 +174,8 @@ func (s *store) compacted(ctx context.Context, x *actions.Executor) error {
 func (s *store) settle(ctx context.Context, cfg *config.Config, x *actions.Executor, next time.Time) error {
 	_, _, err := s.holdings.Settle(ctx, forgetting(cfg), next)
 	if disk.Full(err) { // the keys of what was erased are destroyed
-		fmt.Fprintf(s.stderr, "Notice: nothing that was erased can be read, but sealed remains of it stay in unused parts of the files: "+
-			"there is no room to write these again. Free space on the disk of %s, then run acapcrawl archive compact.\n", s.dir)
+		fmt.Fprintf(s.stderr, "Notice: nothing that was erased can be read, but sealed remains of it stay in unused parts of the files, "+
+			"since the disk has no room to rewrite them. Free space on the disk of %s, then run acapcrawl archive compact.\n", s.dir)
 		return nil
 	}
 	if err != nil {

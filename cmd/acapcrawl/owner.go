@@ -124,8 +124,8 @@ func (o owner) write(dir string) error {
 	return disk.Replace(filepath.Join(dir, ownerFile), append(text, '\n'), 0o600)
 }
 
-// readOwner returns what owner.json in dir says; not ok if there is none that can be read, or if somebody else may have written it: in a
-// directory that others can write to, it could lead to a socket of theirs.
+// readOwner reads owner.json in dir. ok is false if it cannot be read, or if another user may have
+// written it: in a directory that others can write to, it could name a socket of theirs.
 func readOwner(dir string) (o owner, ok bool) {
 	name := filepath.Join(dir, ownerFile)
 	text, err := os.ReadFile(name)

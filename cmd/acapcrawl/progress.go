@@ -12,8 +12,9 @@ import (
 	"golang.org/x/term"
 )
 
-// progress redraws one line on a terminal, with the time since it began. On anything else it prints a line now and then. It is the
-// writer for everything else that goes to the same place, so that lines do not mix. Its methods may be called concurrently.
+// progress redraws one line on a terminal, with the time since it began. On anything else it prints
+// a line now and then. Everything else that goes to the same place is written through it, so that
+// lines do not mix. Its methods may be called concurrently.
 type progress struct {
 	w       io.Writer
 	columns func() int // of the terminal; 0: not known. nil: it is none
@@ -96,7 +97,7 @@ func (p *progress) Count(done, total int, noun string) {
 	p.Set("%s", countLine(done, total, noun, took))
 }
 
-// countLine words a count after so much time.
+// countLine returns a count after so much time in words.
 func countLine(done, total int, noun string, took time.Duration) string {
 	line := several(done, noun)
 	if total > 0 {

@@ -11,8 +11,9 @@ import (
 // maxSitemaps is how many sitemaps of one origin are read in a run, those that an index lists included.
 const maxSitemaps = 50
 
-// readSitemaps queues what the sitemaps of an origin list, as if a seed linked to it, before other links. visited is the page for whose
-// sake they are read. A sitemap that cannot be read is logged, and nothing depends on it.
+// readSitemaps queues what the sitemaps of an origin list, as if a seed linked to it, before other
+// links. visited is the page whose visit caused them to be read. A sitemap that cannot be read is
+// logged and skipped.
 func (h *handler) readSitemaps(ctx context.Context, visited *url.URL, named []string) error {
 	var queue []string
 	for _, ref := range named {

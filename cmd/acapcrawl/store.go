@@ -121,7 +121,8 @@ func (c *Command) ownStore(cfg *config.Config, who acap.Crawler, o policy.Option
 	if version, err := s.index.MadeBy(); err != nil {
 		return s, err
 	} else if version != index.Version {
-		fmt.Fprintln(c.Stderr, "Notice: the index is of an earlier version of this program. It is made anew from the copies held; until it is crawled again, a page without one may not be found by a phrase, or by words of Chinese, Japanese or Persian.")
+		fmt.Fprintln(c.Stderr, "Notice: an earlier version of this program made the index. It is rebuilt from the copies held. "+
+			"A page without a copy may not be found by a phrase, or by words of Chinese, Japanese or Persian, until it is crawled again.")
 	}
 	if s.ledger, err = actions.Open(filepath.Join(cfg.Data, "actions.db"), rules); err != nil {
 		return s, err
@@ -298,8 +299,8 @@ func (s *store) Close() error {
 	return errors.Join(errs...)
 }
 
-// limitMemory sets the limit of memory, and returns the budget of the pages at hand and what takes the limit back. GOMEMLIMIT goes
-// before.
+// limitMemory sets the memory limit of the process, and returns the budget for pages and a function
+// that undoes the limit. GOMEMLIMIT takes precedence.
 func (c *Command) limitMemory(cfg *config.Config) (*memory.Budget, func()) {
 	limit := cfg.Memory
 	if limit == 0 {
@@ -388,8 +389,9 @@ func pageOf(t *gate.Trace) *page.Page {
 	return page.New(hops)
 }
 
-// senderGate makes the gate of a verb that judges for who by a data directory. It sends as who, unless
-// a flag made it another one than the crawler of the directory (X80).
+// senderGate returns the gate of a verb that judges for who. Requests carry the name of who, unless
+// a flag named another crawler than that of the data directory: then they carry the name of the
+// latter (X80).
 func senderGate(cfg *config.Config, who acap.Crawler) (*gate.Gate, error) {
 	if cfg.Sender() != cfg {
 		var err error

@@ -58,7 +58,7 @@ func (v *Visitor) fails(r Result) bool {
 	return r.Outcome == Violated && slices.Contains(v.Counted, r.Protocol)
 }
 
-// detail lists the evidence, a visit and what it stands against in two lines.
+// detail lists the evidence: two lines for each visit, with the line that it violates.
 func (r Result) detail() string {
 	if len(r.Evidence) == 0 {
 		return ""

@@ -6,9 +6,10 @@ import (
 	"time"
 )
 
-// crowd is what the visitors of a record have in common. A crawler may come from several addresses and under several User-Agents with one name,
-// and may leave it to another program at its address to read robots.txt: what the one does bears on the other. A run is one visitor, and
-// nothing that others do bears on it.
+// crowd is what the visitors of a record have in common. A crawler may come from several addresses
+// and under several User-Agents with one name, and may leave it to another program at its address
+// to read robots.txt: so what one visitor does can excuse another. A run is one visitor, and the
+// visits of others do not affect it.
 type crowd struct {
 	robots  map[[2]string]*Visit    // first request for robots.txt, by kin and origin
 	readers map[[2]string]*Visit    // the same by address and origin, of visitors that requested nothing but files of terms

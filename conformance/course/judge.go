@@ -30,8 +30,8 @@ type Report struct {
 	Unobservable [][2]string `json:"unobservable"`
 }
 
-// Visitor is one run of a crawler that was started for the record, under whatever User-Agents it came; of
-// other visits, one User-Agent at one address.
+// Visitor is one run of a crawler that --run started, whatever User-Agents it sent, or otherwise
+// one User-Agent at one address.
 type Visitor struct {
 	Agent    string     `json:"agent"`            // the first
 	Agents   int        `json:"agents,omitempty"` // how many different ones it sent, if more than one
@@ -268,7 +268,7 @@ func (s *Station) untested(w *watch) string {
 	case w.look:
 		return "it requested one page without robots.txt: that is a look, not a crawl"
 	case v.severalNames(s):
-		return fmt.Sprintf("robots.txt called it by %d names, as its User-Agent changed; say with --crawler which it answers to", len(v.called))
+		return fmt.Sprintf("robots.txt called it by %d names, since its User-Agent changed; name the crawler with --crawler", len(v.called))
 	case s.Needs == NeedsName && len(v.Names) == 0:
 		return "its User-Agent has no name by which robots.txt could address it"
 	case s.Needs == NeedsName && !v.told && len(v.Names) > 1:

@@ -8,8 +8,9 @@ import (
 
 // ReadsACAP says whether a visitor shows that it reads ACAP, and how many of its requests ACAP alone prohibits.
 //
-// A crawler owes ACAP nothing if it does not know it, so violations of ACAP are counted only after a sign that it
-// does. There are two signs, and each of them is unlikely to come about otherwise:
+// A crawler owes ACAP nothing if it does not know it, so violations of ACAP are counted only after
+// a sign that it does. There are two signs, and each is unlikely for a crawler that does not read
+// ACAP:
 //
 //   - after robots.txt it fetched a file that only an ACAP field of that robots.txt names: one of a permissions
 //     reference, or one that must be used in the place of a page;
@@ -17,8 +18,9 @@ import (
 //     kind of bait offers; and seven times as many as those in which it took the trap and left the control.
 //     A crawler that stops early, or takes a part of the links, meets with both alike.
 //
-// Everything else is no sign: a few traps that were left, a request for robots.txt, or what ACAP permits against a
-// conventional rule, which a crawler that ignores robots.txt takes too.
+// Nothing else is a sign: not a few traps that were left, nor a request for robots.txt, nor a
+// request that ACAP permits against a conventional rule, which a crawler that ignores robots.txt
+// makes too.
 type ReadsACAP struct {
 	Judged     bool   `json:"judged"`         // violations of ACAP are reported
 	Sign       string `json:"sign,omitempty"` // that the visitor reads ACAP; empty: there is none

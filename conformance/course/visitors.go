@@ -8,7 +8,8 @@ import (
 // maxVisitors is how many visitors are judged, those that came first.
 const maxVisitors = 1000
 
-// visitors tells apart who came, in the order of arrival, and how many visits were left out.
+// visitors groups visits by visitor, in the order of arrival. left is the number of visits of
+// visitors beyond maxVisitors.
 func visitors(visits []Visit, told Told) (list []*Visitor, left int) {
 	sorted := make([]*Visit, len(visits))
 	for i := range visits {
@@ -66,7 +67,8 @@ func newVisitor(at *Visit, told Told) *Visitor {
 	return v
 }
 
-// calls notes by which name the course spoke to the visitor under a User-Agent: the first that this has.
+// calls notes the name by which robots.txt called the visitor under a User-Agent: the first name in
+// it.
 func (v *Visitor) calls(at *Visit) {
 	name := ""
 	if len(at.Names) > 0 {
@@ -77,8 +79,8 @@ func (v *Visitor) calls(at *Visit) {
 	}
 }
 
-// settleNames decides by which names the visitor was served. A run that came under several first names was
-// addressed by none of them throughout, so it is judged as a crawler without a name.
+// settleNames decides by which names the visitor was served. A run that sent several first names
+// was called by none of them in every robots.txt, so it is judged as a crawler without a name.
 func (v *Visitor) settleNames() {
 	if v.Agents == 1 {
 		v.Agents = 0
