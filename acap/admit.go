@@ -182,9 +182,10 @@ func (e *entry) reach(c *Crawler, to *audience, top bool) (reaches, named, permi
 	return reaches, named, true
 }
 
-// uncancelled leaves out the conventional rules that a contrary ACAP field with the same pattern cancels (P1 2.10.2, O04). The
-// ACAP field must be at least as specific as the group in its addressee (O07). Where both polarities reach the crawler with the
-// pattern nothing is cancelled, whichever of them overrides the other (X72, X85).
+// uncancelled leaves out the conventional rules that a contrary ACAP field with the same pattern
+// cancels (P1 2.10.2, O04). The ACAP field must be at least as specific as the group in its
+// addressee (O07). Where both polarities reach the crawler with the pattern nothing is cancelled,
+// whichever of them overrides the other (X72, X85).
 func (p *Policy) uncancelled(lines []ruleLine, named bool) []*rule {
 	type speech struct{ allows, denies, cancels bool }
 	spoken := make(map[string]speech, len(p.by[kCrawl]))

@@ -101,7 +101,8 @@ func manyTags() []Tag {
 	return tags
 }
 
-// hang is a thousand times what the worst of these files needs, so that a busy machine cannot exceed it.
+// hang is a thousand times what the worst of these files needs, so that a busy machine cannot
+// exceed it.
 const hang = 3 * time.Minute
 
 // TestWorkIsBounded reads the worst files of the greatest size and decides on them.

@@ -106,9 +106,10 @@ func (p *Policy) settleBy(k kind, r *Resource, rooted bool, d *Decision) (starre
 // maxCompared bounds the comparisons of a hostile file; beyond it the narrowest scope counts as undetermined (P1 2.4.6).
 const maxCompared = 250_000
 
-// meet lets the specific permissions of d meet what is said about present (F17, F18). A general prohibition stands where its pattern
-// is narrower than, or incomparable with, that of every specific permission (X43), where it covers everything (X35), or where it
-// replaces a permission, even if a beaten prohibition displaces it: the limits of that permission would bind (X81, X83).
+// meet lets the specific permissions of d meet what is said about present (F17, F18). A general
+// prohibition stands where its pattern is narrower than, or incomparable with, that of every
+// specific permission (X43), where it covers everything (X35), or where it replaces a permission,
+// even if a beaten prohibition displaces it: the limits of that permission would bind (X81, X83).
 func (p *Policy) meet(k kind, r *Resource, general verdict, rooted bool, d *Decision) {
 	for i := range general.n {
 		g := general.at(i)
@@ -132,8 +133,8 @@ func (p *Policy) meet(k kind, r *Resource, general verdict, rooted bool, d *Deci
 	d.conclude(k)
 }
 
-// permissions gives what would prevail of a usage type if only permissions were written: those, and what replaces them where they
-// cannot be interpreted.
+// permissions gives what would prevail of a usage type if only permissions were written: those, and
+// what replaces them where they cannot be interpreted.
 func (p *Policy) permissions(k kind, r *Resource, rooted bool) (v verdict) {
 	m := matched{verdict: &v}
 	p.covering(k, r, rooted, func(s *statement) {

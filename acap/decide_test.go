@@ -65,7 +65,8 @@ func TestNothingKnownRefuses(t *testing.T) {
 	}
 }
 
-// maximal is F07 word by word: the statements that cover the resource, are not overridden and have nothing narrower beside them.
+// maximal is F07 word by word: the statements that cover the resource, are not overridden and have
+// nothing narrower beside them.
 func maximal(p *Policy, k kind, r *Resource, rooted bool) map[*statement]bool {
 	var present ranks
 	var all []*statement

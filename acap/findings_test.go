@@ -268,8 +268,8 @@ func TestFindingsPageIsComplete(t *testing.T) {
 	}
 }
 
-// toldCodes reads the source for the codes that report and tell are called with and that notes and faults have, and their severities.
-// A code that is handed on must be a variable called code.
+// toldCodes reads the source for the codes that report and tell are called with and that notes and
+// faults have, and their severities. A code that is handed on must be a variable called code.
 func toldCodes(t *testing.T) map[string]map[Severity]bool {
 	t.Helper()
 	severity := map[string]Severity{"Error": Error, "Warning": Warning, "Notice": Notice}

@@ -85,8 +85,8 @@ func (p *Policy) narrow(page Own, muted bool) *Policy {
 // pageSeq is where the statements of a page begin in the order of appearance: behind all others.
 const pageSeq = 1 << 30
 
-// maxOwn bounds the work on a hostile page: with more statements, or more words in the META tags that
-// address the crawler, it is treated as one that may not be crawled.
+// maxOwn bounds the work on a hostile page: with more statements, or more words in the META tags
+// that address the crawler, it is treated as one that may not be crawled.
 const maxOwn = 10_000
 
 // narrowing reads the raw statements of one page.

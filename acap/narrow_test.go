@@ -185,8 +185,8 @@ func TestMarksForTheWholePage(t *testing.T) { // N07, N27, N28, X12, X13
 	}
 }
 
-// A prohibition of the page hides none of robots.txt from the comparison with specific permissions (X82), and Trace names the line that
-// stands.
+// A prohibition of the page hides none of robots.txt from the comparison with specific permissions
+// (X82), and Trace names the line that stands.
 func TestPageProhibitionHidesNone(t *testing.T) {
 	origin := policyOf(searchbot, lines("ACAP-crawler: searchbot", "ACAP-disallow-present: /"))
 	thumbnail := tag("robots", "ACAP allow-present-thumbnail")
@@ -208,8 +208,9 @@ func TestPageProhibitionHidesNone(t *testing.T) {
 	}
 }
 
-// A page with more than a hostile one would need is judged as one that may not be crawled: too many words in META tags, whether they are for
-// our purposes or not, and too many marks around an element.
+// A page with more than a hostile one would need is judged as one that may not be crawled: too many
+// words in META tags, whether they are for our purposes or not, and too many marks around an
+// element.
 func TestTooMuchToJudge(t *testing.T) {
 	many := func(n int, content string) (tags []Tag) {
 		for range n {
@@ -286,7 +287,8 @@ func host(u string) string {
 	return h
 }
 
-// Of a page of which it is not known what it says nothing is used, whatever robots.txt permits, and a finding says why.
+// Of a page of which it is not known what it says nothing is used, whatever robots.txt permits, and
+// a finding says why.
 func TestUnreadPage(t *testing.T) {
 	own := page(tag("robots", "ACAP allow-index"))
 	own.Unread = "the page has too many tags"

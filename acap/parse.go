@@ -159,7 +159,8 @@ func (p *parser) line(n int, line string) {
 	}
 }
 
-// claim notes the version that the first ##ACAP comment claims (P1 2.10.3): the word behind the sign of equality.
+// claim notes the version that the first ##ACAP comment claims (P1 2.10.3): the word behind the
+// sign of equality.
 func (p *parser) claim(n int, comment string) {
 	if rest, ok := cutFold(strings.TrimLeft(comment, "#"), "acap version="); ok && p.comment == "" {
 		words := strings.FieldsFunc(rest, func(r rune) bool { return r == '#' || blank(r) })

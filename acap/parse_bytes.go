@@ -18,13 +18,15 @@ func compression(src []byte) string {
 	return ""
 }
 
-// head returns the part of a file that shows whether it is a text, and how many zero bytes that has.
+// head returns the part of a file that shows whether it is a text, and how many zero bytes that
+// has.
 func head(src []byte) (start []byte, zeros int) {
 	start = src[:min(len(src), 4096)]
 	return start, bytes.Count(start, []byte{0})
 }
 
-// unreadable reports whether a file is compressed, or has many zero bytes and is not converted from UTF-16.
+// unreadable reports whether a file is compressed, or has many zero bytes and is not converted from
+// UTF-16.
 func unreadable(src []byte) bool {
 	start, zeros := head(src)
 	return compression(src) != "" || !wideMark(src) && zeros > len(start)/10

@@ -194,9 +194,9 @@ func (p *Policy) Saying(chain []Mark) string {
 	return b.String()
 }
 
-// element reads the marks of one element for a usage: the exact type first, then present (X13, F17), whose limits bind the type
-// too (F18). A prohibition of present that replaces a permission stands beside a permission of the exact type (X81). The element's
-// permissions are added to yes.
+// element reads the marks of one element for a usage: the exact type first, then present (X13,
+// F17), whose limits bind the type too (F18). A prohibition of present that replaces a permission
+// stands beside a permission of the exact type (X81). The element's permissions are added to yes.
 func (o *own) element(k kind, marks []Mark, yes *verdict) (no, other *statement) {
 	var general, specific *statement
 	var limits, exact verdict

@@ -140,7 +140,8 @@ func removeDots(path string) string {
 	return strings.Join(kept, "/")
 }
 
-// fold lower-cases a percent-normalised path: its ASCII letters, the digits of its escapes and whole encoded letters beyond ASCII (F10).
+// fold lower-cases a percent-normalised path: its ASCII letters, the digits of its escapes and
+// whole encoded letters beyond ASCII (F10).
 func fold(s string) string {
 	s = strings.ToLower(s)
 	if !strings.Contains(s, "%") {
@@ -169,7 +170,8 @@ func fold(s string) string {
 	return b.String()
 }
 
-// beyondASCII decodes the escapes at the beginning of s up to the first that stands for an ASCII character.
+// beyondASCII decodes the escapes at the beginning of s up to the first that stands for an ASCII
+// character.
 func beyondASCII(s string) (raw []byte) {
 	for len(s) > 2 && s[0] == '%' && isHex(s[1]) && unhex(s[1]) >= 8 && isHex(s[2]) {
 		raw = append(raw, unhex(s[1])<<4|unhex(s[2]))
@@ -210,8 +212,9 @@ func newPattern(s string) *pattern {
 	return p
 }
 
-// covers reports whether the pattern matches a path in any letter case (P1 2.9, F10). An asterisk may part the octets of a letter beyond
-// ASCII: what its octets match, its lower case need not, so that both are tried.
+// covers reports whether the pattern matches a path in any letter case (P1 2.9, F10). An asterisk
+// may part the octets of a letter beyond ASCII: what its octets match, its lower case need not, so
+// that both are tried.
 func (p *pattern) covers(r *Resource) bool {
 	return p.matches(r.path) || r.ascii != "" && (p.matches(r.ascii) || p.ascii != nil && p.ascii.matches(r.ascii))
 }

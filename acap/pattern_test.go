@@ -243,8 +243,9 @@ func TestRuleMatching(t *testing.T) { // RFC 9309 2.2.2, X52, O10
 	}
 }
 
-// The two matchers agree: what a conventional rule matches an ACAP pattern of the same text covers, and without regard to letter case an
-// ACAP pattern covers what a rule matches in some spelling of its letters (P1 2.9, F10, RFC 9309 2.2.2).
+// The two matchers agree: what a conventional rule matches an ACAP pattern of the same text covers,
+// and without regard to letter case an ACAP pattern covers what a rule matches in some spelling of
+// its letters (P1 2.9, F10, RFC 9309 2.2.2).
 func TestMatchersAgree(t *testing.T) {
 	dice := rand.New(rand.NewPCG(31, 9))
 	text := func(parts []string, most int) string {

@@ -65,8 +65,8 @@ func (f *File) References(c Crawler) []Reference {
 	return refs
 }
 
-// references calls visit for each reference that reaches c; void says that no permission behind it counts: it is not the first of its
-// record (D08), or the record names nobody (A15).
+// references calls visit for each reference that reaches c; void says that no permission behind it
+// counts: it is not the first of its record (D08), or the record names nobody (A15).
 func (f *File) references(c *Crawler, visit func(ref Reference, void bool)) {
 	for _, r := range f.records {
 		if reaches, _ := r.reaches(c); !reaches {

@@ -160,7 +160,8 @@ func readQualifiers(tokens []string, k kind, src Source, c *Crawler) qualified {
 	return out
 }
 
-// fail notes a fault, the first that is found. One that has nothing to do with version 1.1 is older, too (X86).
+// fail notes a fault, the first that is found. One that has nothing to do with version 1.1 is
+// older, too (X86).
 func (q *qualified) fail(older bool, f fault) {
 	if !q.fault.found() {
 		q.fault = f

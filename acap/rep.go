@@ -21,8 +21,9 @@ type rule struct {
 	shape
 }
 
-// conventional reads a conventional line as RFC 9309 reads the file without its ACAP lines: no ACAP record ends a group, and a rule
-// below ACAP lines belongs to the group before them (RFC 9309 2.2.4, X79).
+// conventional reads a conventional line as RFC 9309 reads the file without its ACAP lines: no ACAP
+// record ends a group, and a rule below ACAP lines belongs to the group before them (RFC 9309
+// 2.2.4, X79).
 func (p *parser) conventional(field *Field, name, value string) {
 	switch name {
 	case "sitemap":
@@ -64,7 +65,8 @@ func (p *parser) conventional(field *Field, name, value string) {
 	}
 }
 
-// agent reads a User-agent line. It ends an ACAP record (C09); only a rule before it ends the group above (X53).
+// agent reads a User-agent line. It ends an ACAP record (C09); only a rule before it ends the group
+// above (X53).
 func (p *parser) agent(field *Field, value string) {
 	if value == "" {
 		p.report(field, "empty-value", Warning, "name a crawler, or * for any", "the line names no crawler")
@@ -97,7 +99,8 @@ func (p *parser) delay(field *Field, value string) {
 	p.group.delays = append(p.group.delays, delay{len(p.group.agents), time.Duration(seconds * float64(time.Second))})
 }
 
-// addRule adds to the open group. The rules of all groups stand one behind the other, allocated once for all lines to come.
+// addRule adds to the open group. The rules of all groups stand one behind the other, allocated
+// once for all lines to come.
 func (p *parser) addRule(l ruleLine) {
 	if p.rules == nil {
 		p.rules = make([]ruleLine, 0, p.lines-p.n+1)

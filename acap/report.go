@@ -6,8 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds on what is reported about one text, so that a hostile one costs no more than an honest one: notices, errors and
-// warnings together, hints among them, names that a hint chooses from, and bytes of a quoted word and of a hint.
+// Bounds on what is reported about one text, so that a hostile one costs no more than an honest
+// one: notices, errors and warnings together, hints among them, names that a hint chooses from, and
+// bytes of a quoted word and of a hint.
 const (
 	maxFindings = 1000
 	maxHints    = 50
@@ -32,7 +33,8 @@ type remark struct {
 	token string
 }
 
-// full reports whether no more errors and warnings are listed. Notices are counted apart: they leave the room of errors alone.
+// full reports whether no more errors and warnings are listed. Notices are counted apart: they
+// leave the room of errors alone.
 func (r *reporter) full() bool { return len(r.findings)-r.notices >= maxFindings }
 
 // report notes what is wrong with a field, or with one token of it (Field.at).

@@ -43,7 +43,8 @@ func (t *trace) beyondFields(s *statement) (why, rule string) {
 	return "it permits, but what the other demands is not met", "F16"
 }
 
-// uncancelling says why a permission of crawl does not prevail over the conventional rule that decides.
+// uncancelling says why a permission of crawl does not prevail over the conventional rule that
+// decides.
 func (t *trace) uncancelling(s *statement) (why, rule string) {
 	decides := t.rules.judge(t.resource.rep)
 	switch {

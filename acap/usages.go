@@ -96,8 +96,8 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 	return []flat{{usage: k, allow: true, limits: q.restrictions}}
 }
 
-// replace returns the prohibitions that stand for a permission that cannot be interpreted (P1 2.4.3). An offer of other usages becomes
-// one of usages that are not listed (L05, X70).
+// replace returns the prohibitions that stand for a permission that cannot be interpreted (P1
+// 2.4.3). An offer of other usages becomes one of usages that are not listed (L05, X70).
 func (x *expander) replace(e *entry, from *Field, usage string) []flat {
 	if Usage(usage).kind() == kOther && !x.crawler.Strict {
 		return []flat{{usage: kOther, fell: true, beyond: true}}
@@ -251,8 +251,8 @@ func (x *expander) permitQualified(e *entry, d *definition) []flat {
 	return x.permit(e, d.field, d.base, q, x.gating(d))
 }
 
-// gating is the version that decides about a use of a definition: that of the file that defines (B15, X76), but none counts more under
-// an unsupported version than what is spelt out (B05, X88).
+// gating is the version that decides about a use of a definition: that of the file that defines
+// (B15, X76), but none counts more under an unsupported version than what is spelt out (B05, X88).
 func (x *expander) gating(d *definition) version {
 	if x.version.state == unsupported {
 		return x.version
@@ -327,8 +327,8 @@ func (x *expander) usagesBehind(e *entry, d *definition, fell bool) []flat {
 	return out
 }
 
-// behindOne returns what is prohibited for one usage in a definition; fell says that a permission of the local usage cannot be
-// interpreted.
+// behindOne returns what is prohibited for one usage in a definition; fell says that a permission
+// of the local usage cannot be interpreted.
 func (x *expander) behindOne(e *entry, d *definition, usage string, fell bool) []flat {
 	if fell {
 		return x.replace(e, d.field, usage)

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// countedTimeLimits removes plus-terms beside other limits (H08) and then all but the first two (H12).
+// countedTimeLimits removes plus-terms beside other limits (H08) and then all but the first two
+// (H12).
 func countedTimeLimits(values []string) []string {
 	var rest []string
 	for _, v := range values {

@@ -18,7 +18,8 @@ const (
 	childStep = "ACTIONS_TEST_STEP"
 )
 
-// store holds copies in files, of which a take-down makes tombstones. It tells the step half between the two.
+// store holds copies in files, of which a take-down makes tombstones. It tells the step half
+// between the two.
 type store struct {
 	dir   string
 	fault func(step)

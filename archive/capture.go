@@ -51,8 +51,8 @@ func (v PolicyVersion) utc() PolicyVersion {
 	return v
 }
 
-// Hop is one exchange before the one that gave the body. Its answer is content of another URL and is kept as a capture of that one;
-// earlier versions of this program kept its heads here.
+// Hop is one exchange before the one that gave the body. Its answer is content of another URL and
+// is kept as a capture of that one; earlier versions of this program kept its heads here.
 type Hop struct {
 	URL    string
 	Method string

@@ -61,7 +61,8 @@ func plural(n int, one, more string) string {
 // only.
 const maxErasures = 1000
 
-// Erasures groups erasures by reason and line. The zero value is empty. It is safe for concurrent use.
+// Erasures groups erasures by reason and line. The zero value is empty. It is safe for concurrent
+// use.
 type Erasures struct {
 	mu     sync.Mutex
 	groups []*Erasure
@@ -76,7 +77,8 @@ type erasureKey struct {
 	copies       bool // copies were erased, not only what was indexed or known
 }
 
-// Add counts an erasure. A page of which several things are erased for the same reason is counted once.
+// Add counts an erasure. A page of which several things are erased for the same reason is counted
+// once.
 func (e *Erasures) Add(s Tombstone) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -137,7 +137,8 @@ func (a *Archive) CaptureVersion(url string, n int) (c Capture, found bool, err 
 	return c, found, err
 }
 
-// CaptureAt returns the version of url that was the latest at time t, redirects aside; false if none held is as old.
+// CaptureAt returns the version of url that was the latest at time t, redirects aside; false if
+// none held is as old.
 func (a *Archive) CaptureAt(url string, t time.Time) (c Capture, found bool, err error) {
 	list, err := a.Captures(url)
 	for _, each := range list {

@@ -127,7 +127,8 @@ func (t *txn) receive(d *Deposit, b *body) (Capture, error) {
 	return c, t.note(h, r, d.Aliases, (d.Index || h.Indexed) && !d.Stays, b.resource)
 }
 
-// replace erases the earlier versions of a page. It writes no tombstone: every crawl of such a page replaces the version before.
+// replace erases the earlier versions of a page. It writes no tombstone: every crawl of such a page
+// replaces the version before.
 func (t *txn) replace(d *Deposit, current uint64) error {
 	url, before := d.Resource.URL, t.counts.Captures
 	if err := t.eraseVersions(url, current); err != nil || t.counts.Captures == before {

@@ -21,7 +21,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// hostileBytes is the size of a hostile page: the default of max_body. A bomb is eight times as large.
+// hostileBytes is the size of a hostile page: the default of max_body. A bomb is eight times as
+// large.
 const hostileBytes = 32 << 20
 
 // hostileStop ends a crawl that takes more anonymous memory than this, in bytes.
@@ -127,8 +128,8 @@ func (p hostilePage) contentType() string {
 	return p.mime
 }
 
-// crawlHostile crawls copies of each kind of hostile page at once, each on a host of its own, with default settings, then imports as
-// many from a WARC file, and prints how much memory each takes.
+// crawlHostile crawls copies of each kind of hostile page at once, each on a host of its own, with
+// default settings, then imports as many from a WARC file, and prints how much memory each takes.
 func crawlHostile(ctx context.Context, out io.Writer, copies int, only string) error {
 	dir, err := os.MkdirTemp("", "acapcrawl-bench-")
 	if err != nil {

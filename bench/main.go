@@ -14,7 +14,8 @@
 // start to exit, but for bleve, where making the texts does not count. Memory is the largest RssAnon seen, disk what was
 // written to it; both are asked of /proc, and 0 where there is none.
 //
-// With -hostile 16 it crawls, and imports, as many copies of pages that are made to take memory, and prints how much they take.
+// With -hostile 16 it crawls, and imports, as many copies of pages that are made to take memory,
+// and prints how much they take.
 //
 // With -polite 1000 it crawls as many hosts at once instead, and prints how evenly they progress.
 package main

@@ -81,7 +81,8 @@ func (c *toConventional) tellOfLosses() {
 	}
 }
 
-// tellOfLines reports lines that are left out, since they have no effect on a crawler that reads ACAP, or say nothing to crawlers.
+// tellOfLines reports lines that are left out, since they have no effect on a crawler that reads
+// ACAP, or say nothing to crawlers.
 func (c *toConventional) tellOfLines() {
 	foreign := Remark{Code: "left-out", Severity: acap.Notice}
 	lines := c.file.Lines()

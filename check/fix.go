@@ -57,7 +57,8 @@ func Repair(src []byte, kind Kind, o Options, levels Levels) (out []byte, mended
 	return src, mended
 }
 
-// onItsOwn returns the findings about a file without lints, less those that levels or a comment in the file suppress.
+// onItsOwn returns the findings about a file without lints, less those that levels or a comment in
+// the file suppress.
 func onItsOwn(src []byte, kind Kind, o Options, levels Levels) []acap.Finding {
 	var f *acap.File
 	var found []acap.Finding

@@ -8,7 +8,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// FuzzLevels: comments in a hostile text suppress and lower findings about it, and neither raise any nor lose one that is not counted.
+// FuzzLevels: comments in a hostile text suppress and lower findings about it, and neither raise
+// any nor lose one that is not counted.
 func FuzzLevels(f *testing.F) {
 	for _, text := range []string{
 		"# acapcrawl: ignore duplicate-field\nUser-agent: *\nDisallow: /a\nDisallow: /a\n",
@@ -59,7 +60,8 @@ func TestLevelsOfUnknownCodes(t *testing.T) {
 	}
 }
 
-// TestManyWrongComments: a hostile comment costs no more than an honest one, and the end of the list is reported.
+// TestManyWrongComments: a hostile comment costs no more than an honest one, and the end of the
+// list is reported.
 func TestManyWrongComments(t *testing.T) {
 	for _, lines := range [][]string{
 		{"# acapcrawl: ignore " + strings.Repeat("x,", acap.MaxSize/3)},

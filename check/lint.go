@@ -37,7 +37,8 @@ func lint(f *acap.File, o Options) *linter {
 	return l
 }
 
-// wholeFile are the codes of errors that concern a file as a whole and are placed at its first line.
+// wholeFile are the codes of errors that concern a file as a whole and are placed at its first
+// line.
 var wholeFile = []string{"not-text", "too-complex", "too-long", "too-many-findings", "wrong-encoding"}
 
 // beside returns the findings of l without those that may be caused by a mistake in found: if one
@@ -132,8 +133,8 @@ func (l *linter) looks(n int) (ok bool) {
 	return l.work <= maxWork
 }
 
-// tell notes a finding about a token of a field, or about all of it. An argument that is a field is written as its line, and the
-// finding is taken to compare the two.
+// tell notes a finding about a token of a field, or about all of it. An argument that is a field is
+// written as its line, and the finding is taken to compare the two.
 func (l *linter) tell(f *acap.Field, token, code string, severity acap.Severity, hint, format string, args ...any) {
 	if l.told[code]++; l.told[code] > maxTold {
 		l.cut = true

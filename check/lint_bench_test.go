@@ -77,7 +77,8 @@ var bigFiles = []struct{ name, text string }{
 	{"empty groups", filled("User-agent: *\nDisallow: /\n", func(i int) string { return fmt.Sprintf("User-agent: b%d\nACAP-crawler: b\n\n", i) })},
 }
 
-// TestLintsAreBounded fails after a thousand times what the worst file needs, so that a busy machine cannot exceed it.
+// TestLintsAreBounded fails after a thousand times what the worst file needs, so that a busy
+// machine cannot exceed it.
 func TestLintsAreBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("times are told without the race detector")

@@ -82,9 +82,10 @@ func (l *linter) said(groups []*acap.Group) (out []string) {
 	return out
 }
 
-// emptied tells of the head of a record that has lost its fields and is read together with the next one. Deliberate lists of names stand
-// line by line; where something was between them, or where the conventional records tell their crawlers apart, something is gone.
-// what is what the record lacks: a conventional group may have a Crawl-delay, which does not end its names (X53).
+// emptied tells of the head of a record that has lost its fields and is read together with the next
+// one. Deliberate lists of names stand line by line; where something was between them, or where the
+// conventional records tell their crawlers apart, something is gone. what is what the record lacks:
+// a conventional group may have a Crawl-delay, which does not end its names (X53).
 func (l *linter) emptied(heads []*acap.Field, first *acap.Field, what string, apart func(a, b *acap.Field) bool) {
 	for i, h := range heads[:len(heads)-1] {
 		next := heads[i+1]
@@ -99,8 +100,8 @@ func (l *linter) emptied(heads []*acap.Field, first *acap.Field, what string, ap
 	}
 }
 
-// ruleless reports a group without rules: it takes its crawlers away from the group for any, unless another group has rules for them
-// (RFC 9309 2.2.1).
+// ruleless reports a group without rules: it takes its crawlers away from the group for any, unless
+// another group has rules for them (RFC 9309 2.2.1).
 func (l *linter) ruleless(g *acap.Group, any *acap.Field, groups map[string][]*acap.Group) {
 	for k, h := range g.Heads {
 		if slices.ContainsFunc(groups[strings.ToLower(g.Agents[k])], func(other *acap.Group) bool { return other.Ruled }) {

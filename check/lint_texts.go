@@ -38,8 +38,8 @@ func (l *linter) texts() {
 	}
 }
 
-// fieldsIn counts the fields that a comment ends with. It returns 0 for prose that speaks of fields: where a path or a name of a
-// conventional field is followed by further words.
+// fieldsIn counts the fields that a comment ends with. It returns 0 for prose that speaks of
+// fields: where a path or a name of a conventional field is followed by further words.
 func fieldsIn(comment string) int {
 	found := fieldNames.FindAllStringIndex(comment, -1)
 	for i, at := range found {

@@ -96,7 +96,8 @@ func Read(r io.Reader, limit, expect int64) ([]byte, bool) {
 	return b, err != nil
 }
 
-// part is how many bytes of a body are read at once. A buffer that doubles would take three times as much memory as a large body.
+// part is how many bytes of a body are read at once. A buffer that doubles would take three times
+// as much memory as a large body.
 const part = 1 << 20
 
 // readParts reads the rest of what begins with first, and joins it.

@@ -133,8 +133,8 @@ type Input struct {
 	Env   []string       // as os.Environ gives it
 	Flags map[string]any // by key, the flags that were given: a string, a []string or a bool each
 
-	// Judges says that the flags of crawler and purposes name the crawler that is judged for, not the
-	// one that sends requests.
+	// Judges says that the flags of crawler and purposes name the crawler that is judged for, not
+	// the one that sends requests.
 	Judges bool
 }
 

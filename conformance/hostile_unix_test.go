@@ -20,8 +20,8 @@ func filled(format string, n int) string {
 	return b.String()
 }
 
-// mostWork is many times the processor time that the worst of the pages below needs. Quadratic work on
-// a megabyte takes minutes.
+// mostWork is many times the processor time that the worst of the pages below needs. Quadratic work
+// on a megabyte takes minutes.
 const mostWork = 25 * time.Second
 
 // The work on a page and a robots.txt grows with the sum of their sizes, not with the product.

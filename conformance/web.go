@@ -47,8 +47,8 @@ func hostOf(u *url.URL) string {
 	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// open returns an error where a crawl that was named only the resource asked about would not request
-// rawurl: its host is at a private address (X84, I03, D05).
+// open returns an error where a crawl that was named only the resource asked about would not
+// request rawurl: its host is at a private address (X84, I03, D05).
 func (w *web) open(rawurl string) error {
 	u, err := url.Parse(rawurl)
 	if err != nil {

@@ -70,7 +70,8 @@ func (v *visitor) visit(ctx context.Context, u *url.URL, recrawl, conditional bo
 	return v.trace.Hops, err
 }
 
-// forget drops the answers of the last visit, so that a worker that waits for the next one keeps none in memory.
+// forget drops the answers of the last visit, so that a worker that waits for the next one keeps
+// none in memory.
 func (v *visitor) forget() { v.trace, v.collector.Context = nil, context.Background() }
 
 // ask adds to header what is asked for instead of the page at u.

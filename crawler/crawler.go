@@ -82,8 +82,8 @@ type Options struct {
 
 	Budget *memory.Budget // bounds what the pages at hand take in memory; nil: nothing does
 
-	// Room says why no more visits may begin, as on a full disk; then the run ends as at a limit, and
-	// Summary.Stopped has that. It is called before each visit. nil: there is always room.
+	// Room says why no more visits may begin, as on a full disk; then the run ends as at a limit,
+	// and Summary.Stopped has that. It is called before each visit. nil: there is always room.
 	Room func() error
 
 	Grace    time.Duration  // how long visits under way may go on after the context of Run has ended; 3 s

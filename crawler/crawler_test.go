@@ -183,7 +183,8 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// What had an answer that is no better another time is not requested by later runs which do not name it.
+// What had an answer that is no better another time is not requested by later runs which do not
+// name it.
 func TestFailedForGood(t *testing.T) {
 	s := newSite(t)
 	s.page("/", "/loop")
@@ -582,7 +583,8 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
-// A page on which the program fails is reported, and no other page is lost; the next run visits it again.
+// A page on which the program fails is reported, and no other page is lost; the next run visits it
+// again.
 func TestDefectFailsOnePage(t *testing.T) {
 	s := newSite(t)
 	s.page("/", "/a", "/b")

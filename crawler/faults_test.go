@@ -82,7 +82,8 @@ func TestFaults(t *testing.T) {
 				if !found || r.State != state || (state == Failed) != (r.Why != "") || (state == Failed) != (c.skips[r.URL].Why == r.Why && r.Why != "") {
 					t.Errorf("%s is %q (%s), want %s", f.Path, r.State, r.Why, state)
 				}
-				// With a short time limit a request may fail on a busy machine before it arrives, and is tried again.
+				// With a short time limit a request may fail on a busy machine before it arrives,
+				// and is tried again.
 				if n := s.Asked(f.Path); n != times && !slow || n > maxTries {
 					t.Errorf("%s was asked for %d times, want %d", f.Path, n, times)
 				}

@@ -200,7 +200,8 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// Rule 20: a run that names seeds leases what was found from these, and what else was queued stays queued.
+// Rule 20: a run that names seeds leases what was found from these, and what else was queued stays
+// queued.
 func TestSeedsOfARun(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{})
 	lease := func() []string {

@@ -143,7 +143,8 @@ func (f *Frontier) Done(l *Lease, e End) error {
 // written, so that they do not collect in memory.
 const manyOffers = 2000
 
-// sendDone hands the end of a visit to the writer, and waits for its commit where it leads to many addresses.
+// sendDone hands the end of a visit to the writer, and waits for its commit where it leads to many
+// addresses.
 func (f *Frontier) sendDone(c *change) error {
 	if len(c.offers) > manyOffers {
 		return f.wait(c)

@@ -15,7 +15,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// Eight hosts send a bomb at once: one page at a time grows and is handed on, and each is handed on.
+// Eight hosts send a bomb at once: one page at a time grows and is handed on, and each is handed
+// on.
 func TestLargePagesOneAtATime(t *testing.T) {
 	bomb := squeeze.Bytes(t, "gzip", []byte(strings.Repeat("<br>", 400_000)))
 	c := newCrawl(t)
@@ -77,7 +78,8 @@ func TestWaitingForRoomEnds(t *testing.T) {
 	}
 }
 
-// A page may require a large resource while it has all of the room, and that resource may be asked for by itself meanwhile.
+// A page may require a large resource while it has all of the room, and that resource may be asked
+// for by itself meanwhile.
 func TestLargePartsNeedNoRoom(t *testing.T) {
 	s := newSite(t)
 	s.handle("/part", func(w http.ResponseWriter, _ *http.Request) {

@@ -126,8 +126,9 @@ const (
 	flagFound
 )
 
-// encode writes state and flags, a byte each, then depth, tries, status and time; where the flags say so place, next visit with
-// interval, led, and the seed from which it was found; and why to the end. Numbers are unsigned varints.
+// encode writes state and flags, a byte each, then depth, tries, status and time; where the flags
+// say so place, next visit with interval, led, and the seed from which it was found; and why to the
+// end. Numbers are unsigned varints.
 func (r *Record) encode() ([]byte, error) {
 	n, err := r.State.number()
 	if err != nil {
@@ -282,8 +283,8 @@ var schemes = [...]string{"http", "https", required + "http", required + "https"
 // withSeed is added to the number of a scheme where that of a seed follows.
 const withSeed = 16
 
-// encodeItem writes depth and tries, the number of the scheme, that of the seed from which the address was found, and the path: the key
-// holds the host.
+// encodeItem writes depth and tries, the number of the scheme, that of the seed from which the
+// address was found, and the path: the key holds the host.
 func encodeItem(r *Record, host string) []byte {
 	scheme, rest, _ := strings.Cut(r.URL, "://")
 	b := make([]byte, 0, 8+len(rest)-len(host))

@@ -1,5 +1,5 @@
-// Package defect turns panics into errors, so that a page, a request or a line on which this program
-// fails does not end the work on all others.
+// Package defect turns panics into errors, so that a page, a request or a line on which this
+// program fails does not end the work on all others.
 package defect
 
 import (

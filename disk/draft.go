@@ -59,7 +59,8 @@ func (d *Draft) link(name string) error {
 	return os.Rename(d.Name(), name)
 }
 
-// Discard closes the draft and removes what has not been published. It may be called more than once.
+// Discard closes the draft and removes what has not been published. It may be called more than
+// once.
 func (d *Draft) Discard() error {
 	err := d.Close()
 	if errors.Is(err, os.ErrClosed) {

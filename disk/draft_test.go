@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A draft has its name once it is whole, and nothing of it is left before. named tries what is done where files need names.
+// A draft has its name once it is whole, and nothing of it is left before. named tries what is done
+// where files need names.
 func TestDraft(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		dir := t.TempDir()

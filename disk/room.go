@@ -22,7 +22,8 @@ const (
 type Options struct {
 	Least int64 // bytes that stay free when a crawl stops; Auto: by the size of the file system
 
-	// Free returns the free bytes and the size of the file system of a directory; nil: asks the system.
+	// Free returns the free bytes and the size of the file system of a directory; nil: asks the
+	// system.
 	Free func(dir string) (free, total int64, err error)
 }
 

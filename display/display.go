@@ -27,7 +27,8 @@ func Acts(r rune) bool {
 		r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe
 }
 
-// Text returns s with U+FFFD in place of every character that acts, and of every byte that is not UTF-8.
+// Text returns s with U+FFFD in place of every character that acts, and of every byte that is not
+// UTF-8.
 func Text(s string) string {
 	return strings.Map(func(r rune) rune {
 		if Acts(r) {
@@ -54,12 +55,14 @@ type Writer struct {
 	partial []byte                        // the beginning of a character or a style
 }
 
-// NewText returns a Writer that replaces characters that act by U+FFFD. With styled, the styles of this program pass.
+// NewText returns a Writer that replaces characters that act by U+FFFD. With styled, the styles of
+// this program pass.
 func NewText(w io.Writer, styled bool) *Writer {
 	return &Writer{w: w, styles: styled, acting: func(rune, int) string { return "\ufffd" }}
 }
 
-// NewJSON returns a Writer for JSON. It escapes characters that act, which JSON has only within strings.
+// NewJSON returns a Writer for JSON. It escapes characters that act, which JSON has only within
+// strings.
 func NewJSON(w io.Writer) *Writer {
 	return &Writer{w: w, acting: func(r rune, size int) string {
 		if r == utf8.RuneError && size == 1 {

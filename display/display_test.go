@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// hostile is text with everything that acts: C0, C1, bidirectional controls, separators, a noncharacter, and bytes that are not UTF-8.
+// hostile is text with everything that acts: C0, C1, bidirectional controls, separators, a
+// noncharacter, and bytes that are not UTF-8.
 const hostile = "a\x1b[2Jb\u009bc\u0085d\u202ee\u2066f\u2028g\u2029h\u061ci\u200ej\ufffek\x9bl\rm\U0001fffen\x7fo"
 
 func TestText(t *testing.T) {

@@ -94,7 +94,8 @@ const (
 	codeFlowControl = 3
 )
 
-// hungUp is the net.Error of an exchange that its host ended without an answer, by RST_STREAM or GOAWAY.
+// hungUp is the net.Error of an exchange that its host ended without an answer, by RST_STREAM or
+// GOAWAY.
 type hungUp struct{ error }
 
 func (h hungUp) Unwrap() error { return h.error }

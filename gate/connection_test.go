@@ -14,8 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/faults"
 )
 
-// An answer that breaks a connection loses no other page: what was under way there is requested once
-// more, on a connection of its own. So is the culprit, which fails there.
+// An answer that breaks a connection loses no other page: what was under way there is requested
+// once more, on a connection of its own. So is the culprit, which fails there.
 func TestSharedConnectionBreaks(t *testing.T) {
 	for _, c := range []struct {
 		path string
@@ -61,8 +61,8 @@ func TestSharedConnectionBreaks(t *testing.T) {
 	}
 }
 
-// A stream that its host resets is the fault of no other: it is not requested again at once, and the
-// others go on.
+// A stream that its host resets is the fault of no other: it is not requested again at once, and
+// the others go on.
 func TestStreamReset(t *testing.T) {
 	s, err := faults.StartH2()
 	if err != nil {
@@ -118,7 +118,8 @@ func keepAlive(t *testing.T, left string) {
 	wg.Wait()
 }
 
-// answerOnce answers the first request of a connection, and the second with what was left, if anything.
+// answerOnce answers the first request of a connection, and the second with what was left, if
+// anything.
 func answerOnce(c net.Conn, left string) {
 	defer c.Close()
 	in := bufio.NewReader(c)

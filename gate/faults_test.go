@@ -16,7 +16,8 @@ import (
 // maxFault is the limit of a body in these tests, in bytes.
 const maxFault = 1 << 20
 
-// patient are the options for faults that end by themselves: the time limit only ends a test that hangs.
+// patient are the options for faults that end by themselves: the time limit only ends a test that
+// hangs.
 func patient() Options {
 	return Options{AllowPrivate: true, PerHost: 8, MaxBody: maxFault, MaxPages: 5, Timeout: 2 * time.Minute}
 }
@@ -48,7 +49,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// slowFault asks for a fault that lasts until the time limit of the request, by the clock of a bubble.
+// slowFault asks for a fault that lasts until the time limit of the request, by the clock of a
+// bubble.
 func slowFault(t *testing.T, path string, end faults.End) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &web{dialed: make(chan net.Conn)}
@@ -101,7 +103,8 @@ func checkFault(t *testing.T, end faults.End, trace Trace, err error) {
 	}
 }
 
-// The same over HTTP/2, where the transport repeats a request by itself if the server did nothing: never without the gate.
+// The same over HTTP/2, where the transport repeats a request by itself if the server did nothing:
+// never without the gate.
 func TestH2Faults(t *testing.T) {
 	s, err := faults.StartH2()
 	if err != nil {
@@ -154,8 +157,8 @@ func checkH2(t *testing.T, g *Gate, s *faults.H2, f faults.H2Fault) {
 	}
 }
 
-// buffered is a listener whose connections take what the server writes without waiting for the client to read it, as a network does:
-// both ends of HTTP/2 write when they please.
+// buffered is a listener whose connections take what the server writes without waiting for the
+// client to read it, as a network does: both ends of HTTP/2 write when they please.
 type buffered struct{ net.Listener }
 
 func (l buffered) Accept() (net.Conn, error) {

@@ -24,7 +24,8 @@ const attempts = 3
 type Policies interface {
 	// Policy reads what it needs, which may take requests.
 	Policy(ctx context.Context, u *url.URL) (*acap.Policy, error)
-	// Current makes no request: it returns what was read last, with the take-downs in force at this moment.
+	// Current makes no request: it returns what was read last, with the take-downs in force at this
+	// moment.
 	Current(u *url.URL) (*acap.Policy, error)
 }
 
@@ -176,7 +177,8 @@ func (g *Gate) admit(ctx context.Context, u *url.URL, key string, why purpose) e
 	return nil
 }
 
-// readmit decides again at the moment of sending: policy and take-downs may have changed while the request waited for its host.
+// readmit decides again at the moment of sending: policy and take-downs may have changed while the
+// request waited for its host.
 func (g *Gate) readmit(u *url.URL, why purpose) error {
 	if why.kind == PolicyFile {
 		return nil

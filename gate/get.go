@@ -74,7 +74,8 @@ func purposeOf(ctx context.Context) purpose {
 	return p
 }
 
-// permits returns the refusal of u by the policy or a take-down, nil where the request may be sent now.
+// permits returns the refusal of u by the policy or a take-down, nil where the request may be sent
+// now.
 func (p purpose) permits(policy *acap.Policy, u *url.URL) error {
 	r := acap.NewResource(u)
 	if d := policy.Decide(acap.Crawl, r).At(acap.Facts{Now: time.Now()}); !d.Allowed {

@@ -13,7 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// turning is a robots.txt that a later one replaces, which Current knows and Policy, asked before, does not.
+// turning is a robots.txt that a later one replaces, which Current knows and Policy, asked before,
+// does not.
 type turning struct {
 	before, after robots
 	failed        error // of Current, afterwards

@@ -219,7 +219,8 @@ func (g *Gate) capture(ctx context.Context, resp *http.Response, method string, 
 	return take(g.decoders, resp, g.o.MaxRaw, g.o.MaxBody, x)
 }
 
-// redirectCap bounds the body of a redirect, in bytes: those of a whole chain are in memory while its last page is waited for.
+// redirectCap bounds the body of a redirect, in bytes: those of a whole chain are in memory while
+// its last page is waited for.
 const redirectCap = 1 << 20
 
 func redirects(resp *http.Response) bool {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Of a page with very many words only the first are indexed. What it is cut for is told, and noted with its copy; so it is when the page
-// is imported.
+// Of a page with very many words only the first are indexed. What it is cut for is told, and noted
+// with its copy; so it is when the page is imported.
 func TestCuts(t *testing.T) {
 	var many strings.Builder
 	many.WriteString("<title>Words</title><p>")

@@ -121,8 +121,8 @@ func (e *exporter) records(c archive.Capture, wire []byte) (duplicate bool, err 
 	return duplicate, e.write(metadata)
 }
 
-// duplicates makes a revisit of an answer whose payload stands in the file already, and notes it where it does not. Redirects, whose
-// bodies are short, are no revisits.
+// duplicates makes a revisit of an answer whose payload stands in the file already, and notes it
+// where it does not. Redirects, whose bodies are short, are no revisits.
 func (e *exporter) duplicates(c archive.Capture, answer *warc.Entry) (bool, error) {
 	var sum [32]byte
 	_, digits, _ := strings.Cut(c.Payload, ":")
@@ -146,8 +146,8 @@ func (e *exporter) duplicates(c archive.Capture, answer *warc.Entry) (bool, erro
 	return true, nil
 }
 
-// hops writes the redirects that led to a capture and have their heads there, as earlier versions of this program kept them, without
-// their bodies. Others are captures of their own.
+// hops writes the redirects that led to a capture and have their heads there, as earlier versions
+// of this program kept them, without their bodies. Others are captures of their own.
 func (e *exporter) hops(c archive.Capture) error {
 	for i, hop := range c.Hops {
 		if len(hop.Head) == 0 && len(hop.Header) == 0 {
@@ -184,7 +184,8 @@ func (e *exporter) hops(c archive.Capture) error {
 	return nil
 }
 
-// headOf returns the head of a capture as it was sent, but for what contradicts the body that is kept, of length bytes.
+// headOf returns the head of a capture as it was sent, but for what contradicts the body that is
+// kept, of length bytes.
 func headOf(c archive.Capture, length int) []byte {
 	head := c.Head
 	if len(head) == 0 {

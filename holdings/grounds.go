@@ -19,8 +19,8 @@ func byTakeDown(line *acap.Field) ground {
 	return ground{archive.ReasonTakenDown, takenDown, line.String()}
 }
 
-// grounds returns why something is erased, for its tombstone. A tombstone holds no content: of a statement that the page itself makes,
-// the line names the place and not the text.
+// grounds returns why something is erased, for its tombstone. A tombstone holds no content: of a
+// statement that the page itself makes, the line names the place and not the text.
 func grounds(d acap.Decision) ground {
 	if d.Because == nil {
 		return ground{string(d.Reason), d.Why(), ""}

@@ -37,11 +37,12 @@ type Options struct {
 	Defect  func(*defect.Error)                    // is told of panics, for each of which one page fails; may be nil
 	Swept   func(Swept)                            // is told what Rejudge and ReceivePart end, by several goroutines; may be nil
 
-	// Scarce reports whether the disk is so full that what can wait should. Then the index is not brought
-	// up to date as Holdings open. nil: there is room.
+	// Scarce reports whether the disk is so full that what can wait should. Then the index is not
+	// brought up to date as Holdings open. nil: there is room.
 	Scarce func() bool
 
-	// Erased receives what loses its index entry and keeps its copy, for which the archive writes no tombstone; may be nil.
+	// Erased receives what loses its index entry and keeps its copy, for which the archive writes
+	// no tombstone; may be nil.
 	Erased func(archive.Tombstone)
 
 	// Hasten is given pages that are to be crawled again soon, and Parts resources as Receipt has them, of pages judged in the background;
@@ -103,7 +104,8 @@ func Open(ctx context.Context, a *archive.Archive, ix *index.Index, s terms.Sour
 // Close ends what Rejudge began, and writes what the index has not got yet.
 func (h *Holdings) Close() error { return errors.Join(h.background.end(), h.indexer.close()) }
 
-// Unwritten returns how many bytes of the disk the index needs for what was received and is not in it.
+// Unwritten returns how many bytes of the disk the index needs for what was received and is not in
+// it.
 func (h *Holdings) Unwritten() int64 { return h.indexer.unwritten.Load() }
 
 // lock is held while archive and index are told of a change of a URL. Policies must not be asked meanwhile: a request found in one
@@ -130,9 +132,10 @@ type Receipt struct {
 	Cuts            []string        // what of the page was not kept, read or indexed, because the page is too large; a clause each
 }
 
-// Receive holds what may be held of a page; when it returns, that is durable. Of an answer that is no page (a status other than
-// 2xx) nothing is held but redirects, and only 404 and 410 end anything: failures are no evidence (H05). A 304 is the page held, crawled again: it
-// is judged anew by the policy of now and by what it says itself, and makes no capture (archive.Renew).
+// Receive holds what may be held of a page; when it returns, that is durable. Of an answer that is
+// no page (a status other than 2xx) nothing is held but redirects, and only 404 and 410 end
+// anything: failures are no evidence (H05). A 304 is the page held, crawled again: it is judged
+// anew by the policy of now and by what it says itself, and makes no capture (archive.Renew).
 func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) {
 	status, u := pg.Last().Status, pg.URL()
 	known, _, err := h.archive.Resource(u.String())
@@ -376,8 +379,8 @@ func (h *Holdings) aliases(ctx context.Context, hops []page.Hop) ([]string, erro
 	return out, h.archive.Mislead(ctx, nowhere)
 }
 
-// Lead notes that requests for hops lead to a URL that was received before: what stood there ends, and the redirects are kept (X66),
-// unless to is taken down: then they lead nowhere.
+// Lead notes that requests for hops lead to a URL that was received before: what stood there ends,
+// and the redirects are kept (X66), unless to is taken down: then they lead nowhere.
 func (h *Holdings) Lead(ctx context.Context, hops []page.Hop, to string) error {
 	if err := h.end(ctx, hops); err != nil {
 		return err

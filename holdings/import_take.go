@@ -202,8 +202,8 @@ func (m *importer) note(x *incoming, id uint64) {
 	m.taken[x.digest] = id
 }
 
-// undo undoes the content codings of the payload, up to most bytes, when there is room for what they lead to; false where one is not
-// known.
+// undo undoes the content codings of the payload, up to most bytes, when there is room for what
+// they lead to; false where one is not known.
 func (m *importer) undo(ctx context.Context, x *incoming, most int64) (undone coding.Undone, known bool, err error) {
 	codings := coding.Of(x.message.Header)
 	if x.bare {
@@ -225,7 +225,8 @@ func (m *importer) undo(ctx context.Context, x *incoming, most int64) (undone co
 	return undone, true, err
 }
 
-// page makes the page that an answer and the redirects before it brought; nil where its body cannot be read.
+// page makes the page that an answer and the redirects before it brought; nil where its body cannot
+// be read.
 func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
 	undone, known, err := m.undo(ctx, x, m.o.MaxBody)
 	if err != nil || !known {
@@ -240,7 +241,8 @@ func (m *importer) page(ctx context.Context, x *incoming) (*page.Page, error) {
 	return page.New(append(hops, last)), nil
 }
 
-// lawfulHops returns the redirects that led to a page and may be crawled, from behind the last that is taken down (X66).
+// lawfulHops returns the redirects that led to a page and may be crawled, from behind the last that
+// is taken down (X66).
 func (m *importer) lawfulHops(x *incoming) (hops []page.Hop, err error) {
 	for _, hop := range x.hops {
 		lawful, down, err := m.lawful(hop)

@@ -97,7 +97,8 @@ func (h *Holdings) settle(ctx context.Context, ix *index.Index, urls []string) e
 // rebuiltBytes is how many bytes of text are made from copies before the index is given them.
 const rebuiltBytes = 16 << 20
 
-// rebuilt puts documents that are made from the copies held of a group of URLs into the index, and returns those of which it cannot.
+// rebuilt puts documents that are made from the copies held of a group of URLs into the index, and
+// returns those of which it cannot.
 func (h *Holdings) rebuilt(ctx context.Context, ix *index.Index, urls []string) (gone []string, err error) {
 	var docs []index.Document
 	bytes := 0

@@ -54,8 +54,8 @@ func leadsOn(hop page.Hop) bool {
 	return false
 }
 
-// judgeRedirect decides by the policy of its own address, and by what it says of itself, whether a redirect may be kept, and returns
-// the deposit for it.
+// judgeRedirect decides by the policy of its own address, and by what it says of itself, whether a
+// redirect may be kept, and returns the deposit for it.
 func (h *Holdings) judgeRedirect(ctx context.Context, origin *acap.Policy, u *url.URL, hop page.Hop, s terms.Sources) (archive.Deposit, acap.Decision) {
 	if max(len(hop.Wire), len(hop.Body)) > longestRedirect {
 		hop.Body, hop.Wire, hop.Undone, hop.Truncated = hop.Body[:min(len(hop.Body), longestRedirect)], nil, coding.Undone{}, true

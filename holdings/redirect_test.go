@@ -14,7 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// answersOf lists the responses and revisits of an export: status, address, and how long the body is.
+// answersOf lists the responses and revisits of an export: status, address, and how long the body
+// is.
 func (s *store) answersOf(o ExportOptions) (list []string) {
 	s.Helper()
 	file, _, _ := s.export(o)
@@ -33,8 +34,8 @@ func movedTo(from, to, body string, at time.Time) page.Hop {
 	return sent(from, "301 Moved Permanently", html+"Location: "+to+"\nContent-Length: "+fmt.Sprint(len(body))+"\n", body, at)
 }
 
-// A redirect is kept and exported with its body, wherever it leads: to a page that is received with it, to one that was received before,
-// to one that has not changed, out of scope, or to nothing.
+// A redirect is kept and exported with its body, wherever it leads: to a page that is received with
+// it, to one that was received before, to one that has not changed, out of scope, or to nothing.
 func TestRedirectsAreKept(t *testing.T) {
 	at := time.Now().Add(-time.Hour).UTC()
 	ok := func(address string) page.Hop { return sent(address, "200 OK", html, article, at) }
@@ -121,7 +122,8 @@ func TestRedirectsEnd(t *testing.T) {
 	}
 }
 
-// What older versions kept of a redirect, its heads within the capture of the page, is exported without a length that is not true.
+// What older versions kept of a redirect, its heads within the capture of the page, is exported
+// without a length that is not true.
 func TestExportOldHops(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	moved := sent(b, "302 Found", "Location: /a\nContent-Length: 120\nContent-Encoding: gzip\nTransfer-Encoding: chunked\n", packed(""), time.Now())
@@ -147,7 +149,8 @@ func TestExportOldHops(t *testing.T) {
 	}
 }
 
-// Redirects of a file are kept whether what they lead to is in the file, elsewhere in it, or not, and lead there where it is held.
+// Redirects of a file are kept whether what they lead to is in the file, elsewhere in it, or not,
+// and lead there where it is held.
 func TestImportRedirectsAlone(t *testing.T) {
 	moved := func(from, to string) string {
 		return foreign{url: from, block: "HTTP/1.1 302 Found\r\nLocation: " + to + "\r\nContent-Length: 4\r\n\r\ngone", more: "WARC-IP-Address: 192.0.2.7\r\n"}.String()

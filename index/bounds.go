@@ -9,7 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Bounds of what is kept of one document. To find out the terms of a word costs ten microseconds when it is met first.
+// Bounds of what is kept of one document. To find out the terms of a word costs ten microseconds
+// when it is met first.
 const (
 	maxWords    = 1_000_000
 	maxDistinct = 100_000   // of them

@@ -169,7 +169,8 @@ func (f inField) score(r *room, a asked, s *scale) {
 	}
 }
 
-// writtenList returns the list of the word as the query writes it, if the field has one besides those of its other terms.
+// writtenList returns the list of the word as the query writes it, if the field has one besides
+// those of its other terms.
 func (f inField) writtenList() *list {
 	if len(f.steps) != 1 {
 		return nil

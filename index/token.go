@@ -28,11 +28,13 @@ const joined = analysis.Shingle
 // apart is how many positions lie between blocks: no two words stand together over them.
 const apart = near
 
-// tokenizer cuts text at everything that is neither letter nor digit. A word keeps its marks and an apostrophe between
-// two letters; invisible format characters are dropped from it. A word with zero-width non-joiners gives its parts, and the whole joined.
-// Of a dense script each character is a token, with its
-// marks, and a run of a query a phrase of them. What stands between two characters, a blank or a mark of punctuation, is a token of its
-// own, the break, whatever it is: in a text no run is found across it, and in a query it asks for a break of the text in that place.
+// tokenizer cuts text at everything that is neither letter nor digit. A word keeps its marks and an
+// apostrophe between two letters; invisible format characters are dropped from it. A word with
+// zero-width non-joiners gives its parts, and the whole joined. Of a dense script each character is
+// a token, with its marks, and a run of a query a phrase of them. What stands between two
+// characters, a blank or a mark of punctuation, is a token of its own, the break, whatever it is:
+// in a text no run is found across it, and in a query it asks for a break of the text in that
+// place.
 type tokenizer struct{}
 
 // breakTerm is the term of a break. No word has it.

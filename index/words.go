@@ -56,7 +56,8 @@ type analyser struct {
 	chain   *analysis.DefaultAnalyzer
 	elision analysis.TokenFilter // takes an article off, as one of the chain does; nil: none does
 	both    bool                 // the chain gives a word as it is written, last, in addition to its stem
-	// alternatives returns the terms by which a word of a query is found, from those of the same word in a text; nil: the same.
+	// alternatives returns the terms by which a word of a query is found, from those of the same
+	// word in a text; nil: the same.
 	alternatives func(terms []string) []string
 	plain        *analyser // reads a text over which the chain panics; nil for the plain one itself
 
@@ -96,7 +97,8 @@ func (a *analyser) query(text string) (out []token) {
 	return out
 }
 
-// spellings returns text, and if it has zero-width non-joiners, also text without them: many write the words without.
+// spellings returns text, and if it has zero-width non-joiners, also text without them: many write
+// the words without.
 func spellings(text string) []string {
 	if !strings.ContainsRune(text, nonJoiner) {
 		return []string{text}

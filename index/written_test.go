@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Words with a zero-width non-joiner are found with it, without it and with a blank, whatever the language is taken for.
+// Words with a zero-width non-joiner are found with it, without it and with a blank, whatever the
+// language is taken for.
 func TestNonJoiner(t *testing.T) {
 	for _, language := range []string{"fa", "", "de"} {
 		for _, kept := range []bool{true, false} {
@@ -38,7 +39,8 @@ func TestNonJoiner(t *testing.T) {
 // filled is text among words that say nothing.
 func filled(text string) string { return strings.Repeat("lorem ipsum dolor ", 10) + text }
 
-// Of pages that have a word in some form those come first that have it as the query writes it, even if others have it more often.
+// Of pages that have a word in some form those come first that have it as the query writes it, even
+// if others have it more often.
 func TestWrittenWordsComeFirst(t *testing.T) {
 	for _, c := range []struct{ language, query, written, others string }{
 		{"en", "updating", "updating", "updated updates update updated"},
@@ -59,14 +61,16 @@ func TestWrittenWordsComeFirst(t *testing.T) {
 	}
 }
 
-// A page in a language without analyser has words as they are written: it does not come behind those in which forms are told apart.
+// A page in a language without analyser has words as they are written: it does not come behind
+// those in which forms are told apart.
 func TestWrittenWordsOfAnyLanguage(t *testing.T) {
 	ix := fresh(t)
 	put(t, ix, Document{URL: at("z"), Text: filled("running running"), Language: "eo", Positions: true}, Document{URL: at("a"), Text: filled("running"), Language: "en", Positions: true})
 	ranked(t, ix, "running", "z", "a")
 }
 
-// Vietnamese words that differ in their marks are different words. They are found by each other, and come last.
+// Vietnamese words that differ in their marks are different words. They are found by each other,
+// and come last.
 func TestVietnamese(t *testing.T) {
 	for _, kept := range []bool{true, false} {
 		ix := fresh(t)

@@ -20,7 +20,8 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// However many pages there are, those that have room never have more than there is, and all come to their end.
+// However many pages there are, those that have room never have more than there is, and all come to
+// their end.
 func TestRoomIsBounded(t *testing.T) {
 	b := NewBudget(0)
 	ctx := within(t)
@@ -40,7 +41,8 @@ func TestRoomIsBounded(t *testing.T) {
 	}
 }
 
-// One body at a time grows large while it is decoded, and before it does none has room. Small ones wait for nobody.
+// One body at a time grows large while it is decoded, and before it does none has room. Small ones
+// wait for nobody.
 func TestOneBodyGrowsAtATime(t *testing.T) {
 	b := NewBudget(0)
 	ctx := within(t)
@@ -90,7 +92,8 @@ func (e endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// What is received of large bodies is bounded, and the one that is let in beyond comes to its end although nobody gives anything back.
+// What is received of large bodies is bounded, and the one that is let in beyond comes to its end
+// although nobody gives anything back.
 func TestReceivedIsBounded(t *testing.T) {
 	b := NewBudget(0)
 	ctx, cancel := context.WithCancel(within(t))

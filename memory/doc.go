@@ -1,7 +1,8 @@
-// Package memory bounds what the pages that are received, parsed and indexed at the same time take in memory together.
+// Package memory bounds what the pages that are received, parsed and indexed at the same time take
+// in memory together.
 //
-// A page passes three steps, each with a bound of its own, and never waits for an earlier step while it has room in a later one, so that
-// no two pages can wait for each other:
+// A page passes three steps, each with a bound of its own, and never waits for an earlier step
+// while it has room in a later one, so that no two pages can wait for each other:
 //
 //  1. The bytes as sent are received. Small bodies are free; larger ones share receiveBytes, and one body more is always let in.
 //  2. A body that grows large while its content coding is undone takes all of the room, so that one such body grows at a time.

@@ -147,7 +147,8 @@ func tagName(src string) string {
 	return strings.ToLower(src[1:min(end, 16)])
 }
 
-// holdsText reports whether the content of an element is text for the tokenizer, whatever it looks like.
+// holdsText reports whether the content of an element is text for the tokenizer, whatever it looks
+// like.
 func holdsText(name string) bool {
 	switch name {
 	case "iframe", "noembed", "noframes", "noscript", "plaintext", "script", "style", "textarea", "title", "xmp":
@@ -258,5 +259,6 @@ const (
 	perAttr = 64
 )
 
-// riskyNodes is how many elements the parser may make of the formatting elements of a page that is not parsed alone.
+// riskyNodes is how many elements the parser may make of the formatting elements of a page that is
+// not parsed alone.
 const riskyNodes = 30_000

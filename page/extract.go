@@ -115,7 +115,8 @@ func (t *tree) find(locator string) []*html.Node {
 	return nil
 }
 
-// collect lists the elements that match, in document order; of those within another that matches none.
+// collect lists the elements that match, in document order; of those within another that matches
+// none.
 func (t *tree) collect(match func(*html.Node) bool) []*html.Node {
 	var nodes []*html.Node
 	var outer *html.Node

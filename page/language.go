@@ -136,7 +136,8 @@ func (p *Page) declaredLanguages() (tags []string) {
 	return append(tags, t.languages...)
 }
 
-// prose is what the page is read for, or else all its text, of the first bytes of it, as many as most.
+// prose is what the page is read for, or else all its text, of the first bytes of it, as many as
+// most.
 func (p *Page) prose(most int) string {
 	w := newWriter(most)
 	w.parts, w.most = true, most

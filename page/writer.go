@@ -81,7 +81,8 @@ func (w *writer) end() {
 	w.open = false
 }
 
-// mostlyLinks is how many times as long as its other words the links of a block are that consists of links.
+// mostlyLinks is how many times as long as its other words the links of a block are that consists
+// of links.
 const mostlyLinks = 4
 
 // part parts what is before the start or the end of n from what is behind it.

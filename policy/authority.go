@@ -200,7 +200,8 @@ func (a *Authority) start(key string, anew bool) *flight {
 	return f
 }
 
-// settleSafely is settle; an origin on which the program fails counts as one that could not be read.
+// settleSafely is settle; an origin on which the program fails counts as one that could not be
+// read.
 func (a *Authority) settleSafely(ctx context.Context, key string, anew bool) (o *Origin, err error) {
 	defer func() {
 		if e, is := errors.AsType[*defect.Error](err); is {

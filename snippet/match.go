@@ -213,7 +213,8 @@ func (f *finder) words() {
 	}
 }
 
-// beginsAlone reports whether the part of a word that begins with r, behind a non-joiner, may be searched for alone.
+// beginsAlone reports whether the part of a word that begins with r, behind a non-joiner, may be
+// searched for alone.
 func beginsAlone(r rune) bool { return letter(r) && !isDense(r) && !attached(r) }
 
 // each looks at the words of which the first bytes are marked.

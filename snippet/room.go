@@ -31,8 +31,9 @@ func kindOf(b page.Block, text, title string) extra {
 	return extra{titles: b.Kind == page.Heading && title != "" && strings.Contains(title, Plain(text)), asides: b.Kind == page.Aside}
 }
 
-// joined returns text with an ellipsis before and behind headings and extra parts, unless a sentence ends there. Of the extra parts it
-// has those that are wanted. The text is good until the room is used for another one.
+// joined returns text with an ellipsis before and behind headings and extra parts, unless a
+// sentence ends there. Of the extra parts it has those that are wanted. The text is good until the
+// room is used for another one.
 func (r *Room) joined(text, title string, blocks []page.Block, wanted extra) (out string, chars int) {
 	out = r.join(text, title, blocks, wanted, trimmed)
 	if chars, ok := countPlain(out); ok { // as a whole, since most texts are

@@ -212,7 +212,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// Words that stand aside only are shown too, next to those of the matter, which are not taken from there.
+// Words that stand aside only are shown too, next to those of the matter, which are not taken from
+// there.
 func TestWordsThatStandAside(t *testing.T) {
 	matter := strings.Repeat("Nobody at the quay spoke of it that day. ", 20)
 	text := "Storm Warnings Timetables\n" + matter + "The storm came at night.\nPictures from the regatta\n" + matter + "\nA pilot boat has a lantern.\n" + matter

@@ -127,7 +127,8 @@ func (t *Terms) substitute(r *acap.Required, d acap.Decision, l *acap.Limits) Co
 	return c
 }
 
-// seen returns what of the page d permits to use. What must stay out of snippets (data-nosnippet) is no text of a link either.
+// seen returns what of the page d permits to use. What must stay out of snippets (data-nosnippet)
+// is no text of a link either.
 func (t *Terms) seen(d acap.Decision, l *acap.Limits) page.Cut {
 	cut := t.cut(d, l)
 	cut.Snippet = isSnippet(d.Usage) || d.Usage == acap.PresentLink

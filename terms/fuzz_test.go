@@ -11,8 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// scribe writes a page out of bytes: each is one choice, and what is missing is 0. Words are numbered, so
-// that each stands once.
+// scribe writes a page out of bytes: each is one choice, and what is missing is 0. Words are
+// numbered, so that each stands once.
 type scribe struct {
 	bytes []byte
 	body  strings.Builder

@@ -9,7 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// TakenDownAt reports whether an address that led to the page is taken down by the policy of its own origin.
+// TakenDownAt reports whether an address that led to the page is taken down by the policy of its
+// own origin.
 func (t *Terms) TakenDownAt(address string) bool {
 	return t.sources.Policies != nil && TakenDown(t.ctx, t.sources.Policies, address) != nil
 }

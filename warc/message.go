@@ -118,8 +118,9 @@ func beginsChunk(body []byte) bool {
 // original is how a field is named that no longer says how the body is made, as other tools of archives do it.
 const original = "X-Archive-Orig-"
 
-// Consistent returns head without what contradicts the body behind it, of length octets and without transfer coding: such fields are
-// renamed to X-Archive-Orig-NAME. coded says that the body is in the codings that Content-Encoding names.
+// Consistent returns head without what contradicts the body behind it, of length octets and without
+// transfer coding: such fields are renamed to X-Archive-Orig-NAME. coded says that the body is in
+// the codings that Content-Encoding names.
 func Consistent(head []byte, length int64, coded bool) []byte {
 	names := []string{"Transfer-Encoding"}
 	if !coded {
@@ -135,8 +136,8 @@ func Consistent(head []byte, length int64, coded bool) []byte {
 	return undone(head, names...)
 }
 
-// undone returns a head in which the fields named speak of the original message alone: they are renamed to X-Archive-Orig-NAME. All
-// else stays as it is.
+// undone returns a head in which the fields named speak of the original message alone: they are
+// renamed to X-Archive-Orig-NAME. All else stays as it is.
 func undone(head []byte, names ...string) []byte {
 	out := make([]byte, 0, len(head)+len(original)*len(names))
 	for line := range bytes.Lines(head) {

@@ -13,11 +13,11 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// SURT returns the key under which replay tools look an address up: what pywb computes with the Python
-// package surt. The host is reversed and loses www; scheme, user, default port and fragment are dropped;
-// percent-encoding is undone and applied again; path and query lose session ids and letter case; the
-// path loses repeated and trailing slashes; the parameters of the query are sorted. An address for which
-// pywb has no key, because of its port, is returned as it is.
+// SURT returns the key under which replay tools look an address up: what pywb computes with the
+// Python package surt. The host is reversed and loses www; scheme, user, default port and fragment
+// are dropped; percent-encoding is undone and applied again; path and query lose session ids and
+// letter case; the path loses repeated and trailing slashes; the parameters of the query are
+// sorted. An address for which pywb has no key, because of its port, is returned as it is.
 func SURT(address string) string {
 	u, ok := splitAddress(address)
 	if !ok {
@@ -59,8 +59,8 @@ func (u surtURL) port() string {
 	return ":" + strconv.FormatUint(u.number, 10)
 }
 
-// splitAddress takes an address apart as the package surt does: without a scheme it is taken for http,
-// of several in a row the last counts. It returns false for a port that is not a number.
+// splitAddress takes an address apart as the package surt does: without a scheme it is taken for
+// http, of several in a row the last counts. It returns false for a port that is not a number.
 func splitAddress(address string) (u surtURL, ok bool) {
 	rest := strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' || r == '\t' {
@@ -134,8 +134,8 @@ func splitAuthority(authority string) (host string, number uint64, ok bool) {
 	return host, number, err == nil && strings.Trim(port, "0123456789") == ""
 }
 
-// surtHost returns a host in lower case and in ASCII, without www and outer dots, and an IPv4 address in
-// its usual form.
+// surtHost returns a host in lower case and in ASCII, without www and outer dots, and an IPv4
+// address in its usual form.
 func surtHost(host string) string {
 	host = unescape(host)
 	if strings.IndexFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
@@ -159,8 +159,8 @@ func surtHost(host string) string {
 	return host
 }
 
-// surtIPv4 returns the dotted form of an IPv4 address that is one number, or up to four as the C library
-// reads them: those that begin with 0 are octal, the last fills what is left.
+// surtIPv4 returns the dotted form of an IPv4 address that is one number, or up to four as the C
+// library reads them: those that begin with 0 are octal, the last fills what is left.
 func surtIPv4(host string) (string, bool) {
 	if host == "" || strings.Trim(host, "0123456789.") != "" || !strings.Contains("0123456789", host[:1]) {
 		return "", false
@@ -214,7 +214,8 @@ func surtPath(path string) string {
 	return "/" + strings.Join(append(kept, last), "/")
 }
 
-// The session ids that are dropped; what stands before one and after it is kept, the groups 1 and 2.
+// The session ids that are dropped; what stands before one and after it is kept, the groups 1 and
+// 2.
 var (
 	pathSessions = []*regexp.Regexp{
 		regexp.MustCompile(`(?is)^(.*/)\((?:[a-z]\([0-9a-z]{24}\))+\)/([^?]+\.aspx.*)$`),
@@ -238,8 +239,8 @@ func stripSession(text string, sessions []*regexp.Regexp) string {
 	return text
 }
 
-// sortedQuery returns a query with its parameters sorted by name, then by value; one without a value
-// comes before one with an empty value.
+// sortedQuery returns a query with its parameters sorted by name, then by value; one without a
+// value comes before one with an empty value.
 func sortedQuery(query string) string {
 	parameters := strings.Split(query, "&")
 	slices.SortFunc(parameters, func(a, b string) int {
@@ -256,7 +257,8 @@ func sortedQuery(query string) string {
 	return strings.Join(parameters, "&")
 }
 
-// unescape undoes percent-encoding until there is none: an octet that is undone may complete another one.
+// unescape undoes percent-encoding until there is none: an octet that is undone may complete
+// another one.
 func unescape(text string) string {
 	out := make([]byte, 0, len(text))
 	for _, c := range []byte(text) {

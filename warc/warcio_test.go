@@ -37,7 +37,8 @@ func output(t *testing.T, program string, args ...string) string {
 	return string(out)
 }
 
-// warcio reads our files without a complaint, finds every record where we say it is, and prints our lines of the index, keys aside.
+// warcio reads our files without a complaint, finds every record where we say it is, and prints our
+// lines of the index, keys aside.
 func TestWarcioReads(t *testing.T) {
 	program := other(t)
 	entries := exchange(30)

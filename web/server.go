@@ -48,7 +48,8 @@ const (
 	answerTimeout  = 90 * time.Second
 )
 
-// Server answers publishers on one listener, and the operator on another. Its methods may be called concurrently.
+// Server answers publishers on one listener, and the operator on another. Its methods may be called
+// concurrently.
 type Server struct {
 	o      Options
 	limits *limits
@@ -139,7 +140,8 @@ func (s *Server) Serve(l net.Listener) error {
 	return s.public.Server.Serve(l)
 }
 
-// ServeAdmin answers the operator on l, without TLS, until Shutdown is called: /healthz and /metrics.
+// ServeAdmin answers the operator on l, without TLS, until Shutdown is called: /healthz and
+// /metrics.
 func (s *Server) ServeAdmin(l net.Listener) error {
 	answerTo(s.admin.names, l.Addr())
 	return s.admin.Server.Serve(l)
@@ -175,7 +177,8 @@ func nowhere() error {
 	return &problem{status: http.StatusNotFound, code: actions.NotFound, detail: "there is nothing here; requests go to /v1/requests"}
 }
 
-// handler answers a request that was checked. Its error is a *problem, or means that the backend could not be asked.
+// handler answers a request that was checked. Its error is a *problem, or means that the backend
+// could not be asked.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
 // route answers all requests of a path, by method. Without methods there is nothing there.

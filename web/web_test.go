@@ -441,7 +441,8 @@ func TestShare(t *testing.T) {
 	}
 }
 
-// Idle connections from many addresses keep nobody out: a new one takes the place of one that is idle.
+// Idle connections from many addresses keep nobody out: a new one takes the place of one that is
+// idle.
 func TestIdleConnections(t *testing.T) {
 	s := serve(t, Options{})
 	for i := range maxConnections + 64 {
@@ -495,7 +496,8 @@ func (c *namedConn) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.name))
 }
 
-// What net/http or its mux would answer itself passes the same checks and is reported like everything else.
+// What net/http or its mux would answer itself passes the same checks and is reported like
+// everything else.
 func TestEveryAnswerIsChecked(t *testing.T) {
 	var mu sync.Mutex
 	var told []string

@@ -12,8 +12,8 @@ import (
 // tokenizers are those of FTS5 that are compared.
 var tokenizers = []string{"unicode61", "porter", "trigram"}
 
-// askFTS5 gives each query to a new FTS5 table that has titles and texts as columns, and returns the ranks of the pages; 0 if a page
-// was not found.
+// askFTS5 gives each query to a new FTS5 table that has titles and texts as columns, and returns
+// the ranks of the pages; 0 if a page was not found.
 func askFTS5(ctx context.Context, sqlite, tokenizer string, docs []document, queries []query) ([]int, error) {
 	var script bytes.Buffer
 	fmt.Fprintf(&script, "CREATE VIRTUAL TABLE pages USING fts5(title, body, tokenize=%s);\nBEGIN;\n", quoted(tokenizer))

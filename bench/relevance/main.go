@@ -2,11 +2,12 @@
 //
 //	go run ./bench/relevance [-queries 300] [-only vi,fa] [-kind passage] DIR
 //
-// DIR has a directory of HTML pages for each language, named by its tag. Each query is made from one page: a few words of one
-// passage, a rare word with common ones, or words of its title. The command prints, for each language, the mean reciprocal rank of
-// that page in our results and in those of the FTS5 tokenizers unicode61, porter and trigram, and the share of our snippets that
-// contain all query words of the page. FTS5 needs the program sqlite3; without it those columns stay empty. The queries depend
-// on the pages and the seed only.
+// DIR has a directory of HTML pages for each language, named by its tag. Each query is made from
+// one page: a few words of one passage, a rare word with common ones, or words of its title. The
+// command prints, for each language, the mean reciprocal rank of that page in our results and in
+// those of the FTS5 tokenizers unicode61, porter and trigram, and the share of our snippets that
+// contain all query words of the page. FTS5 needs the program sqlite3; without it those columns
+// stay empty. The queries depend on the pages and the seed only.
 package main
 
 import (
@@ -88,7 +89,8 @@ func run(ctx context.Context, out io.Writer, o options) error {
 	return nil
 }
 
-// measure prints the line of one language, and returns the share of its snippets that contain all query words.
+// measure prints the line of one language, and returns the share of its snippets that contain all
+// query words.
 func measure(ctx context.Context, out io.Writer, o options, language string) (whole share, err error) {
 	docs, err := load(filepath.Join(o.dir, language))
 	if err != nil {

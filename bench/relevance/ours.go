@@ -19,7 +19,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// deepest is the last result that is looked at for the page, and snippetsOf the number of results whose snippets are looked at.
+// deepest is the last result that is looked at for the page, and snippetsOf the number of results
+// whose snippets are looked at.
 const (
 	deepest    = 50
 	snippetsOf = 10
@@ -121,8 +122,8 @@ func (e *engine) ask(ctx context.Context, q query) (a answer, err error) {
 	return a, nil
 }
 
-// lacking lists the words of q that the text of a page has, in any form that its language's rules take for the same, and its
-// snippet has not.
+// lacking lists the words of q that the text of a page has, in any form that its language's rules
+// take for the same, and its snippet has not.
 func (e *engine) lacking(q query, d document, r present.Result) (out []string) {
 	language := d.page.LikelyLanguage()
 	for _, w := range q.words {

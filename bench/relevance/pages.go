@@ -55,7 +55,8 @@ func load(dir string) (docs []document, err error) {
 	return docs, nil
 }
 
-// dropShared drops the passages that are on more than one page, such as navigation: nobody looks for a page by them.
+// dropShared drops the passages that are on more than one page, such as navigation: nobody looks
+// for a page by them.
 func dropShared(docs []document) {
 	pages := map[string]int{}
 	for _, d := range docs {

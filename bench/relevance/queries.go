@@ -24,7 +24,8 @@ const (
 	title   = "title"   // two or three words of the title
 )
 
-// pieceLeast and pieceMost are the lengths of a query word cut from text without blanks. The trigram tokenizer needs three characters.
+// pieceLeast and pieceMost are the lengths of a query word cut from text without blanks. The
+// trigram tokenizer needs three characters.
 const (
 	pieceLeast = 3
 	pieceMost  = 5
@@ -96,7 +97,8 @@ func pickRare(r *rand.Rand, from []string, frequency map[string]int, pages int) 
 	return append(one, others...)
 }
 
-// frequencies counts in how many pages each word is. A word cut from text without blanks is missing there: it counts as rare.
+// frequencies counts in how many pages each word is. A word cut from text without blanks is missing
+// there: it counts as rare.
 func frequencies(docs []document) map[string]int {
 	out := map[string]int{}
 	for _, d := range docs {
@@ -111,7 +113,8 @@ func frequencies(docs []document) map[string]int {
 	return out
 }
 
-// words returns the words of text: those of three letters or more, and pieces of what is written without blanks.
+// words returns the words of text: those of three letters or more, and pieces of what is written
+// without blanks.
 func words(r *rand.Rand, text string) (out []string) {
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !inWord(r) }) {
 		runes := []rune(strings.TrimFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }))

@@ -120,7 +120,8 @@ func TestProgressDrawsOnTerminalsOnly(t *testing.T) {
 	}
 }
 
-// Without a terminal a line is printed every half minute, with elapsed time, rate and remaining work.
+// Without a terminal a line is printed every half minute, with elapsed time, rate and remaining
+// work.
 func TestProgressWithoutTerminal(t *testing.T) {
 	var b bytes.Buffer
 	now := time.Unix(0, 0)

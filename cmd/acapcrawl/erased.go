@@ -25,8 +25,8 @@ func (e *erasures) note(s archive.Tombstone) {
 	}
 }
 
-// watch returns what is erased from now on, until end is called. Where several verbs use the data directory at once, each of them
-// reports what any of them erases.
+// watch returns what is erased from now on, until end is called. Where several verbs use the data
+// directory at once, each of them reports what any of them erases.
 func (e *erasures) watch() (seen *archive.Erasures, end func()) {
 	seen = &archive.Erasures{}
 	e.mu.Lock()

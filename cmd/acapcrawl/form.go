@@ -36,8 +36,8 @@ type output struct {
 	File string // "": standard output
 }
 
-// reportFlags adds --format, --json and -o to a verb that writes a report in these forms, text by default. The output
-// is filled before the verb runs.
+// reportFlags adds --format, --json and -o to a verb that writes a report in these forms, text by
+// default. The output is filled before the verb runs.
 func (c *Command) reportFlags(cmd *cobra.Command, forms ...form) *output {
 	o := formatFlags(cmd, forms)
 	cmd.Flags().StringVarP(&o.File, "output", "o", "", "write the report to `FILE`, whole or not at all")
@@ -83,7 +83,8 @@ func formatFlags(cmd *cobra.Command, forms []form) *output {
 // JSON reports whether the result is to be written as JSON.
 func (o *output) JSON() bool { return o.Form == jsonForm }
 
-// checkOutput refuses a file to which the report could not be written, before the work for the report is done.
+// checkOutput refuses a file to which the report could not be written, before the work for the
+// report is done.
 func (c *Command) checkOutput(o *output, given bool) error {
 	if o.File == "-" {
 		o.File = ""
@@ -125,8 +126,8 @@ func (c *Command) writeReport(o *output, write func(io.Writer) error) error {
 	return nil
 }
 
-// replaceFile gives a file its content at once. A symbolic link stays one, and what is not a regular file, such as a
-// pipe, is written to.
+// replaceFile gives a file its content at once. A symbolic link stays one, and what is not a
+// regular file, such as a pipe, is written to.
 func replaceFile(name string, data []byte) error {
 	info, err := os.Stat(name)
 	switch {

@@ -35,7 +35,8 @@ func wordy(t *testing.T, visits *atomic.Int64) *httptest.Server {
 	return s
 }
 
-// A crawl stops cleanly before the disk is full, says why in one sentence, and goes on when there is room.
+// A crawl stops cleanly before the disk is full, says why in one sentence, and goes on when there
+// is room.
 func TestCrawlLeavesRoom(t *testing.T) {
 	visits := &atomic.Int64{}
 	s := wordy(t, visits)
@@ -73,7 +74,8 @@ func TestCrawlLeavesRoom(t *testing.T) {
 	}
 }
 
-// fullScript fills a small disk and looks what works there. Each step ends with its number, status and what it said.
+// fullScript fills a small disk and looks what works there. Each step ends with its number, status
+// and what it said.
 const fullScript = `mount -t tmpfs -o size=24m tmpfs "$D" || exit 90
 step() { n=$1 want=$2; shift 2; "$@" >"$OUT/said" 2>&1; got=$?
 	if [ $got != $want ]; then echo "$n: $* ended with $got, want $want:"; cat "$OUT/said"; fi; }
@@ -99,8 +101,8 @@ rm "$D/fill"
 step 15 0 acapcrawl archive verify --data "$D/d"
 `
 
-// On a disk that is really full, what is held can be read, and a take-down is recorded and executed. It
-// needs a file system of its own, and so a user namespace.
+// On a disk that is really full, what is held can be read, and a take-down is recorded and
+// executed. It needs a file system of its own, and so a user namespace.
 func TestReallyFullDisk(t *testing.T) {
 	if out, err := exec.Command("unshare", "-rm", "true").CombinedOutput(); err != nil {
 		t.Skipf("a small disk cannot be mounted here: unshare -rm: %v %s", err, out)

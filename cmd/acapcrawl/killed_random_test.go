@@ -117,7 +117,8 @@ func (p *prey) choose(n int) activity {
 
 func (p *prey) backup(n int) string { return fmt.Sprintf("%s-%d.tar", p.dir, n) }
 
-// note says that the take-down of a page was noted: nothing of it may be requested or shown any more.
+// note says that the take-down of a page was noted: nothing of it may be requested or shown any
+// more.
 func (p *prey) note(page int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,9 +157,9 @@ func (p *prey) kill(t *testing.T, a activity) bool {
 	return false
 }
 
-// TestKilledAtRandom kills crawls, take-downs, compactions, backups and sweeps at random moments, and
-// looks after each whether anything is lost that may be held, was requested that must not be, or can be
-// read that was erased. -kills 1000 takes about half an hour.
+// TestKilledAtRandom kills crawls, take-downs, compactions, backups and sweeps at random moments,
+// and looks after each whether anything is lost that may be held, was requested that must not be,
+// or can be read that was erased. -kills 1000 takes about half an hour.
 func TestKilledAtRandom(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("no signals")
@@ -321,8 +322,8 @@ func (p *prey) restored(t *testing.T, backup string) {
 	}
 }
 
-// last lets everything come to its end, and looks at each page: in the copies, in the index, and in all
-// files after a compaction.
+// last lets everything come to its end, and looks at each page: in the copies, in the index, and in
+// all files after a compaction.
 func (p *prey) last(t *testing.T) {
 	t.Helper()
 	for _, verb := range [][]string{{"actions", "run"}, {"sweep", "--refresh"}, {"crawl", "--refetch", "--delay", "0", p.at(0)}, {"archive", "compact"},

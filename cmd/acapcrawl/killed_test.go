@@ -305,9 +305,9 @@ func (m *mortal) checkHeld(t *testing.T, dir string) {
 	}
 }
 
-// TestSpacingAcrossKills checks that each run makes its n-th request no earlier than n pauses after it began, redirects and robots.txt
-// included, and that a run after a kill makes none before a pause has passed. The bounds begin before a request is sent, so a slow
-// machine cannot break them.
+// TestSpacingAcrossKills checks that each run makes its n-th request no earlier than n pauses after
+// it began, redirects and robots.txt included, and that a run after a kill makes none before a
+// pause has passed. The bounds begin before a request is sent, so a slow machine cannot break them.
 func TestSpacingAcrossKills(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -15,8 +15,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
-// results is standard output. It makes text safe to print, and remembers the first error: a result that was not written is a failure
-// even if nobody checks.
+// results is standard output. It makes text safe to print, and remembers the first error: a result
+// that was not written is a failure even if nobody checks.
 type results struct {
 	w    io.Writer
 	text *display.Writer
@@ -41,7 +41,8 @@ func (r *results) raw(p []byte) (int, error) {
 	return n, err
 }
 
-// raw returns standard output for what must be written byte for byte. A terminal gets safe text all the same.
+// raw returns standard output for what must be written byte for byte. A terminal gets safe text all
+// the same.
 func (c *Command) raw() io.Writer {
 	if r, ok := c.Stdout.(*results); ok && !r.terminal() {
 		return writerFunc(r.raw)

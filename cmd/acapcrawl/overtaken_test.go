@@ -10,7 +10,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// What the gate decides by at the moment of sending follows every change at once, without a request.
+// What the gate decides by at the moment of sending follows every change at once, without a
+// request.
 func TestCurrentPolicy(t *testing.T) {
 	s, _ := own(t, filepath.Join(t.TempDir(), "data"), "crawl")
 	p := newPublisher(t)

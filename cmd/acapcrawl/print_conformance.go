@@ -25,7 +25,8 @@ func printConformance(w io.Writer, report *conformance.Report, r conformanceRunR
 	return err
 }
 
-// conformanceInWords returns the tree, collapsed where all is well, and then the cases that did not pass.
+// conformanceInWords returns the tree, collapsed where all is well, and then the cases that did not
+// pass.
 func conformanceInWords(report *conformance.Report, r conformanceRunRequest) (string, error) {
 	var tree, b strings.Builder
 	w := tabwriter.NewWriter(&tree, 0, 8, 2, ' ', 0)

@@ -59,7 +59,8 @@ func (p *progress) time() time.Time {
 	return p.now()
 }
 
-// Set shows the line, unless another was shown just before. It puts the time since the first call before it.
+// Set shows the line, unless another was shown just before. It puts the time since the first call
+// before it.
 func (p *progress) Set(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +87,8 @@ func (p *progress) Set(format string, args ...any) {
 	}
 }
 
-// Count shows how many of total are done, at which rate, and how long the rest takes; total 0 is unknown.
+// Count shows how many of total are done, at which rate, and how long the rest takes; total 0 is
+// unknown.
 func (p *progress) Count(done, total int, noun string) {
 	p.mu.Lock()
 	took := time.Duration(0)

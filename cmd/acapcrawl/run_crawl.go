@@ -324,7 +324,8 @@ func (h *handler) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) 
 	return h.store.ledger.Bind(o.Key, o.Policy)
 }
 
-// Current returns the policy of u's origin as it was last read, with the take-downs in force at this moment.
+// Current returns the policy of u's origin as it was last read, with the take-downs in force at
+// this moment.
 func (h *handler) Current(u *url.URL) (*acap.Policy, error) {
 	o, err := h.store.policy.CurrentOrigin(u)
 	if err != nil {

@@ -17,12 +17,12 @@ import (
 // maxCase is how long a line of cases may be, in bytes.
 const maxCase = 16 << 20
 
-// decided counts the lines that have no answer: those that are no case, and those on which this program
-// panics.
+// decided counts the lines that have no answer: those that are no case, and those on which this
+// program panics.
 type decided struct{ malformed, broken int }
 
-// runDecide answers every line of in on standard output, those that have no answer with an error. Cases
-// that name no dialect are of the one given.
+// runDecide answers every line of in on standard output, those that have no answer with an error.
+// Cases that name no dialect are of the one given.
 func (c *Command) runDecide(ctx context.Context, in io.Reader, dialect string) (tally decided, err error) {
 	lines := bufio.NewReaderSize(in, 1<<16)
 	out := bufio.NewWriter(c.Stdout)

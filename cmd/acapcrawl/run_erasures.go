@@ -55,7 +55,8 @@ func (c *Command) runArchiveErasures(ctx context.Context, cfg *config.Config, r 
 	return err
 }
 
-// erasedInAll counts what the archive remembers of erasures: copies, and pages of which anything was erased.
+// erasedInAll counts what the archive remembers of erasures: copies, and pages of which anything
+// was erased.
 func erasedInAll(a *archive.Archive) (copies, pages int, err error) {
 	last := ""
 	err = a.EachTombstone(func(s archive.Tombstone) error {

@@ -146,7 +146,8 @@ func (w *watcher) look(ctx context.Context, first bool, soon []string) (did acti
 	return did, true, err
 }
 
-// printErased prints what a turn erased: a line for each reason and line, with the time, or one JSON object.
+// printErased prints what a turn erased: a line for each reason and line, with the time, or one
+// JSON object.
 func (w *watcher) printErased(list []archive.Erasure) error {
 	if w.request.JSON {
 		return w.command.printJSON(map[string][]archive.Erasure{"erased": list})

@@ -98,7 +98,8 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 // shutdownTime is how long answers under way may take when serve ends.
 const shutdownTime = 10 * time.Second
 
-// levelOf returns the level at which an answer is logged. A request for something that does not exist is ordinary.
+// levelOf returns the level at which an answer is logged. A request for something that does not
+// exist is ordinary.
 func levelOf(status int) slog.Level {
 	switch {
 	case status >= 500:

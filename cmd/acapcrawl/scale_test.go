@@ -18,7 +18,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// scaleVariable is the number of captures in the archive while one of them is taken down; 100000 are what is promised for.
+// scaleVariable is the number of captures in the archive while one of them is taken down; 100000
+// are what is promised for.
 const scaleVariable = "ACAPCRAWL_SCALE"
 
 const (
@@ -95,8 +96,9 @@ func holding(t *testing.T, dir string, words ...string) (found []string) {
 	return found
 }
 
-// A take-down in a large archive, while a crawl runs: when the command ends, the page is not found and its keys are destroyed, with
-// ACAPCRAWL_SCALE set within two seconds. A compaction that follows by itself removes it from the files, and that is verified.
+// A take-down in a large archive, while a crawl runs: when the command ends, the page is not found
+// and its keys are destroyed, with ACAPCRAWL_SCALE set within two seconds. A compaction that
+// follows by itself removes it from the files, and that is verified.
 func TestTakeDownAtScale(t *testing.T) {
 	if testing.Short() {
 		t.Skip("with -short it is left out: an archive of thousands of pages is made for it")

@@ -36,7 +36,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(raceOptions) == "" {
 		os.Setenv(raceOptions, fastRace)
 	}
-	// Most tests here wait, for processes, the disk or a pause, so twice as many run at once; the flag -parallel overrides it.
+	// Most tests here wait, for processes, the disk or a pause, so twice as many run at once; the
+	// flag -parallel overrides it.
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}

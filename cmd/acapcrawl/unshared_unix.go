@@ -13,7 +13,8 @@ func unshared(fn func()) {
 	fn()
 }
 
-// onlyOurs reports whether a file or socket belongs to this user, and a file cannot be read or written by others.
+// onlyOurs reports whether a file or socket belongs to this user, and a file cannot be read or
+// written by others.
 func onlyOurs(name string) bool {
 	info, err := os.Lstat(name)
 	if err != nil {

@@ -116,8 +116,8 @@ func payloads(t *testing.T, file string) map[string]string {
 	}
 }
 
-// What a crawl exports is read by npm's warcio without a complaint, its index, keys aside, is the one that warcio makes, and Python's warcio finds
-// every digest right.
+// What a crawl exports is read by npm's warcio without a complaint, its index, keys aside, is the
+// one that warcio makes, and Python's warcio finds every digest right.
 func TestExportInterop(t *testing.T) {
 	s, data := fleet(t), filepath.Join(t.TempDir(), "data")
 	if said := call(t.Context(), data, "crawl", "--delay", "0", s.URL+"/"); said.status != statusDone {
@@ -174,7 +174,8 @@ func indexed(t *testing.T, file string) {
 	}
 }
 
-// withoutKeys sorts the lines of an index without their keys: ours are those of pywb, from which those of warcio differ.
+// withoutKeys sorts the lines of an index without their keys: ours are those of pywb, from which
+// those of warcio differ.
 func withoutKeys(lines []string) (out []string) {
 	for _, line := range lines {
 		_, rest, _ := strings.Cut(line, " ")

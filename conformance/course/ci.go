@@ -13,8 +13,9 @@ import (
 // helpPage is the address of the page that lists the stations.
 const helpPage = "https://github.com/acapcrawl/acapcrawl/blob/main/docs/site.md#the-stations"
 
-// Tests returns the report in the terms of JUnit: a suite for each visitor and protocol, a test case for each
-// requirement. A violation that counts is a failure; everything else that was not kept is skipped, with the reason.
+// Tests returns the report in the terms of JUnit: a suite for each visitor and protocol, a test
+// case for each requirement. A violation that counts is a failure; everything else that was not
+// kept is skipped, with the reason.
 func (r *Report) Tests() *check.Tests {
 	t := &check.Tests{Name: "conformance site"}
 	for _, v := range r.Visitors {
@@ -74,9 +75,9 @@ func (r Result) detail() string {
 	return b.String()
 }
 
-// Problems returns the report in the terms of SARIF: a violation that counts is an error, another one a warning, and
-// advice that was not heeded a notice. The place of a result is its first visit: the line of the log, or without a
-// log the address that was requested.
+// Problems returns the report in the terms of SARIF: a violation that counts is an error, another
+// one a warning, and advice that was not heeded a notice. The place of a result is its first visit:
+// the line of the log, or without a log the address that was requested.
 func (r *Report) Problems() *check.Problems {
 	out := &check.Problems{}
 	for _, s := range Stations() {

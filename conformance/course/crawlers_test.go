@@ -18,7 +18,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// rover is a crawler for tests of the judge. It follows links breadth first, and judges redirects as links.
+// rover is a crawler for tests of the judge. It follows links breadth first, and judges redirects
+// as links.
 type rover struct {
 	agents []string                   // User-Agents, sent in turn
 	keeps  func(robots []byte) []byte // what it makes of a robots.txt before it obeys it; nil: it never asks for one
@@ -105,7 +106,8 @@ func (r *rover) crawl(t *testing.T, seeds []string) {
 	}
 }
 
-// run lets the crawler over the course, as --run does, and returns what the judge says of it by default.
+// run lets the crawler over the course, as --run does, and returns what the judge says of it by
+// default.
 func (r *rover) run(t *testing.T) *Visitor {
 	t.Helper()
 	s, err := Serve(t.Context(), Options{Run: "1"})
@@ -148,7 +150,8 @@ func rep(robots []byte) []byte {
 	}), nil)
 }
 
-// oneGroup is a parser that keeps one group for any crawler, the first or the last, and loses the others.
+// oneGroup is a parser that keeps one group for any crawler, the first or the last, and loses the
+// others.
 func oneGroup(last bool) func([]byte) []byte {
 	return func(robots []byte) []byte {
 		var groups []string // each from its first User-agent line on
@@ -181,7 +184,8 @@ func oneGroup(last bool) func([]byte) []byte {
 
 var roverbot = []string{"roverbot/1.0"}
 
-// A crawler that obeys RFC 9309 and knows nothing else fails at nothing, whatever its User-Agent: it is not judged by ACAP.
+// A crawler that obeys RFC 9309 and knows nothing else fails at nothing, whatever its User-Agent:
+// it is not judged by ACAP.
 func TestCrawlerWithoutACAP(t *testing.T) {
 	rotating := []string{"", "Lynx/2.9"}
 	for i := range 6 {
@@ -238,8 +242,8 @@ func TestOneGroup(t *testing.T) {
 	}
 }
 
-// A crawler that ignores robots.txt fails at RFC 9309. It shows no sign of reading ACAP, though it takes what ACAP permits
-// against a conventional rule.
+// A crawler that ignores robots.txt fails at RFC 9309. It shows no sign of reading ACAP, though it
+// takes what ACAP permits against a conventional rule.
 func TestCrawlerWithoutRobots(t *testing.T) {
 	r := &rover{agents: roverbot}
 	got := r.run(t)
@@ -264,8 +268,8 @@ func TestCrawlerWithSomeACAP(t *testing.T) {
 	got.wants(t, "acap-class", Violated)
 }
 
-// A reader of ACAP that takes the record with its name instead of those for any crawler, as RFC 9309 has it, fails at that
-// exercise alone among those of crawl.
+// A reader of ACAP that takes the record with its name instead of those for any crawler, as RFC
+// 9309 has it, fails at that exercise alone among those of crawl.
 func TestNamedRecordInstead(t *testing.T) {
 	r := &rover{agents: roverbot, keeps: func(robots []byte) []byte {
 		records := strings.SplitAfter(string(robots), "\n\n")
@@ -303,7 +307,8 @@ func TestChanceIsNoSign(t *testing.T) {
 	}
 }
 
-// A file that only an ACAP field names is a sign from the robots.txt on that names it, and nothing else names it.
+// A file that only an ACAP field names is a sign from the robots.txt on that names it, and nothing
+// else names it.
 func TestFilesOfACAP(t *testing.T) {
 	for _, f := range acapFiles() {
 		file := f.origin + f.path

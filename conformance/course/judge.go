@@ -173,8 +173,8 @@ func (v *Visitor) against(ctx context.Context, c *crowd, w *watch, web *Web) (ma
 	return against, nil
 }
 
-// severalNames reports whether a station cannot judge a visitor because it depends on the name, and the visitor
-// came under several.
+// severalNames reports whether a station cannot judge a visitor because it depends on the name, and
+// the visitor came under several.
 func (v *Visitor) severalNames(s *Station) bool { return s.Needs == NeedsName && len(v.called) > 1 }
 
 // presume takes back violations that may come from another one: a rule that ends in $ tells nothing else of who does not know $. Who reads no

@@ -174,8 +174,9 @@ func TestVisitorsAreToldApart(t *testing.T) {
 	}
 }
 
-// A crawler that was started for the record, and changes its User-Agent and address with each request, is one visitor: it has no look, it has
-// asked for robots.txt, and it knows where its links came from. Without a run three visitors came.
+// A crawler that was started for the record, and changes its User-Agent and address with each
+// request, is one visitor: it has no look, it has asked for robots.txt, and it knows where its
+// links came from. Without a run three visitors came.
 func TestCrawlerOfManyAgents(t *testing.T) {
 	all := slices.Concat(
 		walk(noon, "sample/1", "192.0.2.1", []string{"sample"}, "rules/robots.txt", "rules/plain/trap.html", "addressed/acap-named/trap.html"),
@@ -218,7 +219,8 @@ func TestCrawlerOfManyAgents(t *testing.T) {
 	}
 }
 
-// What robots.txt and pages say to a visitor that is called by several names is the same, in every exercise that needs no name.
+// What robots.txt and pages say to a visitor that is called by several names is the same, in every
+// exercise that needs no name.
 func TestNamelessExercises(t *testing.T) {
 	none := NewWeb(nil, nil, symbolic)
 	for _, names := range [][]string{nil, {"samplebot"}} {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// ReadsACAP says whether a visitor shows that it reads ACAP, and how many of its requests ACAP alone prohibits.
+// ReadsACAP says whether a visitor shows that it reads ACAP, and how many of its requests ACAP
+// alone prohibits.
 //
 // A crawler owes ACAP nothing if it does not know it, so violations of ACAP are counted only after
 // a sign that it does. There are two signs, and each is unlikely for a crawler that does not read
@@ -27,7 +28,8 @@ type ReadsACAP struct {
 	Prohibited int    `json:"prohibited"`     // requests of the visitor that only ACAP prohibits
 }
 
-// acapFiles are the files of the course that only an ACAP field names, and the origin of its robots.txt.
+// acapFiles are the files of the course that only an ACAP field names, and the origin of its
+// robots.txt.
 func acapFiles() []struct{ named, origin, path string } {
 	return []struct{ named, origin, path string }{
 		{"refer", "refer", policyRoot + "terms.txt"},
@@ -37,8 +39,8 @@ func acapFiles() []struct{ named, origin, path string } {
 	}
 }
 
-// minLeft is how many traps have to be left for a sign: of crawlers that take links by chance, 1 in 128 leaves seven
-// traps and no control.
+// minLeft is how many traps have to be left for a sign: of crawlers that take links by chance, 1 in
+// 128 leaves seven traps and no control.
 const minLeft = 7
 
 // judgeACAP fills ACAP and Counted, and takes back what is said of ACAP if it is not judged.
@@ -90,7 +92,8 @@ func (w *watch) acapFile() string {
 	return ""
 }
 
-// fetchedAt returns when the visitor first got a file, or the program at its address that reads files of terms for it.
+// fetchedAt returns when the visitor first got a file, or the program at its address that reads
+// files of terms for it.
 func (w *watch) fetchedAt(origin, path string) (at time.Time, ok bool) {
 	v := w.visitor
 	if at, ok = w.crowd.got[[3]string{v.kin, origin, path}]; !ok && v.Run == "" {

@@ -48,7 +48,8 @@ func ruleStations() []*Station {
 		rule("blanks", "RFC 9309 2.2", "blanks around a field and a comment behind it are no part of it", "Disallow :\t/blanks/trap.html", "/blanks/trap.html"),
 		rule("dots", "RFC 3986 5.2.4, F12", "dot segments are gone before a path is compared", "Disallow: /dots/closed/", "/dots/open/../closed/trap.html"),
 		presuming("end", rule("fragment", "RFC 9309 2.2.2, F12", "a fragment is no part of what is compared", "Disallow: /fragment/trap.html$", "/fragment/trap.html#part")),
-		// What a fault in one of these does to the rest of a file is seen nowhere else: each has an origin of its own.
+		// What a fault in one of these does to the rest of a file is seen nowhere else: each has an
+		// origin of its own.
 		alone("groups", rule("again", "RFC 9309 2.2.1", "several groups for the same crawler are one", "Disallow: /again/", "/again/first/trap.html", "/again/last/trap.html")),
 		alone("shared", rule("shared", "RFC 9309 2.2.1", "a group may be addressed to several crawlers", "Disallow: /shared/trap.html", "/shared/trap.html")),
 		alone("lines", rule("unknown", "RFC 9309 2.2.4", "lines that mean nothing leave those around them as they are", "Disallow: /unknown/", "/unknown/before/trap.html", "/unknown/after/trap.html")),

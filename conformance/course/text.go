@@ -83,7 +83,8 @@ func (v *Visitor) text(b *strings.Builder) {
 	}
 }
 
-// protocol writes what is said of one protocol: the counts, what was violated with its evidence, and what was not tested.
+// protocol writes what is said of one protocol: the counts, what was violated with its evidence,
+// and what was not tested.
 func (v *Visitor) protocol(b *strings.Builder, p Protocol) {
 	fmt.Fprintf(b, "\n  %s: %s\n", p.Title(), v.Verdict(p))
 	if p == ACAP && !v.ACAP.Judged {

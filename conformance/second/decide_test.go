@@ -77,7 +77,8 @@ func (s *subject) discarded() bool {
 	if s.whole["crawl"] || !c.allowed {
 		return true
 	}
-	// An unmet permission counts where it decides: not for a purpose that robots.txt keeps out anyway.
+	// An unmet permission counts where it decides: not for a purpose that robots.txt keeps out
+	// anyway.
 	return s.policy.chooseTwice("crawl").allowed && !s.limited("crawl", c).Allowed
 }
 

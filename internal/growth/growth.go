@@ -14,9 +14,10 @@ const (
 	patient = 2 * time.Minute
 )
 
-// Linear fails the test if do takes much more than eight times as long for text as for its first eighth, which ends with a line
-// if it can. Other work on the machine makes single attempts slow, never fast, so the shortest times count, and the test fails only
-// if no attempt of two minutes is good.
+// Linear fails the test if do takes much more than eight times as long for text as for its first
+// eighth, which ends with a line if it can. Other work on the machine makes single attempts slow,
+// never fast, so the shortest times count, and the test fails only if no attempt of two minutes is
+// good.
 func Linear(t testing.TB, name, text string, do func(string)) {
 	t.Helper()
 	part := text[:len(text)/share]

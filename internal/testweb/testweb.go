@@ -247,8 +247,9 @@ func contentType(name string) string {
 	}
 }
 
-// Nowhere returns an address of loopback, host and port, where nobody listens until the returned connection is closed. The port is that
-// of a connection, so no other process can listen there meanwhile.
+// Nowhere returns an address of loopback, host and port, where nobody listens until the returned
+// connection is closed. The port is that of a connection, so no other process can listen there
+// meanwhile.
 func Nowhere() (address string, held io.Closer, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
