@@ -100,7 +100,8 @@ func (x *expander) expand(e *entry) []*statement {
 		for _, p := range spec.patterns(fl.allow) {
 			x.seq++
 			statements = append(statements, statement{field: e.field, kind: fl.usage, allow: fl.allow, fell: fl.fell, beyond: fl.beyond, seq: x.seq,
-				instead: e.allow && !fl.allow, pattern: p, limits: limits, elsewhere: elsewhere, page: x.page, all: !x.page && p == nil, embedded: embedded})
+				instead: e.allow && !fl.allow, pattern: p, limits: limits, elsewhere: elsewhere, page: x.page,
+				all: !x.page && p == nil, embedded: embedded})
 			out = append(out, &statements[len(statements)-1])
 		}
 		return out

@@ -215,7 +215,8 @@ func ruleDate(s string, i int) (date string, end int) {
 		word, _, addressee := strings.Cut(strings.ToLower(s[at:next]), ":")
 		mark, _ := separator(s, next)
 		listed := strings.HasSuffix(strings.TrimRight(s[i:at], " \t\r\n"), ",") // behind a comma
-		if knownRule(word) || strings.HasPrefix(word, "max-") || addressee && isName(word) || listed && (mark == ';' || namesRule(word)) {
+		if knownRule(word) || strings.HasPrefix(word, "max-") || addressee && isName(word) || listed &&
+			(mark == ';' || namesRule(word)) {
 			break
 		}
 		end = next

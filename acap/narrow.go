@@ -60,7 +60,8 @@ func (p *Policy) narrow(page Own, muted bool) *Policy {
 		n.base, n.located = u, NewResource(u).URL
 	}
 	if n.read(page); page.Unread != "" {
-		n.report(&Field{Source: Meta, URL: page.URL, Line: 1, Column: 1}, "too-complex", Error, "make the page smaller", "%s: nothing is permitted", page.Unread)
+		n.report(&Field{Source: Meta, URL: page.URL, Line: 1, Column: 1}, "too-complex", Error,
+			"make the page smaller", "%s: nothing is permitted", page.Unread)
 		n.own.discard = &Decision{Reason: ByConflict, Note: page.Unread + ": what it says of itself is not known"}
 	}
 	q.own = n.own

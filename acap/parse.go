@@ -27,7 +27,8 @@ func parse(name string, src []byte, source Source) *File {
 	}
 	f.text = text
 	all := linesOf(text)
-	p := &parser{f: f, lines: strings.Count(text, "\n") + all.returns + 1, html: looksLikeHTML(text), ascii: isASCII(text)}
+	p := &parser{f: f, lines: strings.Count(text, "\n") + all.returns + 1, html: looksLikeHTML(text),
+		ascii: isASCII(text)}
 	p.quiet = p.html || unreadable(src)
 	for line, ok := all.next(); ok; line, ok = all.next() {
 		p.n++
@@ -83,7 +84,8 @@ var conventionalNames = map[string]string{
 
 // spelled are the names of conventional lines as hints write them.
 var spelled = map[string]string{
-	"user-agent": "User-agent", "allow": "Allow", "disallow": "Disallow", "crawl-delay": "Crawl-delay", "sitemap": "Sitemap",
+	"user-agent": "User-agent", "allow": "Allow", "disallow": "Disallow", "crawl-delay": "Crawl-delay",
+	"sitemap": "Sitemap",
 }
 
 const ignoreDirective = "acap-ignore-conventional-records"
@@ -140,14 +142,16 @@ func (p *parser) line(n int, line string) {
 			p.report(field.at(name), "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
 		}
 		if plain != lower {
-			p.report(field.at(name), "misspelt-name", Warning, "write "+spelled[plain]+":", "%s is read as %s", name, spelled[plain])
+			p.report(field.at(name), "misspelt-name", Warning, "write "+spelled[plain]+":", "%s is read as %s", name,
+				spelled[plain])
 		}
 		p.lookAtValue(w)
 		p.conventional(field, plain, value)
 	case last != nil && startsWithQualifier(trimmed): // A07
 		last.suspect = true
 		p.permission = last
-		p.report(field, "broken-line", Error, "write the whole field on one line", "a qualifier stands on a line of its own: the permission before it counts as a prohibition")
+		p.report(field, "broken-line", Error, "write the whole field on one line",
+			"a qualifier stands on a line of its own: the permission before it counts as a prohibition")
 	case !p.ascii && p.lookAtName(w):
 	case strings.HasPrefix(lower, "acap"):
 		p.unknown(field, lower)
@@ -345,7 +349,8 @@ func (p *parser) finish() {
 	}
 	top := &Field{Source: f.source, URL: f.URL, Line: 1, Column: 1}
 	if f.cut {
-		p.tell(top, "too-long", Error, "shorten the file, with definitions for instance", "only the first %d bytes are read: no permission counts", MaxSize)
+		p.tell(top, "too-long", Error, "shorten the file, with definitions for instance",
+			"only the first %d bytes are read: no permission counts", MaxSize)
 	}
 	if p.html {
 		p.tell(top, "html", Warning, "serve robots.txt as plain text",

@@ -10,7 +10,8 @@ import (
 
 // compression returns how a file is compressed that is sent as it is by mistake, "" if it is not.
 func compression(src []byte) string {
-	for _, c := range [][2]string{{"gzip", "\x1f\x8b"}, {"zstd", "\x28\xb5\x2f\xfd"}, {"zip", "PK\x03\x04"}, {"xz", "\xfd7zXZ\x00"}} {
+	for _, c := range [][2]string{{"gzip", "\x1f\x8b"}, {"zstd", "\x28\xb5\x2f\xfd"}, {"zip", "PK\x03\x04"},
+		{"xz", "\xfd7zXZ\x00"}} {
 		if bytes.HasPrefix(src, []byte(c[1])) {
 			return c[0]
 		}

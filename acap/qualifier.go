@@ -174,7 +174,8 @@ func (q *qualified) fail(older bool, f fault) {
 // sort puts together the qualifiers of one type, in the order in which the types appear.
 func (q *qualified) sort(tokens []string) (order []written) {
 	if len(tokens) > maxQualifiers {
-		q.fail(true, fault{token: tokens[maxQualifiers], code: "too-many-qualifiers", hint: "keep the few that are needed",
+		q.fail(true, fault{token: tokens[maxQualifiers], code: "too-many-qualifiers",
+			hint: "keep the few that are needed",
 			text: fmt.Sprintf("the field has more than %d qualifiers", maxQualifiers)})
 	}
 	at := map[*qualifierType]int{}
@@ -189,9 +190,11 @@ func (q *qualified) sort(tokens []string) (order []written) {
 			if t[0] == '/' || t[0] == '*' {
 				hint = "write a field for each pattern"
 			}
-			q.fail(true, fault{token: t, code: "malformed-qualifier", hint: hint, text: fmt.Sprintf("%q is not a qualifier", clip(t))})
+			q.fail(true, fault{token: t, code: "malformed-qualifier", hint: hint,
+				text: fmt.Sprintf("%q is not a qualifier", clip(t))})
 		case row == nil:
-			q.fail(true, fault{token: t, code: "unknown-qualifier", unknown: name, text: fmt.Sprintf("the qualifier %q is not known", clip(name))})
+			q.fail(true, fault{token: t, code: "unknown-qualifier", unknown: name,
+				text: fmt.Sprintf("the qualifier %q is not known", clip(name))})
 		default:
 			i, again := at[row]
 			if !again {
@@ -217,7 +220,8 @@ func (q *qualified) read(w *written, k kind, src Source, c *Crawler) {
 		f.hint = "leave it out: robots.txt says by its patterns where a permission holds"
 		f.text = fmt.Sprintf("the qualifier %s may stand in META tags only", row.name)
 	case k < kinds && !row.usage.has(k): // G04
-		f.hint, f.text = "it may qualify "+row.usage.String(), fmt.Sprintf("the qualifier %s may not qualify %s", row.name, k.usage())
+		f.hint, f.text = "it may qualify "+row.usage.String(),
+			fmt.Sprintf("the qualifier %s may not qualify %s", row.name, k.usage())
 	case c.unable(row.name):
 		f = fault{token: t, code: "cannot-interpret", text: "this crawler cannot interpret " + row.name}
 	}
@@ -227,7 +231,8 @@ func (q *qualified) read(w *written, k kind, src Source, c *Crawler) {
 	}
 	for _, v := range values {
 		if strings.EqualFold(v, "until-recrawl") { // H01
-			q.notes = append(q.notes, note{"misspelt-value", Warning, row.name + "=" + v, "until-recrawl is read as until-recrawled", "write until-recrawled"})
+			q.notes = append(q.notes, note{"misspelt-value", Warning, row.name + "=" + v,
+				"until-recrawl is read as until-recrawled", "write until-recrawled"})
 		}
 	}
 	if len(values) < len(w.values) { // H07, H08, H12, J08, K01 and the like
@@ -262,12 +267,14 @@ func (q *qualified) readOlder(w *written, strict bool) {
 func (w *written) faults(r *restrictions, values []string, strict bool) (list []fault) {
 	for _, v := range values {
 		if v == "" || strings.ContainsAny(v, "\"'") { // A04
-			list = append(list, fault{token: w.row.name + "=" + v, code: "malformed-value", hint: "write quotation marks as %22 and %27",
+			list = append(list, fault{token: w.row.name + "=" + v, code: "malformed-value",
+				hint: "write quotation marks as %22 and %27",
 				text: fmt.Sprintf("%s=%s is not a value", w.row.name, clip(v))})
 		}
 	}
 	if why := w.row.read(r, values, strict); why != "" {
-		list = append(list, fault{token: w.tokens[0], code: "malformed-value", hint: w.row.hint, text: w.row.name + ": " + why})
+		list = append(list, fault{token: w.tokens[0], code: "malformed-value", hint: w.row.hint,
+			text: w.row.name + ": " + why})
 	}
 	return list
 }

@@ -39,12 +39,14 @@ func (p *parser) conventional(field *Field, name, value string) {
 		return
 	}
 	if p.group == nil {
-		p.report(field, "orphan-field", Error, "put it behind a User-agent line", "the line stands before any User-agent line and is ignored")
+		p.report(field, "orphan-field", Error, "put it behind a User-agent line",
+			"the line stands before any User-agent line and is ignored")
 		return
 	}
 	if p.record != nil { // P1 2.10.2, C19
 		p.report(field, "within-acap", Warning, "put it before the ACAP records, behind its User-agent line",
-			"a conventional line within an ACAP record counts for the group above, which begins in line %d", p.group.heads[0].Line)
+			"a conventional line within an ACAP record counts for the group above, which begins in line %d",
+			p.group.heads[0].Line)
 	}
 	if name == "crawl-delay" {
 		p.delay(field, value)
@@ -53,13 +55,16 @@ func (p *parser) conventional(field *Field, name, value string) {
 	p.agentOpen, p.group.ruled = false, true
 	switch {
 	case value == "" && name == "allow":
-		p.report(field, "empty-value", Notice, "name a path, or leave the line out", "the line names no path and has no effect")
+		p.report(field, "empty-value", Notice, "name a path, or leave the line out",
+			"the line names no path and has no effect")
 	case value == "": // no rule
 	case value[0] != '/' && value[0] != '*': // X52
-		p.report(field.at(value), "rule-without-slash", Warning, p.f.withSlash(value), "the rule %q starts with neither / nor * and matches nothing", value)
+		p.report(field.at(value), "rule-without-slash", Warning, p.f.withSlash(value),
+			"the rule %q starts with neither / nor * and matches nothing", value)
 	default:
 		if i := strings.IndexByte(value, '$'); i >= 0 && i < len(value)-1 {
-			p.report(field.at(value), "dollar-in-rule", Notice, "write %24 for the character", "$ ends a rule only where it stands last: in %q it stands for itself", value)
+			p.report(field.at(value), "dollar-in-rule", Notice, "write %24 for the character",
+				"$ ends a rule only where it stands last: in %q it stands for itself", value)
 		}
 		p.addRule(ruleLine{field, name == "allow", value})
 	}
@@ -78,7 +83,8 @@ func (p *parser) agent(field *Field, value string) {
 		p.agentOpen = true
 	case p.record != nil: // C19, X79
 		p.report(field, "within-acap", Warning, "put the ACAP record behind all conventional ones",
-			"the User-agent line continues the group that begins in line %d: an ACAP record does not end a group", p.group.heads[0].Line)
+			"the User-agent line continues the group that begins in line %d: an ACAP record does not end a group",
+			p.group.heads[0].Line)
 	}
 	p.lookAtAgent(field, value)
 	p.group.agents = append(p.group.agents, value)
@@ -90,11 +96,13 @@ func (p *parser) agent(field *Field, value string) {
 func (p *parser) delay(field *Field, value string) {
 	seconds, err := strconv.ParseFloat(value, 64)
 	if err != nil || !(seconds >= 0 && seconds <= 1e6) { // nor NaN
-		p.report(field.at(value), "malformed-delay", Warning, "write a number of seconds", "%q is not a number of seconds", value)
+		p.report(field.at(value), "malformed-delay", Warning, "write a number of seconds",
+			"%q is not a number of seconds", value)
 		return
 	}
 	if n := len(p.group.delays); n > 0 && p.group.delays[n-1].agents == len(p.group.agents) {
-		p.report(field, "second-delay", Notice, "keep one Crawl-delay in a record", "the record has a Crawl-delay already: the longer counts")
+		p.report(field, "second-delay", Notice, "keep one Crawl-delay in a record",
+			"the record has a Crawl-delay already: the longer counts")
 	}
 	p.group.delays = append(p.group.delays, delay{len(p.group.agents), time.Duration(seconds * float64(time.Second))})
 }

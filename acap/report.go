@@ -42,9 +42,11 @@ func (r *reporter) report(f *Field, code string, sev Severity, hint, format stri
 	switch {
 	case r.muted, sev == Notice && r.notices > maxFindings, sev != Notice && len(r.findings)-r.notices > maxFindings:
 	case sev == Notice && r.notices == maxFindings:
-		r.tell(f, "too-many-findings", Notice, "mend those before it", "there are more notices from here on than are listed")
+		r.tell(f, "too-many-findings", Notice, "mend those before it",
+			"there are more notices from here on than are listed")
 	case sev != Notice && r.full():
-		r.tell(f, "too-many-findings", Error, "mend those before it", "there are more errors and warnings from here on than are listed")
+		r.tell(f, "too-many-findings", Error, "mend those before it",
+			"there are more errors and warnings from here on than are listed")
 	default:
 		r.tell(f, code, sev, hint, format, args...)
 	}

@@ -113,7 +113,8 @@ func (r *reporter) path(field *Field, token string) specification {
 		return specification{permit: p, deny: p}
 	}
 	if u, ok := absoluteURL(token); ok {
-		r.report(field.at(token), "absolute-pattern", Error, "write the path alone: "+path, "%q is a URI, a pattern is a path: a permission grants nothing, a prohibition covers its path here", token)
+		r.report(field.at(token), "absolute-pattern", Error, "write the path alone: "+path,
+			"%q is a URI, a pattern is a path: a permission grants nothing, a prohibition covers its path here", token)
 		return specification{permit: p, deny: append(p[:1:1], newPattern(u.EscapedPath()))}
 	}
 	return specification{permit: p, deny: p}

@@ -19,7 +19,8 @@ func (t *trace) decider(groups ...*speakers) *statement {
 
 // outdone reports whether specific permissions beat a prohibition of present, whichever way patterns are compared (F17).
 func (t *trace) outdone(s *statement, exact *speakers) bool {
-	return !s.instead && exact.n > 0 && exact.prohibition() == nil && t.beaten(s, &exact.verdict, false) && t.beaten(s, &exact.verdict, true)
+	return !s.instead && exact.n > 0 && exact.prohibition() == nil && t.beaten(s, &exact.verdict, false) &&
+		t.beaten(s, &exact.verdict, true)
 }
 
 // lifter is the specific permission that beats a prohibition of present.
@@ -50,10 +51,15 @@ func (t *trace) uncancelling(s *statement) (why, rule string) {
 	switch {
 	case s.pattern == nil || s.pattern.exact != decides.exact:
 		return "both ACAP and the conventional records must permit", "P1 2.10.2, O05"
-	case slices.ContainsFunc(t.by[kCrawl], func(o *statement) bool { return !o.allow && o.pattern != nil && o.pattern.exact == decides.exact }):
-		return "it does not cancel the rule of its pattern, since another ACAP field prohibits the pattern", "P1 2.10.2, X72, X85"
+	case slices.ContainsFunc(t.by[kCrawl], func(o *statement) bool {
+		return !o.allow && o.pattern != nil &&
+			o.pattern.exact == decides.exact
+	}):
+		return "it does not cancel the rule of its pattern, since another ACAP field prohibits the pattern",
+			"P1 2.10.2, X72, X85"
 	}
-	return "said to any crawler, it does not cancel the rule of its pattern in a group that names this crawler", "P1 2.10.2, O07"
+	return "said to any crawler, it does not cancel the rule of its pattern in a group that names this crawler",
+		"P1 2.10.2, O07"
 }
 
 // conflict says why a permission yields to a prohibition of the same type that prevails beside it.

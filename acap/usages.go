@@ -120,9 +120,11 @@ func (x *expander) gate(e *entry, from *Field, usage string, q *qualified, v ver
 	case gate == ignoreIt && k != kOther && (e.broken || q.anyOlder && (e.bare || k == noKind || x.crawler.unable(usage))): // X86: N15, X57, X41, X71
 		return prohibitIt
 	case gate == ignoreIt: // B01, B10, X36, X74
-		x.report(newer, "undeclared-version", Error, "declare ACAP version 1.1", "the permission uses a feature of ACAP 1.1 that the document does not declare, and is ignored")
+		x.report(newer, "undeclared-version", Error, "declare ACAP version 1.1",
+			"the permission uses a feature of ACAP 1.1 that the document does not declare, and is ignored")
 	case gate == prohibitIt: // B07(c)
-		x.report(newer, "unclear-version", Error, "declare ACAP version 1.1", "the permission uses a feature of ACAP 1.1 under an unclear version, and counts as a prohibition")
+		x.report(newer, "unclear-version", Error, "declare ACAP version 1.1",
+			"the permission uses a feature of ACAP 1.1 under an unclear version, and counts as a prohibition")
 	}
 	return gate
 }

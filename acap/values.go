@@ -65,7 +65,8 @@ func readTimeLimit(r *restrictions, values []string, _ bool) string {
 }
 
 func clamped(token string, n int) note {
-	return note{"clamped-value", Notice, token, "the number is read as " + strconv.Itoa(n), "leave the qualifier out where nothing is limited"}
+	return note{"clamped-value", Notice, token, "the number is read as " + strconv.Itoa(n),
+		"leave the qualifier out where nothing is limited"}
 }
 
 // digits reads 1*DIGIT; a number beyond int64 is clamped (X26).

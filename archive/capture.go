@@ -143,7 +143,8 @@ func resourceOf(url string, rec resourceRecord, text resourceText) Resource {
 func captureOf(id uint64, rec captureRecord, text captureText, current uint64) (Capture, error) {
 	c := Capture{ID: id, URL: rec.URL, Version: rec.Version, Fetched: rec.Fetched, Status: rec.Status, MIME: text.MIME,
 		Digest: rec.Digest, Bytes: rec.Bytes, Payload: rec.payload(), Encoding: rec.Encoding, Truncated: rec.Truncated, Cut: rec.Cut,
-		Current: id == current, Address: text.Address, Hops: text.Hops, Policy: text.Policy, Own: text.Own, Decided: text.Decided, Cuts: text.Cuts}
+		Current: id == current, Address: text.Address, Hops: text.Hops, Policy: text.Policy, Own: text.Own,
+		Decided: text.Decided, Cuts: text.Cuts}
 	for i, x := range text.exchanges {
 		h, err := unpackHeader(x.header)
 		switch {

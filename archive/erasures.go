@@ -34,12 +34,15 @@ func (e Erasure) String() string {
 		what = "Erased what was indexed or known of " + plural(e.Pages, "page", "pages")
 	}
 	why := cmp.Or(map[string]string{
-		"prohibition": "prohibited", "conventional": "prohibited", "other": "prohibited", "expired": "the time limit has passed",
-		"header": "restricted", "meta": "restricted", "fallback": "a field that cannot be interpreted fully prohibits it",
+		"prohibition": "prohibited", "conventional": "prohibited", "other": "prohibited",
+		"expired": "the time limit has passed",
+		"header":  "restricted", "meta": "restricted",
+		"fallback":      "a field that cannot be interpreted fully prohibits it",
 		"conflict":      "permissions and prohibitions of undetermined scope meet",
 		"unfulfillable": "what it requires cannot be had", "location": "the page is not where its permission says",
-		ReasonTakenDown: "taken down at the publisher's request", ReasonReplaced: "replaced by a newer copy, since the time limit is until-recrawled",
-		ReasonDamaged: "it was damaged", ReasonNothingLeft: "nothing else was left of the page",
+		ReasonTakenDown: "taken down at the publisher's request",
+		ReasonReplaced:  "replaced by a newer copy, since the time limit is until-recrawled",
+		ReasonDamaged:   "it was damaged", ReasonNothingLeft: "nothing else was left of the page",
 	}[e.Reason], e.Reason)
 	switch {
 	case e.Line == "":

@@ -128,7 +128,8 @@ func (v *verifier) bury(t *txn, id uint64, rec captureRecord) error {
 	if err := errors.Join(t.tx.Bucket(bCaptures).Delete(idKey(id)), v.bereave(t, rec.URL, id)); err != nil {
 		return err
 	}
-	return t.bury(Tombstone{URL: rec.URL, Version: rec.Version, Captures: 1, Reason: ReasonDamaged, Why: damagedWhy, Keys: slices.Clone(t.doomed[before:])})
+	return t.bury(Tombstone{URL: rec.URL, Version: rec.Version, Captures: 1, Reason: ReasonDamaged, Why: damagedWhy,
+		Keys: slices.Clone(t.doomed[before:])})
 }
 
 // bereave notes that a capture of url has gone. With the last of them what is known of the page goes, unless it is indexed; its dates
@@ -233,7 +234,8 @@ func (v *verifier) dethrone(url string, id uint64) fixer {
 		if err == nil { // it is another's
 			return "without a current version now", nil
 		}
-		return "without a current version now, with a tombstone", t.bury(Tombstone{URL: url, Version: version, Captures: 1, Reason: ReasonDamaged, Why: damagedWhy})
+		return "without a current version now, with a tombstone",
+			t.bury(Tombstone{URL: url, Version: version, Captures: 1, Reason: ReasonDamaged, Why: damagedWhy})
 	}
 }
 
@@ -270,7 +272,8 @@ func (v *verifier) unlist(k []byte) fixer {
 		if err == nil || !ok {
 			return "taken off the list", nil
 		}
-		return "taken off the list, with a tombstone", t.bury(Tombstone{URL: url, Version: version, Captures: 1, Reason: ReasonDamaged, Why: damagedWhy})
+		return "taken off the list, with a tombstone",
+			t.bury(Tombstone{URL: url, Version: version, Captures: 1, Reason: ReasonDamaged, Why: damagedWhy})
 	}
 }
 

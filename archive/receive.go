@@ -134,8 +134,9 @@ func (t *txn) replace(d *Deposit, current uint64) error {
 	if err := t.eraseVersions(url, current); err != nil || t.counts.Captures == before {
 		return err
 	}
-	t.buried = append(t.buried, Tombstone{URL: url, Captures: int(before - t.counts.Captures), When: utc(t.a.now()), Reason: ReasonReplaced,
-		Why: "replaced by a newer copy", Line: d.Decided[acap.Preserve]})
+	t.buried = append(t.buried, Tombstone{URL: url, Captures: int(before - t.counts.Captures), When: utc(t.a.now()),
+		Reason: ReasonReplaced,
+		Why:    "replaced by a newer copy", Line: d.Decided[acap.Preserve]})
 	return nil
 }
 
@@ -203,7 +204,8 @@ func (t *txn) putCapture(d *Deposit, b *body, version int) (Capture, error) {
 	t.counts.Bytes += uint64(rec.Bytes)
 	c := Capture{ID: id, URL: rec.URL, Version: version, Fetched: rec.Fetched, Status: rec.Status, MIME: d.Resource.MIME,
 		Digest: rec.Digest, Bytes: rec.Bytes, Payload: rec.payload(), Encoding: rec.Encoding, Truncated: rec.Truncated, Cut: rec.Cut,
-		Address: d.Address, Header: d.Header, Sent: d.Sent, Head: d.Head, Hops: d.Hops, Policy: d.Policy.utc(), Own: d.Resource.Own, Decided: d.Decided, Cuts: d.Cuts}
+		Address: d.Address, Header: d.Header, Sent: d.Sent, Head: d.Head, Hops: d.Hops, Policy: d.Policy.utc(),
+		Own: d.Resource.Own, Decided: d.Decided, Cuts: d.Cuts}
 	return c, nil
 }
 

@@ -35,7 +35,8 @@ const old = '{'
 
 // textOf is what is sealed of d.
 func textOf(d *Deposit) captureText {
-	t := captureText{MIME: d.Resource.MIME, Address: d.Address, Hops: d.Hops, Policy: d.Policy.utc(), Own: d.Resource.Own, Decided: d.Decided, Cuts: d.Cuts}
+	t := captureText{MIME: d.Resource.MIME, Address: d.Address, Hops: d.Hops, Policy: d.Policy.utc(),
+		Own: d.Resource.Own, Decided: d.Decided, Cuts: d.Cuts}
 	for _, h := range d.Hops {
 		t.add(h.Sent, h.Head, h.Header)
 	}

@@ -55,11 +55,13 @@ var hostilePages = []hostilePage{
 	{name: "marks", part: always("<p class=the-acap:disallow-index>x")},
 	{name: "title", head: "<title>", part: always("Title of a page. "), size: 25 << 20},
 	{name: "words", part: func(i int) string { return "w" + strconv.FormatInt(int64(i)*7919, 36) + " " }},
-	{name: "words-plain", mime: "text/plain", part: func(i int) string { return "w" + strconv.FormatInt(int64(i)*7919, 36) + " " }},
+	{name: "words-plain", mime: "text/plain",
+		part: func(i int) string { return "w" + strconv.FormatInt(int64(i)*7919, 36) + " " }},
 	{name: "letters", part: always("a b c d e f g h ")},
 	{name: "characters", head: "<meta charset=utf-8>", part: always("一七万三上下不与丐丑专且世丘丙业丛东丝")},
 	{name: "links", part: func(i int) string { return fmt.Sprintf("<a href=/%d>x</a>", i) }},
-	{name: "long-links", head: "<base href=/" + strings.Repeat("x", 200) + "/>", part: func(i int) string { return fmt.Sprintf("<a href=%d>", i) }},
+	{name: "long-links", head: "<base href=/" + strings.Repeat("x", 200) + "/>",
+		part: func(i int) string { return fmt.Sprintf("<a href=%d>", i) }},
 	{name: "nesting", part: always("<div>")},
 	{name: "nesting-fixed", part: always("<object>")},
 	{name: "comments", part: always("<!---->")},
@@ -141,7 +143,8 @@ func crawlHostile(ctx context.Context, out io.Writer, copies int, only string) e
 		return err
 	}
 	fmt.Fprintf(out, "%d copies of each page at once; MB of anonymous memory, and of all resident memory\n", copies)
-	fmt.Fprintf(out, "%-16s %8s %11s %11s %6s %11s %11s %6s\n", "page", "sent kB", "crawl anon", "all", "s", "import anon", "all", "s")
+	fmt.Fprintf(out, "%-16s %8s %11s %11s %6s %11s %11s %6s\n", "page", "sent kB", "crawl anon", "all", "s",
+		"import anon", "all", "s")
 	for _, p := range hostilePages {
 		if only != "" && !strings.Contains(","+only+",", ","+p.name+",") {
 			continue
@@ -175,7 +178,8 @@ func (t taken) String() string {
 	if t.stopped {
 		more = ">"
 	}
-	return fmt.Sprintf("%11s %11s %6.1f", more+strconv.FormatInt(t.anonymous/1e6, 10), more+strconv.FormatInt(t.resident/1e6, 10), t.took.Seconds())
+	return fmt.Sprintf("%11s %11s %6.1f", more+strconv.FormatInt(t.anonymous/1e6, 10),
+		more+strconv.FormatInt(t.resident/1e6, 10), t.took.Seconds())
 }
 
 // hostileCrawl crawls copies of p, which is sent as body.
@@ -213,8 +217,10 @@ func hostileImport(ctx context.Context, dir, binary string, p hostilePage, body 
 	defer f.Close()
 	w := warc.NewWriter(f, false)
 	for i := range copies {
-		head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Encoding: %s\r\n\r\n", p.contentType(), p.encoding())
-		_, err := w.Write(warc.Entry{Type: warc.Response, ID: warc.NewID(), Date: time.Now().Add(-time.Hour), Target: fmt.Sprintf("http://h%d.example/", i),
+		head := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Encoding: %s\r\n\r\n", p.contentType(),
+			p.encoding())
+		_, err := w.Write(warc.Entry{Type: warc.Response, ID: warc.NewID(), Date: time.Now().Add(-time.Hour),
+			Target:      fmt.Sprintf("http://h%d.example/", i),
 			ContentType: "application/http;msgtype=response", Head: []byte(head), Payload: body})
 		if err != nil {
 			return taken{}, err

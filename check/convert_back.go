@@ -365,7 +365,8 @@ type spelling struct {
 // another letter case than its rule.
 func (c *toConventional) spelledOtherwise(name, path string) bool {
 	return slices.ContainsFunc(c.spellings, func(s spelling) bool {
-		return slices.ContainsFunc(s.crawlers, func(n string) bool { return strings.EqualFold(n, name) }) && covers(s.pattern, path)
+		return slices.ContainsFunc(s.crawlers, func(n string) bool { return strings.EqualFold(n, name) }) &&
+			covers(s.pattern, path)
 	})
 }
 
@@ -420,7 +421,8 @@ func (c *toConventional) prove(out *Conversion) []Remark {
 		was, is := c.file.Policy(acap.Crawler{Names: []string{name}}), rulingOf(after, "", name)
 		for _, at := range p.paths {
 			before, now := was.Decide(acap.Crawl, at.resource), is(acap.Crawl, at.resource)
-			if before.Allowed == now || !now && (known(out.Remarks, c.who(name), at.path) || c.spelledOtherwise(c.who(name), at.path)) {
+			if before.Allowed == now || !now && (known(out.Remarks, c.who(name), at.path) ||
+				c.spelledOtherwise(c.who(name), at.path)) {
 				continue
 			}
 			if f := before.Because; f != nil && slices.ContainsFunc(written[f.Line], at.spelledOtherwise) {

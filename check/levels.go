@@ -72,7 +72,8 @@ func commentLevels(t Text) (out map[string]lowered, wrong []acap.Finding) {
 		}
 		fault := func(word, hint, format string, args ...any) {
 			if len(wrong) == maxTold {
-				hint, format, args = "mend those before it", "there may be more that check does not understand, from here on", nil
+				hint, format, args = "mend those before it",
+					"there may be more that check does not understand, from here on", nil
 			}
 			wrong = append(wrong, t.commentFault(i, word, hint, fmt.Sprintf(format, args...)))
 		}

@@ -49,7 +49,8 @@ func (l *linter) beside(found []acap.Finding) []acap.Finding {
 		if f.URL == l.file.URL && f.Code == "agent-name" && f.Severity == acap.Warning {
 			nobody[f.Line] = true
 		}
-		if f.URL == l.file.URL && (f.Severity == acap.Error || f.Code == "hash-in-value") && !slices.Contains(wholeFile, f.Code) {
+		if f.URL == l.file.URL && (f.Severity == acap.Error || f.Code == "hash-in-value") &&
+			!slices.Contains(wholeFile, f.Code) {
 			misread[f.Line] = true
 		}
 	}
@@ -59,7 +60,8 @@ func (l *linter) beside(found []acap.Finding) []acap.Finding {
 		if f.Code == "empty-group" && nobody[f.Line] { // it says what the crawler of that name may do
 			continue
 		}
-		if len(compared) == 0 || !misread[f.Line] && !slices.ContainsFunc(compared, func(line int) bool { return misread[line] }) {
+		if len(compared) == 0 || !misread[f.Line] &&
+			!slices.ContainsFunc(compared, func(line int) bool { return misread[line] }) {
 			out = append(out, f)
 		}
 	}

@@ -118,7 +118,8 @@ func (l *linter) fields() {
 		}
 		key := utterance{a, saying(s)}
 		if first := said[key]; first != nil {
-			l.tell(s.Field, "", "duplicate-field", acap.Notice, "keep one", "line %v says the same to the same crawlers", first.Field)
+			l.tell(s.Field, "", "duplicate-field", acap.Notice, "keep one",
+				"line %v says the same to the same crawlers", first.Field)
 			continue
 		}
 		said[key] = s
@@ -355,7 +356,8 @@ func (l *linter) underBroader(list []covered) {
 			}
 		case c.literal == broad.literal: // told as a duplicate, or the same in other words
 		case l.alone(c.field, c.usage, c.pattern):
-			l.tell(c.field, firstWord(c.field), "redundant-field", acap.Notice, "leave it out", "line %v prohibits it already: %s", broad.field, firstWord(broad.field))
+			l.tell(c.field, firstWord(c.field), "redundant-field", acap.Notice, "leave it out",
+				"line %v prohibits it already: %s", broad.field, firstWord(broad.field))
 		}
 	}
 }

@@ -15,7 +15,8 @@ func (l *linter) heads() {
 			return
 		}
 		if len(r.Fields) > 0 {
-			l.emptied(r.Heads, r.Fields[0], "ACAP field", func(a, b *acap.Field) bool { return l.apart(groups[name(a)], groups[name(b)]) })
+			l.emptied(r.Heads, r.Fields[0], "ACAP field",
+				func(a, b *acap.Field) bool { return l.apart(groups[name(a)], groups[name(b)]) })
 		}
 	}
 	var any *acap.Field // refuses something to crawlers that no group names
@@ -104,7 +105,8 @@ func (l *linter) emptied(heads []*acap.Field, first *acap.Field, what string, ap
 // another group has rules for them (RFC 9309 2.2.1).
 func (l *linter) ruleless(g *acap.Group, any *acap.Field, groups map[string][]*acap.Group) {
 	for k, h := range g.Heads {
-		if slices.ContainsFunc(groups[strings.ToLower(g.Agents[k])], func(other *acap.Group) bool { return other.Ruled }) {
+		if slices.ContainsFunc(groups[strings.ToLower(g.Agents[k])],
+			func(other *acap.Group) bool { return other.Ruled }) {
 			continue
 		}
 		if any == nil || slices.Contains(g.Agents, "*") {

@@ -44,7 +44,8 @@ func (l *linter) rules() {
 
 func (l *linter) rule(in *ruled, r *acap.Rule) {
 	if same := in.first[said{r.Allow, r.Pattern}]; same != nil {
-		l.tell(r.Field, "", "duplicate-field", acap.Notice, "keep one", "line %v says the same to the same crawlers", same.Field)
+		l.tell(r.Field, "", "duplicate-field", acap.Notice, "keep one", "line %v says the same to the same crawlers",
+			same.Field)
 		return
 	}
 	in.first[said{r.Allow, r.Pattern}] = r

@@ -34,12 +34,15 @@ func (p *Problems) WriteSARIF(w io.Writer, version string) error {
 	rules := map[string]int{}
 	for i, r := range p.Rules {
 		rules[r.ID] = i
-		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRule{ID: r.ID, Short: sarifText(r.Says), Full: sarifText("Rests on " + r.Rests + "."),
-			HelpURI: r.Help, Help: sarifText("See " + r.Help)})
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules,
+			sarifRule{ID: r.ID, Short: sarifText(r.Says), Full: sarifText("Rests on " + r.Rests + "."),
+				HelpURI: r.Help, Help: sarifText("See " + r.Help)})
 	}
 	for _, one := range p.List {
-		at := sarifPhysical{sarifPlace{URI: uriOf(one.File)}, sarifRegion{StartLine: one.Line, StartColumn: 1, EndColumn: 1}}
-		run.Results = append(run.Results, sarifResult{Rule: one.Rule, RuleIndex: rules[one.Rule], Level: sarifLevels[one.Severity],
+		at := sarifPhysical{sarifPlace{URI: uriOf(one.File)},
+			sarifRegion{StartLine: one.Line, StartColumn: 1, EndColumn: 1}}
+		run.Results = append(run.Results, sarifResult{Rule: one.Rule, RuleIndex: rules[one.Rule],
+			Level:   sarifLevels[one.Severity],
 			Message: sarifText(one.Message), Locations: []sarifLocation{{at}}})
 	}
 	told := sarifInvocation{Successful: true}

@@ -136,7 +136,8 @@ func (s *Surface) ours(ctx context.Context, v view, l terms.Lack) bool {
 	if err != nil || !p.Decide(acap.Crawl, acap.NewResource(u)).Allowed {
 		return false
 	}
-	s.report.note("%s: it was not requested, since %s may not crawl it; %s may", refused.URL, strings.Join(s.site.Sender.Names, ", "), strings.Join(v.crawler.Names, ", "))
+	s.report.note("%s: it was not requested, since %s may not crawl it; %s may", refused.URL,
+		strings.Join(s.site.Sender.Names, ", "), strings.Join(v.crawler.Names, ", "))
 	return true
 }
 

@@ -43,7 +43,8 @@ func (r *Report) WriteText(w io.Writer, s Style) error {
 		first[f.Code] = true
 	}
 	for _, k := range order {
-		fmt.Fprintf(b, "%s: [%s] %d times more, in lines %s (--all shows them)\n", display.Line(k.name), k.code, len(more[k]), lines(more[k]))
+		fmt.Fprintf(b, "%s: [%s] %d times more, in lines %s (--all shows them)\n", display.Line(k.name), k.code,
+			len(more[k]), lines(more[k]))
 	}
 	for _, note := range r.Notes {
 		fmt.Fprintf(b, "%s\n", display.Line(note))
@@ -65,7 +66,8 @@ func kindOf(t Text) string {
 }
 
 func (s Style) finding(b *bufio.Writer, f acap.Finding, line string, first bool) {
-	fmt.Fprintf(b, "%s %s %s [%s]\n", s.bold(fmt.Sprintf("%s:%d:%d:", display.Line(f.URL), f.Line, f.Column)), s.severity(f.Severity, string(f.Severity)+":"),
+	fmt.Fprintf(b, "%s %s %s [%s]\n", s.bold(fmt.Sprintf("%s:%d:%d:", display.Line(f.URL), f.Line, f.Column)),
+		s.severity(f.Severity, string(f.Severity)+":"),
 		s.bold(display.Line(f.Message)), f.Code)
 	if line != "" {
 		source, mark, _ := strings.Cut(f.Excerpt(display.Line(line)), "\n")

@@ -21,7 +21,8 @@ func (f *Frontier) Check() error {
 			found = append(found, err)
 		}
 		c := checker{tx: tx, noted: map[string]int{}, queued: map[string]int{}, found: map[string]int{}}
-		err := errors.Join(c.known(), c.queue(), c.hosts(), c.ready(), c.again(), c.asked(), c.barred(), c.foundCounts(), c.numbers())
+		err := errors.Join(c.known(), c.queue(), c.hosts(), c.ready(), c.again(), c.asked(), c.barred(),
+			c.foundCounts(), c.numbers())
 		return errors.Join(append(found, err)...)
 	})
 }

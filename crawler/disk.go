@@ -192,7 +192,8 @@ func (f *Frontier) newBatch(tx *bbolt.Tx) *batch {
 	return &batch{
 		f: f, counts: f.disk, known: known, look: known.Cursor(),
 		queue: tx.Bucket(bQueue), hosts: tx.Bucket(bHosts), ready: tx.Bucket(bReady),
-		again: tx.Bucket(bAgain), seeds: tx.Bucket(bSeeds), found: tx.Bucket(bFound), asked: tx.Bucket(bAsked), barred: tx.Bucket(bBarred), meta: tx.Bucket(bMeta),
+		again: tx.Bucket(bAgain), seeds: tx.Bucket(bSeeds), found: tx.Bucket(bFound), asked: tx.Bucket(bAsked),
+		barred: tx.Bucket(bBarred), meta: tx.Bucket(bMeta),
 		dirty: map[string]*hostRecord{}, moved: map[string]place{},
 	}
 }

@@ -262,7 +262,8 @@ func (c *checker) foundCounts() error {
 	for key, n := range c.found {
 		if err == nil && kept[key] != n {
 			from, host := splitFound([]byte(key))
-			err = fmt.Errorf("%d addresses of %s found from seed %d are queued, their count is %d", n, host, from, kept[key])
+			err = fmt.Errorf("%d addresses of %s found from seed %d are queued, their count is %d", n, host, from,
+				kept[key])
 		}
 	}
 	if err == nil && len(kept) != len(c.found) {

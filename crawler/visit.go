@@ -339,8 +339,9 @@ func (r *run) done(l *Lease, e End, receipt Receipt) error {
 	}
 	r.tally.end(e, receipt, again)
 	if e.State != Fetched && e.State != Queued {
-		r.skip(Skip{URL: l.URL, State: e.State, Why: e.Why, When: time.Now(), Final: e.final(), Decision: e.decision, TakeDown: e.down,
-			Defect: e.broken})
+		r.skip(Skip{URL: l.URL, State: e.State, Why: e.Why, When: time.Now(), Final: e.final(), Decision: e.decision,
+			TakeDown: e.down,
+			Defect:   e.broken})
 	}
 	return nil
 }

@@ -23,7 +23,8 @@ func Acts(r rune) bool {
 	case r < 0x80:
 		return r < 0x20 || r == 0x7f
 	}
-	return unicode.IsControl(r) || r == 0x061c || r == 0x200e || r == 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069 ||
+	return unicode.IsControl(r) || r == 0x061c || r == 0x200e || r == 0x200f || r >= 0x2028 && r <= 0x202e ||
+		r >= 0x2066 && r <= 0x2069 ||
 		r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe
 }
 
@@ -44,7 +45,8 @@ func Line(s string) string {
 }
 
 // styles are the escape sequences that this program writes to terminals itself.
-var styles = [][]byte{[]byte("\x1b[0m"), []byte("\x1b[1m"), []byte("\x1b[22m"), []byte("\x1b[1;31m"), []byte("\x1b[1;33m"), []byte("\x1b[1;36m")}
+var styles = [][]byte{[]byte("\x1b[0m"), []byte("\x1b[1m"), []byte("\x1b[22m"), []byte("\x1b[1;31m"),
+	[]byte("\x1b[1;33m"), []byte("\x1b[1;36m")}
 
 // A Writer makes text safe and writes it to another writer. A character may be split between two
 // writes. It is not safe for concurrent use.

@@ -170,8 +170,9 @@ func (a *attempt) receive(ctx context.Context, out *http.Request, resp *http.Res
 		memory.Of(parent).Discard() // it is requested again, which may take a while
 		return Hop{}, a.failure(ctx, body.err, true)
 	}
-	return Hop{URL: a.url.String(), Method: out.Method, Status: resp.StatusCode, Proto: resp.Proto, Address: a.peer, Header: resp.Header,
-		Sent: asked, Head: head, Wire: c.wire, Body: c.undone.Body, Undone: c.undone, Truncated: c.truncated,
+	return Hop{URL: a.url.String(), Method: out.Method, Status: resp.StatusCode, Proto: resp.Proto, Address: a.peer,
+		Header: resp.Header,
+		Sent:   asked, Head: head, Wire: c.wire, Body: c.undone.Body, Undone: c.undone, Truncated: c.truncated,
 		Start: start, Took: time.Since(start)}, nil
 }
 

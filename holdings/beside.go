@@ -22,7 +22,8 @@ func (j *judging) beside(d *due) {
 	less := kept
 	drop := func(g ground, down bool) {
 		d.kept = &less
-		item := Swept{URL: j.resource.URL, What: SweptExcerpt, Reason: g.reason, Why: g.why, Line: g.line, TakenDown: down}
+		item := Swept{URL: j.resource.URL, What: SweptExcerpt, Reason: g.reason, Why: g.why, Line: g.line,
+			TakenDown: down}
 		if n := len(d.swept); n == 0 || d.swept[n-1] != item { // one line can end several things
 			d.swept = append(d.swept, item)
 		}
@@ -34,7 +35,8 @@ func (j *judging) beside(d *due) {
 			drop(byTakeDown(down), true)
 			if entry && j.resource.Indexed && !d.forget {
 				d.forget, d.document = true, nil
-				d.swept = append(d.swept, Swept{URL: j.resource.URL, What: SweptEntry, Reason: archive.ReasonTakenDown, Why: takenDown, Line: down.String(), TakenDown: true})
+				d.swept = append(d.swept, Swept{URL: j.resource.URL, What: SweptEntry,
+					Reason: archive.ReasonTakenDown, Why: takenDown, Line: down.String(), TakenDown: true})
 			}
 		}
 	}

@@ -10,12 +10,14 @@ import (
 
 // document is the index entry of pg, made of content. whole says that a copy is held with all that content says, so that the order of
 // the words may be kept. cut says what of a large page is left out, "" where nothing is.
-func document(pg *page.Page, content terms.Content, language string, fetched time.Time, whole bool) (d *index.Document, cut string) {
+func document(pg *page.Page, content terms.Content, language string, fetched time.Time,
+	whole bool) (d *index.Document, cut string) {
 	analysis := language
 	if analysis == "" && !content.Other {
 		analysis = pg.LikelyLanguage()
 	}
-	d = &index.Document{URL: pg.URL().String(), Title: content.Title, Text: parted(content), Headings: content.Headings(), Language: language,
+	d = &index.Document{URL: pg.URL().String(), Title: content.Title, Text: parted(content),
+		Headings: content.Headings(), Language: language,
 		Analysis: analysis, Host: pg.URL().Host, Type: pg.MIME(), Feed: pg.Feed(), Fetched: fetched, Positions: whole}
 	return d, d.Bound()
 }

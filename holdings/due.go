@@ -145,7 +145,8 @@ func described(r archive.Resource) bool {
 func (d *due) all(captures []archive.Capture, g ground) {
 	r := d.known
 	for _, c := range captures {
-		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptCopy, Version: c.Version, Reason: g.reason, Why: g.why, Line: g.line, capture: c.ID})
+		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptCopy, Version: c.Version, Reason: g.reason, Why: g.why,
+			Line: g.line, capture: c.ID})
 	}
 	if r.Indexed {
 		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptEntry, Reason: g.reason, Why: g.why, Line: g.line})
@@ -174,7 +175,8 @@ func (j *judging) copies(d *due, captures []archive.Capture) error {
 			d.unjudged = true
 		default:
 			g := grounds(permit)
-			d.swept = append(d.swept, Swept{URL: c.URL, What: SweptCopy, Version: c.Version, Reason: g.reason, Why: g.why, Line: g.line, capture: c.ID})
+			d.swept = append(d.swept, Swept{URL: c.URL, What: SweptCopy, Version: c.Version, Reason: g.reason,
+				Why: g.why, Line: g.line, capture: c.ID})
 		}
 	}
 	return nil
@@ -272,7 +274,8 @@ func (j *judging) entry(d *due) error {
 		if bare {
 			g = ground{why: "its copy goes"}
 		}
-		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptEntry, Anew: true, Reason: g.reason, Why: g.why, Line: g.line})
+		d.swept = append(d.swept, Swept{URL: r.URL, What: SweptEntry, Anew: true, Reason: g.reason, Why: g.why,
+			Line: g.line})
 	case findable && (!bare || other):
 	default:
 		if part, barred := t.Barred(acap.Index); permit.Allowed && barred {

@@ -105,7 +105,8 @@ func (h *Holdings) erase(ctx context.Context, address, why, line string) (n int,
 	}
 	var failure error
 	forgotten, err := h.tell(ctx, address, change{url: address, wait: true}, func(archive.Resource) (bool, error) {
-		n, failure = h.archive.Erase(ctx, archive.Tombstone{URL: address, Reason: archive.ReasonTakenDown, Why: why, Line: line, Asked: true, Derived: derived})
+		n, failure = h.archive.Erase(ctx, archive.Tombstone{URL: address, Reason: archive.ReasonTakenDown, Why: why,
+			Line: line, Asked: true, Derived: derived})
 		after, _, err := h.archive.Resource(address)
 		return !after.Indexed, err // the records may be gone although it failed
 	})

@@ -98,7 +98,8 @@ func (x exchange) begin(e *exporter) (warc.Entry, error) {
 
 // records writes request, answer and metadata of a capture. It reports whether the answer is a revisit.
 func (e *exporter) records(c archive.Capture, wire []byte) (duplicate bool, err error) {
-	x := exchange{capture: c.ID, url: c.URL, at: c.Fetched, sent: c.Sent, head: headOf(c, len(wire)), cut: c.Truncated, address: c.Address}
+	x := exchange{capture: c.ID, url: c.URL, at: c.Fetched, sent: c.Sent, head: headOf(c, len(wire)),
+		cut: c.Truncated, address: c.Address}
 	answer, err := x.begin(e)
 	if err != nil {
 		return false, err
@@ -126,7 +127,8 @@ func (e *exporter) records(c archive.Capture, wire []byte) (duplicate bool, err 
 func (e *exporter) duplicates(c archive.Capture, answer *warc.Entry) (bool, error) {
 	var sum [32]byte
 	_, digits, _ := strings.Cut(c.Payload, ":")
-	if n, err := hex.Decode(sum[:], []byte(digits)); c.Redirect() || err != nil || n != len(sum) || len(answer.Payload) == 0 {
+	if n, err := hex.Decode(sum[:], []byte(digits)); c.Redirect() || err != nil || n != len(sum) ||
+		len(answer.Payload) == 0 {
 		return false, nil
 	}
 	first, known := e.bodies[sum]
@@ -140,7 +142,8 @@ func (e *exporter) duplicates(c archive.Capture, answer *warc.Entry) (bool, erro
 	}
 	answer.Type, answer.Digest, answer.Payload = warc.Revisit, c.Payload, nil
 	answer.More = slices.DeleteFunc(answer.More, func(f warc.Field) bool { return f.Name == warc.Truncated })
-	answer.More = append(answer.More, warc.Fields{{Name: warc.Profile, Value: warc.IdenticalPayload}, {Name: warc.Truncated, Value: "length"},
+	answer.More = append(answer.More, warc.Fields{{Name: warc.Profile, Value: warc.IdenticalPayload},
+		{Name: warc.Truncated, Value: "length"},
 		{Name: warc.RefersTo, Value: warc.Ref(e.id(first, warc.Response))}, {Name: warc.RefersToTargetURI, Value: original.URL},
 		{Name: warc.RefersToDate, Value: warc.Date(original.Fetched)}}...)
 	return true, nil

@@ -222,32 +222,34 @@ const takenDown = "taken down at the publisher's request"
 func (h *Holdings) hold(ctx context.Context, g *judged) error {
 	address := g.deposit.Resource.URL
 	wait := g.wait || g.document != nil && len(g.document.Text) > largeText
-	written, err := h.tell(ctx, address, change{doc: g.document, url: address, wait: wait}, func(known archive.Resource) (bool, error) {
-		if g.from != nil && moved(known, *g.from) {
-			return false, errMoved
-		}
-		if d := &g.deposit; g.before != "" && g.before != known.Excerpt || d.Stays && !known.Indexed { // what was carried over went meanwhile
-			g.Indexed = g.Indexed && !d.Stays
-			d.Index, d.Stays = g.Indexed, false
-			if noteKept(&d.Resource, g.bare); g.depicted {
-				d.Picture = nil
+	written, err := h.tell(ctx, address, change{doc: g.document, url: address, wait: wait},
+		func(known archive.Resource) (bool, error) {
+			if g.from != nil && moved(known, *g.from) {
+				return false, errMoved
 			}
-		}
-		if g.drop {
-			if err := h.drop(ctx, address, archive.Tombstone{Reason: g.ground.reason, Why: g.ground.why, Line: g.ground.line, Asked: g.TakenDown != nil}); err != nil {
-				return false, err
+			if d := &g.deposit; g.before != "" && g.before != known.Excerpt || d.Stays && !known.Indexed { // what was carried over went meanwhile
+				g.Indexed = g.Indexed && !d.Stays
+				d.Index, d.Stays = g.Indexed, false
+				if noteKept(&d.Resource, g.bare); g.depicted {
+					d.Picture = nil
+				}
 			}
-		}
-		if g.renews != 0 {
-			fresh := g.document != nil && !g.stands(known)
-			return fresh || known.Indexed && !g.Indexed, h.archive.Renew(ctx, g.renews, g.deposit, fresh)
-		}
-		if again, err := h.again(known, g); err != nil || again {
-			return false, errors.Join(err, h.archive.Lead(ctx, g.deposit.Aliases, address))
-		}
-		_, err := h.archive.Receive(ctx, g.deposit)
-		return g.document != nil || known.Indexed && !g.deposit.Stays, err
-	})
+			if g.drop {
+				if err := h.drop(ctx, address, archive.Tombstone{Reason: g.ground.reason, Why: g.ground.why,
+					Line: g.ground.line, Asked: g.TakenDown != nil}); err != nil {
+					return false, err
+				}
+			}
+			if g.renews != 0 {
+				fresh := g.document != nil && !g.stands(known)
+				return fresh || known.Indexed && !g.Indexed, h.archive.Renew(ctx, g.renews, g.deposit, fresh)
+			}
+			if again, err := h.again(known, g); err != nil || again {
+				return false, errors.Join(err, h.archive.Lead(ctx, g.deposit.Aliases, address))
+			}
+			_, err := h.archive.Receive(ctx, g.deposit)
+			return g.document != nil || known.Indexed && !g.deposit.Stays, err
+		})
 	if err != nil {
 		return err
 	}

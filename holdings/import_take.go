@@ -349,22 +349,23 @@ func earliest(a, b time.Time) time.Time {
 // judged beside what was known, when its address led to final.
 func (m *importer) hold(address, final string, was archive.Resource, g judged) (c archive.Capture, err error) {
 	large := g.document != nil && len(g.document.Text) > largeText
-	wait, err := m.tell(m.ctx, address, change{doc: g.document, url: address, wait: g.wait || large}, func(known archive.Resource) (bool, error) {
-		leads, err := m.archive.Resolve(address)
-		switch {
-		case err != nil:
-			return false, err
-		case leads != final || moved(known, was):
-			return false, errMoved
-		case final != address && !known.LastCrawled.After(g.deposit.Fetched): // so that it becomes no current version
-			err = m.archive.Update(m.ctx, address, func(r *archive.Resource) { r.LastCrawled = g.deposit.Fetched.Add(time.Nanosecond) })
-			if err != nil {
+	wait, err := m.tell(m.ctx, address, change{doc: g.document, url: address, wait: g.wait || large},
+		func(known archive.Resource) (bool, error) {
+			leads, err := m.archive.Resolve(address)
+			switch {
+			case err != nil:
 				return false, err
+			case leads != final || moved(known, was):
+				return false, errMoved
+			case final != address && !known.LastCrawled.After(g.deposit.Fetched): // so that it becomes no current version
+				err = m.archive.Update(m.ctx, address, func(r *archive.Resource) { r.LastCrawled = g.deposit.Fetched.Add(time.Nanosecond) })
+				if err != nil {
+					return false, err
+				}
 			}
-		}
-		c, err = m.archive.Receive(m.ctx, g.deposit)
-		return c.Current && (g.document != nil || known.Indexed), err
-	})
+			c, err = m.archive.Receive(m.ctx, g.deposit)
+			return c.Current && (g.document != nil || known.Indexed), err
+		})
 	if err == nil {
 		err = wait()
 	}

@@ -179,7 +179,8 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known 
 		whole := g.Stored && !cut && !content.Other
 		g.wait = !whole
 		var why string
-		if g.document, why = document(pg, content, cmp.Or(content.Language, pg.Language()), g.deposit.Fetched, whole); why != "" {
+		if g.document, why = document(pg, content, cmp.Or(content.Language, pg.Language()), g.deposit.Fetched,
+			whole); why != "" {
 			g.Cuts = append(g.Cuts, why)
 		}
 	}
@@ -263,7 +264,8 @@ func (g *judged) describe(t *terms.Terms, pg *page.Page) {
 func hopsOf(t *terms.Terms, pg *page.Page) (kept []archive.Hop) {
 	for _, hop := range pg.Hops()[:len(pg.Hops())-1] {
 		if !t.TakenDownAt(hop.URL) {
-			kept = append(kept, archive.Hop{URL: hop.URL, Method: hop.Method, Proto: hop.Proto, Status: hop.Status, Start: hop.Start, Took: hop.Took})
+			kept = append(kept, archive.Hop{URL: hop.URL, Method: hop.Method, Proto: hop.Proto, Status: hop.Status,
+				Start: hop.Start, Took: hop.Took})
 		}
 	}
 	return kept

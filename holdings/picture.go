@@ -122,7 +122,8 @@ func (j *judging) pictures(d *due, captures []archive.Capture) (left bool) {
 			continue
 		}
 		g := grounds(permit)
-		d.swept = append(d.swept, Swept{URL: j.resource.URL, What: SweptPicture, Version: version, Reason: g.reason, Why: g.why, Line: g.line})
+		d.swept = append(d.swept, Swept{URL: j.resource.URL, What: SweptPicture, Version: version, Reason: g.reason,
+			Why: g.why, Line: g.line})
 	}
 	return left
 }

@@ -48,7 +48,8 @@ func (h *Holdings) keepRedirects(ctx context.Context, hops []page.Hop) error {
 // leadsOn reports whether a hop is a redirect (RFC 9110 15.4).
 func leadsOn(hop page.Hop) bool {
 	switch hop.Status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect,
+		http.StatusPermanentRedirect:
 		return hop.Header.Get("Location") != ""
 	}
 	return false
@@ -56,9 +57,11 @@ func leadsOn(hop page.Hop) bool {
 
 // judgeRedirect decides by the policy of its own address, and by what it says of itself, whether a
 // redirect may be kept, and returns the deposit for it.
-func (h *Holdings) judgeRedirect(ctx context.Context, origin *acap.Policy, u *url.URL, hop page.Hop, s terms.Sources) (archive.Deposit, acap.Decision) {
+func (h *Holdings) judgeRedirect(ctx context.Context, origin *acap.Policy, u *url.URL, hop page.Hop,
+	s terms.Sources) (archive.Deposit, acap.Decision) {
 	if max(len(hop.Wire), len(hop.Body)) > longestRedirect {
-		hop.Body, hop.Wire, hop.Undone, hop.Truncated = hop.Body[:min(len(hop.Body), longestRedirect)], nil, coding.Undone{}, true
+		hop.Body, hop.Wire, hop.Undone, hop.Truncated = hop.Body[:min(len(hop.Body), longestRedirect)], nil,
+			coding.Undone{}, true
 	}
 	pg, now := page.New([]page.Hop{hop}), h.o.Now().UTC()
 	at := hop.Start.UTC()
@@ -78,8 +81,10 @@ func (h *Holdings) judgeRedirect(ctx context.Context, origin *acap.Policy, u *ur
 		may.Allowed = false
 		return archive.Deposit{}, may
 	}
-	d := archive.Deposit{Resource: archive.Resource{URL: hop.URL, Status: hop.Status, Own: pg.Own(), MIME: pg.MIME()}, Fetched: at,
-		Body: body, Truncated: hop.Truncated, Cut: cut, Address: hop.Address, Header: hop.Header, Sent: hop.Sent, Head: hop.Head,
+	d := archive.Deposit{Resource: archive.Resource{URL: hop.URL, Status: hop.Status, Own: pg.Own(), MIME: pg.MIME()},
+		Fetched: at,
+		Body:    body, Truncated: hop.Truncated, Cut: cut, Address: hop.Address, Header: hop.Header, Sent: hop.Sent,
+		Head:   hop.Head,
 		Policy: h.version(u), Decided: decided(t, u), Replace: may.Limits(facts).UntilRecrawled}
 	if !cut {
 		d.Wire, d.Undone, d.Encoding = hop.Wire, hop.Undone, coding.Join(coding.Of(hop.Header))

@@ -327,7 +327,8 @@ func (h *Holdings) dropCopy(ctx context.Context, s Swept) error {
 	if s.capture == 0 {
 		return nil
 	}
-	err := h.archive.EraseCapture(ctx, s.capture, archive.Tombstone{Reason: s.Reason, Why: s.Why, Line: s.Line, Asked: s.TakenDown})
+	err := h.archive.EraseCapture(ctx, s.capture,
+		archive.Tombstone{Reason: s.Reason, Why: s.Why, Line: s.Line, Asked: s.TakenDown})
 	if errors.Is(err, archive.ErrNotHeld) {
 		return nil
 	}
@@ -363,6 +364,7 @@ func (h *Holdings) dropAll(ctx context.Context, d due) error {
 			*r = archive.Resource{LastCrawled: r.LastCrawled, Status: r.Status}
 		})
 	}
-	_, err = h.archive.Erase(ctx, archive.Tombstone{URL: d.known.URL, Reason: last.Reason, Why: last.Why, Line: last.Line, Asked: last.TakenDown})
+	_, err = h.archive.Erase(ctx, archive.Tombstone{URL: d.known.URL, Reason: last.Reason, Why: last.Why,
+		Line: last.Line, Asked: last.TakenDown})
 	return err
 }

@@ -68,14 +68,16 @@ func analysers() (map[string]*analyser, error) {
 		if code == "tr" {
 			chain.TokenFilters = slices.Insert(chain.TokenFilters, 0, analysis.TokenFilter(turkish{}))
 		}
-		all[code] = &analyser{chain: chain, elision: elisionOf(chain), both: code == "pl" || code == "vi", plain: all[plain]}
+		all[code] = &analyser{chain: chain, elision: elisionOf(chain), both: code == "pl" || code == "vi",
+			plain: all[plain]}
 	}
 	all["vi"].alternatives = withoutMarks
 	return all, nil
 }
 
 func vietnameseAnalyser(map[string]any, *registry.Cache) (analysis.Analyzer, error) {
-	return &analysis.DefaultAnalyzer{TokenFilters: []analysis.TokenFilter{lowercase.NewLowerCaseFilter(), vietnamese{}}}, nil
+	return &analysis.DefaultAnalyzer{TokenFilters: []analysis.TokenFilter{lowercase.NewLowerCaseFilter(),
+		vietnamese{}}}, nil
 }
 
 // vietnamese keeps the marks of words, and adds a term without them to each word that has some. In

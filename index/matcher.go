@@ -42,7 +42,8 @@ func (m *matcher) find(text string) {
 	whole := m.read.query(all[len(all)-1])
 	if len(all) > 1 {
 		parts := m.read.query(all[0])
-		whole = append(whole, slices.MaxFunc(parts, func(a, b token) int { return cmp.Compare(len(a.terms[0]), len(b.terms[0])) }))
+		whole = append(whole, slices.MaxFunc(parts,
+			func(a, b token) int { return cmp.Compare(len(a.terms[0]), len(b.terms[0])) }))
 	}
 	for _, t := range whole {
 		if t.isBreak() {

@@ -16,7 +16,8 @@ type written struct {
 // formed reports whether the field of r stores forms that distinguish the query's word from others
 // with the same term.
 func (r run) formed() bool {
-	return r.field.kept == placed && r.field.language != plain && len(r.steps) == 1 && len(r.steps[0].terms) == 1 && !r.exact
+	return r.field.kept == placed && r.field.language != plain && len(r.steps) == 1 && len(r.steps[0].terms) == 1 &&
+		!r.exact
 }
 
 // findWritten looks for the words of a clause, as the query writes them, in the best results of g.
@@ -72,7 +73,8 @@ func (s *searching) preferWritten(in []*segment, clauses []int, best int) {
 		for _, g := range in {
 			for _, w := range g.written {
 				if w.clause == clause {
-					g.bonus[w.doc] += float32(weight * counts[w.part].boost * s.scales[w.part].worth(uint64(w.often), w.norm))
+					g.bonus[w.doc] += float32(weight * counts[w.part].boost * s.scales[w.part].worth(uint64(w.often),
+						w.norm))
 				}
 			}
 		}

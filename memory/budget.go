@@ -43,7 +43,8 @@ func NewBudget(limit int64) *Budget {
 	if limit > 0 {
 		size = min(max(limit/limitShare, leastRoom), mostRoom)
 	}
-	return &Budget{size: size, room: semaphore.NewWeighted(size), received: make(chan struct{}, steps), beyond: make(chan struct{}, 1),
+	return &Budget{size: size, room: semaphore.NewWeighted(size), received: make(chan struct{}, steps),
+		beyond: make(chan struct{}, 1),
 		nested: make(chan struct{}, 1), decoding: make(chan struct{}, decoders), parsing: make(chan struct{}, 1)}
 }
 

@@ -99,7 +99,8 @@ func (t *tree) find(locator string) []*html.Node {
 		})
 	case "class", "classlist":
 		return t.collect(func(n *html.Node) bool {
-			return slices.ContainsFunc(strings.FieldsFunc(attr(n.Attr, "class"), isBlank), func(s string) bool { return names[s] })
+			return slices.ContainsFunc(strings.FieldsFunc(attr(n.Attr, "class"), isBlank),
+				func(s string) bool { return names[s] })
 		})
 	case "taglist":
 		folded := make(map[string]bool, len(names))

@@ -158,7 +158,8 @@ func defines(name string) bool {
 // scan calls visit for every start tag with attributes in src from base on, until visit returns
 // false; then more is false. The content of noscript is scanned as markup. readable is false where
 // the scan ended before a tag with too many attributes.
-func scan(src string, base int, xhtml, inner bool, visit func(offset int, name string, attrs []html.Attribute) bool) (more, readable bool) {
+func scan(src string, base int, xhtml, inner bool,
+	visit func(offset int, name string, attrs []html.Attribute) bool) (more, readable bool) {
 	z := newGuarded(src, xhtml)
 	offset, noscript := 0, false
 	var attrs []html.Attribute

@@ -52,7 +52,8 @@ func (w *writer) missing() string {
 	case w.most == maxTitle:
 		return fmt.Sprintf("only the first %d KiB of its title are read", maxTitle>>10)
 	case w.most == maxText:
-		return fmt.Sprintf("only the first %d MiB of its text are read, and no more than %d blocks", maxText>>20, maxBlocks)
+		return fmt.Sprintf("only the first %d MiB of its text are read, and no more than %d blocks", maxText>>20,
+			maxBlocks)
 	}
 	return ""
 }

@@ -63,7 +63,8 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 		return Copy{}, v.refuse(d)
 	}
 	out := Copy{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Current: c.Current, Status: c.Status, Header: c.Header, Body: body,
-		Cut: cut || c.Cut, Truncated: c.Truncated, Cuts: c.Cuts, Include: v.Included(v.usage), Limits: d.Limits(v.facts)}
+		Cut: cut || c.Cut, Truncated: c.Truncated, Cuts: c.Cuts, Include: v.Included(v.usage),
+		Limits: d.Limits(v.facts)}
 	if out.Cut || out.Truncated || c.Header.Get("Content-Encoding") != "" {
 		out.Header = remade(c.Header)
 	}

@@ -28,7 +28,8 @@ type extra struct {
 
 // kindOf returns which extra part a block is, if it is one.
 func kindOf(b page.Block, text, title string) extra {
-	return extra{titles: b.Kind == page.Heading && title != "" && strings.Contains(title, Plain(text)), asides: b.Kind == page.Aside}
+	return extra{titles: b.Kind == page.Heading && title != "" && strings.Contains(title, Plain(text)),
+		asides: b.Kind == page.Aside}
 }
 
 // joined returns text with an ellipsis before and behind headings and extra parts, unless a

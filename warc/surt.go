@@ -141,7 +141,8 @@ func surtHost(host string) string {
 	if strings.IndexFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
 		profile := idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.Transitional(true)) // as IDNA 2003
 		name := strings.ToValidUTF8(host, "")
-		if ascii, err := profile.ToASCII(name); err == nil && !strings.HasPrefix(name, ".") && !strings.Contains(name, "..") {
+		if ascii, err := profile.ToASCII(name); err == nil && !strings.HasPrefix(name, ".") &&
+			!strings.Contains(name, "..") {
 			host = ascii
 		}
 	}

@@ -75,16 +75,19 @@ func New(o Options) *Server {
 	s := &Server{o: o, limits: newLimits(o.Now)}
 	public, admin := http.NewServeMux(), http.NewServeMux()
 	public.Handle("/v1/key", route("GET, HEAD", map[string]handler{http.MethodGet: s.key}))
-	public.Handle("/v1/requests", route("GET, HEAD, POST", map[string]handler{http.MethodGet: s.list, http.MethodPost: s.submit}))
-	public.Handle("/v1/requests/{id}", route("DELETE, GET, HEAD", map[string]handler{http.MethodGet: s.get, http.MethodDelete: s.withdraw}))
+	public.Handle("/v1/requests", route("GET, HEAD, POST",
+		map[string]handler{http.MethodGet: s.list, http.MethodPost: s.submit}))
+	public.Handle("/v1/requests/{id}", route("DELETE, GET, HEAD",
+		map[string]handler{http.MethodGet: s.get, http.MethodDelete: s.withdraw}))
 	public.Handle("/v1/requests/{id}/receipt", route("GET, HEAD", map[string]handler{http.MethodGet: s.receipt}))
 	public.Handle("/", route("", nil))
 	admin.Handle("/healthz", route("GET, HEAD", map[string]handler{http.MethodGet: s.healthz}))
 	if o.Metrics != nil {
-		admin.Handle("/metrics", route("GET, HEAD", map[string]handler{http.MethodGet: func(w http.ResponseWriter, r *http.Request) error {
-			o.Metrics.ServeHTTP(w, r)
-			return nil
-		}}))
+		admin.Handle("/metrics", route("GET, HEAD",
+			map[string]handler{http.MethodGet: func(w http.ResponseWriter, r *http.Request) error {
+				o.Metrics.ServeHTTP(w, r)
+				return nil
+			}}))
 	}
 	admin.Handle("/", route("", nil))
 	s.public, s.admin = s.endpoint(public), s.endpoint(admin)
@@ -95,9 +98,11 @@ func New(o Options) *Server {
 // also those that net/http and its mux would answer themselves.
 func (s *Server) endpoint(mux *http.ServeMux) endpoint {
 	out := endpoint{names: map[string]bool{}}
-	out.Server = &http.Server{ReadHeaderTimeout: headTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHead, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams}, DisableGeneralOptionsHandler: true,
-		ConnState: newPool(maxConnections).state}
+	out.Server = &http.Server{ReadHeaderTimeout: headTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
+		IdleTimeout:    idleTimeout,
+		MaxHeaderBytes: maxHead, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		DisableGeneralOptionsHandler: true,
+		ConnState:                    newPool(maxConnections).state}
 	out.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Set("Cache-Control", "no-store")
@@ -163,7 +168,8 @@ func (s *Server) Shutdown(ctx context.Context) error {
 func (s *Server) check(names map[string]bool, r *http.Request) error {
 	switch {
 	case !answersTo(names, r):
-		return &problem{status: http.StatusMisdirectedRequest, code: "host", detail: "this server does not answer to that host name"}
+		return &problem{status: http.StatusMisdirectedRequest, code: "host",
+			detail: "this server does not answer to that host name"}
 	case !s.limits.any(s.client(r)):
 		return tooMany(time.Second, "too many requests came from this client, or reach this server")
 	case r.Method == http.MethodConnect || r.URL.Path != path.Clean("/"+r.URL.Path):
@@ -174,7 +180,8 @@ func (s *Server) check(names map[string]bool, r *http.Request) error {
 
 // nowhere is the answer to a request for something that does not exist.
 func nowhere() error {
-	return &problem{status: http.StatusNotFound, code: actions.NotFound, detail: "there is nothing here; requests go to /v1/requests"}
+	return &problem{status: http.StatusNotFound, code: actions.NotFound,
+		detail: "there is nothing here; requests go to /v1/requests"}
 }
 
 // handler answers a request that was checked. Its error is a *problem, or means that the backend

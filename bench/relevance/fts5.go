@@ -16,9 +16,11 @@ var tokenizers = []string{"unicode61", "porter", "trigram"}
 // the ranks of the pages; 0 if a page was not found.
 func askFTS5(ctx context.Context, sqlite, tokenizer string, docs []document, queries []query) ([]int, error) {
 	var script bytes.Buffer
-	fmt.Fprintf(&script, "CREATE VIRTUAL TABLE pages USING fts5(title, body, tokenize=%s);\nBEGIN;\n", quoted(tokenizer))
+	fmt.Fprintf(&script, "CREATE VIRTUAL TABLE pages USING fts5(title, body, tokenize=%s);\nBEGIN;\n",
+		quoted(tokenizer))
 	for i, d := range docs {
-		fmt.Fprintf(&script, "INSERT INTO pages(rowid, title, body) VALUES (%d, %s, %s);\n", i+1, quoted(d.title), quoted(d.text))
+		fmt.Fprintf(&script, "INSERT INTO pages(rowid, title, body) VALUES (%d, %s, %s);\n", i+1, quoted(d.title),
+			quoted(d.text))
 	}
 	script.WriteString("COMMIT;\n")
 	for i, q := range queries {
@@ -26,7 +28,8 @@ func askFTS5(ctx context.Context, sqlite, tokenizer string, docs []document, que
 		for _, w := range q.words {
 			match = append(match, `"`+strings.ReplaceAll(w, `"`, " ")+`"`)
 		}
-		fmt.Fprintf(&script, "SELECT %d, rowid FROM pages WHERE pages MATCH %s ORDER BY rank, rowid LIMIT %d;\n", i, quoted(strings.Join(match, " ")), deepest)
+		fmt.Fprintf(&script, "SELECT %d, rowid FROM pages WHERE pages MATCH %s ORDER BY rank, rowid LIMIT %d;\n", i,
+			quoted(strings.Join(match, " ")), deepest)
 	}
 	run := exec.CommandContext(ctx, sqlite, "-batch", ":memory:")
 	var failures bytes.Buffer

@@ -117,7 +117,8 @@ func (e *engine) ask(ctx context.Context, q query) (a answer, err error) {
 			a.whole.good++
 			continue
 		}
-		a.lacking = append(a.lacking, fmt.Sprintf("%s: %s lacks %s: %s", e.docs[e.byURL[r.URL]].name, q.text(), strings.Join(lacks, ", "), r.Snippet.Text))
+		a.lacking = append(a.lacking, fmt.Sprintf("%s: %s lacks %s: %s", e.docs[e.byURL[r.URL]].name, q.text(),
+			strings.Join(lacks, ", "), r.Snippet.Text))
 	}
 	return a, nil
 }

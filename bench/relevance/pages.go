@@ -37,7 +37,8 @@ func load(dir string) (docs []document, err error) {
 		if err != nil {
 			return nil, err
 		}
-		hop := page.Hop{URL: fmt.Sprintf("http://pages.example/%d", i), Method: http.MethodGet, Status: http.StatusOK, Body: body, Start: crawled,
+		hop := page.Hop{URL: fmt.Sprintf("http://pages.example/%d", i), Method: http.MethodGet, Status: http.StatusOK,
+			Body: body, Start: crawled,
 			Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}}
 		pg := page.New([]page.Hop{hop})
 		d := document{name: filepath.Base(name), page: pg, title: pg.Title(page.Cut{})}

@@ -50,7 +50,8 @@ func (c *Command) actionsListVerb() *cobra.Command {
 	limit := flags.Int("limit", 0, "at most `N` of them; 0: all")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
-		r := actionsRequest{JSON: out.JSON(), Filter: actions.Filter{Action: *action, State: actions.State(*state), Standing: *standing, After: *after, Limit: *limit}}
+		r := actionsRequest{JSON: out.JSON(), Filter: actions.Filter{Action: *action, State: actions.State(*state),
+			Standing: *standing, After: *after, Limit: *limit}}
 		switch {
 		case r.Action != "" && r.Action != acap.TakeDown && r.Action != acap.ReCrawl:
 			return misuse("--action take-down", "--action: %q is neither %s nor %s", r.Action, acap.TakeDown, acap.ReCrawl)

@@ -55,7 +55,8 @@ erased. No other page is requested. While a crawl has the data directory, the cr
 	flags.MarkHidden(olderThanFlag)
 	flags.MarkHidden(atMostFlag)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		r := actionsRunRequest{NoRefresh: *noRefresh, OlderThan: *olderThan, Soon: *soon, Only: *only, AtMost: *atMost, JSON: out.JSON()}
+		r := actionsRunRequest{NoRefresh: *noRefresh, OlderThan: *olderThan, Soon: *soon, Only: *only,
+			AtMost: *atMost, JSON: out.JSON()}
 		if r.NoRefresh && len(*origins) > 0 {
 			return misuse("one of them", "--origin and --no-refresh do not go together")
 		}

@@ -77,7 +77,8 @@ to agree, and what nothing needs is removed; each thing done is told, and all is
 		if err != nil {
 			return err
 		}
-		return c.runArchiveVerify(cmd.Context(), cfg, archiveRequest{JSON: out.JSON(), Repair: *repair, Erased: *erased})
+		return c.runArchiveVerify(cmd.Context(), cfg,
+			archiveRequest{JSON: out.JSON(), Repair: *repair, Erased: *erased})
 	}
 	return cmd
 }

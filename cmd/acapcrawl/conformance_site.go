@@ -49,7 +49,9 @@ ACAP.`,
 	flags.BoolVar(&r.Judge, "judge", false, "judge the visits in the files given, or standard input, and serve nothing")
 	flags.StringArrayVar(&r.Told.Crawler, "crawler", nil, "judge the crawler alone that answers to `NAME` (repeat it for all its names; taken from the User-Agent otherwise)")
 	flags.StringArrayVar(&r.Told.Purposes, "purpose", nil, "the judged crawler collects for `P` (repeatable)")
-	protocols := flags.StringArray("protocol", nil, "count violations of `P` alone, whatever the crawler reads: "+strings.Join(words(course.Protocols()), ", ")+" (repeatable)")
+	protocols := flags.StringArray("protocol", nil,
+		"count violations of `P` alone, whatever the crawler reads: "+strings.Join(words(course.Protocols()),
+			", ")+" (repeatable)")
 	r.Out = c.reportFlags(cmd, textForm, jsonForm, sarifForm, junitForm, htmlForm)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {

@@ -24,7 +24,8 @@ var crawlFlags = []flagGroup{
 	{"How much", []string{"max-pages", "max-bytes", "max-time", "max-host-urls", "max-body", "memory", "min-free"}},
 	{"How fast", []string{"delay", "adaptive", "concurrency", "per-host", "per-address", "timeout"}},
 	{"Again", []string{"refetch", "recrawl-min", "recrawl-max"}},
-	{"Who asks, and on what terms", []string{"crawler", "purpose", "strict", "dialect", "contact", "signature-key", "signature-agent"}},
+	{"Who asks, and on what terms", []string{"crawler", "purpose", "strict", "dialect", "contact", "signature-key",
+		"signature-agent"}},
 	{"What is held", []string{"preserve", "index", "chromium"}},
 	{"What is told", []string{"format", "json", "status", "report", "metrics"}},
 }

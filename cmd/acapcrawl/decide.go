@@ -41,7 +41,8 @@ loopback and link-local addresses, but for the host of the resource asked about.
 		}
 		switch {
 		case all.broken > 0:
-			return fmt.Errorf("%d of the cases met a defect of this program: report it with the stacks above", all.broken)
+			return fmt.Errorf("%d of the cases met a defect of this program: report it with the stacks above",
+				all.broken)
 		case all.malformed > 0:
 			return misuse("", "%d of the cases could not be read; their answers say why", all.malformed)
 		}

@@ -98,8 +98,9 @@ func (s *store) executor(cfg *config.Config, f *crawler.Frontier) *actions.Execu
 	if f != nil {
 		r = recrawler{f}
 	}
-	return actions.NewExecutor(s.ledger, eraser{s.holdings, f, s.room}, r, actions.Limits{Again: cfg.Actions.RecrawlAgain,
-		Pending: cfg.Actions.MaxPending, PendingAll: cfg.Actions.MaxPendingAll, Day: cfg.Actions.MaxADay, Listed: cfg.Actions.MaxListed})
+	return actions.NewExecutor(s.ledger, eraser{s.holdings, f, s.room}, r,
+		actions.Limits{Again: cfg.Actions.RecrawlAgain,
+			Pending: cfg.Actions.MaxPending, PendingAll: cfg.Actions.MaxPendingAll, Day: cfg.Actions.MaxADay, Listed: cfg.Actions.MaxListed})
 }
 
 // resume has executed what a stop left: what the policies last read ask for that was not noted, then all that is open. What fails of one

@@ -52,7 +52,8 @@ func (c *Command) runActionsList(ctx context.Context, cfg *config.Config, r acti
 
 // printAction prints a request as one line of a table.
 func printAction(w io.Writer, a actions.Request) {
-	fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", a.ID, a.Asked.Format(time.RFC3339), a.Action, display.Line(a.URL), display.Line(stateInWords(a)), display.Line(a.Source))
+	fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", a.ID, a.Asked.Format(time.RFC3339), a.Action, display.Line(a.URL),
+		display.Line(stateInWords(a)), display.Line(a.Source))
 }
 
 // stateInWords is where a request stands, and why, or since when.

@@ -119,7 +119,8 @@ func (c *Command) verifyReceipts(r actionsRequest) error {
 		case err != nil:
 			return err
 		case !r.JSON:
-			fmt.Fprintf(c.Stdout, "%s is what was signed: %s of %s, done at %s.\n", name, receipt.Action, display.Line(receipt.URL), receipt.Done.Format(time.RFC3339))
+			fmt.Fprintf(c.Stdout, "%s is what was signed: %s of %s, done at %s.\n", name, receipt.Action,
+				display.Line(receipt.URL), receipt.Done.Format(time.RFC3339))
 		}
 	}
 	if r.JSON {

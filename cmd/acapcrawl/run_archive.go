@@ -97,7 +97,8 @@ func (l listed) print(w io.Writer) {
 	if l.Truncated || len(l.Cuts) > 0 {
 		bytes += " (cut)"
 	}
-	fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%s\t%s\t%s\n", l.Fetched.Format(time.RFC3339), l.Version, l.URL, l.Status, l.MIME, bytes, until)
+	fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%s\t%s\t%s\n", l.Fetched.Format(time.RFC3339), l.Version, l.URL, l.Status, l.MIME,
+		bytes, until)
 }
 
 // preserve decides by today's policy whether a capture may be kept.

@@ -38,7 +38,8 @@ func (c *Command) runFix(ctx context.Context, o check.Options, levels check.Leve
 	return checked(report, faults)
 }
 
-func (c *Command) fixFile(report *check.Report, o check.Options, levels check.Levels, r checkRequest, name string) error {
+func (c *Command) fixFile(report *check.Report, o check.Options, levels check.Levels, r checkRequest,
+	name string) error {
 	if strings.Contains(name, "://") {
 		return misuse("curl -s "+name+" | acapcrawl check --fix -", "%s: a file can be mended, an address cannot", name)
 	}

@@ -67,7 +67,8 @@ func (c *Command) openSite(cfg *config.Config, named []*url.URL) (*site, error) 
 	g.Use(policies.For(own))
 	parts := newParts(g)
 	parts.least = partAge // many crawlers are asked about, and one look is enough
-	return &site{check.Site{Who: who, Sender: own, Policies: policies, Answers: answers, Fetcher: sitePages{parts, g}}, g}, nil
+	return &site{check.Site{Who: who, Sender: own, Policies: policies, Answers: answers,
+		Fetcher: sitePages{parts, g}}, g}, nil
 }
 
 func (s *site) Close() {

@@ -139,8 +139,9 @@ func isOrAre(n int) string {
 }
 
 func erasureOf(s archive.Tombstone) erasure {
-	return erasure{When: s.When, Reason: s.Reason, Why: s.Why, Line: s.Line, Version: s.Version, Captures: s.Captures, Pictures: s.Pictures,
-		Aliases: s.Aliases, Hops: s.Hops, Derived: s.Derived, Entry: s.Entry, Keys: append([]uint64{}, s.Keys...)}
+	return erasure{When: s.When, Reason: s.Reason, Why: s.Why, Line: s.Line, Version: s.Version, Captures: s.Captures,
+		Pictures: s.Pictures,
+		Aliases:  s.Aliases, Hops: s.Hops, Derived: s.Derived, Entry: s.Entry, Keys: append([]uint64{}, s.Keys...)}
 }
 
 // why returns the reason with the line that decided.

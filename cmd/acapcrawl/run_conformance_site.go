@@ -31,7 +31,10 @@ func (c *Command) runConformanceSite(ctx context.Context, r conformanceSiteReque
 		return err
 	}
 	report.Left += left
-	if err := c.writeReport(r.Out, func(w io.Writer) error { return printVisitors(w, r.Out.Form, report) }); err != nil {
+	if err := c.writeReport(r.Out, func(w io.Writer) error {
+		return printVisitors(w, r.Out.Form,
+			report)
+	}); err != nil {
 		return err
 	}
 	judged, violations := 0, 0

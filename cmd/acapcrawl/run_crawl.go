@@ -391,7 +391,8 @@ func (h *handler) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, 
 	for _, why := range r.Cuts {
 		h.log.Warn("a page is cut", "url", pg.URL().String(), "why", why)
 	}
-	out := crawler.Receipt{Links: r.Links, Cut: len(r.Cuts) > 0, Stored: r.Stored, Indexed: r.Indexed, Requisites: r.Requisites, Unchanged: r.Unchanged, Since: r.Since,
+	out := crawler.Receipt{Links: r.Links, Cut: len(r.Cuts) > 0, Stored: r.Stored, Indexed: r.Indexed,
+		Requisites: r.Requisites, Unchanged: r.Unchanged, Since: r.Since,
 		Parts: r.Parts, Missing: r.Missing, RefusedCrawl: r.Discarded, TakenDown: r.TakenDown}
 	if r.Discarded && len(r.Refused) > 0 { // the line that prohibits crawl prohibits all else
 		out.Decision = r.Refused[0]

@@ -39,7 +39,8 @@ func (c *Command) runArchiveErasures(ctx context.Context, cfg *config.Config, r 
 		if r.JSON {
 			return values.add(listedErasure{s.URL, e})
 		}
-		_, err := fmt.Fprintf(out, "%s  %s  %s erased: %s\n", e.When.Format(time.RFC3339), display.Line(s.URL), e.what(), display.Line(e.why()))
+		_, err := fmt.Fprintf(out, "%s  %s  %s erased: %s\n", e.When.Format(time.RFC3339), display.Line(s.URL),
+			e.what(), display.Line(e.why()))
 		return err
 	})
 	switch {

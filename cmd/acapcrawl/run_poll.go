@@ -40,7 +40,8 @@ func (c *Command) runWatch(ctx context.Context, cfg *config.Config, r watchReque
 		}
 		wait := w.pause(did)
 		if within > 0 {
-			w.screen.Set("%s read again; the next at %s. Ctrl-C ends this.", several(did.Read, "robots.txt file"), time.Now().Add(wait).Format(time.TimeOnly))
+			w.screen.Set("%s read again; the next at %s. Ctrl-C ends this.", several(did.Read, "robots.txt file"),
+				time.Now().Add(wait).Format(time.TimeOnly))
 		}
 		took := min(time.Since(began), wait)
 		sleep(ctx, took)          // whoever wakes it, archive and index are not written anew all the time

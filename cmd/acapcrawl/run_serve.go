@@ -51,7 +51,8 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	told := newServeMetrics(registry, func() (actions.Status, bool) { return s.Status(ctx) })
 	log := logger(c.Stderr, cfg)
 	s = web.New(web.Options{Backend: channel, Hosts: cfg.Serve.Hosts, TLS: secure, BehindProxy: cfg.Serve.BehindProxy, Key: key,
-		Defect: defects(log), Late: max(10*cfg.Actions.EraseWithin, 10*time.Minute), Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
+		Defect: defects(log), Late: max(10*cfg.Actions.EraseWithin, 10*time.Minute),
+		Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
 		Told: func(r *http.Request, status int, code string) {
 			told(r.Method, status)
 			log.Log(r.Context(), levelOf(status), "answered", "method", r.Method, "path", r.URL.Path, "status", status, "code", code, "client", r.RemoteAddr)
@@ -142,7 +143,8 @@ func (c *Command) adminListener(ctx context.Context, cfg *config.Config) (net.Li
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Serve.AdminListen)
 	if err != nil {
-		return nil, failure("another address in serve.admin_listen, as in 127.0.0.1:8081", fmt.Errorf("serve cannot listen at %s: %w", cfg.Serve.AdminListen, err))
+		return nil, failure("another address in serve.admin_listen, as in 127.0.0.1:8081",
+			fmt.Errorf("serve cannot listen at %s: %w", cfg.Serve.AdminListen, err))
 	}
 	fmt.Fprintf(c.Stderr, "Health and metrics are at http://%s/healthz and /metrics.\n", l.Addr())
 	return l, nil

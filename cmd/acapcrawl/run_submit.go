@@ -126,6 +126,7 @@ func (c *Command) printRequest(r actions.Request, asJSON bool) error {
 
 // requestInWords says of a request what it asks for, and where it stands.
 func requestInWords(w io.Writer, r actions.Request) error {
-	_, err := fmt.Fprintln(w, display.Line(fmt.Sprintf("Request %d: %s of %s: %s", r.ID, r.Action, r.URL, stateInWords(r))))
+	_, err := fmt.Fprintln(w, display.Line(fmt.Sprintf("Request %d: %s of %s: %s", r.ID, r.Action, r.URL,
+		stateInWords(r))))
 	return err
 }

@@ -34,7 +34,8 @@ func (c *Command) runArchiveStats(_ context.Context, cfg *config.Config, r archi
 	}
 	_, err = fmt.Fprintf(c.Stdout, "%8d captures of %d resources, %s\n%8d bodies, %s as sent, %s stored\n%8d thumbnails that no copy gives\n"+
 		"%8d addresses that lead elsewhere\n%8d copies of %d pages erased\n",
-		st.Captures, st.Resources, size(st.Bytes), st.Bodies, size(st.Raw), size(st.Stored), st.Pictures, st.Aliases, erased, pages)
+		st.Captures, st.Resources, size(st.Bytes), st.Bodies, size(st.Raw), size(st.Stored), st.Pictures, st.Aliases,
+		erased, pages)
 	return err
 }
 

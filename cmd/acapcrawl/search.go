@@ -40,7 +40,8 @@ down; a day is written 2026-05-31, 2026-05 or 2026. An address to which the publ
 	judge := judgingFlags(cmd, "from-now", "reader", "refresh")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		r := searchRequest{Query: strings.TrimSpace(strings.Join(args, " ")), Skip: *skip, Limit: *limit, Why: *why, JSON: out.JSON()}
+		r := searchRequest{Query: strings.TrimSpace(strings.Join(args, " ")), Skip: *skip, Limit: *limit, Why: *why,
+			JSON: out.JSON()}
 		if r.Query == "" {
 			return misuse("acapcrawl search harbour", "search needs something to search for")
 		}

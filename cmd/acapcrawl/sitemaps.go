@@ -55,7 +55,8 @@ func (h *handler) readSitemap(ctx context.Context, visited *url.URL, address str
 		h.log.Warn("a sitemap was not read", "url", address, "status", last.Status)
 		return nil, nil
 	}
-	if err := lease.Hold(ctx, int64(len(last.Wire)+len(last.Body))+min(sitemapRoom, 8*int64(len(last.Body)))); err != nil {
+	if err := lease.Hold(ctx, int64(len(last.Wire)+len(last.Body))+min(sitemapRoom,
+		8*int64(len(last.Body)))); err != nil {
 		return nil, nil // the crawl is over
 	}
 	pages, more, err := crawler.Sitemap(last.Body)

@@ -78,7 +78,8 @@ func (c *Command) ownStore(cfg *config.Config, who acap.Crawler, o policy.Option
 		return nil, err
 	}
 	o.Defect = defects(logger(c.Stderr, cfg))
-	s = &store{dir: cfg.Data, stderr: c.Stderr, who: who, defects: o.Defect, gate: g, names: present.NewNames(c.resolver()), erased: &erasures{}}
+	s = &store{dir: cfg.Data, stderr: c.Stderr, who: who, defects: o.Defect, gate: g,
+		names: present.NewNames(c.resolver()), erased: &erasures{}}
 	s.budget, s.unlimit = c.limitMemory(cfg)
 	if create {
 		err = os.MkdirAll(cfg.Data, 0o700)
@@ -338,7 +339,8 @@ func ledgerOptions(cfg *config.Config) (o actions.Options, err error) {
 	if err != nil {
 		return o, err
 	}
-	o = actions.Options{Pending: cfg.Actions.MaxPending, Day: cfg.Actions.MaxADay, Issuer: actions.Issuer{Crawler: who.Names[0], Contact: cfg.Contact, Version: programVersion}}
+	o = actions.Options{Pending: cfg.Actions.MaxPending, Day: cfg.Actions.MaxADay,
+		Issuer: actions.Issuer{Crawler: who.Names[0], Contact: cfg.Contact, Version: programVersion}}
 	if cfg.Actions.Mode == config.ActionsConfirm {
 		o.ConfirmWithin = cfg.Actions.ConfirmWithin
 	}

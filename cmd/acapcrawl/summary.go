@@ -74,7 +74,8 @@ func printSummary(w io.Writer, s crawlSummary, now time.Time) error {
 		_ = printErased(&b, s.Erased)
 	}
 	left := block("Left for another run",
-		row{s.Queued - s.OtherSeeds, "queued on " + several(s.QueuedHosts, "host") + due(", the next due ", s.NextDue, now)},
+		row{s.Queued - s.OtherSeeds, "queued on " + several(s.QueuedHosts, "host") + due(", the next due ", s.NextDue,
+			now)},
 		row{s.OtherSeeds, "queued by earlier crawls of other seeds: visit them with acapcrawl crawl, without a URL"},
 		row{s.Waiting, "to be visited again, pages and what they require" + due(", the first ", s.NextAgain, now)})
 	if left == "" {

@@ -21,5 +21,6 @@ func onlyOurs(name string) bool {
 		return false
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
-	return ok && int(stat.Uid) == os.Getuid() && (info.Mode()&os.ModeSocket != 0 || info.Mode().IsRegular() && info.Mode().Perm()&0o077 == 0)
+	return ok && int(stat.Uid) == os.Getuid() &&
+		(info.Mode()&os.ModeSocket != 0 || info.Mode().IsRegular() && info.Mode().Perm()&0o077 == 0)
 }

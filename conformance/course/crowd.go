@@ -19,7 +19,8 @@ type crowd struct {
 }
 
 func newCrowd(list []*Visitor) *crowd {
-	c := &crowd{robots: map[[2]string]*Visit{}, readers: map[[2]string]*Visit{}, got: map[[3]string]time.Time{}, others: map[[2]string]int{}, pages: map[string]int{}}
+	c := &crowd{robots: map[[2]string]*Visit{}, readers: map[[2]string]*Visit{}, got: map[[3]string]time.Time{},
+		others: map[[2]string]int{}, pages: map[string]int{}}
 	seen := map[[3]string]bool{}
 	for _, v := range list {
 		reads := v.Run == "" && v.onlyReads()
@@ -120,5 +121,6 @@ func (c *crowd) outlasted(v *Visitor, s *Station, at *Visit) bool {
 
 // look reports whether a visitor only had a look: one page, and no robots.txt. A run is never one.
 func (c *crowd) look(v *Visitor) bool {
-	return v.Run == "" && c.pages[v.Agent] < 2 && !slices.ContainsFunc(v.visits, func(at *Visit) bool { return pathOf(at.Target) == robotsPath })
+	return v.Run == "" && c.pages[v.Agent] < 2 &&
+		!slices.ContainsFunc(v.visits, func(at *Visit) bool { return pathOf(at.Target) == robotsPath })
 }

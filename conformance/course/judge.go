@@ -107,7 +107,8 @@ func (v *Visitor) unjudged(told Told) string {
 	if len(told.Crawler) > 0 {
 		for _, n := range told.Crawler {
 			own := func(at *Visit) bool {
-				return strings.Contains(strings.ToLower(at.Agent), strings.ToLower(n)) || v.Run != "" && slices.Contains(at.Names, n)
+				return strings.Contains(strings.ToLower(at.Agent), strings.ToLower(n)) || v.Run != "" &&
+					slices.Contains(at.Names, n)
 			}
 			if slices.ContainsFunc(v.visits, own) {
 				return ""
@@ -150,7 +151,8 @@ func (v *Visitor) against(ctx context.Context, c *crowd, w *watch, web *Web) (ma
 	against := map[*Station][]Evidence{}
 	for _, at := range v.visits {
 		s := web.of(at.Origin, at.Target)
-		if s == nil || w.look || v.severalNames(s) || c.outlasted(v, s, at) || policyFile(pathOf(at.Target)) || !c.led(v, s, at) {
+		if s == nil || w.look || v.severalNames(s) || c.outlasted(v, s, at) || policyFile(pathOf(at.Target)) ||
+			!c.led(v, s, at) {
 			continue
 		}
 		because, err := own.of(ctx, at.Origin, at.Target)

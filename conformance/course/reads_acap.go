@@ -86,7 +86,8 @@ func (w *watch) acapFile() string {
 		robots, asked := w.fetchedAt(f.named, robotsPath)
 		file, got := w.fetchedAt(f.origin, f.path)
 		if asked && got && !file.Before(robots) {
-			return fmt.Sprintf("it fetched %s%s, which only an ACAP field of %s%s names", f.origin, f.path, f.named, robotsPath)
+			return fmt.Sprintf("it fetched %s%s, which only an ACAP field of %s%s names", f.origin, f.path, f.named,
+				robotsPath)
 		}
 	}
 	return ""

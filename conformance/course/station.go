@@ -141,6 +141,7 @@ func Unobservable() [][2]string {
 		{"must-use-resource, must-include-resource", "what is made of the resource, once it has been fetched"},
 		{"prohibited-modification, prohibited-context, required-context, target-condition", "how, where and to whom it is shown"},
 		{"ACAP-request-take-down, ACAP-request-re-crawl", "whether what is held is erased, and whether a visit was made because of the request"},
-		{"the same visitor under another name or address", "that two visitors are one crawler, unless --run started it"},
+		{"the same visitor under another name or address",
+			"that two visitors are one crawler, unless --run started it"},
 	}
 }

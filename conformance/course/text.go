@@ -50,7 +50,8 @@ func title(agent, address string) string {
 // Verdict says what came of the requirements of one protocol, and whether it counts.
 func (v *Visitor) Verdict(p Protocol) string {
 	if p == ACAP && !v.ACAP.Judged {
-		return fmt.Sprintf("not judged: the crawler shows no sign of reading ACAP, which prohibits %s of it", several(v.ACAP.Prohibited, "request"))
+		return fmt.Sprintf("not judged: the crawler shows no sign of reading ACAP, which prohibits %s of it",
+			several(v.ACAP.Prohibited, "request"))
 	}
 	says := "no violation"
 	if n := v.Violations(p); n > 0 {
@@ -92,7 +93,8 @@ func (v *Visitor) protocol(b *strings.Builder, p Protocol) {
 	}
 	fmt.Fprintf(b, "    %-24s %9s %9s %11s %14s\n", "", Kept, Violated, Unheeded, Untested)
 	for _, c := range p.Categories() {
-		fmt.Fprintf(b, "    %-24s %9d %9d %11d %14d\n", c, v.Tally(c, Kept, Used), v.Tally(c, Violated), v.Tally(c, Unheeded), v.Tally(c, Untested))
+		fmt.Fprintf(b, "    %-24s %9d %9d %11d %14d\n", c, v.Tally(c, Kept, Used), v.Tally(c, Violated),
+			v.Tally(c, Unheeded), v.Tally(c, Untested))
 	}
 	for _, r := range v.Results {
 		if r.Protocol != p || r.Outcome != Violated && r.Outcome != Unheeded {
@@ -136,5 +138,6 @@ func (e Evidence) Sentence() string {
 	if e.File != "" {
 		place = fmt.Sprintf("%s:%d: ", display.Line(e.File), e.Line)
 	}
-	return fmt.Sprintf("%s%s %s %s %s %d", place, e.Time.UTC().Format("2006-01-02T15:04:05.000Z"), e.Origin, display.Line(e.Method), display.Line(e.Target), e.Status)
+	return fmt.Sprintf("%s%s %s %s %s %d", place, e.Time.UTC().Format("2006-01-02T15:04:05.000Z"), e.Origin,
+		display.Line(e.Method), display.Line(e.Target), e.Status)
 }

@@ -53,7 +53,8 @@ func visitors(visits []Visit, told Told) (list []*Visitor, left int) {
 
 // newVisitor makes the visitor of a first visit.
 func newVisitor(at *Visit, told Told) *Visitor {
-	v := &Visitor{Agent: at.Agent, Address: at.Address, Run: at.Run, Names: at.Names, Purposes: at.Purposes, First: at.Time}
+	v := &Visitor{Agent: at.Agent, Address: at.Address, Run: at.Run, Names: at.Names, Purposes: at.Purposes,
+		First: at.Time}
 	v.kin = kin(at.Agent)
 	if v.Run != "" {
 		v.kin = "run " + v.Run // no name has a blank
