@@ -52,8 +52,7 @@ func (t *trace) uncancelling(s *statement) (why, rule string) {
 	case s.pattern == nil || s.pattern.exact != decides.exact:
 		return "both ACAP and the conventional records must permit", "P1 2.10.2, O05"
 	case slices.ContainsFunc(t.by[kCrawl], func(o *statement) bool {
-		return !o.allow && o.pattern != nil &&
-			o.pattern.exact == decides.exact
+		return !o.allow && o.pattern != nil && o.pattern.exact == decides.exact
 	}):
 		return "it does not cancel the rule of its pattern, since another ACAP field prohibits the pattern",
 			"P1 2.10.2, X72, X85"

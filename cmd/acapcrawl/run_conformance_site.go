@@ -32,8 +32,7 @@ func (c *Command) runConformanceSite(ctx context.Context, r conformanceSiteReque
 	}
 	report.Left += left
 	if err := c.writeReport(r.Out, func(w io.Writer) error {
-		return printVisitors(w, r.Out.Form,
-			report)
+		return printVisitors(w, r.Out.Form, report)
 	}); err != nil {
 		return err
 	}
