@@ -34,7 +34,7 @@ type Options struct {
 	Drawer Drawer // draws the pages received; nil: none is drawn
 
 	Version func(u *url.URL) archive.PolicyVersion // the version of policy in force for u; nil: unknown
-	Defect  func(*defect.Error)                    // is told of panics, for each of which one page fails; may be nil
+	Defect  func(*defect.Error)                    // is called for each panic, which fails one page; may be nil
 	Swept   func(Swept)                            // is told what Rejudge and ReceivePart end, by several goroutines; may be nil
 
 	// Scarce reports whether the disk is so full that what can wait should. Then the index is not

@@ -330,8 +330,8 @@ func (m *importer) metadata(rec *warc.Record) error {
 // longestChain is the number of redirects that are kept with a page.
 const longestChain = 20
 
-// finish ends the answer that was open and puts it into the batch. A page is told the redirects
-// that led to it. What needs something that is in the batch waits for that.
+// finish ends the answer that was open and puts it into the batch. A page gets the redirects that
+// led to it. What needs something that is in the batch waits for that.
 func (m *importer) finish() error {
 	x := m.open
 	m.open = nil

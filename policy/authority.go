@@ -21,7 +21,7 @@ type Options struct {
 	MaxAge time.Duration                        // how long a policy file serves at most; MaxAge, and never more
 	Anew   time.Time                            // what was read before is read again
 	Pace   func(host *url.URL, d time.Duration) // is told an origin's Crawl-delay before more is fetched from it; may be nil
-	Defect func(*defect.Error)                  // is told of panics, which make an origin unreachable; may be nil
+	Defect func(*defect.Error)                  // is called for each panic, which makes an origin unreachable; may be nil
 }
 
 // Authority says what is in force for an origin, for one crawler. It is safe for concurrent use.

@@ -30,7 +30,7 @@ type Options struct {
 	Key         json.RawMessage                                // the public key of receipts, as a JWK; nil: they are not signed
 	Late        time.Duration                                  // after which what was asked for and is not done is a failure of health; 10 min
 	Told        func(r *http.Request, status int, code string) // hears of every answer, concurrently; may be nil
-	Defect      func(*defect.Error)                            // is told of panics, which are answered with status 503; may be nil
+	Defect      func(*defect.Error)                            // is called for each panic, which is answered with status 503; may be nil
 	Now         func() time.Time                               // time.Now
 }
 

@@ -20,14 +20,14 @@ type crawlRequest struct {
 
 // crawlFlags are the flags of crawl as its help groups them.
 var crawlFlags = []flagGroup{
-	{"Where", []string{"scope", "include", "exclude", "depth", "sitemaps", "requisites", "canonical", "drop-parameters", "allow-private"}},
-	{"How much", []string{"max-pages", "max-bytes", "max-time", "max-host-urls", "max-body", "memory", "min-free"}},
-	{"How fast", []string{"delay", "adaptive", "concurrency", "per-host", "per-address", "timeout"}},
-	{"Again", []string{"refetch", "recrawl-min", "recrawl-max"}},
-	{"Who asks, and on what terms", []string{"crawler", "purpose", "strict", "dialect", "contact", "signature-key",
+	{"Scope", []string{"scope", "include", "exclude", "depth", "sitemaps", "requisites", "canonical", "drop-parameters", "allow-private"}},
+	{"Limits", []string{"max-pages", "max-bytes", "max-time", "max-host-urls", "max-body", "memory", "min-free"}},
+	{"Speed", []string{"delay", "adaptive", "concurrency", "per-host", "per-address", "timeout"}},
+	{"Revisits", []string{"refetch", "recrawl-min", "recrawl-max"}},
+	{"Identity and policy", []string{"crawler", "purpose", "strict", "dialect", "contact", "signature-key",
 		"signature-agent"}},
-	{"What is held", []string{"preserve", "index", "chromium"}},
-	{"What is told", []string{"format", "json", "status", "report", "metrics"}},
+	{"Archiving", []string{"preserve", "index", "chromium"}},
+	{"Output", []string{"format", "json", "status", "report", "metrics"}},
 }
 
 func (c *Command) crawlVerb() *cobra.Command {
