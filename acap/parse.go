@@ -82,12 +82,6 @@ var conventionalNames = map[string]string{
 	"crawl-delay": "crawl-delay", "crawldelay": "crawl-delay", "sitemap": "sitemap", "site-map": "sitemap",
 }
 
-// spelled are the names of conventional lines as hints write them.
-var spelled = map[string]string{
-	"user-agent": "User-agent", "allow": "Allow", "disallow": "Disallow", "crawl-delay": "Crawl-delay",
-	"sitemap": "Sitemap",
-}
-
 const ignoreDirective = "acap-ignore-conventional-records"
 
 func (p *parser) line(n int, line string) {
@@ -142,8 +136,8 @@ func (p *parser) line(n int, line string) {
 			p.report(field.at(name), "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
 		}
 		if plain != lower {
-			p.report(field.at(name), "misspelt-name", Warning, "write "+spelled[plain]+":", "%s is read as %s", name,
-				spelled[plain])
+			usual := strings.ToUpper(plain[:1]) + plain[1:]
+			p.report(field.at(name), "misspelt-name", Warning, "write "+usual+":", "%s is read as %s", name, usual)
 		}
 		p.lookAtValue(w)
 		p.conventional(field, plain, value)
