@@ -123,16 +123,19 @@ func (l *Lease) Hold(ctx context.Context, n int64) error {
 	}
 	switch n = min(max(n, 0), l.b.size); {
 	case l.held >= n:
-		l.b.free(l.held - n)
+		more := l.held - n
+		l.held = n
+		l.collect() // before another page can take more than half of the room
+		l.b.free(more)
 	case l.held > 0: // it has all of the room
-		n = l.held
 	default:
 		if err := l.b.take(ctx, n); err != nil {
 			return err
 		}
+		l.held = n
+		l.collect()
 	}
-	l.held, l.holds = n, true
-	l.collect()
+	l.holds = true
 	l.received()
 	return nil
 }

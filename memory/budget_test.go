@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -224,5 +226,40 @@ func TestNoBudget(t *testing.T) {
 	err := errors.Join(l.Hold(ctx, 1<<40), l.Alone(ctx, func() { called = true }), x.Decode(1<<40, func(limit int64) bool { return limit == 1<<40 }))
 	if _, failed := io.Copy(io.Discard, x.Received(bytes.NewReader(make([]byte, 4*small)))); err != nil || failed != nil || !called {
 		t.Error(err, failed, called)
+	}
+}
+
+// The Go runtime collects more often while a page takes more than half of the room, and only then, however pages follow each other.
+func TestLargePagesAreCollected(t *testing.T) {
+	usual := debug.SetGCPercent(150)
+	defer debug.SetGCPercent(usual)
+	percent := func() uint64 {
+		now := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+		metrics.Read(now)
+		return now[0].Value.Uint64()
+	}
+	b := NewBudget(0)
+	ctx := within(t)
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			ctx, l := b.Lease(ctx)
+			defer l.Release()
+			x := l.Begin(ctx)
+			defer x.End()
+			err := x.Decode(100*small, func(limit int64) bool {
+				if now := percent(); limit > small && now != largePercent {
+					t.Errorf("%d %% while a page grows", now)
+				}
+				return false
+			})
+			if err := errors.Join(err, l.Hold(ctx, int64(i%2)*mostRoom)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if now := percent(); now != 150 {
+		t.Errorf("%d %% in the end, want 150", now)
 	}
 }
