@@ -98,14 +98,7 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 	end := judge(l, l.URL, hops, err, time.Now(), r.frontier.o.Backoff)
 	end.Delay, end.down = pause, cmp.Or(end.down, v.trace.TakeDown)
 	if end.State != Fetched {
-		err := r.plan(l, &end, hops, false)
-		if end.down != nil && len(hops) > 0 { // they lead nowhere by now
-			err = errors.Join(err, r.led(ctx, hops, end.Led))
-		}
-		if err != nil {
-			return r.lose(l, err)
-		}
-		return r.done(l, end, Receipt{})
+		return r.miss(ctx, l, end, hops)
 	}
 	if v.led != "" {
 		return r.lead(ctx, l, v.led, end, hops)
@@ -135,6 +128,23 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 	case receipt.Absent:
 		end.State, end.Why = Failed, fmt.Sprintf("%s answers 304 (not modified) although nothing of it is held", pg.URL())
 	}
+	return r.queue(l, v, end, receipt, hops, canonical)
+}
+
+// miss ends a visit that received no page.
+func (r *run) miss(ctx context.Context, l *Lease, end End, hops []gate.Hop) error {
+	err := r.plan(l, &end, hops, false)
+	if end.down != nil && len(hops) > 0 { // they lead nowhere by now
+		err = errors.Join(err, r.led(ctx, hops, end.Led))
+	}
+	if err != nil {
+		return r.lose(l, err)
+	}
+	return r.done(l, end, Receipt{})
+}
+
+// queue ends the visit of a page that the handler received, and queues what the page leads to in the same transaction.
+func (r *run) queue(l *Lease, v *visitor, end End, receipt Receipt, hops []gate.Hop, canonical string) error {
 	receipt.Unchanged = receipt.Unchanged && receipt.Since.Before(r.start)
 	if err := r.plan(l, &end, hops, receipt.Unchanged); err != nil {
 		return r.lose(l, err)
@@ -147,7 +157,6 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 	if end.down != nil { // it leads nowhere
 		return r.done(l, end, receipt)
 	}
-	// What they lead to is queued in the same transaction that ends the lease.
 	links := receipt.Links
 	if !receipt.RefusedFollow && !receipt.RefusedCrawl {
 		for _, more := range []string{v.aside, canonical} {
