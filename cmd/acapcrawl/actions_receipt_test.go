@@ -13,6 +13,29 @@ import (
 	"testing"
 )
 
+// receiptConfig writes a configuration with a key for receipts to dir, and returns its name.
+func receiptConfig(t *testing.T, dir string) (name string) {
+	t.Helper()
+	der, err := x509.MarshalPKCS8PrivateKey(ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize)))
+	key, name := filepath.Join(dir, "key.pem"), filepath.Join(dir, "c.yaml")
+	if err := os.WriteFile(key, pemOf(t, "PRIVATE KEY", der, err), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte("actions:\n  receipt_key: "+key+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+// pemOf returns der, which was encoded with err, in PEM.
+func pemOf(t *testing.T, kind string, der []byte, err error) []byte {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
 // A publisher gets a receipt and the operator's key, and can tell by them alone what was done; who changes the receipt, or gives it with
 // another key, is found out.
 func TestPublishersReceipt(t *testing.T) {
@@ -26,17 +49,9 @@ func TestPublishersReceipt(t *testing.T) {
 		}
 		return name
 	}
-	pemOf := func(kind string, der []byte, err error) []byte {
-		if err != nil {
-			t.Fatal(err)
-		}
-		return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
-	}
-	private := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
-	der, err := x509.MarshalPKCS8PrivateKey(private)
-	config := file("c.yaml", []byte("actions:\n  receipt_key: "+file("key.pem", pemOf("PRIVATE KEY", der, err))+"\n"))
-	der, err = x509.MarshalPKIXPublicKey(ed25519.NewKeyFromSeed(bytes.Repeat([]byte{8}, ed25519.SeedSize)).Public())
-	other := file("other.pem", pemOf("PUBLIC KEY", der, err))
+	config := receiptConfig(t, dir)
+	der, err := x509.MarshalPKIXPublicKey(ed25519.NewKeyFromSeed(bytes.Repeat([]byte{8}, ed25519.SeedSize)).Public())
+	other := file("other.pem", pemOf(t, "PUBLIC KEY", der, err))
 
 	made := call(t.Context(), data, "actions", "credentials", "add", "--config", config, "--json", "--name", "newsdesk", origin)
 	var credential struct{ Token string }

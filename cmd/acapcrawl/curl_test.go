@@ -1,10 +1,7 @@
 package main
 
 import (
-	"crypto/ed25519"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,24 +22,8 @@ func TestCurl(t *testing.T) {
 	data := t.TempDir()
 	visit(t, data, []string{"/", page}, mine)
 
-	_, private, err := ed25519.GenerateKey(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	key, config := filepath.Join(dir, "key.pem"), filepath.Join(dir, "config.yaml")
-	for name, text := range map[string][]byte{
-		key:    pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}),
-		config: []byte("actions:\n  receipt_key: " + key + "\n"),
-	} {
-		if err := os.WriteFile(name, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	config := receiptConfig(t, dir)
 	s, end := startServe(t, data, "--config", config)
 	defer end()
 	token := credential(t, data, mine.origin)
