@@ -135,7 +135,7 @@ type part struct {
 
 // decode gives the text of a file: UTF-16 with a mark is converted, a UTF-8 mark dropped, other bytes are kept.
 func decode(src []byte) string {
-	if len(src) >= 2 && (src[0] == 0xff && src[1] == 0xfe || src[0] == 0xfe && src[1] == 0xff) {
+	if wideMark(src) {
 		little := src[0] == 0xff
 		var units []uint16
 		for i := 2; i+1 < len(src); i += 2 {

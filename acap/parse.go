@@ -28,8 +28,8 @@ func parse(name string, src []byte, source Source) *File {
 	f.text = text
 	all := linesOf(text)
 	p := &parser{f: f, lines: strings.Count(text, "\n") + all.returns + 1, html: looksLikeHTML(text),
-		ascii: isASCII(text)}
-	p.quiet = p.html || unreadable(src)
+		form: formOf(src), ascii: isASCII(text)}
+	p.quiet = p.html || p.form == compressedForm || p.form == bareForm || p.form == binaryForm
 	for line, ok := all.next(); ok; line, ok = all.next() {
 		p.n++
 		p.line(p.n, line)
@@ -64,6 +64,7 @@ type parser struct {
 	comment    string // version claimed by a ##ACAP comment (P1 2.10.3)
 	claimed    int    // the line of that comment
 	html       bool   // the file looks like HTML
+	form       form   // what its bytes are
 	quiet      bool   // the file is HTML or no text: one finding says so, and lines that are not fields are not listed
 	ascii      bool   // the file has no other characters
 

@@ -19,18 +19,35 @@ func compression(src []byte) string {
 	return ""
 }
 
-// head returns the part of a file that shows whether it is a text, and how many zero bytes that
-// has.
-func head(src []byte) (start []byte, zeros int) {
-	start = src[:min(len(src), 4096)]
-	return start, bytes.Count(start, []byte{0})
-}
+// form is what the bytes of a file are.
+type form int
 
-// unreadable reports whether a file is compressed, or has many zero bytes and is not converted from
-// UTF-16.
-func unreadable(src []byte) bool {
-	start, zeros := head(src)
-	return compression(src) != "" || !wideMark(src) && zeros > len(start)/10
+const (
+	textForm       form = iota
+	compressedForm      // in a format that compression names
+	wideForm            // UTF-16 with a byte-order mark, which decode converts
+	bareForm            // UTF-16 without one, by all appearances
+	binaryForm          // many bytes are zero
+	zeroForm            // a text with a zero byte
+)
+
+// formOf returns what the bytes of a file are. The beginning shows whether they are a text.
+func formOf(src []byte) form {
+	start := src[:min(len(src), 4096)]
+	zeros := bytes.Count(start, []byte{0})
+	switch {
+	case compression(src) != "":
+		return compressedForm
+	case wideMark(src):
+		return wideForm
+	case zeros > 0 && alternate(start):
+		return bareForm
+	case zeros > len(start)/10:
+		return binaryForm
+	case bytes.IndexByte(src, 0) >= 0:
+		return zeroForm
+	}
+	return textForm
 }
 
 // lookAtBytes reports a file that is not the UTF-8 text that RFC 9309 (2.3) asks for, and what
@@ -41,22 +58,21 @@ func (p *parser) lookAtBytes(src []byte) {
 	if len(p.f.groups) == 0 && len(p.f.records) == 0 && len(p.f.entries) == 0 {
 		seen = "crawlers find no rule in it, as if it were empty, and may crawl everything"
 	}
-	start, zeros := head(src)
-	switch form := compression(src); {
-	case form != "":
+	switch p.form {
+	case compressedForm:
 		p.tell(top, "not-text", Error, "send the text itself, or send it with Content-Encoding",
-			"the file is compressed (%s): %s", form, seen)
-	case wideMark(src):
+			"the file is compressed (%s): %s", compression(src), seen)
+	case wideForm:
 		p.tell(top, "wrong-encoding", Warning, "save the file as UTF-8",
 			"the file is in UTF-16, which is converted here; other crawlers expect UTF-8 (RFC 9309 2.3), find no rule in it, "+
 				"and may crawl everything")
-	case zeros > 0 && alternate(start):
+	case bareForm:
 		p.tell(top, "wrong-encoding", Error, "save the file as UTF-8",
 			"the file looks like UTF-16 without a byte-order mark, and is not converted: %s", seen)
-	case zeros > len(start)/10:
+	case binaryForm:
 		p.tell(top, "not-text", Error, "send a text in UTF-8",
 			"the file is not a text, since many of its bytes are zero: %s", seen)
-	case zeros > 0 || bytes.IndexByte(src, 0) >= 0:
+	case zeroForm:
 		p.lookAtZero()
 	}
 }

@@ -79,16 +79,9 @@ func (r *reporter) path(field *Field, token string) specification {
 	if strings.Contains(token, "?") { // A11
 		r.report(field.at(token), "query-in-pattern", Notice, "leave the query out to cover the path with any", "the pattern %q is compared with path and query", token)
 	}
-	host, path := hostOf(token)
-	if path == "" {
-		path = "/"
-	}
-	if token[0] != '/' && token[0] != '*' && token[0] != '$' && !(host != "" && strings.Contains(token, "://")) { // F04
-		hint := "write /" + token
-		if host != "" {
-			hint = "write " + path
-		}
-		r.report(field.at(token), "relative-pattern", Notice, hint, "the pattern %q is relative to the root", token)
+	var path string // of a token that begins with a host
+	if token[0] != '/' && token[0] != '*' && token[0] != '$' {
+		path = r.unrooted(field, token)
 	}
 	if strings.Contains(token, "%") && stray(token) {
 		r.report(field.at(token), "percent-in-pattern", Warning, "write %25 for the character", "%q holds a percent sign without two hexadecimal digits behind it: it stands for itself", token)
@@ -118,6 +111,24 @@ func (r *reporter) path(field *Field, token string) specification {
 		return specification{permit: p, deny: append(p[:1:1], newPattern(u.EscapedPath()))}
 	}
 	return specification{permit: p, deny: p}
+}
+
+// unrooted reports a pattern without a leading slash, which is relative to the root (P1 2.4.4), unless it is a URI. It returns the path
+// behind the host that the pattern begins with.
+func (r *reporter) unrooted(field *Field, token string) (path string) {
+	host, path := hostOf(token)
+	if path == "" {
+		path = "/"
+	}
+	if host != "" && strings.Contains(token, "://") { // F04: a URI gets a finding of its own
+		return path
+	}
+	hint := "write /" + token
+	if host != "" {
+		hint = "write " + path
+	}
+	r.report(field.at(token), "relative-pattern", Notice, hint, "the pattern %q is relative to the root", token)
+	return path
 }
 
 // stray reports whether a percent sign in s begins no escape.
