@@ -2,6 +2,7 @@ package disk
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,12 +32,14 @@ func (d *Draft) Publish(name string, replace bool) (err error) {
 		return err
 	}
 	err = d.link(name)
-	if errors.Is(err, fs.ErrExist) && replace {
-		part := name + ".new" // link replaces nothing
-		if err = os.Remove(part); err == nil || errors.Is(err, fs.ErrNotExist) {
-			if err = d.link(part); err == nil {
-				err = os.Rename(part, name)
-			}
+	if errors.Is(err, fs.ErrExist) && replace { // link replaces nothing
+		part := name
+		for i := 0; errors.Is(err, fs.ErrExist); i++ {
+			part = fmt.Sprintf("%s.part-%d-%d", name, os.Getpid(), i)
+			err = d.link(part)
+		}
+		if err == nil {
+			err = os.Rename(part, name)
 		}
 	}
 	if err != nil {

@@ -59,9 +59,13 @@ func TestDraft(t *testing.T) {
 			t.Errorf("replaced without being asked to: %v", err)
 		}
 		holds("out.warc", "one")
+		beside := filepath.Join(dir, "out.warc.new") // somebody's file
+		if err := os.WriteFile(beside, []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		if err := draft("three").Publish(name, true); err != nil {
 			t.Error(err)
 		}
-		holds("out.warc", "three")
+		holds("out.warc", "three", "out.warc.new", "mine")
 	}
 }

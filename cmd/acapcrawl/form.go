@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/acapcrawl/acapcrawl/disk"
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
@@ -132,7 +131,7 @@ func replaceFile(name string, data []byte) error {
 	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return disk.Replace(name, data, 0o666)
+		return createFile(name, data)
 	case err != nil:
 		return err
 	case info.Mode().IsRegular():

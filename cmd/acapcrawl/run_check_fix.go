@@ -113,3 +113,18 @@ func rewrite(name string, data []byte) (err error) {
 	}
 	return disk.Rename(part.Name(), name)
 }
+
+// createFile writes a file that is not there yet. It is empty or whole, and removed if it cannot be written.
+func createFile(name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	if err = f.Close(); err == nil {
+		err = rewrite(name, data)
+	}
+	if err != nil {
+		os.Remove(name)
+	}
+	return err
+}

@@ -75,21 +75,11 @@ func (c *Command) writeConverted(r convertRequest, out *check.Conversion) error 
 		if err := os.MkdirAll(filepath.Dir(f.name), 0o755); err != nil {
 			return fmt.Errorf("the result could not be written: %w", err)
 		}
-		if err := createFile(f.name, f.text); err != nil {
+		if err := createFile(f.name, []byte(f.text)); err != nil {
 			return fmt.Errorf("the result could not be written: %w", err)
 		}
 	}
 	return nil
-}
-
-// createFile writes a file that is not there yet.
-func createFile(name, text string) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	return errors.Join(err, f.Close())
 }
 
 // localFile reports whether a path with slashes, as of a URL, names a file below any directory.
