@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -82,9 +83,10 @@ type Options struct {
 
 	Budget *memory.Budget // bounds what the pages at hand take in memory; nil: nothing does
 
-	// Room says why no more visits may begin, as on a full disk; then the run ends as at a limit,
-	// and Summary.Stopped has that. It is called before each visit. nil: there is always room.
-	Room func() error
+	// Room returns why no more visits may begin, as on a full disk; then the run ends as at a limit,
+	// and Summary.Stopped is that error. It is called before each visit. pending is the number of
+	// bytes of bodies that Receive has not returned for; requests under way count as mean answers. nil: there is always room.
+	Room func(pending int64) error
 
 	Grace    time.Duration  // how long visits under way may go on after the context of Run has ended; 3 s
 	Skipped  func(Skip)     // told once of each address not fetched; may be nil; one call at a time; must not use the frontier
@@ -170,6 +172,7 @@ type run struct {
 	forbidden *filter // of seeds, which need not be included
 
 	requests chan struct{} // one element per request under way
+	pending  atomic.Int64  // bytes of bodies received that the handler has not stored
 
 	stop  context.CancelFunc // no more leases
 	tally tally

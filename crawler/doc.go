@@ -3,6 +3,7 @@
 //	crawler.go   Crawler, Handler, Options
 //	run.go       the beginning and the end of a run
 //	visit.go     a page's life, top to bottom
+//	limits.go    when no more visits begin
 //	colly.go     one visit by a Colly collector, redirects included
 //	judge.go     from the hops of a visit to its outcome; retries
 //	parts.go     resources that pages require

@@ -40,6 +40,13 @@ func (t *tally) reached(pages int, bytes int64) bool {
 	return pages > 0 && t.pages >= pages || bytes > 0 && t.s.Bytes >= bytes
 }
 
+// mean returns the mean number of bytes of an answer.
+func (t *tally) mean() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.s.Bytes / int64(max(t.s.Requests, 1))
+}
+
 // end counts how the visit of a page ended. With again, another visit of the run counts the page.
 func (t *tally) end(e End, r Receipt, again bool) {
 	t.mu.Lock()

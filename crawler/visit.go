@@ -87,6 +87,7 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 	defer lease.Release()
 	defer v.forget()
 	hops, err := v.visit(ctx, u, l.asked, conditional)
+	defer r.awaitStored(hops)()
 	r.leave(l, true, hops)
 	runtime.Gosched() // the next request goes out before this page is taken in
 	if broken(err) {
@@ -296,48 +297,6 @@ func (r *run) abandon(l *Lease, because *defect.Error) error {
 	}
 	return r.done(l, e, Receipt{})
 }
-
-// enter waits for a place among the requests under way; false where the run is over, or has reached a limit meanwhile.
-func (r *run) enter(ctx context.Context) bool {
-	select {
-	case r.requests <- struct{}{}:
-	case <-ctx.Done():
-		return false
-	}
-	if r.limited() || r.cramped() {
-		<-r.requests
-		return false
-	}
-	return true
-}
-
-// cramped reports whether the disk has no room for another visit. It then ends the run.
-func (r *run) cramped() bool {
-	if r.o.Room == nil {
-		return false
-	}
-	err := r.o.Room()
-	if err == nil {
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.stopped = err
-	r.stop()
-	return true
-}
-
-// leave counts the requests of a visit, and gives their place to another, unless they reach a limit of the run.
-func (r *run) leave(l *Lease, page bool, hops []gate.Hop) {
-	r.tally.sent(l.host.name, page, len(hops), size(hops))
-	if r.limited() {
-		r.stop()
-	}
-	<-r.requests
-}
-
-// limited reports whether a limit of the run is reached, so that no more visits are begun.
-func (r *run) limited() bool { return r.tally.reached(r.o.MaxPages, r.o.MaxBytes) }
 
 // done gives the lease of a page back with its outcome, and counts and tells it.
 func (r *run) done(l *Lease, e End, receipt Receipt) error {

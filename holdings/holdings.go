@@ -58,6 +58,7 @@ type Holdings struct {
 	sources terms.Sources
 	o       Options
 	opened  time.Time
+	behind  int // see Behind
 	seed    maphash.Seed
 	locks   [256]sync.Mutex // by URL: archive and index see the changes of one in the same order
 
@@ -103,6 +104,10 @@ func Open(ctx context.Context, a *archive.Archive, ix *index.Index, s terms.Sour
 
 // Close ends what Rejudge began, and writes what the index has not got yet.
 func (h *Holdings) Close() error { return errors.Join(h.background.end(), h.indexer.close()) }
+
+// Behind returns the number of pages whose last change was not in the index when h was opened, since
+// the disk had no room for it.
+func (h *Holdings) Behind() int { return h.behind }
 
 // Unwritten returns how many bytes of the disk the index needs for what was received and is not in
 // it.

@@ -15,17 +15,19 @@ import (
 // is new. What can be read again is indexed again under the policy last known; what cannot is forgotten: its page was never
 // acknowledged and is fetched again.
 func (h *Holdings) recover(ctx context.Context, ix *index.Index) error {
-	if h.o.Scarce != nil && h.o.Scarce() {
-		return nil // the next process to open them with room does it
-	}
 	urls, err := h.unsettled(ix)
 	if err != nil {
 		return err
+	}
+	h.behind = len(urls)
+	if h.o.Scarce != nil && h.o.Scarce() {
+		return nil // the next process to open them with room does it
 	}
 	for group := range slices.Chunk(urls, groupSize/2) {
 		if err := h.settle(ctx, ix, group); err != nil {
 			return err
 		}
+		h.behind -= len(group)
 	}
 	return h.renew(ctx, ix)
 }

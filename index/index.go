@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -227,14 +228,13 @@ func (ix *Index) MadeBy() (version string, err error) {
 }
 
 // SetMadeBy notes that all documents that can be kept anew were kept by a version.
-func (ix *Index) SetMadeBy(version string) (err error) {
-	defer guard(ix.dir, &err)()
-	held, release, err := ix.use()
-	if err != nil {
-		return err
-	}
-	defer release()
-	return held.SetInternal([]byte(versionKey), []byte(version))
+func (ix *Index) SetMadeBy(version string) error {
+	return ix.write(func(held bleve.Index) error {
+		if err := held.SetInternal([]byte(versionKey), []byte(version)); err != nil {
+			return ix.unwritable(err)
+		}
+		return nil
+	})
 }
 
 // Close closes the index; a second Close does nothing. It waits for calls under way.
@@ -251,53 +251,93 @@ func (ix *Index) Close() error {
 
 // Put writes docs, each in place of what was held under its URL; of several with one URL the last counts. When it returns
 // nil they are on disk. On an error some of docs may be written: put them all again.
-func (ix *Index) Put(docs ...Document) (err error) {
-	defer guard(ix.dir, &err)()
-	held, release, err := ix.use()
-	if err != nil {
-		return err
-	}
-	defer release()
-	for len(docs) > 0 {
-		batch, bytes, n := held.NewBatch(), 0, 0
-		for ; n < len(docs) && n < batchDocs && (n == 0 || bytes+len(docs[n].Text) <= batchBytes); n++ {
-			if docs[n].URL == "" {
-				return errors.New("index: a document without URL cannot be kept")
+func (ix *Index) Put(docs ...Document) error {
+	return ix.write(func(held bleve.Index) error {
+		for len(docs) > 0 {
+			batch, bytes, n := held.NewBatch(), 0, 0
+			for ; n < len(docs) && n < batchDocs && (n == 0 || bytes+len(docs[n].Text) <= batchBytes); n++ {
+				if docs[n].URL == "" {
+					return errors.New("index: a document without URL cannot be kept")
+				}
+				if err := batch.IndexAdvanced(ix.document(docs[n])); err != nil {
+					return fmt.Errorf("index: %s cannot be analysed: %w", docs[n].URL, err)
+				}
+				bytes += len(docs[n].Text)
 			}
-			if err := batch.IndexAdvanced(ix.document(docs[n])); err != nil {
-				return fmt.Errorf("index: %s cannot be analysed: %w", docs[n].URL, err)
+			if err := held.Batch(batch); err != nil {
+				return ix.unwritable(err)
 			}
-			bytes += len(docs[n].Text)
+			docs = docs[n:]
 		}
-		if err := held.Batch(batch); err != nil {
-			return fmt.Errorf("index %s cannot be written: %w", ix.dir, err)
-		}
-		docs = docs[n:]
-	}
-	return nil
+		return nil
+	})
 }
 
 // Delete forgets documents; URLs that are not held are no error. What they held cannot be found when it returns, and is gone
 // from the files after Compact.
-func (ix *Index) Delete(urls ...string) (err error) {
+func (ix *Index) Delete(urls ...string) error {
+	return ix.write(func(held bleve.Index) error {
+		for group := range slices.Chunk(urls, batchDocs) {
+			batch := held.NewBatch()
+			for _, u := range group {
+				batch.Delete(u)
+			}
+			if err := held.Batch(batch); err != nil {
+				return ix.unwritable(err)
+			}
+		}
+		return nil
+	})
+}
+
+// write calls fn, which changes the index. If the disk is full, write opens the index again: bleve would hold the batch that
+// failed in memory, and no later batch would be written before it.
+func (ix *Index) write(fn func(held bleve.Index) error) (err error) {
 	defer guard(ix.dir, &err)()
 	held, release, err := ix.use()
 	if err != nil {
 		return err
 	}
-	defer release()
-	for len(urls) > 0 {
-		n := min(len(urls), batchDocs)
-		batch := held.NewBatch()
-		for _, u := range urls[:n] {
-			batch.Delete(u)
-		}
-		if err := held.Batch(batch); err != nil {
-			return fmt.Errorf("index %s cannot be written: %w", ix.dir, err)
-		}
-		urls = urls[n:]
+	err = func() error {
+		defer release()
+		return fn(held)
+	}()
+	if !disk.Full(err) {
+		return err
 	}
+	if failed := ix.reopen(held); failed != nil {
+		return errors.Join(err, failed)
+	}
+	return err
+}
+
+// reopen opens the index again, unless another call has replaced held already. If that fails, the index is closed.
+func (ix *Index) reopen(held bleve.Index) error {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if ix.held != held {
+		return nil
+	}
+	ix.held = nil
+	if err := held.Close(); err != nil {
+		return failure(ix.dir, err)
+	}
+	again, err := open(ix.dir, false)
+	if err != nil {
+		return failure(ix.dir, err)
+	}
+	ix.held = again
 	return nil
+}
+
+// unwritable describes the error of a batch. If the disk is full, bleve gives only the text of the system's error.
+func (ix *Index) unwritable(err error) error {
+	for _, full := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT} {
+		if strings.HasSuffix(err.Error(), full.Error()) {
+			err = full
+		}
+	}
+	return fmt.Errorf("index %s cannot be written: %w", ix.dir, err)
 }
 
 // Has tells whether a document is held under url.

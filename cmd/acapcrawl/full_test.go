@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// wordy is a site without end: each page links to ten others and has words of its own.
-func wordy(t *testing.T, visits *atomic.Int64) *httptest.Server {
+// wordy is a site without end: each page links to ten others and has so many words of its own.
+func wordy(t *testing.T, words int, visits *atomic.Int64) *httptest.Server {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n := 0
 		if _, err := fmt.Sscanf(r.URL.Path, "/%d", &n); err != nil {
@@ -24,7 +24,7 @@ func wordy(t *testing.T, visits *atomic.Int64) *httptest.Server {
 		visits.Add(1)
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprintf(w, "<html lang=en><title>Page %d</title><p>A wallaby, page%dz.", n, n)
-		for i := range 2000 {
+		for i := range words {
 			fmt.Fprintf(w, " w%xx%x", n, i*i*7919)
 		}
 		for i := range 10 {
@@ -39,7 +39,7 @@ func wordy(t *testing.T, visits *atomic.Int64) *httptest.Server {
 // is room.
 func TestCrawlLeavesRoom(t *testing.T) {
 	visits := &atomic.Int64{}
-	s := wordy(t, visits)
+	s := wordy(t, 2000, visits)
 	data := filepath.Join(t.TempDir(), "data")
 	const most = 20
 	run := func(full bool, args ...string) (status int, said string) {
@@ -76,11 +76,8 @@ func TestCrawlLeavesRoom(t *testing.T) {
 
 // fullScript fills a small disk and looks what works there. Each step ends with its number, status
 // and what it said.
-const fullScript = `mount -t tmpfs -o size=24m tmpfs "$D" || exit 90
-step() { n=$1 want=$2; shift 2; "$@" >"$OUT/said" 2>&1; got=$?
-	if [ $got != $want ]; then echo "$n: $* ended with $got, want $want:"; cat "$OUT/said"; fi; }
-step 1 4 acapcrawl crawl --data "$D/d" --delay 0 --concurrency 4 --depth -1 "$S/1"
-grep -q min_free "$OUT/said" || { echo "1: it does not say why"; cat "$OUT/said"; }
+const fullScript = `step 1 4 acapcrawl crawl --data "$D/d" --delay 0 --concurrency 4 --depth -1 "$S/1"
+says 1 min_free
 cat /dev/zero >"$D/fill" 2>"$OUT/dd"
 [ "$(df --output=avail "$D" | tail -n 1)" -eq 0 ] || { df "$D"; cat "$OUT/dd"; exit 91; }
 step 2 0 acapcrawl archive ls --data "$D/d"
@@ -89,7 +86,7 @@ step 4 0 acapcrawl show --data "$D/d" "$S/1"
 step 5 0 acapcrawl archive stats --data "$D/d"
 step 6 0 acapcrawl archive verify --data "$D/d"
 step 7 0 acapcrawl actions submit take-down --data "$D/d" "$S/1"
-grep -q 'done 2' "$OUT/said" || { echo "7: it is not done"; cat "$OUT/said"; }
+says 7 "done 2"
 step 8 1 acapcrawl show --data "$D/d" "$S/1"
 step 9 1 acapcrawl search --data "$D/d" page1z
 step 10 0 acapcrawl archive verify --data "$D/d" --erased "$S/1"
@@ -102,15 +99,50 @@ step 15 0 acapcrawl archive verify --data "$D/d"
 `
 
 // On a disk that is really full, what is held can be read, and a take-down is recorded and
-// executed. It needs a file system of its own, and so a user namespace.
-func TestReallyFullDisk(t *testing.T) {
+// executed.
+func TestReallyFullDisk(t *testing.T) { onSmallDisk(t, "24m", 2000, fullScript) }
+
+// behindScript crawls large pages, many at once, and then leaves too little room for the index entries that are missing.
+const behindScript = `step 1 4 acapcrawl crawl --data "$D/d" --delay 0 --concurrency 16 --depth -1 "$S/1"
+says 1 min_free
+step 2 0 acapcrawl search --data "$D/d" wallaby
+rm -r "$D/d/index"
+head -c "$((($(df --output=avail -k "$D" | tail -n 1) - 2048) * 1024))" /dev/zero >"$D/fill"
+step 3 0 acapcrawl archive ls --data "$D/d"
+says 3 "no room for the index"
+step 4 1 acapcrawl search --data "$D/d" wallaby
+step 5 0 acapcrawl show --data "$D/d" "$S/1"
+step 6 0 acapcrawl actions submit take-down --data "$D/d" "$S/1"
+says 6 "done 2"
+step 7 1 acapcrawl show --data "$D/d" "$S/1"
+step 8 0 acapcrawl archive verify --data "$D/d" --erased "$S/1"
+step 9 0 acapcrawl sweep --data "$D/d"
+rm "$D/fill"
+step 10 0 acapcrawl archive verify --data "$D/d"
+step 11 0 acapcrawl search --data "$D/d" wallaby
+`
+
+// If the disk has some room, and not enough for the index, what is held can be read as well, take-downs are executed, and the
+// index is completed when there is room.
+func TestIndexWaitsForRoom(t *testing.T) { onSmallDisk(t, "14m", 20_000, behindScript) }
+
+// smallDisk begins both scripts.
+const smallDisk = `mount -t tmpfs -o size="$SIZE" tmpfs "$D" || exit 90
+step() { n=$1 want=$2; shift 2; "$@" >"$OUT/said" 2>&1; got=$?
+	if [ $got != $want ]; then echo "$n: $* ended with $got, want $want:"; cat "$OUT/said"; fi; }
+says() { grep -q "$2" "$OUT/said" || { echo "$1: it does not say $2"; cat "$OUT/said"; }; }
+`
+
+// onSmallDisk runs a script on a disk of a size, and serves a site whose pages have so many words. It needs a file system of
+// its own, and so a user namespace.
+func onSmallDisk(t *testing.T, size string, words int, script string) {
 	if out, err := exec.Command("unshare", "-rm", "true").CombinedOutput(); err != nil {
 		t.Skipf("a small disk cannot be mounted here: unshare -rm: %v %s", err, out)
 	}
-	s := wordy(t, &atomic.Int64{})
+	s := wordy(t, words, &atomic.Int64{})
 	disk, said := t.TempDir(), t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "unshare", "-rm", "sh", "-c", fullScript)
-	cmd.Env = append(os.Environ(), "D="+disk, "OUT="+said, "S="+s.URL)
+	cmd := exec.CommandContext(t.Context(), "unshare", "-rm", "sh", "-c", smallDisk+script)
+	cmd.Env = append(os.Environ(), "D="+disk, "OUT="+said, "S="+s.URL, "SIZE="+size)
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() == 90 {
 		t.Skipf("a small disk cannot be mounted here: %s", out)

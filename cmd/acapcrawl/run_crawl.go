@@ -20,6 +20,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/disk"
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/page"
@@ -66,7 +67,10 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 	}
 	sum, err := c.crawl(ctx, cfg, order)
 	w.screen.Done()
-	if err != nil && !errors.Is(err, errGuests) {
+	switch {
+	case disk.Full(err):
+		return failure("", fmt.Errorf("the disk of %s is full: free space there, and run again; nothing is lost (%w)", cfg.Data, err))
+	case err != nil && !errors.Is(err, errGuests):
 		return err
 	}
 	if r.JSON {
@@ -218,6 +222,9 @@ func (s *store) begin(ctx context.Context, cfg *config.Config, o crawlOrder) (h 
 	}), nil
 }
 
+// diskPerByte is how many bytes of the disk a byte of a page takes at most, in archive and index, until segments of the index are merged.
+const diskPerByte = 3
+
 // crawler visits pages as cfg and o say.
 func (h *handler) crawler(cfg *config.Config, o crawlOrder) *crawler.Crawler {
 	return crawler.New(h.store.gate, h, h.store.frontier, crawler.Options{Concurrency: cfg.Concurrency, Scope: crawler.Scope(cfg.Scope), Depth: cfg.Depth,
@@ -232,7 +239,7 @@ func (h *handler) crawler(cfg *config.Config, o crawlOrder) *crawler.Crawler {
 				o.skipped(skip)
 			}
 		}, Budget: h.store.budget,
-		Room: func() error { return h.store.room.Check(h.holdings.Unwritten()) }})
+		Room: func(pending int64) error { return h.store.room.Check(h.holdings.Unwritten() + pending*diskPerByte) }})
 }
 
 // upkeep has archive and index compacted so soon after an erasure, until the function that it returns is called.

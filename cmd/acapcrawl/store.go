@@ -189,7 +189,13 @@ func (s *store) serve() {
 func (s *store) hold(ctx context.Context, sources terms.Sources, o holdings.Options) (h *holdings.Holdings, err error) {
 	if s.holdings == nil {
 		o.Budget, o.Defect, o.Scarce, o.Erased = s.budget, s.defects, s.room.Scarce, s.erased.note
-		s.holdings, err = holdings.Open(ctx, s.archive, s.index, sources, o)
+		if s.holdings, err = holdings.Open(ctx, s.archive, s.index, sources, o); err != nil {
+			return nil, err
+		}
+		if n := s.holdings.Behind(); n > 0 {
+			fmt.Fprintf(s.stderr, "Notice: the disk of %s has no room for the index entries of %s, which searches do not find. Free space there.\n",
+				s.dir, several(n, "page"))
+		}
 	}
 	return s.holdings, err
 }
