@@ -80,6 +80,9 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 		return nil
 	case x.crawler.unable(usage) && q.any: // X71
 		return fall()
+	case x.crawler.unable(usage) && k == kOther && e.field.Source != Class: // L05: no more is permitted than with the ability (X38)
+		x.report(e.spelt(from, usage), "cannot-interpret", Notice, "", "this crawler cannot interpret %s: the permission counts as a prohibition", usage)
+		return fall()
 	case x.crawler.unable(usage):
 		x.report(e.spelt(from, usage), "cannot-interpret", Notice, "", "this crawler cannot interpret %s: the permission has no effect on it", usage)
 		if e.field.Source == Class && x.crawler.unable(ElementLevel) && k != kCrawl { // N07, X87: the element names the usage

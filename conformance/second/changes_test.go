@@ -248,9 +248,11 @@ func moveToReference(q *question, _ *rand.Rand) bool {
 	return true
 }
 
+// orphans reports whether what stands before the records has fields of records, as behind a byte-order mark.
 func orphans(before string) bool {
-	return strings.Contains(strings.ToLower(before), "acap-allow") || strings.Contains(strings.ToLower(before),
-		"acap-disallow")
+	before = strings.ToLower(before)
+	return strings.Contains(before, "acap-allow") || strings.Contains(before, "acap-disallow") ||
+		strings.Contains(before, "acap-crawler")
 }
 
 // restrictions lists changes that never give more freedom.

@@ -86,9 +86,8 @@ func (g gate) major() bool { return g.own == versionMajor || g.spelled == versio
 func (a ability) permit(p part, continued bool, g gate, page bool) []verdict {
 	usage := p.usage
 	if len(p.qualifiers) == 0 && !p.broken && !continued {
-		gated := usage == "other" && g.spelled != versionNew // versions come before abilities
-		if g.major() || !isUsage(usage) || slices.Contains(a.cannot, usage) && !gated {
-			return nil // B05, G02: it grants nothing
+		if g.major() || !isUsage(usage) || slices.Contains(a.cannot, usage) && usage != "other" {
+			return nil // B05, G02: it grants nothing; L05: other is prohibited instead
 		}
 	}
 	if len(p.qualifiers) == 0 && !p.broken && !continued && usage != "other" {
