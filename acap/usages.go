@@ -80,14 +80,14 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 		return nil
 	case x.crawler.unable(usage) && q.any: // X71
 		return fall()
-	case x.crawler.unable(usage) && k == kOther && e.field.Source != Class: // L05: no more is permitted than with the ability (X38)
+	case x.crawler.unable(usage) && e.field.Source == Class && x.crawler.unable(ElementLevel) && k != kCrawl: // N07, X87: the element names the usage
+		x.report(e.spelt(from, usage), "cannot-interpret", Notice, "", "this crawler cannot interpret %s: the permission has no effect on it", usage)
+		return []flat{{usage: k, fell: true, beyond: k == kOther && !x.crawler.Strict}} // an offer reaches no other usage (L05)
+	case x.crawler.unable(usage) && k == kOther: // L05: no more is permitted than with the ability (X38)
 		x.report(e.spelt(from, usage), "cannot-interpret", Notice, "", "this crawler cannot interpret %s: the permission counts as a prohibition", usage)
 		return fall()
 	case x.crawler.unable(usage):
 		x.report(e.spelt(from, usage), "cannot-interpret", Notice, "", "this crawler cannot interpret %s: the permission has no effect on it", usage)
-		if e.field.Source == Class && x.crawler.unable(ElementLevel) && k != kCrawl { // N07, X87: the element names the usage
-			return []flat{{usage: k, fell: true, beyond: k == kOther && !x.crawler.Strict}} // an offer reaches no other usage (L05)
-		}
 		return nil
 	case q.embedded != "":
 		x.report(from.at(q.embedded), "embedded-terms", Notice, "", "plus-terms is read in images alone: for all else the permission counts as a prohibition")
