@@ -80,15 +80,8 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 		return nil
 	case x.crawler.unable(usage) && q.any: // X71
 		return fall()
-	case x.crawler.unable(usage) && e.field.Source == Class && x.crawler.unable(ElementLevel) && k != kCrawl: // N07, X87: the element names the usage
-		x.report(e.spelt(from, usage), "cannot-interpret", Notice, "", "this crawler cannot interpret %s: the permission has no effect on it", usage)
-		return []flat{{usage: k, fell: true, beyond: k == kOther && !x.crawler.Strict}} // an offer reaches no other usage (L05)
-	case x.crawler.unable(usage) && k == kOther: // L05: no more is permitted than with the ability (X38)
-		x.report(e.spelt(from, usage), "cannot-interpret", Notice, "", "this crawler cannot interpret %s: the permission counts as a prohibition", usage)
-		return fall()
 	case x.crawler.unable(usage):
-		x.report(e.spelt(from, usage), "cannot-interpret", Notice, "", "this crawler cannot interpret %s: the permission has no effect on it", usage)
-		return nil
+		return x.uninterpretable(e, from, usage)
 	case q.embedded != "":
 		x.report(from.at(q.embedded), "embedded-terms", Notice, "", "plus-terms is read in images alone: for all else the permission counts as a prohibition")
 		if !v.newer() { // B02
@@ -97,6 +90,26 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 		return []flat{{usage: k, fell: true, embedded: q.restrictions}} // X32
 	}
 	return []flat{{usage: k, allow: true, limits: q.restrictions}}
+}
+
+// uninterpretable returns what counts for a permission of a usage that the crawler cannot interpret.
+// P1 2.4.3 (L05): an offer of other usages counts as a prohibition, since no field alone permits one (X38).
+// P2 2.2.6 (N07, X87): without element level a class token restricts the page. Any other has no effect.
+func (x *expander) uninterpretable(e *entry, from *Field, usage string) []flat {
+	k := Usage(usage).kind()
+	element := e.field.Source == Class && x.crawler.unable(ElementLevel) && k != kCrawl
+	effect := "has no effect on it"
+	if k == kOther && !element {
+		effect = "counts as a prohibition"
+	}
+	x.report(e.spelt(from, usage), "cannot-interpret", Notice, "", "this crawler cannot interpret %s: the permission %s", usage, effect)
+	switch {
+	case element: // an offer reaches no other usage (L05)
+		return []flat{{usage: k, fell: true, beyond: k == kOther && !x.crawler.Strict}}
+	case k == kOther:
+		return x.replace(e, from, usage)
+	}
+	return nil
 }
 
 // replace returns the prohibitions that stand for a permission that cannot be interpreted (P1
