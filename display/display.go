@@ -44,9 +44,18 @@ func Line(s string) string {
 	return strings.ReplaceAll(Text(s), "\n", "\ufffd")
 }
 
-// styles are the escape sequences that this program writes to terminals itself.
-var styles = [][]byte{[]byte("\x1b[0m"), []byte("\x1b[1m"), []byte("\x1b[22m"), []byte("\x1b[1;31m"),
-	[]byte("\x1b[1;33m"), []byte("\x1b[1;36m")}
+// The escape sequences that this program writes to terminals.
+const (
+	Plain    = "\x1b[0m"  // ends every style
+	Strong   = "\x1b[1m"  // bold
+	NoStrong = "\x1b[22m" // ends bold
+	Error    = "\x1b[1;31m"
+	Warning  = "\x1b[1;33m"
+	Note     = "\x1b[1;36m"
+)
+
+// styles are the escape sequences that a styled Writer lets through.
+var styles = [][]byte{[]byte(Plain), []byte(Strong), []byte(NoStrong), []byte(Error), []byte(Warning), []byte(Note)}
 
 // A Writer makes text safe and writes it to another writer. A character may be split between two
 // writes. It is not safe for concurrent use.

@@ -16,9 +16,10 @@ import (
 
 // Command is the program with what it has of the outside world. Its methods must not be called concurrently.
 type Command struct {
+	Name   string // how a shell starts this program, for commands that it suggests; "": acapcrawl
 	Stdin  io.Reader
 	Stdout io.Writer // results, and nothing else
-	Bold   bool      // Stdout is a terminal that can show words bold
+	Bold   bool      // Stdout is a terminal that shows styles
 	Stderr io.Writer // progress, log, errors
 	Env    []string  // as os.Environ gives it
 

@@ -2,14 +2,12 @@ package main
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/conformance"
-	"github.com/acapcrawl/acapcrawl/holdings"
 )
 
 // TestDemo crawls the reference publisher site as demo does and compares every row with what the site's own robots.txt and pages
@@ -26,8 +24,8 @@ func TestDemo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &demo{base: base, receipts: map[string]holdings.Receipt{}}
-	sum, err := (&Command{}).crawl(ctx, cfg, crawlOrder{seeds: []string{base + "/"}, backoff: demoBackoff, log: slog.New(slog.NewTextHandler(io.Discard, nil)), received: d.received})
+	d := newDemo(base)
+	sum, err := (&Command{}).crawl(ctx, cfg, d.order(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,8 @@ func main() {
 	stderr := newProgress(os.Stderr)
 	ctx, stop := untilInterrupted(context.Background(), stderr)
 	c := Command{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: stderr, Env: os.Environ()}
-	c.Bold = term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb"
+	c.Name = invocation(os.Args[0])
+	c.Bold = term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb" && os.Getenv("NO_COLOR") == ""
 	status := c.Main(ctx, os.Args[1:])
 	stop()
 	os.Exit(status)

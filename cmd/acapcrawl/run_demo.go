@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -12,7 +14,6 @@ import (
 	"sort"
 	"strings"
 	"sync"
-	"text/tabwriter"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -24,10 +25,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/present"
 )
 
-// demoSearches are what the demo asks its index at the end.
-var demoSearches = []string{"ferry", "harbour"}
+// demoQuery is what demo searches for at the end.
+const demoQuery = "ferry"
 
-// demoRow is what became of one address.
+// demoRow is the outcome of one address.
 type demoRow struct {
 	Path    string   `json:"path"`
 	State   string   `json:"state"` // fetched, or why not
@@ -36,9 +37,17 @@ type demoRow struct {
 	Follow  bool     `json:"followed"`
 	Shown   []string `json:"shown,omitempty"`   // the forms in which it may be shown today: link, snippet, copy
 	Because []string `json:"because,omitempty"` // a line for each refusal
+
+	refusals []demoRefusal // the same refusals for the table
 }
 
-// runDemo serves the reference publisher site on loopback and crawls it through the same code as crawl.
+// demoRefusal is something that was not done with a page.
+type demoRefusal struct {
+	what string // "not indexed", "no snippet"; "" if the page was not fetched
+	why  string // the reason, with the line that decided
+}
+
+// runDemo serves the reference publisher site on loopback and crawls it with the code of crawl.
 func (c *Command) runDemo(ctx context.Context, r demoRequest) error {
 	base, stop, err := serveSite(ctx, conformance.NewSite())
 	if err != nil {
@@ -56,14 +65,26 @@ func (c *Command) runDemo(ctx context.Context, r demoRequest) error {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(data, "archive.db")); err == nil {
-		return misuse("", "%s holds a crawl already; the demo wants a directory of its own", data)
+		return misuse("acapcrawl demo --data NEWDIR", "%s already holds a crawl; demo needs an empty directory", data)
 	}
-	d := &demo{base: base, receipts: map[string]holdings.Receipt{}}
-	line := newProgress(c.Stderr)
 	if !r.JSON {
-		fmt.Fprintf(c.Stdout, "A small newspaper answers at %s; crawling it into %s.\n\n", base, data)
+		fmt.Fprintf(c.Stdout, "Serving a small newspaper at %s\nCrawling it into %s\n\n", base, data)
 	}
-	sum, err := c.crawl(ctx, cfg, crawlOrder{seeds: []string{base + "/"}, backoff: demoBackoff, log: logger(line, cfg), received: d.received})
+	if err := c.crawlDemo(ctx, cfg, r, base); err != nil || !r.Serve {
+		return err
+	}
+	if r.JSON {
+		fmt.Fprintf(c.Stderr, "The newspaper stays at %s until Ctrl-C.\n", base)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// crawlDemo crawls the newspaper at base and prints what was done and refused.
+func (c *Command) crawlDemo(ctx context.Context, cfg *config.Config, r demoRequest, base string) error {
+	d := newDemo(base)
+	line := newProgress(c.Stderr)
+	sum, err := c.crawl(ctx, cfg, d.order(logger(line, cfg)))
 	line.Done()
 	if err != nil {
 		return err
@@ -73,37 +94,57 @@ func (c *Command) runDemo(ctx context.Context, r demoRequest) error {
 		return err
 	}
 	if r.JSON {
-		return c.printJSON(map[string]any{"base": base, "data": data, "summary": sum, "pages": rows})
+		return c.printJSON(map[string]any{"base": base, "data": cfg.Data, "summary": sum, "pages": rows})
 	}
-	if err := c.printRows(rows); err != nil {
+	if err := printDemoRows(c.Stdout, rows, r.All, c.Bold); err != nil {
 		return err
 	}
 	if err := printSummary(c.Stdout, sum, time.Now()); err != nil {
 		return err
 	}
-	for _, q := range demoSearches {
-		fmt.Fprintf(c.Stdout, "\n$ acapcrawl search --data %s %s\n", data, q)
-		if err := c.demoSearch(ctx, cfg, q); err != nil {
-			return err
-		}
+	fmt.Fprintf(c.Stdout, "\n$ %s search --data %s %s\n", c.called(), shellWord(cfg.Data), demoQuery)
+	if err := c.demoSearch(ctx, cfg, demoQuery); err != nil {
+		return err
 	}
-	_, err = fmt.Fprintf(c.Stdout, `
-Go on with what was crawled:
-  acapcrawl search --data %[1]s lighthouse
-  acapcrawl show --data %[1]s %[2]s/
-  acapcrawl archive ls --data %[1]s
-or with a site of your own:
-  acapcrawl explain https://example.com/
-  acapcrawl crawl --max-pages 50 https://example.com/
-`, data, base)
+	_, err = io.WriteString(c.Stdout, demoSuggestions(c.called(), shellWord(cfg.Data), base, r.Serve))
 	return err
 }
 
-// demoBackoff is the first pause before a page that answers 503 is asked for again: nobody waits for the newspaper to recover.
+// demoSuggestions returns the commands to go on with. With serving, the newspaper at base answers them; otherwise they use
+// only what is stored.
+func demoSuggestions(program, data, base string, serving bool) string {
+	text := `
+Go on with what was crawled:
+  PROGRAM search --data DATA lighthouse
+  PROGRAM show --data DATA BASE/
+  PROGRAM archive ls --data DATA
+`
+	if serving {
+		text += `
+The newspaper stays at BASE until Ctrl-C. Meanwhile, in another terminal:
+  PROGRAM explain --data DATA BASE/members/
+  PROGRAM check BASE/robots.txt
+  PROGRAM crawl --data DATA --delay 0 --refetch --max-pages 3 BASE/
+`
+	} else {
+		text += `
+Keep the newspaper running to ask about its pages, or crawl a site of your own:
+  PROGRAM demo --serve
+  PROGRAM explain https://example.com/
+  PROGRAM crawl --max-pages 50 https://example.com/
+`
+	}
+	return strings.NewReplacer("PROGRAM", program, "DATA", data, "BASE", base).Replace(text)
+}
+
+// demoBackoff is the first pause before a page that answered 503 is requested again. It is short because nobody waits for the
+// newspaper to recover.
 const demoBackoff = 100 * time.Millisecond
 
+// demoConfig returns the settings of the demo. One request at a time makes the counts the same in every run: the page at the
+// end of a redirect is otherwise fetched once or twice.
 func demoConfig(data string) (*config.Config, error) {
-	return config.Load(config.Input{Flags: map[string]any{"data": data, "delay": "0", "concurrency": "4", "sitemaps": "true"}})
+	return config.Load(config.Input{Flags: map[string]any{"data": data, "delay": "0", "concurrency": "1", "sitemaps": "true"}})
 }
 
 // serveSite serves the newspaper on a free port of loopback until stop is called.
@@ -121,12 +162,22 @@ func serveSite(ctx context.Context, site http.Handler) (base string, stop func()
 	return "http://" + l.Addr().String(), func() { srv.Close(); <-done }, nil
 }
 
-// demo collects what became of the pages.
+// demo collects the outcomes of a crawl. Its callbacks may be called concurrently.
 type demo struct {
 	base string
 
 	mu       sync.Mutex
 	receipts map[string]holdings.Receipt
+	skips    map[string]crawler.Skip
+}
+
+func newDemo(base string) *demo {
+	return &demo{base: base, receipts: map[string]holdings.Receipt{}, skips: map[string]crawler.Skip{}}
+}
+
+// order returns the crawl of the newspaper, whose outcomes d collects.
+func (d *demo) order(log *slog.Logger) crawlOrder {
+	return crawlOrder{seeds: []string{d.base + "/"}, backoff: demoBackoff, log: log, received: d.received, skipped: d.skipped}
 }
 
 func (d *demo) received(pg *page.Page, r holdings.Receipt) {
@@ -135,7 +186,13 @@ func (d *demo) received(pg *page.Page, r holdings.Receipt) {
 	d.receipts[pg.URL().String()] = r
 }
 
-// rows gives a row for each address of the newspaper that the crawl heard of.
+func (d *demo) skipped(s crawler.Skip) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.skips[s.URL] = s
+}
+
+// rows returns a row for each address of the newspaper that the crawl found, in order of their paths.
 func (d *demo) rows(ctx context.Context, c *Command, cfg *config.Config) (rows []demoRow, err error) {
 	s, p, err := c.openPresenter(ctx, cfg, &judging{})
 	if err != nil {
@@ -148,23 +205,9 @@ func (d *demo) rows(ctx context.Context, c *Command, cfg *config.Config) (rows [
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	err = f.Each(d.base, func(rec crawler.Record) error {
-		row := demoRow{Path: strings.TrimPrefix(rec.URL, d.base), State: string(rec.State)}
-		if rec.Why != "" {
-			row.Because = append(row.Because, d.short(rec.Why))
-		}
-		if got, ok := d.receipts[rec.URL]; ok {
-			row.Stored, row.Indexed, row.Follow = got.Stored, got.Indexed, len(got.Links) > 0
-			row.Because = d.refusals(got, row.Because)
-			if (got.Stored || got.Indexed) && !got.Discarded {
-				if err := d.shown(ctx, p, rec.URL, &row); err != nil {
-					return err
-				}
-			}
-		} else if rec.State == crawler.Fetched {
-			row.State = "redirected"
-		}
-		if rec.State == crawler.Fetched && rec.Status >= 400 {
-			row.State = fmt.Sprintf("status %d", rec.Status)
+		row, err := d.row(ctx, p, rec)
+		if err != nil {
+			return err
 		}
 		rows = append(rows, row)
 		return nil
@@ -173,19 +216,61 @@ func (d *demo) rows(ctx context.Context, c *Command, cfg *config.Config) (rows [
 	return rows, err
 }
 
-// refusals gives a line for each thing that was not done with a page.
-func (d *demo) refusals(got holdings.Receipt, lines []string) []string {
-	if got.Discarded && len(got.Refused) > 0 { // all were refused by the same line
-		return append(lines, d.short(got.Refused[0].Why()))
+// row returns the row of one address.
+func (d *demo) row(ctx context.Context, p *present.Presenter, rec crawler.Record) (demoRow, error) {
+	row := demoRow{Path: strings.TrimPrefix(rec.URL, d.base), State: string(rec.State)}
+	got, received := d.receipts[rec.URL]
+	if rec.Why != "" {
+		row.Because = append(row.Because, d.short(rec.Why))
+		if !got.Discarded {
+			row.refusals = append(row.refusals, demoRefusal{why: d.short(whySkipped(rec.Why, d.skips[rec.URL]))})
+		}
 	}
-	for _, refused := range got.Refused {
-		lines = append(lines, d.short(notDone[refused.Usage]+": "+refused.Why()))
+	switch {
+	case received:
+		row.Stored, row.Indexed, row.Follow = got.Stored, got.Indexed, len(got.Links) > 0
+		d.addRefusals(&row, got)
+		if (got.Stored || got.Indexed) && !got.Discarded {
+			if err := d.addForms(ctx, p, rec.URL, &row); err != nil {
+				return row, err
+			}
+		}
+	case rec.State == crawler.Fetched:
+		row.State = "redirected"
 	}
-	return lines
+	if rec.State == crawler.Fetched && rec.Status >= 400 {
+		row.State = fmt.Sprintf("status %d", rec.Status)
+	}
+	return row, nil
 }
 
-// shown says in which forms a page may be shown, and by which lines not in the others.
-func (d *demo) shown(ctx context.Context, p *present.Presenter, address string, row *demoRow) error {
+// whySkipped returns why an address was not fetched without repeating the address: the reason of the decision or the request of
+// the publisher, otherwise the sentence why.
+func whySkipped(why string, s crawler.Skip) string {
+	switch {
+	case s.TakeDown != nil:
+		return "its publisher asks that it be taken down: " + s.TakeDown.String()
+	case s.Decision.Usage != "":
+		return s.Decision.Why()
+	}
+	return why
+}
+
+// addRefusals adds what was not done with a page that was received.
+func (d *demo) addRefusals(row *demoRow, got holdings.Receipt) {
+	if got.Discarded && len(got.Refused) > 0 { // one line refused everything
+		why := d.short(got.Refused[0].Why())
+		row.Because = append(row.Because, why)
+		row.refusals = append(row.refusals, demoRefusal{why: why})
+		return
+	}
+	for _, refused := range got.Refused {
+		d.refuse(row, notDone[refused.Usage], refused.Why())
+	}
+}
+
+// addForms adds the forms in which a page may be shown, and what forbids the others.
+func (d *demo) addForms(ctx context.Context, p *present.Presenter, address string, row *demoRow) error {
 	forms := []string{"link", "snippet", "copy"}
 	decisions, err := p.Decide(ctx, address, present.Reader{}, acap.PresentLink, acap.PresentSnippet, acap.PresentCurrentCopy)
 	if err != nil {
@@ -197,36 +282,26 @@ func (d *demo) shown(ctx context.Context, p *present.Presenter, address string, 
 		case dec.Allowed:
 			row.Shown = append(row.Shown, forms[i])
 		default:
-			row.Because = append(row.Because, d.short("no "+forms[i]+": "+dec.Why()))
+			d.refuse(row, "no "+forms[i], dec.Why())
 		}
 	}
 	return nil
 }
 
+func (d *demo) refuse(row *demoRow, what, why string) {
+	row.Because = append(row.Because, d.short(what+": "+why))
+	row.refusals = append(row.refusals, demoRefusal{what, d.short(why)})
+}
+
 var notDone = map[acap.Usage]string{acap.Follow: "not followed", acap.Index: "not indexed", acap.Preserve: "not kept"}
 
-// short leaves the address of the newspaper out.
+// short removes the address of the newspaper from s.
 func (d *demo) short(s string) string {
 	u, err := url.Parse(d.base)
 	if err != nil {
 		return s
 	}
 	return strings.ReplaceAll(strings.ReplaceAll(s, d.base, ""), u.Host, "")
-}
-
-func (c *Command) printRows(rows []demoRow) error {
-	w := tabwriter.NewWriter(c.Stdout, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "ADDRESS\tOUTCOME\tKEPT\tINDEXED\tSHOWN AS\tWHY NOT")
-	mark := map[bool]string{true: "yes", false: "-"}
-	for _, r := range rows {
-		why := append(r.Because, "")
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", r.Path, r.State, mark[r.Stored], mark[r.Indexed], strings.Join(r.Shown, " "), why[0])
-		for _, more := range why[1:max(1, len(why)-1)] {
-			fmt.Fprintf(w, "\t\t\t\t\t%s\n", more)
-		}
-	}
-	fmt.Fprintln(w)
-	return w.Flush()
 }
 
 func (c *Command) demoSearch(ctx context.Context, cfg *config.Config, query string) (err error) {
