@@ -5,33 +5,26 @@ import "slices"
 // admit takes the statements of a file that reach the crawler. For a referred file parent is the file that refers to it, and
 // second says that it is not the first of its record (D08).
 func (p *Policy) admit(f, parent *File, second bool) {
-	c := &p.crawler
-	x := &expander{crawler: c, file: f, parent: parent, version: f.gating(c), base: p.origin, seq: p.statements}
+	x := p.expander(f, parent)
+	x.seq = p.statements
 	if parent != nil {
 		p.findings = append(p.findings, f.Findings...)
 		x.lookAtReferred()
 	}
-	var to audience
-	for _, e := range f.entries {
-		if x.full {
-			break
-		}
-		to.turn(e, c)
-		reaches, named, permits := e.reach(c, &to, parent == nil)
-		permits = permits && !f.cut && !second // A19, D08
-		for _, s := range x.expand(e) {
-			if !reaches || s.allow && !permits || !to.serves(s.allow) {
+	x.walk(second, func(e *entry, h hearing, statements []*statement) {
+		for _, s := range statements {
+			if !h.reaches || s.allow && !h.permits || !h.serves(s.allow) {
 				continue // X39: a permission that does not count still prohibits when it cannot be interpreted
 			}
-			s.named, s.purpose = named, e.sub != nil
-			s.counts = permits && to.serves(true) // X32
+			s.named, s.purpose = h.named, e.sub != nil
+			s.counts = h.permits && h.serves(true) // X32
 			if s.beyond {
 				p.beyond = append(p.beyond, s)
 				continue
 			}
 			p.by[s.kind] = append(p.by[s.kind], s)
 		}
-	}
+	})
 	p.statements = x.seq
 	if x.full {
 		x.report(&Field{Source: f.source, URL: f.URL, Line: 1, Column: 1}, "too-complex", Error, "use fewer fields, sets and definitions",
@@ -39,6 +32,36 @@ func (p *Policy) admit(f, parent *File, second bool) {
 		p.refusal = &Decision{Reason: Unavailable, Note: "robots.txt is too complex to be judged"}
 	}
 	p.findings = append(p.findings, x.findings...)
+}
+
+// expander returns what turns the fields of f into statements; parent is the file that refers to f, nil for robots.txt itself.
+func (p *Policy) expander(f, parent *File) *expander {
+	return &expander{crawler: &p.crawler, file: f, parent: parent, version: f.gating(&p.crawler), base: p.origin}
+}
+
+// hearing says how a field counts for the crawler.
+type hearing struct {
+	*audience
+	reaches bool // its record addresses the crawler
+	named   bool // by name
+	permits bool // a permission in it counts
+}
+
+// walk calls visit with each field of a file in order, how it counts, and its statements. It ends where the file makes too many
+// statements.
+func (x *expander) walk(second bool, visit func(*entry, hearing, []*statement)) {
+	var to audience
+	for _, e := range x.file.entries {
+		to.turn(e, x.crawler)
+		h := hearing{audience: &to}
+		h.reaches, h.named, h.permits = e.reach(x.crawler, &to, x.parent == nil)
+		h.permits = h.permits && !x.file.cut && !second // A19, D08
+		statements := x.expand(e)
+		if x.full {
+			return
+		}
+		visit(e, h, statements)
+	}
 }
 
 // lookAtReferred reports references in a referred file (D01) and definitions that hide those of the referring file (D03).

@@ -10,16 +10,10 @@ func (p *Policy) Decide(u Usage, r Resource) (d Decision) {
 	if p.byPurpose != nil {
 		return p.common(func(q *Policy) Decision { return q.Decide(u, r) }, k)
 	}
-	if p.refusal != nil {
-		d = *p.refusal
+	if early := p.foreclosed(k); early != nil {
+		d = *early
 		d.Usage = u
 		return d
-	}
-	if p.own != nil {
-		if d, barred := p.own.barred(k); barred {
-			d.Usage = u
-			return d
-		}
 	}
 	p.settle(k, &r, &d)
 	if k == kCrawl {
@@ -29,6 +23,21 @@ func (p *Policy) Decide(u Usage, r Resource) (d Decision) {
 		return p.own.restrain(d, k)
 	}
 	return d
+}
+
+// foreclosed returns the decision on a usage that is made before any statement is compared: a policy that could not be read, a
+// page that prohibits its own crawling (P2 2.2.1, X01: it is not used at all), and what an element prohibits that cannot be cut out
+// of the page (P2 2.2.6, N07 and N28). It returns nil if there is none.
+func (p *Policy) foreclosed(k kind) *Decision {
+	switch {
+	case p.refusal != nil:
+		return p.refusal
+	case p.own == nil:
+		return nil
+	case p.own.discard != nil:
+		return p.own.discard
+	}
+	return p.own.bars[k]
 }
 
 // common is the answer for several purposes: crawl if any purpose may, all else only if all may (X11); the limits of all bind (X78).
@@ -59,11 +68,14 @@ func (p *Policy) common(decide func(*Policy) Decision, k kind) Decision {
 // copying it would be half of the work.
 func (p *Policy) settle(k kind, r *Resource, d *Decision) {
 	starred := p.settleBy(k, r, false, d)
-	if !starred || !d.Allowed {
+	if !starred || !d.Allowed && p.recorder == nil { // what both comparisons leave is recorded even if the first refuses
 		return
 	}
 	var rooted Decision
 	p.settleBy(k, r, true, &rooted) // F03, X34: permit only if both comparisons permit; the limits of both bind
+	if !d.Allowed {
+		return
+	}
 	if !rooted.Allowed {
 		rooted.Reason = ByConflict
 		*d = rooted
@@ -76,6 +88,7 @@ func (p *Policy) settle(k kind, r *Resource, d *Decision) {
 // settleBy decides with patterns compared as written, or rooted; starred says whether that can make a difference.
 func (p *Policy) settleBy(k kind, r *Resource, rooted bool, d *Decision) (starred bool) {
 	starred = p.prevailing(k, r, rooted, &d.fields)
+	p.recorder.keep(&d.fields)
 	if !k.derived() {
 		if d.fields.n == 0 {
 			p.unsaid(k, r, d)
@@ -87,6 +100,7 @@ func (p *Policy) settleBy(k kind, r *Resource, rooted bool, d *Decision) (starre
 	}
 	var general verdict
 	starred = p.prevailing(kPresent, r, rooted, &general) || starred
+	p.recorder.keep(&general)
 	switch {
 	case d.fields.n == 0 && general.n == 0:
 		p.unsaid(k, r, d)
@@ -113,8 +127,14 @@ const maxCompared = 250_000
 func (p *Policy) meet(k kind, r *Resource, general verdict, rooted bool, d *Decision) {
 	for i := range general.n {
 		g := general.at(i)
-		if g.allow || d.fields.n*general.n <= maxCompared && p.beaten(g, &d.fields, rooted) {
+		if g.allow {
 			continue
+		}
+		if d.fields.n*general.n <= maxCompared {
+			if s := p.beater(g, &d.fields, rooted); s != nil {
+				p.recorder.beat(g, s)
+				continue
+			}
 		}
 		*d = refusal(k, g)
 		return
@@ -122,6 +142,7 @@ func (p *Policy) meet(k kind, r *Resource, general verdict, rooted bool, d *Deci
 	permitted := general
 	if general.prohibition() != nil { // what a beaten prohibition displaced still describes any presentation (F18, X83)
 		permitted = p.permissions(kPresent, r, rooted)
+		p.recorder.keep(&permitted)
 	}
 	if no := permitted.prohibition(); no != nil { // X81
 		*d = refusal(k, no)
@@ -151,10 +172,10 @@ func (p *Policy) permissions(k kind, r *Resource, rooted bool) (v verdict) {
 // written reports whether a statement was written as a permission.
 func (s *statement) written() bool { return s.allow || s.instead }
 
-// beaten reports whether a specific permission beats the prohibition g of present.
-func (p *Policy) beaten(g *statement, specific *verdict, rooted bool) bool {
+// beater returns a specific permission that beats the prohibition g of present, nil if there is none.
+func (p *Policy) beater(g *statement, specific *verdict, rooted bool) *statement {
 	if g.all { // X35
-		return false
+		return nil
 	}
 	for i := range specific.n {
 		s := specific.at(i)
@@ -162,10 +183,10 @@ func (p *Policy) beaten(g *statement, specific *verdict, rooted bool) bool {
 			continue
 		}
 		if rel := p.compare(s, g, rooted); rel == narrower || rel == identical {
-			return true
+			return s
 		}
 	}
-	return false
+	return nil
 }
 
 // compare says how the scope of a relates to that of b; a page speaks of itself alone, the narrowest scope there is (P2 2.2.8 note).
@@ -195,7 +216,7 @@ func (p *Policy) prevailing(k kind, r *Resource, rooted bool, v *verdict) (starr
 		m.take(s, p, rooted)
 	})
 	if p.own != nil && len(p.own.by[k]) > 0 {
-		*v = p.own.meet(k, *v)
+		*v = p.own.meet(k, *v, p.recorder)
 	}
 	return starred
 }

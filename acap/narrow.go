@@ -14,15 +14,9 @@ type own struct {
 	statements int           // in all
 	prohibited [kinds]*Field // conventional prohibitions by usage: nothing lifts them (N12, N19)
 	caps       *restraint
-	bars       [kinds]*bar // from elements, for the page as a whole (N27, N28, N07)
-	discard    *Decision   // the page's own statements end in crawl prohibited (X01)
+	bars       [kinds]*Decision // from elements, for the page as a whole (N27, N28, N07)
+	discard    *Decision        // the page's own statements end in crawl prohibited (X01)
 	marks      map[string][]*statement
-}
-
-// bar prohibits a usage for the whole page whatever else is said.
-type bar struct {
-	field  *Field
-	reason Reason
 }
 
 // Narrow lets a page's own statements meet the policy of its origin. Without any, p itself is returned. Reading them is pointless
@@ -78,7 +72,7 @@ func (p *Policy) narrow(page Own, muted bool) *Policy {
 		n.own.discard = &d
 	}
 	if b := n.own.bars[kCrawl]; b != nil && n.own.discard == nil {
-		n.own.discard = &Decision{Reason: b.reason, Because: b.field}
+		n.own.discard = b
 	}
 	return &q
 }
@@ -405,7 +399,7 @@ func (n *narrowing) add(s *statement) {
 // (X35). A prohibition of the page applies, and replaces only permissions: the prohibitions of
 // robots.txt also apply, since one of them may be harder to beat by a specific permission (F17,
 // X82).
-func (o *own) meet(k kind, origin verdict) verdict {
+func (o *own) meet(k kind, origin verdict, rec *recorder) verdict {
 	var present ranks
 	for _, s := range o.by[k] {
 		present[s.rank()] = true
@@ -414,6 +408,11 @@ func (o *own) meet(k kind, origin verdict) verdict {
 	for _, s := range o.by[k] {
 		if !present.override(s.rank()) { // N01, N17
 			out.add(s)
+		}
+	}
+	for _, s := range o.by[k] {
+		if present.override(s.rank()) {
+			rec.outrank(s, &out)
 		}
 	}
 	denied := out.prohibition() != nil
@@ -426,6 +425,8 @@ func (o *own) meet(k kind, origin verdict) verdict {
 			standing.add(s)
 		case s.allow && !denied && !yields:
 			out.add(s)
+		default:
+			rec.giveWay(s, &out)
 		}
 	}
 	switch {
@@ -433,6 +434,7 @@ func (o *own) meet(k kind, origin verdict) verdict {
 		out.merge(&standing)
 		return out
 	case standing.n > 0:
+		rec.conflict(&out, standing.prohibition())
 		return standing
 	}
 	return out
@@ -446,18 +448,7 @@ func (o *own) permissions(k kind, origin verdict) verdict {
 			alone.by[k] = append(alone.by[k], s)
 		}
 	}
-	return alone.meet(k, origin)
-}
-
-// barred answers for what the page's elements, or its own prohibition of crawl, settle for the whole page.
-func (o *own) barred(k kind) (Decision, bool) {
-	if o.discard != nil { // X01
-		return *o.discard, true
-	}
-	if b := o.bars[k]; b != nil {
-		return Decision{Reason: b.reason, Because: b.field}, true
-	}
-	return Decision{}, false
+	return alone.meet(k, origin, nil)
 }
 
 // restrain adds the conventional rules of META and headers: they only restrict (N12, N19).

@@ -103,7 +103,7 @@ func (n *narrowing) prohibitPage(s *statement, reason Reason) {
 
 func (o *own) bar(k kind, field *Field, reason Reason) {
 	if o.bars[k] == nil {
-		o.bars[k] = &bar{field, reason}
+		o.bars[k] = &Decision{Usage: k.usage(), Reason: reason, Because: field}
 	}
 }
 
@@ -260,7 +260,7 @@ func (p *Policy) liftable(k kind, r Resource, d Decision, yes *verdict) bool {
 	default:
 		return false
 	}
-	if _, barred := p.own.barred(k); barred {
+	if p.foreclosed(k) != nil {
 		return false
 	}
 	prohibited := d.Reason == ByOther

@@ -49,7 +49,8 @@ type Policy struct {
 	spoken     map[string]bool // tokens of marks that make a statement, for whatever purpose
 	byPurpose  []*Policy       // one per declared purpose where there are several (C16)
 	purposes   []string
-	statements int // expanded so far, whether they reach the crawler or not
+	recorder   *recorder // what Trace has its decision note; nil in every other policy
+	statements int       // expanded so far, whether they reach the crawler or not
 }
 
 // Unreachable is the policy of an origin whose robots.txt could not be read: everything is refused (RFC 9309 2.3.1.4).

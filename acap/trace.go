@@ -48,12 +48,14 @@ func (p *Policy) Trace(u Usage, r Resource, f Facts, refs ...Reference) []Rival 
 	if p.byPurpose != nil {
 		return p.traceCommon(u, r, f, refs)
 	}
-	t := &trace{Policy: p, kind: k, resource: r, decision: p.Decide(u, r).At(f), refs: refs}
-	t.all()
+	q := *p
+	q.recorder = newRecorder()
+	t := &trace{Policy: &q, kind: k, resource: r, decision: q.Decide(u, r).At(f), refs: refs}
+	t.list()
 	return t.rivals.ordered()
 }
 
-// trace goes through what speaks of one usage, once it is decided.
+// trace lists what speaks of one usage, from what its decision noted.
 type trace struct {
 	*Policy
 	kind     kind
@@ -63,41 +65,25 @@ type trace struct {
 	rivals   rivals
 }
 
-func (t *trace) all() {
-	exact, general := t.speaking(t.kind), speakers{}
+func (t *trace) list() {
+	exact, general := t.speaking(t.kind), []*statement(nil)
 	if t.kind.derived() {
 		general = t.speaking(kPresent)
-		if exact.n > 0 && exact.prohibition() == nil && general.prohibition() != nil && !t.stands(&general) { // F18, as meet has it
-			for _, rooted := range []bool{false, true} {
-				permitted := t.permissions(kPresent, &t.resource, rooted)
-				general.verdict.merge(&permitted)
-			}
-			general.prevail = general.verdict.set()
-		}
 	}
-	because, why, rule := t.barrier()
-	if because != nil {
-		t.add(because, t.kind, false, Decides, "", "", nil)
-	}
-	if why != "" {
-		for _, s := range slices.Concat(exact.all, general.all, t.others()) {
-			t.lose(s, because, why, rule)
-		}
-		if t.kind == kCrawl {
-			t.overruledRecords(because, why, rule)
-		}
+	if early := t.foreclosed(t.kind); early != nil {
+		t.listForeclosed(early, slices.Concat(exact, general, t.others()))
 		return
 	}
 	if t.kind == kCrawl {
 		t.conventionalRecords()
 	}
-	for _, g := range []*speakers{&exact, &general} {
-		for _, s := range g.all {
-			if g.prevail[s] {
-				t.weigh(s, &exact, &general)
-			} else {
-				t.displaced(s, g)
-			}
+	for _, s := range slices.Concat(exact, general) {
+		switch l, lost := t.recorder.loss(s); {
+		case t.recorder.left[s]:
+			t.weigh(s, general)
+		case lost:
+			why, rule := t.whyLost(s, l)
+			t.lose(s, l.to.field, why, rule)
 		}
 	}
 	t.weighOthers()
@@ -105,57 +91,41 @@ func (t *trace) all() {
 	t.elements()
 }
 
-// stands reports whether a prohibition that prevails among g is what decides.
-func (t *trace) stands(g *speakers) bool {
-	for i := range g.n {
-		if s := g.at(i); !s.allow && s.field == t.decision.Because {
-			return true
-		}
+// listForeclosed lists a decision that was made before any statement was compared, and all that lost against it.
+func (t *trace) listForeclosed(early *Decision, all []*statement) {
+	because := early.Because
+	why, rule := "what is said of an element holds for the whole page here", "P2 2.2.6, N28"
+	switch {
+	case t.refusal != nil:
+		why, rule = "nothing counts until the policy can be read", "D07, O11"
+	case t.own.discard != nil && early.Note != "":
+		why, rule = early.Note, ""
+	case t.own.discard != nil:
+		why, rule = "a page that prohibits its own crawling is not used at all", "X01"
 	}
-	return false
+	if because != nil {
+		t.add(because, t.kind, false, Decides, "", "", nil)
+	}
+	for _, s := range all {
+		t.lose(s, because, why, rule)
+	}
+	if t.kind == kCrawl {
+		t.overruledRecords(because, why, rule)
+	}
 }
 
 // maxTraced bounds how many statements of one type are looked at, but for those of the field that decides.
 const maxTraced = 500
 
-// speakers are the statements of one exact type that cover the resource, and those of them that prevail: in the end, and in the
-// files of the origin alone.
-type speakers struct {
-	all []*statement // in the order of appearance
-	verdict
-	origin verdict
-	// the same as sets
-	prevail, prevailed map[*statement]bool
-}
-
-func (t *trace) speaking(k kind) speakers {
-	var g speakers
-	for _, s := range t.by[k] {
-		if s.covers(&t.resource) {
-			g.all = append(g.all, s)
-		}
-	}
-	slices.SortFunc(g.all, bySeq)
-	g.all = t.some(g.all)
-	g.verdict = prevailing(t.Policy, k, &t.resource)
-	g.origin = g.verdict
+// speaking returns the statements of one exact type that cover the resource, in the order of appearance.
+func (t *trace) speaking(k kind) (list []*statement) {
+	t.covering(k, &t.resource, false, func(s *statement) { list = append(list, s) })
+	slices.SortFunc(list, bySeq)
+	list = t.some(list)
 	if t.own != nil {
-		g.all = append(g.all, t.some(t.own.by[k])...)
-		files := *t.Policy
-		files.own = nil
-		g.origin = prevailing(&files, k, &t.resource)
+		list = append(list, t.some(t.own.by[k])...)
 	}
-	g.prevail, g.prevailed = g.verdict.set(), g.origin.set()
-	return g
-}
-
-// prevailing gives what prevails when patterns are compared one way or the other: either may decide (F03).
-func prevailing(p *Policy, k kind, r *Resource) (v verdict) {
-	var rooted verdict
-	p.prevailing(k, r, false, &v)
-	p.prevailing(k, r, true, &rooted)
-	v.merge(&rooted)
-	return v
+	return list
 }
 
 func bySeq(a, b *statement) int { return a.seq - b.seq }
@@ -172,61 +142,19 @@ func (t *trace) some(list []*statement) []*statement {
 	return out
 }
 
-func (v *verdict) set() map[*statement]bool {
-	m := make(map[*statement]bool, v.n)
-	for i := range v.n {
-		m[v.at(i)] = true
-	}
-	return m
-}
-
-// find gives a statement of which something is true, one that prevails if there is one.
-func (g *speakers) find(is func(*statement) bool) *statement {
-	for _, v := range []*verdict{&g.verdict, &g.origin} {
-		for i := range v.n {
-			if s := v.at(i); is(s) {
-				return s
-			}
-		}
-	}
-	if i := slices.IndexFunc(g.all, is); i >= 0 {
-		return g.all[i]
-	}
-	return nil
-}
-
-// barrier is what settles the usage before any of its fields is looked at; why is empty where there is nothing of the kind.
-func (t *trace) barrier() (because *Field, why, rule string) {
-	if t.refusal != nil {
-		return t.refusal.Because, "nothing counts until the policy can be read", "D07, O11"
-	}
-	if t.own == nil {
-		return nil, "", ""
-	}
-	d, barred := t.own.barred(t.kind)
-	switch {
-	case !barred:
-		return nil, "", ""
-	case t.own.discard != nil && d.Note != "":
-		return d.Because, d.Note, ""
-	case t.own.discard != nil:
-		return d.Because, "a page that prohibits its own crawling is not used at all", "X01"
-	}
-	return d.Because, "what is said of an element holds for the whole page here", "P2 2.2.6, N28"
-}
-
 // weigh says what became of a statement that prevails among those of its type.
-func (t *trace) weigh(s *statement, exact, general *speakers) {
+func (t *trace) weigh(s *statement, general []*statement) {
 	d := &t.decision
 	if s.field == d.Because {
 		t.add(s.field, s.kind, s.allow, Decides, "", "", nil)
 		return
 	}
-	decider := t.decider(exact, general)
+	decider := t.decider()
+	l, lost := t.recorder.lost[s]
 	switch {
-	case !s.allow && s.kind != t.kind && t.outdone(s, exact):
-		t.lose(s, t.lifter(s, exact), "what is said of this type itself goes before", "P1 2.5.5, F17")
-	case s.allow && d.Allowed && (s.kind != t.kind || general.find(func(o *statement) bool { return o.field == d.Because }) != nil):
+	case lost && l.cause == beaten:
+		t.lose(s, l.to.field, "what is said of this type itself goes before", "P1 2.5.5, F17")
+	case s.allow && d.Allowed && (s.kind != t.kind || slices.ContainsFunc(general, func(o *statement) bool { return o.field == d.Because })):
 		t.add(s.field, s.kind, true, Binds, "the limits of present and of its type both bind", "P1 2.5.5, F18", d.Because)
 	case s.allow && d.Allowed:
 		t.add(s.field, s.kind, true, Binds, "no other permission is narrower, so the limits of all bind", "P1 2.4.6, F15", d.Because)

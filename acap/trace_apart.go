@@ -70,46 +70,45 @@ func (e *elsewhere) put(f *Field, k kind, allow bool, step, common int, why, rul
 
 // fields goes through the ACAP fields of a file as Policy.admit does.
 func (e *elsewhere) fields(f, parent *File, second bool) {
-	x := &expander{crawler: &e.crawler, file: f, parent: parent, version: f.gating(&e.crawler), base: e.origin}
-	var to audience
-	for _, en := range f.entries {
-		to.turn(en, &e.crawler)
-		reaches, _, permits := en.reach(&e.crawler, &to, parent == nil)
-		told := len(x.findings)
-		statements := x.expand(en)
-		if x.full {
-			return
-		}
+	x := e.expander(f, parent)
+	told := 0 // findings before the field
+	x.walk(second, func(en *entry, h hearing, statements []*statement) {
 		if len(statements) == 0 && Usage(en.usage) == e.kind.usage() {
 			e.put(en.field, e.kind, en.allow, uncounted, 0, lastMessage(x.findings[told:]), "P1 2.8, B01")
 		}
+		told = len(x.findings)
 		for _, s := range statements {
-			if !e.speaksOf(s) {
-				continue
-			}
-			covers, common := s.covers(&e.resource), 0
-			if s.pattern != nil {
-				common = commonPrefix(s.pattern.rooted, e.resource.path)
-			}
-			step := others
-			if !covers {
-				step = foreign
-			}
-			switch {
-			case !reaches:
-				why, rule := en.unheard()
-				e.put(s.field, s.kind, s.allow, step, common, why, rule)
-			case !to.serves(s.allow):
-				why, rule := en.sub.unserved(&e.crawler)
-				e.put(s.field, s.kind, s.allow, step, common, why, rule)
-			case !covers:
-				e.put(s.field, s.kind, s.allow, aside, common, "its pattern does not cover the resource", "P1 2.4.4")
-			case s.allow && (!permits || f.cut || second):
-				why, rule := en.ungranting(f, second)
-				e.put(s.field, s.kind, s.allow, uncounted, common, why, rule)
+			if e.speaksOf(s) {
+				e.statement(en, h, s, f, second)
 			}
 		}
+	})
+}
+
+// statement lists s if it does not count.
+func (e *elsewhere) statement(en *entry, h hearing, s *statement, f *File, second bool) {
+	step, common := others, 0
+	if !s.covers(&e.resource) {
+		step = foreign
 	}
+	if s.pattern != nil {
+		common = commonPrefix(s.pattern.rooted, e.resource.path)
+	}
+	why, rule := "", ""
+	switch {
+	case !h.reaches:
+		why, rule = en.unheard()
+	case !h.serves(s.allow):
+		why, rule = en.sub.unserved(&e.crawler)
+	case step == foreign:
+		step, why, rule = aside, "its pattern does not cover the resource", "P1 2.4.4"
+	case s.allow && !h.permits:
+		why, rule = en.ungranting(f, second)
+		step = uncounted
+	default:
+		return
+	}
+	e.put(s.field, s.kind, s.allow, step, common, why, rule)
 }
 
 // speaksOf reports whether a statement could bear on the usage: it names it, present on which it is based, or prohibits other.

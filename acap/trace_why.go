@@ -2,35 +2,17 @@ package acap
 
 import "slices"
 
-// decider is the prohibition among the statements that the decision rests on, nil where it rests on something else.
-func (t *trace) decider(groups ...*speakers) *statement {
+// decider is the prohibition that the decision rests on, nil where it rests on something else.
+func (t *trace) decider() (found *statement) {
 	if t.decision.Allowed || t.decision.Because == nil {
 		return nil
 	}
-	for _, g := range groups {
-		for i := range g.n {
-			if s := g.at(i); !s.allow && s.field == t.decision.Because {
-				return s
-			}
+	for s := range t.recorder.left {
+		if !s.allow && s.field == t.decision.Because && (found == nil || s.kind == t.kind && found.kind != t.kind || s.kind == found.kind && s.seq < found.seq) {
+			found = s
 		}
 	}
-	return nil
-}
-
-// outdone reports whether specific permissions beat a prohibition of present, whichever way patterns are compared (F17).
-func (t *trace) outdone(s *statement, exact *speakers) bool {
-	return !s.instead && exact.n > 0 && exact.prohibition() == nil && t.beaten(s, &exact.verdict, false) &&
-		t.beaten(s, &exact.verdict, true)
-}
-
-// lifter is the specific permission that beats a prohibition of present.
-func (t *trace) lifter(s *statement, exact *speakers) *Field {
-	yes := exact.find(func(o *statement) bool {
-		var one verdict
-		one.add(o)
-		return o.allow && t.beaten(s, &one, false)
-	})
-	return yes.field
+	return found
 }
 
 // beyondFields says why a permission that prevails among the ACAP fields does not decide, where none of them refuses.
@@ -96,33 +78,17 @@ func (t *trace) unlifted(yes, no *statement) (why, rule string) {
 	return "the prohibition of present has a pattern that is not broader", "P1 2.4.6, F17"
 }
 
-// displaced says why a statement does not prevail among those of its type.
-func (t *trace) displaced(s *statement, g *speakers) {
-	closer := g.find(func(o *statement) bool { return o.page == s.page && outranks(o.rank(), s.rank()) })
-	if closer != nil {
-		if closer.named && !s.named {
-			t.lose(s, closer.field, "what names this crawler goes before what speaks to any", "P1 2.2.1, C02")
-		} else {
-			t.lose(s, closer.field, "what is said for its purpose goes before what is said for any", "P1 2.2.1, C04")
-		}
-		return
+// whyLost says why a statement is not left among those of its type.
+func (t *trace) whyLost(s *statement, l loss) (why, rule string) {
+	switch {
+	case l.cause == outranked && l.to.named && !s.named:
+		return "what names this crawler goes before what speaks to any", "P1 2.2.1, C02"
+	case l.cause == outranked:
+		return "what is said for its purpose goes before what is said for any", "P1 2.2.1, C04"
+	case l.cause == gaveWay:
+		return "what a page says of itself goes before", "P2 2.2.8, N02, N03"
+	case l.cause == narrowed:
+		return "the other pattern is narrower", "P1 2.4.6, F07"
 	}
-	if !s.page && g.prevailed[s] {
-		o := g.find(func(o *statement) bool {
-			return o.page && (!o.allow || !s.all && o.rank() == s.rank() || outranks(o.rank(), s.rank()))
-		})
-		if o != nil {
-			t.lose(s, o.field, "what a page says of itself goes before", "P2 2.2.8, N02, N03")
-			return
-		}
-	}
-	narrow := g.find(func(o *statement) bool {
-		return o.page == s.page && (t.compare(o, s, false) == narrower || t.compare(o, s, true) == narrower)
-	})
-	if narrow != nil {
-		t.lose(s, narrow.field, "the other pattern is narrower", "P1 2.4.6, F07")
-	} else if no := g.prohibition(); no != nil {
-		why, rule := t.conflict(s, no)
-		t.lose(s, no.field, why, rule)
-	}
+	return t.conflict(s, l.to)
 }

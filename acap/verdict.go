@@ -111,6 +111,7 @@ type matched struct {
 func (m *matched) take(s *statement, p *Policy, rooted bool) {
 	rank := s.rank()
 	if m.present.override(rank) {
+		p.recorder.outrank(s, m.verdict)
 		return
 	}
 	if !m.present[rank] {
@@ -119,13 +120,16 @@ func (m *matched) take(s *statement, p *Policy, rooted bool) {
 			old := *m.verdict
 			*m.verdict = verdict{}
 			for i := range old.n {
-				if t := old.at(i); !m.present.override(t.rank()) {
+				if t := old.at(i); m.present.override(t.rank()) {
+					p.recorder.lose(t, s, outranked)
+				} else {
 					m.add(t)
 				}
 			}
 		}
 	}
 	for !s.all && m.n > 0 && p.compare(s, m.at(m.n-1), rooted) == narrower {
+		p.recorder.lose(m.at(m.n-1), s, narrowed)
 		m.drop()
 	}
 	m.add(s)
