@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,116 +15,204 @@ import (
 	"github.com/acapcrawl/acapcrawl/gate"
 )
 
-// maxRedirects is how many redirects a visit follows.
+// maxRedirects is the number of redirects that a visit follows.
 const maxRedirects = 10
 
-// errRedirects is the end of a visit that redirects lead nowhere; it is not tried again.
+// errRedirects ends a visit whose redirects never reach a page. Such a visit is not repeated.
 var errRedirects = errors.New("the redirects lead nowhere")
 
-// visitor visits one address at a time with a Colly collector of its own.
+// visitor visits one page at a time with a Colly collector of its own. The collector makes the requests, follows the
+// redirects and calls the callbacks. The visitor is the collector's transport, so that no request avoids the gate.
+//
+// These features of Colly are off, because this module has its own:
+//
+//	robots.txt            the gate asks the policy, which knows ACAP, META and header fields too
+//	URLs visited before   the queue survives the process and knows when a page is due again
+//	MaxDepth, MaxRequests the queue and Options count over all collectors
+//	MaxBodySize, gzip     the gate limits, decodes and keeps bodies; Colly would copy and decode them again
+//	DetectCharset         package page decodes text once, also for callbacks
+//	cookies               a page is fetched as anybody would see it
+//	UserAgent             the gate sends the name that the policy is asked for
+//	time limits, Async    the gate limits each request; a visit ends before its queue entry does
+//	CacheDir, proxies     they would answer requests that the gate has not admitted
+//	COLLY_* variables     NewCollector reads them, so it is not used
+//
+// Limit rules of a callback's collector only add to the delays of the gate.
 type visitor struct {
 	run       *run
 	collector *colly.Collector
-	want      *url.URL // the address of this visit
-	aside     string   // where a redirect out of scope led; not requested
-	led       string   // where a redirect led that was received before; not requested
-	trace     *gate.Trace
-
-	conditional bool // of pages that are held it is asked whether they have changed
-	asked       bool // the last request did
+	client    *http.Client
+	now       *pageVisit // nil between visits
 }
 
-// newVisitor makes a visitor whose every request, redirect hops included, passes the gate. Colly's own ideas of
-// robots.txt, repetition, limits, cookies and time-outs are off: policy, politeness and memory are ours. The collector
-// is not made by NewCollector, which lets COLLY_* variables of the environment undo what is set here.
-func newVisitor(r *run) *visitor {
-	v := &visitor{run: r, collector: &colly.Collector{}}
+// newVisitor makes a visitor. It returns an error if Options.Collect panics.
+func newVisitor(r *run) (v *visitor, err error) {
+	defer defect.Catch(&err, "Options.Collect", nil)
+	v = &visitor{run: r, collector: &colly.Collector{}, client: &http.Client{}}
+	v.collector.Init()
+	v.collector.OnRequest(v.announce)
+	v.collector.OnResponse(v.deliver)
+	v.collector.OnError(v.note)
+	if r.o.Collect != nil {
+		r.collecting.Lock()
+		defer r.collecting.Unlock()
+		r.o.Collect(v.collector)
+		v.collector.OnResponse(withholdMarkup)
+	}
+	return v, nil
+}
+
+// configure sets everything that a callback may have changed since the last visit.
+func (v *visitor) configure(ctx context.Context) {
 	c := v.collector
-	c.Init()
-	c.AllowURLRevisit = true
-	c.IgnoreRobotsTxt = true
-	c.ParseHTTPErrorResponse = true
-	c.MaxBodySize = 0 // the gate caps and says so
-	c.UserAgent = ""  // the gate sends ours
-	c.DisableCookies()
-	c.SetRequestTimeout(0)
-	c.WithTransport(captured{r.gate})
+	c.Context = ctx
+	c.AllowURLRevisit, c.IgnoreRobotsTxt = true, true
+	c.MaxDepth, c.MaxRequests, c.MaxBodySize = 0, 0, 0
+	c.Async, c.CheckHead, c.DetectCharset = false, false, false
+	c.CacheDir, c.UserAgent, c.Headers = "", "", nil
+	*v.client = http.Client{Transport: v}
+	c.SetClient(v.client)
 	c.SetRedirectHandler(v.redirect)
-	c.OnRequest(func(r *colly.Request) { *r.URL = *v.want }) // Colly respells addresses: http://0x7f.1/ is another host
-	return v
 }
 
-// visit requests u, which is in normal form, and follows its redirects as long as they stay in scope. It returns the hops made, also
-// with an error. What a re-crawl asks for is requested also while its publisher has it taken down (P11).
-func (v *visitor) visit(ctx context.Context, u *url.URL, recrawl, conditional bool) (hops []gate.Hop, err error) {
-	defer defect.Catch(&err, u.String(), nil)
-	header := http.Header{}
-	v.want, v.aside, v.led, v.trace, v.conditional, v.asked = u, "", "", &gate.Trace{}, conditional, false
-	if recrawl {
-		v.trace.Confirms = u.String()
-	}
-	if conditional {
-		v.ask(header, u)
-	}
-	v.collector.Context = gate.With(ctx, gate.PageRequest, v.trace)
-	err = v.collector.Request(http.MethodGet, u.String(), nil, nil, header)
-	return v.trace.Hops, err
+// request visits the page of p with the collector. It returns the error of the request, or a *defect.Error if a
+// callback panicked.
+func (v *visitor) request(p *pageVisit) (err error) {
+	defer defect.Catch(&err, p.url.String(), nil)
+	v.now = p
+	v.configure(gate.With(p.ctx, gate.PageRequest, &p.trace))
+	err = v.collector.Request(http.MethodGet, p.url.String(), nil, p.callbackContext(v.run.o.Collect != nil), http.Header{})
+	return cmp.Or(p.err, err)
 }
 
-// forget drops the answers of the last visit, so that a worker that waits for the next one keeps
-// none in memory.
-func (v *visitor) forget() { v.trace, v.collector.Context = nil, context.Background() }
+// forget drops the answers of the last visit, so that an idle worker keeps none in memory.
+func (v *visitor) forget() { v.now, v.collector.Context = nil, context.Background() }
 
-// ask adds to header what is asked for instead of the page at u.
-func (v *visitor) ask(header http.Header, u *url.URL) {
+// announce is the first OnRequest callback: it prepares the request of a visit, and queues the requests that other
+// callbacks make.
+func (v *visitor) announce(req *colly.Request) {
+	p := v.now
+	if p == nil || p.announced {
+		req.Abort()
+		v.queueRequest(req)
+		return
+	}
+	p.announced = true
+	*req.URL = *p.url // Colly respells addresses: http://0x7f.1/ is another host
+	req.Depth = p.lease.Depth + 1
+	if p.conditional {
+		v.addCondition(*req.Headers, p.url)
+	}
+}
+
+// addCondition adds to header the fields that ask whether the copy of u is still good.
+func (v *visitor) addCondition(header http.Header, u *url.URL) {
 	for name, values := range v.run.condition(u.String()) {
-		header[name], v.asked = values, true
+		header[name], v.now.asked = values, true
 	}
 }
 
-// redirect decides on the next hop before it is requested; the gate judges it when it is.
-func (v *visitor) redirect(req *http.Request, via []*http.Request) error {
-	u, err := normal(req.URL.String())
-	if err != nil || v.trace.TakeDown != nil { // what is taken down leads nowhere
-		return http.ErrUseLastResponse
+// note is the first OnError callback: it keeps the error for the outcome of the visit.
+func (v *visitor) note(_ *colly.Response, err error) {
+	if v.now != nil && !v.now.answered {
+		v.now.err = err
 	}
-	if !v.run.holds(u) {
-		v.aside = u.String()
-		return http.ErrUseLastResponse
-	}
-	if len(via) > maxRedirects {
-		return fmt.Errorf("%w: %s redirects more than %d times", errRedirects, v.want, maxRedirects)
-	}
-	for _, before := range via {
-		if before.URL.String() == u.String() {
-			return fmt.Errorf("%w: %s redirects in a circle by %s", errRedirects, v.want, u)
-		}
-	}
-	if v.run.received(u.String()) {
-		v.led = u.String()
-		return http.ErrUseLastResponse
-	}
-	v.asked = false // the gate takes away what net/http copied from the first hop
-	if v.conditional {
-		v.ask(req.Header, u)
-	}
-	*req.URL = *u
-	return nil
 }
 
-// captured hands Colly a response without its body: the page is made of what the gate captured, and Colly would copy,
-// decompress (.xml.gz) and transcode a body again.
-type captured struct{ http.RoundTripper }
+// errChanged ends a visit of which a callback changed the address.
+var errChanged = errors.New("a callback changed the address of the request; call Request.Visit to queue another address")
 
-func (t captured) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, err := t.RoundTripper.RoundTrip(req)
+// RoundTrip is the transport of the collector. It sends one hop through the gate. It takes in the last answer of the
+// visit before the collector sees it: a page that may not be crawled by its own META or header fields (X01) is an
+// error of the request, so that it reaches no OnResponse or OnHTML callback.
+func (v *visitor) RoundTrip(req *http.Request) (*http.Response, error) {
+	p := v.now
+	if p == nil || p.answered {
+		return nil, errors.New("a collector of a crawl sends only the requests of its visits; call Request.Visit to queue an address")
+	}
+	if req.Method != http.MethodGet || len(p.trace.Hops) == 0 && req.URL.String() != p.url.String() {
+		return nil, errChanged
+	}
+	resp, err := v.run.gate.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}
-	_, err = io.Copy(io.Discard, resp.Body)
+	_, err = io.Copy(io.Discard, resp.Body) // the gate has captured it; deliver passes it on without a copy
 	if err := errors.Join(err, resp.Body.Close()); err != nil {
 		return nil, err
 	}
 	resp.Body, resp.Uncompressed = http.NoBody, true
+	if v.goesOn(req, resp) {
+		return resp, nil
+	}
+	if err := v.run.receive(p); err != nil {
+		return nil, err
+	}
+	// An answer that is no page is an error to callbacks, as usual with Colly.
+	v.collector.ParseHTTPErrorResponse = resp.StatusCode/100 == 2
 	return resp, nil
+}
+
+// goesOn reports whether the visit goes on behind resp: with the target of a redirect, or with an error.
+func (v *visitor) goesOn(req *http.Request, resp *http.Response) bool {
+	to := location(resp)
+	if to == "" {
+		return false
+	}
+	u, err := req.URL.Parse(to)
+	if err != nil {
+		return true // net/http returns the error
+	}
+	v.now.next, v.now.nextErr = v.follow(u.String())
+	return !errors.Is(v.now.nextErr, http.ErrUseLastResponse)
+}
+
+// location returns the Location of a redirect that net/http would follow, "" for other answers.
+func location(resp *http.Response) string {
+	switch resp.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
+		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return resp.Header.Get("Location")
+	}
+	return ""
+}
+
+// follow decides on a redirect: it returns the normal form of its target, http.ErrUseLastResponse if the visit ends
+// with the redirect itself, or another error. The gate decides on the request for the target when it is made.
+func (v *visitor) follow(to string) (*url.URL, error) {
+	p := v.now
+	u, err := normal(to)
+	switch {
+	case err != nil || p.trace.TakeDown != nil: // what is taken down leads nowhere
+		return nil, http.ErrUseLastResponse
+	case !v.run.holds(u):
+		p.outside = u.String()
+		return nil, http.ErrUseLastResponse
+	case len(p.trace.Hops) > maxRedirects:
+		return nil, fmt.Errorf("%w: %s redirects more than %d times", errRedirects, p.url, maxRedirects)
+	}
+	for _, hop := range p.trace.Hops {
+		if hop.URL == u.String() {
+			return nil, fmt.Errorf("%w: %s redirects in a circle by %s", errRedirects, p.url, u)
+		}
+	}
+	if v.run.received(u.String()) {
+		p.known = u.String()
+		return nil, http.ErrUseLastResponse
+	}
+	return u, nil
+}
+
+// redirect is the collector's redirect callback. It carries out what follow decided.
+func (v *visitor) redirect(req *http.Request, _ []*http.Request) error {
+	p := v.now
+	if p.nextErr != nil {
+		return p.nextErr
+	}
+	p.asked = false // the gate removes the condition that net/http copied from the first hop
+	if p.conditional {
+		v.addCondition(req.Header, p.next)
+	}
+	*req.URL = *p.next
+	return nil
 }

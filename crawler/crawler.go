@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gocolly/colly/v2"
+
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/memory"
 	"github.com/acapcrawl/acapcrawl/page"
@@ -43,6 +45,8 @@ type Receipt struct {
 	Missing    []string    // those that could not be had: they are visited soon
 	TakenDown  *acap.Field // the request of its publisher that stands: nothing of it is held, and it leads nowhere (P05)
 	Absent     bool        // the answer says that nothing changed, but nothing is held: it is asked for without condition
+
+	Decide func(acap.Usage) acap.Decision // what the publisher permits, for callbacks (PageOf); nil: it is not known
 
 	Decision        acap.Decision // of the page on crawl, with RefusedCrawl
 	RefusedCrawl    bool          // the page itself says that it must not be crawled (M06): it was discarded
@@ -87,6 +91,24 @@ type Options struct {
 	// and Summary.Stopped is that error. It is called before each visit. pending is the number of
 	// bytes of bodies that Receive has not returned for; requests under way count as mean answers. nil: there is always room.
 	Room func(pending int64) error
+
+	// Collect registers callbacks for the visits of a crawl: OnRequest, OnResponse, OnHTML, OnError and the others of a
+	// colly.Collector. nil: there are none. Run calls it once for each of its workers, with a collector of that worker,
+	// and again for a new collector after a callback has panicked, one call at a time. The callbacks of different workers
+	// run concurrently.
+	//
+	//	OnRequest   before the request of a visit; Request.Abort leaves the address out, as Exclude does
+	//	OnResponse  a page that may be crawled, after the Handler has stored what may be kept; the body is UTF-8 and
+	//	            must not be changed. PageOf returns the page, its links and what its publisher permits
+	//	OnHTML      likewise; only then a page is parsed a second time. Markup beyond the limits of package page is
+	//	            left out
+	//	OnError     everything else: errors, *gate.Refusal of the gate or of the page's own META or header fields, and
+	//	            answers with a status other than 2xx, such as 304 or a redirect that is not followed
+	//
+	// Redirects call no OnRequest, as usual with Colly; Page.Hops names them. Request.Visit queues a link of the page.
+	// The settings of the collector that a crawl replaces are listed at type visitor in colly.go. A panic ends the
+	// visit, which is reported as failed (Skip.Defect).
+	Collect func(*colly.Collector)
 
 	Grace    time.Duration  // how long visits under way may go on after the context of Run has ended; 3 s
 	Skipped  func(Skip)     // told once of each address not fetched; may be nil; one call at a time; must not use the frontier
@@ -173,6 +195,8 @@ type run struct {
 
 	requests chan struct{} // one element per request under way
 	pending  atomic.Int64  // bytes of bodies received that the handler has not stored
+
+	collecting sync.Mutex // held while Options.Collect is called
 
 	stop  context.CancelFunc // no more leases
 	tally tally

@@ -4,7 +4,8 @@
 //	run.go       the beginning and the end of a run
 //	visit.go     a page's life, top to bottom
 //	limits.go    when no more visits begin
-//	colly.go     one visit by a Colly collector, redirects included
+//	colly.go     the visits of a worker with its Colly collector, redirects included
+//	collect.go   what callbacks of users see and may ask for
 //	judge.go     from the hops of a visit to its outcome; retries
 //	parts.go     resources that pages require
 //	revisit.go   when a page is visited again

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/defect"
@@ -16,25 +17,54 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
+// pageVisit is one visit of a page, from its request to its outcome.
+type pageVisit struct {
+	ctx         context.Context
+	lease       *Lease
+	url         *url.URL      // of the lease
+	pause       time.Duration // that the host asks for
+	conditional bool          // ask whether archived pages have changed
+	memory      *memory.Lease
+	trace       gate.Trace
+
+	announced bool     // OnRequest was called for it
+	asked     bool     // the last request was conditional
+	next      *url.URL // what follow returned
+	nextErr   error
+	outside   string // target of a redirect out of scope; not requested
+	canonical string // that the page names, unless it was fetched
+	known     string // target of a redirect, or canonical address, that was received before; not requested
+
+	left     bool // its requests are counted, and another visit may send
+	stored   func()
+	answered bool // the last hop was received; end says what came of it
+	end      End
+	page     *page.Page // what the handler received; nil: nothing
+	risky    bool       // parsed alone
+	receipt  Receipt
+	links    []string // that callbacks requested
+	full     bool     // the page was not received, since the run ends
+	err      error    // of the collector
+	failed   error    // the handler cannot receive: it ends the run
+}
+
 // work is a worker: it visits one address after the other.
 func (r *run) work(leasing, work context.Context) {
-	v := newVisitor(r)
-	for {
-		lease, err := r.frontier.Next(leasing)
-		if err == nil {
-			err = r.visit(work, v, lease)
-			if broken, is := errors.AsType[*defect.Error](err); is {
-				v = newVisitor(r)
-				err = r.abandon(lease, broken)
+	v, err := newVisitor(r)
+	for err == nil {
+		var lease *Lease
+		if lease, err = r.frontier.Next(leasing); err != nil {
+			break
+		}
+		err = r.visit(work, v, lease)
+		if broken, is := errors.AsType[*defect.Error](err); is {
+			if err = r.abandon(lease, broken); err == nil {
+				v, err = newVisitor(r)
 			}
 		}
-		switch {
-		case err == nil:
-			continue
-		case !errors.Is(err, ErrIdle) && err != leasing.Err():
-			r.fail(err)
-		}
-		return
+	}
+	if !errors.Is(err, ErrIdle) && err != leasing.Err() {
+		r.fail(err)
 	}
 }
 
@@ -77,92 +107,147 @@ func (r *run) visit(ctx context.Context, v *visitor, l *Lease) (err error) {
 	return r.take(ctx, v, l, u, pause, true)
 }
 
-// take requests the page at u and hands it on.
+// take requests the page at u and records what came of it.
 func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause time.Duration, conditional bool) error {
-	// The request and each hop of its redirects pass the gate, which asks the policy (crawl) and keeps the pause.
 	if !r.enter(ctx) {
 		return r.release(l)
 	}
-	ctx, lease := r.o.Budget.Lease(ctx)
-	defer lease.Release()
-	defer v.forget()
-	hops, err := v.visit(ctx, u, l.asked, conditional)
-	defer r.awaitStored(hops)()
-	r.leave(l, true, hops)
-	runtime.Gosched() // the next request goes out before this page is taken in
-	if broken(err) {
-		return err
+	p := &pageVisit{lease: l, url: u, pause: pause, conditional: conditional, stored: func() {}}
+	if l.asked { // a re-crawl confirms a take-down, so it is requested also while it is taken down (P11)
+		p.trace.Confirms = u.String()
 	}
-	if ctx.Err() != nil || spent(err) {
+	p.ctx, p.memory = r.o.Budget.Lease(ctx)
+	defer p.memory.Release()
+	defer v.forget()
+	defer func() { p.stored() }()
+	err := v.request(p)
+	r.leaveOnce(p)
+	switch {
+	case broken(err):
+		return err
+	case p.failed != nil:
+		return r.lose(l, p.failed)
+	case p.full:
+		return r.release(l)
+	case p.receipt.Absent && p.asked: // the copy was erased while the host was asked whether it is still good
+		p.memory.Release()
+		return r.take(ctx, v, l, u, pause, false)
+	case p.page != nil:
+		return r.queue(p)
+	case p.answered && p.end.State == Fetched:
+		return r.lead(p)
+	case p.answered:
+		return r.miss(p)
+	case ctx.Err() != nil || spent(err):
 		return r.release(l)
 	}
-	end := judge(l, l.URL, hops, err, time.Now(), r.frontier.o.Backoff)
-	end.Delay, end.down = pause, cmp.Or(end.down, v.trace.TakeDown)
-	if end.State != Fetched {
-		return r.miss(ctx, l, end, hops)
+	p.end = judge(l, l.URL, p.trace.Hops, err, time.Now(), r.frontier.o.Backoff)
+	if why := declined(p, err); why != "" {
+		p.end.State, p.end.Why, p.end.Again = Outside, why, time.Time{}
 	}
-	if v.led != "" {
-		return r.lead(ctx, l, v.led, end, hops)
+	p.end.Delay, p.end.down = pause, cmp.Or(p.end.down, p.trace.TakeDown)
+	return r.miss(p)
+}
+
+// leaveOnce counts the requests of a visit and lets another visit send.
+func (r *run) leaveOnce(p *pageVisit) {
+	if !p.left {
+		p.left = true
+		r.leave(p.lease, true, p.trace.Hops)
+	}
+}
+
+// receive takes in the last answer of a visit: it hands a page to the handler, which stores what its publisher
+// permits. It returns an error if callbacks must not see the page.
+func (r *run) receive(p *pageVisit) error {
+	hops, ctx := p.trace.Hops, p.ctx
+	p.stored = r.awaitStored(hops)
+	r.leaveOnce(p)
+	runtime.Gosched() // the next request is sent before this page is parsed
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	p.answered = true
+	p.end = judge(p.lease, p.lease.URL, hops, nil, time.Now(), r.frontier.o.Backoff)
+	p.end.Delay, p.end.down = p.pause, cmp.Or(p.end.down, p.trace.TakeDown)
+	if p.end.State != Fetched || p.known != "" {
+		return nil
 	}
 	pg := newPage(hops)
-	if hold(ctx, lease, pg) != nil {
-		return r.release(l)
+	if err := r.hold(p, pg); err != nil {
+		p.full = true
+		return err
 	}
-	canonical, known, err := "", false, error(nil)
-	if end.down == nil {
-		canonical, known, err = r.canonical(pg)
+	if p.end.down == nil {
+		canonical, known, err := r.canonical(pg)
+		switch {
+		case err != nil:
+			p.failed = err
+			return err
+		case known:
+			p.known = canonical
+			return fmt.Errorf("%s names %s as its canonical address, which was fetched before", pg.URL(), canonical)
+		}
+		p.canonical = canonical
 	}
+	return r.handOver(p, pg)
+}
+
+// handOver hands a page to the handler. It returns why callbacks must not see the page: a *gate.Refusal for one that
+// says itself that it may not be crawled (X01), and for one that is taken down.
+func (r *run) handOver(p *pageVisit, pg *page.Page) error {
+	receipt, err := r.handler.Receive(context.WithoutCancel(p.ctx), pg)
+	if err != nil {
+		p.failed = err
+		return err
+	}
+	p.page, p.receipt = pg, receipt
+	p.end.down = cmp.Or(p.end.down, receipt.TakenDown)
 	switch {
-	case err != nil:
-		return r.lose(l, err)
-	case known:
-		return r.lead(ctx, l, canonical, end, hops)
+	case receipt.Absent && !p.asked:
+		p.end.State, p.end.Why = Failed, fmt.Sprintf("%s answers 304 (not modified) although nothing of it is held", pg.URL())
+		return errors.New(p.end.Why)
+	case receipt.RefusedCrawl:
+		return &gate.Refusal{URL: pg.URL().String(), Decision: receipt.Decision}
+	case p.end.down != nil:
+		return &gate.Refusal{URL: pg.URL().String(), Rule: gate.RuleTakeDown, TakeDown: p.end.down,
+			Why: "its publisher asks that it be taken down: " + p.end.down.String()}
 	}
-	// The page goes to those who keep it, on its own terms; they tell which of its links may be followed.
-	receipt, err := r.handler.Receive(context.WithoutCancel(ctx), pg)
-	switch {
-	case err != nil:
-		return r.lose(l, err)
-	case receipt.Absent && v.asked: // the copy went while it was asked whether it is still good
-		lease.Release()
-		return r.take(ctx, v, l, u, pause, false)
-	case receipt.Absent:
-		end.State, end.Why = Failed, fmt.Sprintf("%s answers 304 (not modified) although nothing of it is held", pg.URL())
-	}
-	return r.queue(l, v, end, receipt, hops, canonical)
+	return nil
 }
 
 // miss ends a visit that received no page.
-func (r *run) miss(ctx context.Context, l *Lease, end End, hops []gate.Hop) error {
-	err := r.plan(l, &end, hops, false)
-	if end.down != nil && len(hops) > 0 { // they lead nowhere by now
-		err = errors.Join(err, r.led(ctx, hops, end.Led))
+func (r *run) miss(p *pageVisit) error {
+	err := r.plan(p.lease, &p.end, p.trace.Hops, false)
+	if p.end.down != nil && len(p.trace.Hops) > 0 { // its redirects lead nowhere now
+		err = errors.Join(err, r.led(p.ctx, p.trace.Hops, p.end.Led))
 	}
 	if err != nil {
-		return r.lose(l, err)
+		return r.lose(p.lease, err)
 	}
-	return r.done(l, end, Receipt{})
+	return r.done(p.lease, p.end, Receipt{})
 }
 
-// queue ends the visit of a page that the handler received, and queues what the page leads to in the same transaction.
-func (r *run) queue(l *Lease, v *visitor, end End, receipt Receipt, hops []gate.Hop, canonical string) error {
+// queue ends the visit of a page that the handler received, and queues the links of the page in the same transaction.
+func (r *run) queue(p *pageVisit) error {
+	l, end, receipt := p.lease, &p.end, p.receipt
 	receipt.Unchanged = receipt.Unchanged && receipt.Since.Before(r.start)
-	if err := r.plan(l, &end, hops, receipt.Unchanged); err != nil {
+	if err := r.plan(l, end, p.trace.Hops, receipt.Unchanged); err != nil {
 		return r.lose(l, err)
 	}
-	if receipt.RefusedCrawl { // M06
+	if receipt.RefusedCrawl { // P2 2.2.1 (M06): the page itself prohibits crawl
 		end.decision = receipt.Decision
 		end.State, end.Why = Refused, fmt.Sprintf("crawl of %s is not permitted by the page itself", l.URL)
 	}
-	end.down = cmp.Or(end.down, receipt.TakenDown)
 	if end.down != nil { // it leads nowhere
-		return r.done(l, end, receipt)
+		return r.done(l, *end, receipt)
 	}
 	links := receipt.Links
 	if !receipt.RefusedFollow && !receipt.RefusedCrawl {
-		for _, more := range []string{v.aside, canonical} {
+		links = slices.Concat(links, p.links)
+		for _, more := range []string{p.outside, p.canonical} {
 			if more != "" {
-				links = append(links[:len(links):len(links)], more)
+				links = append(links, more)
 			}
 		}
 	}
@@ -171,19 +256,23 @@ func (r *run) queue(l *Lease, v *visitor, end End, receipt Receipt, hops []gate.
 		offers = r.offers(offers, receipt.Requisites, l.from, l.Depth)
 	}
 	end.offers = r.frontier.fresh(offerParts(offers, receipt.Parts, receipt.Missing, r.o.Recrawl))
-	return r.done(l, end, receipt)
+	return r.done(l, *end, receipt)
 }
 
-// hold waits until there is room for pg in memory, and parses pg while no other page is parsed if
-// its markup requires that. For a 304 it does nothing: the handler reads the copy held.
-func hold(ctx context.Context, lease *memory.Lease, pg *page.Page) error {
-	if lease == nil || pg.Last().Status == http.StatusNotModified {
+// hold waits until there is room for pg in memory, and parses pg while no other page is parsed if its markup requires
+// that. Callbacks may have Colly parse HTML a second time, which takes as much again. For a 304 it does nothing: the
+// handler reads the archived copy.
+func (r *run) hold(p *pageVisit, pg *page.Page) error {
+	if p.memory == nil && r.o.Collect == nil || pg.Last().Status == http.StatusNotModified {
 		return nil
 	}
 	weight, risky := pg.Weight()
-	err := lease.Hold(ctx, weight)
+	if p.risky = risky; r.o.Collect != nil && !risky {
+		weight *= 2
+	}
+	err := p.memory.Hold(p.ctx, weight)
 	if err == nil && risky {
-		err = lease.Alone(ctx, pg.Parse)
+		err = p.memory.Alone(p.ctx, pg.Parse)
 	}
 	return err
 }
@@ -235,13 +324,15 @@ func (r *run) plan(l *Lease, e *End, hops []gate.Hop, unchanged bool) error {
 	return nil
 }
 
-// lead ends the visit of an address that led to a page which was received already.
-func (r *run) lead(ctx context.Context, l *Lease, to string, e End, hops []gate.Hop) error {
-	e.Final = to
-	if err := errors.Join(r.led(ctx, hops, to), r.plan(l, &e, hops, true)); err != nil {
-		return r.lose(l, err)
+// lead ends the visit of an address that redirects to a page which was received before, or names it as its canonical
+// address.
+func (r *run) lead(p *pageVisit) error {
+	p.end.Final = p.known
+	err := errors.Join(r.led(p.ctx, p.trace.Hops, p.known), r.plan(p.lease, &p.end, p.trace.Hops, true))
+	if err != nil {
+		return r.lose(p.lease, err)
 	}
-	return r.done(l, e, Receipt{})
+	return r.done(p.lease, p.end, Receipt{})
 }
 
 // led tells those who want to know where hops led.

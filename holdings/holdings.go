@@ -122,19 +122,20 @@ func (h *Holdings) lock(address string) *sync.Mutex {
 // Receipt says what became of a page.
 type Receipt struct {
 	Stored, Indexed bool
-	Parts           []string        // other resources that it requires
-	Missing         []string        // those of them that could not be had for a failure, or only as they were before: they are to be asked for soon
-	Textless        bool            // it may be indexed, but holds no text
-	Undrawn         error           // why no picture was made of a page that could have one
-	Links           []string        // that may be followed, absolute
-	Requisites      []string        // what the page is shown with, as far as it may be followed; only as Options ask for it
-	Unchanged       bool            // its copy is the same as the one held before
-	Since           time.Time       // with Unchanged: when that was received
-	Absent          bool            // a 304 for what is not held: nothing came of it, and the page is to be asked for without condition
-	Refused         []acap.Decision // of follow, index and preserve, those that policy refused
-	Discarded       bool            // the page itself prohibits crawl: nothing of it is used (M06, X01)
-	TakenDown       *acap.Field     // the standing request that bars the page (P04)
-	Cuts            []string        // what of the page was not kept, read or indexed, because the page is too large; a clause each
+	Parts           []string                       // other resources that it requires
+	Missing         []string                       // those of them that could not be had for a failure, or only as they were before: they are to be asked for soon
+	Textless        bool                           // it may be indexed, but holds no text
+	Undrawn         error                          // why no picture was made of a page that could have one
+	Links           []string                       // that may be followed, absolute
+	Requisites      []string                       // what the page is shown with, as far as it may be followed; only as Options ask for it
+	Unchanged       bool                           // its copy is the same as the one held before
+	Since           time.Time                      // with Unchanged: when that was received
+	Absent          bool                           // a 304 for what is not held: nothing came of it, and the page is to be asked for without condition
+	Refused         []acap.Decision                // of follow, index and preserve, those that policy refused
+	Discarded       bool                           // the page itself prohibits crawl: nothing of it is used (M06, X01)
+	TakenDown       *acap.Field                    // the standing request that bars the page (P04)
+	Decide          func(acap.Usage) acap.Decision // answers for any usage of the page, also by required resources; nil: the page was not judged
+	Cuts            []string                       // what of the page was not kept, read or indexed, because the page is too large; a clause each
 }
 
 // Receive holds what may be held of a page; when it returns, that is durable. Of an answer that is

@@ -96,7 +96,7 @@ func (h *Holdings) drawnAlready(known archive.Resource, old terms.Kept, g *judge
 // was not received just now, but is judged from its copy, is not drawn. The drawing held stays where it is of the same, and may.
 func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known archive.Resource, received bool) (g judged) {
 	links, follow := t.Links()
-	g.Links, g.TakenDown = links, down
+	g.Links, g.TakenDown, g.Decide = links, down, t.Decide
 	if h.o.Requisites {
 		g.Requisites = t.Requisites()
 	}

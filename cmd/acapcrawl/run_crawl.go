@@ -400,7 +400,7 @@ func (h *handler) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, 
 	}
 	out := crawler.Receipt{Links: r.Links, Cut: len(r.Cuts) > 0, Stored: r.Stored, Indexed: r.Indexed,
 		Requisites: r.Requisites, Unchanged: r.Unchanged, Since: r.Since,
-		Parts: r.Parts, Missing: r.Missing, RefusedCrawl: r.Discarded, TakenDown: r.TakenDown}
+		Parts: r.Parts, Missing: r.Missing, RefusedCrawl: r.Discarded, TakenDown: r.TakenDown, Decide: r.Decide}
 	if r.Discarded && len(r.Refused) > 0 { // the line that prohibits crawl prohibits all else
 		out.Decision = r.Refused[0]
 		out.Decision.Usage = acap.Crawl
