@@ -46,6 +46,7 @@ var siblings = map[string][]string{
 	"conformance": {"acap", "gate", "page", "policy", "snippet", "terms", "check", "display"},
 	"web":         {"acap", "defect", "page", "terms", "present", "actions", "policy", "check"},
 	"config":      {},
+	"docs":        {},
 }
 
 // owners are the packages that alone may import a library, so that it can be replaced in one place.

@@ -11,43 +11,43 @@ import (
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-// actionsRequest is what a verb of actions was asked for, beside the configuration.
+// actionsRequest holds the arguments of the verbs of actions that are not settings.
 type actionsRequest struct {
 	actions.Filter
 	ID        uint64 // of show
-	Receipt   bool   // of show: it alone
-	File      string // of show: where the receipt goes, as typed; "" is standard output
+	Receipt   bool   // of show: print only the receipt
+	File      string // of show: the file for the receipt, as typed; "": standard output
 	Force     bool
-	Heads     []actions.Head // of verify: that are known
+	Heads     []actions.Head // of verify: that the chain must have
 	Receipts  []string       // of verify: files, as typed
-	PublicKey string         // of verify: a file, as typed; "" is the key of the configuration
-	Known     []uint64       // of verify: entries that differ, of which the operator knows
+	PublicKey string         // of verify: a file, as typed; "": the key of the configuration
+	Known     []uint64       // of verify: entries whose difference the operator acknowledges
 	JSON      bool
 }
 
 func (c *Command) actionsVerb() *cobra.Command {
-	return c.group("actions", "What publishers ask for, take-downs and re-crawls: list, submit, execute and check it", c.actionsListVerb(), c.actionsShowVerb(),
+	return c.group("actions", "List, submit, execute and verify take-down and re-crawl requests", c.actionsListVerb(), c.actionsShowVerb(),
 		c.actionsSubmitVerb(), c.actionsWithdrawVerb(), c.actionsRunVerb(), c.actionsVerifyVerb(), c.credentialsVerb(), c.actionsAnswerVerb(), c.actionsExecuteVerb())
 }
 
 func (c *Command) actionsListVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ls",
-		Short: "List the action requests, by whom and by which line, and what came of them",
+		Short: "List requests: who made them, by which line, and their outcome",
 		Example: `  acapcrawl actions ls --origin https://example.com --standing
   acapcrawl actions ls --state failed --json`,
 		Args: noArgs,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	origins := flags.StringArray("origin", nil, "only those of the site `URL` (repeatable)")
-	action := flags.String("action", "", "only those for `ACTION`: take-down, re-crawl")
-	state := flags.String("state", "", "only those that are `STATE`: seen, confirmed, refused, due, running, done, failed")
-	resource := flags.String("url", "", "only those about `URL`")
-	flags.String("since", "", "only those first seen at `TIME` or later")
-	standing := flags.Bool("standing", false, "only those that are still asked for")
-	after := flags.Uint64("after", 0, "only those with an ID above `N`")
-	limit := flags.Int("limit", 0, "at most `N` of them; 0: all")
+	origins := flags.StringArray("origin", nil, "only requests of the site `URL` (repeatable)")
+	action := flags.String("action", "", "only requests for `ACTION`: take-down, re-crawl")
+	state := flags.String("state", "", "only requests in `STATE`: seen, confirmed, refused, due, running, done, failed")
+	resource := flags.String("url", "", "only requests about the resource `URL`")
+	flags.String("since", "", "only requests first seen at `TIME` or later")
+	standing := flags.Bool("standing", false, "only requests that are still in force")
+	after := flags.Uint64("after", 0, "only requests with an ID above `N`")
+	limit := flags.Int("limit", 0, "at most `N` requests; 0: all")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		r := actionsRequest{JSON: out.JSON(), Filter: actions.Filter{Action: *action, State: actions.State(*state),
@@ -56,9 +56,9 @@ func (c *Command) actionsListVerb() *cobra.Command {
 		case r.Action != "" && r.Action != acap.TakeDown && r.Action != acap.ReCrawl:
 			return misuse("--action take-down", "--action: %q is neither %s nor %s", r.Action, acap.TakeDown, acap.ReCrawl)
 		case r.State != "" && !r.State.Known():
-			return misuse("--state done", "--state: %q is no state of a request", r.State)
+			return misuse("--state done", "--state: %q is not a state of a request", r.State)
 		case r.Limit < 0:
-			return misuse("--limit 100", "--limit: %d is less than none", r.Limit)
+			return misuse("--limit 100", "--limit: %d is negative", r.Limit)
 		}
 		if r.Since, err = timeFlag(flags, "since"); err != nil {
 			return err
@@ -80,7 +80,7 @@ func (c *Command) actionsListVerb() *cobra.Command {
 	return cmd
 }
 
-// originKeys are the origins of URLs that were given with --origin.
+// originKeys returns the origins of URLs given with --origin.
 func originKeys(urls []string) (keys []string, err error) {
 	for _, text := range urls {
 		u, err := webURL(text)
@@ -99,14 +99,14 @@ func originKeys(urls []string) (keys []string, err error) {
 func (c *Command) actionsShowVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Show one action request: all that was noted of it, or its receipt",
+		Short: "Print everything recorded about one request, or its receipt",
 		Example: `  acapcrawl actions show 17
   acapcrawl actions show 17 --receipt -o receipt.json`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	receipt := flags.Bool("receipt", false, "print the receipt, which is JSON, and nothing else")
-	file := flags.StringP("output", "o", "", "with --receipt: write it to `FILE`")
+	receipt := flags.Bool("receipt", false, "print only the receipt, as JSON")
+	file := flags.StringP("output", "o", "", "with --receipt: write the receipt to `FILE`")
 	force := flags.Bool("force", false, "replace FILE if it exists")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -116,10 +116,10 @@ func (c *Command) actionsShowVerb() *cobra.Command {
 		}
 		var err error
 		if r.ID, err = strconv.ParseUint(args[0], 10, 64); err != nil || r.ID == 0 {
-			return misuse("acapcrawl actions ls", "%q is no ID of a request", args[0])
+			return misuse("acapcrawl actions ls", "%q is not the ID of a request", args[0])
 		}
 		if r.File != "" && !r.Receipt {
-			return misuse("--receipt --output "+r.File, "--output is for a receipt")
+			return misuse("--receipt --output "+r.File, "--output needs --receipt")
 		}
 		cfg, err := c.settings(cmd)
 		if err != nil {
@@ -133,24 +133,24 @@ func (c *Command) actionsShowVerb() *cobra.Command {
 func (c *Command) actionsVerifyVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Check that the ledger of action requests is what was written",
-		Long: `Check that each entry of the ledger is linked to the one before it, that everything else there follows from the entries, and that their
-chain ends as actions.head says. With actions.receipt_key, that end is signed, and who has not the key cannot write another.
+		Short: "Check that the ledger of requests was not changed",
+		Long: `Check that each entry of the ledger is linked to the entry before it, that the rest of the ledger agrees with the entries, and that the
+chain ends as the file actions.head says. With actions.receipt_key that end is signed: without the key nobody can write another.
 
-Who can write both files, and sign where that is configured, can make a chain anew, or put back older copies of both. That shows by what
-others keep: the head that answers of the channel and receipts name. Give one with --head or --receipt, and the chain is compared with it.
+Somebody who can write both files, and has the key, can replace the chain or restore older copies. What others keep reveals that: answers
+of the channel and receipts name the head of the chain. --head and --receipt compare the chain with such a head.
 
-With --public-key, receipts are checked for themselves, by the key that the operator gives out; there need be no ledger here.`,
+With --public-key, receipts are checked by the operator's public key alone; no ledger is needed.`,
 		Example: `  acapcrawl actions verify --head 412:9f2c…
   acapcrawl actions verify --receipt receipt.json --public-key operator.pem`,
 		Args: noArgs,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	heads := flags.StringArray("head", nil, "the chain must have this `SEQ:HASH` (repeatable)")
-	receipts := flags.StringArray("receipt", nil, "the chain must have the receipt in `FILE`, and its head (repeatable)")
-	key := flags.String("public-key", "", "check receipts alone, by the key in `FILE`: PEM, or JWK")
-	known := flags.UintSlice("acknowledge", nil, "note that you know how the chain once differed, as entry `N` says: it is shown, and no break any more (repeatable)")
+	heads := flags.StringArray("head", nil, "require that the chain contains `SEQ:HASH` (repeatable)")
+	receipts := flags.StringArray("receipt", nil, "require that the chain contains the receipt in `FILE`, and its head (repeatable)")
+	key := flags.String("public-key", "", "check only receipts, with the key in `FILE` (PEM or JWK)")
+	known := flags.UintSlice("acknowledge", nil, "acknowledge the difference that entry `N` describes: it is printed, but no longer an error (repeatable)")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r := actionsRequest{JSON: out.JSON(), Receipts: *receipts, PublicKey: *key}
@@ -166,7 +166,7 @@ With --public-key, receipts are checked for themselves, by the key that the oper
 			r.Heads = append(r.Heads, actions.Head{Seq: n, Hash: strings.ToLower(hash)})
 		}
 		if r.PublicKey != "" && (len(r.Receipts) == 0 || len(r.Heads) > 0 || len(r.Known) > 0) {
-			return misuse("--receipt FILE --public-key "+r.PublicKey, "--public-key is for receipts alone")
+			return misuse("--receipt FILE --public-key "+r.PublicKey, "--public-key checks only receipts")
 		}
 		cfg, err := c.settings(cmd)
 		if err != nil {

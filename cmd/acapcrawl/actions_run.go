@@ -6,18 +6,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// actionsRunRequest is what actions run was asked for, beside the configuration.
+// actionsRunRequest holds the arguments of actions run that are not settings.
 type actionsRunRequest struct {
-	Origins   []string      // that alone are read anew; none: all of which anything is held or asked
-	NoRefresh bool          // nothing is read anew
-	OlderThan time.Duration // read anew so that what is asked for is seen within that time; 0: everything
-	Soon      []string      // origins to be read anew before that
-	Only      bool          // no other origin is read anew
-	AtMost    time.Duration // after that time no origin and no visit is begun; 0: no limit
+	Origins   []string      // to be read again; none: all with archived pages or requests
+	NoRefresh bool          // read nothing again
+	OlderThan time.Duration // read only policies so old that a request would otherwise be seen later than this; 0: all
+	Soon      []string      // origins to be read again before that
+	Only      bool          // read no other origin again
+	AtMost    time.Duration // start no origin and no visit after this time; 0: no limit
 	JSON      bool
 }
 
-// The hidden flags by which watch has what is due done.
+// The hidden flags that watch uses.
 const (
 	olderThanFlag = "older-than"
 	atMostFlag    = "at-most"
@@ -28,28 +28,28 @@ const (
 func (c *Command) actionsRunVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Read anew what publishers ask for, and execute it",
-		Long: `Read anew what publishers ask for, and execute it.
+		Short: "Read publishers' requests again, and execute them",
+		Long: `Read publishers' requests again, and execute them.
 
-The robots.txt of every site of which anything is held, or that asks for something, is read anew. What it says to take
-down is erased, what it says to crawl again is visited, and archive and index are written anew, without what was
-erased. No other page is requested. While a crawl has the data directory, the crawl makes the visits.
+The command reads the robots.txt of every site with archived pages or requests. It erases the pages to be taken down, visits the pages
+to be crawled again, and rewrites archive and index without the erased data. It requests no other page. If a crawl uses the data directory,
+the crawl makes the visits.
 
---origin and --no-refresh say what is read anew. What is noted and not done yet is executed in any case.`,
+--origin and --no-refresh limit what is read again. Requests that were recorded earlier are executed in any case.`,
 		Example: `  acapcrawl actions run
   acapcrawl actions run --origin https://example.com`,
 		Args: noArgs,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	origins := flags.StringArray("origin", nil, "read anew only what the site `URL` asks for (repeatable)")
-	noRefresh := flags.Bool("no-refresh", false, "read nothing anew")
+	origins := flags.StringArray("origin", nil, "read only robots.txt of the site `URL` again (repeatable)")
+	noRefresh := flags.Bool("no-refresh", false, "read no robots.txt again")
 	out := jsonFlag(cmd)
 	visiting(flags)
-	olderThan := flags.Duration(olderThanFlag, 0, "read anew what was read longer ago than `DURATION`, or somewhat less")
-	atMost := flags.Duration(atMostFlag, 0, "begin no visit after `DURATION`")
-	soon := flags.StringArray(soonFlag, nil, "read `ORIGIN` anew before that")
-	only := flags.Bool(onlyFlag, false, "read no other origin anew")
+	olderThan := flags.Duration(olderThanFlag, 0, "read only policies older than about `DURATION` again")
+	atMost := flags.Duration(atMostFlag, 0, "start no visit after `DURATION`")
+	soon := flags.StringArray(soonFlag, nil, "read `ORIGIN` again before that")
+	only := flags.Bool(onlyFlag, false, "read no other origin again")
 	flags.MarkHidden(onlyFlag)
 	flags.MarkHidden(soonFlag)
 	flags.MarkHidden(olderThanFlag)
@@ -58,7 +58,7 @@ erased. No other page is requested. While a crawl has the data directory, the cr
 		r := actionsRunRequest{NoRefresh: *noRefresh, OlderThan: *olderThan, Soon: *soon, Only: *only,
 			AtMost: *atMost, JSON: out.JSON()}
 		if r.NoRefresh && len(*origins) > 0 {
-			return misuse("one of them", "--origin and --no-refresh do not go together")
+			return misuse("one of them", "--origin and --no-refresh contradict each other")
 		}
 		var err error
 		if r.Origins, err = originKeys(*origins); err != nil {

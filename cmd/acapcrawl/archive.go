@@ -8,25 +8,25 @@ import (
 	"github.com/acapcrawl/acapcrawl/config"
 )
 
-// archiveRequest is what a verb of archive was asked for, beside the configuration.
+// archiveRequest holds the arguments of the verbs of archive that are not settings.
 type archiveRequest struct {
 	judging
 	JSON   bool
 	Repair bool   // of verify
-	Erased string // of verify: the URL to be shown to be gone, as typed
+	Erased string // of verify: the URL whose erasure is to be checked, as typed
 }
 
 func (c *Command) archiveVerb() *cobra.Command {
-	return c.group("archive", "List, count, check, compact, copy and exchange what is held",
-		c.archivePart("ls", "List the captures, and until when each may be kept", c.runArchiveList, true),
-		c.archivePart("stats", "Count what is held, and its size", c.runArchiveStats, false),
+	return c.group("archive", "List, count, verify, compact, copy and exchange archived pages",
+		c.archivePart("ls", "List the captures and until when each may be kept", c.runArchiveList, true),
+		c.archivePart("stats", "Print counts and sizes", c.runArchiveStats, false),
 		c.archiveVerify(),
-		c.archivePart("erasures", "List what was erased, why and by which line", c.runArchiveErasures, false),
-		c.archivePart("compact", "Write archive and index anew, without what was erased", c.runArchiveCompact, false),
+		c.archivePart("erasures", "List what was erased, why, and by which line", c.runArchiveErasures, false),
+		c.archivePart("compact", "Rewrite archive and index without erased data", c.runArchiveCompact, false),
 		c.archiveExport(), c.archiveImport(), c.archiveBackup(), c.archiveRestore())
 }
 
-// archivePart is one verb of archive; judges says whether it goes by today's policy.
+// archivePart returns a verb of archive. With judges it takes the flags of decisions by today's policy.
 func (c *Command) archivePart(use, short string, run func(context.Context, *config.Config, archiveRequest) error, judges bool) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: noArgs}
 	flags := cmd.Flags()
@@ -55,21 +55,21 @@ func (c *Command) archivePart(use, short string, run func(context.Context, *conf
 func (c *Command) archiveVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Check every digest and reference, and what may still be held",
-		Long: `Check every page, record, digest, reference, thumbnail and key of the archive, every segment of the index, that both agree, and that
-nothing is held that may no longer be. With --repair, deal with what is found: what was lost is erased, with a tombstone, the index is made
-to agree, and what nothing needs is removed; each thing done is told, and all is checked again.`,
+		Short: "Check every digest and reference, and what may still be kept",
+		Long: `Check every page, record, digest, reference, thumbnail and key of the archive and every segment of the index. Check that archive and index
+agree, and that nothing is kept that may no longer be kept. With --repair, erase what was lost and leave a tombstone, update the index,
+remove what nothing needs, print each change, and check everything again.`,
 		Args: noArgs,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	repair := flags.Bool("repair", false, "repair what can be, and say what was done")
-	erased := flags.String("erased", "", "say whether everything of `URL` that was held is gone")
+	repair := flags.Bool("repair", false, "repair what can be repaired, and print what was done")
+	erased := flags.String("erased", "", "check that everything archived of `URL` was erased")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		switch given := flags.Changed("erased"); {
 		case given && *repair:
-			return misuse("--erased alone", "--repair and --erased are two things to do")
+			return misuse("--erased alone", "--repair and --erased cannot be combined")
 		case given && *erased == "":
 			return misuse("acapcrawl archive verify --erased https://example.com/page.html", "--erased needs a URL")
 		}
@@ -86,13 +86,12 @@ to agree, and what nothing needs is removed; each thing done is told, and all is
 func (c *Command) archiveBackup() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
-		Short: "Copy the data directory into a file, while a crawl goes on too",
-		Long: `Copy the data directory into FILE, a tar archive, as it is at one instant; a crawl may go on meanwhile. With - as FILE, it goes to
+		Short: "Copy the data directory into a file, also during a crawl",
+		Long: `Copy the data directory into FILE, a tar archive, in its state at one instant; a crawl may continue meanwhile. If FILE is -, write to
 standard output.
 
-A backup holds what was held when it was made: nothing that was erased before, for which the data directory is compacted first where
-that is due, but all that is erased afterwards. Keep it no longer than you may keep what is in it, and run acapcrawl sweep --refresh
-after restoring it.`,
+A backup contains nothing that was erased before: the data directory is compacted first if necessary. It does contain what is erased
+afterwards. Keep it no longer than you may keep its content, and run acapcrawl sweep --refresh after restoring it.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -114,11 +113,10 @@ after restoring it.`,
 func (c *Command) archiveRestore() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
-		Short: "Make a data directory from a backup",
-		Long: `Make the data directory, which must not hold anything yet, from the backup FILE, and check it.
+		Short: "Restore a data directory from a backup",
+		Long: `Restore the data directory, which must be empty, from the backup FILE, and verify it.
 
-A backup holds what was held when it was made. Run acapcrawl sweep --refresh before anything of it is used: what publishers have asked
-for since then is not known to it.`,
+A backup does not know what publishers have requested since it was made. Run acapcrawl sweep --refresh before you use it.`,
 	}
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

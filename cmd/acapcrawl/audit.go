@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// auditRequest is what conformance audit was asked for, beside the configuration.
+// auditRequest holds the arguments of conformance audit that are not settings.
 type auditRequest struct {
 	URLs  []*url.URL
 	Pages int
@@ -18,13 +18,13 @@ type auditRequest struct {
 func (c *Command) conformanceAudit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit URL…",
-		Short: "Look at a publisher's site, and say what its policy says, to whom, and where it contradicts itself",
-		Long: `Look at a publisher's site: robots.txt, the files that it refers to, and some pages, which are chosen so that as many
-statements as can be have an effect on one of them. The report says what is expressed, what is wrong with it, where a page contradicts
-its site, and what that comes to for every usage and every crawler that is named. Nothing is requested that may not be crawled, and
-nothing more of a site that answers with 429, or with 503 and Retry-After.
-With --format html the report is a page that can be handed on or printed.
-The exit status is 1 where something should be mended, 3 where no page may be crawled, and 4 where the site cannot be read.`,
+		Short: "Report what a site's policy says to whom, and where it contradicts itself",
+		Long: `Read a publisher's robots.txt, the files that it refers to, and some pages, chosen so that as many statements as possible apply to one of
+them. The report lists the statements, their mistakes, the contradictions between pages and robots.txt, and the decisions for every usage
+and every crawler that is named. The command requests no page that may not be crawled, and nothing more from a site that answers with
+429, or with 503 and Retry-After. With --format html the report is a page to hand on or print.
+
+The exit status is 1 if something should be corrected, 3 if no page may be crawled, and 4 if the site cannot be read.`,
 		Example: `  acapcrawl conformance audit --format html -o report.html https://example.com/
   acapcrawl conformance audit --pages 5 --json https://example.com/news/`,
 	}
@@ -35,7 +35,7 @@ The exit status is 1 where something should be mended, 3 where no page may be cr
 	for _, name := range []string{"purpose", "delay", "timeout", "allow-private", "dialect"} {
 		setting(flags, name)
 	}
-	flags.String("as-of", "", "judge dates as of `TIME` (RFC 3339)")
+	flags.String("as-of", "", "apply dates as of `TIME` (RFC 3339)")
 	out := c.reportFlags(cmd, textForm, jsonForm, htmlForm)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r := auditRequest{Pages: *pages, Out: out}

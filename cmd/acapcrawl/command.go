@@ -14,7 +14,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/present"
 )
 
-// Command is the program with what it has of the outside world. Its methods must not be called concurrently.
+// Command is the program with its streams and its environment. Its methods must not be called concurrently.
 type Command struct {
 	Name   string // how a shell starts this program, for commands that it suggests; "": acapcrawl
 	Stdin  io.Reader
@@ -25,16 +25,16 @@ type Command struct {
 
 	Resolver present.Resolver // asked for the names of a reader's address; nil: that of the system
 
-	free  func(dir string) (free, total int64, err error) // tests: what is free on the disk; nil: asks the system
-	fault func() error                                    // tests: is called before each write of archive and ledger; nil: nothing
+	free  func(dir string) (free, total int64, err error) // tests: free bytes of the disk; nil: those of the system
+	fault func() error                                    // tests: called before each write of archive and ledger
 
 	args  []string
 	in    *stdin
-	verb  string          // with those above it, as in "archive ls"; "" until it is known
-	over  <-chan struct{} // ends with the context of Main
-	dir   string          // the directory that the verb was called in, where that is not the working directory of this process
-	owner *store          // the open data directory that this command is lent; nil: it opens its own
-	wrong error           // --help was asked of a verb that does not exist
+	verb  string          // with the verbs above it, as in "archive ls"; "" until it is known
+	over  <-chan struct{} // closed when the context of Main ends
+	dir   string          // the directory in which the verb was called; "": the working directory of this process
+	owner *store          // the open data directory to use; nil: the command opens its own
+	wrong error           // --help followed a verb that does not exist
 }
 
 // Main runs the verb that args name, without the name of the program, and returns the exit status. When ctx ends, the
@@ -51,7 +51,7 @@ func (c *Command) Main(ctx context.Context, args []string) int {
 	case err == nil:
 		return status
 	case errors.Is(err, syscall.EPIPE) && errors.Is(out.err, syscall.EPIPE):
-		return statusFailed // who read the results has had enough, and hears nothing
+		return statusFailed // the reader of the results has closed its end
 	}
 	status = report(c.Stderr, err)
 	if broken, is := errors.AsType[*defect.Error](err); is {
@@ -60,7 +60,7 @@ func (c *Command) Main(ctx context.Context, args []string) int {
 	return status
 }
 
-// run runs the verb here, or in the process that has its data directory. The status says more where err is nil.
+// run runs the verb here, or in the process that owns its data directory. It returns the exit status if err is nil.
 func (c *Command) run(ctx context.Context) (status int, err error) {
 	defer defect.Catch(&err, "acapcrawl "+strings.Join(c.args, " "), nil)
 	for range maxTries {
@@ -84,8 +84,14 @@ func (c *Command) run(ctx context.Context) (status int, err error) {
 
 func (c *Command) root() *cobra.Command {
 	root := &cobra.Command{
-		Use:           "acapcrawl",
-		Short:         "A web crawler that honours ACAP, the Automated Content Access Protocol",
+		Use:   "acapcrawl",
+		Short: "A web crawler that obeys ACAP, the Automated Content Access Protocol",
+		Long: `acapcrawl crawls, archives, indexes and shows web pages as far as their publishers permit. It obeys ACAP 1.1, RFC 9309, robots META
+tags, X-Robots-Tag and Robots-Tag. Every refusal names the file, the line and the field that decided.`,
+		Example: `  acapcrawl demo
+  acapcrawl crawl --max-pages 50 https://example.com/
+  acapcrawl search harbour ferry
+  acapcrawl explain https://example.com/`,
 		Args:          cobra.ArbitraryArgs,
 		RunE:          c.noVerb,
 		SilenceErrors: true,
@@ -96,17 +102,20 @@ func (c *Command) root() *cobra.Command {
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(c.wrongFlag)
-	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 {
 			c.wrong = c.noVerb(cmd, words)
 			return
 		}
-		help(cmd, args)
+		_ = printHelp(cmd.OutOrStdout(), cmd) // results remembers the error
+	})
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		_, err := io.WriteString(cmd.OutOrStderr(), usageText(cmd))
+		return err
 	})
 	root.SetHelpCommand(c.helpVerb(root))
 	root.PersistentFlags().SortFlags = false
-	root.Flags().Bool("version", false, "print version, commit and the specifications supported")
+	root.Flags().Bool("version", false, "print version, commit and supported specifications")
 	root.PersistentFlags().String("config", "", "read the settings from `FILE`")
 	setting(root.PersistentFlags(), "data")
 	setting(root.PersistentFlags(), "log-level")
@@ -114,17 +123,18 @@ func (c *Command) root() *cobra.Command {
 		c.crawlVerb(), c.searchVerb(), c.showVerb(), c.explainVerb(), c.archiveVerb(), c.sweepVerb(), c.actionsVerb(), c.watchVerb(), c.serveVerb(),
 		c.checkVerb(), c.diffVerb(), c.convertVerb(), c.decideVerb(), c.conformanceVerb(), c.demoVerb(), c.configVerb(), c.versionVerb(),
 	)
+	root.InitDefaultHelpCmd()
 	return root
 }
 
-// group is a verb that only holds others.
+// group returns a verb that only holds others.
 func (c *Command) group(use, short string, verbs ...*cobra.Command) *cobra.Command {
 	g := &cobra.Command{Use: use, Short: short, Args: cobra.ArbitraryArgs, RunE: c.noVerb}
 	g.AddCommand(verbs...)
 	return g
 }
 
-// noVerb answers when the words after cmd name none of its verbs.
+// noVerb returns the error for words after cmd that name none of its verbs.
 func (c *Command) noVerb(cmd *cobra.Command, args []string) error {
 	var verbs []string
 	for _, v := range cmd.Commands() {
@@ -145,7 +155,8 @@ func (c *Command) noVerb(cmd *cobra.Command, args []string) error {
 	return misuse(try, "%s has no verb %q", cmd.CommandPath(), args[0])
 }
 
-// wrongFlag puts a flag error into our words. Before flags of a verb that does not exist, it is the verb that is wrong.
+// wrongFlag returns a flag error as a misuse with something to try. If the flags follow a verb that does not exist, the error is about
+// the verb.
 func (c *Command) wrongFlag(cmd *cobra.Command, err error) error {
 	if !cmd.HasParent() && len(c.args) > 0 && !strings.HasPrefix(c.args[0], "-") {
 		return c.noVerb(cmd, c.args)
@@ -169,7 +180,7 @@ func (c *Command) wrongFlag(cmd *cobra.Command, err error) error {
 func (c *Command) helpVerb(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [VERB]",
-		Short: "Say how a verb is used",
+		Short: "Print how to use a verb",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			verb, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {

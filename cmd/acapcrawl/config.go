@@ -16,23 +16,23 @@ import (
 )
 
 func (c *Command) configVerb() *cobra.Command {
-	return c.group("config", "Write, show or check the configuration",
+	return c.group("config", "Write, print or check the configuration",
 		c.configInitVerb(), c.configShowVerb(), c.configCheckVerb())
 }
 
 func (c *Command) configInitVerb() *cobra.Command {
 	cmd := &cobra.Command{Use: "init", Short: "Write a commented configuration file", Args: noArgs}
-	force := cmd.Flags().Bool("force", false, "replace a file that is there")
+	force := cmd.Flags().Bool("force", false, "replace an existing file")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		path := c.configFile(cmd)
 		if path == "" {
 			path = config.DefaultFile(c.Env)
 		}
 		if path == "" {
-			return misuse("acapcrawl config init --config FILE", "neither XDG_CONFIG_HOME nor HOME says where the file should go")
+			return misuse("acapcrawl config init --config FILE", "neither XDG_CONFIG_HOME nor HOME names a directory for the file")
 		}
 		if ext := filepath.Ext(path); ext == ".json" || ext == ".toml" {
-			return misuse("--config "+strings.TrimSuffix(path, ext)+".yaml", "the file is written as YAML, which %s is not named after", path)
+			return misuse("--config "+strings.TrimSuffix(path, ext)+".yaml", "the file is written as YAML, but %s has another extension", path)
 		}
 		if err := writeNew(path, config.Template(), *force); err != nil {
 			return err
@@ -43,7 +43,7 @@ func (c *Command) configInitVerb() *cobra.Command {
 	return cmd
 }
 
-// writeNew writes a file that must not be there yet, unless force says that it may be replaced.
+// writeNew writes a file. Without force it fails if the file exists.
 func writeNew(path string, text []byte, force bool) error {
 	mode := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if force {
@@ -54,7 +54,7 @@ func writeNew(path string, text []byte, force bool) error {
 	}
 	f, err := os.OpenFile(path, mode, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return misuse("acapcrawl config init --force", "%s is there already", path)
+		return misuse("acapcrawl config init --force", "%s already exists", path)
 	}
 	if err == nil {
 		_, err = f.Write(text)
@@ -67,7 +67,7 @@ func writeNew(path string, text []byte, force bool) error {
 }
 
 func (c *Command) configShowVerb() *cobra.Command {
-	cmd := &cobra.Command{Use: "show", Short: "Print the settings in force and where each comes from", Args: noArgs}
+	cmd := &cobra.Command{Use: "show", Short: "Print the settings in force and the source of each", Args: noArgs}
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := c.settings(cmd)
@@ -99,10 +99,10 @@ func (c *Command) configShowVerb() *cobra.Command {
 
 func (c *Command) configCheckVerb() *cobra.Command {
 	return &cobra.Command{
-		Use: "check", Short: "Say whether the configuration is valid", Args: noArgs,
+		Use: "check", Short: "Check whether the configuration is valid", Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, name := range unknownVariables(c.Env) {
-				fmt.Fprintf(c.Stderr, "Notice: the environment variable %s sets nothing\n", name)
+				fmt.Fprintf(c.Stderr, "Notice: the environment variable %s is not a setting\n", name)
 			}
 			cfg, err := c.settings(cmd)
 			if err != nil {
@@ -121,7 +121,7 @@ func (c *Command) configCheckVerb() *cobra.Command {
 	}
 }
 
-// unknownVariables returns the names in env that look like settings and are none.
+// unknownVariables returns the variables in env that begin with ACAPCRAWL_ but are not settings.
 func unknownVariables(env []string) []string {
 	known := []string{fileVariable}
 	for _, key := range config.Keys() {

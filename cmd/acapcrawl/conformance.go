@@ -3,6 +3,6 @@ package main
 import "github.com/spf13/cobra"
 
 func (c *Command) conformanceVerb() *cobra.Command {
-	return c.group("conformance", "Try engines, crawlers and publishers' sites against what the documents demand",
+	return c.group("conformance", "Test engines, crawlers and sites against the specifications",
 		c.conformanceRun(), c.conformanceSite(), c.conformanceAudit())
 }

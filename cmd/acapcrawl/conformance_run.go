@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// conformanceRunRequest is what conformance run was asked for.
+// conformanceRunRequest holds the arguments of conformance run.
 type conformanceRunRequest struct {
 	Corpora   []string // as typed; none: the project's own
 	Engine    string   // a command; "": this program's own
@@ -22,7 +22,7 @@ type conformanceRunRequest struct {
 	Min       float64
 	HasMin    bool
 	Require   []string
-	Failures  int // how many are printed in full
+	Failures  int // number of failures printed in full
 	All       bool
 	Out       *output
 }
@@ -30,24 +30,23 @@ type conformanceRunRequest struct {
 func (c *Command) conformanceRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [CORPUS…]",
-		Short: "Ask an engine the cases of a corpus, and compare its answers with what is wanted",
-		Long: `Ask an engine the cases of a corpus, and compare its answers with what is wanted. Without CORPUS it is the project's own,
-which stands in the program. CORPUS is a folder of .txtar files in the form of that, one such file, or a file in JSON Lines,
-- being standard input, with on each line
+		Short: "Run a corpus of cases against a policy engine",
+		Long: `Run a corpus of cases against a policy engine, and compare its answers with the expected ones. Without CORPUS, run the corpus of this
+project, which is part of the program. CORPUS is a directory of .txtar files in the same form, one such file, or a file of JSON Lines;
+- is standard input. Each line has the form
 
   {"case": {…}, "want": {…}, "reason": "…", "paragraph": "P1 2.4.6"}
 
-Case is what acapcrawl decide reads, want the part of its answer that must be so: objects are compared by the keys that are
-wanted, all else must be equal, and "<absent>" wants that nothing is there. Reason and paragraph (or reading: F07) may be absent.
---list --json prints the project's own corpus in this form.
+"case" is the input of acapcrawl decide. "want" is the expected part of its answer: objects are compared by the keys in "want", other
+values must be equal, and "<absent>" requires that a key is missing. "reason" and "paragraph" (or "reading": "F07") are optional.
+--list --json prints the corpus of this project in this form.
 
-Without --engine this program answers. With it, COMMAND does, which sh runs: it reads cases as JSON Lines from its standard input
-until that ends, and writes for each a line of JSON with its answer, and the id of the case, to its standard output. It is
-started once, and again without the case that it does not survive; an answer that takes longer than --timeout is an error, and so is
-{"id": …, "error": "…"}.
+Without --engine this program answers. With --engine, sh runs COMMAND. COMMAND reads cases as JSON Lines from standard input, and
+writes for each a line of JSON with the id of the case and its answer to standard output. If a case ends COMMAND, it is started
+again without this case. An answer after --timeout is an error, and so is {"id": …, "error": "…"}.
 
-The status is 0 when every case has passed; with --min or --require, when what these demand has. Else it is 1, also when the
-engine prints lines that answer nothing.`,
+The exit status is 0 if every case passes, or with --min or --require if these are met. Otherwise it is 1, also if the engine prints
+lines that answer no case.`,
 		Example: `  acapcrawl conformance run --engine './myengine --decide' --jobs 4
   acapcrawl conformance run --engine ./myengine --decisions-only --min 95 --require 'P1 2.4,F07' --format junit -o result.xml
   acapcrawl conformance run --only 'F07*' --list --json > f07.jsonl`,
@@ -55,17 +54,17 @@ engine prints lines that answer nothing.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	var r conformanceRunRequest
-	flags.StringVar(&r.Engine, "engine", "", "ask `COMMAND` instead of this program")
-	flags.IntVar(&r.Jobs, "jobs", 0, "have `N` engines answer at once (1; of this program one for each processor)")
+	flags.StringVar(&r.Engine, "engine", "", "test the engine that `COMMAND` runs; default: this program")
+	flags.IntVar(&r.Jobs, "jobs", 0, "run `N` engines at the same time (default: 1; of this program one for each processor)")
 	flags.DurationVar(&r.Timeout, "timeout", 10*time.Second, "wait at most `DURATION` for each answer of --engine")
-	flags.BoolVar(&r.Decisions, "decisions-only", false, "compare only whether a use is allowed, not why, how far and by which line")
-	flags.StringArrayVar(&r.Only, "only", nil, "only cases whose name, file or paragraph is like `GLOB`, as in 'F07*' (repeatable)")
-	flags.BoolVar(&r.FailFast, "fail-fast", false, "stop at the first case that does not pass")
-	flags.BoolVar(&r.List, "list", false, "list the cases, and ask none")
-	flags.Float64Var(&r.Min, "min", 0, "be content with `PERCENT` of the cases")
-	flags.StringSliceVar(&r.Require, "require", nil, "be content when all cases of `LIST` pass: documents, paragraphs, readings, as in 'P1 2.4,F07'")
-	flags.IntVar(&r.Failures, "failures", 20, "tell `N` of the cases that do not pass in full")
-	flags.BoolVar(&r.All, "all", false, "show the paragraphs that passed too, and what cannot be observed")
+	flags.BoolVar(&r.Decisions, "decisions-only", false, "compare only whether a use is permitted, not the reason, limits and line")
+	flags.StringArrayVar(&r.Only, "only", nil, "run only cases whose name, file or paragraph matches `GLOB`, for example 'F07*' (repeatable)")
+	flags.BoolVar(&r.FailFast, "fail-fast", false, "stop at the first case that fails")
+	flags.BoolVar(&r.List, "list", false, "list the cases without running them")
+	flags.Float64Var(&r.Min, "min", 0, "succeed if at least `PERCENT` of the cases pass")
+	flags.StringSliceVar(&r.Require, "require", nil, "succeed if all cases of the documents, paragraphs and readings in `LIST` pass, for example 'P1 2.4,F07'")
+	flags.IntVar(&r.Failures, "failures", 20, "print `N` failed cases in full")
+	flags.BoolVar(&r.All, "all", false, "list passed paragraphs too, and requirements that cannot be observed")
 	r.Out = c.reportFlags(cmd, textForm, jsonForm, junitForm)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r.Corpora, r.HasMin = args, flags.Changed("min")
@@ -82,24 +81,24 @@ func (r *conformanceRunRequest) check(flags *pflag.FlagSet) error {
 	case flags.Changed("engine") && r.Engine == "":
 		return misuse("--engine ./myengine", "--engine needs a command")
 	case flags.Changed("jobs") && r.Jobs < 1:
-		return misuse("--jobs 2", "--jobs: %d engines cannot answer", r.Jobs)
+		return misuse("--jobs 2", "--jobs: %d is not a number of engines", r.Jobs)
 	case r.Timeout <= 0:
-		return misuse("--timeout 10s", "--timeout: %s leaves no time to answer", r.Timeout)
+		return misuse("--timeout 10s", "--timeout: %s is not a positive duration", r.Timeout)
 	case r.HasMin && !(r.Min > 0 && r.Min <= 100):
-		return misuse("--min 95", "--min: %v is no percentage from above 0 to 100", r.Min)
+		return misuse("--min 95", "--min: %v is not a percentage above 0 and up to 100", r.Min)
 	case r.Failures < 0:
-		return misuse("--failures 20", "--failures: %d is less than none", r.Failures)
+		return misuse("--failures 20", "--failures: %d is negative", r.Failures)
 	case r.List && r.Out.Form == junitForm:
 		return misuse("", "--list writes the cases as text or json, not as junit")
 	}
 	for _, glob := range r.Only {
 		if _, err := path.Match(glob, ""); err != nil {
-			return misuse("--only 'F07*'", "--only: %q is no pattern", glob)
+			return misuse("--only 'F07*'", "--only: %q is not a pattern", glob)
 		}
 	}
 	for _, name := range r.Require {
 		if name == "" {
-			return misuse("--require F07", "--require holds an empty name")
+			return misuse("--require F07", "--require contains an empty name")
 		}
 	}
 	if r.Jobs == 0 {

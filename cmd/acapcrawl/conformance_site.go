@@ -10,7 +10,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/conformance/course"
 )
 
-// conformanceSiteRequest is what conformance site was asked for.
+// conformanceSiteRequest holds the arguments of conformance site.
 type conformanceSiteRequest struct {
 	Listen string
 	Log    string        // file that visits are added to; may be empty
@@ -25,13 +25,14 @@ type conformanceSiteRequest struct {
 func (c *Command) conformanceSite() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "site",
-		Short: "Serve the course, on which any crawler can be tested, and judge its visitors",
-		Long: `Serve the course, a publisher's site with traps, and judge its visitors by their requests: which requirements of RFC 9309, of
-conventional tags and of ACAP each kept, violated, or was not tested by. It ends after --for, with Ctrl-C, or with the crawler that --run
-starts; in its command {URL} is the address of the index, and {URLS} are those of all origins. All requests of this crawler are judged as
-one visitor, whatever User-Agents it sends. With --judge nothing is served: visits are judged that --log wrote before.
+		Short: "Serve a test site and judge the crawlers that visit it",
+		Long: `Serve a publisher's site with traps, and judge its visitors by their requests: the report lists the requirements of RFC 9309, of
+conventional tags and of ACAP that each visitor kept, violated, or was not tested for. The command ends after --for, with Ctrl-C, or with
+the crawler that --run starts. In the command of --run, {URL} is the address of the index and {URLS} are the addresses of all origins.
+All requests of this crawler count as one visitor, whatever User-Agents it sends. With --judge nothing is served: the command judges
+visits that --log has written.
 
-The exit status is 1 if a requirement of RFC 9309 was violated. Violations of ACAP are counted, and set the exit status, only for a crawler
+The exit status is 1 if a requirement of RFC 9309 was violated. Violations of ACAP count, and set the exit status, only for a crawler
 that shows a sign of reading ACAP. With --protocol only violations of the named protocols count; --protocol acap judges every crawler by
 ACAP.`,
 		Example: `  acapcrawl conformance site
@@ -42,15 +43,15 @@ ACAP.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	r := conformanceSiteRequest{}
-	flags.StringVar(&r.Listen, "listen", "127.0.0.1:0", "serve at `ADDRESS` and the ports after it; port 0 takes free ones")
-	flags.StringVar(&r.Log, "log", "", "add visits to `FILE`, a line of JSON each")
+	flags.StringVar(&r.Listen, "listen", "127.0.0.1:0", "serve at `ADDRESS` and the following ports; port 0: at free ports")
+	flags.StringVar(&r.Log, "log", "", "append visits to `FILE`, a line of JSON each")
 	flags.DurationVar(&r.For, "for", 0, "end after `DURATION`")
-	flags.StringVar(&r.Run, "run", "", "start the crawler that the shell `COMMAND` runs, and judge when it ends")
-	flags.BoolVar(&r.Judge, "judge", false, "judge the visits in the files given, or standard input, and serve nothing")
-	flags.StringArrayVar(&r.Told.Crawler, "crawler", nil, "judge the crawler alone that answers to `NAME` (repeat it for all its names; taken from the User-Agent otherwise)")
-	flags.StringArrayVar(&r.Told.Purposes, "purpose", nil, "the judged crawler collects for `P` (repeatable)")
+	flags.StringVar(&r.Run, "run", "", "start a crawler with the shell `COMMAND`, and judge it when it ends")
+	flags.BoolVar(&r.Judge, "judge", false, "judge the visits in files or standard input, and serve nothing")
+	flags.StringArrayVar(&r.Told.Crawler, "crawler", nil, "judge only the crawler `NAME` (repeat it for all its names; default: those in the User-Agent)")
+	flags.StringArrayVar(&r.Told.Purposes, "purpose", nil, "the judged crawler declares the purpose `P` (repeatable)")
 	protocols := flags.StringArray("protocol", nil,
-		"count violations of `P` alone, whatever the crawler reads: "+strings.Join(words(course.Protocols()),
+		"count only violations of `P`, whatever the crawler reads: "+strings.Join(words(course.Protocols()),
 			", ")+" (repeatable)")
 	r.Out = c.reportFlags(cmd, textForm, jsonForm, sarifForm, junitForm, htmlForm)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -58,11 +59,11 @@ ACAP.`,
 		case len(args) > 0 && !r.Judge:
 			return misuse(cmd.CommandPath()+" --judge "+args[0], "only --judge takes files, not %q", args[0])
 		case r.Judge && (r.Run != "" || r.For != 0 || r.Log != "" || flags.Changed("listen")):
-			return misuse("", "--judge serves nothing: --listen, --log, --for and --run do not go with it")
+			return misuse("", "--judge serves nothing: it cannot be combined with --listen, --log, --for and --run")
 		case r.For < 0:
-			return misuse("", "--for takes a time to come, not %s", r.For)
+			return misuse("", "--for: %s is negative", r.For)
 		case r.Run != "" && !strings.Contains(r.Run, "{URL}") && !strings.Contains(r.Run, "{URLS}"):
-			return misuse(`--run 'wget -r {URL}'`, "the command of --run has no {URL} and no {URLS}: the crawler would not know where to go")
+			return misuse(`--run 'wget -r {URL}'`, "the command of --run contains neither {URL} nor {URLS}: the crawler would not know the address")
 		}
 		for _, name := range r.Told.Crawler {
 			if !course.Name(name) {

@@ -11,16 +11,16 @@ import (
 	"github.com/acapcrawl/acapcrawl/check"
 )
 
-// convertRequest is what convert was asked for.
+// convertRequest holds the arguments of convert.
 type convertRequest struct {
 	check.Convert
 	Name string // of the file; "-" is standard input
 	To   string
-	Dir  string // where the results go; "": to standard output
+	Dir  string // the directory for the results; "": standard output
 	JSON bool
 }
 
-// The languages that convert knows.
+// The languages of convert.
 const (
 	toACAP         = "acap"
 	toConventional = "conventional"
@@ -29,16 +29,16 @@ const (
 func (c *Command) convertVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert FILE",
-		Short: "Say in ACAP what a conventional robots.txt says, or the other way round",
-		Long: `Say in ACAP what a conventional robots.txt says: its records stay, and ACAP records stand behind them, or in a file of their
-own with --reference. With --to conventional, say what the ACAP records of a robots.txt say of crawl in records for crawlers
-that know no ACAP. FILE may be - for standard input. The result goes to standard output; what could not be said, or is said otherwise,
-to standard error. Where one language cannot say what the other does, the result prohibits.
+		Short: "Translate a robots.txt between conventional records and ACAP",
+		Long: `Translate the conventional records of a robots.txt into ACAP. The conventional records stay, and the ACAP records follow them, or are
+written to a file of their own with --reference. With --to conventional, translate what the ACAP records say about crawling into records
+for crawlers without ACAP. If FILE is -, read standard input. The result is written to standard output; what could not be translated, or is
+expressed differently, to standard error. If one language cannot express what the other does, the result prohibits.
 
-Before anything is printed both files are compared, for every crawler that is named and one that is not, on examples of all patterns
-and of what they have in common. The exit status is 0 where crawlers may do the same as before, and 1 where a warning says what
-changes. ACAP knows no letter case: without --any-case a conversion to ACAP prohibits other spellings of a path too, which is a change;
-a conversion to conventional records says once, in a notice, that rules hold in the letter case of the file alone.`,
+Before anything is printed, both files are compared for every named crawler and one that is not named, on examples of all patterns and of
+their intersections. The exit status is 0 if crawlers may do the same as before, and 1 if a warning says what changes. ACAP ignores letter
+case: without --any-case a conversion to ACAP prohibits other spellings of a path too, which is a change. A conversion to conventional
+records prints one notice that rules apply only in the letter case of the file.`,
 		Example: `  acapcrawl convert robots.txt > with-acap.txt
   acapcrawl convert --reference /acap.txt --ignore-conventional -o site robots.txt
   acapcrawl convert --to conventional robots.txt`,
@@ -46,11 +46,11 @@ a conversion to conventional records says once, in a notice, that rules hold in 
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	to := flags.String("to", toACAP, "convert to `LANGUAGE`: "+toACAP+", "+toConventional)
-	usages := flags.StringSlice("usages", nil, "say it of `USAGES` too, as in crawl,index; else of crawl alone; with --ignore-conventional of crawl in any case")
-	reference := flags.String("reference", "", "put the ACAP records into a file at `PATH` of the site, which robots.txt refers to")
-	ignore := flags.Bool("ignore-conventional", false, "tell crawlers that read ACAP to ignore the conventional records")
-	anyCase := flags.Bool("any-case", false, "say nothing of letter case: the site takes /A for /a, or has one of them alone")
-	dir := flags.StringP("output", "o", "", "write robots.txt, and the file it refers to, into `DIR`")
+	usages := flags.StringSlice("usages", nil, "apply the rules to `USAGES`, for example crawl,index; default: crawl; with --ignore-conventional crawl is always included")
+	reference := flags.String("reference", "", "write the ACAP records to a file at `PATH` of the site, to which robots.txt refers")
+	ignore := flags.Bool("ignore-conventional", false, "make crawlers with ACAP ignore the conventional records")
+	anyCase := flags.Bool("any-case", false, "ignore letter case: the site treats /A as /a, or has only one of them")
+	dir := flags.StringP("output", "o", "", "write robots.txt, and the file that it refers to, to `DIR`")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r := convertRequest{To: *to, Dir: *dir, JSON: out.JSON(),
@@ -58,7 +58,7 @@ a conversion to conventional records says once, in a notice, that rules hold in 
 		for _, name := range *usages {
 			u := acap.Usage(strings.ToLower(strings.TrimSpace(name)))
 			if !u.Standard() || u == acap.Other {
-				return unknown("--usages", name, "a usage type that a rule can be said of", usageNames())
+				return unknown("--usages", name, "a usage type for a rule", usageNames())
 			}
 			if !slices.Contains(r.Usages, u) {
 				r.Usages = append(r.Usages, u)
@@ -82,7 +82,7 @@ a conversion to conventional records says once, in a notice, that rules hold in 
 	return cmd
 }
 
-// isSitePath reports whether a path names a file below the root of a site, other than robots.txt, and below any directory.
+// isSitePath reports whether p is the path of a file on a site, other than robots.txt, that can be written below a directory.
 func isSitePath(p string) bool {
 	top, _, _ := strings.Cut(strings.TrimPrefix(p, "/"), "/")
 	return strings.HasPrefix(p, "/") && path.Clean(p) == p && localFile(p[1:]) && !strings.EqualFold(top, "robots.txt")

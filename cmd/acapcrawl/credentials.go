@@ -6,32 +6,32 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// credentialsRequest is what a verb of actions credentials was asked for, beside the configuration.
+// credentialsRequest holds the arguments of the verbs of actions credentials that are not settings.
 type credentialsRequest struct {
 	Name    string
 	Origins []string
-	Expires time.Duration // from now; 0: as it is, or never
+	Expires time.Duration // from now; 0: unchanged, or never
 	Grace   time.Duration
 	JSON    bool
 }
 
 func (c *Command) credentialsVerb() *cobra.Command {
-	return c.group("credentials", "Let publishers ask through serve: who, for which origins, and until when",
+	return c.group("credentials", "Manage the credentials of publishers for serve",
 		c.credentialsAddVerb(), c.credentialsListVerb(), c.credentialsRotateVerb(), c.credentialsRevokeVerb())
 }
 
 func (c *Command) credentialsAddVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add ORIGIN…",
-		Short: "Make a credential for origins of a publisher, and print its token",
-		Long: `Make a credential for origins of a publisher, and print its token. The token is printed this once: what is kept does not give it
-back. Scheme, host and port of an origin count, as in https://example.com.`,
+		Short: "Create a credential for origins of a publisher, and print its token",
+		Long: `Create a credential for origins of a publisher, and print its token. The token is printed only once and cannot be recovered. An origin is
+scheme, host and port, for example https://example.com.`,
 		Example: `  acapcrawl actions credentials add --name newsdesk https://example.com https://www.example.com`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	name := flags.String("name", "", "call it `NAME`, by which the ledger names it")
-	expires := flags.Duration("expires", 0, "let it end after `DURATION`, as in 2160h; without, it is good until it is revoked")
+	name := flags.String("name", "", "name the credential `NAME` in the ledger")
+	expires := flags.Duration("expires", 0, "expire after `DURATION`, for example 2160h; default: valid until it is revoked")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r := credentialsRequest{Name: *name, Expires: *expires, JSON: out.JSON()}
@@ -39,9 +39,9 @@ back. Scheme, host and port of an origin count, as in https://example.com.`,
 		case r.Name == "":
 			return misuse("--name newsdesk", "%s needs a name", cmd.CommandPath())
 		case len(args) == 0:
-			return misuse(cmd.CommandPath()+" --name "+r.Name+" https://example.com", "%s takes the origins that the credential is for", cmd.CommandPath())
+			return misuse(cmd.CommandPath()+" --name "+r.Name+" https://example.com", "%s takes the origins of the credential", cmd.CommandPath())
 		case r.Expires < 0:
-			return misuse("--expires 2160h", "--expires: %s is no time to come", r.Expires)
+			return misuse("--expires 2160h", "--expires: %s is negative", r.Expires)
 		}
 		for _, arg := range args {
 			origin, err := originArg(arg)
@@ -60,7 +60,7 @@ back. Scheme, host and port of an origin count, as in https://example.com.`,
 }
 
 func (c *Command) credentialsListVerb() *cobra.Command {
-	cmd := &cobra.Command{Use: "ls", Short: "List the credentials there are and were; none of their tokens is known", Args: noArgs}
+	cmd := &cobra.Command{Use: "ls", Short: "List current and former credentials, without tokens", Args: noArgs}
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := c.settings(cmd)
@@ -75,13 +75,13 @@ func (c *Command) credentialsListVerb() *cobra.Command {
 func (c *Command) credentialsRotateVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "rotate NAME",
-		Short:   "Give a credential a new token, and print it",
+		Short:   "Replace the token of a credential, and print the new one",
 		Example: `  acapcrawl actions credentials rotate newsdesk --grace 24h`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	grace := flags.Duration("grace", 24*time.Hour, "let the token that it had be good for `DURATION`; 0 ends it at once")
-	expires := flags.Duration("expires", 0, "let the credential end after `DURATION`; without, that stays as it is")
+	grace := flags.Duration("grace", 24*time.Hour, "accept the old token for `DURATION`; 0: end it at once")
+	expires := flags.Duration("expires", 0, "expire after `DURATION`; default: unchanged")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r := credentialsRequest{Grace: *grace, Expires: *expires, JSON: out.JSON()}
@@ -90,7 +90,7 @@ func (c *Command) credentialsRotateVerb() *cobra.Command {
 			return err
 		}
 		if r.Grace < 0 || r.Expires < 0 {
-			return misuse("--grace 24h", "--grace and --expires are times to come")
+			return misuse("--grace 24h", "--grace and --expires must not be negative")
 		}
 		cfg, err := c.settings(cmd)
 		if err != nil {
@@ -104,7 +104,7 @@ func (c *Command) credentialsRotateVerb() *cobra.Command {
 func (c *Command) credentialsRevokeVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "revoke NAME",
-		Short:   "End a credential at once, for good; what was asked for with it stays",
+		Short:   "Revoke a credential; requests made with it stay in force",
 		Example: `  acapcrawl actions credentials revoke newsdesk`,
 	}
 	out := jsonFlag(cmd)
@@ -122,7 +122,7 @@ func (c *Command) credentialsRevokeVerb() *cobra.Command {
 	return cmd
 }
 
-// credentialArg takes the only argument, the name of a credential.
+// credentialArg returns the only argument, the name of a credential.
 func credentialArg(cmd *cobra.Command, args []string) (string, error) {
 	if len(args) != 1 {
 		return "", misuse("acapcrawl actions credentials ls", "%s takes the name of one credential", cmd.CommandPath())

@@ -15,13 +15,13 @@ import (
 func (c *Command) decideVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "decide [FILE…]",
-		Short: "Answer cases in JSON Lines: a small web, a crawler and a question each",
-		Long: `Answer cases in JSON Lines, of the files or of standard input: a small web, a crawler and a question each. Every
-line is answered with one line. Nothing is fetched, and neither configuration nor data directory matter. What a
-crawl would not request is not read from a case either: references, substitutes and required resources at private,
-loopback and link-local addresses, but for the host of the resource asked about.`,
+		Short: "Answer policy questions in JSON Lines, without network access",
+		Long: `Read cases as JSON Lines from files or standard input, and print one line of JSON for each. A case contains a small web, a crawler and a
+question. The command makes no request and uses neither configuration nor data directory. It ignores what a crawl would not request:
+references, substitutes and required resources at private, loopback and link-local addresses, except on the host of the resource in
+question.`,
 	}
-	dialect := cmd.Flags().String("dialect", config.Dialect11, settingFlags["dialect"].usage+"; for cases that name none")
+	dialect := cmd.Flags().String("dialect", config.Dialect11, settingFlags["dialect"].usage+"; for cases without dialect")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !slices.Contains(config.Dialects(), *dialect) {
 			return misuse("", "--dialect: %q is not one of %s", *dialect, strings.Join(config.Dialects(), ", "))
@@ -41,18 +41,18 @@ loopback and link-local addresses, but for the host of the resource asked about.
 		}
 		switch {
 		case all.broken > 0:
-			return fmt.Errorf("%d of the cases met a defect of this program: report it with the stacks above",
+			return fmt.Errorf("%d cases met a defect of this program: report it with the stacks above",
 				all.broken)
 		case all.malformed > 0:
-			return misuse("", "%d of the cases could not be read; their answers say why", all.malformed)
+			return misuse("", "%d cases could not be read; their answers say why", all.malformed)
 		}
 		return nil
 	}
 	return cmd
 }
 
-// inputs opens the files named, - being standard input, or standard input when none is. All are opened before any is read,
-// so that a slip in one name does not leave half an answer.
+// inputs opens the named files; - and no name at all are standard input. It opens all files before any is read, so that a mistake in one
+// name does not leave half an answer.
 func (c *Command) inputs(names []string) (ins []io.Reader, closeAll func(), err error) {
 	var files []*os.File
 	closeAll = func() {

@@ -13,14 +13,14 @@ type demoRequest struct {
 func (c *Command) demoVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Crawl a bundled newspaper on loopback and print what was done and refused, and by which line",
+		Short: "Crawl a bundled newspaper, and print what was refused and why",
 		Example: `  acapcrawl demo
   acapcrawl demo --serve`,
 		Args: noArgs,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	all := flags.Bool("all", false, "list the pages without a refusal too")
+	all := flags.Bool("all", false, "list pages without a refusal too")
 	serve := flags.Bool("serve", false, "keep serving the newspaper until Ctrl-C")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

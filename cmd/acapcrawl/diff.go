@@ -11,25 +11,25 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// diffRequest is what diff was asked for, beside the configuration.
+// diffRequest holds the arguments of diff that are not settings.
 type diffRequest struct {
 	Args     []string // one or two, files or URLs
 	Against  string   // conventional or temoto
-	Alone    bool     // read the ACAP records as if they stood alone
-	Site     *url.URL // that files are the robots.txt of; nil: not said
+	Alone    bool     // ignore the conventional records in the ACAP reading
+	Site     *url.URL // the site of files; nil: not known
 	URLs     string   // file of addresses; "-" is standard input
-	Held     bool     // ask about what the data directory holds of the site
-	Case     bool     // ask about the other case too
-	Crawlers []string // empty: those that are named, and any other
+	Held     bool     // compare on the archived addresses of the site
+	Case     bool     // compare on addresses in the other letter case too
+	Crawlers []string // empty: those that the files name, and any other
 	Purposes []string // nil: undeclared
 	Usages   []acap.Usage
-	History  bool // compare two versions that the data directory knows of a site
+	History  bool // compare two versions that the data directory has of a site
 	From, To time.Time
 	All      bool
 	Out      *output
 }
 
-// The readings that can be held against that of ACAP.
+// The readings that can be compared with that of ACAP.
 const (
 	againstConventional = "conventional"
 	againstTemoto       = "temoto"
@@ -38,17 +38,18 @@ const (
 func (c *Command) diffVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff FILE|URL [FILE|URL]",
-		Short: "Say where two readings or two versions of a robots.txt disagree, for whom and by which lines",
-		Long: `With one robots.txt: say for which crawlers and URLs its ACAP reading and its conventional one disagree, and by which lines. The ACAP reading
-is that of a crawler that honours ACAP and the conventional records beside it; the conventional one is that of a crawler that knows only
-them (RFC 9309). Of other usages than crawl that says nothing, so there the question is what ACAP withholds of what such a crawler may fetch.
-With --against temoto it is a crawler built on the library temoto/robotstxt that is asked instead, and why it answers otherwise is said.
+		Short: "Compare two readings or two versions of a robots.txt",
+		Long: `With one robots.txt: print for which crawlers and URLs the ACAP reading and the conventional reading disagree, and by which lines. The
+ACAP reading is that of a crawler that obeys ACAP and conventional records. The conventional reading is that of a crawler that obeys only
+conventional records (RFC 9309). These say nothing about usages other than crawl: for these, diff prints what ACAP prohibits of the pages
+that such a crawler may fetch. With --against temoto, compare with a crawler that uses the library temoto/robotstxt, and print why it
+decides differently.
 
-With two: say what changed for whom from the first to the second. With --history URL they are two versions that the data directory knows
-of that site.
+With two files: print what changed for whom from the first to the second. With --history URL, compare two versions of robots.txt that the
+data directory has of that site.
 
-The URLs are examples that the patterns of the files cover; --urls or --held name others. A URL as argument stands for the robots.txt of its
-site; - is standard input. The exit status is 0 where there is no difference, and 1 where there is one.`,
+The URLs are examples that the patterns of the files match; --urls or --held select others. A URL as argument names the robots.txt of its
+site; - is standard input. The exit status is 0 if there is no difference, and 1 if there is one.`,
 		Example: `  acapcrawl diff robots.txt
   acapcrawl diff --against temoto --crawler examplebot https://example.com/
   acapcrawl diff old.txt new.txt
@@ -57,27 +58,24 @@ site; - is standard input. The exit status is 0 where there is no difference, an
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	r := diffRequest{}
-	flags.StringVar(&r.Against, "against", againstConventional, "compare with how `READER` reads: conventional (or blind), or temoto")
-	flags.BoolVar(&r.Alone, "alone", false, "take the ACAP records as if the conventional ones were not there")
-	flags.StringVar(&r.URLs, "urls", "", "ask about the URLs or paths in `FILE`, one a line")
-	flags.BoolVar(&r.Held, "held", false, "ask about what the data directory holds of the site")
-	flags.BoolVar(&r.Case, "case", false, "ask about examples in the other case too, which ACAP alone does not tell apart")
-	flags.StringArrayVar(&r.Crawlers, "crawler", nil, "only crawler `NAME` (repeatable; * is one that is not named)")
-	flags.StringArrayVar(&r.Purposes, "purpose", nil, "for a crawler that collects for purpose `P` (repeatable)")
-	usages := flags.StringArray("usage", nil, "only usage type `U` (repeatable)")
-	site := flags.String("site", "", "a FILE is the robots.txt of the site `URL`")
-	flags.BoolVar(&r.History, "history", false, "compare two versions that the data directory knows of the site")
+	flags.StringVar(&r.Against, "against", againstConventional, "compare with the reading of `READER`: conventional, temoto")
+	flags.BoolVar(&r.Alone, "alone", false, "ignore the conventional records in the ACAP reading")
+	flags.StringVar(&r.URLs, "urls", "", "compare on the URLs or paths in `FILE`, one per line")
+	flags.BoolVar(&r.Held, "held", false, "compare on the archived URLs of the site")
+	flags.BoolVar(&r.Case, "case", false, "compare on examples in the other letter case too, which ACAP ignores")
+	flags.StringArrayVar(&r.Crawlers, "crawler", nil, "only the crawler `NAME` (repeatable; *: one that no file names)")
+	flags.StringArrayVar(&r.Purposes, "purpose", nil, "for a crawler that declares the purpose `P` (repeatable)")
+	usages := flags.StringArray("usage", nil, "only the usage type `U` (repeatable)")
+	site := flags.String("site", "", "read each FILE as the robots.txt of the site `URL`")
+	flags.BoolVar(&r.History, "history", false, "compare two versions that the data directory has of the site")
 	flags.String("from", "", "with --history: from the version in force at `TIME` (default: the one before)")
 	flags.String("to", "", "with --history: to the version in force at `TIME` (default: the last)")
-	flags.BoolVar(&r.All, "all", false, "list all URLs of a difference, not one example")
+	flags.BoolVar(&r.All, "all", false, "list all URLs of a difference instead of one example")
 	setting(flags, "strict")
 	setting(flags, "allow-private")
 	out := c.reportFlags(cmd, textForm, jsonForm)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r.Args, r.Out = args, out
-		if r.Against == "blind" {
-			r.Against = againstConventional
-		}
 		var err error
 		if r.Usages, err = usagesNamed(*usages); err != nil {
 			return err
@@ -118,13 +116,13 @@ func (r *diffRequest) check(cmd *cobra.Command) error {
 	case !r.From.IsZero() && !r.To.IsZero() && !r.From.Before(r.To):
 		return misuse("", "--from is not before --to")
 	case r.Against != againstConventional && r.Against != againstTemoto:
-		return unknown("--against", r.Against, "a reader", []string{againstConventional, againstTemoto, "blind"})
+		return unknown("--against", r.Against, "a reader", []string{againstConventional, againstTemoto})
 	case two && (r.Against != againstConventional || r.Alone || r.Case):
 		return misuse("", "--against, --alone and --case compare readings of one file, not two versions")
 	case r.URLs != "" && r.Held:
-		return misuse("", "--urls and --held both name the URLs")
+		return misuse("", "--urls and --held both select the URLs; give one of them")
 	case r.Case && (r.URLs != "" || r.Held):
-		return misuse("", "--case adds to the examples, and with --urls or --held there are none")
+		return misuse("", "--case adds examples, but --urls and --held replace the examples")
 	}
 	given := append(slices.Clone(r.Args), r.URLs)
 	if n := len(slices.DeleteFunc(given, func(s string) bool { return s != "-" })); n > 1 {

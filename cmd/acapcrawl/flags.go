@@ -16,47 +16,47 @@ import (
 	"github.com/acapcrawl/acapcrawl/config"
 )
 
-// settingFlags are the flags that set a key of the configuration, with that key and their help. They are read and checked by
-// config, as the file is.
+// settingFlags are the flags that set a key of the configuration, with that key and their help. Package config reads and checks
+// them like the configuration file.
 var settingFlags = map[string]struct{ key, usage string }{
-	"data":            {"data", "keep what is crawled in `DIR`"},
+	"data":            {"data", "store crawls in the directory `DIR`"},
 	"log-level":       {"log_level", "log from `LEVEL` up: debug, info, warn, error"},
-	"crawler":         {"crawler", "answer to `NAME` (repeatable; the first is sent as User-Agent)"},
-	"purpose":         {"purposes", "collect for purpose `P` (repeatable; '' declares that there is none)"},
+	"crawler":         {"crawler", "obey records for the user agent `NAME` (repeatable; the first is sent as User-Agent)"},
+	"purpose":         {"purposes", "declare the purpose `P` (repeatable; '' declares that there is none)"},
 	"scope":           {"scope", "follow links within `SCOPE`: host, domain, prefix, any"},
-	"depth":           {"depth", "go at most `N` links away from a seed"},
+	"depth":           {"depth", "follow at most `N` links from a seed"},
 	"max-pages":       {"max_pages", "make at most `N` page requests"},
 	"delay":           {"delay", "wait `DURATION` between requests to a host"},
-	"concurrency":     {"concurrency", "have at most `N` requests under way"},
-	"per-host":        {"per_host", "have at most `N` of them under way to one host"},
-	"timeout":         {"timeout", "give up a request after `DURATION`"},
-	"sitemaps":        {"sitemaps", "visit what sitemaps list"},
-	"include":         {"include", "visit addresses like `PATTERN` alone, as in /news/ (repeatable)"},
-	"exclude":         {"exclude", "do not visit addresses like `PATTERN`, as in *.iso$ (repeatable)"},
-	"max-bytes":       {"max_bytes", "begin no more visits after `N` bytes"},
-	"max-time":        {"max_time", "begin no more visits after `DURATION`"},
-	"min-free":        {"min_free", "stop when less than `SIZE` is free on the disk"},
-	"max-body":        {"max_body", "take at most `SIZE` of one body, after decompression"},
-	"memory":          {"memory", "take about `SIZE` of memory at most; auto: half of what there is"},
-	"max-host-urls":   {"max_host_urls", "note at most `N` addresses of one host"},
-	"requisites":      {"requisites", "fetch what pages are shown with: images, scripts, styles"},
-	"canonical":       {"canonical", "leave a page to its canonical address where that was fetched"},
-	"drop-parameters": {"drop_parameters", "follow links without the query parameter `NAME` (repeatable)"},
-	"recrawl-min":     {"recrawl_min", "visit pages again, not before `DURATION`"},
-	"recrawl-max":     {"recrawl_max", "visit pages again after `DURATION` at the latest"},
-	"adaptive":        {"adaptive", "go slower where a host gets slower"},
-	"per-address":     {"per_address", "share the delay among hosts at one network address"},
-	"preserve":        {"preserve", "keep copies where that is permitted"},
-	"index":           {"index", "index pages where that is permitted"},
-	"chromium":        {"chromium", "draw pages for thumbnails with `PROGRAM`, Chromium or one like it"},
-	"contact":         {"contact", "send `URL` in the User-Agent, a page or mailto: address about this crawler"},
+	"concurrency":     {"concurrency", "make at most `N` requests at the same time"},
+	"per-host":        {"per_host", "make at most `N` requests to one host at the same time"},
+	"timeout":         {"timeout", "abort a request after `DURATION`"},
+	"sitemaps":        {"sitemaps", "visit the pages that sitemaps list"},
+	"include":         {"include", "visit only addresses that match `PATTERN`, for example /news/ (repeatable)"},
+	"exclude":         {"exclude", "skip addresses that match `PATTERN`, for example *.iso$ (repeatable)"},
+	"max-bytes":       {"max_bytes", "start no visit after `N` received bytes"},
+	"max-time":        {"max_time", "start no visit after `DURATION`"},
+	"min-free":        {"min_free", "stop if less than `SIZE` of the disk is free"},
+	"max-body":        {"max_body", "read at most `SIZE` of one body, decompressed"},
+	"memory":          {"memory", "use about `SIZE` of memory at most; auto: half of what is available"},
+	"max-host-urls":   {"max_host_urls", "store at most `N` addresses of one host"},
+	"requisites":      {"requisites", "fetch the images, scripts and styles of pages"},
+	"canonical":       {"canonical", "skip a page whose canonical address was fetched"},
+	"drop-parameters": {"drop_parameters", "remove the query parameter `NAME` from links (repeatable)"},
+	"recrawl-min":     {"recrawl_min", "revisit pages, at the earliest after `DURATION`"},
+	"recrawl-max":     {"recrawl_max", "revisit pages, at the latest after `DURATION`"},
+	"adaptive":        {"adaptive", "slow down if a host slows down"},
+	"per-address":     {"per_address", "share the delay among hosts with the same network address"},
+	"preserve":        {"preserve", "archive pages if permitted"},
+	"index":           {"index", "index pages if permitted"},
+	"chromium":        {"chromium", "render thumbnails with `PROGRAM`, Chromium or a browser like it"},
+	"contact":         {"contact", "send `URL` in the User-Agent: a page or mailto: address about this crawler"},
 	"signature-key":   {"signature_key", "sign requests with the Ed25519 key in `FILE`"},
-	"signature-agent": {"signature_agent", "say with each signature that its key is at `URL`"},
-	"listen":          {"listen", "listen at `ADDRESS`, as in 127.0.0.1:8080"},
-	"metrics":         {"metrics", "answer /metrics at `ADDRESS` for Prometheus"},
-	"allow-private":   {"allow_private", "go to loopback, private and link-local addresses that were not named"},
-	"strict":          {"policy.strict", "take the strict variants of the readings"},
-	"dialect":         {"policy.dialect", "honour the forms of `DIALECT` in pages: 1.1, or pilot for those of 2007 too"},
+	"signature-agent": {"signature_agent", "state in each signature that its key is published at `URL`"},
+	"listen":          {"listen", "listen at `ADDRESS`, for example 127.0.0.1:8080"},
+	"metrics":         {"metrics", "serve /metrics at `ADDRESS` for Prometheus"},
+	"allow-private":   {"allow_private", "fetch from loopback, private and link-local addresses that are not named"},
+	"strict":          {"policy.strict", "use the strict variants of the readings"},
+	"dialect":         {"policy.dialect", "accept in pages the forms of `DIALECT`: 1.1, or pilot for those of 2007 too"},
 }
 
 const keyOfFlag = "key"
@@ -77,13 +77,13 @@ func setting(flags *pflag.FlagSet, name string) {
 	flags.SetAnnotation(name, keyOfFlag, []string{s.key}) // fails only for a flag that does not exist
 }
 
-// judgedCrawler adds --crawler to a verb that judges for the crawler of that name.
+// judgedCrawler adds --crawler to a verb that decides for another crawler.
 func judgedCrawler(flags *pflag.FlagSet) {
 	setting(flags, "crawler")
-	flags.Lookup("crawler").Usage = "judge for the crawler that answers to `NAME` (repeatable); requests are sent under the configured name"
+	flags.Lookup("crawler").Usage = "decide for the user agent `NAME` (repeatable); requests are still sent under the configured name"
 }
 
-// settings loads the configuration under the flags that were given to cmd.
+// settings loads the configuration. The flags given to cmd take precedence.
 func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
 	in := config.Input{File: c.configFile(cmd), Env: c.Env, Flags: map[string]any{}, Judges: c.verb != "crawl"}
 	if err := c.readable(in.File); err != nil {
@@ -113,15 +113,15 @@ func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
 	if c.owner != nil {
 		cfg.Data = c.owner.dir
 	} else if info, err := os.Stat(cfg.Data); err == nil && !info.IsDir() {
-		return nil, misuse("a directory with --data", "%s is a file, and no data directory", cfg.Data)
+		return nil, misuse("a directory with --data", "%s is a file, not a data directory", cfg.Data)
 	}
 	return cfg, nil
 }
 
-// fileVariable names the configuration file where --config does not.
+// fileVariable names the configuration file unless --config does.
 const fileVariable = "ACAPCRAWL_CONFIG"
 
-// configFile is the file that the user named, "" for none.
+// configFile returns the configuration file that the user named, "" for none.
 func (c *Command) configFile(cmd *cobra.Command) string {
 	if f := cmd.Flags().Lookup("config"); f.Changed {
 		return c.path(f.Value.String())
@@ -134,27 +134,27 @@ func (c *Command) configFile(cmd *cobra.Command) string {
 	return ""
 }
 
-// judging is under which clock and for which reader a use of what is held is judged.
+// judging holds the clock, the reader and the policy for decisions about archived pages.
 type judging struct {
 	AsOf    time.Time // zero: now
 	Reader  acap.Target
-	Refresh bool // read the policies anew first
+	Refresh bool // read the policies again first
 }
 
-// judgingFlags adds the flags of judging to cmd, those named only; the function returned reads them. With from-now it is --as-of that
-// takes no time before now.
+// judgingFlags adds the named flags of judging to cmd: as-of, reader, refresh. The name from-now adds an --as-of that refuses times
+// before now. The function returned reads the flags.
 func judgingFlags(cmd *cobra.Command, names ...string) func() (judging, error) {
 	flags := cmd.Flags()
 	for _, name := range names {
 		switch name {
 		case "as-of", "from-now":
-			flags.String("as-of", "", "judge time limits as of `TIME` (RFC 3339)")
+			flags.String("as-of", "", "apply time limits as of `TIME` (RFC 3339)")
 		case "reader":
-			flags.String("reader-ip", "", "the reader's `ADDRESS`")
+			flags.String("reader-ip", "", "the reader's network `ADDRESS`")
 			flags.String("reader-domain", "", "the reader's verified `DOMAIN`")
 			flags.String("reader-country", "", "the reader's country, a `CODE` of two letters")
 		case "refresh":
-			flags.Bool(name, false, "read robots.txt and its references anew first")
+			flags.Bool(name, false, "read robots.txt and its references again first")
 		}
 	}
 	return func() (j judging, err error) {
@@ -199,7 +199,7 @@ var (
 	country = regexp.MustCompile(`^[A-Za-z]{2}$`)
 )
 
-// timeFlag reads the flag name, which need not exist; zero when it was not given.
+// timeFlag returns the time of the flag name, zero if the flag does not exist or was not given.
 func timeFlag(flags *pflag.FlagSet, name string) (time.Time, error) {
 	f := flags.Lookup(name)
 	if f == nil || !f.Changed {
@@ -207,12 +207,12 @@ func timeFlag(flags *pflag.FlagSet, name string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, f.Value.String())
 	if err != nil {
-		return time.Time{}, misuse("--"+name+" 2026-01-31T12:00:00Z", "--%s: %q is not a time as RFC 3339 writes it", name, f.Value.String())
+		return time.Time{}, misuse("--"+name+" 2026-01-31T12:00:00Z", "--%s: %q is not a time in the format of RFC 3339", name, f.Value.String())
 	}
 	return t.UTC(), nil
 }
 
-// notBefore refuses a time limit clock that is set back. Now has whole seconds, as a script would write it.
+// notBefore returns an error if asOf is before now, in whole seconds.
 func notBefore(now, asOf time.Time) error {
 	if !asOf.IsZero() && asOf.Before(now.Truncate(time.Second)) {
 		return misuse("", "--as-of: %s has passed; the clock can only be set forward", asOf.Format(time.RFC3339))

@@ -19,7 +19,7 @@ import (
 // form is the form of a report, as --format names it.
 type form string
 
-// The forms. Each verb has those that suit it.
+// The forms of reports. Each verb has those that suit it.
 const (
 	textForm   form = "text"
 	jsonForm   form = "json"
@@ -29,17 +29,17 @@ const (
 	htmlForm   form = "html"
 )
 
-// output says in which form a verb writes its report, and where.
+// output is the form and the destination of a report.
 type output struct {
 	Form form
 	File string // "": standard output
 }
 
-// reportFlags adds --format, --json and -o to a verb that writes a report in these forms, text by
-// default. The output is filled before the verb runs.
+// reportFlags adds --format, --json and -o to a verb that writes reports. The first form is the default. The output is valid when the verb
+// runs.
 func (c *Command) reportFlags(cmd *cobra.Command, forms ...form) *output {
 	o := formatFlags(cmd, forms)
-	cmd.Flags().StringVarP(&o.File, "output", "o", "", "write the report to `FILE`, whole or not at all")
+	cmd.Flags().StringVarP(&o.File, "output", "o", "", "write the report to `FILE`")
 	checkForm := cmd.PreRunE
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkForm(cmd, args); err != nil {
@@ -50,7 +50,7 @@ func (c *Command) reportFlags(cmd *cobra.Command, forms ...form) *output {
 	return o
 }
 
-// jsonFlag adds --json and --format to a verb that prints its results in words or as JSON.
+// jsonFlag adds --format and --json to a verb that prints text or JSON.
 func jsonFlag(cmd *cobra.Command) *output { return formatFlags(cmd, []form{textForm, jsonForm}) }
 
 // formatFlags adds --format and --json, which is short for --format json.
@@ -70,7 +70,7 @@ func formatFlags(cmd *cobra.Command, forms []form) *output {
 		}
 		if *asJSON {
 			if cmd.Flags().Changed("format") && o.Form != jsonForm {
-				return misuse("", "--json and --format %s are two forms of report", o.Form)
+				return misuse("", "--json and --format %s contradict each other", o.Form)
 			}
 			o.Form = jsonForm
 		}
@@ -79,11 +79,10 @@ func formatFlags(cmd *cobra.Command, forms []form) *output {
 	return o
 }
 
-// JSON reports whether the result is to be written as JSON.
+// JSON reports whether the form is JSON.
 func (o *output) JSON() bool { return o.Form == jsonForm }
 
-// checkOutput refuses a file to which the report could not be written, before the work for the
-// report is done.
+// checkOutput returns an error if the report could not be written to its file. It is called before the work for the report is done.
 func (c *Command) checkOutput(o *output, given bool) error {
 	if o.File == "-" {
 		o.File = ""
@@ -105,8 +104,7 @@ func (c *Command) checkOutput(o *output, given bool) error {
 	return nil
 }
 
-// writeReport writes a report to standard output, or to the file that -o names. The file gets the
-// whole report, or stays as it is.
+// writeReport writes a report to standard output, or to the file of -o. On an error the file stays unchanged.
 func (c *Command) writeReport(o *output, write func(io.Writer) error) error {
 	if o.File == "" {
 		return write(c.Stdout)
@@ -125,8 +123,7 @@ func (c *Command) writeReport(o *output, write func(io.Writer) error) error {
 	return nil
 }
 
-// replaceFile gives a file its content at once. A symbolic link stays one, and what is not a
-// regular file, such as a pipe, is written to.
+// replaceFile replaces the content of a file atomically. A symbolic link stays, and a pipe or another special file is written to.
 func replaceFile(name string, data []byte) error {
 	info, err := os.Stat(name)
 	switch {

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// searchRequest is what search was asked for, beside the configuration.
+// searchRequest holds the arguments of search that are not settings.
 type searchRequest struct {
 	judging
 	Query string
@@ -19,22 +19,22 @@ type searchRequest struct {
 func (c *Command) searchVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "search QUERY",
-		Short: "Search what is held; show what may be shown",
-		Long: `Search what is held, and show what may be shown of it, best first.
+		Short: "Search the index, and print what may be shown of the results",
+		Long: `Search the index, and print what may be shown of each result, best results first.
 
-Words are found in any form that their language has, a "phrase" as it is written. Pages with the words as you write them come
-first. All must be there; a minus before one excludes it.
-site:HOST, lang:XX, type:KIND (html, text, markdown, feed, pdf, image, or a media type), before:DAY and after:DAY narrow the search
-down; a day is written 2026-05-31, 2026-05 or 2026. An address to which the publisher permits no link is marked "address only".`,
+A result contains all words of the query, in any grammatical form; pages with the words as written come first. A "phrase" is found as
+written. A minus excludes a word. The search is restricted by site:HOST, lang:XX, type:KIND (html, text, markdown, feed, pdf, image, or a
+media type), before:DAY and after:DAY; a day is 2026-05-31, 2026-05 or 2026. If the publisher permits no link, the address is marked
+"address only".`,
 		Example: `  acapcrawl search harbour ferry
   acapcrawl search '"winter timetable" -cancelled site:example.com'
   acapcrawl search -- harbour -ferry`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	limit := flags.Int("limit", 10, "show at most `N` results")
-	skip := flags.Int("skip", 0, "leave out the first `N`")
-	why := flags.Bool("why", false, "tell what may not be shown, and which line decides")
+	limit := flags.Int("limit", 10, "print at most `N` results")
+	skip := flags.Int("skip", 0, "skip the first `N` results")
+	why := flags.Bool("why", false, "print what may not be shown, and which line decides")
 	judgedCrawler(flags)
 	setting(flags, "purpose")
 	judge := judgingFlags(cmd, "from-now", "reader", "refresh")
@@ -43,7 +43,7 @@ down; a day is written 2026-05-31, 2026-05 or 2026. An address to which the publ
 		r := searchRequest{Query: strings.TrimSpace(strings.Join(args, " ")), Skip: *skip, Limit: *limit, Why: *why,
 			JSON: out.JSON()}
 		if r.Query == "" {
-			return misuse("acapcrawl search harbour", "search needs something to search for")
+			return misuse("acapcrawl search harbour", "search needs a query")
 		}
 		for _, n := range []struct {
 			flag         string

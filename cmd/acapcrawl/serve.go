@@ -10,10 +10,10 @@ import (
 func (c *Command) serveVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Take action requests of publishers over HTTP, and do what they and robots.txt ask for",
-		Long: `Take action requests of publishers over HTTP (POST /v1/requests with a token that actions credentials add gives), execute them, and
-watch robots.txt of the sites of which anything is held, as watch does. /healthz and /metrics are answered at serve.admin_listen alone.
-Crawls and all other verbs can run at the same time.`,
+		Short: "Accept publishers' requests over HTTP, and execute them",
+		Long: `Accept publishers' requests over HTTP (POST /v1/requests with a token from actions credentials add), execute them, and watch the
+robots.txt of all archived sites like acapcrawl watch. /healthz and /metrics are served only at serve.admin_listen. Crawls and all other
+verbs can run at the same time.`,
 		Example: `  acapcrawl serve
   acapcrawl serve --listen 127.0.0.1:8080
   ACAPCRAWL_SERVE_ADMIN_LISTEN=127.0.0.1:8081 acapcrawl serve`,

@@ -9,31 +9,31 @@ import (
 	"github.com/acapcrawl/acapcrawl/config"
 )
 
-// submitRequest is what actions submit was asked for, beside the configuration.
+// submitRequest holds the arguments of actions submit that are not settings.
 type submitRequest struct {
 	Action string
 	URL    string // as typed
-	Key    string // of idempotency, "" for none
+	Key    string // idempotency key, "" for none
 	JSON   bool
 
-	To    string // base URL of the serve that it is sent to; "": the data directory
-	Token string // file that holds the token, "-" for standard input
+	To    string // base URL of the acapcrawl serve to send it to; "": the data directory
+	Token string // file with the token; "-" is standard input
 }
 
 func (c *Command) actionsSubmitVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit take-down|re-crawl URL",
-		Short: "Ask for a take-down or a re-crawl of one resource",
-		Long: `Ask for a take-down or a re-crawl of one resource, as the operator of this data directory, or with --to as a publisher of whoever
-runs acapcrawl serve there. A take-down is executed at once, and stands until actions withdraw takes it back: meanwhile nothing of the
-resource is fetched to be kept, indexed or shown.`,
+		Short: "Request a take-down or a re-crawl of one resource",
+		Long: `Request a take-down or a re-crawl of one resource: as the operator of this data directory, or with --to as a publisher from an operator
+that runs acapcrawl serve there. A take-down is executed at once, and is in force until actions withdraw ends it: meanwhile the resource
+is not archived, indexed or shown.`,
 		Example: `  acapcrawl actions submit take-down https://example.com/old.html
   acapcrawl actions submit re-crawl https://example.com/news.html --to https://requests.example.org --token-file token`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	key := flags.String("key", "", "`TEXT` that makes repetitions of this very request harmless")
-	to := flags.String("to", "", "send it to acapcrawl serve at `URL`, as a publisher")
+	key := flags.String("key", "", "use `TEXT` as idempotency key: repetitions have no further effect")
+	to := flags.String("to", "", "send the request to acapcrawl serve at `URL`, as a publisher")
 	token := flags.String("token-file", "", "with --to: read the token from `FILE`; - is standard input")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -42,7 +42,7 @@ resource is fetched to be kept, indexed or shown.`,
 		case len(args) != 2:
 			return misuse(cmd.CommandPath()+" take-down https://example.com/old.html", "%s takes an action and a URL", cmd.CommandPath())
 		case args[0] != acap.TakeDown && args[0] != acap.ReCrawl:
-			return misuse(config.Nearest(args[0], actions), "%q is no action: they are %s", args[0], strings.Join(actions, " and "))
+			return misuse(config.Nearest(args[0], actions), "%q is not an action: the actions are %s", args[0], strings.Join(actions, " and "))
 		case (*to == "") != (*token == ""):
 			return misuse("--to https://requests.example.org --token-file FILE", "--to and --token-file go together")
 		}
@@ -62,9 +62,9 @@ resource is fetched to be kept, indexed or shown.`,
 func (c *Command) actionsWithdrawVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "withdraw ID",
-		Short: "Take a request back that was submitted: a take-down bars nothing any more",
-		Long: `Take a request back that was submitted, by its number in actions ls. A take-down bars nothing any more, and the page comes back
-when it is visited. What a line of robots.txt asks for is taken back there.`,
+		Short: "Withdraw a submitted request",
+		Long: `Withdraw a submitted request, by its number in actions ls. A withdrawn take-down no longer blocks anything, and the page is archived
+again at its next visit. A request in robots.txt is withdrawn by removing its line there.`,
 		Example: `  acapcrawl actions withdraw 17`,
 	}
 	out := jsonFlag(cmd)
@@ -85,7 +85,8 @@ when it is visited. What a line of robots.txt asks for is taken back there.`,
 	return cmd
 }
 
-// actionsAnswerVerb is how serve has a call of a publisher answered: a Call as JSON on standard input, an Answer on standard output.
+// actionsAnswerVerb returns the hidden verb by which serve answers a call of a publisher: it reads a Call as JSON from standard input and
+// prints an Answer.
 func (c *Command) actionsAnswerVerb() *cobra.Command {
 	cmd := &cobra.Command{Use: "answer", Hidden: true, Args: noArgs}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -98,7 +99,7 @@ func (c *Command) actionsAnswerVerb() *cobra.Command {
 	return cmd
 }
 
-// actionsExecuteVerb executes the requests of those numbers that are due, and prints what became of them.
+// actionsExecuteVerb returns the hidden verb that executes due requests by number, and prints their outcome.
 func (c *Command) actionsExecuteVerb() *cobra.Command {
 	cmd := &cobra.Command{Use: "execute ID…", Hidden: true}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// sweepRequest is what sweep was asked for, beside the configuration.
+// sweepRequest holds the arguments of sweep that are not settings.
 type sweepRequest struct {
 	judging
 	DryRun bool
@@ -14,10 +14,10 @@ type sweepRequest struct {
 func (c *Command) sweepVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep",
-		Short: "End what may no longer be held, by time limit and by today's policy",
-		Long: `End what may no longer be held: copies and index entries whose time limit has passed, or which the policy last read prohibits,
-and what was taken down. What may stay in another form is made anew. The dates of a page stay, so that no limit starts again.
-A site whose policy could not be read loses nothing.`,
+		Short: "Erase what time limits and today's policy no longer permit",
+		Long: `Erase copies and index entries whose time limit has passed, that the policy last read prohibits, or that were taken down. Data that may
+stay in another form is rewritten. The dates of a page stay, so that no limit starts again. Nothing is erased of a site whose policy could
+not be read.`,
 		Example: `  acapcrawl sweep --dry-run
   acapcrawl sweep --refresh
   acapcrawl sweep --dry-run --as-of 2027-01-01T00:00:00Z`,
@@ -25,7 +25,7 @@ A site whose policy could not be read loses nothing.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	dryRun := flags.Bool("dry-run", false, "say what would go, and by which line; change nothing")
+	dryRun := flags.Bool("dry-run", false, "print what would be erased, and by which line; change nothing")
 	judgedCrawler(flags)
 	setting(flags, "purpose")
 	judge := judgingFlags(cmd, "from-now", "refresh")

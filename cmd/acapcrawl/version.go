@@ -18,13 +18,13 @@ const programVersion = "0.1.0"
 type build struct {
 	Version        string   `json:"version"`
 	Commit         string   `json:"commit"`
-	Modified       bool     `json:"modified"` // built from a work tree with changes that are not in the commit
+	Modified       bool     `json:"modified"` // built from a work tree with uncommitted changes
 	Go             string   `json:"go"`
 	Specifications []string `json:"specifications"`
 }
 
 func (c *Command) versionVerb() *cobra.Command {
-	cmd := &cobra.Command{Use: "version", Short: "Print version, commit and the specifications supported", Args: noArgs}
+	cmd := &cobra.Command{Use: "version", Short: "Print version, commit and supported specifications", Args: noArgs}
 	out := jsonFlag(cmd)
 	cmd.RunE = func(*cobra.Command, []string) error {
 		if out.JSON() {
@@ -42,7 +42,7 @@ func (c *Command) printVersion() error {
 	return nil
 }
 
-// String names the program in words.
+// String returns version, commit and Go version in words.
 func (b build) String() string {
 	changed := ""
 	if b.Modified {
@@ -51,8 +51,7 @@ func (b build) String() string {
 	return fmt.Sprintf("%s (commit %s%s, %s)", b.Version, b.Commit, changed, b.Go)
 }
 
-// thisBuild reads what the Go toolchain wrote into the binary; "unknown" where it wrote
-// nothing.
+// thisBuild returns what the Go toolchain wrote into the binary, with "unknown" for what it did not write.
 func thisBuild() build {
 	b := build{Version: programVersion, Commit: "unknown", Go: "unknown", Specifications: specifications}
 	info, ok := debug.ReadBuildInfo()

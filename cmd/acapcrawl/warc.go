@@ -8,7 +8,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/crawler"
 )
 
-// exportRequest is what archive export was asked for, beside the configuration.
+// exportRequest holds the arguments of archive export that are not settings.
 type exportRequest struct {
 	judging
 	File  string   // as typed; "-" is standard output
@@ -17,26 +17,26 @@ type exportRequest struct {
 	JSON  bool
 }
 
-// importRequest is what archive import was asked for, beside the configuration.
+// importRequest holds the arguments of archive import that are not settings.
 type importRequest struct {
 	Files  []string // as typed
-	Assume string   // a file, assumeNone, or "" where nothing is assumed
+	Assume string   // a file, assumeNone, or "" for no assumption
 	JSON   bool
 }
 
-// assumeNone stands for a site without a robots.txt.
+// assumeNone means a site without a robots.txt.
 const assumeNone = "none"
 
 func (c *Command) archiveExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export -o FILE",
-		Short: "Write the captures that may be kept today into a WARC file",
-		Long: `Write the captures that may be preserved by the policy last read into FILE as WARC 1.1, compressed unless its name ends with .warc,
-and beside it an index of the same name that ends with .cdxj. With - as FILE the records go to standard output, without an index.
+		Short: "Write the captures that may be kept today to a WARC file",
+		Long: `Write the captures that the policy last read permits to preserve to FILE as WARC 1.1, compressed unless the name ends with .warc. Write an
+index with the same name and the extension .cdxj next to it. If FILE is -, write the records to standard output, without an index.
 
-A body that several captures have in common is written once; each further one is a revisit of it. Redirects are written with their
-bodies. A metadata record says of each capture which policy decided, by which lines, and what the page said itself. The keys of the index
-are those of pywb. What is exported is out of reach of later take-downs.`,
+A body that several captures share is written once; the other captures are revisit records. Redirects are written with their bodies. A
+metadata record for each capture contains the policy that decided, the lines, and the statements of the page. The keys of the index are
+those of pywb. Later take-downs cannot erase exported data.`,
 		Example: `  acapcrawl archive export -o news.warc.gz --url https://example.com/news/
   acapcrawl archive export -o - | warcio index /dev/stdin`,
 		Args: noArgs,
@@ -44,7 +44,7 @@ are those of pywb. What is exported is out of reach of later take-downs.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	file := flags.StringP("output", "o", "", "write to `FILE`; - is standard output")
-	under := flags.StringArray("url", nil, "only addresses that begin with `PREFIX` (repeatable)")
+	under := flags.StringArray("url", nil, "export only addresses that begin with `PREFIX` (repeatable)")
 	force := flags.Bool("force", false, "replace FILE if it exists")
 	judgedCrawler(flags)
 	setting(flags, "purpose")
@@ -56,9 +56,9 @@ are those of pywb. What is exported is out of reach of later take-downs.`,
 		case r.File == "":
 			return misuse("--output archive.warc.gz", "%s needs the name of a file", cmd.CommandPath())
 		case strings.HasSuffix(r.File, ".cdxj"):
-			return misuse("--output archive.warc.gz", "--output %s: the index beside FILE is called so", r.File)
+			return misuse("--output archive.warc.gz", "--output %s: this is the name of the index that export writes next to FILE", r.File)
 		case r.File == "-" && r.JSON:
-			return misuse("--output FILE", "--output -: with --json the counts go to standard output")
+			return misuse("--output FILE", "--output -: --json writes the counts to standard output")
 		}
 		for _, prefix := range *under {
 			u, err := webURL(prefix)
@@ -87,19 +87,19 @@ are those of pywb. What is exported is out of reach of later take-downs.`,
 func (c *Command) archiveImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE…",
-		Short: "Take in the pages of WARC files, as far as they may be kept today",
-		Long: `Take in the pages of WARC files (1.0 and 1.1, compressed or not, - is standard input) as captures of the past, as far as the policy
-last read of their sites permits to crawl and to keep them. Nothing is requested: a page of a site whose policy was never read is
-refused, unless --assume-policy names a robots.txt for such sites, or says none. It counts until the real one is read.
+		Short: "Import the pages of WARC files that may be kept today",
+		Long: `Import the pages of WARC files (1.0 and 1.1, compressed or not; - is standard input) as past captures, if the policy last read of their
+sites permits to crawl and to preserve them. The command makes no request. A page of a site whose policy was never read is refused, unless
+--assume-policy names a robots.txt for such sites, or none. The assumption is used until the real robots.txt is read.
 
-Redirects are kept too, with or without the page that they lead to. Every record that is not taken in is printed to standard error, with
-the reason. Files may be imported again: what is held stays as it is.`,
+Redirects are imported too, with or without their target. Every record that is not imported is printed to standard error, with the reason.
+Files may be imported again: existing captures stay unchanged.`,
 		Example: `  acapcrawl archive import crawl.warc.gz
   acapcrawl archive import --assume-policy none *.warc.gz`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	assume := flags.String("assume-policy", "", "assume the robots.txt in `FILE` for sites whose own was never read; none: that they have none")
+	assume := flags.String("assume-policy", "", "assume the robots.txt in `FILE` for sites whose robots.txt was never read; none: assume that they have none")
 	judgedCrawler(flags)
 	setting(flags, "purpose")
 	setting(flags, "max-body")
