@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
@@ -13,38 +12,6 @@ import (
 // noteKept notes in r what is kept to present the page, and of what else it was made.
 func noteKept(r *archive.Resource, kept terms.Kept) {
 	r.Title, r.Excerpt, r.Sources = kept.Title, kept.String(), kept.Sources()
-}
-
-// beside judges what is kept to present the page: an excerpt or a title that may be presented to nobody goes, and so does what was made
-// of another resource whose publisher has it, or an address that led to it, taken down (P04), the index entry too.
-func (j *judging) beside(d *due) {
-	kept := d.keeps()
-	less := kept
-	drop := func(g ground, down bool) {
-		d.kept = &less
-		item := Swept{URL: j.resource.URL, What: SweptExcerpt, Reason: g.reason, Why: g.why, Line: g.line,
-			TakenDown: down}
-		if n := len(d.swept); n == 0 || d.swept[n-1] != item { // one line can end several things
-			d.swept = append(d.swept, item)
-		}
-	}
-	for _, source := range kept.Sources() {
-		if down := terms.TakenDown(j.ctx, j.sources.Policies, source); down != nil {
-			var entry bool
-			less, _, entry = less.Without(source)
-			drop(byTakeDown(down), true)
-			if entry && j.resource.Indexed && !d.forget {
-				d.forget, d.document = true, nil
-				d.swept = append(d.swept, Swept{URL: j.resource.URL, What: SweptEntry,
-					Reason: archive.ReasonTakenDown, Why: takenDown, Line: down.String(), TakenDown: true})
-			}
-		}
-	}
-	var because []acap.Decision
-	less, because = terms.Held(j.ctx, j.origin, j.url, j.resource.Own, nil, j.sources, j.facts).Fit(less)
-	for _, decision := range because {
-		drop(grounds(decision), false)
-	}
 }
 
 // withdraw takes what was made of the resource at address, which is erased, out of what is held of other pages: their excerpts,

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/terms"
@@ -98,10 +97,8 @@ func (h *Holdings) keeps(c copied) bool {
 	if err != nil || terms.TakeDown(origin, u) != nil {
 		return false
 	}
-	t := terms.Held(ctx, origin, u, c.known.Own, c.Page(c.body), terms.Sources{Policies: h.o.Known}, acap.Facts{Now: h.o.Now().UTC(),
-		FirstCrawled: c.known.FirstCrawled, FirstIndexed: c.known.FirstIndexed, FirstPreserved: c.known.FirstPreserved})
-	d, _, cut := h.preserve(t)
-	return d.Allowed && !cut && !h.o.NoPreserve
+	copied := terms.Held(ctx, origin, u, c.known.Own, c.Page(c.body), terms.Sources{Policies: h.o.Known}, h.factsNow(c.known)).HoldingCopy(h.o.NoArchive)
+	return !copied.Cut && decide(&evidence{noPreserve: h.o.NoPreserve, received: &copied}).copy.held()
 }
 
 // confirms reports whether a 304 speaks of the copy with the header held: a validator that both name must be the same (RFC 9111

@@ -7,12 +7,13 @@
 //
 //	holdings.go   Holdings: receive, and what ends a page
 //	erase.go      what goes with a page, and where something of it is held
-//	judge.go      what is to become of a page, by its terms
+//	decide.go     the one decision on what may be held of a page, without I/O
+//	judge.go      gathers for it what a page received says, and makes a deposit of the answer
+//	gather.go     gathers for it what is held of a page
 //	condition.go  what to ask for instead of a page that is held, and what a 304 says of it
 //	indexer.go    grouped writes to the index
 //	recover.go    what a crash left to do between archive and index
 //	sweep.go      Sweep: what time and policy no longer let be held goes
-//	due.go        what that is, page by page
 //	grounds.go    why and by which line, without a word of the page
 //	compact.go    Compact and Upkeep: what was erased leaves the files; Receipt: is it gone?
 //	rejudge.go    Rejudge: the same in the background, when a policy has changed

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/terms"
 	"github.com/acapcrawl/acapcrawl/warc"
@@ -142,7 +141,7 @@ func (e *exporter) barred(c archive.Capture) (why, line string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	j, why, line, err := e.judging(c.URL, known)
+	j, why, line, err := e.gathering(c.URL, known)
 	if err != nil || why != "" {
 		return why, line, err
 	}
@@ -153,15 +152,14 @@ func (e *exporter) barred(c archive.Capture) (why, line string, err error) {
 	return d.Why(), d.Because.String(), nil
 }
 
-// judging prepares the judgement of what is held at address, unless nothing of it may be held at all.
-func (e *exporter) judging(address string, known archive.Resource) (j judging, why, line string, err error) {
+// gathering prepares the judgement of what is held at address, unless nothing of it may be held at all.
+func (e *exporter) gathering(address string, known archive.Resource) (j gatherer, why, line string, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return j, "", "", err
 	}
-	j = judging{Holdings: e.Holdings, ctx: e.ctx, resource: known, url: u, sources: terms.Sources{Policies: e.o.Policies},
-		facts: acap.Facts{Now: e.Holdings.o.Now().UTC(), FirstCrawled: known.FirstCrawled, FirstIndexed: known.FirstIndexed,
-			FirstPreserved: known.FirstPreserved, FirstPresented: known.FirstPresented}}
+	j = gatherer{Holdings: e.Holdings, ctx: e.ctx, resource: known, url: u, sources: terms.Sources{Policies: e.o.Policies},
+		facts: e.factsNow(known)}
 	if j.origin, err = e.o.Policies.Policy(e.ctx, u); err != nil {
 		return j, err.Error(), "", e.ctx.Err()
 	}

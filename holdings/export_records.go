@@ -15,7 +15,6 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/coding"
-	"github.com/acapcrawl/acapcrawl/terms"
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
@@ -160,11 +159,11 @@ func (e *exporter) hops(c archive.Capture) error {
 		if err != nil {
 			return err
 		}
-		j, why, _, err := e.judging(hop.URL, known)
+		j, why, _, err := e.gathering(hop.URL, known)
 		if err != nil {
 			return err
 		}
-		if why != "" || !e.keeping(terms.Held(e.ctx, j.origin, j.url, known.Own, nil, j.sources, j.facts)).Allowed {
+		if why != "" || !j.terms(nil).Preserving(e.Holdings.o.NoArchive).Allowed {
 			continue
 		}
 		head := hop.Head

@@ -19,6 +19,11 @@ func byTakeDown(line *acap.Field) ground {
 	return ground{archive.ReasonTakenDown, takenDown, line.String()}
 }
 
+// tombstone returns what is noted of an erasure for g.
+func (g ground) tombstone() archive.Tombstone {
+	return archive.Tombstone{Reason: g.reason, Why: g.why, Line: g.line, Asked: g.reason == archive.ReasonTakenDown}
+}
+
 // grounds returns why something is erased, for its tombstone. A tombstone holds no content: of a
 // statement that the page itself makes, the line names the place and not the text.
 func grounds(d acap.Decision) ground {

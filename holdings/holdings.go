@@ -228,38 +228,49 @@ const takenDown = "taken down at the publisher's request"
 func (h *Holdings) hold(ctx context.Context, g *judged) error {
 	address := g.deposit.Resource.URL
 	wait := g.wait || g.document != nil && len(g.document.Text) > largeText
-	written, err := h.tell(ctx, address, change{doc: g.document, url: address, wait: wait},
-		func(known archive.Resource) (bool, error) {
-			if g.from != nil && moved(known, *g.from) {
-				return false, errMoved
-			}
-			if d := &g.deposit; g.before != "" && g.before != known.Excerpt || d.Stays && !known.Indexed { // what was carried over went meanwhile
-				g.Indexed = g.Indexed && !d.Stays
-				d.Index, d.Stays = g.Indexed, false
-				if noteKept(&d.Resource, g.bare); g.depicted {
-					d.Picture = nil
-				}
-			}
-			if g.drop {
-				if err := h.drop(ctx, address, archive.Tombstone{Reason: g.ground.reason, Why: g.ground.why,
-					Line: g.ground.line, Asked: g.TakenDown != nil}); err != nil {
-					return false, err
-				}
-			}
-			if g.renews != 0 {
-				fresh := g.document != nil && !g.stands(known)
-				return fresh || known.Indexed && !g.Indexed, h.archive.Renew(ctx, g.renews, g.deposit, fresh)
-			}
-			if again, err := h.again(known, g); err != nil || again {
-				return false, errors.Join(err, h.archive.Lead(ctx, g.deposit.Aliases, address))
-			}
-			_, err := h.archive.Receive(ctx, g.deposit)
-			return g.document != nil || known.Indexed && !g.deposit.Stays, err
-		})
+	written, err := h.tell(ctx, address, change{doc: g.document, url: address, wait: wait}, func(known archive.Resource) (bool, error) {
+		return h.deposit(ctx, g, known)
+	})
 	if err != nil {
 		return err
 	}
 	return errors.Join(written(), h.noteParts(ctx, g), h.recall(ctx, g.deposit.Resource.Sources), h.recallHops(ctx, h.o.Known, g.deposit.Hops))
+}
+
+// deposit writes what g says of a page to the archive, where known is known of it by now. It reports whether the index must know.
+func (h *Holdings) deposit(ctx context.Context, g *judged, known archive.Resource) (indexed bool, err error) {
+	address := g.deposit.Resource.URL
+	if g.from != nil && moved(known, *g.from) {
+		return false, errMoved
+	}
+	g.leaveOld(known)
+	if g.earlier.action == toDrop {
+		if err := h.drop(ctx, address, g.earlier.ground.tombstone()); err != nil {
+			return false, err
+		}
+	}
+	if g.renews != 0 {
+		fresh := g.document != nil && !g.stands(known)
+		return fresh || known.Indexed && !g.Indexed, h.archive.Renew(ctx, g.renews, g.deposit, fresh)
+	}
+	if again, err := h.again(known, g); err != nil || again {
+		return false, errors.Join(err, h.archive.Lead(ctx, g.deposit.Aliases, address))
+	}
+	_, err = h.archive.Receive(ctx, g.deposit)
+	return g.document != nil || known.Indexed && !g.deposit.Stays, err
+}
+
+// leaveOld leaves out of the deposit what was to be carried over from what was stored before, if that is gone by now.
+func (g *judged) leaveOld(known archive.Resource) {
+	d := &g.deposit
+	if (g.before == "" || g.before == known.Excerpt) && (!d.Stays || known.Indexed) {
+		return
+	}
+	g.Indexed = g.Indexed && !d.Stays
+	d.Index, d.Stays = g.Indexed, false
+	if noteKept(&d.Resource, g.withoutOld); g.depicted {
+		d.Picture = nil
+	}
 }
 
 // recallHops erases what is held of addresses that led to a page, and were taken down since they did.
@@ -354,9 +365,8 @@ func (h *Holdings) end(ctx context.Context, hops []page.Hop) error {
 		}
 		facts := acap.Facts{Now: now, FirstPreserved: known.FirstPreserved, Recrawled: true}
 		preserve := terms.Held(ctx, origin, u, known.Own, nil, h.sources, facts).Decide(acap.Preserve)
-		g := judged{drop: !preserve.Allowed && preserve.Reason != acap.Unavailable, deposit: archive.Deposit{
-			Resource: archive.Resource{URL: hop.URL, Status: hop.Status, Own: known.Own}, Fetched: now}}
-		g.ground = grounds(preserve)
+		g := judged{deposit: archive.Deposit{Resource: archive.Resource{URL: hop.URL, Status: hop.Status, Own: known.Own}, Fetched: now}}
+		g.plan = decide(&evidence{facts: facts, noPreserve: true, noIndex: true, received: &terms.Holding{Preserve: preserve}})
 		if err := h.hold(ctx, &g); err != nil {
 			return err
 		}

@@ -311,9 +311,8 @@ func (m *importer) keep(x *incoming, u *url.URL, origin *acap.Policy, known arch
 		x.refuse(d.Why(), d.Because.String())
 		return nil
 	case !g.Stored:
-		d := m.keeping(t)
-		if d.Allowed {
-			x.refuse(g.ground.why, g.ground.line)
+		if d := t.Preserving(m.Holdings.o.NoArchive); d.Allowed {
+			x.refuse(g.copy.ground.why, g.copy.ground.line)
 		} else {
 			x.refuse(d.Why(), d.Because.String())
 		}

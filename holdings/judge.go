@@ -22,17 +22,16 @@ import (
 // judged is what is to become of a page.
 type judged struct {
 	Receipt
-	deposit  archive.Deposit
-	document *index.Document   // nil: nothing of it may be found
-	wait     bool              // the document cannot be made again from what the archive keeps
-	renews   uint64            // the capture that a 304 confirms; 0: the deposit is received
-	drop     bool              // earlier versions may no longer be preserved either
-	before   string            // Excerpt of what was known, of which something was carried over
-	depicted bool              // so was the thumbnail
-	bare     terms.Kept        // what is kept without that
-	parts    []terms.Part      // other resources that were asked for
-	from     *archive.Resource // what was known when it was judged, from the copy held; nil: it was received
-	ground   ground            // why drop
+	plan
+	deposit    archive.Deposit
+	document   *index.Document   // nil: nothing of it may be found
+	wait       bool              // the document cannot be made again from what the archive keeps
+	renews     uint64            // the capture that a 304 confirms; 0: the deposit is received
+	before     string            // Excerpt of what was known, of which something was carried over
+	depicted   bool              // so was the thumbnail
+	withoutOld terms.Kept        // what is stored to present the page without that
+	parts      []terms.Part      // other resources that were asked for
+	from       *archive.Resource // what was known when it was judged, from the copy held; nil: it was received
 }
 
 // assess judges what was received of a page, of which known is known, under the policy of its origin. After a 304 that is the copy held.
@@ -50,8 +49,7 @@ func (h *Holdings) assess(ctx context.Context, origin *acap.Policy, pg *page.Pag
 		}
 		pg = was.page(pg.Hops())
 	}
-	facts := acap.Facts{Now: h.o.Now().UTC(), FirstCrawled: known.FirstCrawled, FirstIndexed: known.FirstIndexed,
-		FirstPreserved: known.FirstPreserved, FirstPresented: known.FirstPresented}
+	facts := h.factsNow(known)
 	g = h.judge(terms.Of(ctx, origin, u, pg, h.sources, facts), pg, terms.TakeDown(origin, u), known, true)
 	g.Cuts = cuts(pg, g.Cuts)
 	g.deposit.Cuts = g.Cuts
@@ -92,99 +90,125 @@ func (h *Holdings) drawnAlready(known archive.Resource, old terms.Kept, g *judge
 	return err == nil && same
 }
 
-// judge decides what may be held of a page, of which known is known, by its terms; down is the request that bars it, if one stands. One that
-// was not received just now, but is judged from its copy, is not drawn. The drawing held stays where it is of the same, and may.
+// judge returns what is to become of a page, of which known is known, by its terms; down is the take-down request in force for it, or nil.
+// A page that was not received just now, but is judged from its copy, is not drawn.
 func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known archive.Resource, received bool) (g judged) {
-	links, follow := t.Links()
-	g.Links, g.TakenDown, g.Decide = links, down, t.Decide
+	old := terms.Recall(known.Title, known.Excerpt)
+	o := terms.HoldingOptions{NoArchive: h.o.NoArchive, NoIndex: h.o.NoIndex}
+	if known.Indexed {
+		o.Entry = &old
+	}
+	holding := t.Holding(o)
+	g.plan = decide(&evidence{facts: t.Facts(), noPreserve: h.o.NoPreserve, noIndex: h.o.NoIndex, takenDown: down, received: &holding,
+		indexed: known.Indexed})
+	g.report(&holding, down)
+	g.Decide = t.Decide
 	if h.o.Requisites {
 		g.Requisites = t.Requisites()
 	}
-	g.Discarded = !t.Decide(acap.Crawl).Allowed
-	preserve, body, cut := h.preserve(t)
-	var content terms.Content
-	mayIndex := false
-	if !h.o.NoIndex {
-		content, mayIndex = t.Text()
-	}
-	if !follow {
-		g.Refused = append(g.Refused, t.Decide(acap.Follow))
-	}
-	if !preserve.Allowed {
-		g.Refused = append(g.Refused, preserve)
-	}
-	old := terms.Recall(known.Title, known.Excerpt)
-	stays := !mayIndex && !h.o.NoIndex && known.Indexed && t.Lasts(old)
-	if !mayIndex && !h.o.NoIndex && !stays {
-		g.Refused = append(g.Refused, t.Decide(acap.Index))
-	}
-	g.Textless = mayIndex && content.Empty()
-	g.Stored, g.Indexed = preserve.Allowed && down == nil && !h.o.NoPreserve, (mayIndex || stays) && down == nil && !g.Textless
-	g.drop = !preserve.Allowed || down != nil
-	g.ground = grounds(preserve)
 	g.deposit = archive.Deposit{Resource: archive.Resource{URL: pg.URL().String(), Status: pg.Last().Status}, Fetched: pg.Last().Start.UTC()}
 	if pg.Last().Start.IsZero() {
 		g.deposit.Fetched = t.Facts().Now
 	}
-	if down != nil { // P04
-		g.ground = byTakeDown(down)
+	if down != nil {
 		return g
 	}
 	g.describe(t, pg)
 	g.deposit.Hops = hopsOf(t, pg)
 	g.deposit.Policy = h.version(pg.URL())
-	g.deposit.Index, g.deposit.Stays = g.Indexed, stays
-	g.deposit.Replace = preserve.Allowed && preserve.Limits(t.Facts()).UntilRecrawled
+	g.deposit.Index, g.deposit.Stays = g.Indexed, g.entry.action == toKeep
+	g.deposit.Replace = g.earlier.recrawled
 	if g.Stored {
-		g.deposit.Body, g.deposit.Cut = body, cut
-		if last := pg.Last(); !cut {
+		g.deposit.Body, g.deposit.Cut = holding.Body, holding.Cut
+		if last := pg.Last(); !holding.Cut {
 			g.deposit.Wire, g.deposit.Undone, g.deposit.Encoding = last.Wire, last.Undone, coding.Join(coding.Of(last.Header))
 		}
 	}
-	picture, of := h.picture(t, g.Stored)
-	if picture == nil && !h.o.NoPreserve && t.KeepsPicture(old, !received || h.drawnAlready(known, old, &g)) {
-		picture = h.depicted(known)
-		g.depicted = picture != nil
-	}
-	var scene *terms.Scene
-	if picture == nil && received {
-		picture, scene, g.Undrawn = h.draw(t)
-	}
+	note := h.makePicture(&g, t, known, old, received)
 	g.parts = t.Parts()
-	if !g.Stored && !g.Indexed && picture == nil {
+	if !g.Stored && !g.Indexed && g.deposit.Picture == nil {
 		return g
 	}
+	g.keepBeside(t, holding.Content, known, old, note)
+	g.parts = t.Parts()
+	if g.entry.action == toStore {
+		g.enter(pg, holding)
+	}
+	return g
+}
+
+// report fills the receipt with what was decided of a page.
+func (g *judged) report(holding *terms.Holding, down *acap.Field) {
+	g.Links, g.TakenDown = holding.Links, down
+	g.Discarded = !holding.Crawl.Allowed
+	g.Stored, g.Indexed = g.copy.held(), g.plan.entry.held()
+	g.Textless = holding.Textual && holding.Content.Empty()
+	if !holding.Open {
+		g.Refused = append(g.Refused, holding.Follow)
+	}
+	if !holding.Preserve.Allowed {
+		g.Refused = append(g.Refused, holding.Preserve)
+	}
+	if holding.Index.Usage != "" {
+		g.Refused = append(g.Refused, holding.Index)
+	}
+}
+
+// makePicture gives the deposit the thumbnail that has to be held because no copy gives it: one made now, else the one held if it may
+// stay, else a drawing of the page. It returns what notes of what the thumbnail was made, or nil.
+func (h *Holdings) makePicture(g *judged, t *terms.Terms, known archive.Resource, old terms.Kept, received bool) (note func(*terms.Kept)) {
+	var of terms.Picture
+	if g.deposit.Picture, of = h.picture(t, g.Stored); g.deposit.Picture != nil {
+		if !g.deposit.Picture.Other {
+			return nil
+		}
+		return func(k *terms.Kept) { k.Pictured(of) }
+	}
+	if !h.o.NoPreserve && t.KeepsPicture(old, !received || h.drawnAlready(known, old, g)) {
+		g.deposit.Picture = h.depicted(known)
+		g.depicted = g.deposit.Picture != nil
+	}
+	if g.depicted || !received {
+		return nil
+	}
+	var scene *terms.Scene
+	if g.deposit.Picture, scene, g.Undrawn = h.draw(t); scene == nil {
+		return nil
+	}
+	return func(k *terms.Kept) { k.Drawn(scene) }
+}
+
+// keepBeside notes in the deposit what is stored to present the page, with what was stored of resources that cannot be had now. note,
+// which may be nil, adds of what the thumbnail was made.
+func (g *judged) keepBeside(t *terms.Terms, content terms.Content, known archive.Resource, old terms.Kept, note func(*terms.Kept)) {
 	kept := t.Keep(g.Stored, content) // a copy that nobody may search for may be shown all the same (X09)
-	switch g.deposit.Picture = picture; {
-	case g.depicted:
-	case scene != nil:
-		kept.Drawn(scene)
-	case picture != nil && picture.Other:
-		kept.Pictured(of)
+	if note != nil {
+		note(&kept)
 	}
 	alone := !g.Stored && !g.Indexed
 	if alone {
 		kept.Title, kept.Texts = "", nil
 	}
-	g.bare = kept.Clone()
+	g.withoutOld = kept.Clone()
 	if g.depicted {
 		kept.CarryPicture(old)
 	}
 	if !alone && t.Carry(&kept, old) || g.depicted {
 		g.before = known.Excerpt
 	}
-	g.parts = t.Parts()
 	noteKept(&g.deposit.Resource, kept)
-	if g.Indexed && !stays {
-		whole := g.Stored && !cut && !content.Other
-		g.wait = !whole
-		var why string
-		if g.document, why = document(pg, content, cmp.Or(content.Language, pg.Language()), g.deposit.Fetched,
-			whole); why != "" {
-			g.Cuts = append(g.Cuts, why)
-		}
+}
+
+// enter makes the index entry of a page.
+func (g *judged) enter(pg *page.Page, holding terms.Holding) {
+	content := holding.Content
+	whole := g.Stored && !holding.Cut && !content.Other
+	g.wait = !whole
+	var cut string
+	g.document, cut = document(pg, content, cmp.Or(content.Language, pg.Language()), g.deposit.Fetched, whole)
+	if cut != "" {
+		g.Cuts = append(g.Cuts, cut)
 	}
-	return g
 }
 
 // renew lets g confirm the copy that a 304 spoke of, where that may stay. It reports whether g can stand: not where the copy would have
@@ -208,33 +232,6 @@ func (g *judged) renew(c copied) bool {
 // page has rules of its own.
 func (g *judged) stands(known archive.Resource) bool {
 	return known.Indexed && !g.wait && known.Excerpt == g.deposit.Resource.Excerpt && len(g.deposit.Resource.Own.Marks) == 0
-}
-
-// keeping decides by the terms of a page whether a copy of it may be kept at all.
-func (h *Holdings) keeping(t *terms.Terms) acap.Decision {
-	d := t.Decide(acap.Preserve)
-	if d.Allowed && h.o.NoArchive { // N24
-		if shown := t.Decide(acap.PresentCurrentCopy); !shown.Allowed && (shown.Reason == acap.ByMeta || shown.Reason == acap.ByHeader) {
-			shown.Usage = acap.Preserve
-			return shown
-		}
-	}
-	return d
-}
-
-// preserve decides whether a copy may be kept, and makes it.
-func (h *Holdings) preserve(t *terms.Terms) (d acap.Decision, body []byte, cut bool) {
-	if d = h.keeping(t); !d.Allowed {
-		return d, nil, false
-	}
-	body, cut, ok := t.Copy(acap.Preserve)
-	if !ok { // N28
-		return d.Refuse(acap.ByProhibition, "a part that may not be kept cannot be cut out"), nil, false
-	}
-	if body == nil {
-		body = []byte{}
-	}
-	return d, body, cut
 }
 
 // version is that of the policy in force for u; zero where it is unknown.

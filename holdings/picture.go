@@ -3,13 +3,9 @@ package holdings
 import (
 	"context"
 	"crypto/sha256"
-	"maps"
-	"slices"
 	"sync"
 
-	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
-	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/terms"
 	"github.com/acapcrawl/acapcrawl/thumbnail"
 )
@@ -56,32 +52,6 @@ func (h *Holdings) picture(t *terms.Terms, stored bool) (p *archive.Picture, of 
 	return &archive.Picture{MIME: img.MIME, Width: img.Width, Height: img.Height, Body: img.Body, Other: of.Of != nil}, of
 }
 
-// save finds the thumbnail of the current copy, where that goes, and has one made of it where none is held, if one can be: what may be shown is
-// not lost with what may not be kept. Whether it may stay pictures judges.
-func (j *judging) save(d *due, captures []archive.Capture) error {
-	at := slices.IndexFunc(captures, func(c archive.Capture) bool { return c.Current })
-	if at < 0 || j.o.NoPreserve || !slices.ContainsFunc(d.swept, func(s Swept) bool { return s.capture == captures[at].ID }) {
-		return nil
-	}
-	if _, instead := d.pictured[0]; instead {
-		return nil
-	}
-	c := captures[at]
-	p, held, err := j.archive.Picture(c.URL, c.Version)
-	if held {
-		d.saved = &p
-	} else if err == nil {
-		err = j.read(c, func(pg *page.Page) {
-			t := terms.Held(j.ctx, j.origin, j.url, j.resource.Own, pg, j.sources, j.facts)
-			d.saved, _ = j.picture(t.Keeping(terms.Recall(j.resource.Title, j.resource.Excerpt)), false)
-		})
-	}
-	if d.saved != nil {
-		d.pictured[0] = d.saved.Other
-	}
-	return err
-}
-
 // depicted gives the thumbnail held of the current version of a page; nil where none is.
 func (h *Holdings) depicted(known archive.Resource) *archive.Picture {
 	version := 0
@@ -93,39 +63,6 @@ func (h *Holdings) depicted(known archive.Resource) *archive.Picture {
 		return nil
 	}
 	return &p
-}
-
-// pictures adds the thumbnails that may no longer be held; left says that one is that stands for no copy. Those of copies that go, go
-// with them.
-func (j *judging) pictures(d *due, captures []archive.Capture) (left bool) {
-	kept := d.keeps()
-	for _, version := range slices.Sorted(maps.Keys(d.pictured)) {
-		if slices.ContainsFunc(d.swept, func(s Swept) bool { return s.What == SweptCopy && s.Version == version }) {
-			continue
-		}
-		usage, facts := acap.PresentThumbnail, j.facts
-		if slices.ContainsFunc(captures, func(c archive.Capture) bool { return c.Version == version && !c.Current }) {
-			usage, facts.Recrawled = acap.PresentOldThumbnail, true
-		}
-		other := d.pictured[version]
-		permit, fits := terms.Held(j.ctx, j.origin, j.url, j.resource.Own, nil, j.sources, facts).FitsPicture(usage, kept, other)
-		if fits {
-			left = left || version == 0
-			continue
-		}
-		if other {
-			kept = kept.Unpictured()
-			d.kept = &kept
-		}
-		if version == 0 && d.saved != nil {
-			d.saved = nil
-			continue
-		}
-		g := grounds(permit)
-		d.swept = append(d.swept, Swept{URL: j.resource.URL, What: SweptPicture, Version: version, Reason: g.reason,
-			Why: g.why, Line: g.line})
-	}
-	return left
 }
 
 // dropPictures ends the thumbnails of a page that were made of another resource.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/index"
@@ -164,15 +163,14 @@ func (h *Holdings) rebuild(ctx context.Context, r *archive.Resource) (doc *index
 	if terms.TakeDown(origin, pg.URL()) != nil {
 		return nil, nil
 	}
-	t := terms.Held(ctx, origin, pg.URL(), r.Own, pg, terms.Sources{Policies: h.o.Known}, acap.Facts{Now: h.o.Now().UTC(),
-		FirstCrawled: r.FirstCrawled, FirstIndexed: r.FirstIndexed, FirstPreserved: r.FirstPreserved, FirstPresented: r.FirstPresented})
-	content, ok := t.Text()
-	if !ok || content.Empty() {
+	t := terms.Held(ctx, origin, pg.URL(), r.Own, pg, terms.Sources{Policies: h.o.Known}, h.factsNow(*r))
+	holding := t.HoldingEntry()
+	if decide(&evidence{received: &holding}).entry.action != toStore {
 		return nil, nil
 	}
 	kept := terms.Recall("", r.Excerpt)
-	t.Entry(&kept, content)
+	t.Entry(&kept, holding.Content)
 	noteKept(r, kept)
-	d, _ := document(pg, content, r.Language, c.Fetched, true)
+	d, _ := document(pg, holding.Content, r.Language, c.Fetched, true)
 	return d, nil
 }

@@ -34,7 +34,7 @@ func (h *Holdings) keepRedirects(ctx context.Context, hops []page.Hop) error {
 			continue
 		}
 		d, may := h.judgeRedirect(ctx, origin, u, hop, h.sources)
-		if !may.Allowed || terms.TakeDown(origin, u) != nil {
+		if !may.Allowed {
 			continue
 		}
 		if _, err := h.archive.Receive(ctx, d); err != nil {
@@ -76,17 +76,17 @@ func (h *Holdings) judgeRedirect(ctx context.Context, origin *acap.Policy, u *ur
 	if may := t.Decide(acap.Crawl); !may.Allowed {
 		return archive.Deposit{}, may
 	}
-	may, body, cut := h.preserve(t)
-	if !may.Allowed || h.o.NoPreserve {
+	holding := t.HoldingCopy(h.o.NoArchive)
+	may := holding.Preserve
+	copied := decide(&evidence{facts: facts, noPreserve: h.o.NoPreserve, takenDown: terms.TakeDown(origin, u), received: &holding}).copy
+	if !copied.held() {
 		may.Allowed = false
 		return archive.Deposit{}, may
 	}
-	d := archive.Deposit{Resource: archive.Resource{URL: hop.URL, Status: hop.Status, Own: pg.Own(), MIME: pg.MIME()},
-		Fetched: at,
-		Body:    body, Truncated: hop.Truncated, Cut: cut, Address: hop.Address, Header: hop.Header, Sent: hop.Sent,
-		Head:   hop.Head,
-		Policy: h.version(u), Decided: decided(t, u), Replace: may.Limits(facts).UntilRecrawled}
-	if !cut {
+	d := archive.Deposit{Resource: archive.Resource{URL: hop.URL, Status: hop.Status, Own: pg.Own(), MIME: pg.MIME()}, Fetched: at,
+		Body: holding.Body, Truncated: hop.Truncated, Cut: holding.Cut, Address: hop.Address, Header: hop.Header, Sent: hop.Sent,
+		Head: hop.Head, Policy: h.version(u), Decided: decided(t, u), Replace: copied.recrawled}
+	if !holding.Cut {
 		d.Wire, d.Undone, d.Encoding = hop.Wire, hop.Undone, coding.Join(coding.Of(hop.Header))
 	}
 	return d, may
@@ -96,20 +96,6 @@ func (h *Holdings) judgeRedirect(ctx context.Context, origin *acap.Policy, u *ur
 // (H05).
 func superseded(c archive.Capture, r archive.Resource) bool {
 	return !c.Current && (!c.Redirect() || c.Version < r.Versions || r.LastCrawled.After(c.Fetched))
-}
-
-// redirectsLeft counts the redirects among captures that are not swept.
-func redirectsLeft(captures []archive.Capture, swept []Swept) (n int) {
-	gone := map[uint64]bool{}
-	for _, s := range swept {
-		gone[s.capture] = true
-	}
-	for _, c := range captures {
-		if c.Redirect() && !gone[c.ID] {
-			n++
-		}
-	}
-	return n
 }
 
 // keepRedirect stores a redirect of the imported file.

@@ -198,8 +198,7 @@ func (h *Holdings) reassess(ctx context.Context, address string, sources terms.S
 	if err != nil {
 		return g, false, ctx.Err()
 	}
-	facts := acap.Facts{Now: h.o.Now().UTC(), FirstCrawled: c.known.FirstCrawled, FirstIndexed: c.known.FirstIndexed,
-		FirstPreserved: c.known.FirstPreserved, FirstPresented: c.known.FirstPresented}
+	facts := h.factsNow(c.known)
 	pg := c.Page(c.body)
 	g = h.judge(terms.Held(ctx, origin, u, c.known.Own, pg, sources, facts), pg, terms.TakeDown(origin, u), c.known, false)
 	g.from, g.deposit.Fetched, g.deposit.Replace = &c.known, c.known.LastCrawled, false

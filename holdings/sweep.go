@@ -209,7 +209,7 @@ func (h *Holdings) sweepPage(ctx context.Context, r archive.Resource, o SweepOpt
 	if !errors.Is(err, errMoved) {
 		return due{known: r}, err
 	}
-	return due{known: r, held: d.held}, nil // it is received all the time, and judged each time
+	return due{known: r, plan: plan{held: d.held}}, nil // it is received all the time, and judged each time
 }
 
 // broken reports whether err is a panic on one page: the others are judged all the same.
@@ -244,6 +244,28 @@ func (h *Holdings) carryOut(ctx context.Context, d due) error {
 	case moved(known, d.known):
 		return errMoved
 	}
+	if err := h.rewrite(ctx, d); err != nil {
+		return err
+	}
+	if d.whole {
+		err = h.dropAll(ctx, d)
+	} else {
+		err = h.dropSome(ctx, d)
+	}
+	switch {
+	case err != nil:
+		return err
+	case known.Indexed && (d.whole || d.forget):
+		return h.enter(change{url: address, wait: true})
+	case d.whole:
+		h.archive.Done(address) // it was not to be found
+	}
+	return nil
+}
+
+// rewrite writes what is made again of a page, before anything of it goes.
+func (h *Holdings) rewrite(ctx context.Context, d due) error {
+	address := d.known.URL
 	for _, part := range d.awaits {
 		if err := h.archive.Await(ctx, part, archive.ForAnswer, address); err != nil {
 			return err
@@ -269,19 +291,6 @@ func (h *Holdings) carryOut(ctx context.Context, d due) error {
 		if err != nil {
 			return err
 		}
-	}
-	if d.whole {
-		err = h.dropAll(ctx, d)
-	} else {
-		err = h.dropSome(ctx, d)
-	}
-	switch {
-	case err != nil:
-		return err
-	case known.Indexed && (d.whole || d.forget):
-		return h.enter(change{url: address, wait: true})
-	case d.whole:
-		h.archive.Done(address) // it was not to be found
 	}
 	return nil
 }

@@ -3,6 +3,7 @@
 // ask here, so that they cannot disagree.
 //
 //	terms.go     Terms: decisions under facts, and which parts of the page a usage may see
+//	holding.go   all that decides what may be held of a page, in one value
 //	required.go  must-use-resource and must-include-resource: whether they can be had, and what they hold
 //	kept.go      what is kept of a page so that it can be presented later without a request
 //	fit.go       what of that may be shown, or only held, by the policy of now

@@ -1,0 +1,281 @@
+package holdings
+
+import (
+	"context"
+	"maps"
+	"net/url"
+	"slices"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// due is what a sweep has to do to one page.
+type due struct {
+	plan
+	known  archive.Resource // as it was judged
+	awaits []string         // what it was made of, and may not be any more: it comes back with that
+}
+
+// gatherer gathers evidence of what is held of one page.
+type gatherer struct {
+	*Holdings
+	ctx      context.Context
+	resource archive.Resource
+	url      *url.URL
+	origin   *acap.Policy
+	sources  terms.Sources
+	facts    acap.Facts
+}
+
+// factsOf returns the facts under which a page is judged of which r is known.
+func factsOf(r archive.Resource) acap.Facts {
+	return acap.Facts{FirstCrawled: r.FirstCrawled, FirstIndexed: r.FirstIndexed, FirstPreserved: r.FirstPreserved,
+		FirstPresented: r.FirstPresented}
+}
+
+// factsNow returns the same at this time.
+func (h *Holdings) factsNow(r archive.Resource) acap.Facts {
+	f := factsOf(r)
+	f.Now = h.o.Now().UTC()
+	return f
+}
+
+// due decides what is to become of everything that is held of a page. It reads a body only if elements of the page have rules of their
+// own, or if the index entry must be made again.
+func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) (due, error) {
+	d := due{known: r}
+	u, err := url.Parse(r.URL)
+	if err != nil {
+		return d, err
+	}
+	j := gatherer{Holdings: h, ctx: ctx, resource: r, url: u, sources: terms.Sources{Policies: o.Policies}, facts: factsOf(r)}
+	j.facts.Now = o.AsOf
+	e, err := j.held()
+	if err != nil {
+		return d, err
+	}
+	for {
+		d.plan = decide(e)
+		switch d.need {
+		case nothing:
+			j.lost(&d)
+			return d, nil
+		case needEntry:
+			err = j.remakeEntry(e, d.bare)
+		case needPicture:
+			err = j.savePicture(e)
+		case needRest:
+			j.judgeRest(e, &d.plan)
+		}
+		if err != nil {
+			return d, err
+		}
+	}
+}
+
+// held gathers what is held of the page, and what policy says of it.
+func (j *gatherer) held() (e *evidence, err error) {
+	r := j.resource
+	e = &evidence{url: r.URL, facts: j.facts, noPreserve: j.o.NoPreserve, record: described(r), indexed: r.Indexed, current: r.Current,
+		recorded: !r.FirstIndexed.IsZero() || !r.FirstPreserved.IsZero()}
+	captures, err := j.archive.Captures(r.URL)
+	if err != nil {
+		return e, err
+	}
+	if e.pictured, err = j.archive.Pictured(r.URL); err != nil {
+		return e, err
+	}
+	for _, c := range captures {
+		e.copies = append(e.copies, copyEvidence{Capture: c})
+	}
+	if len(captures) == 0 && !r.Indexed && len(e.pictured) == 0 && !e.record {
+		return e, nil
+	}
+	if j.origin, err = j.sources.Policies.Policy(j.ctx, j.url); err != nil {
+		e.unread = true
+		return e, j.ctx.Err()
+	}
+	if e.takenDown = terms.TakeDown(j.origin, j.url); e.takenDown != nil {
+		return e, nil
+	}
+	for i, c := range captures {
+		if e.copies[i].permit, err = j.capture(c); err != nil {
+			return e, err
+		}
+	}
+	e.kept = terms.Recall(r.Title, r.Excerpt)
+	if r.Indexed {
+		e.entry = j.terms(nil).Keeping(e.kept).EntryState()
+	}
+	return e, nil
+}
+
+// terms returns the terms of the page held; pg is its copy, or nil.
+func (j *gatherer) terms(pg *page.Page) *terms.Terms {
+	return terms.Held(j.ctx, j.origin, j.url, j.resource.Own, pg, j.sources, j.facts)
+}
+
+// lost notes of which required resources the page may not be made now (P05).
+func (j *gatherer) lost(d *due) {
+	if len(d.swept) == 0 || d.barred || d.swept[0].What == SweptRecord {
+		return
+	}
+	for _, names := range terms.Recall(j.resource.Title, j.resource.Excerpt).Requires() {
+		if slices.ContainsFunc(names, func(name string) bool { return terms.Standing(j.ctx, j.sources.Policies, name) != nil }) {
+			d.awaits = append(d.awaits, names[0])
+		}
+	}
+}
+
+// described reports whether anything is known of a page but dates and counts.
+func described(r archive.Resource) bool {
+	return r.Title+r.Excerpt+r.Language+r.MIME+r.ETag+r.LastModified+r.Own.URL != ""
+}
+
+// capture decides whether one copy may be kept. A version that a later crawl has replaced has been crawled again (H05), and what it
+// prohibits of its own elements still counts.
+func (j *gatherer) capture(c archive.Capture) (acap.Decision, error) {
+	facts, own := j.facts, j.resource.Own
+	if facts.Recrawled = superseded(c, j.resource); !c.Current {
+		old, err := j.said(c)
+		if err != nil {
+			return acap.Decision{}, err
+		}
+		if facts.Recrawled {
+			old = terms.Earlier(own, old)
+		}
+		own = old
+	}
+	t := terms.Held(j.ctx, j.origin, j.url, own, nil, j.sources, facts)
+	permit := t.Preserving(j.o.NoArchive)
+	if !permit.Allowed {
+		return permit, nil
+	}
+	part, barred := t.Barred(acap.Preserve)
+	if !barred {
+		return permit, nil
+	}
+	whole := false
+	err := j.read(c, func(pg *page.Page) {
+		_, cut, ok := terms.Held(j.ctx, j.origin, j.url, own, pg, j.sources, facts).Copy(acap.Preserve)
+		whole = ok && !cut
+	})
+	if err != nil || whole { // it was cut before it was kept
+		return permit, err
+	}
+	return part.Refuse(acap.ByProhibition, "a part of the copy"), nil // P2 2.3 (N28): what cannot be cut out bars the copy
+}
+
+// read calls fn with the page that a copy holds, when there is room for it.
+func (j *gatherer) read(c archive.Capture, fn func(*page.Page)) error {
+	release, err := j.o.Budget.Room(j.ctx, page.WeightOf(c.Bytes, c.MIME))
+	if err != nil {
+		return err
+	}
+	defer release()
+	body, err := j.archive.Body(c.ID)
+	if err != nil {
+		return err
+	}
+	fn(c.Page(body))
+	return nil
+}
+
+// said returns what a copy says of itself; a copy that was kept before that was noted is read.
+func (j *gatherer) said(c archive.Capture) (own acap.Own, err error) {
+	if c.Own.URL != "" || c.MIME != "text/html" && c.MIME != "application/xhtml+xml" {
+		return c.Own, nil
+	}
+	err = j.read(c, func(pg *page.Page) { own = pg.Own() })
+	return own, err
+}
+
+// remakeEntry makes the index entry of the current copy again, and what is stored with it; bare says that the copy goes. It makes none
+// if the page may not be indexed, and none of another resource, which is not available.
+func (j *gatherer) remakeEntry(e *evidence, bare bool) error {
+	c, err := j.archive.Capture(j.resource.Current)
+	if err != nil {
+		return err
+	}
+	made, kept := remadeEntry{part: j.terms(nil).Keeping(e.kept).BarredPart(acap.Index)}, e.kept
+	err = j.read(c, func(pg *page.Page) {
+		t := j.terms(pg).Keeping(kept)
+		content, ok := t.Text()
+		if made.unread = t.Unread(); !ok {
+			return
+		}
+		if bare {
+			kept = t.Keep(false, content)
+		}
+		made.kept = &kept
+		if made.other = content.Other; made.other || content.Empty() {
+			return
+		}
+		t.Entry(&kept, content)
+		made.document, _ = document(pg, content, j.resource.Language, c.Fetched, !bare)
+	})
+	e.remade = &made
+	return err
+}
+
+// savePicture finds the thumbnail of the current copy, which goes, and has one made of the copy if none is held and one can be made.
+// Whether it may stay is decided later.
+func (j *gatherer) savePicture(e *evidence) error {
+	at := slices.IndexFunc(e.copies, func(c copyEvidence) bool { return c.ID == e.current })
+	c := e.copies[at].Capture
+	saved := savedPicture{}
+	p, held, err := j.archive.Picture(c.URL, c.Version)
+	if held {
+		saved.Picture = &p
+	} else if err == nil {
+		err = j.read(c, func(pg *page.Page) {
+			saved.Picture, _ = j.picture(j.terms(pg).Keeping(e.kept), false)
+		})
+	}
+	e.saved = &saved
+	return err
+}
+
+// judgeRest gathers what the terms say of what is stored to present the page, as p leaves it.
+func (j *gatherer) judgeRest(e *evidence, p *plan) {
+	rest := restEvidence{fits: p.stored(e)}
+	kept := rest.fits
+	for _, source := range kept.Sources() {
+		if down := terms.TakenDown(j.ctx, j.sources.Policies, source); down != nil {
+			w := withdrawal{line: down}
+			rest.fits, _, w.entry = rest.fits.Without(source)
+			rest.withdrawn = append(rest.withdrawn, w)
+		}
+	}
+	rest.fits, rest.because = j.terms(nil).Fit(rest.fits)
+	if len(rest.withdrawn)+len(rest.because) > 0 {
+		kept = rest.fits
+	}
+	pictured := p.pictured(e)
+	for _, version := range slices.Sorted(maps.Keys(pictured)) {
+		if p.drops(version) {
+			continue
+		}
+		s := j.judgePicture(e, kept, version, pictured[version])
+		if !s.Fits && s.Other {
+			kept = kept.Unpictured()
+		}
+		rest.pictures = append(rest.pictures, s)
+	}
+	e.rest = &rest
+}
+
+// judgePicture asks the terms whether the thumbnail of a version may stay.
+func (j *gatherer) judgePicture(e *evidence, kept terms.Kept, version int, other bool) terms.PictureState {
+	s := terms.PictureState{Version: version, Other: other}
+	usage, facts := acap.PresentThumbnail, j.facts
+	if slices.ContainsFunc(e.copies, func(c copyEvidence) bool { return c.Version == version && !c.Current }) {
+		usage, facts.Recrawled = acap.PresentOldThumbnail, true
+	}
+	t := terms.Held(j.ctx, j.origin, j.url, j.resource.Own, nil, j.sources, facts)
+	s.Permit, s.Fits = t.FitsPicture(usage, kept, other)
+	return s
+}
