@@ -47,11 +47,13 @@ var siblings = map[string][]string{
 	"web":         {"acap", "defect", "page", "terms", "present", "actions", "policy", "check"},
 	"config":      {},
 	"docs":        {},
+	"site": {"acap", "actions", "archive", "config", "crawler", "defect", "disk", "gate", "holdings", "index", "memory", "page", "policy",
+		"present", "render", "terms", "warc"},
 }
 
 // owners are the packages that alone may import a library, so that it can be replaced in one place.
 var owners = map[string][]string{
-	"github.com/gocolly/colly/":            {"crawler", "bench", "internal/careless"},
+	"github.com/gocolly/colly/":            {"crawler", "site", "bench", "internal/careless"},
 	"github.com/andybalholm/brotli":        {"bench", "coding", "internal/faults", "internal/squeeze"},
 	"github.com/PuerkitoBio/goquery":       {"page"},
 	"github.com/blevesearch/":              {"index", "bench"},

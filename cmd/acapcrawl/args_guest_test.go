@@ -31,7 +31,7 @@ func TestGuestReads(t *testing.T) {
 			t.Errorf("%s: said %v", name, got)
 		}
 	}
-	guest := Command{owner: s}
+	guest := Command{owner: s.Site}
 	for _, read := range []func() error{
 		func() error { _, err := guest.readFile("--assume-policy", pipe); return err },
 		func() error { return guest.readable(pipe) },

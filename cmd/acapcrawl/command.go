@@ -12,6 +12,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 // Command is the program with its streams and its environment. Its methods must not be called concurrently.
@@ -33,7 +34,7 @@ type Command struct {
 	verb  string          // with the verbs above it, as in "archive ls"; "" until it is known
 	over  <-chan struct{} // closed when the context of Main ends
 	dir   string          // the directory in which the verb was called; "": the working directory of this process
-	owner *store          // the open data directory to use; nil: the command opens its own
+	owner *site.Site      // the open data directory to use; nil: the command opens its own
 	wrong error           // --help followed a verb that does not exist
 }
 

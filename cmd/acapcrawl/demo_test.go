@@ -14,8 +14,8 @@ import (
 // say, written by hand.
 func TestDemo(t *testing.T) {
 	ctx := context.Background()
-	site := conformance.NewSite()
-	base, stop, err := serveSite(ctx, site)
+	newspaper := conformance.NewSite()
+	base, stop, err := serveSite(ctx, newspaper)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestDemo(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := newDemo(base)
-	sum, err := (&Command{}).crawl(ctx, cfg, d.order(slog.New(slog.DiscardHandler)))
+	sum, err := (&Command{}).crawl(ctx, cfg, slog.New(slog.DiscardHandler), d.options())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,19 +38,19 @@ func TestDemo(t *testing.T) {
 		byPath[r.Path] = r
 	}
 	requested := map[string]int{}
-	for _, v := range site.Visits() {
+	for _, v := range newspaper.Visits() {
 		requested[v.Path]++
 	}
-	for _, p := range site.Forbidden() {
+	for _, p := range newspaper.Forbidden() {
 		if requested[p] > 0 {
 			t.Errorf("%s was requested", p)
 		}
 	}
 	stored := 0
-	for _, want := range site.Truth() {
+	for _, want := range newspaper.Truth() {
 		r, seen := byPath[want.Path]
 		if !seen {
-			if !slices.Contains(site.Forbidden(), want.Path) {
+			if !slices.Contains(newspaper.Forbidden(), want.Path) {
 				t.Errorf("%s was never heard of", want.Path)
 			}
 			continue

@@ -10,44 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-
-	"github.com/acapcrawl/acapcrawl/holdings"
 )
-
-// A WARC file whose name was taken meanwhile stays as it is, and gets no index.
-func TestExportMeanwhile(t *testing.T) {
-	_, data := crawled(t, "/a.html")
-	s, _ := own(t, data, "archive export")
-	dir := t.TempDir()
-	name := filepath.Join(dir, "x.warc.gz")
-	if err := os.WriteFile(name, []byte("before"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	x := &export{holdings: s.holdings, screen: newProgress(io.Discard), o: holdings.ExportOptions{Policies: s.held()}}
-	var said bytes.Buffer
-	if status := report(&said, x.toFile(t.Context(), name, false)); status != statusUsage || !strings.Contains(said.String(), "x.warc.gz exists\n") {
-		t.Errorf("status %d, said %q", status, said.String())
-	}
-	if got, err := os.ReadFile(name); err != nil || string(got) != "before" {
-		t.Errorf("%q, %v", got, err)
-	}
-	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
-		t.Errorf("%v, %v", entries, err)
-	}
-}
-
-// It is told whether a backup cannot be read or its files cannot be written.
-func TestUnpackFileFails(t *testing.T) {
-	dir := t.TempDir()
-	_, err := unpackFile(t.Context(), iotest.ErrReader(io.ErrUnexpectedEOF), filepath.Join(dir, "a.db"))
-	if !errors.Is(err, errDamaged) || errors.Is(err, errUnwritten) {
-		t.Errorf("not read: %v", err)
-	}
-	_, err = unpackFile(t.Context(), strings.NewReader("x"), filepath.Join(dir, "a.db", "b.db"))
-	if errors.Is(err, errDamaged) || !errors.Is(err, errUnwritten) {
-		t.Errorf("not written: %v", err)
-	}
-}
 
 const oneRecord = "WARC/1.0\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:1>\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n" +
 	"WARC-Target-URI: http://quay.example/1\r\nContent-Length: 51\r\n\r\n" +

@@ -3,44 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/display"
 )
-
-// erasures reports what the data directory erases to every verb that prints it. It is safe for
-// concurrent use.
-type erasures struct {
-	mu       sync.Mutex
-	watchers map[*archive.Erasures]bool
-}
-
-// note passes on one erasure.
-func (e *erasures) note(s archive.Tombstone) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for w := range e.watchers {
-		w.Add(s)
-	}
-}
-
-// watch returns what is erased from now on, until end is called. Where several verbs use the data
-// directory at once, each of them reports what any of them erases.
-func (e *erasures) watch() (seen *archive.Erasures, end func()) {
-	seen = &archive.Erasures{}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.watchers == nil {
-		e.watchers = map[*archive.Erasures]bool{}
-	}
-	e.watchers[seen] = true
-	return seen, func() {
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		delete(e.watchers, seen)
-	}
-}
 
 // shownErasures is how many erasures a verb prints one by one.
 const shownErasures = 20

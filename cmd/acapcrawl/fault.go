@@ -59,7 +59,7 @@ func report(w io.Writer, err error) int {
 	var setting *config.Error
 	var refused *acap.Refused
 	switch {
-	case errors.As(err, &f):
+	case errors.As(faultOf(err), &f):
 		status, try = f.status, f.try
 	case errors.As(err, &setting):
 		status = statusUsage

@@ -111,7 +111,7 @@ func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
 		cfg.Chromium = c.path(cfg.Chromium)
 	}
 	if c.owner != nil {
-		cfg.Data = c.owner.dir
+		cfg.Data = c.owner.Dir()
 	} else if info, err := os.Stat(cfg.Data); err == nil && !info.IsDir() {
 		return nil, misuse("a directory with --data", "%s is a file, not a data directory", cfg.Data)
 	}

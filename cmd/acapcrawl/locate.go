@@ -24,7 +24,7 @@ func (c *Command) locate(ctx context.Context, cfg *config.Config, who *acap.Targ
 	if len(who.Domains) == 0 && cfg.ReaderDNS {
 		names := present.NewNames(c.resolver())
 		if c.owner != nil {
-			names = c.owner.names
+			names = c.owner.Names()
 		}
 		var err error
 		if who.Domains, err = names.Of(ctx, who.IP); ctx.Err() != nil {

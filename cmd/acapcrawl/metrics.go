@@ -20,6 +20,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 // serveMetrics answers /metrics for Prometheus at address, and nothing else, until stop is called. It returns the address that it
@@ -71,7 +72,7 @@ func (c crawlCollector) Collect(out chan<- prometheus.Metric) {
 			send(prometheus.CounterValue, float64(n), name, help, prometheus.Labels{label: value})
 		}
 	}
-	send(prometheus.GaugeValue, 1, "build_info", "The program that crawls; always 1.", prometheus.Labels{"version": programVersion, "go": runtime.Version()})
+	send(prometheus.GaugeValue, 1, "build_info", "The program that crawls; always 1.", prometheus.Labels{"version": site.Version, "go": runtime.Version()})
 	counters("pages_total", "Addresses settled.", "outcome", map[string]int{
 		string(crawler.Fetched): s.Fetched, string(crawler.Refused): s.Refused.Crawl, reasonTakenDown: s.TakenDown, string(crawler.Unreachable): s.Unreachable, string(crawler.Failed): s.Errors})
 	counters("refusals_total", "Pages that policy refused.", "usage", map[string]int{

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 // results is standard output. It makes text safe to print, and remembers the first error: a result
@@ -102,18 +102,17 @@ func (a *jsonArray) end() error {
 // orNothing prints none, what a verb says of nothing, where err says that the data directory holds nothing yet, for who reads JSON; err
 // stays what it is.
 func (c *Command) orNothing(asJSON bool, none any, err error) error {
-	if _, is := errors.AsType[*nothingYet](err); is && asJSON {
+	if _, is := errors.AsType[*site.EmptyError](err); is && asJSON {
 		return errors.Join(c.printJSON(none), err)
 	}
 	return err
-}
-
-// defects returns what logs a panic that was caught, with its stack.
-func defects(log *slog.Logger) func(*defect.Error) {
-	return func(e *defect.Error) { log.Error(e.Error(), "stack", string(e.Stack)) }
 }
 
 // logger writes to w, from the configured level up.
 func logger(w io.Writer, cfg *config.Config) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: cfg.LogLevel}))
 }
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

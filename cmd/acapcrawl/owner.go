@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 // owner is who has a data directory, as owner.json there tells verbs of other processes.
@@ -159,7 +160,7 @@ func removeSocket(name string) {
 }
 
 // serve lends s to the verbs of other processes until close is called. Nothing of s may change meanwhile.
-func (h *host) serve(s *store) {
+func (h *host) serve(s *site.Site) {
 	slots := make(chan struct{}, maxGuests)
 	h.guests.Go(func() {
 		for {
@@ -228,7 +229,7 @@ func (h *host) close() error {
 }
 
 // take runs what a guest asks for. It ends early when the guest is interrupted, or gone.
-func (h *host) take(conn *net.UnixConn, s *store) {
+func (h *host) take(conn *net.UnixConn, s *site.Site) {
 	defer conn.Close()
 	conn.SetReadDeadline(time.Now().Add(introduce))
 	in := context.AfterFunc(h.ending, func() { conn.Close() })
@@ -280,7 +281,7 @@ func (h *host) take(conn *net.UnixConn, s *store) {
 }
 
 // run runs the verb that req names with s, and returns its exit status. A defect of the verb is no end of the owner.
-func (req request) run(ctx context.Context, s *store, w *wire, in io.Reader) (status int) {
+func (req request) run(ctx context.Context, s *site.Site, w *wire, in io.Reader) (status int) {
 	screen := &progress{w: w.stderr()}
 	if req.Columns != nil {
 		screen.columns = func() int { return *req.Columns }

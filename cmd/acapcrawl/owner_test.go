@@ -20,10 +20,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
-	"github.com/acapcrawl/acapcrawl/policy"
-	"github.com/acapcrawl/acapcrawl/terms"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 // quay is a site with a page, one that may not be shown, and one whose answer is held.
@@ -76,23 +74,23 @@ func call(ctx context.Context, data string, args ...string) answer {
 	return answer{status, stdout.String(), stderr.String()}
 }
 
-// own opens a data directory as a verb that takes others in, until end is called.
-func own(t *testing.T, data, verb string) (s *store, end func() error) {
+// own opens a data directory as a verb that runs those of other processes, until end is called.
+func own(t *testing.T, data, verb string) (d *directory, end func() error) {
 	t.Helper()
 	c := Command{Stderr: io.Discard, verb: verb}
 	cfg, err := demoConfig(data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, err = c.openStore(cfg, acap.Crawler{Names: []string{"acapcrawl"}}, policy.Options{}, true); err != nil {
+	if d, err = c.open(cfg, site.Options{Create: true, Crawler: &acap.Crawler{Names: []string{"acapcrawl"}}}); err != nil {
 		t.Fatal(err)
 	}
-	end = sync.OnceValue(s.Close)
+	end = sync.OnceValue(d.Close)
 	t.Cleanup(func() { end() })
-	if _, err := s.hold(t.Context(), terms.Sources{Policies: s.held()}, holdings.Options{}); err != nil {
+	if err := d.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	return s, end
+	return d, end
 }
 
 // joined checks at the end that nobody is left.
@@ -354,7 +352,7 @@ func TestToken(t *testing.T) {
 func TestGuestPanics(t *testing.T) {
 	var told bytes.Buffer
 	w := &wire{to: json.NewEncoder(&told), over: t.Context()}
-	status := request{Args: []string{"search", "--data", t.TempDir(), "gull"}}.run(t.Context(), &store{}, w, nil)
+	status := request{Args: []string{"search", "--data", t.TempDir(), "gull"}}.run(t.Context(), &site.Site{}, w, nil)
 	var m message
 	if err := json.NewDecoder(&told).Decode(&m); status != statusFailed || err != nil || !bytes.HasPrefix(m.Err, []byte("Error: a defect")) {
 		t.Errorf("status %d, %v, %q", status, err, m.Err)

@@ -12,9 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/actions"
-	"github.com/acapcrawl/acapcrawl/archive"
-	"github.com/acapcrawl/acapcrawl/index"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 const (
@@ -74,9 +72,7 @@ func (c *Command) unlocked(dir string, open func() error) error {
 	}
 }
 
-func isLocked(err error) bool {
-	return errors.Is(err, archive.ErrLocked) || errors.Is(err, index.ErrLocked) || errors.Is(err, actions.ErrLocked)
-}
+func isLocked(err error) bool { return errors.Is(err, site.ErrInUse) }
 
 // endOrElsewhere is what can be done where a data directory is in use.
 const endOrElsewhere = "wait for it to end, or name another directory with --data"

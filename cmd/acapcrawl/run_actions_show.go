@@ -12,6 +12,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 // shownAction is what actions show --json prints.
@@ -29,8 +30,8 @@ type shownEntry struct {
 
 func (c *Command) runActionsShow(cfg *config.Config, r actionsRequest) (err error) {
 	if r.File != "" {
-		if err := backupPlace(cfg.Data, c.path(r.File), r.Force); err != nil {
-			return err
+		if err := site.CheckOutput(cfg.Data, c.path(r.File), r.Force); err != nil {
+			return faultOf(err)
 		}
 	}
 	ledger, done, err := c.openLedger(cfg)
@@ -77,12 +78,7 @@ func (c *Command) writeReceipt(text []byte, r actionsRequest) error {
 	if r.File == "" || r.File == "-" {
 		return put(c.Stdout)
 	}
-	name := c.path(r.File)
-	draft, err := draftOf(name, put)
-	if err != nil {
-		return err
-	}
-	return meanwhile(draft.Publish(name, r.Force), r.File)
+	return faultOf(site.WriteFile(c.path(r.File), r.File, r.Force, put))
 }
 
 // printHistory prints a request for people, and what was noted of it.

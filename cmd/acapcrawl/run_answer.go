@@ -12,6 +12,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 // maxCall is how long a call may be, in bytes.
@@ -31,7 +32,8 @@ func (c *Command) runAnswer(ctx context.Context, cfg *config.Config) error {
 	if err = errors.Join(err, done()); err != nil {
 		return err
 	}
-	if r := answer.Request; r != nil && !answer.Replayed && (call.Do == actions.DoSubmit && r.State == actions.Due || call.Do == actions.DoWithdraw) {
+	if site.MustExecute(call, answer) {
+		r := answer.Request
 		if became, err := c.executeOne(ctx, cfg, r.ID); err != nil { // it is noted, and done with the next crawl or actions run
 			report(c.Stderr, fmt.Errorf("request %d is not executed yet: %w", r.ID, err))
 		} else {
@@ -58,14 +60,14 @@ func (c *Command) answerOne(ledger *actions.Ledger) (call actions.Call, a action
 // executeOne executes a request, with the data directory lent or by a verb of its own, which may go through another process.
 func (c *Command) executeOne(ctx context.Context, cfg *config.Config, id uint64) (*actions.Request, error) {
 	if c.owner != nil {
-		list, err := c.carryOut(ctx, cfg, c.owner, id)
+		list, err := c.owner.ExecuteRequests(ctx, id)
 		if err != nil || len(list) == 0 {
 			return nil, errors.Join(err)
 		}
 		return &list[0], nil
 	}
-	if empty(cfg.Data) {
-		return nil, errEmpty(cfg.Data)
+	if site.Empty(cfg.Data) {
+		return nil, faultOf(&site.EmptyError{Dir: cfg.Data})
 	}
 	args := []string{"actions", "execute", "--data=" + cfg.Data, strconv.FormatUint(id, 10)}
 	if cfg.File != "" {
@@ -84,12 +86,12 @@ func (c *Command) executeOne(ctx context.Context, cfg *config.Config, id uint64)
 
 // runExecute executes requests; with tell it prints what became of them, a line of JSON each.
 func (c *Command) runExecute(ctx context.Context, cfg *config.Config, ids []uint64, tell bool) (err error) {
-	s, err := c.openHeld(ctx, cfg, false)
+	d, err := c.openHeld(ctx, cfg, false)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	list, err := c.carryOut(ctx, cfg, s, ids...)
+	defer func() { err = errors.Join(err, d.Close()) }()
+	list, err := d.ExecuteRequests(ctx, ids...)
 	for _, r := range list {
 		if err == nil && tell {
 			err = c.printJSON(r)

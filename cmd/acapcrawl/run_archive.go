@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"text/tabwriter"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 // listed is one capture in archive ls --json.
@@ -33,26 +31,19 @@ type listed struct {
 }
 
 func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r archiveRequest) (err error) {
-	s, _, err := c.openPresenter(ctx, cfg, &r.judging)
+	d, _, err := c.openPresenter(ctx, cfg, &r.judging)
 	if err != nil {
 		return c.orNothing(r.JSON, []struct{}{}, err)
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	s.serve()
+	defer func() { err = errors.Join(err, d.Close()) }()
+	d.serve()
 	out := bufio.NewWriter(c.Stdout)
 	values, lines := jsonArray{w: out}, tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	n := 0
-	err = s.archive.EachCapture(func(cp archive.Capture) error {
-		if terms.TakenDown(ctx, s.held(), cp.URL) != nil { // it is invisible before it is erased (P04)
-			return ctx.Err()
-		}
-		d, f, err := s.preserve(ctx, cp, r.judging)
-		if err = errors.Join(err, ctx.Err()); err != nil {
-			return err
-		}
+	err = d.Captures(ctx, r.Reader, func(cp archive.Capture, decision acap.Decision, f acap.Facts) error {
 		l := listed{URL: cp.URL, Version: cp.Version, Fetched: cp.Fetched, Status: cp.Status, MIME: cp.MIME, Digest: cp.Digest, Bytes: cp.Bytes,
-			Truncated: cp.Truncated, Cuts: cp.Cuts, Permitted: d.Allowed}
-		limits := d.Limits(f)
+			Truncated: cp.Truncated, Cuts: cp.Cuts, Permitted: decision.Allowed}
+		limits := decision.Limits(f)
 		l.Recrawled = limits.UntilRecrawled
 		if !limits.Until.IsZero() {
 			l.Until = &limits.Until
@@ -99,23 +90,4 @@ func (l listed) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%s\t%d\t%s\t%d\t%s\t%s\t%s\n", l.Fetched.Format(time.RFC3339), l.Version, l.URL, l.Status, l.MIME,
 		bytes, until)
-}
-
-// preserve decides by today's policy whether a capture may be kept.
-func (s *store) preserve(ctx context.Context, cp archive.Capture, j judging) (acap.Decision, acap.Facts, error) {
-	res, _, err := s.archive.Resource(cp.URL)
-	if err != nil {
-		return acap.Decision{}, acap.Facts{}, err
-	}
-	f := acap.Facts{Now: time.Now().UTC(), FirstCrawled: res.FirstCrawled, FirstIndexed: res.FirstIndexed, FirstPreserved: res.FirstPreserved,
-		FirstPresented: res.FirstPresented, Recrawled: !cp.Current, Target: j.Reader}
-	u, err := url.Parse(cp.URL)
-	if err != nil {
-		return acap.Decision{}, f, err
-	}
-	origin, err := s.held().Policy(ctx, u)
-	if err != nil {
-		return acap.Decision{Usage: acap.Preserve, Reason: acap.Unavailable}, f, nil
-	}
-	return terms.Held(ctx, origin, u, res.Own, nil, terms.Sources{}, f).Decide(acap.Preserve), f, nil
 }

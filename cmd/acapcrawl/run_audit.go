@@ -70,7 +70,7 @@ func byOrigin(urls []*url.URL) (out [][]*url.URL, err error) {
 func (c *Command) audit(ctx context.Context, cfg *config.Config, r auditRequest, o check.Options, start []*url.URL) (*conformance.Audit, error) {
 	limited := *cfg
 	limited.MaxPages = r.Pages // redirects included
-	s, err := c.openSite(&limited, start)
+	s, err := c.openLiveSite(&limited, start)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (b budgeted) Page(ctx context.Context, rawurl string) (*page.Page, error) {
 }
 
 // sitemap reads a sitemap as the crawler does.
-func (s *site) sitemap(ctx context.Context, address string) (pages, more []string, err error) {
+func (s *liveSite) sitemap(ctx context.Context, address string) (pages, more []string, err error) {
 	t, err := s.gate.Get(ctx, gate.Sitemap, address)
 	if err != nil {
 		return nil, nil, err

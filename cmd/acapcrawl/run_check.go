@@ -17,6 +17,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/check"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 // maxChecked is how long a file may be, in bytes.
@@ -110,7 +111,7 @@ func (c *Command) printReport(w io.Writer, report *check.Report, r checkRequest)
 	}
 	switch r.Out.Form {
 	case sarifForm:
-		return report.WriteSARIF(w, programVersion)
+		return report.WriteSARIF(w, site.Version)
 	case junitForm:
 		return report.Tests().WriteJUnit(w)
 	case githubForm:

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"time"
 
 	"github.com/acapcrawl/acapcrawl/check"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/site"
+	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 // checkURLs checks the policy surface of the sites of some pages: robots.txt, what it refers to, the pages, and what must be had to use
@@ -18,7 +21,7 @@ func (c *Command) checkURLs(ctx context.Context, cfg *config.Config, report *che
 	if len(urls) == 0 {
 		return nil
 	}
-	s, err := c.openSite(cfg, urls)
+	s, err := c.openLiveSite(cfg, urls)
 	if err != nil {
 		return err
 	}
@@ -43,42 +46,41 @@ func (c *Command) checkURLs(ctx context.Context, cfg *config.Config, report *che
 	return nil
 }
 
-// site is what publishers' sites are looked at through: all requests pass one gate.
-type site struct {
+// liveSite is the sites of publishers, reached through one gate.
+type liveSite struct {
 	check.Site
 	gate *gate.Gate
 }
 
-// openSite makes the gate, which opens the hosts of the addresses that were named.
-func (c *Command) openSite(cfg *config.Config, named []*url.URL) (*site, error) {
+// openLiveSite makes the gate, which opens the hosts of the addresses that were named.
+func (c *Command) openLiveSite(cfg *config.Config, named []*url.URL) (*liveSite, error) {
 	if err := c.readable(cfg.SignatureKey); err != nil {
 		return nil, err
 	}
-	who, own := crawlerOf(cfg), crawlerOf(cfg.Sender())
-	g, err := newGate(cfg, own)
+	who, own := site.CrawlerOf(cfg), site.CrawlerOf(cfg.Sender())
+	g, err := site.NewGate(cfg, own)
 	if err != nil {
 		return nil, err
 	}
 	for _, u := range named {
 		g.Name(u)
 	}
-	answers := &check.Answers{Fetcher: policyFiles{g}}
+	answers := &check.Answers{Fetcher: site.PolicyFiles(g)}
 	policies := policy.New(answers, who, policy.NewMemory(), policy.Options{Pace: g.Pace})
 	g.Use(policies.For(own))
-	parts := newParts(g)
-	parts.least = partAge // many crawlers are asked about, and one look is enough
-	return &site{check.Site{Who: who, Sender: own, Policies: policies, Answers: answers,
-		Fetcher: sitePages{parts, g}}, g}, nil
+	resources := site.NewFetcher(g, time.Hour) // it answers for many crawlers, and one request is enough
+	return &liveSite{check.Site{Who: who, Sender: own, Policies: policies, Answers: answers,
+		Fetcher: sitePages{resources, g}}, g}, nil
 }
 
-func (s *site) Close() {
+func (s *liveSite) Close() {
 	s.Policies.Close() // its store is in memory: it does not fail
 	s.gate.Close()
 }
 
 // sitePages fetches pages, and what they require, through the gate.
 type sitePages struct {
-	*parts
+	terms.Fetcher
 	gate *gate.Gate
 }
 
@@ -87,5 +89,5 @@ func (p sitePages) Page(ctx context.Context, rawurl string) (*page.Page, error) 
 	if err != nil {
 		return nil, err
 	}
-	return pageOf(t), nil
+	return site.PageOf(t), nil
 }

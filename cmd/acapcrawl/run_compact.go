@@ -16,9 +16,9 @@ import (
 )
 
 func (c *Command) runArchiveCompact(ctx context.Context, cfg *config.Config, r archiveRequest) error {
-	err := c.withHoldings(ctx, cfg, func(h *holdings.Holdings) error {
+	err := c.withHeld(ctx, cfg, func(d *directory) error {
 		screen := newProgress(c.Stderr)
-		s, err := h.Compact(ctx, func(done, total int64) { screen.Set("%s of %s", size(done), size(total)) })
+		s, err := d.Compact(ctx, func(done, total int64) { screen.Set("%s of %s", size(done), size(total)) })
 		screen.Done()
 		switch {
 		case err != nil:
@@ -33,19 +33,14 @@ func (c *Command) runArchiveCompact(ctx context.Context, cfg *config.Config, r a
 	return c.orNothing(r.JSON, holdings.CompactStats{}, err)
 }
 
-// forgetting says how soon the files forget what was erased.
-func forgetting(cfg *config.Config) holdings.Within {
-	return holdings.Within{Asked: cfg.Actions.EraseWithin, Other: cfg.CompactWithin}
-}
-
-// withHoldings calls fn with what is held; nothing is asked of the network.
-func (c *Command) withHoldings(ctx context.Context, cfg *config.Config, fn func(*holdings.Holdings) error) (err error) {
-	s, err := c.openHeld(ctx, cfg, false)
+// withHeld calls fn with the open data directory. It makes no request.
+func (c *Command) withHeld(ctx context.Context, cfg *config.Config, fn func(*directory) error) (err error) {
+	d, err := c.openHeld(ctx, cfg, false)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	return fn(s.holdings)
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return fn(d)
 }
 
 // receipt is an archive.Receipt as archive verify --erased --json prints it.
@@ -99,8 +94,8 @@ func (c *Command) runArchiveErased(ctx context.Context, cfg *config.Config, r ar
 	if err != nil {
 		return misuse("acapcrawl archive verify --erased https://example.com/page.html", "--erased: %v", err)
 	}
-	err = c.withHoldings(ctx, cfg, func(h *holdings.Holdings) error {
-		found, err := h.Receipt(address)
+	err = c.withHeld(ctx, cfg, func(d *directory) error {
+		found, err := d.ErasureReceipt(ctx, address)
 		if err != nil {
 			return err
 		}

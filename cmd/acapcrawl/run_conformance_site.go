@@ -13,6 +13,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/conformance"
 	"github.com/acapcrawl/acapcrawl/conformance/course"
 	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 // runConformanceSite serves the course until somebody has been there, and says what the visits show.
@@ -61,7 +62,7 @@ func printVisitors(w io.Writer, as form, report *course.Report) error {
 		e.SetIndent("", "  ")
 		return e.Encode(report)
 	case sarifForm:
-		return report.Problems().WriteSARIF(w, programVersion)
+		return report.Problems().WriteSARIF(w, site.Version)
 	case junitForm:
 		return report.Tests().WriteJUnit(w)
 	case htmlForm:

@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -28,32 +26,6 @@ func originArg(arg string) (string, error) {
 		return "", misuse(key, "%q names more than an origin, and a credential is for all of one", arg)
 	}
 	return key, nil
-}
-
-// makeLedger opens the ledger alone, until done is called, and makes it where there is none: publishers may be let in before anything is
-// crawled.
-func (c *Command) makeLedger(cfg *config.Config) (l *actions.Ledger, done func() error, err error) {
-	name := filepath.Join(cfg.Data, "actions.db")
-	if _, err := os.Stat(name); c.owner == nil && errors.Is(err, os.ErrNotExist) {
-		if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
-			return nil, nil, err
-		}
-		rules, err := ledgerOptions(cfg)
-		if err != nil {
-			return nil, nil, err
-		}
-		err = c.unlocked(cfg.Data, func() error {
-			l, err := actions.Open(name, rules)
-			if err != nil {
-				return err
-			}
-			return l.Close()
-		})
-		if err != nil {
-			return nil, nil, err
-		}
-	}
-	return c.openLedger(cfg)
 }
 
 // issued is a credential with the token that was made for it.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -23,6 +22,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 // demoQuery is what demo searches for at the end.
@@ -84,7 +84,7 @@ func (c *Command) runDemo(ctx context.Context, r demoRequest) error {
 func (c *Command) crawlDemo(ctx context.Context, cfg *config.Config, r demoRequest, base string) error {
 	d := newDemo(base)
 	line := newProgress(c.Stderr)
-	sum, err := c.crawl(ctx, cfg, d.order(logger(line, cfg)))
+	sum, err := c.crawl(ctx, cfg, logger(line, cfg), d.options())
 	line.Done()
 	if err != nil {
 		return err
@@ -175,9 +175,9 @@ func newDemo(base string) *demo {
 	return &demo{base: base, receipts: map[string]holdings.Receipt{}, skips: map[string]crawler.Skip{}}
 }
 
-// order returns the crawl of the newspaper, whose outcomes d collects.
-func (d *demo) order(log *slog.Logger) crawlOrder {
-	return crawlOrder{seeds: []string{d.base + "/"}, backoff: demoBackoff, log: log, received: d.received, skipped: d.skipped}
+// options returns the options of the crawl of the newspaper.
+func (d *demo) options() site.CrawlOptions {
+	return site.CrawlOptions{Seeds: []string{d.base + "/"}, Backoff: demoBackoff, Received: d.received, Skipped: d.skipped}
 }
 
 func (d *demo) received(pg *page.Page, r holdings.Receipt) {

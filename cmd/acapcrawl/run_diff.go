@@ -14,6 +14,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/check"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/site"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
@@ -116,13 +117,13 @@ func (c *Command) robotsOf(ctx context.Context, cfg *config.Config, arg string) 
 	if err := c.readable(cfg.SignatureKey); err != nil {
 		return compared{}, err
 	}
-	g, err := newGate(cfg, who)
+	g, err := site.NewGate(cfg, who)
 	if err != nil {
 		return compared{}, err
 	}
 	defer g.Close()
 	g.Name(u)
-	policies := policy.New(policyFiles{g}, acap.Crawler{}, policy.NewMemory(), policy.Options{Pace: g.Pace})
+	policies := policy.New(site.PolicyFiles(g), acap.Crawler{}, policy.NewMemory(), policy.Options{Pace: g.Pace})
 	defer policies.Close()
 	g.Use(policies)
 	o, err := policies.Origin(ctx, u)
@@ -174,7 +175,7 @@ func (c *Command) versions(ctx context.Context, cfg *config.Config, d *differ) (
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	list, err := s.policy.History(u)
+	list, err := s.Policies().History(u)
 	switch {
 	case err != nil:
 		return err
@@ -211,12 +212,12 @@ func (c *Command) versions(ctx context.Context, cfg *config.Config, d *differ) (
 }
 
 // openKnown opens the data directory to look for what it knows of a site. That it holds nothing is a failure: 1 is the status of a difference.
-func (c *Command) openKnown(cfg *config.Config, site string) (*store, error) {
-	s, err := c.openRecorded(cfg)
-	if none, is := errors.AsType[*nothingYet](err); is {
-		return nil, failure("acapcrawl crawl "+site+"/", fmt.Errorf("nothing is held in %s yet", none.dir))
+func (c *Command) openKnown(cfg *config.Config, origin string) (*directory, error) {
+	d, err := c.open(cfg, site.Options{})
+	if none, is := errors.AsType[*site.EmptyError](err); is {
+		return nil, failure("acapcrawl crawl "+origin+"/", fmt.Errorf("nothing is held in %s yet", none.Dir))
 	}
-	return s, err
+	return d, err
 }
 
 // narrow leaves those crawlers and usages that were asked for, and gives the crawlers their purposes.
@@ -324,14 +325,14 @@ func (c *Command) heldAddresses(ctx context.Context, cfg *config.Config, base *u
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	seen := map[string]bool{}
-	err = s.archive.EachCapture(func(cp archive.Capture) error {
+	err = s.Archive().EachCapture(func(cp archive.Capture) error {
 		u, err := url.Parse(cp.URL)
 		if err != nil || seen[cp.URL] {
 			return ctx.Err()
 		}
 		seen[cp.URL] = true
 		key, err := policy.Key(u)
-		if err == nil && key == site && terms.TakenDown(ctx, s.held(), cp.URL) == nil { // P04
+		if err == nil && key == site && terms.TakenDown(ctx, s.LastPolicies(), cp.URL) == nil { // P04
 			out = append(out, check.NewAddress(u))
 		}
 		return ctx.Err()

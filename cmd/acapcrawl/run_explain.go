@@ -14,13 +14,12 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/site"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
@@ -38,7 +37,7 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 	if err != nil {
 		return err
 	}
-	g, err := newGate(cfg, own)
+	g, err := site.NewGate(cfg, own)
 	if err != nil {
 		return err
 	}
@@ -53,7 +52,7 @@ func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainR
 		return err
 	}
 	g.Name(r.URL)
-	var files policy.Fetcher = policyFiles{g}
+	var files policy.Fetcher = site.PolicyFiles(g)
 	if r.Robots != "" {
 		if files, err = c.readRobots(&r); err != nil {
 			return err
@@ -168,7 +167,7 @@ type explainer struct {
 	gate     *gate.Gate
 	policies *policy.Authority
 	origin   *policy.Origin
-	past     past
+	past     site.Past
 	page     *page.Page // as fetched or given; nil where it is not known
 	led      *led
 
@@ -202,7 +201,7 @@ func (e *explainer) reach(ctx context.Context) error {
 	if facts.Now.IsZero() {
 		facts.Now = time.Now().UTC()
 	}
-	sources := terms.Sources{Policies: e.policies, Fetcher: newParts(e.gate)}
+	sources := terms.Sources{Policies: e.policies, Fetcher: site.NewFetcher(e.gate, 0)}
 	if r.Robots != "" {
 		sources.Fetcher = nil
 	}
@@ -214,10 +213,10 @@ func (e *explainer) reach(ctx context.Context) error {
 	case e.page != nil:
 	case e.past.URL != "":
 		var err error
-		e.Reached, err = terms.ReachHeld(ctx, e.past.way, e.past.Own, e.past.page, terms.Recall(e.past.Title, e.past.Excerpt), sources, facts)
+		e.Reached, err = terms.ReachHeld(ctx, e.past.Way, e.past.Own, e.past.Page, terms.Recall(e.past.Title, e.past.Excerpt), sources, facts)
 		return err
-	case e.past.led != "":
-		if err := e.hop(ctx, e.past.led); err != nil {
+	case e.past.Led != "":
+		if err := e.hop(ctx, e.past.Led); err != nil {
 			return err
 		}
 	}
@@ -259,7 +258,7 @@ func (e *explainer) fetch(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("%s could not be fetched: %w", u, err)
 	}
-	pg := pageOf(t)
+	pg := site.PageOf(t)
 	if s := pg.Last().Status; s < 200 || s > 299 {
 		return fmt.Errorf("%s answers with status %d: there is no page to read statements from", u, s)
 	}
@@ -267,67 +266,17 @@ func (e *explainer) fetch(ctx context.Context) error {
 	return nil
 }
 
-// past is what earlier crawls know of a URL.
-type past struct {
-	archive.Resource
-	way  []string   // by which it is led to
-	page *page.Page // nil: no copy is held
-	led  string     // where a redirect led that was refused
-}
-
-// pastOf gives what the data directory knows of u, and opens the hosts that its seeds named; nothing where there is none.
-func (c *Command) pastOf(cfg *config.Config, u *url.URL, g *gate.Gate) (p past, err error) {
-	if empty(cfg.Data) {
+// pastOf returns what the data directory knows of u, and opens the hosts that its seeds named.
+func (c *Command) pastOf(cfg *config.Config, u *url.URL, g *gate.Gate) (p site.Past, err error) {
+	if c.owner != nil {
+		return c.owner.Past(u, g)
+	}
+	if site.Empty(cfg.Data) {
 		return p, nil
 	}
-	a, done, err := c.openArchive(cfg)
-	if err != nil {
-		return p, err
-	}
-	defer func() { err = errors.Join(err, done()) }()
-	address, err := crawler.Normal(u.String())
-	if err != nil {
-		return p, err
-	}
-	err = c.withFrontier(cfg.Data, 0, func(f *crawler.Frontier) error {
-		seeds, err := f.Seeds()
-		if err != nil {
-			return err
-		}
-		name(g, seeds)
-		rec, _, err := f.Get(address)
-		p.led = rec.Led
+	err = c.unlocked(cfg.Data, func() error {
+		p, err = site.ReadPast(cfg, u, g)
 		return err
 	})
-	if err != nil {
-		return p, err
-	}
-	if p.way, err = a.Way(address); err != nil {
-		return p, err
-	}
-	if p.Resource, _, err = a.Resource(p.way[len(p.way)-1]); err != nil || p.Current == 0 {
-		return p, err
-	}
-	p.page, err = current(a, p.Resource)
-	return p, err
-}
-
-// current is the copy held of r now; nil where it was erased meanwhile.
-func current(a *archive.Archive, r archive.Resource) (*page.Page, error) {
-	c, err := a.Capture(r.Current)
-	if err != nil {
-		return nil, orGone(err)
-	}
-	body, err := a.Body(c.ID)
-	if err != nil {
-		return nil, orGone(err)
-	}
-	return c.Page(body), nil
-}
-
-func orGone(err error) error {
-	if errors.Is(err, archive.ErrNotHeld) {
-		return nil
-	}
-	return err
+	return p, faultOf(err)
 }

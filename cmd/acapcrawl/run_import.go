@@ -5,62 +5,43 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
-	"sync"
 
-	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/holdings"
-	"github.com/acapcrawl/acapcrawl/policy"
-	"github.com/acapcrawl/acapcrawl/terms"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// importSummary is what archive import --json prints.
-type importSummary struct {
-	Files int `json:"files"` // that were read, the last one perhaps in part
-	holdings.ImportCounts
-	Erased []archive.Erasure `json:"erased"`
-}
-
 func (c *Command) runImport(ctx context.Context, cfg *config.Config, r importRequest) (err error) {
-	who, err := recorded(cfg)
-	if err != nil {
-		return err
-	}
 	for _, name := range r.Files {
 		if err := c.importable(name); err != nil {
 			return err
 		}
 	}
-	var assume []byte
-	if r.Assume != "" && r.Assume != assumeNone {
-		if assume, err = c.readFile("--assume-policy", r.Assume); err != nil {
+	var o site.ImportOptions
+	switch r.Assume {
+	case "":
+	case assumeNone:
+		o.Assume = &site.AssumedPolicy{}
+	default:
+		text, err := c.readFile("--assume-policy", r.Assume)
+		if err != nil {
 			return err
 		}
-		assume = append([]byte{}, assume...) // never nil, which is no file
+		o.Assume = &site.AssumedPolicy{Text: append([]byte{}, text...)} // never nil, which stands for no file
 	}
-	s, err := c.openStore(cfg, who, policy.Options{}, true)
+	d, err := c.open(cfg, site.Options{Create: true})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := c.recordFirst(cfg.Data, who); err != nil {
-		return err
-	}
-	known := s.held()
-	h, err := s.hold(ctx, terms.Sources{Policies: known}, holdings.Options{NoIndex: !cfg.Index, NoArchive: cfg.Policy.NoarchivePreserve, Version: known.version})
+	defer func() { err = errors.Join(err, d.Close()) }()
+	o.Ready = d.serve
+	importer, err := d.Import(ctx, o)
 	if err != nil {
 		return err
 	}
-	s.serve()
-	erased, endWatch := s.erased.watch()
-	defer endWatch()
-	m := &intake{holdings: h, screen: newProgress(c.Stderr), o: holdings.ImportOptions{Normal: crawler.Normal, MaxBody: cfg.MaxBody,
-		Policies: &assumed{held: known, given: r.Assume != "", text: assume, origins: map[string]bool{}}}}
+	m := &intake{importer: importer, screen: newProgress(c.Stderr)}
 	defer m.screen.Done()
 	for _, name := range r.Files {
 		if err = m.read(ctx, c, name); err != nil {
@@ -69,7 +50,7 @@ func (c *Command) runImport(ctx context.Context, cfg *config.Config, r importReq
 	}
 	m.screen.Done()
 	whole := err == nil
-	m.sum.Erased = erased.List()
+	m.sum = importer.End()
 	if r.JSON {
 		err = errors.Join(err, c.printJSON(m.sum))
 	} else {
@@ -99,61 +80,11 @@ func (c *Command) importable(name string) error {
 	return nil
 }
 
-// recordFirst keeps who judges what is held, where no crawl has done so.
-func (c *Command) recordFirst(dir string, who acap.Crawler) error {
-	if _, err := os.Stat(identityFile(dir)); err == nil || !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return record(dir, who)
-}
-
-// assumed answers for policies without a request; for sites whose robots.txt was never read, with what the operator assumes.
-type assumed struct {
-	held
-	given bool   // something is assumed
-	text  []byte // nil: that there is none
-
-	mu      sync.Mutex
-	origins map[string]bool // for which it has been
-}
-
-func (a *assumed) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
-	if a.given {
-		if err := a.assume(u); err != nil {
-			return nil, err
-		}
-	}
-	o, known := a.Held(u)
-	if !known || o.Since.IsZero() {
-		return nil, fmt.Errorf("the policy of %s was never read, and none is assumed", u.Host)
-	}
-	return a.ledger.Bind(o.Key, o.Policy)
-}
-
-// assume keeps what is assumed for the origin of u, once.
-func (a *assumed) assume(u *url.URL) error {
-	key, err := policy.Key(u)
-	if err != nil {
-		return err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.origins[key] {
-		return nil
-	}
-	if _, err := a.Assume(u, a.text); err != nil {
-		return err
-	}
-	a.origins[key] = true
-	return nil
-}
-
 // intake is an import on its way.
 type intake struct {
-	holdings *holdings.Holdings
+	importer *site.Importer
 	screen   *progress
-	o        holdings.ImportOptions
-	sum      importSummary
+	sum      site.ImportSummary
 	refused  holdings.Imported // the first
 }
 
@@ -181,13 +112,7 @@ func (m *intake) read(ctx context.Context, c *Command, name string) error {
 		}
 		return len(p), nil
 	}))
-	m.sum.Files++
-	n, err := m.holdings.Import(ctx, in, m.o, func(i holdings.Imported) { m.told(name, i) })
-	m.add(n)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	return nil
+	return m.importer.Read(ctx, name, in, func(i holdings.Imported) { m.told(name, i) })
 }
 
 func (m *intake) told(file string, i holdings.Imported) {
@@ -205,19 +130,6 @@ func (m *intake) told(file string, i holdings.Imported) {
 		what += " "
 	}
 	fmt.Fprintln(m.screen, display.Line(fmt.Sprintf("%s, at %d: %s%s: %s", file, i.Offset, what, i.Outcome, i.Why)))
-}
-
-func (m *intake) add(n holdings.ImportCounts) {
-	s := &m.sum.ImportCounts
-	s.Records += n.Records
-	s.Imported += n.Imported
-	s.Held += n.Held
-	s.Redirects += n.Redirects
-	s.Refused += n.Refused
-	s.Skipped += n.Skipped
-	s.Damaged += n.Damaged
-	s.Cut += n.Cut
-	s.Bytes += n.Bytes
 }
 
 func (m *intake) summary(w io.Writer) error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 const (
@@ -84,14 +85,14 @@ type watcher struct {
 }
 
 // pause is how long to wait after did, unless it is woken.
-func (w *watcher) pause(did actionsRun) time.Duration {
+func (w *watcher) pause(did site.RequestsRun) time.Duration {
 	switch {
 	case did.More:
 		return breathe
 	case len(did.Later) > 0:
 		return max(time.Until(did.Next), breathe)
 	case w.within > 0:
-		return untilNext(did.Next, w.within)
+		return site.UntilNext(did.Next, w.within)
 	case did.Left:
 		return leftOver
 	}
@@ -100,7 +101,7 @@ func (w *watcher) pause(did actionsRun) time.Duration {
 
 // look does what is due, and says so; not ok where that failed, which is said, and tried again. At first everything is read anew. The error
 // is one of usage.
-func (w *watcher) look(ctx context.Context, first bool, soon []string) (did actionsRun, ok bool, err error) {
+func (w *watcher) look(ctx context.Context, first bool, soon []string) (did site.RequestsRun, ok bool, err error) {
 	args := append([]string{"actions", "run", "--json", "--" + atMostFlag, turn.String()}, w.request.Flags...)
 	switch {
 	case w.within <= 0:
@@ -173,4 +174,12 @@ func (c *Command) insideWith(ctx context.Context, in []byte, args []string) (out
 	other := Command{Stdin: bytes.NewReader(in), Stdout: &stdout, Stderr: &stderr, Env: c.Env, Resolver: c.Resolver}
 	status = other.Main(ctx, args)
 	return stdout.Bytes(), stderr.String(), status
+}
+
+// sleep waits that long, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
 }

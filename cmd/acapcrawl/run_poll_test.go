@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,7 +16,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
-	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 // polled is a site of one page, crawled into a data directory.
@@ -176,7 +175,8 @@ func TestCrawlSeesALine(t *testing.T) {
 	cfg.Actions.SeenWithin = 100 * time.Millisecond
 	ended := make(chan error, 1)
 	go func() {
-		_, err := (&Command{Stderr: io.Discard}).crawl(t.Context(), cfg, crawlOrder{seeds: []string{other.site.URL + "/"}, log: slog.New(slog.DiscardHandler)})
+		_, err := (&Command{Stderr: io.Discard}).crawl(t.Context(), cfg, slog.New(slog.DiscardHandler),
+			site.CrawlOptions{Seeds: []string{other.site.URL + "/"}})
 		ended <- err
 	}()
 	p.await(2)
@@ -196,45 +196,6 @@ func TestCrawlSeesALine(t *testing.T) {
 	p.verb(statusNothing, "show", p.site.URL+"/")
 	p.verb(statusDone, "show", other.site.URL+"/")
 	p.verb(statusDone, "archive", "verify")
-}
-
-func TestDueAgain(t *testing.T) {
-	read := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-	ok := policy.Attempt{Origin: "http://a.example", Status: policy.Read, At: read, Expires: read.Add(policy.MaxAge), Read: read}
-	failed := func(since, retry time.Duration) policy.Attempt {
-		at := policy.Attempt{Origin: "http://a.example", Status: policy.Unreachable, At: read.Add(since), Read: read}
-		at.Expires = at.At.Add(retry)
-		return at
-	}
-	for name, c := range map[string]struct {
-		at          policy.Attempt
-		from, until time.Duration // after read
-	}{
-		"read":              {ok, 48 * time.Minute, 57 * time.Minute},
-		"failed once":       {failed(time.Hour, policy.MinAge), 2 * time.Hour, 2 * time.Hour},
-		"for three hours":   {failed(3*time.Hour, policy.MinAge), 6 * time.Hour, 6 * time.Hour},
-		"for three days":    {failed(72*time.Hour, policy.MinAge), 96 * time.Hour, 96 * time.Hour},
-		"Retry-After":       {failed(time.Hour, 20*time.Hour), 21 * time.Hour, 21 * time.Hour},
-		"just after":        {failed(time.Second, policy.MinAge), 48 * time.Minute, 58 * time.Minute},
-		"not read for ever": {policy.Attempt{Status: policy.Unreachable, At: read}, policy.MaxAge, policy.MaxAge},
-	} {
-		if got := dueAgain(c.at, time.Hour, read.Add(100*time.Hour)).Sub(read); got < c.from || got > c.until {
-			t.Errorf("%s: due after %s, want %s to %s", name, got, c.from, c.until)
-		}
-	}
-	if before := read.Add(-time.Hour); !dueAgain(ok, time.Hour, before).Equal(before) {
-		t.Error("what was read when the clock was ahead waits for that time to come again")
-	}
-	var spreads []time.Duration
-	for i := range 20 {
-		at := ok
-		at.Origin += strings.Repeat("x", i)
-		spreads = append(spreads, dueAgain(at, time.Hour, read).Sub(read))
-	}
-	slices.Sort(spreads)
-	if len(slices.Compact(spreads)) < 20 {
-		t.Errorf("origins that were read together are due together: %v", spreads)
-	}
 }
 
 // heard reads a line.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/config"
@@ -18,11 +17,11 @@ func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchReq
 	if err := index.Check(r.Query); err != nil {
 		return misuse("", "%w", err)
 	}
-	s, p, err := c.openPresenter(ctx, cfg, &r.judging)
+	d, p, err := c.openPresenter(ctx, cfg, &r.judging)
 	if err != nil {
 		return c.orNothing(r.JSON, []struct{}{}, err)
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	defer func() { err = errors.Join(err, d.Close()) }()
 	found, err := p.Search(ctx, present.Query{Text: r.Query, Skip: r.Skip, Limit: r.Limit, Why: r.Why}, present.Reader{Target: r.Reader, AsOf: r.AsOf})
 	if err != nil {
 		return err
@@ -63,38 +62,15 @@ func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchReq
 
 // openPresenter opens the data directory for the reader of j, of whom it finds out what was not said: policies are the last ones read,
 // unless they are to be read anew.
-func (c *Command) openPresenter(ctx context.Context, cfg *config.Config, j *judging) (*store, *present.Presenter, error) {
-	s, err := c.openHeld(ctx, cfg, j.Refresh)
+func (c *Command) openPresenter(ctx context.Context, cfg *config.Config, j *judging) (*directory, *present.Presenter, error) {
+	d, err := c.openHeld(ctx, cfg, j.Refresh)
 	if err != nil {
 		return nil, nil, err
 	}
 	if err := c.locate(ctx, cfg, &j.Reader); err != nil {
-		return nil, nil, errors.Join(err, s.Close())
+		return nil, nil, errors.Join(err, d.Close())
 	}
-	p := present.New(s.archive, s.index, s.held())
-	p.Length = cfg.SnippetLength
-	return s, p, nil
-}
-
-// refresh reads the policy of every origin anew. Only the hosts that seeds named are open where their address is private.
-func (c *Command) refresh(ctx context.Context, s *store) error {
-	if err := c.nameSeeds(s.dir, s.gate); err != nil {
-		return err
-	}
-	origins, err := s.policy.Origins()
-	if err != nil {
-		return err
-	}
-	for _, o := range origins {
-		u, err := url.Parse(o)
-		if err != nil {
-			return err
-		}
-		if _, err := s.policy.Refresh(ctx, u); err != nil {
-			return err
-		}
-	}
-	return nil
+	return d, d.Presenter(), nil
 }
 
 // noLink marks an address that a reader must not be given as a link.

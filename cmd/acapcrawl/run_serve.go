@@ -20,13 +20,14 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/site"
 	"github.com/acapcrawl/acapcrawl/web"
 )
 
 // runServe answers publishers, and does what is asked for, until ctx ends. It holds nothing of the data directory open: what it is asked
 // for, and what robots.txt says, are verbs of their own, so that crawls and other verbs come and go meanwhile.
 func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []string) error {
-	o, err := ledgerOptions(cfg)
+	o, err := site.LedgerOptions(cfg)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	told := newServeMetrics(registry, func() (actions.Status, bool) { return s.Status(ctx) })
 	log := logger(c.Stderr, cfg)
 	s = web.New(web.Options{Backend: channel, Hosts: cfg.Serve.Hosts, TLS: secure, BehindProxy: cfg.Serve.BehindProxy, Key: key,
-		Defect: defects(log), Late: max(10*cfg.Actions.EraseWithin, 10*time.Minute),
+		Defect: site.LogDefects(log), Late: max(10*cfg.Actions.EraseWithin, 10*time.Minute),
 		Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
 		Told: func(r *http.Request, status int, code string) {
 			told(r.Method, status)

@@ -35,11 +35,11 @@ func (c *Command) runShow(ctx context.Context, cfg *config.Config, r showRequest
 
 // show prints what is asked for of address, in one of its forms.
 func (c *Command) show(ctx context.Context, cfg *config.Config, address string, r showRequest) (err error) {
-	s, p, err := c.openPresenter(ctx, cfg, &r.judging)
+	d, p, err := c.openPresenter(ctx, cfg, &r.judging)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	defer func() { err = errors.Join(err, d.Close()) }()
 	which, who := present.Which{At: r.At, Version: r.Version}, present.Reader{Target: r.Reader, AsOf: r.AsOf, Framed: r.Framed}
 	switch {
 	case r.Picture:
@@ -52,14 +52,14 @@ func (c *Command) show(ctx context.Context, cfg *config.Config, address string, 
 		err = c.showCopy(ctx, p, address, which, who, r)
 	}
 	if f, none := errors.AsType[*fault](err); none && f.status == statusNothing && f.reason == "" {
-		return s.sayErased(address, which.Version, f)
+		return d.sayErased(address, which.Version, f)
 	}
 	return err
 }
 
 // sayErased adds to the sentence that nothing is held what became of what was, where a tombstone tells.
-func (s *store) sayErased(address string, version int, f *fault) error {
-	list, err := s.archive.Tombstones(address)
+func (d *directory) sayErased(address string, version int, f *fault) error {
+	list, err := d.Archive().Tombstones(address)
 	if err != nil {
 		return err
 	}

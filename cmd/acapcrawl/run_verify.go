@@ -4,15 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/index"
-	"github.com/acapcrawl/acapcrawl/terms"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 func (c *Command) runArchiveStats(_ context.Context, cfg *config.Config, r archiveRequest) (err error) {
@@ -49,8 +47,8 @@ func (c *Command) runArchiveVerify(ctx context.Context, cfg *config.Config, r ar
 	if r.Erased != "" {
 		return c.runArchiveErased(ctx, cfg, r)
 	}
-	if c.owner == nil && empty(cfg.Data) {
-		err := errEmpty(cfg.Data)
+	if c.owner == nil && site.Empty(cfg.Data) {
+		err := faultOf(&site.EmptyError{Dir: cfg.Data})
 		if r.JSON {
 			err = errors.Join(c.printVerified(verified{Repaired: []archive.Repaired{}, Problems: []archive.Problem{}}, r.Repair), err)
 		}
@@ -102,12 +100,6 @@ func (c *Command) printVerified(out verified, repair bool) error {
 	return c.printJSON(out.Problems)
 }
 
-// What a damaged data directory can be helped with.
-const (
-	repairVerb  = "acapcrawl archive verify --repair"
-	restoreVerb = "acapcrawl archive restore of a backup, into another directory with --data"
-)
-
 // findings is what a verb ends with that has found problems; repaired: those that a repair has left.
 func findings(problems []archive.Problem, repaired bool) error {
 	sentence := "1 problem was found."
@@ -137,65 +129,24 @@ func remedy(problems []archive.Problem, repaired bool) string {
 	return try
 }
 
-// verify checks the data directory, and repairs it before. Where archive and index cannot even be brought together, the archive is checked
-// alone.
+// verify verifies the data directory; with repair it repairs it first, and calls told for each thing that it did.
 func (c *Command) verify(ctx context.Context, cfg *config.Config, repair bool, told func(archive.Repaired)) (problems []archive.Problem, err error) {
-	s, err := c.openRecorded(cfg)
+	if !repair {
+		told = nil
+	}
+	d, err := c.open(cfg, site.Options{})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	open := func() (*holdings.Holdings, error) {
-		return s.hold(ctx, terms.Sources{Policies: s.held()}, holdings.Options{NoArchive: cfg.Policy.NoarchivePreserve})
-	}
-	h, err := open()
-	if repair && errors.Is(err, archive.ErrCorrupt) {
-		if problems, err = s.archive.Repair(ctx, told); err == nil {
-			h, err = open()
-		}
-	}
-	switch {
-	case errors.Is(err, archive.ErrCorrupt):
-		if !repair {
-			problems, err = s.archive.Verify(ctx)
-		} else {
-			err = nil
-		}
-		return problems, err
-	case err != nil:
-		return nil, err
-	}
-	s.serve()
-	if repair {
-		return h.Repair(ctx, told)
-	}
-	return h.Verify(ctx)
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return d.Verify(ctx, told, d.serve)
 }
 
-// clearIndex removes an index that is damaged: opening makes it anew from the copies held. Where another process has the data
-// directory, it is left.
-func (c *Command) clearIndex(ctx context.Context, cfg *config.Config, told func(archive.Repaired)) (err error) {
+// clearIndex removes an index that is damaged: opening makes it again from the copies held. If another process has the
+// data directory, it is left.
+func (c *Command) clearIndex(ctx context.Context, cfg *config.Config, told func(archive.Repaired)) error {
 	if c.owner != nil {
 		return nil
 	}
-	_, done, err := c.openArchive(cfg) // who has it owns the directory
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, done()) }()
-	dir := filepath.Join(cfg.Data, "index")
-	ix, err := index.Open(dir)
-	if err == nil {
-		err = errors.Join(ix.Verify(ctx), ix.Close())
-	}
-	if !errors.Is(err, index.ErrCorrupt) {
-		return err
-	}
-	what := "cannot be read: " + err.Error()
-	if err := os.RemoveAll(dir); err != nil {
-		return err
-	}
-	told(archive.Repaired{Problem: archive.Problem{Where: "index", What: what, Repairable: true},
-		Done: "removed, and made anew from the copies that may be indexed; other pages are found again when they are crawled"})
-	return nil
+	return faultOf(c.unlocked(cfg.Data, func() error { return site.ClearDamagedIndex(ctx, cfg, told) }))
 }

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/archive"
-	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 // row is a line of a block: a number, aligned to the right, and what it counts.
@@ -30,15 +29,8 @@ func block(heading string, rows ...row) string {
 	return "\n" + heading + "\n" + b.String()
 }
 
-// crawlSummary is what crawl --json prints.
-type crawlSummary struct {
-	crawler.Summary
-	Erased []archive.Erasure `json:"erased"` // while the crawl ran, by the policies that it read, time limits and requests
-	Data   string            `json:"data"`   // the data directory
-}
-
 // printSummary prints what a crawl did, a block for each question.
-func printSummary(w io.Writer, s crawlSummary, now time.Time) error {
+func printSummary(w io.Writer, s site.CrawlSummary, now time.Time) error {
 	var b strings.Builder
 	from := ""
 	if s.Hosts > 0 {

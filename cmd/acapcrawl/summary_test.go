@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 func TestSummary(t *testing.T) {
@@ -53,7 +54,7 @@ Everything is stored in data
 `},
 	} {
 		var b strings.Builder
-		if err := printSummary(&b, crawlSummary{Summary: c.sum, Data: "data"}, now); err != nil || b.String() != c.want {
+		if err := printSummary(&b, site.CrawlSummary{Summary: c.sum, Data: "data"}, now); err != nil || b.String() != c.want {
 			t.Errorf("printed\n%s%v, want\n%s", b.String(), err, c.want)
 		}
 	}

@@ -6,13 +6,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/acapcrawl/acapcrawl/site"
 )
-
-// specifications are the documents that this program implements.
-var specifications = []string{"ACAP 1.0", "ACAP 1.1", "RFC 9309"}
-
-// programVersion is the version of this source; it is part of the User-Agent.
-const programVersion = "0.1.0"
 
 // build is what version prints.
 type build struct {
@@ -53,7 +49,7 @@ func (b build) String() string {
 
 // thisBuild returns what the Go toolchain wrote into the binary, with "unknown" for what it did not write.
 func thisBuild() build {
-	b := build{Version: programVersion, Commit: "unknown", Go: "unknown", Specifications: specifications}
+	b := build{Version: site.Version, Commit: "unknown", Go: "unknown", Specifications: site.Specifications()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

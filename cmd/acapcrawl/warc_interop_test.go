@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/internal/warcio"
+	"github.com/acapcrawl/acapcrawl/site"
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
@@ -161,7 +162,7 @@ func indexed(t *testing.T, file string) {
 		t.Errorf("warcio index: %d records", n)
 	}
 	theirs := strings.SplitAfter(run("cdx-index"), "\n")
-	ours, err := os.ReadFile(indexName(file))
+	ours, err := os.ReadFile(site.IndexName(file))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +199,7 @@ func TestImportInterop(t *testing.T) {
 			archived(t, wget, dir, name, s.URL, flag)
 			data := filepath.Join(t.TempDir(), "data")
 			said := call(t.Context(), data, "archive", "import", "--json", "--assume-policy", "none", filepath.Join(dir, file))
-			var sum importSummary
+			var sum site.ImportSummary
 			if err := json.Unmarshal([]byte(said.stdout), &sum); err != nil || said.status != statusDone || sum.Damaged != 0 || sum.Refused != 0 || sum.Imported != 9 || sum.Redirects != 1 {
 				t.Fatal(said, err)
 			}

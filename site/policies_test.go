@@ -1,8 +1,7 @@
-package main
+package site
 
 import (
 	"net/url"
-	"path/filepath"
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -13,10 +12,10 @@ import (
 // What the gate decides by at the moment of sending follows every change at once, without a
 // request.
 func TestCurrentPolicy(t *testing.T) {
-	s, _ := own(t, filepath.Join(t.TempDir(), "data"), "crawl")
+	s := open(t, t.TempDir())
 	p := newPublisher(t)
-	name(s.gate, []string{p.origin + "/"})
-	h := &handler{store: s}
+	nameHosts(s.gate, []string{p.origin + "/"})
+	h := &session{site: s}
 	at := func(path string) *url.URL {
 		u, err := url.Parse(p.origin + path)
 		if err != nil {

@@ -1,8 +1,9 @@
-package main
+package site
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 
 	"github.com/acapcrawl/acapcrawl/config"
@@ -10,8 +11,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/render"
 )
 
-// drawer starts the browser that draws the pages of a crawl until ctx ends; it is nil where none is configured. close ends it.
-func drawer(ctx context.Context, cfg *config.Config) (d holdings.Drawer, end func(), err error) {
+// startDrawer starts the browser that draws the pages of a crawl until ctx ends; d is nil if none is configured. end
+// ends it. A browser that cannot be started is a *UsageError.
+func startDrawer(ctx context.Context, cfg *config.Config) (d holdings.Drawer, end func(), err error) {
 	home := filepath.Join(cfg.Data, "browser")
 	if cfg.Chromium == "" {
 		return nil, func() {}, render.Clear(home) // a crawl may have been killed
@@ -19,9 +21,9 @@ func drawer(ctx context.Context, cfg *config.Config) (d holdings.Drawer, end fun
 	b, err := render.Start(ctx, render.Options{Program: cfg.Chromium, Home: home, Unguarded: !cfg.ChromiumSandbox})
 	switch {
 	case errors.Is(err, render.ErrRoot):
-		return nil, nil, misuse("another user, or chromium_sandbox: false", "chromium: %v", err)
+		return nil, nil, &UsageError{fmt.Errorf("chromium: %w", err), "another user, or chromium_sandbox: false"}
 	case err != nil:
-		return nil, nil, misuse("", "chromium: %v", err)
+		return nil, nil, &UsageError{Err: fmt.Errorf("chromium: %w", err)}
 	}
 	return untilEnded{ctx, b}, b.Close, nil
 }

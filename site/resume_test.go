@@ -1,4 +1,4 @@
-package main
+package site
 
 import (
 	"context"
@@ -25,17 +25,20 @@ func (e fussy) Erase(ctx context.Context, rawurl, why, line string) (int, error)
 	return e.eraser.Erase(ctx, rawurl, why, line)
 }
 
-// A take-down of one site that fails keeps those of others from nothing, now and whenever they are tried again.
+// A take-down that fails for one site is executed for the others, now and whenever it is tried again.
 func TestResumeGoesOn(t *testing.T) {
-	joined(t)
 	one, other := newPublisher(t, "/a.html"), newPublisher(t, "/a.html")
 	if one.origin > other.origin {
 		one, other = other, one
 	}
 	data := t.TempDir()
-	visit(t, data, []string{"/a.html"}, one, other)
-	s, end := own(t, data, "sweep")
-	name(s.gate, []string{one.origin + "/", other.origin + "/"})
+	s := open(t, data)
+	crawl(t, s, one.origin+"/a.html", other.origin+"/a.html")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, data)
+	nameHosts(s.gate, []string{one.origin + "/", other.origin + "/"})
 	for _, p := range []*publisher{one, other} {
 		p.says("ACAP-crawler: *\nACAP-request-take-down: /a.html\n")
 		at, err := url.Parse(p.origin)
@@ -46,9 +49,9 @@ func TestResumeGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	x := actions.NewExecutor(s.ledger, fussy{eraser{h: s.holdings}, one.origin}, nil, actions.Limits{})
+	x := actions.NewExecutor(s.ledger, fussy{eraser{holdings: s.holdings, room: s.room}, one.origin}, nil, actions.Limits{})
 	for range 2 {
-		if err := s.resume(t.Context(), x, nil); !errors.Is(err, errFussy) {
+		if err := s.resumeRequests(t.Context(), x, nil); !errors.Is(err, errFussy) {
 			t.Error(err)
 		}
 		state := map[string]actions.State{}
@@ -62,11 +65,8 @@ func TestResumeGoesOn(t *testing.T) {
 			t.Errorf("%v", state)
 		}
 	}
-	if err := end(); err != nil {
-		t.Fatal(err)
-	}
-	if got := other.holds(t, data); len(got) != 0 {
-		t.Errorf("held: %q", got)
+	if held, err := s.holdings.Holds(other.origin + "/a.html"); held || err != nil {
+		t.Errorf("held: %v, %v", held, err)
 	}
 }
 

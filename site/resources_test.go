@@ -1,4 +1,4 @@
-package main
+package site
 
 import (
 	"context"
@@ -17,11 +17,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Whoever needs a part while it is fetched waits for it, and gets a page of its own.
-func TestPartsAreFetchedOnce(t *testing.T) {
+// Callers that need a resource while it is fetched wait for it, and each gets a page of its own.
+func TestResourcesAreFetchedOnce(t *testing.T) {
 	var asked atomic.Int32
 	release := make(chan struct{})
-	p := &parts{now: time.Now, known: map[string]*part{}, get: func(context.Context, string, http.Header) (*gate.Trace, error) {
+	p := &resources{now: time.Now, known: map[string]*resource{}, get: func(context.Context, string, http.Header) (*gate.Trace, error) {
 		asked.Add(1)
 		<-release
 		return traced(200, "", "body"), nil
@@ -45,7 +45,7 @@ func TestPartsAreFetchedOnce(t *testing.T) {
 	}
 }
 
-func TestHowLongPartsAreGood(t *testing.T) {
+func TestAgeOfResources(t *testing.T) {
 	refused := &gate.Refusal{URL: "http://a.example/s", Decision: acap.Decision{Usage: acap.Crawl, Reason: acap.ByProhibition}}
 	unread := &gate.Refusal{URL: "http://a.example/s", Decision: acap.Decision{Usage: acap.Crawl, Reason: acap.Unavailable}}
 	for name, c := range map[string]struct {
@@ -67,7 +67,7 @@ func TestHowLongPartsAreGood(t *testing.T) {
 		"robots.txt is unknown": {0, "", unread, time.Second, true},
 	} {
 		now, asked := time.Unix(1e9, 0), 0
-		p := &parts{now: func() time.Time { return now }, known: map[string]*part{}, get: func(context.Context, string, http.Header) (*gate.Trace, error) {
+		p := &resources{now: func() time.Time { return now }, known: map[string]*resource{}, get: func(context.Context, string, http.Header) (*gate.Trace, error) {
 			asked++
 			if c.err != nil {
 				return nil, c.err
@@ -89,10 +89,10 @@ func TestHowLongPartsAreGood(t *testing.T) {
 	}
 }
 
-// Who gives up does not take the answer from others, and what is remembered is bounded.
-func TestPartsAreForgotten(t *testing.T) {
+// A caller that gives up does not end the request of others, and the memory of answers is bounded.
+func TestResourcesAreForgotten(t *testing.T) {
 	first := true
-	p := &parts{now: time.Now, known: map[string]*part{}, get: func(ctx context.Context, _ string, _ http.Header) (*gate.Trace, error) {
+	p := &resources{now: time.Now, known: map[string]*resource{}, get: func(ctx context.Context, _ string, _ http.Header) (*gate.Trace, error) {
 		if first {
 			first = false
 			return nil, context.Canceled
@@ -109,7 +109,7 @@ func TestPartsAreForgotten(t *testing.T) {
 		if _, err := p.Fetch(context.Background(), fmt.Sprintf("http://a.example/%d", i)); err != nil {
 			t.Fatal(err)
 		}
-		if p.bytes > partBytes {
+		if p.bytes > maxResourceBytes {
 			t.Fatalf("%d bytes are remembered", p.bytes)
 		}
 	}
@@ -122,10 +122,10 @@ func TestPartsAreForgotten(t *testing.T) {
 	}
 }
 
-// That something has not changed is told to whoever asked that, and to nobody else.
-func TestPartsThatHaveNotChanged(t *testing.T) {
+// Only a conditional request is answered with 304.
+func TestUnmodifiedResources(t *testing.T) {
 	condition := http.Header{"If-None-Match": {`"1"`}}
-	p := &parts{now: time.Now, known: map[string]*part{}, get: func(_ context.Context, _ string, h http.Header) (*gate.Trace, error) {
+	p := &resources{now: time.Now, known: map[string]*resource{}, get: func(_ context.Context, _ string, h http.Header) (*gate.Trace, error) {
 		if h != nil {
 			return traced(304, "", ""), nil
 		}

@@ -1,4 +1,4 @@
-package main
+package site
 
 import (
 	"archive/tar"
@@ -12,12 +12,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/holdings"
-	"github.com/acapcrawl/acapcrawl/policy"
-	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 // tarballOf makes a backup of what is no data directory, with an end.
@@ -146,7 +140,7 @@ func TestWithin(t *testing.T) {
 		t.Skip(err)
 	}
 	for name, want := range map[string]bool{"data/b.w": true, "data/index/b.w": true, "link/b.w": true, "b.w": false, "data.tar": false, "data2/b.w": false} {
-		if got, err := within(data, filepath.Join(dir, name)); err != nil || got != want {
+		if got, err := isWithin(data, filepath.Join(dir, name)); err != nil || got != want {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
@@ -155,35 +149,23 @@ func TestWithin(t *testing.T) {
 // A backup that does not come to its end leaves nothing, and what was there before stays.
 func TestBackupLeavesNothing(t *testing.T) {
 	dir := t.TempDir()
-	var said bytes.Buffer
-	c := &Command{Stdout: &said, Stderr: &said}
-	cfg, err := config.Load(config.Input{Flags: map[string]any{"data": filepath.Join(dir, "data")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.openStore(cfg, acap.Crawler{}, policy.Options{}, true)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	if _, err := s.hold(t.Context(), terms.Sources{Policies: s.held()}, holdings.Options{}); err != nil {
-		t.Fatal(err)
-	}
+	s := open(t, filepath.Join(dir, "data"))
 	name := filepath.Join(dir, "b.w")
 	if err := os.WriteFile(name, []byte("before"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	b := &backup{Command: c, store: s}
-	if err := b.toFile(ctx, name, true); !errors.Is(err, context.Canceled) {
+	backup := func(ctx context.Context, force bool) error {
+		return WriteFile(name, name, force, func(w io.Writer) error {
+			_, err := s.Backup(ctx, w)
+			return err
+		})
+	}
+	if err := backup(ctx, true); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if err := b.toFile(t.Context(), name, false); !errors.Is(err, os.ErrExist) { // made since it was looked for
+	if err := backup(t.Context(), false); !errors.As(err, new(*UsageError)) { // made since it was looked for
 		t.Error(err)
 	}
 	if got, err := os.ReadFile(name); err != nil || string(got) != "before" {
@@ -192,7 +174,7 @@ func TestBackupLeavesNothing(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
 		t.Errorf("%v, %v", entries, err)
 	}
-	if err := b.toFile(t.Context(), name, true); err != nil {
+	if err := backup(t.Context(), true); err != nil {
 		t.Error(err)
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {

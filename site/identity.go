@@ -1,4 +1,4 @@
-package main
+package site
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/disk"
 )
 
-// identity is what a crawl records of itself in the data directory: the other verbs judge by it.
+// identity is what a crawl records of its crawler in the data directory. The other verbs judge by it.
 type identity struct {
 	Crawler  []string  `json:"crawler"`
 	Purposes *[]string `json:"purposes"` // null: undeclared
@@ -24,15 +24,28 @@ type identity struct {
 	SubRecords bool `json:"sub_records,omitempty"` // actions.sub_records
 }
 
-func identityFile(dir string) string { return filepath.Join(dir, "crawler.json") }
+// identityName is the name of the file in a data directory that holds the identity of its crawler.
+const identityName = "crawler.json"
 
-func crawlerOf(cfg *config.Config) acap.Crawler {
+func identityFile(dir string) string { return filepath.Join(dir, identityName) }
+
+// IdentityError means that the file that names the crawler of a data directory cannot be read.
+type IdentityError struct {
+	File string
+	Err  error
+}
+
+func (e *IdentityError) Error() string { return fmt.Sprintf("%s cannot be read: %v", e.File, e.Err) }
+func (e *IdentityError) Unwrap() error { return e.Err }
+
+// CrawlerOf returns the crawler that the settings describe.
+func CrawlerOf(cfg *config.Config) acap.Crawler {
 	return acap.Crawler{Names: cfg.Crawler, Purposes: cfg.Purposes, Cannot: cfg.Cannot, Strict: cfg.Policy.Strict,
 		Pilot: cfg.Policy.Dialect == config.DialectPilot, SubTakeDowns: cfg.Actions.SubRecords}
 }
 
-// record keeps who crawled, for the verbs that judge what is held.
-func record(dir string, who acap.Crawler) error {
+// recordCrawler writes who to the data directory, for the verbs that judge what it holds.
+func recordCrawler(dir string, who acap.Crawler) error {
 	id := identity{Crawler: who.Names, Cannot: who.Cannot, Strict: who.Strict, SubRecords: who.SubTakeDowns}
 	if who.Purposes != nil {
 		id.Purposes = &who.Purposes
@@ -47,10 +60,19 @@ func record(dir string, who acap.Crawler) error {
 	return disk.Replace(identityFile(dir), append(data, '\n'), 0o600)
 }
 
-// recorded is who crawled into the data directory, as far as nothing of the given kinds says otherwise: flags for the verbs that
-// judge what is held; for crawl, which goes on as who it was, environment and file too.
-func recorded(cfg *config.Config, kinds ...config.Kind) (acap.Crawler, error) {
-	who := crawlerOf(cfg)
+// recordFirstCrawler writes who to a data directory that no crawl has written to.
+func recordFirstCrawler(dir string, who acap.Crawler) error {
+	if _, err := os.Stat(identityFile(dir)); err == nil || !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return recordCrawler(dir, who)
+}
+
+// RecordedCrawler returns the crawler that filled the data directory. Settings that a flag gave, or a source of one of
+// kinds, replace what was recorded; a directory without a record has the crawler of the settings. A record that cannot
+// be read is an *IdentityError.
+func RecordedCrawler(cfg *config.Config, kinds ...config.Kind) (acap.Crawler, error) {
+	who := CrawlerOf(cfg)
 	data, err := os.ReadFile(identityFile(cfg.Data))
 	if errors.Is(err, os.ErrNotExist) {
 		return who, nil
@@ -60,7 +82,7 @@ func recorded(cfg *config.Config, kinds ...config.Kind) (acap.Crawler, error) {
 	}
 	var id identity
 	if err := json.Unmarshal(data, &id); err != nil {
-		return who, failure("crawl into the directory again, which writes it anew", fmt.Errorf("%s cannot be read: %w", identityFile(cfg.Data), err))
+		return who, &IdentityError{identityFile(cfg.Data), err}
 	}
 	given := func(key string) bool { return slices.Contains(append(kinds, config.Flag), cfg.Origin(key).Kind) }
 	if !given("crawler") {

@@ -1,4 +1,4 @@
-package main
+package site
 
 import (
 	"context"
@@ -8,13 +8,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/gate"
 )
 
-// maxSitemaps is how many sitemaps of one origin are read in a run, those that an index lists included.
+// maxSitemaps is the number of sitemaps of one origin that a run reads, with those that an index lists.
 const maxSitemaps = 50
 
 // readSitemaps queues what the sitemaps of an origin list, as if a seed linked to it, before other
 // links. visited is the page whose visit caused them to be read. A sitemap that cannot be read is
 // logged and skipped.
-func (h *handler) readSitemaps(ctx context.Context, visited *url.URL, named []string) error {
+func (s *session) readSitemaps(ctx context.Context, visited *url.URL, named []string) error {
 	var queue []string
 	for _, ref := range named {
 		if u, err := visited.Parse(ref); err == nil { // some are written relative to the site
@@ -29,7 +29,7 @@ func (h *handler) readSitemaps(ctx context.Context, visited *url.URL, named []st
 			continue
 		}
 		seen[address] = true
-		more, err := h.readSitemap(ctx, visited, address)
+		more, err := s.readSitemap(ctx, visited, address)
 		if err != nil {
 			return err
 		}
@@ -38,21 +38,21 @@ func (h *handler) readSitemaps(ctx context.Context, visited *url.URL, named []st
 	return nil
 }
 
-// sitemapRoom is about how many bytes of memory the addresses of one sitemap take.
+// sitemapRoom is about the number of bytes of memory that the addresses of one sitemap take.
 const sitemapRoom = 40 << 20
 
 // readSitemap queues the pages that a sitemap lists, and returns the sitemaps that it lists.
-func (h *handler) readSitemap(ctx context.Context, visited *url.URL, address string) (more []string, err error) {
-	ctx, lease := h.store.budget.Lease(ctx)
+func (s *session) readSitemap(ctx context.Context, visited *url.URL, address string) (more []string, err error) {
+	ctx, lease := s.site.o.Budget.Lease(ctx)
 	defer lease.Release()
-	t, err := h.store.gate.Get(ctx, gate.Sitemap, address)
+	t, err := s.site.gate.Get(ctx, gate.Sitemap, address)
 	if err != nil {
-		h.log.Warn("a sitemap was not read", "url", address, "why", err)
+		s.log.Warn("a sitemap was not read", "url", address, "why", err)
 		return nil, nil
 	}
 	last := t.Hops[len(t.Hops)-1]
 	if last.Status != 200 {
-		h.log.Warn("a sitemap was not read", "url", address, "status", last.Status)
+		s.log.Warn("a sitemap was not read", "url", address, "status", last.Status)
 		return nil, nil
 	}
 	if err := lease.Hold(ctx, int64(len(last.Wire)+len(last.Body))+min(sitemapRoom,
@@ -61,14 +61,14 @@ func (h *handler) readSitemap(ctx context.Context, visited *url.URL, address str
 	}
 	pages, more, err := crawler.Sitemap(last.Body)
 	if err != nil {
-		h.log.Warn("a sitemap was read in part", "url", address, "why", err)
+		s.log.Warn("a sitemap was read in part", "url", address, "why", err)
 	}
 	var links []string
 	for _, raw := range pages {
-		if link, err := crawler.Link(raw, h.drop); err == nil {
+		if link, err := crawler.Link(raw, s.drop); err == nil {
 			links = append(links, link)
 		}
 	}
-	_, err = h.store.frontier.AddListed(visited.String(), 1, links...)
+	_, err = s.site.frontier.AddListed(visited.String(), 1, links...)
 	return more, err
 }

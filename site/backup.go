@@ -1,0 +1,163 @@
+package site
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/crawler"
+)
+
+// The files of a backup in addition to those of the data directory.
+const (
+	backupAbout  = "backup.json" // the first
+	backupSums   = "SHA256SUMS"  // the last: the digests of all others, as sha256sum -c reads them
+	backupFormat = 1
+)
+
+// aboutBackup is backup.json.
+type aboutBackup struct {
+	Format  int       `json:"format"`
+	Version string    `json:"version"` // of the program
+	Made    time.Time `json:"made"`
+}
+
+// BackupSummary is the result of Backup.
+type BackupSummary struct {
+	Made     time.Time
+	Captures int
+	Bytes    int64 // of the file
+}
+
+// Backup writes a tar archive of the data directory to w, as it is at one instant; a crawl may run at the same time. A
+// file that something else follows from comes after it: a visit that the queue counts as done is in the archive, an
+// erasure that the ledger counts as done is done there, and the policies of all that the archive holds are known.
+func (s *Site) Backup(ctx context.Context, w io.Writer) (sum BackupSummary, err error) {
+	h, err := s.held(ctx)
+	if err != nil {
+		return sum, err
+	}
+	// Nothing that was erased may be in the backup: until they are compacted, the files of the index still have its words.
+	if since, _, err := s.archive.Uncompacted(); err != nil || !since.IsZero() {
+		if _, e := h.Compact(ctx, nil); errors.Join(err, e) != nil {
+			return sum, errors.Join(err, e)
+		}
+	}
+	sum.Made = time.Now().UTC().Truncate(time.Second)
+	t := newTarball(ctx, w, sum.Made)
+	about, err := json.Marshal(aboutBackup{Format: backupFormat, Version: Version, Made: sum.Made})
+	if err != nil {
+		return sum, err
+	}
+	create := func(name string) func(size int64) (io.Writer, error) {
+		return func(size int64) (io.Writer, error) { return t.create(name, size) }
+	}
+	for _, step := range []func() error{
+		func() error { return t.add(backupAbout, append(about, '\n')) },
+		func() error { return t.copy(identityFile(s.cfg.Data), identityName) },
+		func() error {
+			return s.withFrontier(func(f *crawler.Frontier) error { return f.Backup(create(frontierName)) })
+		},
+		func() error { return s.ledger.Backup(create(ledgerName)) },
+		func() error {
+			st, err := h.Backup(ctx, t.create)
+			sum.Captures = st.Captures
+			return err
+		},
+		func() error { return s.policy.Backup(create(policyName)) },
+		t.close,
+	} {
+		if err := step(); err != nil {
+			return sum, err
+		}
+	}
+	sum.Bytes = t.written
+	return sum, nil
+}
+
+// tarball writes a tar archive with a digest of each file.
+type tarball struct {
+	w       *tar.Writer
+	made    time.Time
+	written int64
+	name    string    // of the file that is being written
+	sum     hash.Hash // of its content
+	sums    bytes.Buffer
+}
+
+func newTarball(ctx context.Context, w io.Writer, made time.Time) *tarball {
+	t := &tarball{made: made}
+	t.w = tar.NewWriter(writerFunc(func(p []byte) (int, error) {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		n, err := w.Write(p)
+		t.written += int64(n)
+		return n, err
+	}))
+	return t
+}
+
+// create begins a file. Its content is what is written to the writer until the next file begins.
+func (t *tarball) create(name string, size int64) (io.Writer, error) {
+	t.end()
+	t.name, t.sum = name, sha256.New()
+	if err := t.w.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: t.made, Format: tar.FormatPAX}); err != nil {
+		return nil, err
+	}
+	return io.MultiWriter(t.w, t.sum), nil
+}
+
+// end notes the digest of the file that was written last.
+func (t *tarball) end() {
+	if t.sum != nil {
+		fmt.Fprintf(&t.sums, "%s  %s\n", hex.EncodeToString(t.sum.Sum(nil)), t.name)
+	}
+	t.sum = nil
+}
+
+func (t *tarball) add(name string, content []byte) error {
+	w, err := t.create(name, int64(len(content)))
+	if err == nil {
+		_, err = w.Write(content)
+	}
+	return err
+}
+
+// copy adds a file that nobody writes to. It leaves out one that does not exist.
+func (t *tarball) copy(from, name string) error {
+	f, err := os.Open(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	w, err := t.create(name, info.Size())
+	if err == nil {
+		_, err = io.CopyN(w, f, info.Size())
+	}
+	return err
+}
+
+// close ends the archive with the digests of its files.
+func (t *tarball) close() error {
+	t.end()
+	sums := bytes.Clone(t.sums.Bytes())
+	return errors.Join(t.add(backupSums, sums), t.w.Close())
+}

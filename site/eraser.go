@@ -1,0 +1,124 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/policy"
+)
+
+// blockRedirectsTo blocks in a queue the addresses that redirect to the page at down.
+func blockRedirectsTo(h *holdings.Holdings, f *crawler.Frontier, down string) error {
+	from, err := h.Aliases(down)
+	return errors.Join(err, f.BarLed(down, from...))
+}
+
+// eraser erases pages for the executor of requests. It finds them under the address that the crawler gives them.
+type eraser struct {
+	holdings *holdings.Holdings
+	frontier *crawler.Frontier // nil: no queue is open
+	room     *disk.Room
+}
+
+// Erase erases what is held of a page, and returns the number of its copies.
+func (e eraser) Erase(ctx context.Context, rawurl, why, line string) (int, error) {
+	e.room.Make()
+	address, err := crawler.Normal(rawurl)
+	if err != nil {
+		return 0, nil // nothing is held under something that is no address
+	}
+	if e.frontier != nil { // before the redirects to the page are erased
+		spelt, err := e.holdings.Spellings(address)
+		if err != nil {
+			return 0, err
+		}
+		for _, down := range spelt {
+			if err := errors.Join(e.frontier.Bar(down), blockRedirectsTo(e.holdings, e.frontier, down)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return e.holdings.Erase(ctx, address, why, line)
+}
+
+// Holds reports whether anything is held of a page.
+func (e eraser) Holds(rawurl string) (bool, error) {
+	address, err := crawler.Normal(rawurl)
+	if err != nil {
+		return false, nil
+	}
+	return e.holdings.Holds(address)
+}
+
+// Verify returns what was erased of a page since that time, and what is left of it.
+func (e eraser) Verify(rawurl string, since time.Time) (v actions.Evidence, err error) {
+	address, err := crawler.Normal(rawurl)
+	if err != nil {
+		return v, nil
+	}
+	r, err := e.holdings.Receipt(address)
+	if err != nil {
+		return v, err
+	}
+	v.Compacted, v.Settled, v.Pending = r.Compacted, r.Settled(), r.Pending
+	for _, t := range r.Erasures {
+		if t.Why == actions.TakenDown && !t.When.Before(since) {
+			e := &v.Erased
+			e.Captures += t.Captures
+			e.Pictures += t.Pictures
+			e.Aliases += t.Aliases
+			e.Hops += t.Hops
+			e.Derived += t.Derived
+			e.Keys += len(t.Keys)
+			e.Index, e.Excerpt = e.Index || t.Entry, e.Excerpt || t.Known
+		}
+	}
+	for _, p := range r.Left {
+		v.Left = append(v.Left, p.Where+" "+p.What)
+	}
+	return v, nil
+}
+
+// recrawler queues pages that publishers ask to crawl again.
+type recrawler struct{ *crawler.Frontier }
+
+// Visited returns what came of the last visit to a page, if it was visited since that time.
+func (r recrawler) Visited(rawurl string, since time.Time) (v actions.Visit, visited bool, err error) {
+	address, err := crawler.Normal(rawurl)
+	if err != nil {
+		return v, false, err
+	}
+	known, found, err := r.Get(address)
+	if err != nil || !found || known.State == crawler.Queued || known.When.Before(since) {
+		return v, false, err
+	}
+	v = actions.Visit{At: known.When, Status: known.Status, Why: known.Why}
+	switch known.State {
+	case crawler.Fetched:
+	case crawler.Unreachable, crawler.Failed:
+		v.Failed = true
+	default:
+		v.Refused = true
+	}
+	return v, true, nil
+}
+
+// noteTakenDown notes in the ledger that a page was erased for a take-down that nobody executed: a sweep found it, or
+// the policy changed while the page was received.
+func noteTakenDown(x *actions.Executor, address, line string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	origin, err := policy.Key(u)
+	if err != nil {
+		return err
+	}
+	return x.Told(origin, address, line)
+}

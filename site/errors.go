@@ -1,0 +1,86 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/index"
+)
+
+var (
+	// ErrInUse means that another process has the data directory.
+	ErrInUse = errors.New("the data directory is in use by another process")
+	// ErrDamagedIndex means that the index cannot be read. It can be made again from the copies (ClearDamagedIndex).
+	ErrDamagedIndex = errors.New("the index is damaged")
+	// ErrDamaged means that archive or ledger cannot be read. Nothing was changed; a backup can be restored.
+	ErrDamaged = errors.New("the data directory is damaged")
+	// ErrNothing means that there is nothing to export.
+	ErrNothing = errors.New("nothing is held that could be exported")
+)
+
+// EmptyError means that nothing was ever crawled or imported into a directory.
+type EmptyError struct{ Dir string }
+
+func (e *EmptyError) Error() string {
+	return fmt.Sprintf("Nothing is held in %s yet: acapcrawl crawl fills it.", e.Dir)
+}
+
+// UsageError means that a setting or an argument cannot be used. Try is what the user can do, and may be empty.
+type UsageError struct {
+	Err error
+	Try string
+}
+
+func (e *UsageError) Error() string { return e.Err.Error() }
+func (e *UsageError) Unwrap() error { return e.Err }
+
+// usageError returns a *UsageError with a text like that of fmt.Errorf.
+func usageError(try, format string, args ...any) error {
+	return &UsageError{fmt.Errorf(format, args...), try}
+}
+
+// FailedError means that something failed, and what the user can try.
+type FailedError struct {
+	Err error
+	Try string
+}
+
+func (e *FailedError) Error() string { return e.Err.Error() }
+func (e *FailedError) Unwrap() error { return e.Err }
+
+// NotExecutedError means that a request is in the ledger and could not be executed whole yet. The next Crawl or
+// RunRequests executes what is left.
+type NotExecutedError struct {
+	ID  uint64
+	Err error
+}
+
+func (e *NotExecutedError) Error() string {
+	return fmt.Sprintf("request %d is noted; the next crawl, or actions run, does what is left: %v", e.ID, e.Err)
+}
+func (e *NotExecutedError) Unwrap() error { return e.Err }
+
+// classify wraps the errors of the files of a data directory in ErrInUse, ErrDamaged and ErrDamagedIndex.
+func classify(err error) error {
+	var kind error
+	switch {
+	case errors.Is(err, archive.ErrLocked), errors.Is(err, index.ErrLocked), errors.Is(err, actions.ErrLocked):
+		kind = ErrInUse
+	case errors.Is(err, index.ErrCorrupt):
+		kind = ErrDamagedIndex
+	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, actions.ErrDamaged):
+		kind = ErrDamaged
+	default:
+		return err
+	}
+	return &directoryError{kind, err}
+}
+
+// directoryError is an error of the files of a data directory. Its text is that of the cause.
+type directoryError struct{ kind, cause error }
+
+func (e *directoryError) Error() string        { return e.cause.Error() }
+func (e *directoryError) Is(target error) bool { return target == e.kind }
+func (e *directoryError) Unwrap() error        { return e.cause }

@@ -1,0 +1,141 @@
+package site
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/warc"
+)
+
+// ExportOptions say what Export writes. Functions may be nil.
+type ExportOptions struct {
+	Under    []string                // only addresses that begin with one of these; none: everything
+	Plain    bool                    // do not compress the records
+	Each     func(holdings.Exported) // is called for each version, exported or not
+	Progress func(done, total int)   // is called with numbers of captures
+}
+
+// Specifications returns the names of the documents that this program implements.
+func Specifications() []string { return []string{"ACAP 1.0", "ACAP 1.1", "RFC 9309"} }
+
+// Export writes what may be preserved today as a WARC file to w. The error wraps ErrNothing if there is nothing to
+// export, and is a *RefusedError if policy permits none of it.
+func (s *Site) Export(ctx context.Context, w io.Writer, o ExportOptions) (holdings.ExportCounts, error) {
+	x, err := s.newExport(ctx, o)
+	if err != nil {
+		return holdings.ExportCounts{}, err
+	}
+	err = x.write(ctx, w)
+	return x.counts, err
+}
+
+// ExportFile writes the file called name as Export does, and its index (CDXJ) next to it. Both appear when they are whole
+// and on disk.
+func (s *Site) ExportFile(ctx context.Context, name string, force bool, o ExportOptions) (holdings.ExportCounts, error) {
+	x, err := s.newExport(ctx, o)
+	if err != nil {
+		return holdings.ExportCounts{}, err
+	}
+	err = x.writeFiles(ctx, name, force)
+	return x.counts, err
+}
+
+// RefusedError means that policy permits none of what was to be exported. It names the first refusal.
+type RefusedError struct{ URL, Why string }
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("nothing may be exported: %s: %s", e.URL, e.Why)
+}
+
+// export is an export under way.
+type export struct {
+	holdings *holdings.Holdings
+	o        holdings.ExportOptions
+	each     func(holdings.Exported)
+	progress func(done, total int)
+	counts   holdings.ExportCounts
+	refused  *RefusedError // the first
+	done     int
+	total    int // captures held
+}
+
+func (s *Site) newExport(ctx context.Context, o ExportOptions) (*export, error) {
+	h, err := s.held(ctx)
+	if err != nil {
+		return nil, err
+	}
+	x := &export{holdings: h, each: o.Each, progress: o.Progress, o: holdings.ExportOptions{Under: o.Under, Policies: s.lastPolicies(), Plain: o.Plain,
+		Info: warc.Fields{{Name: "software", Value: "acapcrawl/" + Version},
+			{Name: "robots", Value: strings.Join(Specifications(), ", ")},
+			{Name: "http-header-user-agent", Value: UserAgent(s.cfg, s.who)}}}}
+	if held, err := s.archive.Stats(); err == nil { // only progress needs it
+		x.total = held.Captures
+	}
+	return x, nil
+}
+
+// write writes the records.
+func (x *export) write(ctx context.Context, w io.Writer) (err error) {
+	out := bufio.NewWriterSize(w, 1<<20)
+	x.counts, err = x.holdings.Export(ctx, out, x.o, x.note)
+	switch {
+	case errors.Is(err, holdings.ErrErased):
+		return &FailedError{fmt.Errorf("what was written cannot stay: %w", err), "the same again"}
+	case err != nil:
+		return err
+	case x.counts.Captures+x.counts.Redirects == 0 && x.counts.Withheld > 0:
+		return x.refused
+	case x.counts.Captures+x.counts.Redirects == 0:
+		return ErrNothing
+	}
+	return out.Flush()
+}
+
+func (x *export) note(e holdings.Exported) {
+	if e.Why != "" && x.refused == nil {
+		x.refused = &RefusedError{e.URL, e.Why}
+	}
+	if x.each != nil {
+		x.each(e)
+	}
+	if x.done++; x.progress != nil {
+		x.progress(x.done, x.total)
+	}
+}
+
+// writeFiles writes the file and its index to drafts, and publishes both when they are whole and on disk.
+func (x *export) writeFiles(ctx context.Context, name string, force bool) (err error) {
+	lines := &sorter{dir: filepath.Dir(name)}
+	defer func() { err = errors.Join(err, lines.close()) }()
+	x.o.Name, x.o.Line = filepath.Base(name), lines.add
+	records, err := draftOf(name, func(w io.Writer) error { return x.write(ctx, w) })
+	if err != nil {
+		return err
+	}
+	index, err := draftOf(IndexName(name), lines.write)
+	if err != nil {
+		return errors.Join(err, records.Discard())
+	}
+	if err := index.Publish(IndexName(name), force); err != nil {
+		return errors.Join(publishError(err, IndexName(name)), records.Discard())
+	}
+	if err := records.Publish(name, force); err != nil {
+		return errors.Join(publishError(err, name), os.Remove(IndexName(name)))
+	}
+	return nil
+}
+
+// IndexName returns the name of the index of a WARC file; "-" for standard output.
+func IndexName(name string) string {
+	if name == "-" {
+		return name
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".warc") + ".cdxj"
+}

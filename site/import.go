@@ -1,0 +1,139 @@
+package site
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"sync"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// ImportOptions say how WARC files are imported.
+type ImportOptions struct {
+	Assume *AssumedPolicy // for sites whose robots.txt was never read; nil: their pages are refused
+	Ready  func()         // is called once other methods of the site may be used; may be nil
+}
+
+// AssumedPolicy is a robots.txt that the operator assumes for sites. If Text is nil, they have none.
+type AssumedPolicy struct{ Text []byte }
+
+// ImportSummary is the result of an import.
+type ImportSummary struct {
+	Files int `json:"files"` // that were read, the last one perhaps in part
+	holdings.ImportCounts
+	Erased []archive.Erasure `json:"erased"`
+}
+
+// Importer imports WARC files one after the other.
+type Importer struct {
+	holdings *holdings.Holdings
+	o        holdings.ImportOptions
+	sum      ImportSummary
+	erased   *archive.Erasures
+	end      func()
+}
+
+// Import begins an import. The caller must call the importer's End.
+func (s *Site) Import(ctx context.Context, o ImportOptions) (*Importer, error) {
+	if err := recordFirstCrawler(s.cfg.Data, s.who); err != nil {
+		return nil, err
+	}
+	if !s.lent { // a lent site imports under the settings of the one that lent it
+		if err := s.closeHoldings(); err != nil {
+			return nil, err
+		}
+	}
+	known := s.lastPolicies()
+	h, err := s.openHoldings(ctx, terms.Sources{Policies: known}, holdings.Options{NoIndex: !s.cfg.Index,
+		NoArchive: s.cfg.Policy.NoarchivePreserve, Version: known.version})
+	if err != nil {
+		return nil, err
+	}
+	if o.Ready != nil {
+		o.Ready()
+	}
+	m := &Importer{holdings: h, o: holdings.ImportOptions{Normal: crawler.Normal, MaxBody: s.cfg.MaxBody,
+		Policies: &assumedPolicies{lastPolicies: known, assume: o.Assume, origins: map[string]bool{}}}}
+	m.erased, m.end = s.erased.watch()
+	return m, nil
+}
+
+// Read imports one file, whose name is for errors. each is called for every record that is worth a report.
+func (m *Importer) Read(ctx context.Context, name string, in io.Reader, each func(holdings.Imported)) error {
+	m.sum.Files++
+	n, err := m.holdings.Import(ctx, in, m.o, each)
+	m.add(n)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// End ends the import and returns what was imported.
+func (m *Importer) End() ImportSummary {
+	m.end()
+	m.sum.Erased = m.erased.List()
+	return m.sum
+}
+
+func (m *Importer) add(n holdings.ImportCounts) {
+	s := &m.sum.ImportCounts
+	s.Records += n.Records
+	s.Imported += n.Imported
+	s.Held += n.Held
+	s.Redirects += n.Redirects
+	s.Refused += n.Refused
+	s.Skipped += n.Skipped
+	s.Damaged += n.Damaged
+	s.Cut += n.Cut
+	s.Bytes += n.Bytes
+}
+
+// assumedPolicies answers without a request: by the policies that were read last, and by what the operator assumes for
+// sites whose robots.txt was never read.
+type assumedPolicies struct {
+	lastPolicies
+	assume *AssumedPolicy // nil: nothing is assumed
+
+	mu      sync.Mutex
+	origins map[string]bool // for which the assumed policy is stored
+}
+
+// Policy returns the policy of u's origin.
+func (a *assumedPolicies) Policy(_ context.Context, u *url.URL) (*acap.Policy, error) {
+	if a.assume != nil {
+		if err := a.store(u); err != nil {
+			return nil, err
+		}
+	}
+	o, known := a.Held(u)
+	if !known || o.Since.IsZero() {
+		return nil, fmt.Errorf("the policy of %s was never read, and none is assumed", u.Host)
+	}
+	return a.ledger.Bind(o.Key, o.Policy)
+}
+
+// store stores what is assumed for the origin of u, once.
+func (a *assumedPolicies) store(u *url.URL) error {
+	key, err := policy.Key(u)
+	if err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.origins[key] {
+		return nil
+	}
+	if _, err := a.Assume(u, a.assume.Text); err != nil {
+		return err
+	}
+	a.origins[key] = true
+	return nil
+}

@@ -1,0 +1,155 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/policy"
+)
+
+// Version is the version of this program. It is part of the User-Agent.
+const Version = "0.1.0"
+
+// newSenderGate returns the gate for work that judges for who. Requests carry the name of who, unless a flag named
+// another crawler than that of the data directory: then they carry the name of the latter (rule 22, X80).
+func newSenderGate(cfg *config.Config, who acap.Crawler) (*gate.Gate, error) {
+	if cfg.Sender() != cfg {
+		var err error
+		if who, err = RecordedCrawler(cfg.Sender()); err != nil {
+			return nil, err
+		}
+	}
+	return NewGate(cfg, who)
+}
+
+// NewGate returns a gate that sends requests in the name of who, under the settings cfg.
+func NewGate(cfg *config.Config, who acap.Crawler) (*gate.Gate, error) {
+	sign, err := newSigner(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return gate.New(gate.Options{UserAgent: UserAgent(cfg, who), Delay: cfg.Delay, PerHost: cfg.PerHost,
+		Timeout: cfg.Timeout, MaxBody: cfg.MaxBody, AllowPrivate: cfg.AllowPrivate, ByAddress: cfg.PerAddress,
+		Sign: sign, MaxPages: max(cfg.MaxPages, 0)}), nil
+}
+
+// newSigner returns the signer of requests with the configured key; nil if none is configured.
+func newSigner(cfg *config.Config) (*gate.Signer, error) {
+	if cfg.SignatureKey == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(cfg.SignatureKey)
+	if err != nil {
+		return nil, &UsageError{Err: fmt.Errorf("signature_key: %w", err)}
+	}
+	s, err := gate.NewSigner(pem, cfg.SignatureAgent, time.Now)
+	if err != nil {
+		return nil, &UsageError{fmt.Errorf("signature_key: %s: %w", cfg.SignatureKey, err), newKey}
+	}
+	return s, nil
+}
+
+// newKey makes a private key that signs requests or receipts.
+const newKey = "openssl genpkey -algorithm ed25519 -out another.pem, and name that"
+
+// UserAgent returns the User-Agent of who: its first token, the version of this program and the contact (X67: a
+// publisher finds the operator by it).
+func UserAgent(cfg *config.Config, who acap.Crawler) string {
+	agent := "acapcrawl"
+	if len(who.Names) > 0 {
+		agent = who.Names[0]
+	}
+	agent += "/" + Version
+	if cfg.Contact != "" {
+		agent += " (+" + cfg.Contact + ")"
+	}
+	return agent
+}
+
+// policyFiles fetches robots.txt and the files that it refers to through the gate.
+type policyFiles struct{ *gate.Gate }
+
+// PolicyFiles returns a fetcher of robots.txt and the files that it refers to, through the gate g.
+func PolicyFiles(g *gate.Gate) policy.Fetcher { return policyFiles{g} }
+
+func (p policyFiles) Fetch(ctx context.Context, rawurl string, condition http.Header) (policy.Response, error) {
+	h, err := p.FetchIf(ctx, rawurl, condition)
+	return policy.Response{URL: h.URL, Status: h.Status, Header: h.Header, Body: h.Body, Truncated: h.Truncated}, err
+}
+
+// PageOf returns the page that the exchanges of t lead to.
+func PageOf(t *gate.Trace) *page.Page {
+	hops := make([]page.Hop, len(t.Hops))
+	for i, h := range t.Hops {
+		hops[i] = page.Hop(h)
+	}
+	return page.New(hops)
+}
+
+// nameHosts opens the hosts of seeds in the gate: the gate fetches from a named host even if its address is private.
+func nameHosts(g *gate.Gate, seeds []string) {
+	for _, seed := range seeds {
+		if u, err := url.Parse(seed); err == nil {
+			g.Name(u)
+		}
+	}
+}
+
+// RefreshPolicies reads the policy of every known origin again. Of private addresses, only the hosts are open that a
+// seed of the directory named.
+func (s *Site) RefreshPolicies(ctx context.Context) error {
+	err := s.withFrontier(func(f *crawler.Frontier) error {
+		seeds, err := f.Seeds()
+		nameHosts(s.gate, seeds)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	origins, err := s.policy.Origins()
+	if err != nil {
+		return err
+	}
+	for _, o := range origins {
+		u, err := url.Parse(o)
+		if err != nil {
+			return err
+		}
+		if _, err := s.policy.Refresh(ctx, u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withFrontier calls fn with the queue of the data directory, if there is one.
+func (s *Site) withFrontier(fn func(*crawler.Frontier) error) error {
+	if s.frontier != nil {
+		return fn(s.frontier)
+	}
+	return withFrontierOf(s.cfg, fn)
+}
+
+// withFrontierOf calls fn with the queue of the data directory cfg.Data, if there is one.
+func withFrontierOf(cfg *config.Config, fn func(*crawler.Frontier) error) (err error) {
+	file := frontierFile(cfg)
+	if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	f, err := crawler.Open(file, crawler.FrontierOptions{MaxHost: max(cfg.MaxHostURLs, 0)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return fn(f)
+}

@@ -1,0 +1,88 @@
+package site
+
+import (
+	"errors"
+	"net/url"
+
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/page"
+)
+
+// Past is what earlier crawls know of a URL.
+type Past struct {
+	archive.Resource
+	Way  []string   // the addresses of the redirects to the page, and its own last
+	Page *page.Page // the current copy; nil: none is held
+	Led  string     // the address of a redirect that was refused; "": none was
+}
+
+// Past returns what the data directory knows of u, and opens the hosts that its seeds named in g, which may be nil.
+func (s *Site) Past(u *url.URL, g *gate.Gate) (Past, error) {
+	return pastOf(s.archive, s.withFrontier, u, g)
+}
+
+// ReadPast returns what the data directory cfg.Data knows of u, as Site.Past does. It opens archive and queue alone; the
+// result is zero if the directory is empty.
+func ReadPast(cfg *config.Config, u *url.URL, g *gate.Gate) (p Past, err error) {
+	if Empty(cfg.Data) {
+		return p, nil
+	}
+	a, err := OpenArchive(cfg)
+	if err != nil {
+		return p, err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	with := func(fn func(*crawler.Frontier) error) error { return withFrontierOf(cfg, fn) }
+	return pastOf(a, with, u, g)
+}
+
+func pastOf(a *archive.Archive, with func(func(*crawler.Frontier) error) error, u *url.URL, g *gate.Gate) (p Past, err error) {
+	address, err := crawler.Normal(u.String())
+	if err != nil {
+		return p, err
+	}
+	err = with(func(f *crawler.Frontier) error {
+		seeds, err := f.Seeds()
+		if err != nil {
+			return err
+		}
+		nameHosts(g, seeds)
+		rec, _, err := f.Get(address)
+		p.Led = rec.Led
+		return err
+	})
+	if err != nil {
+		return p, err
+	}
+	if p.Way, err = a.Way(address); err != nil {
+		return p, err
+	}
+	if p.Resource, _, err = a.Resource(p.Way[len(p.Way)-1]); err != nil || p.Current == 0 {
+		return p, err
+	}
+	p.Page, err = currentCopy(a, p.Resource)
+	return p, err
+}
+
+// currentCopy returns the copy of r that is held now; nil if it was erased in the meantime.
+func currentCopy(a *archive.Archive, r archive.Resource) (*page.Page, error) {
+	c, err := a.Capture(r.Current)
+	if err != nil {
+		return nil, ignoreGone(err)
+	}
+	body, err := a.Body(c.ID)
+	if err != nil {
+		return nil, ignoreGone(err)
+	}
+	return c.Page(body), nil
+}
+
+func ignoreGone(err error) error {
+	if errors.Is(err, archive.ErrNotHeld) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,212 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"hash/fnv"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/defect"
+	"github.com/acapcrawl/acapcrawl/policy"
+)
+
+// rereaders is the number of origins whose policies are read again at the same time.
+const rereaders = 4
+
+// justRead is the time for which a policy that was read is not read again, whatever the reason.
+const justRead = time.Minute
+
+// Reread is the result of reading policies again.
+type Reread struct {
+	Read        int       `json:"read"`            // origins that answered
+	Unreachable int       `json:"unreachable"`     // origins that did not
+	Next        time.Time `json:"next,omitzero"`   // when the next one is due
+	Later       []string  `json:"later,omitempty"` // origins that somebody waits for and that were read just before
+}
+
+// rereadOptions say which policies are read again.
+type rereadOptions struct {
+	named  []string      // these origins, whether due or not; none: those with anything held or requested
+	within time.Duration // so that requests are seen within that time; 0: all
+	until  time.Time     // no origin is begun after it; zero: no end
+	soon   []string      // origins that somebody waits for: they are read unless they were read just before
+	only   bool          // no other origin is
+}
+
+// nextReading returns when the policy of an origin is due, so that its requests are seen within that time. It is up to a
+// fifth earlier, so that origins that were read together spread. A policy that could not be read is due after as long as
+// it has been unreachable, at least after its Retry-After and at most after a day. One that was read in the future is
+// due now: the clock was set back since.
+func nextReading(at policy.Attempt, within time.Duration, now time.Time) time.Time {
+	if at.At.After(now) {
+		return now
+	}
+	wait := within - within/20 - spread(at, within*3/20)
+	if at.Status == policy.Unreachable {
+		wait = min(max(wait, at.At.Sub(at.Read)), policy.MaxAge)
+		return latest(at.At.Add(wait), at.Expires)
+	}
+	return at.At.Add(wait)
+}
+
+// spread returns a time below limit that differs between origins and readings.
+func spread(at policy.Attempt, limit time.Duration) time.Duration {
+	if limit <= 0 {
+		return 0
+	}
+	sum := fnv.New64a()
+	sum.Write([]byte(at.Origin + at.At.String()))
+	return time.Duration(sum.Sum64() % uint64(limit))
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// rereadPolicies reads robots.txt and its references again for the origins with anything held or requested, and executes
+// what they ask for. The error joins those of all origins.
+func (s *session) rereadPolicies(ctx context.Context, o rereadOptions) (Reread, error) {
+	list, n, err := s.originsDue(o)
+	if err != nil {
+		return n, err
+	}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var failed []error
+	due := make(chan string)
+	for range min(rereaders, len(list)) {
+		wg.Go(func() {
+			for key := range due {
+				o, err := s.readAgain(ctx, key)
+				mu.Lock()
+				switch {
+				case err != nil:
+					failed = append(failed, err)
+				case o.Status == policy.Unreachable:
+					n.Unreachable++
+				default:
+					n.Read++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for _, key := range list {
+		now := time.Now()
+		if ctx.Err() != nil || !o.until.IsZero() && now.After(o.until) {
+			n.Next = now
+			break
+		}
+		due <- key
+	}
+	close(due)
+	wg.Wait()
+	if ctx.Err() != nil {
+		return n, context.Cause(ctx)
+	}
+	return n, errors.Join(failed...)
+}
+
+// readAgain reads the policy of the origin with that key, and executes what it asks for.
+func (s *session) readAgain(ctx context.Context, key string) (o *policy.Origin, err error) {
+	defer defect.Catch(&err, key+"/robots.txt", s.site.defect)
+	u, err := url.Parse(key)
+	if err != nil {
+		return nil, err
+	}
+	o, err = s.site.policy.Refresh(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	return o, s.executeRequests(ctx, o)
+}
+
+// originsDue returns the origins that are due, the longest due first, and when the next one is, if these are read now.
+func (s *session) originsDue(o rereadOptions) (list []string, n Reread, err error) {
+	if len(o.named) > 0 {
+		return o.named, n, nil
+	}
+	asking := map[string]bool{}
+	err = s.site.ledger.Asking(func(origin string) { asking[origin] = true })
+	if err != nil {
+		return nil, n, err
+	}
+	now := time.Now()
+	n.Next = now.Add(o.within)
+	var due []policy.Attempt
+	err = s.site.policy.Attempts(func(at policy.Attempt) error {
+		soon, within := slices.Contains(o.soon, at.Origin), o.within
+		switch {
+		case soon && (o.only || within > justRead):
+			within = justRead
+		case o.only:
+			return nil
+		}
+		held, err := s.site.archive.HoldsUnder(at.Origin + "/")
+		when := nextReading(at, within, now)
+		switch {
+		case err != nil || !held && !asking[at.Origin]:
+			return err
+		case within == 0 || !when.After(now):
+			due = append(due, at)
+			return nil
+		case soon:
+			n.Later = append(n.Later, at.Origin)
+		}
+		if when.Before(n.Next) || o.only {
+			n.Next = when
+		}
+		return nil
+	})
+	slices.SortFunc(due, func(a, b policy.Attempt) int { return a.At.Compare(b.At) })
+	for _, at := range due {
+		list = append(list, at.Origin)
+	}
+	return list, n, err
+}
+
+// keepReading reads policies again when they are due, until the function that it returns is called. If within is 0, it
+// reads none.
+func (s *session) keepReading(ctx context.Context, within time.Duration) (end func()) {
+	if within <= 0 {
+		return func() {}
+	}
+	ctx, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			n, err := s.rereadPolicies(ctx, rereadOptions{within: within})
+			err = errors.Join(err, s.site.noteCompacted(ctx, s.executor)) // a compaction may end before the ledger notes its reason
+			if err != nil && ctx.Err() == nil {
+				s.log.Error("requests of publishers could not be read or executed; they are tried again", "error", err)
+			}
+			sleep(ctx, UntilNext(n.Next, within))
+		}
+	})
+	return func() {
+		stop()
+		wg.Wait()
+	}
+}
+
+// UntilNext returns how long to wait for the policy that is due next: at least a twentieth of within, so that looking for
+// it takes little of the time.
+func UntilNext(next time.Time, within time.Duration) time.Duration {
+	return max(time.Until(next), within/20)
+}
+
+// sleep waits that long, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

@@ -1,0 +1,208 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+const (
+	maxResourceBytes = 64 << 20    // of bodies that are kept
+	maxResourceAge   = time.Hour   // for which an answer is used if it does not say
+	failureAge       = time.Second // for which a failure is
+
+	resourceOverhead = 1 << 10 // bytes that each answer takes in addition
+)
+
+// resources fetches substitutes and required resources through the gate, each once for all pages that need it: whole
+// sites name the same one. It is safe for concurrent use.
+type resources struct {
+	get func(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error)
+	now func() time.Time
+
+	least time.Duration // for which an answer is used, whatever it says
+
+	mu    sync.Mutex
+	known map[string]*resource
+	bytes int
+}
+
+// resource is the answer for a URL. All but bytes is set when done is closed.
+type resource struct {
+	done  chan struct{}
+	trace gate.Trace
+	err   error
+	until time.Time // when it is requested again
+	bytes int
+}
+
+// unmodified reports whether the answer is that the resource has not changed since the requester had it.
+func (r *resource) unmodified() bool {
+	n := len(r.trace.Hops)
+	return n > 0 && r.trace.Hops[n-1].Status == http.StatusNotModified
+}
+
+// NewFetcher returns a fetcher of substitutes and required resources through the gate g. It keeps answers for at least
+// that long.
+func NewFetcher(g *gate.Gate, least time.Duration) terms.Fetcher {
+	r := newResources(g)
+	r.least = least
+	return r
+}
+
+func newResources(g *gate.Gate) *resources {
+	return &resources{now: time.Now, known: map[string]*resource{},
+		get: func(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error) {
+			return g.GetIf(ctx, gate.Part, rawurl, condition)
+		}}
+}
+
+// Fetch returns the resource at a URL as a page. Every caller gets a page of its own.
+func (r *resources) Fetch(ctx context.Context, rawurl string) (*page.Page, error) {
+	t, err := r.visit(ctx, rawurl, nil)
+	if err != nil {
+		return nil, noAnswer(err)
+	}
+	return PageOf(t), nil
+}
+
+// visit returns the exchanges that lead to a resource. If they are not known, it requests them, under the condition if
+// there is one.
+func (r *resources) visit(ctx context.Context, rawurl string, condition http.Header) (*gate.Trace, error) {
+	for {
+		got, mine := r.lookUp(rawurl)
+		if mine {
+			r.fetch(ctx, rawurl, condition, got)
+		}
+		select {
+		case <-got.done:
+		case <-ctx.Done():
+			return &gate.Trace{}, ctx.Err()
+		}
+		if mine || !errors.Is(got.err, context.Canceled) && (condition != nil || !got.unmodified()) { // the requester may have had no time
+			return &got.trace, got.err
+		}
+	}
+}
+
+// lookUp returns the answer for rawurl. If mine is set, the caller must fetch it.
+func (r *resources) lookUp(rawurl string) (got *resource, mine bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if got = r.known[rawurl]; got != nil {
+		select {
+		case <-got.done:
+			if r.now().Before(got.until) {
+				return got, false
+			}
+			r.forget(rawurl)
+		default:
+			return got, false
+		}
+	}
+	got = &resource{done: make(chan struct{})}
+	r.known[rawurl] = got
+	return got, true
+}
+
+func (r *resources) forget(rawurl string) {
+	r.bytes -= r.known[rawurl].bytes
+	delete(r.known, rawurl)
+}
+
+func (r *resources) fetch(ctx context.Context, rawurl string, condition http.Header, got *resource) {
+	t, err := r.get(ctx, rawurl, condition)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	defer close(got.done)
+	got.bytes = resourceOverhead + len(rawurl)
+	if got.err = err; t != nil {
+		got.trace = *t
+		for _, h := range t.Hops {
+			got.bytes += len(h.Body) + len(h.Wire) + len(h.Sent) + 2*len(h.Head)
+		}
+	}
+	age := maxAge(got)
+	if !errors.Is(got.err, context.Canceled) && !got.unmodified() {
+		age = max(age, r.least)
+	}
+	got.until = r.now().Add(age)
+	r.bytes += got.bytes
+	for other, o := range r.known {
+		if r.bytes <= maxResourceBytes {
+			break
+		}
+		select {
+		case <-o.done:
+			r.forget(other)
+		default: // it is being fetched
+		}
+	}
+}
+
+// maxAge returns for how long an answer is used.
+func maxAge(got *resource) time.Duration {
+	switch {
+	case errors.Is(got.err, context.Canceled):
+		return 0
+	case got.err != nil:
+		return failureAge
+	case got.unmodified():
+		return 0
+	}
+	age := maxResourceAge
+	for _, h := range got.trace.Hops {
+		if h.Status >= http.StatusInternalServerError || h.Status == http.StatusTooManyRequests {
+			return failureAge
+		}
+		for directive := range strings.SplitSeq(strings.ToLower(strings.Join(h.Header.Values("Cache-Control"), ",")), ",") {
+			name, value, _ := strings.Cut(strings.TrimSpace(directive), "=")
+			switch n, err := strconv.Atoi(strings.Trim(value, `"`)); {
+			case name == "no-store", name == "no-cache":
+				return 0
+			case name == "max-age" && err == nil && n >= 0 && n < int(age/time.Second):
+				age = time.Duration(n) * time.Second
+			}
+		}
+	}
+	return age
+}
+
+// Part visits a resource that held pages require, for its own sake.
+func (s *session) Part(ctx context.Context, address string) (crawler.Part, error) {
+	needed, err := s.holdings.Needed(ctx, address)
+	if err != nil || !needed {
+		return crawler.Part{Needless: true}, err
+	}
+	condition := s.holdings.PartCondition(address)
+	if s.refetch { // its pages are visited in this run, and need it whole
+		condition = nil
+	}
+	t, failed := s.resources.visit(ctx, address, condition)
+	if ctx.Err() != nil {
+		return crawler.Part{}, nil
+	}
+	got := crawler.Part{Hops: t.Hops, Err: failed}
+	got.Unchanged, err = s.holdings.ReceivePart(context.WithoutCancel(ctx), address, PageOf(t), noAnswer(failed))
+	return got, err
+}
+
+// noAnswer wraps a failure that says nothing about a resource in terms.ErrNoAnswer. A refusal by policy says something.
+func noAnswer(err error) error {
+	refusal, refused := errors.AsType[*gate.Refusal](err)
+	if err == nil || refused && (refusal.Rule != "" || refusal.Decision.Reason != acap.Unavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", terms.ErrNoAnswer, err)
+}

@@ -1,0 +1,274 @@
+package site
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/holdings"
+)
+
+// Restored is the result of Restore.
+type Restored struct {
+	Data     string            `json:"data"`
+	Made     time.Time         `json:"made"` // when the backup was made
+	Due      int               `json:"due"`  // things that Sweep would erase
+	Problems []archive.Problem `json:"problems"`
+}
+
+// Restore unpacks a backup into the data directory cfg.Data, which must be empty or not exist, and verifies it. The
+// directory appears when it is whole; if Restore fails, nothing was restored. name is that of the backup in errors,
+// which are *UsageError or *FailedError.
+func Restore(ctx context.Context, cfg *config.Config, in io.Reader, name string) (out Restored, err error) {
+	entries, err := os.ReadDir(cfg.Data)
+	exists := err == nil
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return out, err
+	case len(entries) > 0:
+		return out, usageError("another directory with --data", "%s is not empty: a backup is restored into a directory of its own", cfg.Data)
+	}
+	if _, err := LedgerOptions(cfg); err != nil { // before anything is written
+		return out, err
+	}
+	if err := os.MkdirAll(filepath.Dir(filepath.Clean(cfg.Data)), 0o700); err != nil {
+		return out, err
+	}
+	temporary, err := os.MkdirTemp(nursery(cfg.Data, exists))
+	if err != nil {
+		return out, fmt.Errorf("nothing was restored: %w", err)
+	}
+	defer os.RemoveAll(temporary)
+	about, err := unpackBackup(ctx, in, temporary)
+	if err != nil {
+		try := "another backup; nothing was restored"
+		if errors.Is(err, errUnwritten) {
+			try = "another directory with --data; nothing was restored"
+		}
+		err = fmt.Errorf("%s cannot be restored: %w", name, err)
+		if ctx.Err() != nil {
+			return out, err
+		}
+		return out, &FailedError{err, try}
+	}
+	problems, err := prepareRestored(ctx, cfg, temporary, about.Made)
+	if err != nil {
+		return out, fmt.Errorf("what %s holds cannot be used; nothing was restored: %w", name, err)
+	}
+	if err := moveRestored(temporary, cfg.Data, exists); err != nil {
+		return out, fmt.Errorf("%s cannot be made: %w", cfg.Data, err)
+	}
+	out = Restored{Data: cfg.Data, Made: about.Made, Problems: []archive.Problem{}}
+	for _, p := range problems {
+		if p.Remedy == holdings.SweepRemedy {
+			out.Due++
+		} else {
+			out.Problems = append(out.Problems, p)
+		}
+	}
+	return out, nil
+}
+
+// prepareRestored notes in the ledger of a directory that it was restored, and verifies the directory.
+func prepareRestored(ctx context.Context, cfg *config.Config, dir string, made time.Time) (problems []archive.Problem, err error) {
+	there := *cfg
+	there.Data = dir
+	rules, err := LedgerOptions(&there)
+	if err != nil {
+		return nil, err
+	}
+	if err := actions.Restore(ledgerFile(&there), rules, made); err != nil {
+		return nil, err
+	}
+	s, err := Open(&there, Options{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return s.Verify(ctx, nil, nil)
+}
+
+// nursery returns where and under what name a data directory is made before it is known to be whole: next to its place,
+// or in it if that exists, because it may be the mount of a disk.
+func nursery(dir string, exists bool) (where, pattern string) {
+	if exists {
+		return dir, "restoring-*"
+	}
+	return filepath.Dir(filepath.Clean(dir)), filepath.Base(filepath.Clean(dir)) + ".restoring-*"
+}
+
+// moveRestored moves a data directory to its place after all of it is on disk. If the place exists, the archive comes
+// last: a directory without an archive is empty for all who open it.
+func moveRestored(temporary, dir string, exists bool) error {
+	if err := disk.SyncTree(temporary); err != nil {
+		return err
+	}
+	if !exists {
+		return disk.Rename(temporary, dir)
+	}
+	entries, err := os.ReadDir(temporary)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int {
+		last := func(e fs.DirEntry) int { return slices.Index([]string{"keys.db", "archive.db"}, e.Name()) }
+		return last(a) - last(b)
+	})
+	for _, e := range entries {
+		if err := disk.Rename(filepath.Join(temporary, e.Name()), filepath.Join(dir, e.Name())); err != nil {
+			return err
+		}
+	}
+	return errors.Join(os.Remove(temporary), disk.Sync(dir))
+}
+
+// backupFiles are the names that a backup may hold.
+var backupFiles = regexp.MustCompile(`^(backup\.json|crawler\.json|SHA256SUMS|(archive|keys|policy|actions|frontier)\.db|index/(index_meta\.json|store/(root\.bolt|[0-9a-f]{1,32}\.zap)))$`)
+
+// needed are the files that every backup holds.
+var needed = []string{"archive.db", "keys.db", "policy.db", "actions.db", "index/index_meta.json", "index/store/root.bolt"}
+
+const smallFile = 64 << 20 // bytes of backup.json and SHA256SUMS at most
+
+// unpackBackup writes the files of a backup to dir, and compares each with its digest. It writes no other files.
+func unpackBackup(ctx context.Context, in io.Reader, dir string) (about aboutBackup, err error) {
+	t := tar.NewReader(in)
+	digests := map[string]string{}
+	var sums []byte
+	for {
+		head, err := t.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return about, checkSums(digests, sums)
+		case err != nil:
+			return about, fmt.Errorf("it is damaged, or no backup: %w", err)
+		case sparse(head):
+			return about, fmt.Errorf("it is no backup: %q has holes, so a small file would fill the disk", head.Name)
+		case head.Typeflag != tar.TypeReg || !backupFiles.MatchString(head.Name):
+			return about, fmt.Errorf("it is no backup: it holds %q", head.Name)
+		case digests[head.Name] != "" || sums != nil:
+			return about, fmt.Errorf("it is no backup: %q comes twice, or after its end", head.Name)
+		case about.Format == 0 && head.Name != backupAbout:
+			return about, fmt.Errorf("it is no backup: it begins with %q", head.Name)
+		}
+		switch head.Name {
+		case backupSums:
+			sums, err = io.ReadAll(io.LimitReader(content{t}, smallFile))
+		case backupAbout:
+			var text []byte
+			if text, err = io.ReadAll(io.LimitReader(content{t}, smallFile)); err == nil {
+				about, err = readAbout(text)
+				digests[head.Name] = digestOf(text)
+			}
+		default:
+			digests[head.Name], err = unpackFile(ctx, t, filepath.Join(dir, filepath.FromSlash(head.Name)))
+		}
+		if err != nil {
+			return about, err
+		}
+	}
+}
+
+// sparse reports whether a file of a tar archive is longer than what the archive holds of it.
+func sparse(head *tar.Header) bool {
+	for key := range head.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return head.Typeflag == tar.TypeGNUSparse
+}
+
+func readAbout(text []byte) (about aboutBackup, err error) {
+	switch err := json.Unmarshal(text, &about); {
+	case err != nil || about.Format < 1:
+		return about, errors.New("it is damaged, or no backup: backup.json cannot be read")
+	case about.Format > backupFormat:
+		return about, fmt.Errorf("it was made by version %s of this program, which is newer: its format is %d, this one knows %d", about.Version, about.Format, backupFormat)
+	}
+	return about, nil
+}
+
+// errUnwritten means that a file could not be written, and that the backup may be whole.
+var errUnwritten = errors.New("cannot be written")
+
+// unpackFile writes one file to disk and returns its digest.
+func unpackFile(ctx context.Context, in io.Reader, name string) (digest string, err error) {
+	defer func() {
+		if err != nil && !errors.Is(err, errDamaged) {
+			err = fmt.Errorf("%s %w: %w", filepath.Base(name), errUnwritten, err)
+		}
+	}()
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return "", err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	stop := writerFunc(func(p []byte) (int, error) { return len(p), ctx.Err() })
+	_, err = io.Copy(io.MultiWriter(f, sum, stop), content{in})
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+var errDamaged = errors.New("the backup is damaged or incomplete")
+
+// content reads a file of a backup. Its errors wrap errDamaged, so that they differ from those of writing.
+type content struct{ r io.Reader }
+
+func (c content) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return n, err
+}
+
+func digestOf(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
+
+// checkSums compares the digests of the files with those that the backup ends with.
+func checkSums(digests map[string]string, sums []byte) error {
+	if sums == nil {
+		return errors.New("it is incomplete: its end is missing")
+	}
+	for _, name := range needed {
+		if digests[name] == "" {
+			return fmt.Errorf("it is incomplete: %s is missing", name)
+		}
+	}
+	lines := bytes.Split(bytes.TrimSuffix(sums, []byte("\n")), []byte("\n"))
+	for _, line := range lines {
+		sum, name, _ := bytes.Cut(line, []byte("  "))
+		if digests[string(name)] != string(sum) || len(sum) == 0 {
+			return fmt.Errorf("it is damaged: %s is not what was written", name)
+		}
+	}
+	if len(lines) != len(digests) {
+		return errors.New("it is damaged: it holds files without a digest")
+	}
+	return nil
+}

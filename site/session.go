@@ -1,0 +1,269 @@
+package site
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// session is what a crawl works with while it runs. It gives the crawler, the gate and the holdings their policies: the
+// requests of a policy that was read again are executed before the policy is used. It passes pages to the holdings.
+type session struct {
+	site      *Site
+	holdings  *holdings.Holdings
+	executor  *actions.Executor
+	log       *slog.Logger
+	received  func(*page.Page, holdings.Receipt) // may be nil
+	resources *resources
+	refetch   bool // every page is visited again
+	recrawl   crawler.Recrawl
+	sitemaps  bool     // read the sitemaps that robots.txt names
+	drop      []string // query parameters that make no difference
+
+	mu         sync.Mutex
+	executions map[string]*execution // by origin
+	crowd      int                   // number of executions at which those of forgotten origins are removed
+	listed     map[string]bool       // origins whose sitemaps have been read
+}
+
+// begin opens what a crawl needs in addition to an open data directory, and executes the requests that a stop left. The
+// function end stops what runs beside the crawl; it may be called more than once. begin returns the session also with an
+// error that is only about requests that could not be executed, if o.requests is set.
+func (s *Site) begin(ctx context.Context, o crawlOrder) (c *session, end func(), err error) {
+	if s.frontier == nil {
+		s.frontier, err = crawler.Open(frontierFile(s.cfg), crawler.FrontierOptions{Delay: s.cfg.Delay,
+			PerHost: s.cfg.PerHost, Backoff: o.Backoff, Adaptive: s.cfg.Adaptive, MaxHost: max(s.cfg.MaxHostURLs, 0)})
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	draws, endDrawing, err := startDrawer(ctx, s.cfg)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() {
+		if err != nil {
+			endDrawing()
+		}
+	}()
+	c = &session{site: s, executions: map[string]*execution{}, listed: map[string]bool{}, log: s.o.Log,
+		received: o.Received, sitemaps: s.cfg.Sitemaps && !o.requests, drop: s.cfg.DropParameters,
+		resources: newResources(s.gate), refetch: o.Refetch,
+		recrawl: crawler.Recrawl{Min: s.cfg.RecrawlMin, Max: s.cfg.RecrawlMax}}
+	if err = s.closeHoldings(); err != nil { // they judge by other policies than a crawl
+		return nil, nil, err
+	}
+	known := s.lastPolicies()
+	c.holdings, err = s.openHoldings(ctx, terms.Sources{Policies: c, Fetcher: c.resources}, holdings.Options{
+		NoPreserve: !s.cfg.Preserve, NoIndex: !s.cfg.Index, Requisites: s.cfg.Requisites,
+		NoArchive: s.cfg.Policy.NoarchivePreserve, Drawer: draws, Known: known, Version: known.version,
+		Swept: c.noteSwept, Hasten: c.crawlAgain, Parts: c.queueParts})
+	if err != nil {
+		return nil, nil, err
+	}
+	c.executor = s.executor(s.frontier)
+	s.session = nil
+	if err = s.resumeRequests(ctx, c.executor, s.frontier); err != nil && !(o.requests && unexecuted(err)) {
+		return nil, nil, err
+	}
+	s.gate.Use(c)
+	earlier, err := s.frontier.Seeds()
+	if err != nil {
+		return nil, nil, err
+	}
+	nameHosts(s.gate, append(earlier, o.Seeds...))
+	endUpkeep := c.keepCompacting(ctx, s.compactWithin())
+	s.session = c
+	if o.Ready != nil {
+		o.Ready()
+	}
+	return c, sync.OnceFunc(func() {
+		endUpkeep()
+		endDrawing()
+	}), nil
+}
+
+// diskPerByte is the largest number of bytes on disk, in archive and index, for a byte of a page, until segments of the
+// index are merged.
+const diskPerByte = 3
+
+// crawler returns a crawler for an order.
+func (s *session) crawler(cfg *config.Config, o crawlOrder) *crawler.Crawler {
+	st := s.site
+	return crawler.New(st.gate, s, st.frontier, crawler.Options{Concurrency: cfg.Concurrency,
+		Scope: crawler.Scope(cfg.Scope), Depth: cfg.Depth, MaxPages: max(cfg.MaxPages, 0), MaxBytes: max(cfg.MaxBytes, 0),
+		MaxTime: cfg.MaxTime, Include: cfg.Include, Exclude: cfg.Exclude, Requisites: cfg.Requisites,
+		Canonical: cfg.Canonical, Drop: cfg.DropParameters, Recrawl: s.recrawl, Refetch: o.Refetch,
+		Promoted: o.promoted, Held: s.holdings.Holds, Stands: st.mayBeTakenDown, Pause: s.pause,
+		Progress: o.Progress, Every: o.Every, Budget: st.o.Budget, Collect: o.Collect,
+		Skipped: func(skip crawler.Skip) {
+			if skip.Defect != nil {
+				st.defect(skip.Defect)
+			}
+			if o.Skipped != nil {
+				o.Skipped(skip)
+			}
+		},
+		Room: func(pending int64) error { return st.room.Check(s.holdings.Unwritten() + pending*diskPerByte) }})
+}
+
+// keepCompacting compacts archive and index when that is due after an erasure, until the function that it returns is
+// called.
+func (s *session) keepCompacting(ctx context.Context, within holdings.Within) (end func()) {
+	ctx, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		s.holdings.Upkeep(ctx, within, func(n holdings.CompactStats, err error) {
+			if err != nil {
+				s.log.Error("what was erased could not be compacted away; it is tried again", "error", err)
+				return
+			}
+			s.log.Info("compacted", "before", n.Before, "after", n.After)
+			if err := s.executor.Compacted(ctx, n.Began); err != nil && ctx.Err() == nil {
+				s.log.Error("the ledger could not note what is gone from every file; the next run does it", "error", err)
+			}
+		})
+	})
+	return func() {
+		stop()
+		wg.Wait()
+	}
+}
+
+// Policy returns the policy of u's origin for the gate and for terms. It reads the policy if necessary.
+func (s *session) Policy(ctx context.Context, u *url.URL) (*acap.Policy, error) {
+	o, err := s.site.policy.Origin(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.executeRequests(ctx, o); err != nil {
+		return nil, fmt.Errorf("action requests of %s: %w", o.Key, err)
+	}
+	return s.site.ledger.Bind(o.Key, o.Policy)
+}
+
+// Current returns the policy of u's origin as it was last read, with the take-downs in force at this moment. The gate
+// decides by it immediately before it sends a request.
+func (s *session) Current(u *url.URL) (*acap.Policy, error) {
+	o, err := s.site.policy.CurrentOrigin(u)
+	if err != nil {
+		return nil, err
+	}
+	return s.site.ledger.Bind(o.Key, o.Policy)
+}
+
+// noteSwept logs what is no longer held because a policy changed or a time limit passed, and notes take-downs.
+func (s *session) noteSwept(item holdings.Swept) {
+	if item.TakenDown {
+		if err := noteTakenDown(s.executor, item.URL, item.Line); err != nil {
+			s.log.Error("the ledger could not note what a take-down erased", "url", item.URL, "error", err)
+		}
+	}
+	s.log.Info("swept", "url", item.URL, "what", item.What, "version", item.Version, "anew", item.Anew, "why", item.Why, "line", item.Line)
+}
+
+// pause returns the Crawl-delay of u's host. The crawler calls it before the first page of an origin, so it reads the
+// sitemaps of the origin too.
+func (s *session) pause(ctx context.Context, u *url.URL) (time.Duration, error) {
+	if _, err := policy.Key(u); err != nil {
+		return 0, nil // the gate refuses an address without an origin
+	}
+	p, err := s.Policy(ctx, u)
+	if err != nil || !s.sitemaps || !s.firstCall(u) {
+		return p.CrawlDelay(), err
+	}
+	return p.CrawlDelay(), s.readSitemaps(ctx, u, p.Sitemaps())
+}
+
+// firstCall reports whether this is its first call for the origin of u.
+func (s *session) firstCall(u *url.URL) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	key := u.Scheme + "://" + u.Host
+	if s.listed[key] {
+		return false
+	}
+	s.listed[key] = true
+	return true
+}
+
+// Receive stores a page that was fetched, as far as its terms permit, and returns what the crawler has to know.
+func (s *session) Receive(ctx context.Context, pg *page.Page) (crawler.Receipt, error) {
+	r, err := s.holdings.Receive(ctx, pg)
+	if err != nil {
+		return crawler.Receipt{}, err
+	}
+	if r.TakenDown != nil { // it may have been stored for a moment, while the policy changed
+		if err := noteTakenDown(s.executor, pg.URL().String(), r.TakenDown.String()); err != nil {
+			return crawler.Receipt{}, err
+		}
+	}
+	if r.Absent {
+		return crawler.Receipt{Absent: true}, nil
+	}
+	if r.Undrawn != nil {
+		s.log.Info("not drawn", "url", pg.URL().String(), "why", r.Undrawn)
+	}
+	if s.received != nil {
+		s.received(pg, r)
+	}
+	for _, why := range r.Cuts {
+		s.log.Warn("a page is cut", "url", pg.URL().String(), "why", why)
+	}
+	return s.receipt(pg, r), nil
+}
+
+// receipt returns what a crawler has to know of a page that was received.
+func (s *session) receipt(pg *page.Page, r holdings.Receipt) crawler.Receipt {
+	out := crawler.Receipt{Links: r.Links, Cut: len(r.Cuts) > 0, Stored: r.Stored, Indexed: r.Indexed,
+		Requisites: r.Requisites, Unchanged: r.Unchanged, Since: r.Since,
+		Parts: r.Parts, Missing: r.Missing, RefusedCrawl: r.Discarded, TakenDown: r.TakenDown,
+		Decide: r.Decide}
+	if r.Discarded && len(r.Refused) > 0 { // the line that prohibits crawl prohibits every other usage
+		out.Decision = r.Refused[0]
+		out.Decision.Usage = acap.Crawl
+	}
+	for _, d := range r.Refused {
+		s.log.Debug("refused", "usage", d.Usage, "url", pg.URL().String(), "why", d.Why())
+		switch d.Usage {
+		case acap.Follow:
+			out.RefusedFollow = true
+		case acap.Index:
+			out.RefusedIndex = true
+		case acap.Preserve:
+			out.RefusedPreserve = true
+		}
+	}
+	return out
+}
+
+// crawlAgain queues pages again whose copies are not enough to judge them by a new policy.
+func (s *session) crawlAgain(_ context.Context, pages []string) error {
+	return s.site.frontier.Again(pages...)
+}
+
+// queueParts queues resources that pages require which were judged beside the crawl.
+func (s *session) queueParts(_ context.Context, parts, missing []string) error {
+	return s.site.frontier.AddParts(parts, missing, s.recrawl)
+}
+
+// Condition returns the header that requests a page only if it has changed since it was archived.
+func (s *session) Condition(address string) http.Header { return s.holdings.Condition(address) }
+
+// Lead notes a redirect to a page that this run has received already.
+func (s *session) Lead(ctx context.Context, from []page.Hop, to string) error {
+	return s.holdings.Lead(ctx, from, to)
+}

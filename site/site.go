@@ -1,0 +1,310 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/defect"
+	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/index"
+	"github.com/acapcrawl/acapcrawl/memory"
+	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// Options say how a data directory is opened. The zero value is usable.
+type Options struct {
+	Create  bool          // make the directory if it does not exist or is empty
+	Crawler *acap.Crawler // judges what may be done; nil: the crawler that RecordedCrawler returns
+	Reread  time.Time     // a policy read before this time is read again before it is used; zero: none
+
+	Log      *slog.Logger     // receives what operators may want to know; nil: nothing is logged
+	Notice   func(string)     // receives sentences for the operator; nil: they are dropped
+	Budget   *memory.Budget   // bounds the memory of the pages in work; nil: no bound
+	Resolver present.Resolver // finds the names of a reader's address; nil: that of the system
+
+	// Owned is called as soon as this process owns the directory, before the rest of it is opened; it may be nil.
+	Owned func()
+
+	Free  func(dir string) (free, total int64, err error) // returns the free space of the disk; nil: asks the system
+	Fault func() error                                    // is called before each write of archive and ledger, for tests; nil: none
+}
+
+// Site is an open data directory.
+type Site struct {
+	cfg    *config.Config
+	who    acap.Crawler
+	o      Options
+	defect func(*defect.Error) // logs a panic that was caught
+
+	archive *archive.Archive
+	index   *index.Index
+	policy  *policy.Authority
+	ledger  *actions.Ledger
+	gate    *gate.Gate
+	names   *present.Names
+	erased  *erasures
+	room    *disk.Room
+
+	*opened      // shared with the sites that this one lends
+	lent    bool // Close does nothing: the site that lent this one closes it
+}
+
+// opened is what a site opens when it is needed.
+type opened struct {
+	mu       sync.Mutex // guards holdings while they are opened and closed
+	holdings *holdings.Holdings
+	frontier *crawler.Frontier // nil: it is not open
+	session  *session          // of the crawl that runs, or ran last; nil: none did
+}
+
+// Empty reports whether nothing was ever stored in dir. A directory that has keys but no archive is damaged, not empty.
+func Empty(dir string) bool {
+	for _, name := range []string{"archive.db", "keys.db"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); !errors.Is(err, os.ErrNotExist) {
+			return false
+		}
+	}
+	return true
+}
+
+// Open opens the data directory cfg.Data. The error is an *EmptyError if the directory holds nothing and Create is not
+// set; it wraps ErrInUse, ErrDamaged or ErrDamagedIndex in these cases. The caller must close the site.
+func Open(cfg *config.Config, o Options) (s *Site, err error) {
+	var who acap.Crawler
+	if o.Crawler != nil {
+		who = *o.Crawler
+	} else if who, err = RecordedCrawler(cfg); err != nil {
+		return nil, err
+	}
+	g, err := newSenderGate(cfg, who)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := LedgerOptions(cfg)
+	if err != nil {
+		return nil, err
+	}
+	s = &Site{cfg: cfg, who: who, o: o.withDefaults(), gate: g, erased: &erasures{}, opened: &opened{}}
+	s.defect = LogDefects(s.o.Log)
+	s.names = present.NewNames(s.o.Resolver)
+	if o.Create {
+		err = os.MkdirAll(cfg.Data, 0o700)
+	} else if Empty(cfg.Data) {
+		err = &EmptyError{cfg.Data}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := s.open(rules); err != nil {
+		s.Close()
+		return nil, classify(err)
+	}
+	return s, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Notice == nil {
+		o.Notice = func(string) {}
+	}
+	if o.Budget == nil {
+		o.Budget = memory.NewBudget(0)
+	}
+	if o.Resolver == nil {
+		o.Resolver = net.DefaultResolver
+	}
+	return o
+}
+
+// LogDefects returns a function that logs a panic that was caught, with its stack.
+func LogDefects(log *slog.Logger) func(*defect.Error) {
+	return func(e *defect.Error) { log.Error(e.Error(), "stack", string(e.Stack)) }
+}
+
+// open opens the files of the directory. The archive comes first: the process that has it owns the directory.
+func (s *Site) open(rules actions.Options) (err error) {
+	dir := s.cfg.Data
+	s.room = disk.NewRoom(dir, disk.Options{Least: s.cfg.MinFree, Free: s.o.Free})
+	kept := archive.Options{Erased: s.erased.note}
+	if fault := s.o.Fault; fault != nil {
+		kept.Fault = func(archive.Step) error { return fault() }
+		rules.Now = func() time.Time { _ = fault(); return time.Now() }
+	}
+	if s.archive, err = archive.Open(dir, kept); err != nil {
+		return err
+	}
+	s.room.Make() // there may be a take-down to execute, which needs room on the disk
+	rules.Room = s.room.Make
+	if s.o.Create {
+		if err = s.room.Keep(); err != nil {
+			return err
+		}
+	}
+	if s.o.Owned != nil {
+		s.o.Owned()
+	}
+	if s.index, err = index.Open(filepath.Join(dir, "index")); err != nil {
+		return err
+	}
+	if version, err := s.index.MadeBy(); err != nil {
+		return err
+	} else if version != index.Version {
+		s.o.Notice("an earlier version of this program made the index. It is rebuilt from the copies held. " +
+			"A page without a copy may not be found by a phrase, or by words of Chinese, Japanese or Persian, until it is crawled again.")
+	}
+	if s.ledger, err = actions.Open(filepath.Join(dir, "actions.db"), rules); err != nil {
+		return err
+	}
+	policies, err := policy.Open(filepath.Join(dir, "policy.db"))
+	if err != nil {
+		return err
+	}
+	s.policy = policy.New(policyFiles{s.gate}, s.who, policies,
+		policy.Options{Anew: s.o.Reread, Defect: s.defect, Pace: s.gate.Pace})
+	return nil
+}
+
+// Lend returns the site for somebody who judges as who, under the settings cfg. Closing it does nothing.
+func (s *Site) Lend(cfg *config.Config, who acap.Crawler) *Site {
+	lent := *s
+	lent.cfg, lent.who, lent.policy, lent.lent = cfg, who, s.policy.For(who), true
+	return &lent
+}
+
+// Lent reports whether the site was lent by the one that closes it.
+func (s *Site) Lent() bool { return s.lent }
+
+// Dir returns the data directory.
+func (s *Site) Dir() string { return s.cfg.Data }
+
+// Archive returns the archive, for those who read it.
+func (s *Site) Archive() *archive.Archive { return s.archive }
+
+// Policies returns the policies that were read, of all times.
+func (s *Site) Policies() *policy.Authority { return s.policy }
+
+// Names returns the finder of the names of readers' addresses.
+func (s *Site) Names() *present.Names { return s.names }
+
+// Ledger returns the ledger of requests.
+func (s *Site) Ledger() *actions.Ledger { return s.ledger }
+
+// Close closes everything that is open. Nothing else of the site may be under way.
+func (s *Site) Close() error {
+	if s.lent {
+		return nil
+	}
+	var errs []error
+	if s.holdings != nil {
+		errs = append(errs, s.holdings.Close())
+	}
+	if s.frontier != nil {
+		errs = append(errs, s.frontier.Close())
+	}
+	if s.policy != nil {
+		errs = append(errs, s.policy.Close())
+	}
+	if s.ledger != nil {
+		errs = append(errs, s.ledger.Close())
+	}
+	if s.index != nil {
+		errs = append(errs, s.index.Close())
+	}
+	if s.archive != nil {
+		errs = append(errs, s.room.Keep(), s.archive.Close()) // last: nobody else may have the directory before
+	}
+	s.gate.Close()
+	return errors.Join(errs...)
+}
+
+// Abandon replaces Close if something that uses the site does not end. It closes the queue only, for which it waits as
+// long as patience, and returns what stays open. Nothing acknowledged is lost: all of it is on disk, except the last
+// moments of the queue.
+func (s *Site) Abandon(patience time.Duration) (open string, err error) {
+	open = "archive, index, policies and requests"
+	if s.frontier == nil {
+		return open, nil
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- s.frontier.Close() }()
+	select {
+	case err = <-closed:
+	case <-time.After(patience):
+		open += ", and frontier"
+	}
+	return open, err
+}
+
+// openHoldings opens the holdings, unless they are open.
+func (s *Site) openHoldings(ctx context.Context, sources terms.Sources, o holdings.Options) (*holdings.Holdings, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.holdings != nil {
+		return s.holdings, nil
+	}
+	o.Budget, o.Defect, o.Scarce, o.Erased = s.o.Budget, s.defect, s.room.Scarce, s.erased.note
+	h, err := holdings.Open(ctx, s.archive, s.index, sources, o)
+	if err != nil {
+		return nil, err
+	}
+	s.holdings = h
+	if n := h.Behind(); n > 0 {
+		s.o.Notice(fmt.Sprintf("the disk of %s has no room for the index entries of %s, which searches do not find. Free space there.",
+			s.cfg.Data, pages(n)))
+	}
+	return h, nil
+}
+
+// held returns the holdings for work that makes no request: they judge by the policies that were read last.
+func (s *Site) held(ctx context.Context) (*holdings.Holdings, error) {
+	known := s.lastPolicies()
+	return s.openHoldings(ctx, terms.Sources{Policies: known},
+		holdings.Options{NoArchive: s.cfg.Policy.NoarchivePreserve, Version: known.version})
+}
+
+// Recover finishes what a crash left, so that archive and index agree. Methods that need it call it.
+func (s *Site) Recover(ctx context.Context) error {
+	_, err := s.held(ctx)
+	return err
+}
+
+// closeHoldings closes the holdings if they are open.
+func (s *Site) closeHoldings() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.holdings == nil {
+		return nil
+	}
+	h := s.holdings
+	s.holdings = nil
+	return h.Close()
+}
+
+// WatchErased returns what is erased from now on by anybody who uses the site, until end is called.
+func (s *Site) WatchErased() (seen *archive.Erasures, end func()) { return s.erased.watch() }
+
+// pages writes n pages in words.
+func pages(n int) string {
+	if n == 1 {
+		return "1 page"
+	}
+	return fmt.Sprintf("%d pages", n)
+}
