@@ -123,7 +123,7 @@ func BenchmarkBesideBleve(b *testing.B) {
 func putIntoBleve(b *testing.B, docs []Document) {
 	b.Helper()
 	scorch.RegisterSegmentPlugin(&zap.ZapPlugin{}, true)
-	defer scorch.RegisterSegmentPlugin(&segmentFormat{}, true)
+	defer scorch.RegisterSegmentPlugin(newSegmentFormat(), true)
 	static := bleve.NewIndexMapping()
 	static.TypeField = "language"
 	static.DefaultMapping = mapping.NewDocumentDisabledMapping()

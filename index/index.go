@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/blevesearch/bleve/v2"
@@ -49,6 +50,8 @@ type Index struct {
 	analysers map[string]*analyser
 	rooms     sync.Pool // of *room
 
+	merging atomic.Pointer[chan error] // where the compaction that is running waits for errors of merges; nil: none is
+
 	mu   sync.RWMutex // held for reading by whoever uses held
 	held bleve.Index  // nil when closed
 }
@@ -77,7 +80,7 @@ func Open(dir string) (ix *Index, err error) {
 			return nil, failure(dir, err)
 		}
 	}
-	ix.held, err = open(dir, false)
+	ix.held, err = open(dir, false, ix.mergeFailed)
 	if err != nil {
 		return nil, failure(dir, err)
 	}
@@ -131,7 +134,7 @@ func probe(dir string) (err error) {
 			return fmt.Errorf("%w: %s is empty", ErrCorrupt, name)
 		}
 	}
-	held, err := open(dir, true)
+	held, err := open(dir, true, nil)
 	if err != nil {
 		return err
 	}
@@ -158,8 +161,10 @@ func probe(dir string) (err error) {
 // merging says when segments are merged. A crawl writes them large, and to merge one costs more than to build it; a query looks into each.
 var merging = map[string]any{"MaxSegmentsPerTier": 10, "FloorSegmentSize": batchDocs / 2}
 
-func open(dir string, readOnly bool) (bleve.Index, error) {
-	return bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockWait, "read_only": readOnly, "scorchMergePlanOptions": merging})
+// open opens an index that exists. mergeFailed is called with the error of a merge, by the goroutine that merges segments.
+func open(dir string, readOnly bool, mergeFailed func(error)) (bleve.Index, error) {
+	return bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockWait, "read_only": readOnly, "scorchMergePlanOptions": merging,
+		"segmentConfig": map[string]any{mergeFailedKey: mergeFailed}})
 }
 
 // failure types what bleve says about a directory that it cannot open.
@@ -230,10 +235,7 @@ func (ix *Index) MadeBy() (version string, err error) {
 // SetMadeBy notes that all documents that can be kept anew were kept by a version.
 func (ix *Index) SetMadeBy(version string) error {
 	return ix.write(func(held bleve.Index) error {
-		if err := held.SetInternal([]byte(versionKey), []byte(version)); err != nil {
-			return ix.unwritable(err)
-		}
-		return nil
+		return ix.writeError("written", held.SetInternal([]byte(versionKey), []byte(version)))
 	})
 }
 
@@ -265,7 +267,7 @@ func (ix *Index) Put(docs ...Document) error {
 				bytes += len(docs[n].Text)
 			}
 			if err := held.Batch(batch); err != nil {
-				return ix.unwritable(err)
+				return ix.writeError("written", err)
 			}
 			docs = docs[n:]
 		}
@@ -283,15 +285,15 @@ func (ix *Index) Delete(urls ...string) error {
 				batch.Delete(u)
 			}
 			if err := held.Batch(batch); err != nil {
-				return ix.unwritable(err)
+				return ix.writeError("written", err)
 			}
 		}
 		return nil
 	})
 }
 
-// write calls fn, which changes the index. If the disk is full, write opens the index again: bleve would hold the batch that
-// failed in memory, and no later batch would be written before it.
+// write calls fn, which changes the index. If the disk is full or a merge failed, write opens the index again: bleve would
+// keep the batch or merge that failed, and write or merge nothing else before it.
 func (ix *Index) write(fn func(held bleve.Index) error) (err error) {
 	defer guard(ix.dir, &err)()
 	held, release, err := ix.use()
@@ -302,7 +304,8 @@ func (ix *Index) write(fn func(held bleve.Index) error) (err error) {
 		defer release()
 		return fn(held)
 	}()
-	if !disk.Full(err) {
+	var merging mergeError
+	if !disk.Full(err) && !errors.As(err, &merging) {
 		return err
 	}
 	if failed := ix.reopen(held); failed != nil {
@@ -322,7 +325,7 @@ func (ix *Index) reopen(held bleve.Index) error {
 	if err := held.Close(); err != nil {
 		return failure(ix.dir, err)
 	}
-	again, err := open(ix.dir, false)
+	again, err := open(ix.dir, false, ix.mergeFailed)
 	if err != nil {
 		return failure(ix.dir, err)
 	}
@@ -330,14 +333,19 @@ func (ix *Index) reopen(held bleve.Index) error {
 	return nil
 }
 
-// unwritable describes the error of a batch. If the disk is full, bleve gives only the text of the system's error.
-func (ix *Index) unwritable(err error) error {
+// writeError describes an error that bleve returned for a change of the index; nil for nil. It names the task that failed:
+// "written" or "compacted". If the disk is full, bleve gives only the text of the system's error: disk.Full recognises
+// what writeError returns.
+func (ix *Index) writeError(task string, err error) error {
+	if err == nil {
+		return nil
+	}
 	for _, full := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT} {
 		if strings.HasSuffix(err.Error(), full.Error()) {
 			err = full
 		}
 	}
-	return fmt.Errorf("index %s cannot be written: %w", ix.dir, err)
+	return fmt.Errorf("index %s cannot be %s: %w", ix.dir, task, err)
 }
 
 // Has tells whether a document is held under url.

@@ -501,7 +501,7 @@ func TestDamagedSegments(t *testing.T) {
 		t.Fatal(err)
 	}
 	intact := dir
-	held, err := (&segmentFormat{}).Open(path)
+	held, err := newSegmentFormat().Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}

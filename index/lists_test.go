@@ -21,7 +21,7 @@ func TestWalk(t *testing.T) {
 		}
 		docs = append(docs, Document{URL: fmt.Sprint(at(""), i), Text: text + " end", Language: "en", Positions: true})
 	}
-	s, _, err := (&segmentFormat{}).New(documents(t, docs))
+	s, _, err := newSegmentFormat().New(documents(t, docs))
 	if err != nil {
 		t.Fatal(err)
 	}

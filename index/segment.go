@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/document"
@@ -22,10 +23,12 @@ import (
 
 // segmentFormat is bleve's segment format, zap 17, with a builder for our documents: it sorts numbers where that of the library fills maps,
 // which takes a fraction of the time, and it packs the places of words (spots.go). All else is left to the library: reading, and merging.
-type segmentFormat struct{ zap.ZapPlugin }
+type segmentFormat struct{ scorch.SegmentPlugin }
+
+func newSegmentFormat() *segmentFormat { return &segmentFormat{&zap.ZapPlugin{}} }
 
 // useSegmentFormat puts the builder in place of the library's, which keeps the formats it knows in a table of its own.
-var useSegmentFormat = sync.OnceFunc(func() { scorch.RegisterSegmentPlugin(&segmentFormat{}, true) })
+var useSegmentFormat = sync.OnceFunc(func() { scorch.RegisterSegmentPlugin(newSegmentFormat(), true) })
 
 // maxSegment is how many documents a segment is built of at most: so many fit one container of a roaring bitmap as an array. A batch has
 // no more than batchDocs.
@@ -85,8 +88,25 @@ func (s *segmentFormat) MergeUsing(segments []segmentapi.Segment, drops []*roari
 			plain[i] = b.SegmentBase
 		}
 	}
-	return s.ZapPlugin.MergeUsing(plain, drops, path, stop, report, config)
+	numbers, size, err := s.SegmentPlugin.MergeUsing(plain, drops, path, stop, report, config)
+	if err != nil && !errors.Is(err, segmentapi.ErrClosed) {
+		if failed, ok := config[mergeFailedKey].(func(error)); ok {
+			failed(err)
+		}
+		// bleve repeats a failed merge at once, and stops for no other error than ErrClosed.
+		select {
+		case <-stop:
+			err = segmentapi.ErrClosed
+		case <-time.After(mergePause):
+		}
+	}
+	return numbers, size, err
 }
+
+const (
+	mergeFailedKey = "mergeFailed" // of a func(error) in the configuration of segments
+	mergePause     = 100 * time.Millisecond
+)
 
 const idField = "_id"
 

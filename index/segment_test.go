@@ -170,7 +170,7 @@ func collections() map[string][]Document {
 // with others, so that it writes them again; whole, and with documents that are left out.
 func TestSegments(t *testing.T) {
 	build := func(docs []Document) segmentapi.Segment {
-		s, _, err := (&segmentFormat{}).New(documents(t, docs))
+		s, _, err := newSegmentFormat().New(documents(t, docs))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,10 +178,10 @@ func TestSegments(t *testing.T) {
 	}
 	merged := func(drops []*roaring.Bitmap, segments ...segmentapi.Segment) segmentapi.Segment {
 		path := filepath.Join(t.TempDir(), "merged.zap")
-		if _, _, err := (&segmentFormat{}).Merge(segments, drops, path, nil, nil); err != nil {
+		if _, _, err := newSegmentFormat().Merge(segments, drops, path, nil, nil); err != nil {
 			t.Fatal(err)
 		}
-		s, err := (&segmentFormat{}).Open(path)
+		s, err := newSegmentFormat().Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func TestOtherDocuments(t *testing.T) {
 	values.AddIDField()
 	values.VisitFields(func(f bleveindex.Field) { f.Analyze() })
 	for name, docs := range map[string][]bleveindex.Document{"values by document": {values}, "too many": make([]bleveindex.Document, maxSegment+1)} {
-		if _, _, err := (&segmentFormat{}).New(docs); err == nil {
+		if _, _, err := newSegmentFormat().New(docs); err == nil {
 			t.Errorf("%s: taken", name)
 		}
 	}
@@ -246,7 +246,7 @@ func TestSize(t *testing.T) {
 				text += len(d.Title) + len(d.Text)
 			}
 		}
-		_, size, err := (&segmentFormat{}).New(documents(t, some))
+		_, size, err := newSegmentFormat().New(documents(t, some))
 		if err != nil || float64(size) > most*float64(text) {
 			t.Errorf("%s: %d bytes for %d of text, %.2f, %v", language, size, text, float64(size)/float64(text), err)
 		}

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -21,21 +22,21 @@ import (
 // filler is the document that Compact adds for a while. No query finds it.
 const filler = "compact:"
 
-// What Compact waits for the files of old segments to go: they stay while a search or an iteration under way reads them.
+// What Compact waits for the files of old segments to go: they stay while a search or an iteration
+// under way reads them.
 const (
 	goneWithin = time.Minute
 	goneCheck  = 10 * time.Millisecond
 )
 
-// Compact rewrites the index without what has been deleted: after it no term and no URL of a deleted document is left in any
-// file. The index may be used meanwhile; Count may be one too many for that time.
-func (ix *Index) Compact(ctx context.Context) (err error) {
-	defer guard(ix.dir, &err)()
-	held, release, err := ix.use()
-	if err != nil {
-		return err
-	}
-	defer release()
+// Compact rewrites the index without what has been deleted: after it no term and no URL of a
+// deleted document is left in any file. The index may be used meanwhile. Count may be one too many
+// for that time, and after an error until the next Compact.
+func (ix *Index) Compact(ctx context.Context) error {
+	return ix.write(func(held bleve.Index) error { return ix.compact(ctx, held) })
+}
+
+func (ix *Index) compact(ctx context.Context, held bleve.Index) error {
 	inner, err := held.Advanced()
 	if err != nil {
 		return err
@@ -50,19 +51,55 @@ func (ix *Index) Compact(ctx context.Context) (err error) {
 		return err
 	}
 	if err := held.Batch(batch); err != nil {
-		return fmt.Errorf("index %s cannot be compacted: %w", ix.dir, err)
+		return ix.writeError("compacted", err)
 	}
-	merging := store.ForceMerge(ctx, nil)
-	if err := held.Delete(filler); err != nil {
-		return fmt.Errorf("index %s cannot be compacted: %w", ix.dir, err)
+	merging := ix.merge(ctx, store)
+	if err := held.Delete(filler); err != nil && merging == nil {
+		merging = err
 	}
-	if err := errors.Join(merging, ctx.Err()); err != nil {
-		return fmt.Errorf("index %s is not compacted: %w", ix.dir, err)
+	if merging != nil {
+		return ix.writeError("compacted", merging)
 	}
 	return ix.settle(ctx, held)
 }
 
-// settle waits until the files hold what is live and nothing else. Files are removed after a write, so it writes.
+// mergeError is the error of a merge that bleve goes on to repeat until it succeeds or the index is
+// closed.
+type mergeError struct{ error }
+
+func (e mergeError) Unwrap() error { return e.error }
+
+// merge merges all segments into one. If any merge fails meanwhile, merge returns a mergeError and
+// the index must be opened again: bleve repeats that merge and begins no other.
+func (ix *Index) merge(ctx context.Context, store *scorch.Scorch) error {
+	failed := make(chan error, 1)
+	if !ix.merging.CompareAndSwap(nil, &failed) {
+		return errors.New("another compaction is running")
+	}
+	defer ix.merging.Store(nil)
+	done := make(chan error, 1)
+	go func() { done <- store.ForceMerge(ctx, nil) }()
+	select {
+	case err := <-done:
+		return cmp.Or(err, ctx.Err())
+	case err := <-failed:
+		return mergeError{err}
+	}
+}
+
+// mergeFailed tells a compaction that a merge has failed. bleve calls it through segmentFormat,
+// again and again.
+func (ix *Index) mergeFailed(err error) {
+	if failed := ix.merging.Load(); failed != nil {
+		select {
+		case *failed <- err:
+		default:
+		}
+	}
+}
+
+// settle waits until the files hold what is live and nothing else. Files are removed after a write,
+// so it writes.
 func (ix *Index) settle(ctx context.Context, held bleve.Index) error {
 	ctx, cancel := context.WithTimeout(ctx, goneWithin)
 	defer cancel()
@@ -70,7 +107,7 @@ func (ix *Index) settle(ctx context.Context, held bleve.Index) error {
 	defer tick.Stop()
 	for {
 		if err := held.SetInternal([]byte("compacted"), nil); err != nil {
-			return fmt.Errorf("index %s cannot be compacted: %w", ix.dir, err)
+			return ix.writeError("compacted", err)
 		}
 		files, err := filepath.Glob(filepath.Join(ix.dir, "store", "*.zap"))
 		if err != nil {
@@ -124,7 +161,8 @@ func segments(held bleve.Index) (names []string, release func() error, err error
 	return names, view.Close, nil
 }
 
-// Verify reads every segment file and compares its checksum. The error of a damaged one wraps ErrCorrupt.
+// Verify reads every segment file and compares its checksum. The error of a damaged one wraps
+// ErrCorrupt.
 func (ix *Index) Verify(ctx context.Context) error {
 	held, release, err := ix.use()
 	if err != nil {

@@ -1,0 +1,138 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/blevesearch/bleve/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
+	zap "github.com/blevesearch/zapx/v17"
+
+	"github.com/acapcrawl/acapcrawl/disk"
+)
+
+// fullDisk is an index on a full disk: the changes that fail return an error as bleve does, which
+// has the text of the system's error and does not wrap it.
+type fullDisk struct {
+	library
+	batch, remove, set bool // what fails
+}
+
+type library = bleve.Index // a field named Index would hide the method Index
+
+var errFull = fmt.Errorf("write 000000000001.zap: %v", syscall.ENOSPC)
+
+func (f fullDisk) Batch(b *bleve.Batch) error {
+	if f.batch {
+		return errFull
+	}
+	return f.library.Batch(b)
+}
+
+func (f fullDisk) Delete(id string) error {
+	if f.remove {
+		return errFull
+	}
+	return f.library.Delete(id)
+}
+
+func (f fullDisk) SetInternal(key, value []byte) error {
+	if f.set {
+		return errFull
+	}
+	return f.library.SetInternal(key, value)
+}
+
+// Every change of the index on a full disk returns an error that disk.Full recognises, and opens
+// the index again, so that bleve does not keep the change in memory.
+func TestFullDisk(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		full   fullDisk
+		change func(*Index) error
+	}{
+		{"put", fullDisk{batch: true}, func(ix *Index) error { return ix.Put(Document{URL: at("new"), Text: "ferry"}) }},
+		{"delete", fullDisk{batch: true}, func(ix *Index) error { return ix.Delete(at("old")) }},
+		{"version", fullDisk{set: true}, func(ix *Index) error { return ix.SetMadeBy("3") }},
+		{"compact, first write", fullDisk{batch: true}, func(ix *Index) error { return ix.Compact(context.Background()) }},
+		{"compact, after merging", fullDisk{remove: true}, func(ix *Index) error { return ix.Compact(context.Background()) }},
+		{"compact, last write", fullDisk{set: true}, func(ix *Index) error { return ix.Compact(context.Background()) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			ix := fresh(t)
+			put(t, ix, Document{URL: at("old"), Text: "harbour"})
+			before := ix.held
+			c.full.library = before
+			ix.held = c.full
+			if err := c.change(ix); !disk.Full(err) {
+				t.Errorf("the error does not say that the disk is full: %v", err)
+			}
+			if _, still := ix.held.(fullDisk); still {
+				t.Error("the index was not opened again")
+			}
+			// There is room again.
+			put(t, ix, Document{URL: at("newer"), Text: "harbour"})
+			if err := ix.Compact(context.Background()); err != nil {
+				t.Error(err)
+			}
+			if got, want := search(t, ix, "harbour"), []string{at("newer"), at("old")}; strings.Join(got, " ") != strings.Join(want, " ") {
+				t.Errorf("found %q, want %q", got, want)
+			}
+			if n, err := ix.Count(); n != 2 || err != nil {
+				t.Errorf("%d documents, %v; want 2", n, err)
+			}
+		})
+	}
+}
+
+// failingMerges is the format of segments where merges fail.
+type failingMerges struct {
+	zap.ZapPlugin
+	failure atomic.Pointer[error] // of each merge; nil: merges succeed
+}
+
+func (f *failingMerges) MergeUsing(segments []segmentapi.Segment, drops []*roaring.Bitmap, path string, stop chan struct{},
+	report segmentapi.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
+	if err := f.failure.Load(); err != nil {
+		return nil, 0, *err
+	}
+	return f.ZapPlugin.MergeUsing(segments, drops, path, stop, report, config)
+}
+
+// Compact returns the error of a merge that fails. bleve alone repeats such a merge without end.
+func TestCompactReturnsMergeError(t *testing.T) {
+	useSegmentFormat()
+	format := &failingMerges{}
+	scorch.RegisterSegmentPlugin(&segmentFormat{format}, true)
+	t.Cleanup(func() { scorch.RegisterSegmentPlugin(newSegmentFormat(), true) })
+	ix := fresh(t)
+	for i := range 3 {
+		put(t, ix, Document{URL: at(fmt.Sprint(i)), Text: "harbour"})
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	for _, failure := range []error{errFull, errors.New("another error")} {
+		format.failure.Store(&failure)
+		if err := ix.Compact(ctx); err == nil || ctx.Err() != nil || disk.Full(err) != (failure == errFull) {
+			t.Errorf("a merge failed with %v, compaction returned %v", failure, err)
+		}
+	}
+	format.failure.Store(nil)
+	if err := ix.Compact(ctx); err != nil {
+		t.Error(err)
+	}
+	if got := search(t, ix, "harbour"); len(got) != 3 {
+		t.Errorf("found %q", got)
+	}
+	if files := segmentFiles(t, ix.dir); len(files) != 1 {
+		t.Errorf("files %q after a compaction, want one", files)
+	}
+}
