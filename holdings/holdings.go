@@ -234,7 +234,11 @@ func (h *Holdings) hold(ctx context.Context, g *judged) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(written(), h.noteParts(ctx, g), h.recall(ctx, g.deposit.Resource.Sources), h.recallHops(ctx, h.o.Known, g.deposit.Hops))
+	err = errors.Join(written(), h.noteParts(ctx, g), h.recall(ctx, g.deposit.Resource.Sources), h.recallHops(ctx, h.o.Known, g.deposit.Hops))
+	if err == nil && g.emptied {
+		err = h.sweepBare(ctx, address)
+	}
+	return err
 }
 
 // deposit writes what g says of a page to the archive, where known is known of it by now. It reports whether the index must know.
@@ -244,6 +248,7 @@ func (h *Holdings) deposit(ctx context.Context, g *judged, known archive.Resourc
 		return false, errMoved
 	}
 	g.leaveOld(known)
+	g.emptied = !g.Stored && !g.Indexed && g.deposit.Picture == nil && (!known.FirstIndexed.IsZero() || !known.FirstPreserved.IsZero())
 	if g.earlier.action == toDrop {
 		if err := h.drop(ctx, address, g.earlier.ground.tombstone()); err != nil {
 			return false, err

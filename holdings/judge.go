@@ -31,6 +31,7 @@ type judged struct {
 	depicted   bool              // so was the thumbnail
 	withoutOld terms.Kept        // what is stored to present the page without that
 	parts      []terms.Part      // other resources that were asked for
+	emptied    bool              // something was held of the page once, and nothing was stored of it now
 	from       *archive.Resource // what was known when it was judged, from the copy held; nil: it was received
 }
 
