@@ -87,27 +87,34 @@ func TestDemoServes(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	data := filepath.Join(t.TempDir(), "demo")
-	read, write := io.Pipe()
+	reader, writer := io.Pipe()
 	status := make(chan int, 1)
 	go func() {
-		c := Command{Stdin: strings.NewReader(""), Stdout: write, Stderr: io.Discard, Env: []string{"HOME=" + t.TempDir()}}
+		c := Command{Stdin: strings.NewReader(""), Stdout: writer, Stderr: io.Discard, Env: []string{"HOME=" + t.TempDir()}}
 		status <- c.Main(ctx, []string{"demo", "--serve", "--data", data})
-		write.Close()
+		writer.Close()
 	}()
 	var printed strings.Builder
 	part := make([]byte, 4096)
 	for !strings.Contains(printed.String(), "--refetch") { // the last command
-		n, err := read.Read(part)
+		n, err := reader.Read(part)
 		if err != nil {
 			t.Fatalf("%v after %s", err, &printed)
 		}
 		printed.Write(part[:n])
 	}
-	go io.Copy(io.Discard, read)
+	go io.Copy(io.Discard, reader)
 	table, _, _ := strings.Cut(printed.String(), "\n$ acapcrawl search")
 	for line := range strings.Lines(table) {
 		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > demoWidth && !strings.Contains(line, data) {
 			t.Errorf("a line of %d columns: %s", n, line)
+		}
+	}
+	_, excerpt, _ := strings.Cut(read(t, "README.md"), "```\nADDRESS ")
+	excerpt, _, _ = strings.Cut("ADDRESS "+excerpt, "```")
+	for line := range strings.Lines(excerpt) {
+		if !strings.Contains(table, line) && line != "…\n" {
+			t.Errorf("README.md shows a line that demo does not print: %s", line)
 		}
 	}
 	suggested := regexp.MustCompile(`(?m)^  acapcrawl (.+)$`).FindAllStringSubmatch(printed.String(), -1)
