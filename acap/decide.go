@@ -16,12 +16,7 @@ func (p *Policy) Decide(u Usage, r Resource) (d Decision) {
 		return d
 	}
 	p.settle(k, &r, &d)
-	if k == kCrawl {
-		p.conventional(&r, &d)
-	}
-	if p.own != nil {
-		return p.own.restrain(d, k)
-	}
+	p.consult(k, &r, &d)
 	return d
 }
 
@@ -317,20 +312,5 @@ func (d *Decision) form(k kind) {
 	}
 	if k == kOther { // X38
 		d.Allowed, d.Reason, d.Note = false, Unfulfillable, "no field alone permits other usages; ask where it refers to"
-	}
-}
-
-// conventional adds RFC 9309: both layers must allow (O05).
-func (p *Policy) conventional(r *Resource, d *Decision) {
-	if len(p.rules.list) == 0 || !d.Allowed || r.rep == "/robots.txt" { // RFC 9309 2.2.2
-		return
-	}
-	rule := p.rules.judge(r.rep)
-	switch {
-	case rule == nil:
-	case !rule.allow:
-		*d = Decision{Usage: Crawl, Reason: Conventional, Because: rule.field}
-	case d.Reason == ByDefault:
-		d.Reason, d.Because = Conventional, rule.field
 	}
 }

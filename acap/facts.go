@@ -254,14 +254,14 @@ func (d Decision) UsageRefs() []*Required {
 
 // Why is one clause that names what decided: the file, the line and the field, or the rule.
 func (d Decision) Why() string {
-	what := map[Reason]string{
+	what, known := map[Reason]string{
 		ByPermission: "permitted by", ByProhibition: "prohibited by", ByDefault: "nothing is said about it", ByOther: "prohibited by",
 		ByConflict: "permissions and prohibitions of undetermined scope meet in", ByFallback: "a field that cannot be interpreted fully prohibits it:",
 		ByExpiry: "its time limit has passed:", ByLocation: "the page is not where its permission says:", ByTarget: "the reader does not meet a condition of",
 		ByHeader: "restricted by", ByMeta: "restricted by", Unavailable: "its policy could not be read",
 		Unfulfillable: "what it requires cannot be had:",
 	}[d.Reason]
-	if d.Reason == Conventional {
+	if !known { // the reason of a vocabulary
 		what = map[bool]string{true: "permitted by", false: "prohibited by"}[d.Allowed]
 	}
 	var parts []string

@@ -32,6 +32,7 @@ type File struct {
 	subs    []*subRecord
 	groups  []*group
 	actions []*request
+	others  []otherLine // that may be of a vocabulary
 	usages  map[string]*definition
 	sets    map[string]*resourceSet
 
@@ -100,6 +101,13 @@ type group struct {
 	ruled  bool     // it has Allow or Disallow lines, be they empty
 	rules  []ruleLine
 	delays []delay
+}
+
+// otherLine is a line that is neither ACAP's nor RFC 9309's, with where it stands.
+type otherLine struct {
+	field  *Field
+	group  *group // nil before any
+	agents int    // User-agent lines of the group above it
 }
 
 // delay is a Crawl-delay: it is for the agents that stand above it, even where further ones share the rules below (X53).

@@ -10,10 +10,8 @@ import (
 // own is what a page says of itself to the crawler.
 type own struct {
 	by         [kinds][]*statement
-	beyond     []*statement  // replaced permissions of other (L05)
-	statements int           // in all
-	prohibited [kinds]*Field // conventional prohibitions by usage: nothing lifts them (N12, N19)
-	caps       *restraint
+	beyond     []*statement     // replaced permissions of other (L05)
+	statements int              // in all
 	bars       [kinds]*Decision // from elements, for the page as a whole (N27, N28, N07)
 	discard    *Decision        // the page's own statements end in crawl prohibited (X01)
 	marks      map[string][]*statement
@@ -42,7 +40,7 @@ func (p *Policy) narrow(page Own, muted bool) *Policy {
 		return &q
 	}
 	p = p.licensed(page.Plus)
-	if silent {
+	if silent && len(p.crawler.Vocabularies) == 0 {
 		return p
 	}
 	q := *p
@@ -59,6 +57,7 @@ func (p *Policy) narrow(page Own, muted bool) *Policy {
 		n.own.discard = &Decision{Reason: ByConflict, Note: page.Unread + ": what it says of itself is not known"}
 	}
 	q.own = n.own
+	q.readPage(&Page{Own: page, Rules: n.tagRules, narrowing: n})
 	q.spoken = map[string]bool{}
 	for token, statements := range n.own.marks {
 		if len(statements) > 0 {
@@ -94,6 +93,8 @@ type narrowing struct {
 	said  map[string][]*statement // of the fragment with an id (PILOT 1.3.1)
 	other bool                    // marks prohibit other for the page: it is said once (F19)
 	words int                     // of META tags that address the crawler, so far
+
+	tagRules []TagRule // conventional rules that address the crawler
 }
 
 func (n *narrowing) read(page Own) {
@@ -410,11 +411,7 @@ func (o *own) meet(k kind, origin verdict, rec *recorder) verdict {
 			out.add(s)
 		}
 	}
-	for _, s := range o.by[k] {
-		if present.override(s.rank()) {
-			rec.outrank(s, &out)
-		}
-	}
+	rec.outrankRest(o.by[k], &out)
 	denied := out.prohibition() != nil
 	var standing verdict // prohibitions of the origin that the page may not lift
 	for i := range origin.n {
@@ -449,20 +446,4 @@ func (o *own) permissions(k kind, origin verdict) verdict {
 		}
 	}
 	return alone.meet(k, origin, nil)
-}
-
-// restrain adds the conventional rules of META and headers: they only restrict (N12, N19).
-func (o *own) restrain(d Decision, k kind) Decision {
-	if !d.Allowed {
-		return d
-	}
-	if f := o.prohibited[k]; f != nil {
-		reason := ByMeta
-		if f.Source == Header {
-			reason = ByHeader
-		}
-		return Decision{Usage: d.Usage, Reason: reason, Because: f}
-	}
-	d.fields.caps = o.caps
-	return d
 }

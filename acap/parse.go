@@ -152,10 +152,20 @@ func (p *parser) line(n int, line string) {
 		p.unknown(field, lower)
 	case p.quiet: // the finding html, not-text or wrong-encoding speaks of all these lines
 	case colon && !strings.ContainsAny(name, " <>/"):
+		p.other(field)
 		p.report(field.at(name), "foreign-field", Notice, p.near(lower, conventionalFields), "%q is not a field of robots.txt", name)
 	default:
 		p.report(field, "unknown-line", Notice, "write a name, a colon and a value, or # before a comment", "the line is not a field of robots.txt")
 	}
+}
+
+// other keeps a line for the vocabularies that may know it.
+func (p *parser) other(field *Field) {
+	o := otherLine{field: field, group: p.group}
+	if p.group != nil {
+		o.agents = len(p.group.agents)
+	}
+	p.f.others = append(p.f.others, o)
 }
 
 // claim notes the version that the first ##ACAP comment claims (P1 2.10.3): the word behind the

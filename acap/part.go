@@ -166,7 +166,8 @@ func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 	case permission != nil && p.liftable(k, r, d, &yes):
 		lifted := Decision{Usage: u, Allowed: true, Reason: ByPermission, Because: permission.field, fields: yes}
 		lifted.form(k)
-		return p.own.restrain(lifted, k)
+		p.consult(k, &r, &lifted)
+		return lifted
 	case other != nil && d.Allowed && d.Reason != ByPermission: // F19 within the element
 		return Decision{Usage: u, Reason: ByOther, Because: other.field}
 	}

@@ -16,41 +16,48 @@ type Crawler struct {
 	Pilot    bool     // honours what pages say in the forms of the pilot of 2007 too (N10, N18)
 
 	SubTakeDowns bool // executes take-downs that stand in a sub-record (C13)
+
+	Vocabularies []Vocabulary // that it obeys besides ACAP, RFC 9309 and conventional tags
 }
 
-// Reference is a permissions reference that reaches the crawler (P1 2.3.2) and what it led to.
+// Reference is a file that a policy needs besides robots.txt, and what was read of it: one that a permissions reference names
+// which reaches the crawler (P1 2.3.2), or one that a vocabulary asks for.
 type Reference struct {
-	Field *Field
+	Field *Field // the permissions reference; nil for a file of a vocabulary
 	URL   string // absolute
 	Final string // where redirects led, if elsewhere
-	File  *File  // nil when it could not be read
-	Err   error  // why not
+	File  *File  // of a permissions reference; nil when it could not be read
+	Err   error  // why it could not be read
+
+	Vocabulary string // the name of the vocabulary that asks for the file, else empty
+	Text       []byte // of a file of a vocabulary
 }
 
 // Policy is what an origin, and a page once Narrow has met it, says to one crawler. It is immutable and safe for concurrent
 // use. A nil Policy refuses everything.
 type Policy struct {
-	crawler    Crawler
-	file       *File               // definitions for page statements (X18); nil when nothing could be read
-	origin     *url.URL            // of the resources it governs
-	refusal    *Decision           // everything is refused: unreadable robots.txt or reference
-	by         [kinds][]*statement // broader scopes before narrower, as written; those that cover everything last
-	rooted     [kinds][]*statement // the same with rooted patterns (F03)
-	found      [kinds]*lookup      // finds the patterns of by, nil for a few
-	foundToo   [kinds]*lookup      // and of rooted
-	beyond     []*statement        // replaced permissions of other: they reach no listed usage (L05)
-	rules      rules               // conventional rules that govern, less those that ACAP fields cancel (O04)
-	delay      time.Duration
-	sitemaps   []string
-	actions    []Action
-	barred     map[string]*Field // the fields of take-downs that are executed, by URL
-	findings   []Finding
-	own        *own            // the page's own statements, nil before Narrow
-	spoken     map[string]bool // tokens of marks that make a statement, for whatever purpose
-	byPurpose  []*Policy       // one per declared purpose where there are several (C16)
-	purposes   []string
-	recorder   *recorder // what Trace has its decision note; nil in every other policy
-	statements int       // expanded so far, whether they reach the crawler or not
+	crawler     Crawler
+	file        *File               // definitions for page statements (X18); nil when nothing could be read
+	origin      *url.URL            // of the resources it governs
+	refusal     *Decision           // everything is refused: unreadable robots.txt or reference
+	by          [kinds][]*statement // broader scopes before narrower, as written; those that cover everything last
+	rooted      [kinds][]*statement // the same with rooted patterns (F03)
+	found       [kinds]*lookup      // finds the patterns of by, nil for a few
+	foundToo    [kinds]*lookup      // and of rooted
+	beyond      []*statement        // replaced permissions of other: they reach no listed usage (L05)
+	delay       time.Duration
+	sitemaps    []string
+	actions     []Action
+	barred      map[string]*Field // the fields of take-downs that are executed, by URL
+	findings    []Finding
+	preferences []Preferences   // by vocabulary; nil if none says anything
+	preferred   kindSet         // the usages of which they say anything
+	own         *own            // the page's own statements, nil before Narrow
+	spoken      map[string]bool // tokens of marks that make a statement, for whatever purpose
+	byPurpose   []*Policy       // one per declared purpose where there are several (C16)
+	purposes    []string
+	recorder    *recorder // what Trace has its decision note; nil in every other policy
+	statements  int       // expanded so far, whether they reach the crawler or not
 }
 
 // Unreachable is the policy of an origin whose robots.txt could not be read: everything is refused (RFC 9309 2.3.1.4).
@@ -59,10 +66,17 @@ func Unreachable(url, why string) *Policy {
 }
 
 // References lists the permissions references that reach c, in file order, with absolute URLs (P1 2.3.2). Self-references are
-// nested ones and not listed (D01, X65). A reference with Err set cannot be fetched.
+// nested ones and not listed (D01, X65). A reference with Err set cannot be fetched. The files that the vocabularies of c ask for
+// come last.
 func (f *File) References(c Crawler) []Reference {
 	var refs []Reference
 	f.references(&c, func(ref Reference, _ bool) { refs = append(refs, ref) })
+	s := &Site{Root: rootOf(f.base), file: f, crawler: &c, reporter: &reporter{muted: true}}
+	for _, v := range c.vocabularies() {
+		for _, address := range v.Files(s) {
+			refs = append(refs, Reference{URL: address, Vocabulary: v.Name()})
+		}
+	}
 	return refs
 }
 
@@ -177,11 +191,14 @@ func (f *File) policy(c Crawler, refs []Reference) *Policy {
 		}
 	})
 	p.arrange()
-	lines, delay, named := governing(groups, &p.crawler)
-	p.rules = newRules(p.uncancelled(lines, named))
-	if p.delay = delay; len(polite) > len(groups) { // O09
-		_, p.delay, _ = governing(polite, &p.crawler)
+	s := &Site{Root: p.origin, file: f, crawler: &p.crawler, policy: p, groups: groups, reporter: &told}
+	for _, r := range refs {
+		if r.Vocabulary != "" {
+			s.Files = append(s.Files, r)
+		}
 	}
+	p.readSite(s)
+	_, p.delay, _ = governing(polite, &p.crawler) // O09
 	p.actions = f.requests(&p.crawler, refs, &told)
 	p.findings = append(p.findings, told.findings...)
 	return p

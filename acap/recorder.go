@@ -3,8 +3,9 @@ package acap
 // recorder is what a decision notes for Trace while it is made: which statements are left of each usage type, and against which other
 // each of the rest lost. A nil recorder notes nothing, so that a decision that nobody explains pays for a comparison with nil alone.
 type recorder struct {
-	left map[*statement]bool
-	lost map[*statement]loss
+	left     map[*statement]bool
+	lost     map[*statement]loss
+	opinions map[int]Opinion // by the place of the vocabulary
 }
 
 // loss is why a statement does not count, and the statement that counts in its place.
@@ -26,7 +27,7 @@ const (
 )
 
 func newRecorder() *recorder {
-	return &recorder{left: map[*statement]bool{}, lost: map[*statement]loss{}}
+	return &recorder{left: map[*statement]bool{}, lost: map[*statement]loss{}, opinions: map[int]Opinion{}}
 }
 
 // keep notes the statements of one usage type that are left.
@@ -36,6 +37,13 @@ func (rec *recorder) keep(v *verdict) {
 	}
 	for i := range v.n {
 		rec.left[v.at(i)] = true
+	}
+}
+
+// opinion notes what the vocabulary at a place says.
+func (rec *recorder) opinion(at int, o Opinion) {
+	if rec != nil {
+		rec.opinions[at] = o
 	}
 }
 
@@ -66,6 +74,16 @@ func (rec *recorder) outrank(s *statement, v *verdict) {
 			rec.lose(s, to, outranked)
 			return
 		}
+	}
+}
+
+// outrankRest notes that those of a list that are not in v lost against one that is.
+func (rec *recorder) outrankRest(list []*statement, v *verdict) {
+	if rec == nil || len(list) == v.n {
+		return
+	}
+	for _, s := range list {
+		rec.outrank(s, v)
 	}
 }
 

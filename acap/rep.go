@@ -203,14 +203,51 @@ func governing(groups []*group, c *Crawler) (lines []ruleLine, delay time.Durati
 	return nil, 0, false
 }
 
+// rfc9309 is the vocabulary of the conventional records of robots.txt. It speaks of crawl alone, and both ACAP and its rules must
+// permit (P1 2.10.2, O05).
+type rfc9309 struct{}
+
 // rules are the conventional rules that govern a crawler.
 type rules struct {
 	list  []*rule
 	found *lookup // nil for a few
 }
 
-func newRules(list []*rule) rules {
-	return rules{list, newLookup(len(list), func(i int) shape { return list[i].shape })}
+func newRules(list []*rule) *rules {
+	return &rules{list, newLookup(len(list), func(i int) shape { return list[i].shape })}
+}
+
+func (rfc9309) Name() string { return "rfc9309" }
+
+func (rfc9309) Files(*Site) []string { return nil }
+
+// Site returns the rules of the groups that govern the crawler, less those that ACAP fields cancel (O04).
+func (rfc9309) Site(s *Site) Preferences {
+	lines, _, named := governing(s.groups, s.crawler)
+	if list := s.policy.uncancelled(lines, named); len(list) > 0 {
+		return newRules(list)
+	}
+	return nil
+}
+
+func (rfc9309) Page(_ *Page, site Preferences) Preferences { return site }
+
+func (rs *rules) Usages() []Usage { return []Usage{Crawl} }
+
+// Opinion returns what the rule says that decides whether r may be crawled. robots.txt itself may always be (RFC 9309 2.2.2).
+func (rs *rules) Opinion(u Usage, r Resource) Opinion {
+	if u != Crawl || r.rep == "/robots.txt" {
+		return Opinion{}
+	}
+	rule := rs.judge(r.rep)
+	if rule == nil {
+		return Opinion{}
+	}
+	o := Opinion{Verdict: Prohibits, Reason: Conventional, Because: rule.field}
+	if rule.allow {
+		o.Verdict = Permits
+	}
+	return o
 }
 
 // judge gives the rule that decides path: the longest match, Allow on a tie (RFC 9309 2.2.2, O10). nil: no rule matches.

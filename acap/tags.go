@@ -28,6 +28,11 @@ func (a *restraint) with(b *restraint) *restraint {
 	return &c
 }
 
+// bind reports whether a limits a usage.
+func (a *restraint) bind(k kind) bool {
+	return a.snippet != nil && snippets.has(k) || a.untilField != nil && endsByTag(k)
+}
+
 func (a *restraint) shorten(n *int, f *Field) {
 	if n != nil && (a.maxChars == nil || *n < *a.maxChars) {
 		a.maxChars, a.snippet = n, f
@@ -57,41 +62,117 @@ func knownRule(name string) bool {
 	return ok || name == maxSnippet || name == unavailableAfter
 }
 
-// rule adds one conventional rule.
+// rule keeps one conventional rule for the vocabularies, and reports what is wrong with it.
 func (n *narrowing) rule(field *Field, name, value string) {
-	o := n.own
-	if o.caps == nil {
-		o.caps = &restraint{}
-	}
-	switch set, known := conventionalRules[name]; {
+	n.tagRules = append(n.tagRules, TagRule{field, name, value})
+	_, known := conventionalRules[name]
+	switch {
 	case known:
-		for k := range kinds {
-			if set.has(k) && o.prohibited[k] == nil {
-				o.prohibited[k] = field
-			}
-		}
 	case name == maxSnippet:
-		limit, err := strconv.Atoi(value)
-		switch {
-		case errors.Is(err, strconv.ErrRange) && value[0] != '-': // X26
-		case err != nil || limit < -1:
-			n.report(field.at(value), "malformed-rule", Warning, "write max-snippet: and a number, 0 for no snippet, -1 for any length", "%q is not a number of characters: no snippet is shown", value)
-			fallthrough
-		case limit == 0:
-			n.rule(field, "nosnippet", "")
-		case limit > 0:
-			o.caps.shorten(&limit, field)
+		if _, _, ok := readMaxSnippet(value); !ok {
+			n.report(field.at(value), "malformed-rule", Warning,
+				"write max-snippet: and a number, 0 for no snippet, -1 for any length",
+				"%q is not a number of characters: no snippet is shown", value)
 		}
 	case name == unavailableAfter:
-		t, err := readDate(value)
-		if err != nil { // X24
-			n.report(field.at(value), "malformed-rule", Error, "write a date such as 2027-01-31", "%q is not a date that can be read: it counts as passed", value)
-			t = time.Unix(0, 0).UTC()
+		if _, err := readDate(value); err != nil { // X24
+			n.report(field.at(value), "malformed-rule", Error, "write a date such as 2027-01-31",
+				"%q is not a date that can be read: it counts as passed", value)
 		}
-		o.caps.end(t, field)
 	default:
 		n.report(field.at(name), "unknown-rule", Notice, n.near(name, ruleNames), "the rule %q has no effect", name)
 	}
+}
+
+// readMaxSnippet reads the value of max-snippet. Without limited a snippet may have any length; ok is false for a value that
+// is not a number of characters, and then no snippet is permitted.
+func readMaxSnippet(value string) (limit int, limited, ok bool) {
+	limit, err := strconv.Atoi(value)
+	switch {
+	case errors.Is(err, strconv.ErrRange) && value[0] != '-': // X26: a number too large limits nothing
+		return 0, false, true
+	case err != nil || limit < -1:
+		return 0, true, false
+	}
+	return limit, limit >= 0, true
+}
+
+// tagVocabulary is what META tags, X-Robots-Tag and Robots-Tag say in conventional rules: noindex, max-snippet and the like.
+// They only restrict (N12, N19): no permission lifts them.
+type tagVocabulary struct{}
+
+// tags are the conventional rules of one page.
+type tags struct {
+	prohibited [kinds]*Field
+	limits     *restraint
+}
+
+func (tagVocabulary) Name() string { return "tags" }
+
+func (tagVocabulary) Files(*Site) []string { return nil }
+
+func (tagVocabulary) Site(*Site) Preferences { return nil }
+
+func (tagVocabulary) Page(p *Page, _ Preferences) Preferences {
+	if len(p.Rules) == 0 {
+		return nil
+	}
+	t := &tags{limits: &restraint{}}
+	for i := range p.Rules {
+		t.add(&p.Rules[i])
+	}
+	return t
+}
+
+func (t *tags) add(r *TagRule) {
+	switch r.Name {
+	case maxSnippet:
+		limit, limited, _ := readMaxSnippet(r.Value)
+		switch {
+		case limited && limit == 0:
+			t.prohibit(snippets, r.Field)
+		case limited:
+			t.limits.shorten(&limit, r.Field)
+		}
+	case unavailableAfter:
+		end, err := readDate(r.Value)
+		if err != nil { // X24: it counts as passed
+			end = time.Unix(0, 0).UTC()
+		}
+		t.limits.end(end, r.Field)
+	default:
+		t.prohibit(conventionalRules[r.Name], r.Field)
+	}
+}
+
+// prohibit notes the first field that prohibits each usage.
+func (t *tags) prohibit(set kindSet, field *Field) {
+	for k := range kinds {
+		if set.has(k) && t.prohibited[k] == nil {
+			t.prohibited[k] = field
+		}
+	}
+}
+
+func (t *tags) Usages() (list []Usage) {
+	for k := range kinds {
+		if t.prohibited[k] != nil || t.limits.bind(k) {
+			list = append(list, k.usage())
+		}
+	}
+	return list
+}
+
+// Opinion returns the first rule that prohibits the usage, or the limits of max-snippet and unavailable_after.
+func (t *tags) Opinion(u Usage, _ Resource) Opinion {
+	f := t.prohibited[u.kind()]
+	switch {
+	case f == nil:
+		return Opinion{limits: t.limits}
+	case f.Source == Header:
+		return Opinion{Verdict: Prohibits, Reason: ByHeader, Because: f}
+	}
+	return Opinion{Verdict: Prohibits, Reason: ByMeta, Because: f}
 }
 
 func ruleNames() []string {

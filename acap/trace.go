@@ -88,6 +88,7 @@ func (t *trace) list() {
 	}
 	t.weighOthers()
 	t.tags()
+	t.otherOpinions()
 	t.elements()
 }
 
@@ -218,21 +219,19 @@ func (t *trace) weighOthers() {
 
 // tags lists the conventional rules of META and headers that bear on the usage.
 func (t *trace) tags() {
-	if t.own == nil {
+	said, _ := t.preference(tagsAt).(*tags)
+	if said == nil {
 		return
 	}
 	d := &t.decision
-	if f := t.own.prohibited[t.kind]; f != nil {
+	if f := said.prohibited[t.kind]; f != nil {
 		if f == d.Because {
 			t.add(f, t.kind, false, Decides, "", "", nil)
 		} else {
 			t.add(f, t.kind, false, Agrees, "a conventional restriction stands beside every permission", "N12, N19", d.Because)
 		}
 	}
-	c := t.own.caps
-	if c == nil {
-		return
-	}
+	c := said.limits
 	for _, f := range []*Field{c.snippet, c.untilField} {
 		switch {
 		case f == nil, f == c.snippet && !snippets.has(t.kind), f == c.untilField && !endsByTag(t.kind):
@@ -240,6 +239,24 @@ func (t *trace) tags() {
 			t.add(f, t.kind, false, Decides, "", "", nil)
 		case d.Allowed:
 			t.add(f, t.kind, true, Binds, "conventional limits bind beside every permission", "N12, N19", d.Because)
+		}
+	}
+}
+
+// otherOpinions lists the fields by which the further vocabularies decide.
+func (t *trace) otherOpinions() {
+	d := &t.decision
+	for i := addedAt; i < len(t.preferences); i++ {
+		switch o := t.recorder.opinions[i]; {
+		case o.Because == nil:
+		case o.Because == d.Because:
+			t.add(o.Because, t.kind, o.Verdict == Permits, Decides, "", "", nil)
+		case o.Verdict != Permits:
+			t.add(o.Because, t.kind, false, Agrees, "it prohibits too", "", d.Because)
+		case d.Allowed:
+			t.add(o.Because, t.kind, true, Binds, "it permits too", "", d.Because)
+		default:
+			t.add(o.Because, t.kind, true, Loses, "no vocabulary lifts a prohibition", "", d.Because)
 		}
 	}
 }

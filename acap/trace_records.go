@@ -1,18 +1,17 @@
 package acap
 
-import "slices"
-
 // conventionalRecords says what became of the Allow and Disallow lines that match (RFC 9309 2.2.2, P1 2.10).
 func (t *trace) conventionalRecords() {
 	d := &t.decision
-	winner := t.rules.judge(t.resource.rep)
+	kept, _ := t.preference(recordsAt).(*rules)
 	counted, silenced := t.conventionalLines()
+	winner := ruleOf(t.recorder.opinions[recordsAt].Because, counted)
 	for _, r := range counted {
 		if !r.matches(t.resource.rep) {
 			continue
 		}
 		switch {
-		case !slices.ContainsFunc(t.rules.list, func(kept *rule) bool { return kept.field == r.field }):
+		case kept == nil || ruleOf(r.field, kept.list) == nil:
 			t.addRule(r, Loses, "an ACAP field with the same pattern cancels it", "P1 2.10.2, O04", t.canceller(r))
 		case t.resource.rep == "/robots.txt":
 			t.addRule(r, Loses, "robots.txt itself may always be fetched", "RFC 9309 2.2.2", d.Because)
@@ -35,6 +34,16 @@ func (t *trace) conventionalRecords() {
 			t.addRule(r, Loses, "ACAP-ignore-conventional-records is in effect", "P1 2.10.1", nil)
 		}
 	}
+}
+
+// ruleOf returns the rule of a field, nil if it is not in the list.
+func ruleOf(f *Field, list []*rule) *rule {
+	for _, r := range list {
+		if r.field == f {
+			return r
+		}
+	}
+	return nil
 }
 
 // overruledRecords lists them where something settles the usage before any of its fields is looked at.

@@ -29,7 +29,8 @@ func (t *trace) beyondFields(s *statement) (why, rule string) {
 // uncancelling says why a permission of crawl does not prevail over the conventional rule that
 // decides.
 func (t *trace) uncancelling(s *statement) (why, rule string) {
-	decides := t.rules.judge(t.resource.rep)
+	counted, _ := t.conventionalLines()
+	decides := ruleOf(t.decision.Because, counted)
 	switch {
 	case s.pattern == nil || s.pattern.exact != decides.exact:
 		return "both ACAP and the conventional records must permit", "P1 2.10.2, O05"

@@ -46,7 +46,7 @@ const (
 )
 
 // kindSet is a set of usage types.
-type kindSet uint16
+type kindSet uint32
 
 func setOf(ks ...kind) kindSet {
 	var s kindSet
