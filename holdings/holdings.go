@@ -105,6 +105,9 @@ func Open(ctx context.Context, a *archive.Archive, ix *index.Index, s terms.Sour
 // Close ends what Rejudge began, and writes what the index has not got yet.
 func (h *Holdings) Close() error { return errors.Join(h.background.end(), h.indexer.close()) }
 
+// Flush returns when the index has everything that was received, so that searches find it.
+func (h *Holdings) Flush() error { return h.indexer.drain() }
+
 // Behind returns the number of pages whose last change was not in the index when h was opened, since
 // the disk had no room for it.
 func (h *Holdings) Behind() int { return h.behind }

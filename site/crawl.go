@@ -79,6 +79,7 @@ func (s *Site) Crawl(ctx context.Context, o CrawlOptions) (sum CrawlSummary, err
 	if err == nil {
 		c.awaitJudged(ctx, o.Judging)
 	}
+	_ = c.holdings.Flush() // Close returns its error too
 	if end(); err == nil && ctx.Err() == nil {
 		err = s.compactBeforeEnd(ctx, c.executor, time.Time{})
 	}

@@ -50,6 +50,12 @@ type FailedError struct {
 func (e *FailedError) Error() string { return e.Err.Error() }
 func (e *FailedError) Unwrap() error { return e.Err }
 
+// RefusedError means that policy refuses what was asked for. Its text names the line that decided.
+type RefusedError struct{ Err error }
+
+func (e *RefusedError) Error() string { return e.Err.Error() }
+func (e *RefusedError) Unwrap() error { return e.Err }
+
 // NotExecutedError means that a request is in the ledger and could not be executed whole yet. The next Crawl or
 // RunRequests executes what is left.
 type NotExecutedError struct {

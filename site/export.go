@@ -47,13 +47,6 @@ func (s *Site) ExportFile(ctx context.Context, name string, force bool, o Export
 	return x.counts, err
 }
 
-// RefusedError means that policy permits none of what was to be exported. It names the first refusal.
-type RefusedError struct{ URL, Why string }
-
-func (e *RefusedError) Error() string {
-	return fmt.Sprintf("nothing may be exported: %s: %s", e.URL, e.Why)
-}
-
 // export is an export under way.
 type export struct {
 	holdings *holdings.Holdings
@@ -100,7 +93,7 @@ func (x *export) write(ctx context.Context, w io.Writer) (err error) {
 
 func (x *export) note(e holdings.Exported) {
 	if e.Why != "" && x.refused == nil {
-		x.refused = &RefusedError{e.URL, e.Why}
+		x.refused = &RefusedError{fmt.Errorf("nothing may be exported: %s: %s", e.URL, e.Why)}
 	}
 	if x.each != nil {
 		x.each(e)

@@ -78,6 +78,7 @@ func (m *Importer) Read(ctx context.Context, name string, in io.Reader, each fun
 
 // End ends the import and returns what was imported.
 func (m *Importer) End() ImportSummary {
+	_ = m.holdings.Flush() // Site.Close returns its error too
 	m.end()
 	m.sum.Erased = m.erased.List()
 	return m.sum

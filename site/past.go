@@ -7,7 +7,6 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
-	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
@@ -17,16 +16,18 @@ type Past struct {
 	Way  []string   // the addresses of the redirects to the page, and its own last
 	Page *page.Page // the current copy; nil: none is held
 	Led  string     // the address of a redirect that was refused; "": none was
+
+	Seeds []string // of the data directory: their hosts may be fetched from although their addresses are private
 }
 
-// Past returns what the data directory knows of u, and opens the hosts that its seeds named in g, which may be nil.
-func (s *Site) Past(u *url.URL, g *gate.Gate) (Past, error) {
-	return pastOf(s.archive, s.withFrontier, u, g)
+// Past returns what the data directory knows of u.
+func (s *Site) Past(u *url.URL) (Past, error) {
+	return pastOf(s.archive, s.withFrontier, u)
 }
 
 // ReadPast returns what the data directory cfg.Data knows of u, as Site.Past does. It opens archive and queue alone; the
 // result is zero if the directory is empty.
-func ReadPast(cfg *config.Config, u *url.URL, g *gate.Gate) (p Past, err error) {
+func ReadPast(cfg *config.Config, u *url.URL) (p Past, err error) {
 	if Empty(cfg.Data) {
 		return p, nil
 	}
@@ -36,20 +37,18 @@ func ReadPast(cfg *config.Config, u *url.URL, g *gate.Gate) (p Past, err error) 
 	}
 	defer func() { err = errors.Join(err, a.Close()) }()
 	with := func(fn func(*crawler.Frontier) error) error { return withFrontierOf(cfg, fn) }
-	return pastOf(a, with, u, g)
+	return pastOf(a, with, u)
 }
 
-func pastOf(a *archive.Archive, with func(func(*crawler.Frontier) error) error, u *url.URL, g *gate.Gate) (p Past, err error) {
+func pastOf(a *archive.Archive, with func(func(*crawler.Frontier) error) error, u *url.URL) (p Past, err error) {
 	address, err := crawler.Normal(u.String())
 	if err != nil {
 		return p, err
 	}
 	err = with(func(f *crawler.Frontier) error {
-		seeds, err := f.Seeds()
-		if err != nil {
+		if p.Seeds, err = f.Seeds(); err != nil {
 			return err
 		}
-		nameHosts(g, seeds)
 		rec, _, err := f.Get(address)
 		p.Led = rec.Led
 		return err

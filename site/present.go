@@ -18,8 +18,11 @@ func (s *Site) Presenter() *present.Presenter {
 	return p
 }
 
-// Search searches what the site holds, and returns what may be shown to who.
+// Search searches what the site holds, and returns what may be shown to who: as many results as q.Limit says; 0: 10.
 func (s *Site) Search(ctx context.Context, q present.Query, who present.Reader) (present.Found, error) {
+	if q.Limit == 0 {
+		q.Limit = 10
+	}
 	return s.Presenter().Search(ctx, q, who)
 }
 

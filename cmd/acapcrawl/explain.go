@@ -23,14 +23,6 @@ type explainRequest struct {
 	Out      *output
 }
 
-// asked returns the usages to be explained.
-func (r *explainRequest) asked() []acap.Usage {
-	if len(r.Usages) > 0 {
-		return r.Usages
-	}
-	return acap.Usages()
-}
-
 func (c *Command) explainVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain URL",

@@ -13,14 +13,15 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 // printExplained writes who asks and what was read, then a block for the usages of which the same is to be said, and then what is
 // wrong with the policy.
-func printExplained(w io.Writer, e *explainer, answers []explained) error {
+func printExplained(w io.Writer, e *explanation) error {
 	var b strings.Builder
 	e.heading(&b)
-	for _, g := range grouped(e, answers) {
+	for _, g := range grouped(e) {
 		fmt.Fprintf(&b, "\n%s: %s", wrapped(g.usages), g.text)
 	}
 	findings := slices.Clone(e.Policy().Findings())
@@ -57,22 +58,22 @@ func visible(r rune) rune {
 }
 
 // heading says who asks for what, when and for whom, and what was read.
-func (e *explainer) heading(b *strings.Builder) {
+func (e *explanation) heading(b *strings.Builder) {
 	r, target := e.request, e.Facts().Target
-	fmt.Fprintf(b, "%s\nfor %s", r.URL, strings.Join(e.who.Names, ", "))
+	fmt.Fprintf(b, "%s\nfor %s", r.URL, strings.Join(e.Crawler.Names, ", "))
 	switch {
-	case len(e.who.Purposes) > 0:
-		fmt.Fprintf(b, ", collecting for %s", strings.Join(e.who.Purposes, ", "))
-	case e.who.Purposes != nil:
+	case len(e.Crawler.Purposes) > 0:
+		fmt.Fprintf(b, ", collecting for %s", strings.Join(e.Crawler.Purposes, ", "))
+	case e.Crawler.Purposes != nil:
 		b.WriteString(", collecting for no purpose")
 	}
-	if len(e.who.Cannot) > 0 {
-		fmt.Fprintf(b, ", unable to interpret %s", strings.Join(e.who.Cannot, ", "))
+	if len(e.Crawler.Cannot) > 0 {
+		fmt.Fprintf(b, ", unable to interpret %s", strings.Join(e.Crawler.Cannot, ", "))
 	}
-	if e.who.Strict {
+	if e.Crawler.Strict {
 		b.WriteString(", by the strict readings")
 	}
-	if e.who.Pilot {
+	if e.Crawler.Pilot {
 		b.WriteString(", with the forms of the pilot")
 	}
 	fmt.Fprintf(b, ", as of %s", e.Facts().Now.Format(time.RFC3339))
@@ -88,8 +89,8 @@ func (e *explainer) heading(b *strings.Builder) {
 	fmt.Fprintf(b, "\n%s\n%s\n", e.policyRead(), e.pageRead())
 }
 
-func (e *explainer) policyRead() string {
-	o := e.origin
+func (e *explanation) policyRead() string {
+	o := e.Origin
 	where := o.Key + "/robots.txt"
 	switch {
 	case o.Status == policy.None:
@@ -116,16 +117,16 @@ func named(file string) string {
 	return file
 }
 
-func (e *explainer) pageRead() string {
+func (e *explanation) pageRead() string {
 	switch {
-	case e.page != nil && !e.origin.Policy.Decide(acap.Crawl, acap.NewResource(e.request.URL)).Allowed: // X02
+	case e.Page != nil && !e.Origin.Policy.Decide(acap.Crawl, acap.NewResource(e.request.URL)).Allowed: // X02
 		return "the page may not be crawled, so what it says of itself is not read"
 	case e.request.PageFile != "":
 		return "the page: " + named(e.request.PageFile)
-	case e.page != nil:
-		return "the page: fetched now from " + e.page.URL().String()
-	case e.past.URL != "" && !e.request.Page:
-		return "the page: as it was crawled last, " + e.past.LastCrawled.UTC().Format(time.RFC3339)
+	case e.Page != nil:
+		return "the page: fetched now from " + e.Page.URL().String()
+	case e.Past.URL != "" && !e.request.Page:
+		return "the page: as it was crawled last, " + e.Past.LastCrawled.UTC().Format(time.RFC3339)
 	}
 	return "the page itself was not looked at"
 }
@@ -136,10 +137,10 @@ type group struct {
 	text   string
 }
 
-func grouped(e *explainer, answers []explained) []group {
+func grouped(e *explanation) []group {
 	var out []group
 	at := map[string]int{}
-	for _, a := range answers {
+	for _, a := range e.Answers {
 		text := e.block(a)
 		i, known := at[text]
 		if !known {
@@ -174,7 +175,7 @@ func wrapped(words []string) string {
 }
 
 // block says all of one usage but its name.
-func (e *explainer) block(a explained) string {
+func (e *explanation) block(a site.Explained) string {
 	var b strings.Builder
 	d := a.Decision
 	word := "prohibited"
@@ -217,7 +218,7 @@ func (e *explainer) block(a explained) string {
 
 // limits writes each limit as a line, with the fields that hold it where the one that decides is not among them, and what is not done for
 // it.
-func (e *explainer) limits(a explained) []string {
+func (e *explanation) limits(a site.Explained) []string {
 	var lines []string
 	holders := map[string][]string{} // nil: the one that decides
 	for _, bound := range a.Bounds {
@@ -303,7 +304,7 @@ func place(f, other *acap.Field) string {
 }
 
 // rival says what one field says, and what became of it.
-func (e *explainer) rival(v acap.Rival) string {
+func (e *explanation) rival(v acap.Rival) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n  ", place(v.Field, &acap.Field{URL: e.request.URL.String()}), written(v.Field))
 	switch {
@@ -346,8 +347,8 @@ func shortly(f, at *acap.Field) string {
 }
 
 // quoted gives the source line of a field with carets below it, or the field as it was read where the line is not at hand.
-func (e *explainer) quoted(f *acap.Field, length int) string {
-	line := e.line(f)
+func (e *explanation) quoted(f *acap.Field, length int) string {
+	line := e.Line(f)
 	if line == "" {
 		return written(f)
 	}
@@ -356,7 +357,7 @@ func (e *explainer) quoted(f *acap.Field, length int) string {
 
 // deciding gives the place that decided and how many characters of its line to mark: the field, the tag, or what of the field could
 // not be interpreted, as a finding tells it.
-func (e *explainer) deciding(d acap.Decision) (at *acap.Field, length int) {
+func (e *explanation) deciding(d acap.Decision) (at *acap.Field, length int) {
 	f := d.Because
 	if d.Reason == acap.ByFallback {
 		for _, fi := range e.Policy().Findings() {
@@ -367,7 +368,7 @@ func (e *explainer) deciding(d acap.Decision) (at *acap.Field, length int) {
 			}
 		}
 	}
-	line := []rune(e.line(f))
+	line := []rune(e.Line(f))
 	rest := string(line[min(max(f.Column-1, 0), len(line)):])
 	token, _, _ := strings.Cut(rest, " ")
 	switch end := strings.IndexByte(rest, '>'); {

@@ -1,0 +1,337 @@
+package site
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/policy"
+	"github.com/acapcrawl/acapcrawl/terms"
+)
+
+// ExplainOptions say what Explain explains, and by which policy and page.
+type ExplainOptions struct {
+	Usages []acap.Usage // none: all
+	Robots *RobotsText  // replaces robots.txt, and nothing is requested; nil: robots.txt is requested
+	Page   *page.Page   // replaces the page; nil: what is held of it
+	Fetch  bool         // request the page
+	AsOf   time.Time    // the clock of time limits; zero: now
+	Reader acap.Target  // the reader to whom the page would be presented
+	All    bool         // with the nearest fields about other crawlers and resources
+}
+
+// RobotsText is the text of a robots.txt.
+type RobotsText struct{ Body []byte }
+
+// Explanation is what one crawler may do with one URL, and why.
+type Explanation struct {
+	*terms.Reached
+	Crawler acap.Crawler
+	URL     *url.URL
+	Origin  *policy.Origin // of URL
+	Past    Past
+	Page    *page.Page // as fetched or given; nil: it is not known
+	Fetched bool
+	Answers []Explained // in the order of ExplainOptions.Usages
+
+	led     *refusedRedirect
+	origins []*policy.Origin // all that were read, for their lines
+	source  []string         // lines of the page, split when they are first needed
+}
+
+// Explained is the decision on one usage, with everything that contributes to it.
+type Explained struct {
+	Usage     acap.Usage
+	Decision  acap.Decision
+	Bounds    []acap.Bound // the limits in force, by the field that sets them
+	Rivals    []acap.Rival // the other fields about the usage
+	Elsewhere []acap.Rival // the nearest fields about other crawlers or resources
+	More      int          // number of those that are not listed
+}
+
+// nearest is the number of fields about other crawlers or resources that are listed.
+const nearest = 8
+
+// Explain reads the policy of u's origin, finds the terms of the page that past knows or the options name, and explains
+// what the crawler of cfg may do with u. The error is a *RefusedError if the page was to be fetched and the fetching is
+// refused.
+func Explain(ctx context.Context, cfg *config.Config, u *url.URL, past Past, o ExplainOptions) (*Explanation, error) {
+	who, err := RecordedCrawler(cfg)
+	if err != nil {
+		return nil, err
+	}
+	own, err := RecordedCrawler(cfg.Sender())
+	if err != nil {
+		return nil, err
+	}
+	g, err := NewGate(cfg, own)
+	if err != nil {
+		return nil, err
+	}
+	defer g.Close()
+	nameHosts(g, past.Seeds)
+	g.Name(u)
+	var files policy.Fetcher = policyFiles{g}
+	if o.Robots != nil {
+		if files, err = newRobotsFile(u, o.Robots.Body); err != nil {
+			return nil, err
+		}
+	}
+	policies := policy.New(files, who, policy.NewMemory(), policy.Options{Pace: g.Pace})
+	defer policies.Close()
+	g.Use(policies.For(own))
+	x := &explainer{Explanation: &Explanation{Crawler: who, URL: u, Past: past, Page: o.Page}, o: o, gate: g, policies: policies}
+	if err := x.explainAll(ctx); err != nil {
+		return nil, err
+	}
+	return x.Explanation, nil
+}
+
+// robotsFile stands in for the robots.txt of one origin. It makes no request, and has no other file.
+type robotsFile struct {
+	url  string
+	body []byte
+}
+
+func newRobotsFile(u *url.URL, body []byte) (policy.Fetcher, error) {
+	key, err := policy.Key(u)
+	return robotsFile{key + "/robots.txt", body}, err
+}
+
+// Fetch returns the file if rawurl is that of robots.txt.
+func (f robotsFile) Fetch(_ context.Context, rawurl string, _ http.Header) (policy.Response, error) {
+	if rawurl != f.url {
+		return policy.Response{}, errors.New("nothing is requested with --robots")
+	}
+	return policy.Response{URL: rawurl, Status: http.StatusOK, Body: f.body}, nil
+}
+
+// refusedRedirect is the target of a redirect to which crawl is refused.
+type refusedRedirect struct {
+	url      *url.URL
+	origin   *policy.Origin
+	decision acap.Decision
+}
+
+// explainer makes one explanation.
+type explainer struct {
+	*Explanation
+	o        ExplainOptions
+	gate     *gate.Gate
+	policies *policy.Authority
+}
+
+func (x *explainer) explainAll(ctx context.Context) (err error) {
+	if x.Origin, err = x.originOf(ctx, x.URL); err != nil {
+		return err
+	}
+	if err := x.findTerms(ctx); err != nil {
+		return err
+	}
+	usages := x.o.Usages
+	if len(usages) == 0 {
+		usages = acap.Usages()
+	}
+	for _, u := range usages {
+		a, err := x.explain(ctx, u)
+		if err != nil {
+			return err
+		}
+		x.Answers = append(x.Answers, a)
+	}
+	return nil
+}
+
+func (x *explainer) originOf(ctx context.Context, u *url.URL) (*policy.Origin, error) {
+	o, err := x.policies.Origin(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(x.origins, o) {
+		x.origins = append(x.origins, o)
+	}
+	return o, nil
+}
+
+// findTerms finds the terms of the page that is fetched or given, of what is held of it, or of its address alone.
+func (x *explainer) findTerms(ctx context.Context) (err error) {
+	past := x.Past
+	facts := acap.Facts{Now: x.o.AsOf, FirstCrawled: past.FirstCrawled, FirstIndexed: past.FirstIndexed,
+		FirstPreserved: past.FirstPreserved, FirstPresented: past.FirstPresented, Target: x.o.Reader}
+	if facts.Now.IsZero() {
+		facts.Now = time.Now().UTC()
+	}
+	sources := terms.Sources{Policies: x.policies, Fetcher: newResources(x.gate)}
+	if x.o.Robots != nil {
+		sources.Fetcher = nil
+	}
+	switch {
+	case x.o.Fetch:
+		if err := x.fetch(ctx); err != nil {
+			return err
+		}
+	case x.Page != nil:
+	case past.URL != "":
+		x.Reached, err = terms.ReachHeld(ctx, past.Way, past.Own, past.Page, terms.Recall(past.Title, past.Excerpt), sources, facts)
+		return err
+	case past.Led != "":
+		if err := x.checkRedirect(ctx, past.Led); err != nil {
+			return err
+		}
+	}
+	x.Reached, err = terms.Reach(ctx, x.Origin.Policy, x.URL, x.Page, sources, facts)
+	return err
+}
+
+// checkRedirect notes that a redirect leads to address, if crawl is refused there now.
+func (x *explainer) checkRedirect(ctx context.Context, address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	o, err := x.originOf(ctx, u)
+	if err != nil {
+		return err
+	}
+	if d := o.Policy.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
+		d.Note = "it leads to " + address
+		x.led = &refusedRedirect{u, o, d}
+	}
+	return nil
+}
+
+// fetch requests the page. A refusal by policy of the crawler that is explained is no error: the decisions will tell it.
+func (x *explainer) fetch(ctx context.Context) error {
+	t, err := x.gate.Get(ctx, gate.PageRequest, x.URL.String())
+	var refused *gate.Refusal
+	switch {
+	case errors.As(err, &refused) && refused.Rule == "":
+		if err := x.checkRedirect(ctx, refused.URL); err != nil || x.led != nil {
+			return err
+		}
+		return &RefusedError{err} // it is for the crawler that sends requests
+	case errors.As(err, &refused) && refused.Rule == gate.RuleTakeDown:
+		return &RefusedError{err}
+	case err != nil:
+		return fmt.Errorf("%s could not be fetched: %w", x.URL, err)
+	}
+	pg := PageOf(t)
+	if s := pg.Last().Status; s < 200 || s > 299 {
+		return fmt.Errorf("%s answers with status %d: there is no page to read statements from", x.URL, s)
+	}
+	x.Page, x.Fetched = pg, true
+	return nil
+}
+
+// explain explains one usage.
+func (x *explainer) explain(ctx context.Context, u acap.Usage) (Explained, error) {
+	d := x.Decide(u)
+	a := Explained{Usage: u, Decision: d, Bounds: d.Bounds(x.Facts())}
+	s, err := x.subjectOf(ctx, u, d)
+	if err != nil {
+		return a, err
+	}
+	for _, v := range markUnfulfillable(s.policy.Trace(u, s.resource, x.Facts(), s.origin.References...), d) {
+		if v.Outcome != acap.Decides {
+			a.Rivals = append(a.Rivals, v)
+		}
+	}
+	if x.o.All {
+		a.Elsewhere, a.More = s.policy.Elsewhere(u, s.resource, nearest, s.origin.References...)
+	}
+	return a, nil
+}
+
+// Decide decides on a usage. It refuses crawl also if the page redirects to an address that must not be crawled.
+func (e *Explanation) Decide(u acap.Usage) acap.Decision {
+	if d := e.Reached.Decide(u); u != acap.Crawl || !d.Allowed || e.led == nil {
+		return d
+	}
+	return e.led.decision
+}
+
+// subject is the policy and the resource that a decision is about.
+type subject struct {
+	origin   *policy.Origin
+	policy   *acap.Policy
+	resource acap.Resource
+}
+
+// subjectOf returns what d is about: the page that the URL redirects to, an address on the way to it, or the target of a
+// redirect that must not be followed. If the page and an address on the way have the same answer, it is the page.
+func (x *explainer) subjectOf(ctx context.Context, u acap.Usage, d acap.Decision) (subject, error) {
+	t, by := x.By(u)
+	if u == acap.Crawl && x.led != nil && by.Allowed {
+		return subject{x.led.origin, x.led.origin.Policy, acap.NewResource(x.led.url)}, nil
+	}
+	if final := x.Reached.Terms.Decide(u); final.Allowed == d.Allowed && final.Because == d.Because {
+		t = x.Reached.Terms
+	}
+	at, err := url.Parse(t.Resource().URL)
+	if err != nil {
+		return subject{}, err
+	}
+	o, err := x.originOf(ctx, at)
+	return subject{o, t.Policy(), t.Resource()}, err
+}
+
+// markUnfulfillable adapts the rivals of a decision that the terms of the page refused although all fields permit it: a
+// permission requires something that cannot be had (X05).
+func markUnfulfillable(list []acap.Rival, d acap.Decision) []acap.Rival {
+	if d.Because == nil || d.Reason != acap.Unfulfillable {
+		return list
+	}
+	for i := range list {
+		v := &list[i]
+		switch {
+		case v.Outcome != acap.Decides && v.Outcome != acap.Binds:
+		case v.Field.URL == d.Because.URL && v.Field.Line == d.Because.Line:
+			v.Outcome = acap.Decides
+		default:
+			v.Outcome, v.Why, v.Rule, v.Over = acap.Loses, "it permits, but what the other requires cannot be had", "X05", d.Because
+		}
+	}
+	return list
+}
+
+// Line returns the source line of a field; "" for a header and if the line is not known.
+func (e *Explanation) Line(f *acap.Field) string {
+	switch f.Source {
+	case acap.Robots, acap.Referred:
+		for _, o := range e.origins {
+			if o.Robots != nil && o.Robots.URL == f.URL {
+				return o.Robots.Line(f.Line)
+			}
+			for _, ref := range o.References {
+				if ref.File != nil && ref.URL == f.URL {
+					return ref.File.Line(f.Line)
+				}
+			}
+		}
+	case acap.Meta, acap.Class:
+		return e.pageLine(f)
+	}
+	return ""
+}
+
+func (e *Explanation) pageLine(f *acap.Field) string {
+	if e.Page == nil || e.Page.Own().URL != f.URL {
+		return ""
+	}
+	if e.source == nil {
+		e.source = strings.Split(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(e.Page.Source()), "\n")
+	}
+	if f.Line < 1 || f.Line > len(e.source) {
+		return ""
+	}
+	return e.source[f.Line-1]
+}
