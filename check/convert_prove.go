@@ -8,7 +8,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Bounds of a proof: decisions that are compared, and crawlers.
+// Bounds of a proof: decisions and crawlers that are compared.
 const (
 	maxProved = 150_000
 	maxNames  = 400
@@ -22,20 +22,20 @@ type proof struct {
 	remark []Remark
 }
 
-// place is an example, also as it is compared without regard to letter case.
+// place is an example, as written and in lower case.
 type place struct {
 	path            string
 	resource, lower acap.Resource
 }
 
-// spelledOtherwise reports whether a pattern covers the place in another letter case alone.
+// spelledOtherwise reports whether a pattern covers the place only in another letter case.
 func (p place) spelledOtherwise(pattern string) bool {
 	_, normal, _ := resourceAt(p.path)
 	return covers(pattern, normal) && !acap.NewGlob(pattern).Matches(normal)
 }
 
-// newProof takes examples of patterns and of what each two of them have in common, in several letter cases. names are those of
-// crawlers; one that no record names is added.
+// newProof returns a proof with examples of all patterns and of the intersections of each two, in several letter cases. It compares for
+// the named crawlers and for one that no record names.
 func newProof(patterns, names []string) *proof {
 	p := &proof{seen: map[string]bool{}, names: append(slices.Clone(names[:min(len(names), maxNames)]), unnamed(names))}
 	if len(names) > maxNames {
@@ -99,10 +99,10 @@ func (p *proof) add(path string) {
 	}
 }
 
-// ruling is how a file decides for a crawler.
+// ruling returns the decision of a file for one crawler.
 type ruling func(acap.Usage, acap.Resource) bool
 
-// rulingOf asks the policy that a file has for a crawler.
+// rulingOf returns the decisions of a file for a crawler.
 func rulingOf(f *acap.File, reference, name string) ruling {
 	c := acap.Crawler{Names: []string{name}}
 	refs := f.References(c)
@@ -113,7 +113,7 @@ func rulingOf(f *acap.File, reference, name string) ruling {
 	return func(u acap.Usage, r acap.Resource) bool { return p.Decide(u, r).Allowed }
 }
 
-// known reports whether a remark says that a path is decided otherwise for a crawler, "*" for any that is not named.
+// known reports whether a remark announces a different decision about a path for a crawler; the name "*" is any crawler without record.
 func known(remarks []Remark, name, path string) bool {
 	return slices.ContainsFunc(remarks, func(r Remark) bool {
 		return r.Severity != acap.Notice && r.Code != "lost" && r.Code != "by-header" &&
@@ -124,7 +124,7 @@ func known(remarks []Remark, name, path string) bool {
 
 func parsed(text string) *acap.File { return acap.Parse(convertedSite+"/robots.txt", []byte(text)) }
 
-// folded is a file whose conventional rules stand in lower case.
+// folded returns a file with the conventional rules of f in lower case.
 func folded(f *acap.File) *acap.File {
 	var b strings.Builder
 	for _, g := range f.Groups() {
@@ -146,21 +146,9 @@ func folded(f *acap.File) *acap.File {
 	return parsed(b.String())
 }
 
-// prove compares the conventional reading of what was converted with ACAP alone, and with all that the result says.
+// prove compares the decisions of the original with those of the converted records alone, and of the whole result.
 func (t *toACAP) prove(out *Conversion) []Remark {
-	var patterns, names []string
-	for _, r := range t.records {
-		if r.names[0] != "*" {
-			names = append(names, r.names...)
-		}
-		for _, rule := range r.rules {
-			patterns = append(patterns, rule.Pattern)
-		}
-		for _, it := range r.items {
-			patterns = append(patterns, it.pattern)
-		}
-	}
-	p := newProof(patterns, names)
+	p := newProof(t.patternsAndNames())
 	o := t.options
 	o.Ignore = true
 	alone, aloneReference := t.text(o)
@@ -176,8 +164,7 @@ func (t *toACAP) prove(out *Conversion) []Remark {
 			was, wasFolded := before(acap.Crawl, at.resource), beforeFolded(acap.Crawl, at.lower)
 			for _, u := range o.Usages {
 				is := after(u, at.resource)
-				byCase := is == wasFolded && (!is || !t.options.Ignore || t.options.AnyCase)
-				if is != was && !byCase && (is || !known(out.Remarks, who, at.path)) {
+				if is != was && !t.changesByCase(is, wasFolded) && (is || !known(out.Remarks, who, at.path)) {
 					p.differs(name, u, at.path, is, "ACAP alone")
 				}
 			}
@@ -189,7 +176,28 @@ func (t *toACAP) prove(out *Conversion) []Remark {
 	return p.remark
 }
 
-// maxDiffers bounds how many differences are told.
+// patternsAndNames returns the patterns and the names of crawlers in the records.
+func (t *toACAP) patternsAndNames() (patterns, names []string) {
+	for _, r := range t.records {
+		if r.names[0] != "*" {
+			names = append(names, r.names...)
+		}
+		for _, rule := range r.rules {
+			patterns = append(patterns, rule.Pattern)
+		}
+		for _, it := range r.items {
+			patterns = append(patterns, it.pattern)
+		}
+	}
+	return patterns, names
+}
+
+// changesByCase reports whether a decision of the converted file may differ from the original because ACAP ignores letter case.
+func (t *toACAP) changesByCase(is, wasFolded bool) bool {
+	return is == wasFolded && (!is || !t.options.Ignore || t.options.AnyCase)
+}
+
+// maxDiffers bounds how many differences are reported.
 const maxDiffers = 20
 
 func (p *proof) differs(name string, u acap.Usage, path string, is bool, by string) {

@@ -114,7 +114,7 @@ func Fixes(src []byte, found []acap.Finding) (words, moves []Fix) {
 		if f.Source != acap.Robots && f.Source != acap.Referred || f.Line < 1 || f.Line >= len(t.starts) {
 			continue
 		}
-		if e := t.mend(f); e != nil {
+		if e := t.correct(f); e != nil {
 			words = append(words, Fix{f, e})
 		} else if e := t.move(f, found); e != nil {
 			moves = append(moves, Fix{f, e})
@@ -176,66 +176,98 @@ func (t *source) position(offset int) (line, column int) {
 	return line, utf8.RuneCountInString(t.text[t.starts[line-1]:offset]) + 1
 }
 
-// mend gives the edits within the line of f; nil where there is nothing to be mended safely.
-func (t *source) mend(f acap.Finding) []Edit {
+// spot is the place of a finding in a text.
+type spot struct {
+	text       string
+	finding    acap.Finding
+	from, to   int    // the range of bytes that the finding is about
+	start, end int    // the line, without its end
+	word       string // text[from:to]
+}
+
+// correct returns the edits that correct a finding within its line, nil if no correction is safe.
+func (t *source) correct(f acap.Finding) []Edit {
 	from, to := t.place(f)
-	word := t.text[from:to]
-	start, end := t.starts[f.Line-1], t.starts[f.Line-1]+len(t.body(f.Line))
-	replace := func(s string) []Edit {
-		if s == word {
-			return nil
-		}
-		return []Edit{{from, to, s}}
-	}
-	// What the engine does not find in a line it tells of the field as a whole.
-	single := word != "" && !strings.ContainsFunc(word, func(r rune) bool { return blank(r) || r == ':' })
-	value := strings.Contains(t.text[start:from], ":") // the place is behind the colon
+	start := t.starts[f.Line-1]
+	s := spot{t.text, f, from, to, start, start + len(t.body(f.Line)), t.text[from:to]}
 	switch f.Code {
-	case "missing-colon": // A05, X54
-		if single {
+	case "missing-colon": // P1 2.5.3.2 (A05, X54): a field with a known name is read without its colon
+		if s.isWord() {
 			return []Edit{{to, to, ":"}}
 		}
-	case "loose-form": // A17
-		var edits []Edit
-		if start < from && strings.TrimFunc(t.text[start:from], blank) == "" {
-			edits = append(edits, Edit{start, from, ""})
-		}
-		if gap := len(t.text[to:end]) - len(strings.TrimLeftFunc(t.text[to:end], blank)); gap > 0 && strings.HasPrefix(t.text[to+gap:end], ":") {
-			edits = append(edits, Edit{to, to + gap, ""})
-		}
-		return edits
-	case "version-marker": // A08
-		return []Edit{{from, end - len(strings.TrimLeftFunc(t.text[to:end], blank)), ""}}
+	case "loose-form": // P1 3 (A17): blanks before a name and before its colon are accepted
+		return s.tighten()
+	case "version-marker": // P1 2.5.3.1 (A08): a marker like (1.1) of the document is not part of a field
+		return []Edit{{from, s.end - len(strings.TrimLeftFunc(t.text[to:s.end], blank)), ""}}
 	case "misspelt-name":
-		if known, ok := meant(f.Hint, "write ", ":"); ok && single {
-			return replace(known)
+		return s.replaceBy(meant(f.Hint, "write ", ":"))
+	case "version-form": // P1 2.8 (B07, X56): a version is written as two numbers
+		return s.replaceBy(meant(f.Hint, "write ", ""))
+	case "misspelt-value": // P1 2.5.3.1 (H01): the value until-recrawl means until-recrawled
+		if name, value, ok := strings.Cut(s.word, "="); ok && strings.EqualFold(strings.TrimSpace(value), "until-recrawl") {
+			return s.replace(name + "=until-recrawled")
 		}
-	case "version-form": // B07, X56
-		if version, ok := meant(f.Hint, "write ", ""); ok && single {
-			return replace(version)
-		}
-	case "misspelt-value": // H01
-		if name, value, ok := strings.Cut(word, "="); ok && strings.EqualFold(strings.TrimSpace(value), "until-recrawl") {
-			return replace(name + "=until-recrawled")
-		}
-	case "relative-pattern": // F04
-		if value && f.Hint == "write /"+word && !strings.Contains(word, "://") {
-			return []Edit{{from, from, "/"}}
+	case "relative-pattern": // P1 2.4.4 (F04): a pattern begins at the root
+		if !strings.Contains(s.word, "://") {
+			return s.addSlash()
 		}
 	case "dollar-in-rule":
-		return replace(strings.ReplaceAll(word[:len(word)-1], "$", "%24") + word[len(word)-1:])
-	case "rule-without-slash": // X52
+		return s.replace(strings.ReplaceAll(s.word[:len(s.word)-1], "$", "%24") + s.word[len(s.word)-1:])
+	case "rule-without-slash": // RFC 9309 2.2.2 (X52): the path of a rule begins with a slash
 		name, _, _ := strings.Cut(strings.ToLower(t.body(f.Line)), ":")
-		if value && strings.TrimSpace(name) == "disallow" && isPath(word) && f.Hint == "write /"+word {
-			return []Edit{{from, from, "/"}}
+		if strings.TrimSpace(name) == "disallow" && isPath(s.word) {
+			return s.addSlash()
 		}
 	default:
-		return t.respell(f, word, replace)
+		return s.respell()
 	}
 	return nil
 }
 
-// isPath reports whether a word looks like a path without its slash, and does not say something else.
+// isWord reports whether the finding is about one word, and not about a field as a whole.
+func (s spot) isWord() bool {
+	return s.word != "" && !strings.ContainsFunc(s.word, func(r rune) bool { return blank(r) || r == ':' })
+}
+
+// replace returns the edit that replaces the word, nil if it stays the same.
+func (s spot) replace(word string) []Edit {
+	if word == s.word {
+		return nil
+	}
+	return []Edit{{s.from, s.to, word}}
+}
+
+// replaceBy returns the edit that replaces one word by another, if there is one.
+func (s spot) replaceBy(word string, ok bool) []Edit {
+	if !ok || !s.isWord() {
+		return nil
+	}
+	return s.replace(word)
+}
+
+// addSlash returns the edit that puts a slash before a value, if the hint advises that.
+func (s spot) addSlash() []Edit {
+	isValue := strings.Contains(s.text[s.start:s.from], ":")
+	if !isValue || s.finding.Hint != "write /"+s.word {
+		return nil
+	}
+	return []Edit{{s.from, s.from, "/"}}
+}
+
+// tighten returns the edits that remove blanks before a name and between the name and its colon.
+func (s spot) tighten() []Edit {
+	var edits []Edit
+	if s.start < s.from && strings.TrimFunc(s.text[s.start:s.from], blank) == "" {
+		edits = append(edits, Edit{s.start, s.from, ""})
+	}
+	rest := s.text[s.to:s.end]
+	if gap := len(rest) - len(strings.TrimLeftFunc(rest, blank)); gap > 0 && strings.HasPrefix(rest[gap:], ":") {
+		edits = append(edits, Edit{s.to, s.to + gap, ""})
+	}
+	return edits
+}
+
+// isPath reports whether a word looks like a path without its slash, and is not a word like "none".
 func isPath(word string) bool {
 	switch strings.ToLower(word) {
 	case "", "all", "any", "none", "nothing", "null", "no", "yes", "true", "false":
@@ -245,37 +277,36 @@ func isPath(word string) bool {
 	return c >= 'a' && c <= 'z' && !strings.Contains(word, ":")
 }
 
-// respell mends the name of a field, a usage or a qualifier that differs from a known one by a slip.
-func (t *source) respell(f acap.Finding, word string, replace func(string) []Edit) []Edit {
-	name, ok := meant(f.Hint, "did you mean ", "?")
+// respell returns the edit that corrects the name of a field, a usage or a qualifier that differs from a known one by a slip.
+func (s spot) respell() []Edit {
+	name, ok := meant(s.finding.Hint, "did you mean ", "?")
 	if !ok {
 		return nil
 	}
-	switch f.Code {
+	switch s.finding.Code {
 	case "unknown-field":
 		permits := strings.HasPrefix(strings.ToLower(name), "acap-allow-")
-		if slipped(word, name, !permits) && permits == strings.HasPrefix(strings.ToLower(word), "acap-a") {
-			return replace(name)
+		if slipped(s.word, name, !permits) && permits == strings.HasPrefix(strings.ToLower(s.word), "acap-a") {
+			return s.replace(name)
 		}
 	case "unknown-usage":
-		lower := strings.ToLower(word)
-		usage := lower
+		usage := strings.ToLower(s.word)
 		for _, verb := range []string{"acap-allow-", "acap-disallow-"} {
 			usage = strings.TrimPrefix(usage, verb)
 		}
 		if slipped(usage, name, false) {
-			return replace(word[:len(word)-len(usage)] + name)
+			return s.replace(s.word[:len(s.word)-len(usage)] + name)
 		}
 	case "unknown-qualifier":
-		written, value, ok := strings.Cut(word, "=")
+		written, value, ok := strings.Cut(s.word, "=")
 		if trimmed := strings.TrimSpace(written); ok && slipped(trimmed, name, true) {
-			return replace(name + written[len(trimmed):] + "=" + value)
+			return s.replace(name + written[len(trimmed):] + "=" + value)
 		}
 	}
 	return nil
 }
 
-// meant takes what a hint advises to write.
+// meant returns the word that a hint advises, between before and behind.
 func meant(hint, before, behind string) (string, bool) {
 	s, ok := strings.CutPrefix(hint, before)
 	if !ok {

@@ -283,8 +283,8 @@ func (l *linter) effort(pattern string) int {
 	return 0
 }
 
-// beater gives the field that makes s lose at r, the witness of one of its patterns, if the same must happen at every resource of the
-// pattern.
+// beater returns the field to which s loses at r, the witness of one of its patterns, if s loses to it at every resource of the pattern;
+// otherwise nil.
 func (l *linter) beater(p *acap.Policy, s *acap.Statement, a *audience, u acap.Usage, pattern string, r acap.Resource) *acap.Field {
 	if u == acap.Crawl && l.twins[pattern] || !l.looks(8*p.File().Size()) {
 		return nil
@@ -297,21 +297,29 @@ func (l *linter) beater(p *acap.Policy, s *acap.Statement, a *audience, u acap.U
 		if v.Outcome != acap.Loses || i < 0 || l.audiences[i] != a {
 			return nil
 		}
-		o := &l.statements[i]
-		switch {
-		case !s.Allow && o.Allow && (u == acap.Other || len(a.purposes) > 0):
-			// F19: it still reaches usages of which nothing is said; C15: where no purpose is declared, the prohibition alone counts
-			return nil
-		case l.lingers(s, u, pattern):
-			return nil
-		case slices.Contains(o.Usages, u) && slices.ContainsFunc(o.Patterns, func(q string) bool { return equalInEffect(q, pattern) }):
-			return v.Over // F06, F07: what is narrower than that is narrower than this
-		case s.Allow && !o.Allow && l.alone(s.Field, u, pattern) && (slices.Contains(o.Usages, u) || l.only(o.Field, pattern)):
-			return v.Over // all that goes before the prohibition prohibits too
+		if l.losesAlways(s, &l.statements[i], a, u, pattern) {
+			return v.Over
 		}
 		return nil
 	}
 	return nil
+}
+
+// losesAlways reports whether s, which loses to o at one resource of a pattern, loses at every resource of the pattern.
+func (l *linter) losesAlways(s, o *acap.Statement, a *audience, u acap.Usage, pattern string) bool {
+	speaks := slices.Contains(o.Usages, u)
+	switch {
+	case !s.Allow && o.Allow && (u == acap.Other || len(a.purposes) > 0):
+		// P1 2.5.5 (F19): the prohibition still reaches usages of which nothing is said. P1 2.3.3 (C15): if no purpose is declared, the
+		// prohibition alone counts.
+		return false
+	case l.lingers(s, u, pattern):
+		return false
+	case speaks && slices.ContainsFunc(o.Patterns, func(q string) bool { return equalInEffect(q, pattern) }):
+		return true // P1 2.4.6 (F06, F07): what is narrower than the pattern of o is narrower than that of s
+	}
+	// Everything that goes before the prohibition prohibits too.
+	return s.Allow && !o.Allow && l.alone(s.Field, u, pattern) && (speaks || l.only(o.Field, pattern))
 }
 
 // covered is a prohibition that a broader one may cover.

@@ -7,7 +7,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// causes says why temoto/robotstxt comes to another answer than RFC 9309.
+// causes finds out why temoto/robotstxt answers otherwise than RFC 9309.
 type causes struct {
 	groups  []acap.Group // as they are without ACAP lines
 	lines   []string
@@ -30,7 +30,7 @@ const (
 	ownWay        = "it reads the line in a way of its own"
 )
 
-// of gives the cause of a, where rfc is what RFC 9309 answers.
+// of returns why temoto/robotstxt answers a, and not rfc like RFC 9309.
 func (c *causes) of(a, rfc Answer, at Address) string {
 	if a.Allowed == rfc.Allowed {
 		return readsNoACAP
@@ -44,20 +44,44 @@ func (c *causes) of(a, rfc Answer, at Address) string {
 		return withinLine
 	case c.versioned() && (theirs == nil || !named):
 		return byVersion
-	case theirs != nil && !named && slices.ContainsFunc(c.groups, func(g acap.Group) bool { return c.names(g) && len(g.Rules) == 0 }):
-		return passesOver
 	case theirs != nil && !named:
-		return byPrefix
-	case theirs == nil && ours != nil && strings.Trim(ours.Pattern, "*") == "":
-		return voidRule
-	case theirs != nil && !acap.NewGlob(theirs.Pattern).Matches(normal(at)):
+		return c.byGroup()
+	case theirs == nil:
+		return byMissing(ours, at)
+	case !acap.NewGlob(theirs.Pattern).Matches(normal(at)):
 		if strings.ContainsAny(theirs.Pattern, "*$") {
 			return unanchored
 		}
 		return byEncoding
-	case theirs == nil && ours != nil && strings.Contains(ours.Field.Text+at.URL.RequestURI(), "%"):
+	}
+	return byLength(theirs, ours)
+}
+
+// byGroup returns why temoto uses the rule of a group that does not govern the crawler.
+func (c *causes) byGroup() string {
+	if slices.ContainsFunc(c.groups, func(g acap.Group) bool { return c.names(g) && len(g.Rules) == 0 }) {
+		return passesOver
+	}
+	return byPrefix
+}
+
+// byMissing returns why temoto finds no rule and RFC 9309 finds ours.
+func byMissing(ours *acap.Rule, at Address) string {
+	switch {
+	case ours == nil:
+		return ownWay
+	case strings.Trim(ours.Pattern, "*") == "":
+		return voidRule
+	case strings.Contains(ours.Field.Text+at.URL.RequestURI(), "%"):
 		return byEncoding
-	case theirs == nil || ours == nil:
+	}
+	return ownWay
+}
+
+// byLength returns why temoto prefers its rule to ours.
+func byLength(theirs, ours *acap.Rule) string {
+	switch {
+	case ours == nil:
 		return ownWay
 	case len(theirs.Pattern) == len(ours.Pattern):
 		return firstOfLength
@@ -67,13 +91,13 @@ func (c *causes) of(a, rfc Answer, at Address) string {
 	return ownWay
 }
 
-// normal is the path of an address as rules are compared with it.
+// normal returns the path of an address in the form that is compared with rules.
 func normal(at Address) string {
 	_, path, _ := strings.Cut(at.resource.URL, "://")
 	return path[max(strings.IndexByte(path, '/'), 0):]
 }
 
-// rule finds the rule at a line, and says whether it stands in a group that governs the crawler (RFC 9309 2.2.1).
+// rule returns the rule at the line of f, and whether its group governs the crawler (RFC 9309 2.2.1).
 func (c *causes) rule(f *acap.Field) (found *acap.Rule, governs bool) {
 	if f == nil {
 		return nil, false
@@ -93,7 +117,7 @@ func (c *causes) names(g acap.Group) bool {
 	return len(c.crawler.Names) > 0 && slices.ContainsFunc(g.Agents, func(a string) bool { return strings.EqualFold(a, c.crawler.Names[0]) })
 }
 
-// versioned reports whether the first word of a User-agent value is the crawler's name with something behind it.
+// versioned reports whether a User-agent value begins with the name of the crawler followed by something else, such as a version.
 func (c *causes) versioned() bool {
 	if len(c.crawler.Names) == 0 {
 		return false

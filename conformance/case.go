@@ -177,12 +177,12 @@ func lowerKeys(object []byte) error {
 	return nil
 }
 
+// check returns an error that says what is malformed in the case.
 func (c *Case) check() error {
 	if c.Web == nil {
 		return errors.New("the case is malformed: it has no web")
 	}
-	u, err := url.Parse(c.URL)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+	if !isWebAddress(c.URL) {
 		return fmt.Errorf("the case is malformed: url %q is not an absolute http or https URL", c.URL)
 	}
 	if !dialects[c.Dialect] {
@@ -203,19 +203,28 @@ func (c *Case) check() error {
 			return fmt.Errorf("the case is malformed: target ip %q is not an address", c.Target.IP)
 		}
 	}
+	return c.checkWeb()
+}
+
+// checkWeb returns an error that says what is malformed in the web of the case.
+func (c *Case) checkWeb() error {
 	for key, r := range c.Web {
-		w, err := url.Parse(key)
-		if err != nil || w.Scheme != "http" && w.Scheme != "https" || w.Host == "" {
+		switch {
+		case !isWebAddress(key):
 			return fmt.Errorf("the case is malformed: web has %q, which is not an absolute http or https URL", key)
-		}
-		if r.Body != nil && r.BodyBase64 != nil {
+		case r.Body != nil && r.BodyBase64 != nil:
 			return fmt.Errorf("the case is malformed: %s has two bodies", key)
-		}
-		if r.Error != "" && !wireErrors[r.Error] {
+		case r.Error != "" && !wireErrors[r.Error]:
 			return fmt.Errorf("the case is malformed: %s has the unknown error %q", key, r.Error)
 		}
 	}
 	return nil
+}
+
+// isWebAddress reports whether text is an absolute http or https URL.
+func isWebAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
 var (

@@ -55,34 +55,48 @@ ACAP.`,
 			", ")+" (repeatable)")
 	r.Out = c.reportFlags(cmd, textForm, jsonForm, sarifForm, junitForm, htmlForm)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) > 0 && !r.Judge:
-			return misuse(cmd.CommandPath()+" --judge "+args[0], "only --judge takes files, not %q", args[0])
-		case r.Judge && (r.Run != "" || r.For != 0 || r.Log != "" || flags.Changed("listen")):
-			return misuse("", "--judge serves nothing: it cannot be combined with --listen, --log, --for and --run")
-		case r.For < 0:
-			return misuse("", "--for: %s is negative", r.For)
-		case r.Run != "" && !strings.Contains(r.Run, "{URL}") && !strings.Contains(r.Run, "{URLS}"):
-			return misuse(`--run 'wget -r {URL}'`, "the command of --run contains neither {URL} nor {URLS}: the crawler would not know the address")
-		}
-		for _, name := range r.Told.Crawler {
-			if !course.Name(name) {
-				return misuse("--crawler NAME", "%q is not a crawler's name", name)
-			}
-		}
-		for _, p := range r.Told.Purposes {
-			if p == "" || strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r == 0x7f || r == 0xa0 || r == '#' }) {
-				return misuse("--purpose P", "%q is not a purpose", p)
-			}
-		}
-		for _, p := range *protocols {
-			if !slices.Contains(course.Protocols(), course.Protocol(p)) {
-				return unknown("--protocol", p, "a protocol", words(course.Protocols()))
-			}
-			r.Told.Protocols = append(r.Told.Protocols, course.Protocol(p))
+		if err := r.check(cmd, args, *protocols); err != nil {
+			return err
 		}
 		r.Logs = args
 		return c.runConformanceSite(cmd.Context(), r)
 	}
 	return cmd
+}
+
+// check returns an error if arguments and flags are wrong or contradict each other.
+func (r *conformanceSiteRequest) check(cmd *cobra.Command, args, protocols []string) error {
+	listens := cmd.Flags().Changed("listen")
+	switch {
+	case len(args) > 0 && !r.Judge:
+		return misuse(cmd.CommandPath()+" --judge "+args[0], "only --judge takes files, not %q", args[0])
+	case r.Judge && (r.Run != "" || r.For != 0 || r.Log != "" || listens):
+		return misuse("", "--judge serves nothing: it cannot be combined with --listen, --log, --for and --run")
+	case r.For < 0:
+		return misuse("", "--for: %s is negative", r.For)
+	case r.Run != "" && !strings.Contains(r.Run, "{URL}") && !strings.Contains(r.Run, "{URLS}"):
+		return misuse(`--run 'wget -r {URL}'`, "the command of --run contains neither {URL} nor {URLS}: the crawler would not know the address")
+	}
+	return r.checkVisitor(protocols)
+}
+
+// checkVisitor returns an error if a name, a purpose or a protocol is wrong. It fills r.Told.Protocols.
+func (r *conformanceSiteRequest) checkVisitor(protocols []string) error {
+	for _, name := range r.Told.Crawler {
+		if !course.Name(name) {
+			return misuse("--crawler NAME", "%q is not a crawler's name", name)
+		}
+	}
+	for _, p := range r.Told.Purposes {
+		if p == "" || strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r == 0x7f || r == 0xa0 || r == '#' }) {
+			return misuse("--purpose P", "%q is not a purpose", p)
+		}
+	}
+	for _, p := range protocols {
+		if !slices.Contains(course.Protocols(), course.Protocol(p)) {
+			return unknown("--protocol", p, "a protocol", words(course.Protocols()))
+		}
+		r.Told.Protocols = append(r.Told.Protocols, course.Protocol(p))
+	}
+	return nil
 }

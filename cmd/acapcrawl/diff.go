@@ -103,38 +103,53 @@ site; - is standard input. The exit status is 0 if there is no difference, and 1
 	return cmd
 }
 
-// check refuses flags that do not go together.
+// check returns an error if arguments and flags contradict each other.
 func (r *diffRequest) check(cmd *cobra.Command) error {
-	two := len(r.Args) == 2 || r.History
 	switch {
 	case len(r.Args) == 0 || len(r.Args) > 2:
 		return misuse(cmd.CommandPath()+" robots.txt", "%s takes one or two files or URLs", cmd.CommandPath())
+	case r.Against != againstConventional && r.Against != againstTemoto:
+		return unknown("--against", r.Against, "a reader", []string{againstConventional, againstTemoto})
+	}
+	if err := r.checkVersions(cmd); err != nil {
+		return err
+	}
+	return r.checkExamples()
+}
+
+// checkVersions checks the flags about versions.
+func (r *diffRequest) checkVersions(cmd *cobra.Command) error {
+	two := len(r.Args) == 2 || r.History
+	switch {
 	case r.History && len(r.Args) != 1:
 		return misuse(cmd.CommandPath()+" --history https://example.com/", "--history takes one URL")
 	case !r.History && (!r.From.IsZero() || !r.To.IsZero()):
 		return misuse("", "--from and --to need --history")
 	case !r.From.IsZero() && !r.To.IsZero() && !r.From.Before(r.To):
 		return misuse("", "--from is not before --to")
-	case r.Against != againstConventional && r.Against != againstTemoto:
-		return unknown("--against", r.Against, "a reader", []string{againstConventional, againstTemoto})
 	case two && (r.Against != againstConventional || r.Alone || r.Case):
 		return misuse("", "--against, --alone and --case compare readings of one file, not two versions")
+	}
+	return nil
+}
+
+// checkExamples checks the flags that select the URLs.
+func (r *diffRequest) checkExamples() error {
+	given := append(slices.Clone(r.Args), r.URLs)
+	switch {
 	case r.URLs != "" && r.Held:
 		return misuse("", "--urls and --held both select the URLs; give one of them")
 	case r.Case && (r.URLs != "" || r.Held):
 		return misuse("", "--case adds examples, but --urls and --held replace the examples")
-	}
-	given := append(slices.Clone(r.Args), r.URLs)
-	if n := len(slices.DeleteFunc(given, func(s string) bool { return s != "-" })); n > 1 {
+	case len(slices.DeleteFunc(given, func(s string) bool { return s != "-" })) > 1:
 		return misuse("", "standard input can be read only once")
-	}
-	if r.Held && r.Site == nil && !slices.ContainsFunc(r.Args, isURL) {
+	case r.Held && r.Site == nil && !slices.ContainsFunc(r.Args, isURL):
 		return misuse("--site https://example.com/", "--held needs to know the site")
 	}
 	return nil
 }
 
-// isURL tells a URL from the name of a file.
+// isURL reports whether an argument is a URL and not the name of a file.
 func isURL(arg string) bool {
 	lower := strings.ToLower(arg)
 	return strings.HasPrefix(lower, "http://") || strings.HasPrefix(lower, "https://")

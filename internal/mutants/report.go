@@ -17,21 +17,50 @@ type report struct {
 
 func (r *report) printf(format string, args ...any) { fmt.Fprintf(r.out, format, args...) }
 
-// write says what came of the mutants that name a reading and, where all were tried, of the cases; bad says that something is amiss.
+// write prints the outcome of the mutants that name a reading, the number of further mutants that were caught, and with judge the
+// outcome of the cases. It returns whether something is wrong.
 func (r *report) write(named, wide []*Mutant, judge bool) (bad bool) {
 	base := r.crew.base
 	for _, i := range slices.Sorted(maps.Keys(base.Failed)) {
 		bad = true
 		r.printf("fails without a mutant: %s\n\t%v\n", base.Names[i], base.Failed[i])
 	}
+	survivors, stale := r.writeNamed(named)
+	for _, m := range survivors {
+		r.printf("survives: %s\n\t%s\n", m, r.whySurvives(m))
+	}
+	others := 0
+	for _, m := range wide {
+		if r.caught(m) {
+			others++
+		}
+	}
+	r.printf("%d further mutants, which need not be caught: %d are\n", len(wide), others)
+	bad = bad || len(survivors) > 0
+	if !judge {
+		return bad
+	}
+	for _, key := range slices.Sorted(maps.Keys(stale)) {
+		bad = true
+		r.printf("equivalent.txt is stale: %s\n", key)
+	}
+	return r.writeCases() || bad
+}
+
+func (r *report) caught(m *Mutant) bool {
+	got := r.crew.out[m.ID]
+	return got.Died || len(got.Caught) > 0
+}
+
+// writeNamed prints how many mutants were caught. It returns those that survive, and the entries of equivalent.txt that excuse none.
+func (r *report) writeNamed(named []*Mutant) (survivors []*Mutant, stale map[string]string) {
 	caught, told, equivalent := 0, 0, 0
-	var survivors []*Mutant
-	stale := maps.Clone(r.equivalent)
+	stale = maps.Clone(r.equivalent)
 	for _, m := range named {
 		key, excused := r.excuse(m)
 		got := r.crew.out[m.ID]
-		switch is := got.Died || len(got.Caught) > 0; {
-		case is:
+		switch {
+		case r.caught(m):
 			caught++
 			if r.verbose {
 				r.printf("caught: %s: %s\n", m, r.names(got.Caught, 5))
@@ -50,39 +79,29 @@ func (r *report) write(named, wide []*Mutant, judge bool) (bad bool) {
 	}
 	r.printf("%d mutants name a reading or are of a table: %d caught, %d change findings alone, %d equivalent, %d survive\n",
 		len(named), caught, told, equivalent, len(survivors))
-	for _, m := range survivors {
-		got := r.crew.out[m.ID]
-		note := "no case reaches it"
-		switch {
-		case len(got.Changed) > 0:
-			note = "the answer changes, unnoticed: " + r.names(got.Changed, 3)
-		case m.table:
-			note = "no answer changes"
-		case len(r.crew.base.Reach[m.ID]) > 0:
-			note = fmt.Sprintf("no answer changes in %d cases", len(r.crew.base.Reach[m.ID]))
-		}
-		r.printf("survives: %s\n\t%s\n", m, note)
+	return survivors, stale
+}
+
+// whySurvives returns what is known of a mutant that no case catches.
+func (r *report) whySurvives(m *Mutant) string {
+	switch got := r.crew.out[m.ID]; {
+	case len(got.Changed) > 0:
+		return "the answer changes, unnoticed: " + r.names(got.Changed, 3)
+	case m.table:
+		return "no answer changes"
+	case len(r.crew.base.Reach[m.ID]) > 0:
+		return fmt.Sprintf("no answer changes in %d cases", len(r.crew.base.Reach[m.ID]))
 	}
-	bad = bad || len(survivors) > 0
-	others := 0
-	for _, m := range wide {
-		if got := r.crew.out[m.ID]; got.Died || len(got.Caught) > 0 {
-			others++
-		}
-	}
-	r.printf("%d further mutants, which need not be caught: %d are\n", len(wide), others)
-	if !judge {
-		return bad
-	}
-	for _, key := range slices.Sorted(maps.Keys(stale)) {
-		bad = true
-		r.printf("equivalent.txt is stale: %s\n", key)
-	}
+	return "no case reaches it"
+}
+
+// writeCases prints which cases catch no mutant, and returns whether there are some.
+func (r *report) writeCases() bool {
 	idle := 0
 	for _, i := range r.crew.all {
 		if !r.crew.served[i] && !r.crew.weak[i] {
 			idle++
-			r.printf("catches no mutant: %s\n", base.Names[i])
+			r.printf("catches no mutant: %s\n", r.crew.base.Names[i])
 		}
 	}
 	r.printf("%d cases: %d catch a mutant, %d more only one that a fifth of all cases catch, %d none\n",
@@ -92,10 +111,10 @@ func (r *report) write(named, wide []*Mutant, judge bool) (bad bool) {
 			r.printf("no case can call: %s\n", name)
 		}
 	}
-	return bad || idle > 0
+	return idle > 0
 }
 
-// excuse finds the entry of equivalent.txt that a mutant falls under.
+// excuse returns the entry of equivalent.txt for a mutant.
 func (r *report) excuse(m *Mutant) (key string, ok bool) {
 	for _, key := range []string{m.Key(), fmt.Sprintf("%s | %s | %s | *", m.File, m.Func, m.Text), fmt.Sprintf("%s | %s | * | *", m.File, m.Func)} {
 		if _, ok := r.equivalent[key]; ok {
@@ -105,7 +124,7 @@ func (r *report) excuse(m *Mutant) (key string, ok bool) {
 	return "", false
 }
 
-// names gives some cases by name.
+// names returns the names of the first n cases.
 func (r *report) names(cases []int, n int) string {
 	s := ""
 	for _, i := range cases[:min(n, len(cases))] {
