@@ -12,6 +12,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
@@ -33,7 +34,11 @@ func TestChannelHungUp(t *testing.T) {
 	origin := strings.TrimSuffix(site.URL, "/")
 	token := credential(t, data, origin)
 	c := &Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}
-	ch := newChannel(t.Context(), c, "--data="+data)
+	cfg, err := config.Load(config.Input{Flags: map[string]any{"data": data}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ch := newChannel(t.Context(), c, cfg)
 	defer ch.close()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

@@ -26,11 +26,8 @@ func (c *Command) runActionsRun(ctx context.Context, cfg *config.Config, r actio
 		return c.orNothing(r.JSON, site.RequestsRun{Requests: []actions.Request{}, Erased: []archive.Erasure{}}, err)
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	did, stopped := d.RunRequests(ctx, site.RunOptions{Origins: r.Origins, NoRefresh: r.NoRefresh, OlderThan: r.OlderThan, Soon: r.Soon,
-		Only: r.Only, AtMost: r.AtMost, Ready: d.serve, Every: redraw, Progress: func(p crawler.Progress) {
-			screen.Set("%s", progressLine(p, time.Now(), ctx.Err() != nil))
-		}})
-	screen.Done()
+	did, stopped := d.runRequests(ctx, site.RunOptions{Origins: r.Origins, NoRefresh: r.NoRefresh, OlderThan: r.OlderThan,
+		Soon: r.Soon, Only: r.Only, AtMost: r.AtMost}, screen)
 	if stopped != nil && ctx.Err() == nil {
 		return faultOf(stopped)
 	}
@@ -43,6 +40,15 @@ func (c *Command) runActionsRun(ctx context.Context, cfg *config.Config, r actio
 		return nothing(several(did.Open, "request") + " could not be executed; acapcrawl actions ls says why.")
 	}
 	return err
+}
+
+// runRequests reads the policies and executes the requests that o names, and shows how far it is. If ctx ends, it returns
+// what was done until then.
+func (d *directory) runRequests(ctx context.Context, o site.RunOptions, screen *progress) (site.RequestsRun, error) {
+	defer screen.Done()
+	o.Ready, o.Every = d.serve, redraw
+	o.Progress = func(p crawler.Progress) { screen.Set("%s", progressLine(p, time.Now(), ctx.Err() != nil)) }
+	return d.RunRequests(ctx, o)
 }
 
 // printActionsRun prints a line for each request, and what was read and visited.

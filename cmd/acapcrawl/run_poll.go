@@ -13,6 +13,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
@@ -30,7 +31,7 @@ func (c *Command) runWatch(ctx context.Context, cfg *config.Config, r watchReque
 	if within <= 0 && r.Wake == nil {
 		return misuse("ACAPCRAWL_ACTIONS_SEEN_WITHIN=1h acapcrawl watch", "actions.seen_within is 0s: there is no time within which requests are to be seen")
 	}
-	w := watcher{command: c, request: r, screen: newProgress(c.Stderr), within: within}
+	w := watcher{command: c, cfg: cfg, request: r, screen: newProgress(c.Stderr), within: within}
 	defer w.screen.Done()
 	var soon []string
 	for first := true; ctx.Err() == nil; first = false {
@@ -78,6 +79,7 @@ func (r *watchRequest) await(ctx context.Context, d time.Duration) (origins []st
 // watcher tells what was done, and what is in the way, once.
 type watcher struct {
 	command *Command
+	cfg     *config.Config
 	request watchRequest
 	screen  *progress
 	within  time.Duration // 0: only what is waited for is read
@@ -99,22 +101,19 @@ func (w *watcher) pause(did site.RequestsRun) time.Duration {
 	return math.MaxInt64
 }
 
-// look does what is due, and says so; not ok where that failed, which is said, and tried again. At first everything is read anew. The error
-// is one of usage.
+// look executes what is due, and prints what it did. ok is false if that failed, which it prints; the next look tries
+// again. With first, all policies are read again. The error is one of usage or of printing.
 func (w *watcher) look(ctx context.Context, first bool, soon []string) (did site.RequestsRun, ok bool, err error) {
-	args := append([]string{"actions", "run", "--json", "--" + atMostFlag, turn.String()}, w.request.Flags...)
-	switch {
-	case w.within <= 0:
-		args = append(args, "--"+onlyFlag)
-	case !first:
-		args = append(args, "--"+olderThanFlag, w.within.String())
+	o := site.RunOptions{AtMost: turn, Only: w.within <= 0}
+	if !first {
+		o.OlderThan = max(w.within, 0)
 	}
 	for _, origin := range soon {
 		if origin != "" {
-			args = append(args, "--"+soonFlag+"="+origin)
+			o.Soon = append(o.Soon, origin)
 		}
 	}
-	out, problems, status := w.command.inside(ctx, args)
+	did, problems, status := w.command.runDue(ctx, w.cfg, o, w.request.Flags)
 	if ctx.Err() != nil {
 		return did, false, nil
 	}
@@ -126,7 +125,7 @@ func (w *watcher) look(ctx context.Context, first bool, soon []string) (did site
 		io.WriteString(w.screen, problems)
 		w.said = problems
 	}
-	if status == statusFailed || json.Unmarshal(out, &did) != nil {
+	if status == statusFailed {
 		return did, false, nil
 	}
 	for _, a := range did.Requests {
@@ -163,16 +162,54 @@ func (w *watcher) printErased(list []archive.Erasure) error {
 	return err
 }
 
-// inside runs another verb in this process, and gives what it prints on standard output and on standard error.
-func (c *Command) inside(ctx context.Context, args []string) (out []byte, problems string, status int) {
-	return c.insideWith(ctx, nil, args)
+// runDue reads the policies and executes the requests that o names, in this process or in the one that has the data
+// directory. flags give that process the settings. problems is what went wrong, in words.
+func (c *Command) runDue(ctx context.Context, cfg *config.Config, o site.RunOptions, flags []string) (did site.RequestsRun, problems string, status int) {
+	var stderr bytes.Buffer
+	did, err := c.other(ctx, &stderr, actionsRunName).openAndRun(ctx, cfg, o)
+	if _, taken := errors.AsType[*busy](err); !taken {
+		status = report(&stderr, err)
+		return did, stderr.String(), status
+	}
+	args := append([]string{"actions", "run", "--json", "--" + atMostFlag, o.AtMost.String()}, flags...)
+	if o.Only {
+		args = append(args, "--"+onlyFlag)
+	} else if o.OlderThan > 0 {
+		args = append(args, "--"+olderThanFlag, o.OlderThan.String())
+	}
+	for _, origin := range o.Soon {
+		args = append(args, "--"+soonFlag+"="+origin)
+	}
+	out, problems, status := c.inside(ctx, nil, args)
+	if status != statusFailed && status != statusUsage && json.Unmarshal(out, &did) != nil {
+		status = statusFailed
+	}
+	return did, problems, status
 }
 
-// insideWith is inside for a verb that reads in on standard input.
-func (c *Command) insideWith(ctx context.Context, in []byte, args []string) (out []byte, problems string, status int) {
+// openAndRun opens the data directory, and reads the policies and executes the requests that o names.
+func (c *Command) openAndRun(ctx context.Context, cfg *config.Config, o site.RunOptions) (did site.RequestsRun, err error) {
+	defer defect.Catch(&err, "acapcrawl actions run", nil)
+	d, err := c.open(cfg, site.Options{})
+	if err != nil {
+		return did, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return d.runRequests(ctx, o, newProgress(c.Stderr))
+}
+
+// other returns a command for a verb that this one does in this process.
+func (c *Command) other(ctx context.Context, stderr io.Writer, verb string) *Command {
+	return &Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Env: c.Env, Resolver: c.Resolver, verb: verb,
+		over: ctx.Done()}
+}
+
+// inside runs another verb in this process with in as standard input, and returns what it prints. The verb goes through
+// the process that has the data directory, if there is one.
+func (c *Command) inside(ctx context.Context, in []byte, args []string) (out []byte, problems string, status int) {
 	var stdout, stderr bytes.Buffer
-	other := Command{Stdin: bytes.NewReader(in), Stdout: &stdout, Stderr: &stderr, Env: c.Env, Resolver: c.Resolver}
-	status = other.Main(ctx, args)
+	verb := Command{Stdin: bytes.NewReader(in), Stdout: &stdout, Stderr: &stderr, Env: c.Env, Resolver: c.Resolver}
+	status = verb.Main(ctx, args)
 	return stdout.Bytes(), stderr.String(), status
 }
 

@@ -43,10 +43,7 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	if o.Key != nil {
 		key = actions.JWK(o.Key.Public().(ed25519.PublicKey))
 	}
-	channel := newChannel(ctx, c, "--data="+cfg.Data)
-	if cfg.File != "" {
-		channel.data = append(channel.data, "--config="+cfg.File)
-	}
+	channel := newChannel(ctx, c, cfg)
 	registry := prometheus.NewRegistry()
 	var s *web.Server
 	told := newServeMetrics(registry, func() (actions.Status, bool) { return s.Status(ctx) })
@@ -161,10 +158,11 @@ func loopback(address string) bool {
 	return host == "localhost" || err == nil && ip.IsLoopback()
 }
 
-// channel answers calls by the verb for that, which opens the ledger, or goes through the process that has it.
+// channel answers the calls of publishers. It has nothing open between two calls.
 type channel struct {
 	command *Command
-	data    []string      // flags that name the data directory
+	cfg     *config.Config
+	flags   []string      // that give the settings to the process that has the data directory
 	wake    chan string   // hears that something was asked for, and which origin's lines are waited for, if any: watch does the rest
 	turn    chan struct{} // holds who is answered, one at a time: they would wait for each other's files
 	ctx     context.Context
@@ -172,8 +170,11 @@ type channel struct {
 }
 
 // newChannel makes a channel that answers until close is called.
-func newChannel(ctx context.Context, c *Command, data ...string) *channel {
-	ch := &channel{command: c, data: data, wake: make(chan string, 100), turn: make(chan struct{}, 1)}
+func newChannel(ctx context.Context, c *Command, cfg *config.Config) *channel {
+	ch := &channel{command: c, cfg: cfg, flags: []string{"--data=" + cfg.Data}, wake: make(chan string, 100), turn: make(chan struct{}, 1)}
+	if cfg.File != "" {
+		ch.flags = append(ch.flags, "--config="+cfg.File)
+	}
 	ch.ctx, ch.stop = context.WithCancel(context.WithoutCancel(ctx))
 	return ch
 }
@@ -207,12 +208,7 @@ func (ch *channel) Answer(ctx context.Context, call actions.Call) (a actions.Ans
 		ctx, end = context.WithDeadline(ch.ctx, until)
 		defer end()
 	}
-	out, problems, status := ch.command.insideWith(ctx, text, append([]string{"actions", "answer"}, ch.data...))
-	if status != statusDone {
-		err = fmt.Errorf("the ledger could not be asked: %s", strings.TrimSpace(problems))
-	} else {
-		err = json.Unmarshal(out, &a)
-	}
+	a, err = ch.answer(ctx, call, text)
 	if changes && a.Code == "" && !a.Replayed {
 		origin := "" // what failed may be noted all the same
 		if a.Request != nil && a.Request.State == actions.Seen {
@@ -224,4 +220,25 @@ func (ch *channel) Answer(ctx context.Context, call actions.Call) (a actions.Ans
 		}
 	}
 	return a, err
+}
+
+// answer answers a call in this process, or in the process that has the data directory. text is the call as JSON.
+func (ch *channel) answer(ctx context.Context, call actions.Call, text []byte) (a actions.Answer, err error) {
+	var problems strings.Builder
+	other := ch.command.other(ctx, &problems, "actions answer")
+	ledger, done, err := other.makeLedger(ch.cfg)
+	if err == nil {
+		a, err = other.answerCall(ctx, ch.cfg, call, ledger, done)
+	}
+	if _, taken := errors.AsType[*busy](err); taken {
+		out, said, status := ch.command.inside(ctx, text, append([]string{"actions", "answer"}, ch.flags...))
+		if status == statusDone {
+			return a, json.Unmarshal(out, &a)
+		}
+		err = errors.New(strings.TrimSpace(said))
+	}
+	if err != nil {
+		return a, fmt.Errorf("the ledger could not be asked: %w", err)
+	}
+	return a, nil
 }

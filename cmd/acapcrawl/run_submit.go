@@ -51,7 +51,7 @@ func (c *Command) runWithdraw(ctx context.Context, cfg *config.Config, id uint64
 		return err
 	}
 	if request.Action == acap.TakeDown && !site.Empty(cfg.Data) {
-		if err := c.runExecute(ctx, cfg, []uint64{id}, false); err != nil {
+		if _, err := c.executeRequests(ctx, cfg, id); err != nil {
 			return err
 		}
 	}

@@ -111,7 +111,7 @@ func (c *Command) actionsExecuteVerb() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.runExecute(cmd.Context(), cfg, ids, true)
+		return c.runExecute(cmd.Context(), cfg, ids)
 	}
 	return cmd
 }
