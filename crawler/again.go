@@ -4,55 +4,45 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"time"
 )
 
-// Revisit queues again, at their depth, the addresses beginning with prefix ("" for all) that are not queued and that
-// pick wants. It returns their number. pick is called by one goroutine and must not use the frontier.
-func (f *Frontier) Revisit(prefix string, pick func(Record) bool) (int, error) {
-	return f.revisit(prefix, foundNowhere, pick)
-}
-
-// revisit is Revisit; the addresses then count as found from a seed. foundNowhere keeps the seed as
-// it was.
-func (f *Frontier) revisit(prefix string, seed uint64, pick func(Record) bool) (int, error) {
-	n := 0
-	for from := ""; ; {
-		c := &change{again: pick, prefix: prefix, from: from, found: seed}
-		if err := f.wait(c); err != nil {
-			return n, err
-		}
-		n += c.added
-		if from = c.next; from == "" {
-			return n, nil
-		}
+// Requeue queues again, at their depth, the addresses that match a filter, and returns their number.
+func (f *Frontier) Requeue(filter Filter) (n int, err error) {
+	m, err := filter.matcher(f.visits)
+	if err != nil {
+		return 0, err
 	}
-}
-
-// Revive queues again, at their depth, the addresses that are due to be visited again by now
-// (End.Again), with failed only those that failed, and returns their number. They do not come back
-// by themselves.
-func (f *Frontier) Revive(now time.Time, failed bool) (int, error) {
-	for n := 0; ; {
-		c := &change{revive: now, failed: failed}
+	for from := ""; ; {
+		c := &change{requeue: m, from: from}
 		err := f.wait(c)
 		n += c.added
-		if err != nil || !c.more {
+		if from = c.next; err != nil || from == "" {
 			return n, err
 		}
 	}
 }
 
-// requeue queues again what c.again picks among the outcomes, a bounded number at a time.
+// requeue queues again what matches c.requeue, a bounded number at a time.
 func (b *batch) requeue(c *change) error {
+	switch {
+	case c.requeue.Barred != nil:
+		return b.lift(c)
+	case !c.requeue.DueBy.IsZero():
+		return b.revive(c)
+	}
+	return b.requeueKnown(c)
+}
+
+// requeueKnown looks at everything that is known from c.from on.
+func (b *batch) requeueKnown(c *change) error {
 	var picked []Record
-	c.next = ""
-	err := each(b.known, c.prefix, c.from, func(r Record) error {
+	err := each(b.known, c.requeue.Prefix, c.from, func(r Record) error {
 		if len(picked) == maxOffers {
 			c.next = r.URL
 			return errEnough
 		}
-		if r.State != Queued && c.again(r) {
+		if c.requeue.matches(&r) {
+			r.from = cmp.Or(c.requeue.From, r.from)
 			picked = append(picked, r)
 		}
 		return nil
@@ -61,9 +51,6 @@ func (b *batch) requeue(c *change) error {
 		return err
 	}
 	c.added = len(picked)
-	for i := range picked {
-		picked[i].from = cmp.Or(c.found, picked[i].from)
-	}
 	return b.enqueueAgain(picked)
 }
 
@@ -79,16 +66,17 @@ func (b *batch) enqueueAgain(picked []Record) error {
 	return nil
 }
 
-// revive queues what is to be visited again by c.revive, a bounded number at a time, the longest due first.
+// revive looks at what is due to be visited again, the longest due first.
 func (b *batch) revive(c *change) error {
 	var picked []Record
 	cursor := b.again.Cursor()
 	for k, _ := cursor.First(); k != nil; k, _ = cursor.Next() {
 		at, address := splitTime(k)
-		if at > nanos(c.revive) {
+		if at > nanos(c.requeue.DueBy) {
 			break
 		}
-		if c.more = len(picked) == maxOffers; c.more {
+		if len(picked) == maxOffers {
+			c.next = address
 			break
 		}
 		r, found, err := b.get(address)
@@ -98,7 +86,7 @@ func (b *batch) revive(c *change) error {
 		if !found {
 			return fmt.Errorf("%s is to be visited again but is not known", address)
 		}
-		if !c.failed || r.State == Failed {
+		if hasPrefix([]byte(address), c.requeue.Prefix) && c.requeue.matches(&r) {
 			picked = append(picked, r)
 		}
 	}

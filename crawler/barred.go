@@ -74,7 +74,7 @@ func (f *Frontier) bar(bars []bar) error {
 
 // canBeBarred reports whether r is to be queued again when a take-down goes that stands now. What is queued tells that when its turn comes.
 func (r *Record) canBeBarred() bool {
-	return r.State != Queued && !notAskedFor(r.State) && r.Led == "" && r.barred == ""
+	return r.State != Queued && !notAskedFor(r.State) && r.Led == "" && r.TakenDown == ""
 }
 
 func (b *batch) bar(bars []bar) error {
@@ -89,7 +89,7 @@ func (b *batch) bar(bars []bar) error {
 		if _, _, part := partOf(bar.address); !part && bar.down != bar.address {
 			r.Led = bar.down
 		}
-		r.barred = bar.down
+		r.TakenDown = bar.down
 		if err := b.put(&r, r.State, true); err != nil {
 			return err
 		}
@@ -97,49 +97,64 @@ func (b *batch) bar(bars []bar) error {
 	return nil
 }
 
-// Lift queues again, at their depth, the addresses that were barred by the take-down of one that begins with prefix ("" for all) and of
-// which stands says that it stands no longer. It returns their number.
-func (f *Frontier) Lift(prefix string, stands func(address string) bool) (n int, err error) {
-	for from := []byte(prefix); ; {
-		var keys []string
-		err := f.view(func(tx *bbolt.Tx) error {
-			cursor := tx.Bucket(bBarred).Cursor()
-			for k, _ := cursor.Seek(from); k != nil && hasPrefix(k, prefix) && len(keys) < maxOffers; k, _ = cursor.Next() {
-				keys = append(keys, string(k))
-			}
-			return nil
-		})
-		if err != nil || len(keys) == 0 {
+// Barred returns the addresses that are taken down, if others are not visited for that. See Queue.
+func (f *Frontier) Barred(prefix, after string) (down []string, err error) {
+	err = f.view(func(tx *bbolt.Tx) error {
+		cursor := tx.Bucket(bBarred).Cursor()
+		for k, _ := cursor.Seek([]byte(max(prefix, after+"\x01"))); k != nil && hasPrefix(k, prefix) && len(down) < maxBarred; {
+			address, _, _ := strings.Cut(string(k), "\x00")
+			down = append(down, address)
+			k, _ = cursor.Seek([]byte(address + "\x01"))
+		}
+		return nil
+	})
+	return down, err
+}
+
+// maxBarred is how many addresses Barred returns at once.
+const maxBarred = 1000
+
+// Lift queues again, at their depth, the addresses that were barred by a take-down that stands no longer. It asks stands
+// about the addresses that are taken down and begin with prefix, "" for all. It returns the number of addresses queued.
+func (f *Frontier) Lift(prefix string, stands func(address string) bool) (int, error) {
+	return lift(f, prefix, stands)
+}
+
+func lift(q Queue, prefix string, stands func(address string) bool) (n int, err error) {
+	for after := ""; ; {
+		down, err := q.Barred(prefix, after)
+		if err != nil || len(down) == 0 {
 			return n, err
 		}
-		from = append([]byte(keys[len(keys)-1]), 0)
-		last, gone := "", false
-		c := &change{lift: slices.DeleteFunc(keys, func(key string) bool {
-			if down, _, _ := strings.Cut(key, "\x00"); down != last {
-				last, gone = down, !stands(down)
-			}
-			return !gone
-		})}
-		if len(c.lift) == 0 {
+		after = down[len(down)-1]
+		if down = slices.DeleteFunc(down, stands); len(down) == 0 {
 			continue
 		}
-		if err := f.wait(c); err != nil {
+		added, err := q.Requeue(Filter{Barred: down})
+		if n += added; err != nil {
 			return n, err
 		}
-		n += c.added
 	}
 }
 
+// lift queues what the take-downs of c.requeue barred, a bounded number at a time.
 func (b *batch) lift(c *change) error {
 	var picked []Record
-	for _, key := range c.lift {
-		down, address, _ := strings.Cut(key, "\x00")
-		r, found, err := b.get(address)
-		if err != nil {
-			return err
-		}
-		if found && r.barred == down {
-			picked = append(picked, r)
+	for _, down := range c.requeue.Barred {
+		prefix := down + "\x00"
+		cursor := b.barred.Cursor()
+		for k, _ := cursor.Seek([]byte(prefix)); k != nil && hasPrefix(k, prefix); k, _ = cursor.Next() {
+			if len(picked) == maxOffers {
+				c.next = down
+				break
+			}
+			r, found, err := b.get(string(k[len(prefix):]))
+			if err != nil {
+				return err
+			}
+			if found && r.TakenDown == down && c.requeue.matches(&r) {
+				picked = append(picked, r)
+			}
 		}
 	}
 	c.added = len(picked)
@@ -153,10 +168,10 @@ func (b *batch) mark(r *Record) error {
 			return err
 		}
 	}
-	if r.marked = r.barred; r.barred == "" {
+	if r.marked = r.TakenDown; r.TakenDown == "" {
 		return nil
 	}
-	return b.barred.Put(barKey(r.barred, r.URL), nil)
+	return b.barred.Put(barKey(r.TakenDown, r.URL), nil)
 }
 
 // barKey is the address that is taken down, NUL, the address of the record.

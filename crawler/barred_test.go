@@ -204,7 +204,7 @@ func TestTakenDownParts(t *testing.T) {
 	for l == nil {
 		l = next(t, f)
 	}
-	finish(t, f, l, End{State: Refused, Why: "taken down", down: &acap.Field{}})
+	finish(t, f, l, End{State: Refused, Why: "taken down", TakenDown: true})
 	if l.URL != key {
 		t.Fatal(l.URL)
 	}

@@ -55,9 +55,9 @@ func (c *checker) known() error {
 				return fmt.Errorf("%s, %s, is to be visited again but does not stand in the index of such addresses", r.URL, r.State)
 			}
 		}
-		if r.barred != "" {
+		if r.TakenDown != "" {
 			c.bars++
-			if r.State == Queued || c.tx.Bucket(bBarred).Get(barKey(r.barred, r.URL)) == nil {
+			if r.State == Queued || c.tx.Bucket(bBarred).Get(barKey(r.TakenDown, r.URL)) == nil {
 				return fmt.Errorf("%s, %s, is barred by a take-down but does not stand in the list of such addresses", r.URL, r.State)
 			}
 		}

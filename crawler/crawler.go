@@ -124,14 +124,14 @@ type Conditioner interface {
 
 // Crawler visits what a frontier holds. One Run at a time.
 type Crawler struct {
-	gate     Gate
-	handler  Handler
-	frontier *Frontier
-	o        Options
+	gate    Gate
+	handler Handler
+	queue   Queue
+	o       Options
 }
 
-// New makes a crawler. The frontier stays the caller's, who closes it.
-func New(g Gate, h Handler, f *Frontier, o Options) *Crawler {
+// New returns a crawler. The caller closes the queue.
+func New(g Gate, h Handler, q Queue, o Options) *Crawler {
 	o.Concurrency = max(o.Concurrency, 1)
 	if o.Scope == "" {
 		o.Scope = ScopeHost
@@ -142,14 +142,14 @@ func New(g Gate, h Handler, f *Frontier, o Options) *Crawler {
 	if o.Every <= 0 {
 		o.Every = time.Second
 	}
-	return &Crawler{gate: g, handler: h, frontier: f, o: o}
+	return &Crawler{gate: g, handler: h, queue: q, o: o}
 }
 
 // Run queues the seeds and visits what is queued until nothing is due, the budget is spent or ctx ends; the last two are
 // no errors. Then visits under way are finished, and what was found out is durable. The error is nil, or says why the run
 // could not go on.
 func (c *Crawler) Run(ctx context.Context, seeds []string) (Summary, error) {
-	r := &run{Crawler: c, o: c.o, start: time.Now(), requests: make(chan struct{}, c.o.Concurrency)}
+	r := &run{Crawler: c, o: c.o, start: time.Now(), requests: make(chan struct{}, c.o.Concurrency), visiting: map[string]bool{}}
 	if err := r.prepare(seeds); err != nil {
 		return Summary{}, err
 	}
@@ -181,17 +181,14 @@ func (c *Crawler) Run(ctx context.Context, seeds []string) (Summary, error) {
 // run is one Run.
 type run struct {
 	*Crawler
-	o     Options
-	start time.Time
-	area  *area
-	own   *area           // of the seeds of this run; without any, area
-	seeds []string        // of this run
-	named map[string]bool // the seeds of this and earlier runs
+	o      Options
+	start  time.Time
+	extent Extent
+	reach  *reach   // of the extent
+	own    *area    // of the seeds of this run; without any, that of reach
+	seeds  []string // of this run, in normal form
 
-	numbers map[string]uint64 // the number of a seed by host
-
-	wanted    *filter // of addresses
-	forbidden *filter // of seeds, which need not be included
+	numbers map[string]uint64 // the number of a seed, by the seed and by its host
 
 	requests chan struct{} // one element per request under way
 	pending  atomic.Int64  // bytes of bodies received that the handler has not stored
@@ -201,8 +198,9 @@ type run struct {
 	stop  context.CancelFunc // no more leases
 	tally tally
 
-	mu      sync.Mutex          // held while Skipped is called, and of what follows
-	failed  error               // why the run could not go on
-	stopped error               // why it did not
-	reached map[string]struct{} // pages that were received first by a redirect to them
+	mu       sync.Mutex          // held while Skipped is called, and of what follows
+	failed   error               // why the run could not go on
+	stopped  error               // why it did not
+	visiting map[string]bool     // addresses under visit, until their outcome is handed in
+	reached  map[string]struct{} // pages that were received first by a redirect to them
 }

@@ -32,13 +32,11 @@ var (
 	buckets = [][]byte{bMeta, bKnown, bQueue, bHosts, bReady, bAgain, bSeeds, bFound, bAsked, bBarred}
 )
 
-// The format of the file. Format 2 has no records of required resources (parts.go), which what reads only that takes for pages, and
-// format 3 no buckets of what re-crawls ask for (promote.go) and take-downs bar (barred.go), which what reads only that does not keep.
-// Format 4 does not note from which seed an address was found (found.go).
-const (
-	format      = 5
-	formatFirst = 2 // that can be raised
-)
+// format is the format of the file.
+const format = 1
+
+// kExtent is the key in bMeta of the Extent of the last crawl, as JSON.
+var kExtent = []byte("extent")
 
 // counts holds a number per state, in the order of states, and those below.
 type counts [len(states) + 3]int
@@ -83,12 +81,8 @@ func openDisk(name string) (db *bbolt.DB, c counts, err error) {
 	case err != nil:
 		return nil, c, fmt.Errorf("%s cannot be opened: %w; if it is damaged, move it away and crawl anew", name, err)
 	}
-	var found byte
-	switch found, c, err = readMeta(db); {
-	case errors.Is(err, errNew):
+	if c, err = readMeta(db); errors.Is(err, errNew) {
 		err = makeBuckets(db)
-	case err == nil && found != format:
-		err = db.Update(raise)
 	}
 	if err != nil {
 		return nil, c, errors.Join(fmt.Errorf("%s cannot be used: %w", name, err), db.Close())
@@ -98,48 +92,19 @@ func openDisk(name string) (db *bbolt.DB, c counts, err error) {
 
 var errNew = errors.New("the file is new")
 
-func readMeta(db *bbolt.DB) (found byte, c counts, err error) {
+func readMeta(db *bbolt.DB) (c counts, err error) {
 	err = db.View(func(tx *bbolt.Tx) error {
 		meta := tx.Bucket(bMeta)
 		if meta == nil {
 			return errNew
 		}
-		f := meta.Get([]byte("format"))
-		switch {
-		case len(f) == 1 && f[0] > format:
-			return fmt.Errorf("a newer version of this program has written it: its format is %d, this version reads up to %d; "+
-				"use that version, or move the file away and crawl anew", f[0], format)
-		case len(f) != 1 || f[0] < formatFirst:
-			return fmt.Errorf("its format is %x, this version reads %d to %d; move it away and crawl anew", f, formatFirst, format)
+		if f := meta.Get([]byte("format")); len(f) != 1 || f[0] != format {
+			return fmt.Errorf("its format is %x, this version of the program reads %d; move the file away and crawl again", f, format)
 		}
-		found = f[0]
 		c, err = decodeCounts(meta.Get([]byte("counts")))
 		return err
 	})
-	return found, c, err
-}
-
-// raise makes a file of an earlier format one of format.
-func raise(tx *bbolt.Tx) error {
-	asked, err := tx.CreateBucketIfNotExists(bAsked)
-	if err != nil {
-		return err
-	}
-	if _, err := tx.CreateBucketIfNotExists(bBarred); err != nil {
-		return err
-	}
-	if err := countQueued(tx); err != nil {
-		return err
-	}
-	err = tx.Bucket(bQueue).ForEach(func(k, v []byte) error {
-		it, err := decodeItem(k, v)
-		if err != nil || it.place.class != promoted {
-			return err
-		}
-		host, _ := hostOf(k)
-		return asked.Put(askedKey(host, it.url), number(0))
-	})
-	return errors.Join(err, tx.Bucket(bMeta).Put([]byte("format"), []byte{format}))
+	return c, err
 }
 
 func makeBuckets(db *bbolt.DB) error {
@@ -261,7 +226,7 @@ func (b *batch) put(r *Record, old State, found bool) error {
 			return err
 		}
 	}
-	if r.marked != r.barred {
+	if r.marked != r.TakenDown {
 		if err := b.mark(r); err != nil {
 			return err
 		}
@@ -300,7 +265,7 @@ func (b *batch) enqueue(r *Record, old State, found bool, c class, rank uint64) 
 	if err != nil {
 		return err
 	}
-	r.State, r.Again, r.barred, r.place = Queued, time.Time{}, "", place{c, rank, seq}
+	r.State, r.Again, r.TakenDown, r.place = Queued, time.Time{}, "", place{c, rank, seq}
 	h.queued++
 	if first, ok := b.moved[host]; !ok || r.place.before(first) {
 		b.moved[host] = r.place

@@ -12,15 +12,6 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Every record stores the seed from which its address was found (Record.from), so that a run that
-// names seeds visits only addresses found from these and leaves the rest queued. Seeds are numbered
-// in the order in which they were first named.
-const (
-	foundNowhere = iota // no run that names seeds visits it
-	foundByPages        // held pages require it: every run visits it
-	firstSeed           // the number of the first seed
-)
-
 // foundKey returns a key of bFound: the number of a seed, then a host.
 func foundKey(from uint64, host string) []byte {
 	return append(binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(host)), from), host...)
@@ -67,7 +58,7 @@ func (b *batch) countFound(key []byte, d int) error {
 // earlier format.
 func seedNumber(v []byte) uint64 {
 	if len(v) != 8 {
-		return foundNowhere
+		return NoSeed
 	}
 	return binary.BigEndian.Uint64(v)
 }
@@ -104,14 +95,14 @@ func (f *Frontier) selectFrom(seeds []string) (s selection, err error) {
 	if len(seeds) == 0 {
 		return s, nil
 	}
-	s.from = map[uint64]bool{foundByPages: true}
+	s.from = map[uint64]bool{RequiredByPages: true}
 	others := false
 	err = f.view(func(tx *bbolt.Tx) error {
 		bucket, named := tx.Bucket(bSeeds), map[string]bool{}
 		for _, seed := range seeds {
 			s.from[seedNumber(bucket.Get([]byte(seed)))], named[seed] = true, true
 		}
-		delete(s.from, foundNowhere)
+		delete(s.from, NoSeed)
 		err := bucket.ForEach(func(k, _ []byte) error {
 			others = others || !named[string(k)]
 			return nil
@@ -137,8 +128,8 @@ func countOthers(tx *bbolt.Tx, s selection) (n int, err error) {
 	return n, err
 }
 
-// others counts what is queued and not visited by this run.
-func (f *Frontier) others() (n int, err error) {
+// Others returns how many addresses are queued that this run does not visit.
+func (f *Frontier) Others() (n int, err error) {
 	s := f.selected.Load()
 	if s == nil || s.from == nil {
 		return 0, nil
@@ -165,19 +156,6 @@ func (f *Frontier) seed(address string) (n uint64, err error) {
 	return n, err
 }
 
-// seedsByHost returns for each host with a seed the number of one of its seeds.
-func (f *Frontier) seedsByHost() (numbers map[string]uint64, err error) {
-	numbers = map[string]uint64{}
-	err = f.view(func(tx *bbolt.Tx) error {
-		return tx.Bucket(bSeeds).ForEach(func(k, v []byte) error {
-			host, err := hostName(string(k))
-			numbers[host] = seedNumber(v)
-			return err
-		})
-	})
-	return numbers, err
-}
-
 // revisitSeeds queues seeds again that an earlier run found from another seed and fetched, so that
 // their links count as found from them.
 func (f *Frontier) revisitSeeds(seeds []string) error {
@@ -192,7 +170,7 @@ func (f *Frontier) revisitSeeds(seeds []string) error {
 			return err
 		}
 		if r.State == Fetched && r.from != own {
-			c.offers = append(c.offers, offer{url: seed, anew: true, from: own})
+			c.offers = append(c.offers, Offer{URL: seed, Again: true, From: own})
 		}
 	}
 	return f.wait(c)
@@ -228,28 +206,6 @@ func (f *Frontier) waitingSelected(tx *bbolt.Tx, s selection) iter.Seq2[int64, s
 			}
 		}
 	}
-}
-
-// countQueued fills the counts by seed and host of a file of an earlier format.
-func countQueued(tx *bbolt.Tx) error {
-	found, err := tx.CreateBucketIfNotExists(bFound)
-	if err != nil {
-		return err
-	}
-	counts := map[string]int{}
-	err = tx.Bucket(bQueue).ForEach(func(k, v []byte) error {
-		it, err := decodeItem(k, v)
-		if host, ok := hostOf(k); ok && err == nil {
-			counts[string(foundKey(it.from, host))]++
-		}
-		return err
-	})
-	for key, n := range counts {
-		if err == nil {
-			err = found.Put([]byte(key), number(uint64(n)))
-		}
-	}
-	return err
 }
 
 // found compares the counts by seed and host with the addresses that are queued.

@@ -1,8 +1,11 @@
 package crawler
 
 import (
+	"encoding/json"
 	"errors"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,6 +57,7 @@ type Frontier struct {
 	outside  time.Time                 // no host outside the working set is due before; zero: none has anything queued
 	crowded  bool                      // the last of those that was due found no room
 	again    time.Time                 // when the first address is to be visited again; zero: none
+	skipped  func(Record)              // Selection.Skipped
 	exact    bool                      // hold back addresses whose depth may still turn out smaller
 	only     bool                      // lease what re-crawls ask for alone
 	selected atomic.Pointer[selection] // what this run visits; nil: everything
@@ -120,31 +124,45 @@ func (f *Frontier) Close() error {
 	return errors.Join(f.fault(), f.db.Close())
 }
 
-// AddSeeds queues addresses named by the operator at depth 0, ahead of all links, and returns when that is durable.
-// Those already fetched stay so; refused, unreachable and failed ones are tried again. It returns the normal forms.
-func (f *Frontier) AddSeeds(seeds ...string) ([]string, error) {
-	c := &change{}
-	var urls []string
+// AddSeeds offers addresses that the operator named, and returns their normal forms.
+func (f *Frontier) AddSeeds(seeds ...string) (urls []string, err error) {
+	var offers []Offer
 	for _, s := range seeds {
 		u, err := Normal(s)
 		if err != nil {
 			return nil, err
 		}
 		urls = append(urls, u)
-		c.offers = append(c.offers, offer{url: u, seed: true, state: Queued})
+		offers = append(offers, Offer{URL: u, Seed: true, State: Queued})
 	}
-	if err := f.arouse(urls); err != nil {
-		return nil, err
-	}
-	return urls, f.wait(c)
+	_, err = f.Offer(offers...)
+	return urls, err
 }
 
-// arouse makes hosts of the working set that did not answer due as soon as they permit; the writer does so on disk.
-func (f *Frontier) arouse(seeds []string) error {
+// Offer queues addresses, or notes that they are not visited, and returns when that is durable. Seeds are queued ahead of
+// all links, unless they were fetched. It returns how many were queued newly.
+func (f *Frontier) Offer(offers ...Offer) (added int, err error) {
+	if err := f.arouse(offers); err != nil {
+		return 0, err
+	}
+	if offers = f.fresh(offers); len(offers) == 0 {
+		return 0, nil
+	}
+	c := &change{offers: offers}
+	err = f.wait(c)
+	return c.added, err
+}
+
+// arouse makes the hosts of seeds due as soon as their delay permits, if they did not answer before. It does so in the
+// working set, and the writer does on disk.
+func (f *Frontier) arouse(offers []Offer) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, s := range seeds {
-		name, err := hostName(s)
+	for _, o := range offers {
+		if !o.Seed {
+			continue
+		}
+		name, err := hostName(o.URL)
 		if err != nil {
 			return err
 		}
@@ -172,15 +190,13 @@ func (f *Frontier) AddListed(visited string, depth int, links ...string) (int, e
 }
 
 func (f *Frontier) add(from uint64, depth int, links []string, listed bool) (int, error) {
-	c := &change{}
+	var offers []Offer
 	for _, s := range links {
 		if u, err := Normal(s); err == nil {
-			c.offers = append(c.offers, offer{url: u, depth: depth, listed: listed, from: from, state: Queued})
+			offers = append(offers, Offer{URL: u, Depth: depth, Listed: listed, From: from, State: Queued})
 		}
 	}
-	c.offers = f.fresh(c.offers)
-	err := f.wait(c)
-	return c.added, err
+	return f.Offer(offers...)
 }
 
 // Get tells what is known of an address in normal form.
@@ -203,29 +219,22 @@ func (f *Frontier) Each(prefix string, fn func(Record) error) error {
 	return f.view(func(tx *bbolt.Tx) error { return each(tx.Bucket(bKnown), prefix, "", fn) })
 }
 
-// Seeds returns the addresses named by the operator in this and earlier runs, in normal form.
+// Seeds returns the addresses that the operator named in this and earlier runs, in order.
 func (f *Frontier) Seeds() ([]string, error) {
-	var seeds []string
+	numbers, err := f.SeedNumbers()
+	return slices.Sorted(maps.Keys(numbers)), err
+}
+
+// SeedNumbers returns the addresses that the operator named in this and earlier runs, with the number of each.
+func (f *Frontier) SeedNumbers() (map[string]uint64, error) {
+	numbers := map[string]uint64{}
 	err := f.view(func(tx *bbolt.Tx) error {
-		return tx.Bucket(bSeeds).ForEach(func(k, _ []byte) error {
-			seeds = append(seeds, string(k))
+		return tx.Bucket(bSeeds).ForEach(func(k, v []byte) error {
+			numbers[string(k)] = seedNumber(v)
 			return nil
 		})
 	})
-	return seeds, err
-}
-
-// Counts is what the frontier holds, over all runs: addresses of pages, and of what pages require.
-type Counts struct {
-	Queued, Fetched, Refused, Unreachable, Failed, Outside, Deep, Trapped int
-
-	Waiting   int       // those that are to be visited again at some time; counted above by their outcome
-	NextAgain time.Time // when the first of them is; zero: none
-	Beyond    int       // links to addresses that were not noted, because their hosts have too many (MaxHost)
-
-	Hosts   int       // with something queued
-	Leased  int       // of those queued
-	NextDue time.Time // when the next host is due; zero: none
+	return numbers, err
 }
 
 // Counts is cheap: it reads no disk.
@@ -272,23 +281,27 @@ func (f *Frontier) send(c *change) error {
 
 // fresh drops the links that say nothing new, so that the writer need not look at them. It keeps those of required resources that are
 // visited now: what becomes of that visit is not known yet.
-func (f *Frontier) fresh(offers []offer) []offer {
+func (f *Frontier) fresh(offers []Offer) []Offer {
 	kept := offers[:0]
 	visited := f.visited(offers) // before the file is looked at: a visit may be recorded meanwhile
 	err := f.view(func(tx *bbolt.Tx) error {
 		known := tx.Bucket(bKnown).Cursor() // one for all costs less than as many Gets
 		for _, o := range offers {
-			if k, v := known.Seek([]byte(o.url)); string(k) == o.url {
+			if o.Seed || o.Again {
+				kept = append(kept, o)
+				continue
+			}
+			if k, v := known.Seek([]byte(o.URL)); string(k) == o.URL {
 				r, err := glance(v)
 				if err != nil {
 					return err
 				}
 				if r.State == Queued && f.selects() {
-					if r, err = decodeRecord(o.url, v); err != nil {
+					if r, err = decodeRecord(o.URL, v); err != nil {
 						return err
 					}
 				}
-				if !news(&r, &o) && !visited[o.url] && !f.adopts(r.from, o.from) {
+				if !news(&r, &o) && !visited[o.URL] && !f.adopts(r.from, o.From) {
 					continue
 				}
 			}
@@ -303,15 +316,15 @@ func (f *Frontier) fresh(offers []offer) []offer {
 }
 
 // visited gives those of offers that are of required resources of which a visit is under way, or not yet recorded.
-func (f *Frontier) visited(offers []offer) (visited map[string]bool) {
+func (f *Frontier) visited(offers []Offer) (visited map[string]bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, o := range offers {
-		if _, _, part := partOf(o.url); part && f.leaseOf(o.url) != nil {
+		if _, _, part := partOf(o.URL); part && f.leaseOf(o.URL) != nil {
 			if visited == nil {
 				visited = map[string]bool{}
 			}
-			visited[o.url] = true
+			visited[o.URL] = true
 		}
 	}
 	return visited
@@ -323,15 +336,16 @@ func (f *Frontier) fault() error {
 	return f.err
 }
 
-// committed tells the schedule what the writer has made durable.
-func (f *Frontier) committed(group []*change, b *batch, err error) {
+// committed tells the schedule what the writer has made durable. It returns what is to be called with links that are newly
+// noted as not visited.
+func (f *Frontier) committed(group []*change, b *batch, err error) (skipped func(Record)) {
 	f.mu.Lock()
 	defer f.signal()
 	defer f.mu.Unlock()
 	f.pending -= len(group)
 	if err != nil {
 		f.err = err // once set, every later commit meets it
-		return
+		return nil
 	}
 	f.disk, f.again = b.counts, b.next
 	for _, c := range group {
@@ -349,6 +363,10 @@ func (f *Frontier) committed(group []*change, b *batch, err error) {
 			f.outside = instant(rec.ready)
 		}
 	}
+	if f.skipped == nil {
+		return func(Record) {}
+	}
+	return f.skipped
 }
 
 // refresh drops what was read ahead of a host if something else comes first now, or nothing at all.
@@ -384,23 +402,23 @@ func (f *Frontier) leaseOf(address string) *Lease {
 	return nil
 }
 
-// hold makes the depth of an address exact within its host, at the price of waiting for pages under way: an address is
-// leased only when no page under way could still lead to it on a shorter path.
-func (f *Frontier) hold(exact bool) {
-	f.mu.Lock()
-	f.exact = exact
-	f.mu.Unlock()
-}
-
-// remember keeps a note on the crawl as a whole; recall gives it back, "" if there is none.
-func (f *Frontier) remember(key, value string) error {
-	return f.wait(&change{key: key, value: value})
-}
-
-func (f *Frontier) recall(key string) (value string, err error) {
+// Extent returns the extent that SetExtent stored last.
+func (f *Frontier) Extent() (e Extent, found bool, err error) {
 	err = f.view(func(tx *bbolt.Tx) error {
-		value = string(tx.Bucket(bMeta).Get([]byte(key)))
-		return nil
+		text := tx.Bucket(bMeta).Get(kExtent)
+		if found = text != nil; !found {
+			return nil
+		}
+		return json.Unmarshal(text, &e)
 	})
-	return value, err
+	return e, found, err
+}
+
+// SetExtent stores how far this crawl goes, for the next one.
+func (f *Frontier) SetExtent(e Extent) error {
+	text, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	return f.wait(&change{extent: text})
 }

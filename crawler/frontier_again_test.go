@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"go.etcd.io/bbolt"
 )
 
 func TestRevive(t *testing.T) {
@@ -31,7 +33,7 @@ func TestRevive(t *testing.T) {
 	}
 	revive := func(at time.Duration, want int) {
 		t.Helper()
-		if n, err := f.Revive(start.Add(at), false); err != nil || n != want {
+		if n, err := f.Requeue(Filter{DueBy: start.Add(at)}); err != nil || n != want {
 			t.Fatalf("%d addresses came back after %s, %v", n, at, err)
 		}
 	}
@@ -78,7 +80,7 @@ func TestReviveMany(t *testing.T) {
 	if c := f.Counts(); c.Waiting != n {
 		t.Fatalf("counts %+v", c)
 	}
-	if got, err := f.Revive(c.now().Add(time.Hour), false); err != nil || got != n {
+	if got, err := f.Requeue(Filter{DueBy: c.now().Add(time.Hour)}); err != nil || got != n {
 		t.Errorf("%d came back, %v", got, err)
 	}
 	if c := f.Counts(); c.Queued != n || c.Waiting != 0 {
@@ -90,7 +92,7 @@ func TestReviveMany(t *testing.T) {
 // tried again.
 func TestPriorities(t *testing.T) {
 	c := newClock()
-	f := newFrontier(t, FrontierOptions{Now: c.now})
+	f := newFrontier(t, FrontierOptions{Now: c.now, Backoff: time.Nanosecond})
 	add := func(n int, err error) { t.Helper(); must(t, err) }
 	add(f.AddLinks(1, "http://h/link1", "http://h/both", "http://h/again"))
 	add(f.AddLinks(2, "http://h/link2", "http://h/asked"))
@@ -100,7 +102,8 @@ func TestPriorities(t *testing.T) {
 	_, err := f.AddSeeds("http://h/seed")
 	must(t, err)
 	must(t, f.Promote("http://h/asked"))
-	finish(t, f, l, End{State: Queued, Retry: c.now()})
+	finish(t, f, l, End{State: Queued})
+	c.add(time.Second)
 	for _, want := range []string{"asked", "seed", "both", "link1", "again", "listed2", "link2", "listed1"} {
 		finish(t, f, take(t, f, "http://h/"+want), End{State: Fetched})
 	}
@@ -109,12 +112,14 @@ func TestPriorities(t *testing.T) {
 func TestMaxHost(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "frontier.db")
 	f := openFrontier(t, name, FrontierOptions{MaxHost: 3})
+	var told []Record
+	tell := Selection{Skipped: func(r Record) { told = append(told, r) }}
+	must(t, f.Begin(tell))
 	_, err := f.AddSeeds("http://h/1", "http://g/1")
 	must(t, err)
 	if n, err := f.AddLinks(1, "http://h/2", "http://h/3", "http://h/4"); err != nil || n != 2 {
 		t.Errorf("%d added, %v", n, err)
 	}
-	var told []Record
 	offer := func(urls ...string) {
 		t.Helper()
 		l := next(t, f)
@@ -122,12 +127,12 @@ func TestMaxHost(t *testing.T) {
 			t.Fatal("nothing is due")
 		}
 		e := links(f, 1, urls...)
-		e.report = func(r Record) { told = append(told, r) }
 		finish(t, f, l, e)
 	}
 	offer("http://h/5", "http://h/2", "http://h/6", "http://g/2")
 	closeFrontier(t, f)
 	f = openFrontier(t, name, FrontierOptions{MaxHost: 3})
+	must(t, f.Begin(tell))
 	offer("http://h/7", "http://g/3", "http://g/4")
 	var at []string
 	for _, r := range told {
@@ -153,7 +158,7 @@ func TestTrappedIsRecorded(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{})
 	_, err := f.AddSeeds("http://h/1")
 	must(t, err)
-	e := End{State: Fetched, offers: []offer{{url: "http://h/a/a/a", depth: 1, state: Trapped, why: "no end"}}}
+	e := End{State: Fetched, Offers: []Offer{{URL: "http://h/a/a/a", Depth: 1, State: Trapped, Why: "no end"}}}
 	finish(t, f, take(t, f, "http://h/1"), e)
 	if c := f.Counts(); c.Trapped != 1 || c.Queued != 0 {
 		t.Errorf("counts %+v", c)
@@ -163,40 +168,15 @@ func TestTrappedIsRecorded(t *testing.T) {
 	finish(t, f, take(t, f, "http://h/a/a/a"), End{State: Fetched})
 }
 
-// A file of the format before is raised to that of now; others are refused with a sentence that says what to do.
+// A file of another format is refused with a sentence that says what to do.
 func TestFormats(t *testing.T) {
-	for _, test := range []struct {
-		format string
-		want   string // of the sentence; "" where the file is opened
-	}{
-		{"\x05", ""}, {"\x04", ""}, {"\x03", ""}, {"\x02", ""}, {"\x01", "crawl anew"}, {"\x06", "newer version of this program"}, {"\x05\x00", "crawl anew"}, {"", "crawl anew"},
-	} {
-		t.Run(fmt.Sprintf("%x", test.format), func(t *testing.T) {
-			f := newFrontier(t, FrontierOptions{})
-			_, err := f.AddSeeds("http://h/1", "https://h/2")
-			must(t, err)
-			must(t, f.AddParts(nil, []string{"http://h/part"}, Recrawl{}))
-			finish(t, f, take(t, f, "http://h/1"), End{State: Fetched})
-			before := f.Counts()
-			must(t, f.remember("format", test.format))
-			must(t, f.Close())
-			g, err := Open(f.name, FrontierOptions{})
-			if test.want != "" {
-				if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "move") {
-					t.Errorf("opened with %v", err)
-				}
-				return
-			}
-			must(t, err)
-			defer closeFrontier(t, g)
-			if found, err := g.recall("format"); found != "\x05" || err != nil {
-				t.Errorf("its format is %x, %v", found, err)
-			}
-			if c := g.Counts(); c.Queued != before.Queued || c.Fetched != before.Fetched {
-				t.Errorf("%+v, before %+v", c, before)
-			}
-			finish(t, g, take(t, g, "https://h/2"), End{State: Fetched})
-		})
+	for _, other := range []string{"", "\x00", "\x02", "\x01\x00"} {
+		f := newFrontier(t, FrontierOptions{})
+		must(t, f.db.Update(func(tx *bbolt.Tx) error { return tx.Bucket(bMeta).Put([]byte("format"), []byte(other)) }))
+		must(t, f.Close())
+		if _, err := Open(f.name, FrontierOptions{}); err == nil || !strings.Contains(err.Error(), "crawl again") {
+			t.Errorf("opened format %x with %v", other, err)
+		}
 	}
 }
 
@@ -216,28 +196,28 @@ func TestSeedsOfARun(t *testing.T) {
 	}
 	_, err := f.AddSeeds("http://a/")
 	must(t, err)
-	must(t, f.restrict(false, []string{"http://a/"}))
+	must(t, f.Begin(Selection{Seeds: []string{"http://a/"}}))
 	l := take(t, f, "http://a/")
-	finish(t, f, l, End{State: Fetched, offers: []offer{{url: "http://a/1", depth: 1, from: l.from, state: Queued}, {url: "http://a/2", depth: 1, from: l.from, state: Queued}, {url: "http://b/3", depth: 1, from: l.from, state: Queued}}})
+	finish(t, f, l, End{State: Fetched, Offers: []Offer{{URL: "http://a/1", Depth: 1, From: l.From, State: Queued}, {URL: "http://a/2", Depth: 1, From: l.From, State: Queued}, {URL: "http://b/3", Depth: 1, From: l.From, State: Queued}}})
 
 	_, err = f.AddSeeds("http://b/")
 	must(t, err)
-	must(t, f.restrict(false, []string{"http://b/"}))
+	must(t, f.Begin(Selection{Seeds: []string{"http://b/"}}))
 	l = take(t, f, "http://b/")
-	finish(t, f, l, End{State: Fetched, offers: []offer{{url: "http://b/1", depth: 1, from: l.from, state: Queued}, {url: "http://a/2", depth: 1, from: l.from, state: Queued}, {url: "http://c/4", depth: 1, state: Queued}}})
+	finish(t, f, l, End{State: Fetched, Offers: []Offer{{URL: "http://b/1", Depth: 1, From: l.From, State: Queued}, {URL: "http://a/2", Depth: 1, From: l.From, State: Queued}, {URL: "http://c/4", Depth: 1, State: Queued}}})
 	if got := lease(); !slices.Equal(got, []string{"http://a/2", "http://b/1"}) {
 		t.Errorf("the run of the second seed visits %q", got)
 	}
-	if n, err := f.others(); n != 3 || err != nil {
+	if n, err := f.Others(); n != 3 || err != nil {
 		t.Errorf("%d are left, %v", n, err)
 	}
 	must(t, f.Check())
 
-	must(t, f.restrict(false, []string{"http://a/"})) // again: it goes on where it stopped
+	must(t, f.Begin(Selection{Seeds: []string{"http://a/"}})) // again: it goes on where it stopped
 	if got := lease(); !slices.Equal(got, []string{"http://a/1", "http://b/3"}) {
 		t.Errorf("the run of the first seed goes on with %q", got)
 	}
-	must(t, f.restrict(false, nil))
+	must(t, f.Begin(Selection{}))
 	if got := lease(); !slices.Equal(got, []string{"http://c/4"}) {
 		t.Errorf("the run without seeds visits %q", got)
 	}

@@ -55,7 +55,7 @@ func TestManyHosts(t *testing.T) {
 			}
 			leases++
 			took := time.Duration(5+r.IntN(50)) * time.Millisecond
-			if l.host.name == "h1000" {
+			if l.Host == "h1000" {
 				if slow++; slow > 1 {
 					t.Fatal("the slow host holds two workers")
 				}
@@ -73,12 +73,12 @@ func TestManyHosts(t *testing.T) {
 		c.add(until.Sub(c.now()))
 		for len(now) > 0 && !now[0].end.After(c.now()) {
 			v := heap.Pop(&now).(underWay)
-			host := v.lease.host.name
+			host := v.lease.Host
 			if host == "h1000" {
 				slow--
 			}
 			if !v.lease.Met { // robots.txt first
-				must(t, f.Postpone(v.lease, v.begun, 0))
+				must(t, f.Return(v.lease, &Pace{v.begun, 0}))
 				continue
 			}
 			visits[host]++
@@ -92,6 +92,6 @@ func TestManyHosts(t *testing.T) {
 		}
 	}
 	for _, v := range now {
-		f.Release(v.lease)
+		_ = f.Return(v.lease, nil)
 	}
 }

@@ -161,7 +161,7 @@ func TestPostponedStaysInMemory(t *testing.T) {
 	f.inject = func() error { <-held; return nil }
 	f.mu.Unlock()
 	l := next(t, f)
-	must(t, f.Postpone(l, c.now(), time.Minute))
+	must(t, f.Return(l, &Pace{c.now(), time.Minute}))
 	if l := next(t, f); l != nil {
 		t.Errorf("%s leased, so %s was forgotten with its pause", l.URL, "the other")
 	}

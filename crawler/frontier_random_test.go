@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
-
-	"github.com/acapcrawl/acapcrawl/acap"
 )
 
 // usage is a frontier used at random, and what is expected of it.
@@ -23,6 +21,7 @@ type usage struct {
 	asked map[string]time.Time // host → its last request
 	gap   map[string]time.Duration
 	only  bool // what re-crawls ask for is leased alone
+	exact bool
 }
 
 const randomHosts = 12
@@ -48,10 +47,10 @@ func (u *usage) lease() {
 	if l == nil {
 		return
 	}
-	if u.only && !l.asked {
+	if u.only && !l.Recrawl {
 		u.t.Fatalf("%s is leased, which no re-crawl asks for", l.URL)
 	}
-	host := l.host.name
+	host := l.Host
 	busy := 0
 	for _, other := range u.under {
 		if other.URL == l.URL {
@@ -61,8 +60,8 @@ func (u *usage) lease() {
 			busy++
 		}
 	}
-	if s := u.f.selected.Load(); !l.asked && s != nil && !s.holds(l.from) {
-		u.t.Fatalf("%s, found from seed %d, is leased in a run of other seeds", l.URL, l.from)
+	if s := u.f.selected.Load(); !l.Recrawl && s != nil && !s.holds(l.From) {
+		u.t.Fatalf("%s, found from seed %d, is leased in a run of other seeds", l.URL, l.From)
 	}
 	if busy >= u.o.PerHost {
 		u.t.Fatalf("%s is leased while %d visits of its host are under way", l.URL, busy)
@@ -71,12 +70,12 @@ func (u *usage) lease() {
 		u.t.Fatalf("%s is leased %s after the request before, the pause is %s", l.URL, u.c.now().Sub(last), u.gap[host])
 	}
 	if u.r.IntN(10) == 0 {
-		u.f.Release(l)
+		_ = u.f.Return(l, nil)
 		return
 	}
 	u.asked[host] = u.c.now()
 	if !l.Met {
-		must(u.t, u.f.Postpone(l, u.c.now(), u.gap[host]))
+		must(u.t, u.f.Return(l, &Pace{u.c.now(), u.gap[host]}))
 		return
 	}
 	u.under = append(u.under, l)
@@ -103,10 +102,10 @@ func (u *usage) end() {
 	l := u.under[i]
 	u.under = append(u.under[:i], u.under[i+1:]...)
 	now := u.c.now()
-	e := End{State: Fetched, Status: 200, Asked: u.asked[l.host.name], Delay: u.gap[l.host.name]}
+	e := End{State: Fetched, Status: 200, Asked: u.asked[l.Host], Delay: u.gap[l.Host]}
 	for _, link := range u.addresses() {
 		states := []State{Queued, Queued, Queued, Outside, Deep, Trapped}
-		e.offers = append(e.offers, offer{url: link, depth: l.Depth + 1, from: l.from * u.r.Uint64N(2), state: states[u.r.IntN(len(states))]})
+		e.Offers = append(e.Offers, Offer{URL: link, Depth: l.Depth + 1, From: l.From * u.r.Uint64N(2), State: states[u.r.IntN(len(states))]})
 	}
 	switch u.r.IntN(8) {
 	case 1:
@@ -115,7 +114,7 @@ func (u *usage) end() {
 	case 2:
 		e.State, e.Why, e.Led = Refused, "no", u.address()
 		if u.r.IntN(2) == 0 {
-			e.down = &acap.Field{}
+			e.TakenDown = true
 		}
 	case 3:
 		if _, _, part := partOf(l.URL); !part {
@@ -125,7 +124,7 @@ func (u *usage) end() {
 		e.State, e.Why = Failed, "no answer"
 	}
 	if e.State == Fetched && e.Final == "" && u.r.IntN(8) == 0 { // it was confirmed
-		e.down = &acap.Field{}
+		e.TakenDown = true
 	}
 	if e.State != Queued && u.r.IntN(2) == 0 {
 		e.Interval = time.Duration(1+u.r.IntN(20)) * time.Second
@@ -139,7 +138,7 @@ func (u *usage) restart() {
 	closeFrontier(u.t, u.f)
 	u.under = nil
 	u.f = openFrontier(u.t, u.name, u.o)
-	must(u.t, u.f.restrict(u.only, nil))
+	must(u.t, u.f.Begin(Selection{Promoted: u.only}))
 }
 
 func (u *usage) step() {
@@ -162,7 +161,7 @@ func (u *usage) step() {
 		}
 		if u.r.IntN(4) == 0 {
 			u.only = !u.only
-			must(u.t, u.f.restrict(u.only, u.someSeeds()))
+			must(u.t, u.f.Begin(Selection{Seeds: u.someSeeds(), Promoted: u.only, Exact: u.exact}))
 		}
 	case n < 93:
 		must(u.t, errors.Join(u.f.Bar(u.addresses()...), u.f.BarLed(u.address(), u.addresses()...)))
@@ -172,10 +171,10 @@ func (u *usage) step() {
 	case n < 95:
 		must(u.t, u.f.AddParts(u.addresses(), u.addresses(), Recrawl{Min: time.Second, Max: 20 * time.Second}))
 	case n < 97:
-		_, err := u.f.Revive(u.c.now(), false)
+		_, err := u.f.Requeue(Filter{DueBy: u.c.now()})
 		must(u.t, err)
 	case n < 98:
-		_, err := u.f.Revisit("http://h1", func(r Record) bool { return r.State == Failed })
+		_, err := u.f.Requeue(Filter{Prefix: "http://h1", States: []State{Failed}})
 		must(u.t, err)
 	case n < 99:
 		u.restart()
@@ -196,14 +195,15 @@ func TestRandomUse(t *testing.T) {
 				u.gap[fmt.Sprintf("h%d", i)] = time.Second + time.Duration(i/4)*700*time.Millisecond
 			}
 			u.f = openFrontier(t, u.name, u.o)
-			u.f.hold(seed%2 == 0)
+			u.exact = seed%2 == 0
+			must(t, u.f.Begin(Selection{Exact: u.exact}))
 			for range 1500 {
 				u.step()
 			}
 			for len(u.under) > 0 {
 				u.end()
 			}
-			must(t, errors.Join(u.f.Flush(), u.f.restrict(false, nil)))
+			must(t, errors.Join(u.f.Flush(), u.f.Begin(Selection{})))
 			_, err := u.f.Lift("", func(string) bool { return false })
 			must(t, err)
 			for idle := 0; u.f.Counts().Queued > 0; {

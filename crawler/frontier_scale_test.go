@@ -35,8 +35,8 @@ func (w *web) address(host, n int) string {
 
 // links are those of a page of host: 45 of 50 lead to the host itself, the others to hosts of which a few are popular.
 // Known ones are either what every page links to or neighbours of the newest.
-func (w *web) links(host int, r *rand.Rand) []offer {
-	offers := make([]offer, 0, linksPerPage)
+func (w *web) links(host int, r *rand.Rand) []Offer {
+	offers := make([]Offer, 0, linksPerPage)
 	for i := range linksPerPage {
 		to := host
 		if i%10 == 9 {
@@ -52,7 +52,7 @@ func (w *web) links(host int, r *rand.Rand) []offer {
 		default:
 			n = newest - 1 - r.IntN(min(newest, 60))
 		}
-		offers = append(offers, offer{url: w.address(to, n), depth: 1 + n%5, state: Queued})
+		offers = append(offers, Offer{URL: w.address(to, n), Depth: 1 + n%5, State: Queued})
 	}
 	return offers
 }
@@ -98,7 +98,7 @@ func TestScale(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if err := f.Done(l, End{State: Fetched, Status: 200, Asked: c.now(), offers: f.fresh(w.links(host, r))}); err != nil {
+				if err := f.Done(l, End{State: Fetched, Status: 200, Asked: c.now(), Offers: w.links(host, r)}); err != nil {
 					t.Error(err)
 					return
 				}

@@ -97,7 +97,7 @@ func must(t testing.TB, err error) {
 func links(f *Frontier, depth int, urls ...string) End {
 	e := End{State: Fetched, Status: 200}
 	for _, u := range urls {
-		e.offers = append(e.offers, offer{url: u, depth: depth, state: Queued})
+		e.Offers = append(e.Offers, Offer{URL: u, Depth: depth, State: Queued})
 	}
 	return e
 }
@@ -193,7 +193,7 @@ func TestPostpone(t *testing.T) {
 	if l.Met {
 		t.Error("the pause of a new host is said to be known")
 	}
-	must(t, f.Postpone(l, c.now(), 10*time.Second))
+	must(t, f.Return(l, &Pace{c.now(), 10 * time.Second}))
 	if l := next(t, f); l != nil {
 		t.Fatalf("%s leased within the pause", l.URL)
 	}
@@ -201,7 +201,7 @@ func TestPostpone(t *testing.T) {
 	if l = take(t, f, "http://h/1"); !l.Met {
 		t.Error("the pause of the host was forgotten")
 	}
-	f.Release(l)
+	_ = f.Return(l, nil)
 	finish(t, f, take(t, f, "http://h/1"), End{State: Fetched})
 	finish(t, f, take(t, f, "http://h/2"), End{State: Fetched})
 }
@@ -255,7 +255,7 @@ func TestRestartForgetsNothing(t *testing.T) {
 		h, g = g, h
 	}
 	finish(t, f, h, End{State: Fetched, Asked: c.now(), Delay: time.Minute,
-		offers: []offer{{url: "http://h/2", depth: 1, state: Queued}, {url: "http://x/", depth: 1, state: Outside, why: "far"}}})
+		Offers: []Offer{{URL: "http://h/2", Depth: 1, State: Queued}, {URL: "http://x/", Depth: 1, State: Outside, Why: "far"}}})
 	closeFrontier(t, f) // g is still leased
 
 	f = openFrontier(t, name, FrontierOptions{Now: c.now})
@@ -321,12 +321,12 @@ func TestRelease(t *testing.T) {
 	if l := next(t, f); l != nil {
 		t.Fatalf("%s leased twice", l.URL)
 	}
-	f.Release(l)
+	_ = f.Return(l, nil)
 	l = take(t, f, "http://h/2")
 	if l := next(t, f); l != nil {
 		t.Fatalf("%s leased twice", l.URL)
 	}
-	must(t, f.Postpone(l, f.now(), 0))
+	must(t, f.Return(l, &Pace{f.now(), 0}))
 	finish(t, f, take(t, f, "http://h/2"), End{State: Fetched})
 }
 
@@ -366,7 +366,7 @@ func TestRestingHostsMakeRoom(t *testing.T) {
 
 func TestShorterPath(t *testing.T) {
 	f := newFrontier(t, FrontierOptions{PerHost: 4})
-	f.hold(true)
+	must(t, f.Begin(Selection{Exact: true}))
 	_, err := f.AddSeeds("http://h/slow", "http://h/quick")
 	must(t, err)
 	slow := take(t, f, "http://h/slow")
@@ -399,7 +399,7 @@ func TestRevisitAndLinks(t *testing.T) {
 	for l := next(t, f); l != nil; l = next(t, f) {
 		finish(t, f, l, End{State: Fetched})
 	}
-	n, err = f.Revisit("http://h/", func(r Record) bool { return !r.Seed })
+	n, err = f.Requeue(Filter{Prefix: "http://h/2", States: []State{Fetched}})
 	if err != nil || n != 1 {
 		t.Fatalf("%d addresses to be visited again, %v", n, err)
 	}
@@ -440,10 +440,10 @@ func TestSmallWorkingSet(t *testing.T) {
 		if seen[l.URL] {
 			t.Fatalf("%s came twice", l.URL)
 		}
-		if before, ok := last[l.host.name]; ok && c.now().Sub(before) < time.Second {
+		if before, ok := last[l.Host]; ok && c.now().Sub(before) < time.Second {
 			t.Fatalf("%s came %s after the one before it", l.URL, c.now().Sub(before))
 		}
-		seen[l.URL], last[l.host.name] = true, c.now()
+		seen[l.URL], last[l.Host] = true, c.now()
 		must(t, f.Done(l, End{State: Fetched, Asked: c.now()}))
 		f.mu.Lock()
 		if len(f.hosts) > 8 {
@@ -505,7 +505,7 @@ func TestWorkersEnd(t *testing.T) {
 				e := End{State: Fetched, Asked: time.Now()}
 				if len(l.URL) < 12 {
 					for _, s := range []string{"a", "b", "c", "d"} {
-						e.offers = append(e.offers, offer{url: l.URL + s, depth: l.Depth + 1, state: Queued})
+						e.Offers = append(e.Offers, Offer{URL: l.URL + s, Depth: l.Depth + 1, State: Queued})
 					}
 				}
 				if err := f.Done(l, e); err != nil {
@@ -620,7 +620,7 @@ func BenchmarkOffers(b *testing.B) {
 	for range 2 {
 		workers.Go(func() {
 			for p := range pages {
-				offers := make([]offer, 0, perPage)
+				offers := make([]Offer, 0, perPage)
 				for i := range perPage {
 					raw := base[(p*7919+i*31)%len(base)]
 					if i%5 == 0 {
@@ -630,7 +630,7 @@ func BenchmarkOffers(b *testing.B) {
 					if err != nil {
 						b.Error(err)
 					}
-					offers = append(offers, offer{url: u, depth: 2, state: Queued})
+					offers = append(offers, Offer{URL: u, Depth: 2, State: Queued})
 				}
 				if err := f.send(&change{offers: f.fresh(offers)}); err != nil {
 					b.Error(err)

@@ -1,6 +1,7 @@
 package crawler
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/gate"
 )
 
@@ -25,67 +27,87 @@ const maxTries = 4
 // maxRetryAfter bounds what a Retry-After can ask for.
 const maxRetryAfter = 24 * time.Hour
 
-// judge says how a visit of address, leased as l, ended, from its hops and its error. A visit that ended for lack of budget is not
-// judged.
-func judge(l *Lease, address string, hops []gate.Hop, err error, now time.Time, backoff time.Duration) End {
-	e := End{Asked: asked(l, hops)}
+// outcome is how a visit ended, with what the run reports of it.
+type outcome struct {
+	End
+	decision acap.Decision // that refused, if one did
+	down     *acap.Field   // the take-down that is in force: it refused, or nothing is archived for it
+	broken   *defect.Error // the panic that ended the visit
+}
+
+// outcomeOf returns how a visit of address, leased as l, ended, from its hops and its error. It is not called for a visit
+// that the page budget ended.
+func outcomeOf(l *Lease, address string, hops []gate.Hop, err error, now time.Time) outcome {
+	o := outcome{End: End{Asked: lastAsked(l, hops), State: Fetched}}
 	if len(hops) > 0 {
 		last := hops[len(hops)-1]
-		e.Status = last.Status
-		if host, err := hostName(last.URL); err == nil && l.host != nil && host == l.host.name {
-			e.Took = last.Took
+		o.Status = last.Status
+		if host, err := hostName(last.URL); err == nil && host == l.Host {
+			o.Took = last.Took
 		}
 		if last.URL != address {
-			e.Final = last.URL
+			o.Final = last.URL
 		}
 	}
 	var refusal *gate.Refusal
-	if errors.As(err, &refusal) && refusal.Rule == "" {
-		e.decision = refusal.Decision
-	}
 	switch {
-	case errors.As(err, &refusal) && refusal.Rule == "" && refusal.Decision.Reason == acap.Unavailable:
-		e.State, e.Why = Unreachable, refusal.Error()
 	case errors.As(err, &refusal):
-		e.State, e.Why, e.down = Refused, refusal.Error(), refusal.TakeDown
-		if at, nerr := Normal(refusal.URL); nerr == nil && at != address {
-			e.Led = at
-		}
-	case errors.Is(err, errRedirects):
-		e.State, e.Why = Failed, plain(err).Error()
+		o.refuse(refusal, address)
 	case err != nil:
-		e.Asked = now // the time of the request is not known; this is later
-		e.Trouble = trouble(plain(err))
-		e.State, e.Why = Failed, fmt.Sprintf("no answer that can be read: %v", plain(err))
-		if e.Trouble {
-			e.Why = fmt.Sprintf("no answer: %v", plain(err))
-		}
-	case again(e.Status):
+		o.fail(plain(err), now)
+	case again(o.Status):
 		last := hops[len(hops)-1]
-		e.Trouble = e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable
-		e.Rest = retryAfter(last.Header, now)
-		e.State, e.Why = Failed, fmt.Sprintf("%s answered with status %d", last.URL, e.Status)
-	default:
-		e.State = Fetched
+		o.Trouble = o.Status == http.StatusTooManyRequests || o.Status == http.StatusServiceUnavailable
+		o.Rest = retryAfter(last.Header, now)
+		o.State, o.Why = Failed, fmt.Sprintf("%s answered with status %d", last.URL, o.Status)
 	}
-	if e.State == Failed && (err == nil || e.Trouble) { // what can never succeed is not tried again
-		if l.Tries+1 < maxTries {
-			e.State, e.Retry = Queued, later(e.Rest, now.Add(backoff<<l.Tries))
-		} else { // a later run tries again
-			e.Why += fmt.Sprintf(" (%d times)", l.Tries+1)
-			e.Again = later(e.Rest, now)
+	if o.State == Failed && (err == nil || o.Trouble) { // what can never succeed is not tried again
+		o.retry(l.Tries+1, now)
+	}
+	return o
+}
+
+// refuse records that the gate did not send a request of the visit of address.
+func (o *outcome) refuse(r *gate.Refusal, address string) {
+	o.State, o.Why, o.down = Refused, r.Error(), r.TakeDown
+	if r.Rule == "" {
+		o.decision = r.Decision
+		if r.Decision.Reason == acap.Unavailable {
+			o.State = Unreachable
+			return
 		}
 	}
-	return e
+	if at, err := Normal(r.URL); err == nil && at != address {
+		o.Led = at
+	}
+}
+
+// fail records an error of the network or of the answer.
+func (o *outcome) fail(err error, now time.Time) {
+	o.State = Failed
+	if errors.Is(err, errRedirects) {
+		o.Why = err.Error()
+		return
+	}
+	o.Asked = now // the time of the request is not known; this is later
+	o.Why = fmt.Sprintf("no answer that can be read: %v", err)
+	if o.Trouble = trouble(err); o.Trouble {
+		o.Why = fmt.Sprintf("no answer: %v", err)
+	}
+}
+
+// retry has the address visited again in this run or, after that many tries, by a later one.
+func (o *outcome) retry(tries int, now time.Time) {
+	if tries < maxTries {
+		o.State, o.Retry = Queued, o.Rest
+		return
+	}
+	o.Why += fmt.Sprintf(" (%d times)", tries)
+	o.Again = later(o.Rest, now)
 }
 
 // final is the hop at which it was decided, "" for the address itself.
-func (e *End) final() string {
-	if e.Led != "" {
-		return e.Led
-	}
-	return e.Final
-}
+func (o *outcome) final() string { return cmp.Or(o.Led, o.Final) }
 
 // trouble reports whether an error is of the network, which may be better another time. A name that does not exist will not.
 func trouble(err error) bool {
@@ -111,10 +133,10 @@ func plain(err error) error {
 	return err
 }
 
-// asked is the start of the last request to the host of the lease.
-func asked(l *Lease, hops []gate.Hop) (t time.Time) {
+// lastAsked returns the start of the last request to the host of the lease.
+func lastAsked(l *Lease, hops []gate.Hop) (t time.Time) {
 	for _, h := range hops {
-		if host, err := hostName(h.URL); err == nil && l.host != nil && host == l.host.name {
+		if host, err := hostName(h.URL); err == nil && host == l.Host {
 			t = later(t, h.Start)
 		}
 	}

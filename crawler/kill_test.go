@@ -138,7 +138,7 @@ func TestKill(t *testing.T) {
 	if c := fr.Counts(); c.Fetched != pages-len(down) || c.Refused != len(down) || c.Queued != 0 {
 		t.Errorf("counts %+v", c)
 	}
-	must(t, fr.restrict(true, nil))
+	must(t, fr.Begin(Selection{Promoted: true}))
 	if l := next(t, fr); l != nil {
 		t.Errorf("%s is asked for still", l.URL)
 	}

@@ -2,34 +2,10 @@ package crawler
 
 import (
 	"context"
-	"errors"
 	"time"
-
-	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/defect"
 )
 
-// ErrIdle is returned by Next when nothing is left that is due within the patience of the frontier.
-var ErrIdle = errors.New("nothing is due")
-
-// Lease is the right to visit one address. It is given back with Done or Release, once.
-type Lease struct {
-	URL   string // in normal form
-	Depth int
-	Tries int           // visits that failed before
-	Met   bool          // the pause that the host asks for is known
-	Pause time.Duration // that pause, as far as it is known
-
-	host          *host
-	asked         bool   // for by a re-crawl
-	from          uint64 // the number of the seed from which it was found
-	failures      int
-	before, after time.Time // when the host was due before and after this lease was given
-	deferred      []offer   // of the resource that it visits, made since; guarded by Frontier.mu
-}
-
-// Next leases the first address of the next host that is due. It waits for one, and returns ErrIdle when there is none
-// left, or none that is due within the patience of the frontier and none leased that could lead to more.
+// Next leases the first address of the next host that is due. See Queue.
 func (f *Frontier) Next(ctx context.Context) (*Lease, error) {
 	for {
 		f.mu.Lock()
@@ -62,23 +38,20 @@ func (f *Frontier) signal() {
 	}
 }
 
-// Release gives a lease back as if it had not been taken.
-func (f *Frontier) Release(l *Lease) {
-	f.mu.Lock()
-	f.putBack(l)
-	f.offerHost(l.host)
-	f.mu.Unlock()
-	f.signal()
-}
-
-// Postpone gives a lease back as if it had not been taken, after something else was asked of its host (robots.txt):
-// the host asks for pauses of delay, and the next begins at asked.
-func (f *Frontier) Postpone(l *Lease, asked time.Time, delay time.Duration) error {
+// Return ends a lease as if it had not been given. p is what was learned of its host in between (robots.txt), nil for
+// nothing.
+func (f *Frontier) Return(l *Lease, p *Pace) error {
 	h := l.host
 	f.mu.Lock()
 	f.putBack(l)
-	h.asks, h.met = delay, true
-	f.holdUntil(h, asked.Add(f.gap(h)))
+	if p == nil {
+		f.offerHost(h)
+		f.mu.Unlock()
+		f.signal()
+		return nil
+	}
+	h.asks, h.met = p.Delay, true
+	f.holdUntil(h, p.Asked.Add(f.gap(h)))
 	c := &change{touch: h.touch()}
 	f.offerHost(h)
 	f.mu.Unlock()
@@ -87,35 +60,14 @@ func (f *Frontier) Postpone(l *Lease, asked time.Time, delay time.Duration) erro
 	return err
 }
 
-// End is how a visit ended.
-type End struct {
-	State  State     // Queued: to be tried again, not before Retry
-	Status int       // HTTP status of the last answer, 0 without one
-	Why    string    // the sentence that decided, for all but Fetched
-	Final  string    // where redirects led, in normal form; "" for the address itself
-	Led    string    // the redirect hop that was refused, in normal form; "" for the address itself
-	Retry  time.Time // for Queued
-
-	Asked   time.Time     // start of the last request to the host of the lease, zero: none was made
-	Delay   time.Duration // the pause that the host asks for
-	Trouble bool          // the host does not answer, or asks to be left alone
-	Rest    time.Time     // until when, if it says so
-	Took    time.Duration // the last request to the host of the lease took this long
-
-	Again    time.Time     // when the address is due to be visited again; zero: never
-	Interval time.Duration // between this visit and that
-
-	offers   []offer
-	decision acap.Decision // that refused, where one did
-	down     *acap.Field   // the take-down that stands: it was refused for it, or nothing of it is held
-	broken   *defect.Error // the panic that ended the visit
-	report   func(Record)
-}
-
-// Done gives a lease back with the outcome of its visit and the links found. It does not wait for the disk: a crash
-// before the commit repeats the visit. An error means that the frontier cannot be used any more.
+// Done ends a lease with the outcome of its visit. It does not wait for the disk, unless there are many links: a crash
+// before the commit repeats the visit.
 func (f *Frontier) Done(l *Lease, e End) error {
 	h := l.host
+	e.Offers = f.fresh(e.Offers)
+	if e.State == Queued {
+		e.Retry = later(e.Retry, f.now().Add(f.o.Backoff<<l.Tries))
+	}
 	f.mu.Lock()
 	f.giveBack(l)
 	h.asks, h.met = e.Delay, true
@@ -131,7 +83,7 @@ func (f *Frontier) Done(l *Lease, e End) error {
 		f.holdUntil(h, e.Rest)
 		h.due = later(h.due, f.now().Add(f.backoff(h.failures)))
 	}
-	c := &change{lease: l, end: e, offers: e.offers, report: e.report, touch: h.touch()}
+	c := &change{lease: l, end: e, offers: e.Offers, touch: h.touch()}
 	f.offerHost(h)
 	f.mu.Unlock()
 	err := f.sendDone(c)

@@ -48,7 +48,7 @@ func (r *run) awaitStored(hops []gate.Hop) (done func()) {
 
 // leave counts the requests of a visit, and gives their place to another, unless they reach a limit of the run.
 func (r *run) leave(l *Lease, page bool, hops []gate.Hop) {
-	r.tally.sent(l.host.name, page, len(hops), size(hops))
+	r.tally.sent(l.Host, page, len(hops), size(hops))
 	if r.limited() {
 		r.stop()
 	}

@@ -51,16 +51,16 @@ func partOf(key string) (address, named string, is bool) {
 }
 
 // offerParts adds resources that a page requires, which have been had or are missing.
-func offerParts(offers []offer, had, missing []string, recrawl Recrawl) []offer {
+func offerParts(offers []Offer, had, missing []string, recrawl Recrawl) []Offer {
 	interval, again := recrawl.next(0, false, nil, time.Now())
 	for _, named := range had {
 		if key, err := partKey(named); err == nil {
-			offers = append(offers, offer{url: key, state: Fetched, again: again, interval: interval})
+			offers = append(offers, Offer{URL: key, State: Fetched, Revisit: again, Interval: interval})
 		}
 	}
 	for _, named := range missing {
 		if key, err := partKey(named); err == nil {
-			offers = append(offers, offer{url: key, state: Queued})
+			offers = append(offers, Offer{URL: key, State: Queued})
 		}
 	}
 	return offers
@@ -71,14 +71,14 @@ func offerParts(offers []offer, had, missing []string, recrawl Recrawl) []offer 
 func (r *run) part(ctx context.Context, l *Lease, address, named string) error {
 	u, err := normal(address)
 	if err != nil {
-		return r.frontier.Done(l, End{State: Refused, Why: err.Error()})
+		return r.queue.Done(l, End{State: Refused, Why: err.Error()})
 	}
 	pause, err := r.pause(ctx, u)
 	switch {
 	case err != nil:
 		pause, err = l.Pause, nil // the gate will say why
 	case !l.Met:
-		return r.frontier.Postpone(l, time.Now(), pause)
+		return r.queue.Return(l, &Pace{time.Now(), pause})
 	}
 	if !r.enter(ctx) {
 		return r.release(l)
@@ -96,18 +96,19 @@ func (r *run) part(ctx context.Context, l *Lease, address, named string) error {
 	case err != nil:
 		return r.lose(l, err)
 	}
-	end := judge(l, address, got.Hops, got.Err, time.Now(), r.frontier.o.Backoff)
+	end := outcomeOf(l, address, got.Hops, got.Err, time.Now())
 	if end.Asked.Before(start) { // it was not asked for now
 		end.Asked, end.Took = time.Time{}, 0
 	}
 	if got.Needless {
-		end = End{State: Outside, Why: "no page that is held requires it"}
+		end = outcome{End: End{State: Outside, Why: "no page that is held requires it"}}
 	}
 	end.Delay, end.Final = pause, ""
 	if err := r.plan(l, &end, got.Hops, got.Unchanged); err != nil {
 		return r.lose(l, err)
 	}
-	return r.frontier.Done(l, end)
+	end.TakenDown = end.down != nil
+	return r.queue.Done(l, end.End)
 }
 
 // safely visits a resource that pages require; a panic is its error.
@@ -117,22 +118,22 @@ func safely(ctx context.Context, requirer Requirer, named string) (got Part, err
 }
 
 // newsOfPart reports whether o says something new of a resource known as r.
-func newsOfPart(r *Record, o *offer) bool {
+func newsOfPart(r *Record, o *Offer) bool {
 	switch r.State {
 	case Queued:
 		return false
 	case Fetched:
-		return o.state == Queued
+		return o.State == Queued
 	case Outside:
 		return true
 	}
-	return o.state == Fetched
+	return o.State == Fetched
 }
 
 // offerPart notes a resource that a page requires. One that could not be had is asked for soon; one that could not before, and can now,
 // is visited for those that wait for it.
-func (b *batch) offerPart(o *offer) (queued bool, err error) {
-	r, found, err := b.get(o.url)
+func (b *batch) offerPart(o *Offer) (queued bool, err error) {
+	r, found, err := b.get(o.URL)
 	switch {
 	case err != nil:
 		return false, err
@@ -143,24 +144,24 @@ func (b *batch) offerPart(o *offer) (queued bool, err error) {
 		return false, nil
 	}
 	old, now := r.State, b.f.now().UTC()
-	r.from = foundByPages
+	r.from = RequiredByPages
 	r.Tries, r.Status, r.Why, r.Led, r.When = 0, 0, "", "", now
 	switch {
-	case o.state == Queued:
+	case o.State == Queued:
 		return true, b.enqueue(&r, old, found, retried, uint64(nanos(now.Add(b.f.o.Backoff))))
 	case found && old != Outside:
 		return true, b.enqueue(&r, old, found, ordinary, r.rank())
 	}
-	r.Again, r.Interval = o.again, o.interval
+	r.Again, r.Interval = o.Revisit, o.Interval
 	return false, b.settle(&r, old, found, Fetched)
 }
 
 // defers keeps an offer of a queued resource that is visited at this moment, until that visit is recorded: it may have begun before the
 // page needed it. A visit yet to come needs no offer, so a lease that is released takes its own with it.
-func (f *Frontier) defers(o *offer) {
+func (f *Frontier) defers(o *Offer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if l := f.leaseOf(o.url); l != nil && !slices.ContainsFunc(l.deferred, func(d offer) bool { return d.state == o.state }) {
+	if l := f.leaseOf(o.URL); l != nil && !slices.ContainsFunc(l.deferred, func(d Offer) bool { return d.State == o.State }) {
 		l.deferred = append(l.deferred, *o)
 	}
 }
@@ -193,20 +194,20 @@ func (f *Frontier) Again(addresses ...string) error {
 	c := &change{}
 	for _, address := range addresses {
 		if u, err := Normal(address); err == nil {
-			c.offers = append(c.offers, offer{url: u, anew: true})
+			c.offers = append(c.offers, Offer{URL: u, Again: true})
 		}
 	}
 	return f.wait(c)
 }
 
-// anew queues what o names once more.
-func (b *batch) anew(o *offer) (queued bool, err error) {
-	r, found, err := b.get(o.url)
+// queueAgain queues what o names, if it was visited.
+func (b *batch) queueAgain(o *Offer) (queued bool, err error) {
+	r, found, err := b.get(o.URL)
 	if err != nil || !found || r.State == Queued || notAskedFor(r.State) {
 		return false, err
 	}
-	if o.from != foundNowhere {
-		r.from = o.from
+	if o.From != NoSeed {
+		r.from = o.From
 	}
 	return true, b.enqueueAgain([]Record{r})
 }

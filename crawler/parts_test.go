@@ -99,7 +99,7 @@ func TestParts(t *testing.T) {
 	}
 	later := func(d time.Duration) {
 		t.Helper()
-		_, err := c.frontier.Revive(time.Now().Add(d), false)
+		_, err := c.frontier.Requeue(Filter{DueBy: time.Now().Add(d)})
 		must(t, err)
 	}
 	later(time.Hour + time.Minute) // everything comes back
@@ -369,7 +369,7 @@ func TestPartsOfferedMeanwhile(t *testing.T) {
 	must(t, missing(f))
 	l := take(t, f, required+part[0])
 	must(t, missing(f))
-	f.Release(l)
+	_ = f.Return(l, nil)
 	finish(t, f, take(t, f, required+part[0]), End{State: Fetched})
 	if l := next(t, f); l != nil {
 		t.Errorf("%s is due", l.URL)
@@ -382,7 +382,7 @@ func TestAgain(t *testing.T) {
 	_, err := f.AddSeeds("http://h/1", "http://h/2")
 	must(t, err)
 	e := End{State: Fetched, Again: time.Now().Add(time.Hour), Interval: time.Hour}
-	e.offers = []offer{{url: "http://h/deep", depth: 9, state: Deep, why: "deep"}}
+	e.Offers = []Offer{{URL: "http://h/deep", Depth: 9, State: Deep, Why: "deep"}}
 	finish(t, f, take(t, f, "http://h/1"), e)
 	must(t, f.Again("http://h/1", "http://h/2", "http://h/deep", "http://h/unknown", "no address"))
 	if n := f.Counts(); n.Queued != 2 || n.Deep != 1 || n.Waiting != 0 {

@@ -70,22 +70,29 @@ func askedKey(host, address string) []byte { return []byte(host + "\x00" + addre
 
 func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// restrict makes Next lease only what re-crawls request, or only what was found from seeds, which
-// are in normal form; without seeds, everything.
-func (f *Frontier) restrict(only bool, seeds []string) error {
-	selected, err := f.selectFrom(seeds)
+// Begin starts a run. Seeds that an earlier run found from another seed and fetched are queued again, so that their links
+// count as found from them.
+func (f *Frontier) Begin(s Selection) error {
+	if _, err := f.AddSeeds(s.Seeds...); err != nil {
+		return err
+	}
+	selected, err := f.selectFrom(s.Seeds)
 	if err != nil {
 		return err
 	}
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.only = only
+	f.only, f.exact, f.skipped = s.Promoted, s.Exact, s.Skipped
 	f.selected.Store(&selected)
 	for _, h := range f.hosts { // what was read ahead was read for all
 		h.items, h.dry = nil, false
 		f.offerHost(h)
 	}
-	return f.view(f.begin)
+	err = f.view(f.begin)
+	f.mu.Unlock()
+	if err != nil || s.Promoted || selected.from == nil {
+		return err
+	}
+	return f.revisitSeeds(s.Seeds)
 }
 
 // parts gives the beginnings of the keys of a queue, which begin with prefix, that hold what may be leased. f.mu is held.

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"go.etcd.io/bbolt"
 )
 
 // What becomes of a re-crawl is what its record says.
@@ -152,17 +150,17 @@ func TestPromotedOnly(t *testing.T) {
 		must(t, errors.Join(f.Promote(address), f.Promote(address)))
 	}
 	l := next(t, f) // whatever it is, a host of it is in memory
-	f.Release(l)
-	must(t, f.restrict(true, nil))
+	_ = f.Return(l, nil)
+	must(t, f.Begin(Selection{Promoted: true}))
 	visit := func(end End, want ...string) {
 		t.Helper()
 		var got []string
 		for l := next(t, f); l != nil; l = next(t, f) {
-			if got = append(got, l.URL); !l.asked {
+			if got = append(got, l.URL); !l.Recrawl {
 				t.Errorf("nobody asks for %s", l.URL)
 			}
 			e := end
-			e.offers = []offer{{url: l.URL + "/link", depth: 1, state: Queued}, {url: "http://other/" + l.URL[7:], depth: 1, state: Queued}}
+			e.Offers = []Offer{{URL: l.URL + "/link", Depth: 1, State: Queued}, {URL: "http://other/" + l.URL[7:], Depth: 1, State: Queued}}
 			finish(t, f, l, e)
 		}
 		if slices.Sort(got); !slices.Equal(got, want) {
@@ -173,12 +171,12 @@ func TestPromotedOnly(t *testing.T) {
 	visit(End{State: Queued, Status: 503, Retry: later}, "http://h1/2", "http://h2/new", "http://h3/1", "http://h4/1", "http://h5/1", "http://h9/new")
 	closeFrontier(t, f)
 	f = openFrontier(t, name, o)
-	must(t, f.restrict(true, nil))
+	must(t, f.Begin(Selection{Promoted: true}))
 	visit(End{State: Fetched})
 	clock.add(time.Hour)
 	must(t, f.Promote("http://h1/2")) // asked for already: it is not visited twice
 	visit(End{State: Fetched}, "http://h1/2", "http://h2/new", "http://h3/1", "http://h4/1", "http://h5/1", "http://h9/new")
-	must(t, f.restrict(false, nil))
+	must(t, f.Begin(Selection{}))
 	rest := 0
 	for l := next(t, f); l != nil; l = next(t, f) {
 		rest++
@@ -191,7 +189,7 @@ func TestPromotedOnly(t *testing.T) {
 
 // A visit that began before the re-crawl was asked for is not it.
 func TestPromotedWhileVisited(t *testing.T) {
-	f := newFrontier(t, FrontierOptions{})
+	f := newFrontier(t, FrontierOptions{Backoff: time.Nanosecond})
 	_, err := f.AddSeeds("http://h/1", "http://h/2")
 	must(t, err)
 	l := take(t, f, "http://h/1")
@@ -219,22 +217,5 @@ func TestPromotedBeyondTheHost(t *testing.T) {
 	}
 	if err := f.Promote("mailto:a@b"); err == nil || errors.Is(err, ErrFull) {
 		t.Error(err)
-	}
-}
-
-// A file of an older format says by the place in the queue alone what is asked for.
-func TestPromotedOfOlderFiles(t *testing.T) {
-	f := newFrontier(t, FrontierOptions{})
-	_, err := f.AddSeeds("http://h/1", "http://h/2")
-	must(t, errors.Join(err, f.Promote("http://h/2"), f.remember("format", "\x03")))
-	must(t, f.db.Update(func(tx *bbolt.Tx) error { return tx.DeleteBucket(bAsked) }))
-	must(t, f.Close())
-	g, err := Open(f.name, FrontierOptions{})
-	must(t, err)
-	defer closeFrontier(t, g)
-	must(t, g.restrict(true, nil))
-	finish(t, g, take(t, g, "http://h/2"), End{State: Fetched})
-	if l := next(t, g); l != nil {
-		t.Errorf("%s is asked for", l.URL)
 	}
 }

@@ -52,12 +52,12 @@ type Record struct {
 	Interval time.Duration // between the last visit and that
 	Led      string        // the redirect hop that was refused or is taken down, in normal form, where that is not the address itself
 
-	barred string    // what is taken down: Led or the address itself; "" for nothing
-	marked string    // barred as on disk
-	listed bool      // a sitemap names it
-	from   uint64    // the number of the seed from which it was found
-	place  place     // its queue entry while queued
-	noted  time.Time // Again as on disk
+	TakenDown string    // what is taken down: Led or the address itself; "" for nothing
+	marked    string    // barred as on disk
+	listed    bool      // a sitemap names it
+	from      uint64    // the number of the seed from which it was found
+	place     place     // its queue entry while queued
+	noted     time.Time // Again as on disk
 
 	filed     bool   // it is counted by seed and host on disk
 	filedFrom uint64 // under this seed
@@ -185,10 +185,10 @@ func (r *Record) flags() (flags byte) {
 	if r.Led != "" {
 		flags |= flagLed
 	}
-	if r.barred != "" {
+	if r.TakenDown != "" {
 		flags |= flagBarred
 	}
-	if r.from != foundNowhere {
+	if r.from != NoSeed {
 		flags |= flagFound
 	}
 	return flags
@@ -218,8 +218,8 @@ func decodeRecord(url string, b []byte) (Record, error) {
 	}
 	r.filed, r.filedFrom = r.State == Queued, r.from
 	if flags&flagBarred != 0 {
-		r.barred = r.at()
-		r.marked = r.barred
+		r.TakenDown = r.at()
+		r.marked = r.TakenDown
 	}
 	r.Why = string(n.b)
 	if n.bad || (r.State == Queued) != (flags&flagPlace != 0) {
@@ -291,7 +291,7 @@ func encodeItem(r *Record, host string) []byte {
 	b = binary.AppendUvarint(b, uint64(min(r.Depth, maxDepth)))
 	b = binary.AppendUvarint(b, uint64(r.Tries))
 	n := byte(slices.Index(schemes[:], scheme))
-	if r.from == foundNowhere {
+	if r.from == NoSeed {
 		return append(append(b, n), rest[len(host):]...)
 	}
 	b = binary.AppendUvarint(append(b, n+withSeed), r.from)

@@ -88,7 +88,7 @@ type Skip struct {
 
 // left fills what a run leaves for another, from the counts of the frontier, which it returns.
 func (r *run) left(s *Summary) Counts {
-	c := r.frontier.Counts()
+	c := r.queue.Counts()
 	s.Queued, s.QueuedHosts, s.NextDue = c.Queued, c.Hosts, c.NextDue
 	s.Waiting, s.NextAgain, s.Beyond = c.Waiting, c.NextAgain, c.Beyond
 	return c

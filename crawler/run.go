@@ -2,157 +2,124 @@ package crawler
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
+	"maps"
 	"net/url"
+	"slices"
 	"time"
 )
 
-// prepare queues the seeds and whatever this run gives a new chance.
-func (r *run) prepare(seeds []string) (err error) {
-	if r.seeds, err = r.frontier.AddSeeds(seeds...); err != nil {
-		return err
+// prepare queues the seeds and whatever this run visits again.
+func (r *run) prepare(seeds []string) error {
+	for _, seed := range seeds {
+		u, err := Normal(seed)
+		if err != nil {
+			return err
+		}
+		r.seeds = append(r.seeds, u)
 	}
-	all, err := r.frontier.Seeds()
+	before, extended, err := r.queue.Extent()
 	if err != nil {
 		return err
 	}
-	if r.o.Promoted {
-		if err := r.asBefore(); err != nil {
+	if r.o.Promoted && extended {
+		r.o.Scope, r.o.Depth, r.o.Include, r.o.Exclude = before.Scope, before.Depth, before.Include, before.Exclude
+	}
+	if err := r.queue.Begin(Selection{Seeds: r.seeds, Promoted: r.o.Promoted, Exact: r.o.Depth >= 0, Skipped: func(rec Record) {
+		r.skip(Skip{URL: rec.URL, State: rec.State, Why: rec.Why, When: rec.When})
+	}}); err != nil {
+		return err
+	}
+	if err := r.measure(); err != nil {
+		return err
+	}
+	if err := r.lift(); err != nil || r.o.Promoted {
+		return err
+	}
+	due := Filter{DueBy: r.start}
+	if r.o.Recrawl.Min <= 0 {
+		due.States = []State{Failed}
+	}
+	if _, err := r.queue.Requeue(due); err != nil {
+		return err
+	}
+	if !extended || !before.equal(r.extent) {
+		if err := r.widen(extended); err != nil {
 			return err
 		}
-	} else if len(all) == 0 {
-		return errors.New("there is nothing to crawl; name a seed, such as https://example.com/")
-	}
-	if r.area, err = newArea(r.o.Scope, all); err != nil {
-		return err
-	}
-	if r.own = r.area; len(r.seeds) > 0 {
-		if r.own, err = newArea(r.o.Scope, r.seeds); err != nil {
-			return err
-		}
-	}
-	r.wanted, r.forbidden = newFilter(r.o.Include, r.o.Exclude), newFilter(nil, r.o.Exclude)
-	r.named = map[string]bool{}
-	for _, seed := range all {
-		r.named[seed] = true
-	}
-	if r.numbers, err = r.frontier.seedsByHost(); err != nil {
-		return err
-	}
-	r.frontier.hold(r.o.Depth >= 0)
-	if err := errors.Join(r.frontier.restrict(r.o.Promoted, r.seeds), r.lift()); err != nil || r.o.Promoted {
-		return err
-	}
-	if r.frontier.selects() {
-		if err := r.frontier.revisitSeeds(r.seeds); err != nil {
-			return err
-		}
-	}
-	if _, err := r.frontier.Revive(r.start, r.o.Recrawl.Min <= 0); err != nil {
-		return err
-	}
-	if err := r.widen(all); err != nil {
-		return err
 	}
 	if r.o.Refetch {
-		_, err := r.frontier.Revisit("", func(rec Record) bool {
-			return !notAskedFor(rec.State) && r.frontier.visits(rec.from) && r.wants(rec)
-		})
+		_, err := r.queue.Requeue(Filter{States: []State{Fetched, Refused, Unreachable, Failed}, Selected: true, Within: &r.extent})
 		return err
 	}
 	return r.retry()
 }
 
 // widen queues what an earlier run left out of scope or too deep and this one does not.
-func (r *run) widen(seeds []string) error {
-	text, err := json.Marshal(extent{r.o.Scope, r.o.Depth, r.o.Include, r.o.Exclude, seeds})
-	if err != nil {
-		return err
-	}
-	now := string(text)
-	before, err := r.frontier.recall("extent")
-	if err != nil || before == now {
-		return err
-	}
-	if before != "" {
-		_, err := r.frontier.Revisit("", func(rec Record) bool {
-			return notAskedFor(rec.State) && r.wants(rec)
-		})
-		if err != nil {
+func (r *run) widen(extended bool) error {
+	if extended {
+		if _, err := r.queue.Requeue(Filter{States: []State{Outside, Deep, Trapped}, Within: &r.extent}); err != nil {
 			return err
 		}
 	}
-	return r.frontier.remember("extent", now)
+	return r.queue.SetExtent(r.extent)
 }
 
-// extent is how far a crawl goes.
-type extent struct {
-	Scope            Scope
-	Depth            int
-	Include, Exclude []string
-	Seeds            []string
-}
-
-// asBefore makes this run go as far as the one before.
-func (r *run) asBefore() error {
-	text, err := r.frontier.recall("extent")
-	var e extent
-	if err != nil || json.Unmarshal([]byte(text), &e) != nil { // there is none, or it is of an earlier version of this program
-		return err
-	}
-	r.o.Scope, r.o.Depth, r.o.Include, r.o.Exclude = e.Scope, e.Depth, e.Include, e.Exclude
-	return nil
-}
-
-// notAskedFor reports whether an address was found and left aside.
-func notAskedFor(s State) bool { return s == Outside || s == Deep || s == Trapped }
-
-// retry queues what could not be had from the origins that are named, and what pages require, so that they are tried again in every run
-// that names them.
+// retry queues what could not be had from the origins of the seeds of this run, and what pages require.
 func (r *run) retry() error {
-	origins := map[string]uint64{} // the number of a seed of each
+	origins := map[string]uint64{required: RequiredByPages} // prefix of addresses → the number of a seed
+	if len(r.seeds) == 0 {
+		return nil
+	}
 	for _, seed := range r.seeds {
 		u, err := url.Parse(seed)
 		if err != nil {
 			return err
 		}
-		if origins[u.Scheme+"://"+u.Host+"/"], err = r.frontier.seed(seed); err != nil {
-			return err
-		}
-	}
-	if len(origins) > 0 {
-		origins[required] = foundByPages // wherever they are
+		origins[u.Scheme+"://"+u.Host+"/"] = r.numbers[seed]
 	}
 	for origin, seed := range origins {
-		_, err := r.frontier.revisit(origin, seed, func(rec Record) bool {
-			return (rec.State == Unreachable || rec.State == Failed) && r.wants(rec)
-		})
-		if err != nil {
+		failed := Filter{Prefix: origin, States: []State{Unreachable, Failed}, Within: &r.extent, From: seed}
+		if _, err := r.queue.Requeue(failed); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *run) wants(rec Record) bool {
-	if _, _, part := partOf(rec.URL); part {
-		return !notAskedFor(rec.State)
-	}
-	u, err := url.Parse(rec.URL)
-	if err != nil {
-		return false
-	}
-	state, _ := r.within(u, rec.URL, rec.Depth)
-	return state == Queued
-}
-
-// lift queues again what a take-down barred that stands no longer.
+// lift queues again what was not visited for a take-down that is no longer in force.
 func (r *run) lift() error {
 	if r.o.Stands == nil {
 		return nil
 	}
-	_, err := r.frontier.Lift("", r.o.Stands)
+	_, err := lift(r.queue, "", r.o.Stands)
+	return err
+}
+
+// measure finds out how far this run goes.
+func (r *run) measure() error {
+	seeds, err := r.queue.SeedNumbers()
+	if err != nil {
+		return err
+	}
+	if len(seeds) == 0 && !r.o.Promoted {
+		return errors.New("there is nothing to crawl; name a seed, such as https://example.com/")
+	}
+	r.numbers = map[string]uint64{}
+	r.extent = Extent{r.o.Scope, r.o.Depth, r.o.Include, r.o.Exclude, slices.Sorted(maps.Keys(seeds))}
+	for _, seed := range r.extent.Seeds {
+		host, err := hostName(seed)
+		if err != nil {
+			return err
+		}
+		r.numbers[seed], r.numbers[host] = seeds[seed], seeds[seed]
+	}
+	if r.reach, err = newReach(r.extent); err != nil {
+		return err
+	}
+	if r.own = r.reach.area; len(r.seeds) > 0 {
+		r.own, err = newArea(r.o.Scope, r.seeds)
+	}
 	return err
 }
 
@@ -170,7 +137,7 @@ func (r *run) tend(ended <-chan struct{}) {
 		case now := <-ticker.C:
 			err := r.lift()
 			if r.o.Recrawl.Min > 0 && !r.o.Promoted {
-				_, failed := r.frontier.Revive(now, false)
+				_, failed := r.queue.Requeue(Filter{DueBy: now})
 				err = errors.Join(err, failed)
 			}
 			if err != nil {
@@ -183,13 +150,13 @@ func (r *run) tend(ended <-chan struct{}) {
 
 // finish makes everything durable and sums up.
 func (r *run) finish(leasing context.Context) (Summary, error) {
-	err := r.frontier.Flush()
+	err := r.queue.Flush()
 	s, _ := r.tally.now()
 	s.Duration = time.Since(r.start).Seconds()
 	s.Rate = float64(s.Fetched) / max(s.Duration, 1e-9)
 	r.left(&s)
 	s.Interrupted, s.Stopped = leasing.Err() != nil, r.stopped
-	others, countErr := r.frontier.others()
+	others, countErr := r.queue.Others()
 	err = errors.Join(err, countErr)
 	s.OtherSeeds = others
 	if r.failed != nil {
@@ -200,7 +167,7 @@ func (r *run) finish(leasing context.Context) (Summary, error) {
 	}
 	s.SeedsRefused, s.SeedsUnreachable = true, true
 	for _, seed := range r.seeds {
-		rec, _, err := r.frontier.Get(seed)
+		rec, _, err := r.queue.Get(seed)
 		if err != nil {
 			return s, err
 		}

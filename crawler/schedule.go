@@ -151,8 +151,8 @@ func (f *Frontier) lease(h *host, now time.Time) *Lease {
 		return nil // looked at again when a lease of this host has been committed
 	}
 	h.items = h.items[1:]
-	l := &Lease{URL: it.url, Depth: it.depth, Tries: it.tries, Met: h.met, Pause: h.asks, host: h, asked: it.asked,
-		from: it.from, failures: h.failures, before: h.due}
+	l := &Lease{URL: it.url, Host: h.name, Depth: it.depth, Tries: it.tries, Met: h.met, Pause: h.asks, host: h, Recrawl: it.asked,
+		From: it.from, failures: h.failures, before: h.due}
 	h.due = now.Add(f.gap(h))
 	l.after, h.leased = h.due, h.due
 	h.busy++

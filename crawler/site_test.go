@@ -195,5 +195,5 @@ func (c *crawl) state(t testing.TB, address string) State {
 
 // AddLinks queues addresses as a page that leads to them would.
 func (f *Frontier) AddLinks(depth int, links ...string) (int, error) {
-	return f.add(firstSeed, depth, links, false)
+	return f.add(FirstSeed, depth, links, false)
 }

@@ -48,7 +48,7 @@ func (t *tally) mean() int64 {
 }
 
 // end counts how the visit of a page ended. With again, another visit of the run counts the page.
-func (t *tally) end(e End, r Receipt, again bool) {
+func (t *tally) end(e outcome, r Receipt, again bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch e.State {

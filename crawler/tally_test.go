@@ -25,11 +25,11 @@ func TestMeter(t *testing.T) {
 
 func TestTally(t *testing.T) {
 	var c tally
-	c.end(End{State: Queued}, Receipt{}, false)
-	c.end(End{State: Fetched}, Receipt{Stored: true, Unchanged: true, RefusedIndex: true}, false)
-	c.end(End{State: Refused}, Receipt{}, false)
-	c.end(End{State: Unreachable}, Receipt{}, false)
-	c.end(End{State: Failed}, Receipt{}, false)
+	c.end(outcome{End: End{State: Queued}}, Receipt{}, false)
+	c.end(outcome{End: End{State: Fetched}}, Receipt{Stored: true, Unchanged: true, RefusedIndex: true}, false)
+	c.end(outcome{End: End{State: Refused}}, Receipt{}, false)
+	c.end(outcome{End: End{State: Unreachable}}, Receipt{}, false)
+	c.end(outcome{End: End{State: Failed}}, Receipt{}, false)
 	c.sent("a.example", true, 3, 10)
 	c.sent("b.example", false, 1, 5)
 	c.sent("a.example", true, 1, 0)

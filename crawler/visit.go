@@ -38,7 +38,7 @@ type pageVisit struct {
 	left     bool // its requests are counted, and another visit may send
 	stored   func()
 	answered bool // the last hop was received; end says what came of it
-	end      End
+	end      outcome
 	page     *page.Page // what the handler received; nil: nothing
 	risky    bool       // parsed alone
 	receipt  Receipt
@@ -53,19 +53,40 @@ func (r *run) work(leasing, work context.Context) {
 	v, err := newVisitor(r)
 	for err == nil {
 		var lease *Lease
-		if lease, err = r.frontier.Next(leasing); err != nil {
+		if lease, err = r.queue.Next(leasing); err != nil {
 			break
 		}
-		err = r.visit(work, v, lease)
+		err = r.visitLeased(work, v, lease)
 		if broken, is := errors.AsType[*defect.Error](err); is {
 			if err = r.abandon(lease, broken); err == nil {
 				v, err = newVisitor(r)
 			}
 		}
+		if errors.Is(err, ErrLost) { // another owner visits it
+			err = nil
+		}
 	}
 	if !errors.Is(err, ErrIdle) && err != leasing.Err() {
 		r.fail(err)
 	}
+}
+
+// visitLeased visits a page while its lease lasts.
+func (r *run) visitLeased(ctx context.Context, v *visitor, l *Lease) error {
+	if !l.Expires.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, l.Expires, ErrLost)
+		defer cancel()
+	}
+	r.mu.Lock()
+	r.visiting[l.URL] = true
+	r.mu.Unlock()
+	defer func() {
+		r.mu.Lock()
+		delete(r.visiting, l.URL)
+		r.mu.Unlock()
+	}()
+	return r.visit(ctx, v, l)
 }
 
 // fail ends the run for a reason that is none of the pages'.
@@ -87,14 +108,14 @@ func (r *run) visit(ctx context.Context, v *visitor, l *Lease) (err error) {
 	}
 	u, err := normal(l.URL)
 	if err != nil {
-		return r.done(l, End{State: Refused, Why: err.Error()}, Receipt{})
+		return r.done(l, outcome{End: End{State: Refused, Why: err.Error()}}, Receipt{})
 	}
 	// It may have been queued by a run of wider scope, or asked for by anybody.
 	switch state, why, err := r.open(l, u); {
 	case err != nil:
 		return r.lose(l, err)
 	case state != Queued:
-		return r.done(l, End{State: state, Why: why}, Receipt{})
+		return r.done(l, outcome{End: End{State: state, Why: why}}, Receipt{})
 	}
 	// The policy of its origin is read before the first page, and tells the pause of the host.
 	pause, err := r.pause(ctx, u)
@@ -102,7 +123,7 @@ func (r *run) visit(ctx context.Context, v *visitor, l *Lease) (err error) {
 	case err != nil:
 		pause = l.Pause // the gate will say why
 	case !l.Met:
-		return r.frontier.Postpone(l, time.Now(), pause)
+		return r.queue.Return(l, &Pace{time.Now(), pause})
 	}
 	return r.take(ctx, v, l, u, pause, true)
 }
@@ -113,7 +134,7 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 		return r.release(l)
 	}
 	p := &pageVisit{lease: l, url: u, pause: pause, conditional: conditional, stored: func() {}}
-	if l.asked { // a re-crawl confirms a take-down, so it is requested also while it is taken down (P11)
+	if l.Recrawl { // a re-crawl confirms a take-down, so it is requested also while it is taken down (P11)
 		p.trace.Confirms = u.String()
 	}
 	p.ctx, p.memory = r.o.Budget.Lease(ctx)
@@ -133,7 +154,7 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 		p.memory.Release()
 		return r.take(ctx, v, l, u, pause, false)
 	case p.page != nil:
-		return r.queue(p)
+		return r.queueLinks(p)
 	case p.answered && p.end.State == Fetched:
 		return r.lead(p)
 	case p.answered:
@@ -141,7 +162,7 @@ func (r *run) take(ctx context.Context, v *visitor, l *Lease, u *url.URL, pause 
 	case ctx.Err() != nil || spent(err):
 		return r.release(l)
 	}
-	p.end = judge(l, l.URL, p.trace.Hops, err, time.Now(), r.frontier.o.Backoff)
+	p.end = outcomeOf(l, l.URL, p.trace.Hops, err, time.Now())
 	if why := declined(p, err); why != "" {
 		p.end.State, p.end.Why, p.end.Again = Outside, why, time.Time{}
 	}
@@ -168,7 +189,7 @@ func (r *run) receive(p *pageVisit) error {
 		return ctx.Err()
 	}
 	p.answered = true
-	p.end = judge(p.lease, p.lease.URL, hops, nil, time.Now(), r.frontier.o.Backoff)
+	p.end = outcomeOf(p.lease, p.lease.URL, hops, nil, time.Now())
 	p.end.Delay, p.end.down = p.pause, cmp.Or(p.end.down, p.trace.TakeDown)
 	if p.end.State != Fetched || p.known != "" {
 		return nil
@@ -228,8 +249,8 @@ func (r *run) miss(p *pageVisit) error {
 	return r.done(p.lease, p.end, Receipt{})
 }
 
-// queue ends the visit of a page that the handler received, and queues the links of the page in the same transaction.
-func (r *run) queue(p *pageVisit) error {
+// queueLinks ends the visit of a page that the handler received, and queues the links of the page in the same transaction.
+func (r *run) queueLinks(p *pageVisit) error {
 	l, end, receipt := p.lease, &p.end, p.receipt
 	receipt.Unchanged = receipt.Unchanged && receipt.Since.Before(r.start)
 	if err := r.plan(l, end, p.trace.Hops, receipt.Unchanged); err != nil {
@@ -251,11 +272,11 @@ func (r *run) queue(p *pageVisit) error {
 			}
 		}
 	}
-	offers := r.offers(nil, links, l.from, l.Depth+1)
+	offers := r.offers(nil, links, l.From, l.Depth+1)
 	if r.o.Requisites {
-		offers = r.offers(offers, receipt.Requisites, l.from, l.Depth)
+		offers = r.offers(offers, receipt.Requisites, l.From, l.Depth)
 	}
-	end.offers = r.frontier.fresh(offerParts(offers, receipt.Parts, receipt.Missing, r.o.Recrawl))
+	end.Offers = offerParts(offers, receipt.Parts, receipt.Missing, r.o.Recrawl)
 	return r.done(l, *end, receipt)
 }
 
@@ -295,17 +316,17 @@ func (r *run) canonical(pg *page.Page) (to string, known bool, err error) {
 	if err != nil || u.Host != pg.URL().Host || u.String() == pg.URL().String() {
 		return "", false, nil
 	}
-	rec, found, err := r.frontier.Get(u.String())
-	return u.String(), found && rec.State == Fetched && rec.Status == http.StatusOK && rec.barred == "", err
+	rec, found, err := r.queue.Get(u.String())
+	return u.String(), found && rec.State == Fetched && rec.Status == http.StatusOK && rec.TakenDown == "", err
 }
 
 // plan says when an address is visited again.
-func (r *run) plan(l *Lease, e *End, hops []gate.Hop, unchanged bool) error {
+func (r *run) plan(l *Lease, e *outcome, hops []gate.Hop, unchanged bool) error {
 	_, _, part := partOf(l.URL) // that of one refused may change, and its pages wait
 	if r.o.Recrawl.Min <= 0 || e.State == Queued || !part && e.State != Fetched && e.State != Failed {
 		return nil
 	}
-	rec, _, err := r.frontier.Get(l.URL)
+	rec, _, err := r.queue.Get(l.URL)
 	if err != nil {
 		return err
 	}
@@ -347,19 +368,20 @@ func (r *run) led(ctx context.Context, hops []gate.Hop, to string) error {
 // received reports whether the page at address, in normal form, was received in this run. What was handed to the frontier just now
 // is waited for: a redirect is rare, and a page more to fetch costs more.
 func (r *run) received(address string) bool {
-	err := r.frontier.Flush()
+	err := r.queue.Flush()
 	if err != nil {
 		return false // the visit will meet the error
 	}
-	rec, found, err := r.frontier.Get(address)
-	return err == nil && found && rec.State == Fetched && rec.barred == "" && !rec.When.Before(r.start)
+	rec, found, err := r.queue.Get(address)
+	return err == nil && found && rec.State == Fetched && rec.TakenDown == "" && !rec.When.Before(r.start)
 }
 
 // release leaves an address for the next run, because this one is over.
 func (r *run) release(l *Lease) error {
-	r.stop() // before it is given back, or another worker would take it again
-	r.frontier.Release(l)
-	return nil
+	if l.Expires.IsZero() || time.Now().Before(l.Expires) {
+		r.stop() // before it is given back, or another worker would take it again
+	}
+	return r.queue.Return(l, nil)
 }
 
 // lose leaves an address for the next run, because its page could not be taken in, and ends this one.
@@ -368,8 +390,7 @@ func (r *run) lose(l *Lease, err error) error {
 		return err
 	}
 	r.stop() // as for release
-	r.frontier.Release(l)
-	return fmt.Errorf("%s could not be taken in: %w", l.URL, err)
+	return errors.Join(fmt.Errorf("%s could not be taken in: %w", l.URL, err), r.queue.Return(l, nil))
 }
 
 // broken reports whether err is a panic.
@@ -381,26 +402,25 @@ func broken(err error) bool {
 // abandon ends the visit of an address on which the program failed. Other addresses are still
 // visited.
 func (r *run) abandon(l *Lease, because *defect.Error) error {
-	e := End{State: Failed, Why: because.Error(), broken: because}
+	o := outcome{End: End{State: Failed, Why: because.Error()}, broken: because}
 	if _, _, part := partOf(l.URL); part {
-		r.skip(Skip{URL: l.URL, State: e.State, Why: e.Why, When: time.Now(), Defect: because})
-		return r.frontier.Done(l, e)
+		r.skip(Skip{URL: l.URL, State: o.State, Why: o.Why, When: time.Now(), Defect: because})
+		return r.queue.Done(l, o.End)
 	}
-	return r.done(l, e, Receipt{})
+	return r.done(l, o, Receipt{})
 }
 
-// done gives the lease of a page back with its outcome, and counts and tells it.
-func (r *run) done(l *Lease, e End, receipt Receipt) error {
-	again := e.State == Fetched && r.again(l, &e)
-	e.report = func(rec Record) { r.skip(Skip{URL: rec.URL, State: rec.State, Why: rec.Why, When: rec.When}) }
-	if err := r.frontier.Done(l, e); err != nil {
+// done ends the lease of a page with its outcome, and counts and reports it.
+func (r *run) done(l *Lease, o outcome, receipt Receipt) error {
+	again := o.State == Fetched && r.again(l, &o.End)
+	o.TakenDown = o.down != nil
+	if err := r.queue.Done(l, o.End); err != nil {
 		return err
 	}
-	r.tally.end(e, receipt, again)
-	if e.State != Fetched && e.State != Queued {
-		r.skip(Skip{URL: l.URL, State: e.State, Why: e.Why, When: time.Now(), Final: e.final(), Decision: e.decision,
-			TakeDown: e.down,
-			Defect:   e.broken})
+	r.tally.end(o, receipt, again)
+	if o.State != Fetched && o.State != Queued {
+		r.skip(Skip{URL: l.URL, State: o.State, Why: o.Why, When: time.Now(), Final: o.final(), Decision: o.decision,
+			TakeDown: o.down, Defect: o.broken})
 	}
 	return nil
 }
@@ -417,7 +437,7 @@ func (r *run) again(l *Lease, e *End) bool {
 	case counted || direct:
 		r.mu.Unlock()
 		return counted
-	case r.frontier.leased(page): // under r.mu, so that the visit of the page itself, which looks here before it ends, counts it
+	case r.visiting[page]: // under r.mu, so that the visit of the page itself, which looks here before it ends, counts it
 		r.mu.Unlock()
 		return true
 	}
@@ -426,7 +446,7 @@ func (r *run) again(l *Lease, e *End) bool {
 	}
 	r.reached[page] = struct{}{}
 	r.mu.Unlock()
-	return r.received(page) // not under r.mu: the frontier may call skip
+	return r.received(page) // not under r.mu: the queue may call skip
 }
 
 // size is the number of bytes of bodies, as sent.
@@ -440,70 +460,35 @@ func size(hops []gate.Hop) (n int64) {
 // offers adds links of a page that was found from a seed: links in scope are queued, others are
 // recorded. A link that is only in the scope of other seeds stays queued until a run names those
 // seeds, or none.
-func (r *run) offers(offers []offer, links []string, from uint64, depth int) []offer {
+func (r *run) offers(offers []Offer, links []string, from uint64, depth int) []Offer {
 	for _, raw := range links {
 		u, err := link(raw, r.o.Drop)
 		if err != nil {
 			continue // not an address of the web
 		}
-		o := offer{url: u.String(), depth: depth}
+		o := Offer{URL: u.String(), Depth: depth}
 		if r.own.holds(u) {
-			o.from = cmp.Or(from, r.numbers[u.Host]) // a page that a re-crawl names may be found from no seed
+			o.From = cmp.Or(from, r.numbers[u.Host]) // a page that a re-crawl names may be found from no seed
 		}
-		o.state, o.why = r.within(u, o.url, depth)
+		o.State, o.Why = r.reach.within(u, o.URL, depth)
 		offers = append(offers, o)
 	}
 	return offers
 }
 
-// within says Queued for an address that this run visits, else what becomes of it, with the sentence that decides. address is u in
-// normal form.
-func (r *run) within(u *url.URL, address string, depth int) (State, string) {
-	if state, why := r.reaches(u, depth); state != Queued {
-		return state, why
-	}
-	return r.admits(u, address)
-}
-
-// open is within for an address that is leased. What is held is visited wherever it is, if a re-crawl asks for it.
+// open decides again on an address that is leased. An archived page is visited wherever it is if a re-crawl requests it.
 func (r *run) open(l *Lease, u *url.URL) (state State, why string, err error) {
-	state, why = r.reaches(u, l.Depth)
-	if state != Queued && l.asked && r.o.Held != nil {
+	state, why = r.reach.holds(u, l.Depth)
+	if state != Queued && l.Recrawl && r.o.Held != nil {
 		var held bool
 		if held, err = r.o.Held(l.URL); held {
 			state = Queued
 		}
 	}
 	if state == Queued {
-		state, why = r.admits(u, l.URL)
+		state, why = r.reach.admits(u, l.URL)
 	}
 	return state, why, err
-}
-
-// reaches says Queued for an address in the scope of this run and not too deep.
-func (r *run) reaches(u *url.URL, depth int) (State, string) {
-	switch {
-	case !r.area.holds(u):
-		return Outside, fmt.Sprintf("not in the scope of this crawl (%s)", r.area.scope)
-	case r.o.Depth >= 0 && depth > r.o.Depth:
-		return Deep, fmt.Sprintf("more than %d links away from a seed", r.o.Depth)
-	}
-	return Queued, ""
-}
-
-// admits says Queued for an address that no pattern keeps out and that is no trap.
-func (r *run) admits(u *url.URL, address string) (State, string) {
-	seed, filter := r.named[address], r.wanted
-	if seed {
-		filter = r.forbidden
-	}
-	if ok, why := filter.admits(u); !ok {
-		return Outside, why
-	}
-	if why := trap(u); why != "" && !seed {
-		return Trapped, why
-	}
-	return Queued, ""
 }
 
 // holds reports whether a redirect to u is followed at once.
@@ -511,7 +496,7 @@ func (r *run) holds(u *url.URL) bool {
 	if !r.own.holds(u) {
 		return false
 	}
-	ok, _ := r.wanted.admits(u)
+	ok, _ := r.reach.wanted.admits(u)
 	return ok
 }
 

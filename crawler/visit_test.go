@@ -234,7 +234,7 @@ func TestPagesAreVisitedAgain(t *testing.T) {
 	if sum := c.run(t, context.Background()); sum.Fetched != 0 {
 		t.Errorf("visited before they were due: %+v", sum)
 	}
-	if n, err := c.frontier.Revive(time.Now().Add(2*time.Hour), false); n != 3 || err != nil {
+	if n, err := c.frontier.Requeue(Filter{DueBy: time.Now().Add(2 * time.Hour)}); n != 3 || err != nil {
 		t.Errorf("%d came back: %v", n, err)
 	}
 	if sum := c.run(t, context.Background()); sum.Fetched != 3 || s.asked("/a") != 2 || s.asked("/gone") != 1 {

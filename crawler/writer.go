@@ -14,21 +14,6 @@ const (
 	maxOffers  = 20000
 )
 
-// offer is one address that may be new.
-type offer struct {
-	url    string
-	depth  int
-	seed   bool
-	from   uint64 // the number of the seed from which it was found; of a seed, its own is used
-	listed bool   // by a sitemap
-	state  State  // Queued, or Outside, Deep or Trapped: recorded, not asked for
-	why    string // of these
-	anew   bool   // queue it as it was, if it was visited
-
-	again    time.Time     // of a required resource that was had
-	interval time.Duration // of it
-}
-
 // touch is what a visit taught about a host.
 type touch struct {
 	host     *host
@@ -44,27 +29,19 @@ type change struct {
 	lease   *Lease // given back by this change, or nil
 	end     End
 	touch   *touch
-	offers  []offer
-	bars    []bar             // addresses that are taken down, or lead there
-	lift    []string          // keys of what is barred: queue it again
-	promote string            // an address that a re-crawl asks for, or ""
-	again   func(Record) bool // of the addresses that begin with prefix, from the address from on, queue those it picks
-	prefix  string
-	from    string
-	found   uint64    // count what again picks as found from that seed; foundNowhere: as it was
-	revive  time.Time // queue what is to be visited again by then; zero: nothing
-	failed  bool      // only what failed
-	key     string    // of a note, or ""
-	value   string
+	offers  []Offer
+	bars    []bar    // addresses that are taken down, or lead there
+	promote string   // an address that a re-crawl asks for, or ""
+	requeue *matcher // queue what it matches, nil: nothing
+	from    string   // where requeue goes on, "" at the beginning
+	extent  []byte   // to be stored, or nil
 
-	report func(Record) // called after the commit for every address newly recorded as not asked for, if not nil
-	done   chan error   // receives once, after the commit; nil: nobody waits
+	done chan error // receives once, after the commit; nil: nobody waits
 
 	added int      // out: addresses queued
 	full  error    // out: why nothing is noted of promote
-	skips []Record // out: what report is called with
-	next  string   // out: where again has to go on, "" at the end
-	more  bool     // out: revive has to go on
+	skips []Record // out: links newly noted as not visited
+	next  string   // out: where requeue has to go on, "" at the end
 }
 
 // company is how long a change waits for others to be written with, where nobody waits for it and there is enough to lease.
@@ -132,11 +109,11 @@ func (f *Frontier) commit(group []*change) {
 			err = fmt.Errorf("the frontier cannot be written: %w; free space or check the disk, then run again: nothing is lost", err)
 		}
 	}
-	f.committed(group, b, err)
+	skipped := f.committed(group, b, err)
 	for _, c := range group {
 		for _, r := range c.skips {
 			if err == nil {
-				c.report(r)
+				skipped(r)
 			}
 		}
 		if c.done != nil {
@@ -170,41 +147,32 @@ func (b *batch) apply(c *change) error {
 		}
 		h.due, h.held, h.delay, h.pace, h.failures, h.met = t.due, t.held, t.delay, t.pace, t.failures, true
 	}
+	tell := c.lease != nil // of links that others offer nobody is told
 	for i := range c.offers {
-		r, change, err := b.take(&c.offers[i], c.report != nil)
+		r, change, err := b.take(&c.offers[i], tell)
 		switch {
 		case err != nil:
 			return err
 		case change == newlyQueued:
 			c.added++
-		case change == newlySkipped && c.report != nil:
+		case change == newlySkipped && tell:
 			c.skips = append(c.skips, r)
 		}
 	}
-	if c.key != "" {
-		if err := b.meta.Put([]byte(c.key), []byte(c.value)); err != nil {
-			return err
-		}
-	}
-	if c.promote != "" {
+	switch {
+	case c.extent != nil:
+		return b.meta.Put(kExtent, c.extent)
+	case c.promote != "":
 		return b.promote(c)
-	}
-	if c.bars != nil {
+	case c.bars != nil:
 		return b.bar(c.bars)
-	}
-	if c.lift != nil {
-		return b.lift(c)
-	}
-	if c.again != nil {
+	case c.requeue != nil:
 		return b.requeue(c)
-	}
-	if !c.revive.IsZero() {
-		return b.revive(c)
 	}
 	return nil
 }
 
-// end records how a visit ended. The address may have been settled meanwhile as the target of another redirect.
+// end records how a visit ended. The address may have been fetched meanwhile as the target of another redirect.
 func (b *batch) end(l *Lease, e End) error {
 	r, found, err := b.get(l.URL)
 	if err != nil {
@@ -213,18 +181,13 @@ func (b *batch) end(l *Lease, e End) error {
 	if !found {
 		return fmt.Errorf("%s was visited but is not known", l.URL)
 	}
-	old, since := r.State, r.place.class == promoted && !l.asked // a re-crawl was asked for while it was visited
+	old, since := r.State, r.place.class == promoted && !l.Recrawl // a re-crawl was requested during the visit
 	if old != Queued && e.State != Fetched {
 		return nil
 	}
-	r.Status, r.Why, r.Led, r.When = e.Status, e.Why, e.Led, b.f.now().UTC()
+	r.ended(&e, b.f.now().UTC())
 	if e.State == Queued {
-		r.Tries++
 		return b.enqueue(&r, old, true, retried, uint64(nanos(e.Retry)))
-	}
-	r.Again, r.Interval, r.barred = e.Again, e.Interval, ""
-	if e.down != nil {
-		r.barred = r.at()
 	}
 	if err := b.settle(&r, old, true, e.State); err != nil {
 		return err
@@ -234,109 +197,170 @@ func (b *batch) end(l *Lease, e End) error {
 			return err
 		}
 	}
-	if e.Final == "" || e.Final == l.URL || e.State != Fetched {
+	return b.endTarget(&r, &e)
+}
+
+// ended takes the outcome of a visit into r, but for its state.
+func (r *Record) ended(e *End, now time.Time) {
+	r.Status, r.Why, r.Led, r.When = e.Status, e.Why, e.Led, now
+	if e.State == Queued {
+		r.Tries++
+		return
+	}
+	r.Again, r.Interval, r.TakenDown = e.Again, e.Interval, ""
+	if e.TakenDown {
+		r.TakenDown = r.at()
+	}
+}
+
+// endTarget records the page that redirects of r led to as fetched, so that it is not fetched again under its own address,
+// unless another worker does so at this moment.
+func (b *batch) endTarget(r *Record, e *End) error {
+	if e.Final == "" || e.Final == r.URL || e.State != Fetched {
 		return nil
 	}
-	// The redirect led to a page of its own: it need not be fetched again under its own address, unless another
-	// worker does so at this moment.
-	final, found, err := b.get(e.Final)
-	if err != nil || found && final.State == Fetched || b.f.leased(e.Final) {
+	target, found, err := b.get(e.Final)
+	if err != nil || found && target.State == Fetched || b.f.leased(e.Final) {
 		return err
 	}
-	old = final.State
-	if !found {
-		final.Depth, final.from = r.Depth, r.from
-	}
-	final.Status, final.Why, final.Led, final.barred, final.When = e.Status, "", "", "", r.When
+	old := target.State
+	target.reachedFrom(r, e, found)
 	if found && old == Queued {
-		host, err := hostName(final.URL)
+		host, err := hostName(target.URL)
 		if err != nil {
 			return err
 		}
 		b.moved[host] = place{} // it may have been read ahead
 	}
-	return b.settle(&final, old, found, Fetched)
+	return b.settle(&target, old, found, Fetched)
 }
 
-// The effects of an offer.
+// reachedFrom takes into r, the target of the redirects of from, what its visit brought.
+func (r *Record) reachedFrom(from *Record, e *End, found bool) {
+	if !found {
+		r.Depth, r.from = from.Depth, from.from
+	}
+	r.Status, r.Why, r.Led, r.TakenDown, r.When = e.Status, "", "", "", from.When
+}
+
+// effect is what an offer changes.
+type effect int
+
 const (
-	nothingNew = iota
-	newlyQueued
-	newlySkipped
+	nothingNew   effect = iota
+	recorded            // the record, not its place
+	moved               // to another place in the queue
+	newlyQueued         // also if it was visited before
+	newlySkipped        // noted for the first time, and not queued
 )
 
 // take does what is to be done with an offer of any kind.
-func (b *batch) take(o *offer, tell bool) (r Record, effect int, err error) {
+func (b *batch) take(o *Offer, tell bool) (r Record, e effect, err error) {
 	queued := false
-	switch _, _, part := partOf(o.url); {
+	switch _, _, part := partOf(o.URL); {
 	case part:
 		queued, err = b.offerPart(o)
-	case o.anew:
-		queued, err = b.anew(o)
+	case o.Again:
+		queued, err = b.queueAgain(o)
 	default:
 		return b.offer(o, tell)
 	}
 	if queued {
-		effect = newlyQueued
+		e = newlyQueued
 	}
-	return r, effect, err
+	return r, e, err
 }
 
-// offer queues or records an address that a page, a sitemap or the operator named. tell says that somebody wants to hear of
-// what is not queued.
-func (b *batch) offer(o *offer, tell bool) (r Record, effect int, err error) {
-	from := o.from
-	if o.seed {
-		if from, err = b.name(o.url); err != nil {
+// offer queues or notes an address that a page, a sitemap or the operator named. tell says that the first one beyond
+// the limit of its host is reported.
+func (b *batch) offer(o *Offer, tell bool) (r Record, e effect, err error) {
+	from := o.From
+	if o.Seed {
+		if from, err = b.name(o.URL); err != nil {
 			return r, nothingNew, err
 		}
 	}
-	r, found, err := b.get(o.url)
+	r, found, err := b.get(o.URL)
 	if err != nil {
 		return r, nothingNew, err
 	}
-	if !found && !o.seed && b.f.o.MaxHost > 0 {
+	if !found && !o.Seed && b.f.o.MaxHost > 0 {
 		if full, err := b.full(&r, tell); full || err != nil {
 			if r.Why != "" {
-				effect = newlySkipped
+				e = newlySkipped
 			}
-			return r, effect, err
+			return r, e, err
 		}
 	}
-	old, was := r.State, r
-	r.Seed, r.listed = r.Seed || o.seed, r.listed || o.listed
+	old := r.State
+	e = r.offered(o, found, from, offerState{b.f.adopts(r.from, from), old == Queued && b.f.leased(r.URL), b.f.now().UTC()})
+	switch e {
+	case recorded, newlySkipped:
+		err = b.put(&r, old, found)
+	case newlyQueued:
+		err = b.enqueue(&r, old, found, ordinary, r.rank())
+	case moved:
+		class, rank := r.place.class, r.place.rank
+		if class == ordinary {
+			rank = r.rank()
+		}
+		err = b.enqueue(&r, old, true, class, rank)
+	}
+	return r, e, err
+}
+
+// offerState is what matters for an offer beside the record of its address.
+type offerState struct {
+	adopts bool // the record counts as found from a seed that this run does not visit, the offer from one that it does
+	leased bool
+	now    time.Time
+}
+
+// offered takes an offer into r, but for its place in the queue. from is the number of the seed.
+func (r *Record) offered(o *Offer, found bool, from uint64, s offerState) effect {
+	was := *r
+	r.Seed, r.listed = r.Seed || o.Seed, r.listed || o.Listed
 	switch {
-	case !found || news(&was, o) && old != Queued:
-		r.Depth, r.from = o.depth, from
-	case o.seed && old != Queued && old != Fetched:
+	case found && was.State == Queued:
+		return r.offeredQueued(o, &was, from, s)
+	case !found || news(&was, o):
+		r.Depth, r.from = o.Depth, from
+	case o.Seed && was.State != Fetched:
 		r.Depth, r.from = 0, from
-	case old == Queued && (o.seed && r.from != from || b.f.adopts(r.from, from)) && !b.f.leased(r.URL):
-		r.Depth, r.from = min(r.Depth, o.depth), from
-		if r.place.class != ordinary {
-			return r, nothingNew, b.enqueue(&r, old, true, r.place.class, r.place.rank)
-		}
-		return r, nothingNew, b.enqueue(&r, old, true, ordinary, r.rank())
-	case old == Queued && news(&was, o):
-		r.Depth = min(r.Depth, o.depth)
-		if r.place.class == ordinary && !b.f.leased(r.URL) {
-			return r, nothingNew, b.enqueue(&r, old, true, ordinary, r.rank())
-		}
-		return r, nothingNew, b.put(&r, old, true)
 	case r.Seed != was.Seed || r.listed != was.listed:
-		return r, nothingNew, b.put(&r, old, true)
+		return recorded
 	default:
-		return r, nothingNew, nil
+		return nothingNew
 	}
-	r.When = b.f.now().UTC()
-	if o.state != Queued {
-		r.State, r.Why, effect = o.state, o.why, nothingNew
-		if !found {
-			effect = newlySkipped
+	r.When = s.now
+	switch {
+	case o.State == Queued:
+		r.State, r.Why, r.Led, r.Tries, r.Status = Queued, "", "", 0, 0
+		return newlyQueued
+	case found:
+		r.State, r.Why = o.State, o.Why
+		return recorded
+	}
+	r.State, r.Why = o.State, o.Why
+	return newlySkipped
+}
+
+// offeredQueued is offered for an address that is queued, as was says.
+func (r *Record) offeredQueued(o *Offer, was *Record, from uint64, s offerState) effect {
+	switch {
+	case (o.Seed && r.from != from || s.adopts) && !s.leased:
+		r.Depth, r.from = min(r.Depth, o.Depth), from
+		return moved
+	case news(was, o):
+		r.Depth = min(r.Depth, o.Depth)
+		if r.place.class == ordinary && !s.leased {
+			return moved
 		}
-		return r, effect, b.put(&r, old, found)
+		return recorded
+	case r.Seed != was.Seed || r.listed != was.listed:
+		return recorded
 	}
-	r.Why, r.Led, r.Tries, r.Status = "", "", 0, 0
-	return r, newlyQueued, b.enqueue(&r, old, found, ordinary, r.rank())
+	return nothingNew
 }
 
 // full reports whether as many addresses of the host of r are noted as may be. Then r, which is new, is not, but counted; the
@@ -366,27 +390,27 @@ func (b *batch) name(seed string) (uint64, error) {
 	if h.failures > 0 {
 		h.failures, h.due = 0, h.held
 	}
-	if n := seedNumber(b.seeds.Get([]byte(seed))); n != foundNowhere {
+	if n := seedNumber(b.seeds.Get([]byte(seed))); n != NoSeed {
 		return n, nil
 	}
 	n, err := b.seeds.NextSequence()
 	if err != nil {
 		return 0, err
 	}
-	n += firstSeed - 1 // the first number of a bucket is 1
+	n += FirstSeed - 1 // the first number of a bucket is 1
 	return n, b.seeds.Put([]byte(seed), number(n))
 }
 
 // news reports whether a link says something new of an address known as r.
-func news(r *Record, o *offer) bool {
-	if _, _, part := partOf(o.url); part {
+func news(r *Record, o *Offer) bool {
+	if _, _, part := partOf(o.URL); part {
 		return newsOfPart(r, o)
 	}
 	switch r.State {
 	case Queued:
-		return o.state == Queued && (o.depth < r.Depth || o.depth == r.Depth && o.listed && !r.listed)
+		return o.State == Queued && (o.Depth < r.Depth || o.Depth == r.Depth && o.Listed && !r.listed)
 	case Outside, Deep, Trapped:
-		return o.state == Queued || o.state == r.State && o.depth < r.Depth
+		return o.State == Queued || o.State == r.State && o.Depth < r.Depth
 	}
 	return false
 }
