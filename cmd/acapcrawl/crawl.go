@@ -1,13 +1,25 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 // crawlRequest holds the arguments of crawl that are not settings.
@@ -73,4 +85,108 @@ continues. The signal SIGUSR1 prints the status.`,
 		return c.runCrawl(cmd.Context(), cfg, r)
 	}
 	return cmd
+}
+
+func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlRequest) (err error) {
+	defer c.collectLess(cfg)()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	w := &watch{screen: newProgress(c.Stderr), asJSON: r.JSON, every: r.Status, stopping: func() bool { return ctx.Err() != nil }}
+	defer w.listen()()
+	o := site.CrawlOptions{Refetch: r.Refetch, Progress: w.progress, Every: redraw, Judging: func() {
+		w.screen.Set("What is held is judged again; what an interrupt leaves of that, the next run does.")
+	}}
+	for _, u := range r.Seeds {
+		o.Seeds = append(o.Seeds, u.String())
+	}
+	summary := c.Stdout
+	if r.Report != "" {
+		report, e := openReport(r.Report, c.Stdout, stop)
+		if e != nil {
+			return e
+		}
+		if r.Report == "-" {
+			summary = w.screen
+		}
+		o.Skipped, o.Received = report.skipped, report.received
+		o.Progress = func(p crawler.Progress) {
+			report.flush()
+			w.progress(p)
+		}
+		defer func() { err = errors.Join(err, report.Close()) }()
+	}
+	if cfg.Metrics != "" {
+		at, end, err := serveMetrics(ctx, cfg.Metrics, w.state)
+		if err != nil {
+			return err
+		}
+		defer end()
+		fmt.Fprintf(w.screen, "Metrics are answered at http://%s/metrics.\n", at)
+	}
+	sum, err := c.crawl(ctx, cfg, logger(w.screen, cfg), o)
+	w.screen.Done()
+	switch {
+	case disk.Full(err):
+		return failure("", fmt.Errorf("the disk of %s is full: free space there, and run again; nothing is lost (%w)", cfg.Data, err))
+	case err != nil && !errors.Is(err, errGuests):
+		return err
+	}
+	if r.JSON {
+		err = errors.Join(err, c.printJSON(sum))
+	} else {
+		err = errors.Join(err, printSummary(summary, sum, time.Now()))
+	}
+	return errors.Join(err, outcome(sum.Summary))
+}
+
+// gcPercent is how much the heap of a crawl that does not index may grow between two collections: little of it lives long.
+const gcPercent = 300
+
+// collectLess sets gcPercent until the function that it returns is called. An index keeps enough in memory for the usual, and GOGC
+// goes before.
+func (c *Command) collectLess(cfg *config.Config) (undo func()) {
+	if cfg.Index || slices.ContainsFunc(c.Env, func(pair string) bool { return strings.HasPrefix(pair, "GOGC=") }) {
+		return func() {}
+	}
+	before := debug.SetGCPercent(gcPercent)
+	return func() { debug.SetGCPercent(before) }
+}
+
+// outcome is the error of a crawl that came to an end and reached nothing.
+func outcome(sum crawler.Summary) error {
+	switch {
+	case sum.Stopped != nil:
+		return sum.Stopped
+	case sum.Interrupted:
+		return nil
+	case sum.SeedsRefused:
+		return refusal(fmt.Errorf("every seed was refused by policy: %s", sum.RefusedWhy))
+	case sum.SeedsUnreachable:
+		return failure("", fmt.Errorf("no seed could be reached: %s", sum.UnreachableWhy))
+	}
+	return nil
+}
+
+// crawl opens the data directory, crawls, and closes it.
+func (c *Command) crawl(ctx context.Context, cfg *config.Config, log *slog.Logger, o site.CrawlOptions) (sum site.CrawlSummary, err error) {
+	sum.Data, sum.Erased = cfg.Data, []archive.Erasure{}
+	who, err := site.RecordedCrawler(cfg, config.Environment, config.File)
+	if err != nil {
+		return sum, faultOf(err)
+	}
+	open := site.Options{Create: true, Crawler: &who, Log: log}
+	if o.Refetch {
+		open.Reread = time.Now()
+	}
+	d, err := c.open(cfg, open)
+	if err != nil {
+		return sum, err
+	}
+	erased, endWatch := d.WatchErased() // the verbs of other processes may erase until the directory is closed
+	o.Ready = d.serve
+	sum, err = d.Crawl(ctx, o)
+	err = errors.Join(faultOf(err), d.Close())
+	endWatch()
+	sum.Erased = erased.List()
+	return sum, err
 }

@@ -1,6 +1,31 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/conformance"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/page"
+	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/site"
+)
 
 // demoRequest holds the arguments of demo.
 type demoRequest struct {
@@ -27,4 +52,297 @@ func (c *Command) demoVerb() *cobra.Command {
 		return c.runDemo(cmd.Context(), demoRequest{Data: cmd.Flag("data").Value.String(), All: *all, Serve: *serve, JSON: out.JSON()})
 	}
 	return cmd
+}
+
+// demoQuery is what demo searches for at the end.
+const demoQuery = "ferry"
+
+// demoRow is the outcome of one address.
+type demoRow struct {
+	Path    string   `json:"path"`
+	State   string   `json:"state"` // fetched, or why not
+	Stored  bool     `json:"stored"`
+	Indexed bool     `json:"indexed"`
+	Follow  bool     `json:"followed"`
+	Shown   []string `json:"shown,omitempty"`   // the forms in which it may be shown today: link, snippet, copy
+	Because []string `json:"because,omitempty"` // a line for each refusal
+
+	refusals []demoRefusal // the same refusals for the table
+}
+
+// demoRefusal is something that was not done with a page.
+type demoRefusal struct {
+	what string // "not indexed", "no snippet"; "" if the page was not fetched
+	why  string // the reason, with the line that decided
+}
+
+// runDemo serves the reference publisher site on loopback and crawls it with the code of crawl.
+func (c *Command) runDemo(ctx context.Context, r demoRequest) error {
+	base, stop, err := serveSite(ctx, conformance.NewSite())
+	if err != nil {
+		return err
+	}
+	defer stop()
+	data := r.Data
+	if data == "" {
+		if data, err = os.MkdirTemp("", "acapcrawl-demo-"); err != nil {
+			return err
+		}
+	}
+	cfg, err := demoConfig(data)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(data, "archive.db")); err == nil {
+		return misuse("acapcrawl demo --data NEWDIR", "%s already holds a crawl; demo needs an empty directory", data)
+	}
+	if !r.JSON {
+		fmt.Fprintf(c.Stdout, "Serving a small newspaper at %s\nCrawling it into %s\n\n", base, data)
+	}
+	if err := c.crawlDemo(ctx, cfg, r, base); err != nil || !r.Serve {
+		return err
+	}
+	if r.JSON {
+		fmt.Fprintf(c.Stderr, "The newspaper stays at %s until Ctrl-C.\n", base)
+	}
+	<-ctx.Done()
+	return nil
+}
+
+// crawlDemo crawls the newspaper at base and prints what was done and refused.
+func (c *Command) crawlDemo(ctx context.Context, cfg *config.Config, r demoRequest, base string) error {
+	d := newDemo(base)
+	line := newProgress(c.Stderr)
+	sum, err := c.crawl(ctx, cfg, logger(line, cfg), d.options())
+	line.Done()
+	if err != nil {
+		return err
+	}
+	rows, err := d.rows(ctx, c, cfg)
+	if err != nil {
+		return err
+	}
+	if r.JSON {
+		return c.printJSON(map[string]any{"base": base, "data": cfg.Data, "summary": sum, "pages": rows})
+	}
+	if err := printDemoRows(c.Stdout, rows, r.All, c.Bold); err != nil {
+		return err
+	}
+	if err := printSummary(c.Stdout, sum, time.Now()); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.Stdout, "\n$ %s search --data %s %s\n", c.called(), shellWord(cfg.Data), demoQuery)
+	if err := c.demoSearch(ctx, cfg, demoQuery); err != nil {
+		return err
+	}
+	_, err = io.WriteString(c.Stdout, demoSuggestions(c.called(), shellWord(cfg.Data), base, r.Serve))
+	return err
+}
+
+// demoSuggestions returns the commands to go on with. With serving, the newspaper at base answers them; otherwise they use
+// only what is stored.
+func demoSuggestions(program, data, base string, serving bool) string {
+	text := `
+Go on with what was crawled:
+  PROGRAM search --data DATA lighthouse
+  PROGRAM show --data DATA BASE/
+  PROGRAM archive ls --data DATA
+`
+	if serving {
+		text += `
+The newspaper stays at BASE until Ctrl-C. Meanwhile, in another terminal:
+  PROGRAM explain --data DATA BASE/members/
+  PROGRAM check BASE/robots.txt
+  PROGRAM crawl --data DATA --delay 0 --refetch --max-pages 3 BASE/
+`
+	} else {
+		text += `
+Keep the newspaper running to ask about its pages, or crawl a site of your own:
+  PROGRAM demo --serve
+  PROGRAM explain https://example.com/
+  PROGRAM crawl --max-pages 50 https://example.com/
+`
+	}
+	return strings.NewReplacer("PROGRAM", program, "DATA", data, "BASE", base).Replace(text)
+}
+
+// demoBackoff is the first pause before a page that answered 503 is requested again. It is short because nobody waits for the
+// newspaper to recover.
+const demoBackoff = 100 * time.Millisecond
+
+// demoConfig returns the settings of the demo. One request at a time makes the counts the same in every run: the page at the
+// end of a redirect is otherwise fetched once or twice.
+func demoConfig(data string) (*config.Config, error) {
+	return config.Load(config.Input{Flags: map[string]any{"data": data, "delay": "0", "concurrency": "1", "sitemaps": "true"}})
+}
+
+// serveSite serves the newspaper on a free port of loopback until stop is called.
+func serveSite(ctx context.Context, site http.Handler) (base string, stop func(), err error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, fmt.Errorf("the newspaper cannot be served on loopback: %w", err)
+	}
+	srv := &http.Server{Handler: site, ReadHeaderTimeout: 10 * time.Second}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		srv.Serve(l) // ends with Close
+	}()
+	return "http://" + l.Addr().String(), func() { srv.Close(); <-done }, nil
+}
+
+// demo collects the outcomes of a crawl. Its callbacks may be called concurrently.
+type demo struct {
+	base string
+
+	mu       sync.Mutex
+	receipts map[string]holdings.Receipt
+	skips    map[string]crawler.Skip
+}
+
+func newDemo(base string) *demo {
+	return &demo{base: base, receipts: map[string]holdings.Receipt{}, skips: map[string]crawler.Skip{}}
+}
+
+// options returns the options of the crawl of the newspaper.
+func (d *demo) options() site.CrawlOptions {
+	return site.CrawlOptions{Seeds: []string{d.base + "/"}, Backoff: demoBackoff, Received: d.received, Skipped: d.skipped}
+}
+
+func (d *demo) received(pg *page.Page, r holdings.Receipt) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.receipts[pg.URL().String()] = r
+}
+
+func (d *demo) skipped(s crawler.Skip) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.skips[s.URL] = s
+}
+
+// rows returns a row for each address of the newspaper that the crawl found, in order of their paths.
+func (d *demo) rows(ctx context.Context, c *Command, cfg *config.Config) (rows []demoRow, err error) {
+	s, p, err := c.openPresenter(ctx, cfg, &judging{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	f, err := crawler.Open(filepath.Join(cfg.Data, "frontier.db"), crawler.FrontierOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	err = f.Each(d.base, func(rec crawler.Record) error {
+		row, err := d.row(ctx, p, rec)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, row)
+		return nil
+	})
+	sort.Slice(rows, func(i, j int) bool { return rows[i].Path < rows[j].Path })
+	return rows, err
+}
+
+// row returns the row of one address.
+func (d *demo) row(ctx context.Context, p *present.Presenter, rec crawler.Record) (demoRow, error) {
+	row := demoRow{Path: strings.TrimPrefix(rec.URL, d.base), State: string(rec.State)}
+	got, received := d.receipts[rec.URL]
+	if rec.Why != "" {
+		row.Because = append(row.Because, d.short(rec.Why))
+		if !got.Discarded {
+			row.refusals = append(row.refusals, demoRefusal{why: d.short(whySkipped(rec.Why, d.skips[rec.URL]))})
+		}
+	}
+	switch {
+	case received:
+		row.Stored, row.Indexed, row.Follow = got.Stored, got.Indexed, len(got.Links) > 0
+		d.addRefusals(&row, got)
+		if (got.Stored || got.Indexed) && !got.Discarded {
+			if err := d.addForms(ctx, p, rec.URL, &row); err != nil {
+				return row, err
+			}
+		}
+	case rec.State == crawler.Fetched:
+		row.State = "redirected"
+	}
+	if rec.State == crawler.Fetched && rec.Status >= 400 {
+		row.State = fmt.Sprintf("status %d", rec.Status)
+	}
+	return row, nil
+}
+
+// whySkipped returns why an address was not fetched without repeating the address: the reason of the decision or the request of
+// the publisher, otherwise the sentence why.
+func whySkipped(why string, s crawler.Skip) string {
+	switch {
+	case s.TakeDown != nil:
+		return "its publisher asks that it be taken down: " + s.TakeDown.String()
+	case s.Decision.Usage != "":
+		return s.Decision.Why()
+	}
+	return why
+}
+
+// addRefusals adds what was not done with a page that was received.
+func (d *demo) addRefusals(row *demoRow, got holdings.Receipt) {
+	if got.Discarded && len(got.Refused) > 0 { // one line refused everything
+		why := d.short(got.Refused[0].Why())
+		row.Because = append(row.Because, why)
+		row.refusals = append(row.refusals, demoRefusal{why: why})
+		return
+	}
+	for _, refused := range got.Refused {
+		d.refuse(row, notDone[refused.Usage], refused.Why())
+	}
+}
+
+// addForms adds the forms in which a page may be shown, and what forbids the others.
+func (d *demo) addForms(ctx context.Context, p *present.Presenter, address string, row *demoRow) error {
+	forms := []string{"link", "snippet", "copy"}
+	decisions, err := p.Decide(ctx, address, present.Reader{}, acap.PresentLink, acap.PresentSnippet, acap.PresentCurrentCopy)
+	if err != nil {
+		return err
+	}
+	for i, dec := range decisions {
+		switch {
+		case i == 2 && !row.Stored:
+		case dec.Allowed:
+			row.Shown = append(row.Shown, forms[i])
+		default:
+			d.refuse(row, "no "+forms[i], dec.Why())
+		}
+	}
+	return nil
+}
+
+func (d *demo) refuse(row *demoRow, what, why string) {
+	row.Because = append(row.Because, d.short(what+": "+why))
+	row.refusals = append(row.refusals, demoRefusal{what, d.short(why)})
+}
+
+var notDone = map[acap.Usage]string{acap.Follow: "not followed", acap.Index: "not indexed", acap.Preserve: "not kept"}
+
+// short removes the address of the newspaper from s.
+func (d *demo) short(s string) string {
+	u, err := url.Parse(d.base)
+	if err != nil {
+		return s
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(s, d.base, ""), u.Host, "")
+}
+
+func (c *Command) demoSearch(ctx context.Context, cfg *config.Config, query string) (err error) {
+	s, p, err := c.openPresenter(ctx, cfg, &judging{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	found, err := p.Search(ctx, present.Query{Text: query, Limit: 5}, present.Reader{})
+	if err != nil {
+		return err
+	}
+	_, err = c.Stdout.Write([]byte(resultsInWords(found.Results, c.Bold)))
+	return err
 }

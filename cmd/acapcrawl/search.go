@@ -1,9 +1,18 @@
 package main
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/index"
+	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
 // searchRequest holds the arguments of search that are not settings.
@@ -64,4 +73,148 @@ media type), before:DAY and after:DAY; a day is 2026-05-31, 2026-05 or 2026. If 
 		return c.runSearch(cmd.Context(), cfg, r)
 	}
 	return cmd
+}
+
+func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchRequest) (err error) {
+	if err := index.Check(r.Query); err != nil {
+		return misuse("", "%w", err)
+	}
+	d, p, err := c.openPresenter(ctx, cfg, &r.judging)
+	if err != nil {
+		return c.orNothing(r.JSON, []struct{}{}, err)
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	found, err := p.Search(ctx, present.Query{Text: r.Query, Skip: r.Skip, Limit: r.Limit, Why: r.Why}, present.Reader{Target: r.Reader, AsOf: r.AsOf})
+	if err != nil {
+		return err
+	}
+	shown := 0
+	for _, one := range found.Results {
+		if one.Shown() {
+			shown++
+		}
+	}
+	if r.JSON {
+		if found.Results == nil {
+			found.Results = []present.Result{}
+		}
+		if err := c.printJSON(found.Results); err != nil {
+			return err
+		}
+	} else {
+		text := resultsInWords(found.Results, c.Bold)
+		if shown > 0 {
+			text += "\n" + counted(found, r.Skip, shown)
+		}
+		if _, err := c.Stdout.Write([]byte(text)); err != nil {
+			return err
+		}
+	}
+	switch {
+	case shown > 0:
+		return nil
+	case found.Count > 0:
+		return nothing(fmt.Sprintf("There are no more than %s.", several(found.Count, "result")))
+	}
+	if found.More {
+		return nothing("Nothing of the many pages that match may be shown, as far as was looked.")
+	}
+	return nothing("Nothing that is held and may be shown matches.")
+}
+
+// openPresenter opens the data directory for the reader of j, of whom it finds out what was not said: policies are the last ones read,
+// unless they are to be read anew.
+func (c *Command) openPresenter(ctx context.Context, cfg *config.Config, j *judging) (*directory, *present.Presenter, error) {
+	d, err := c.openHeld(ctx, cfg, j.Refresh)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.locate(ctx, cfg, &j.Reader); err != nil {
+		return nil, nil, errors.Join(err, d.Close())
+	}
+	return d, d.Presenter(), nil
+}
+
+// noLink marks an address that a reader must not be given as a link.
+const noLink = " (address only: its publisher does not permit a link)"
+
+// resultsInWords writes results for a reader. Nothing that a publisher wrote ends a line, or does anything to a terminal.
+func resultsInWords(found []present.Result, bold bool) string {
+	var b strings.Builder
+	for i, r := range found {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		if r.Title != "" {
+			fmt.Fprintln(&b, marked(r.Title, r.TitleMarks, bold))
+		}
+		address := snippet.Plain(cmp.Or(r.Href, r.URL))
+		if r.Shown() && !r.Link { // X61: the address is shown as plain text
+			address += noLink
+		}
+		fmt.Fprintln(&b, address)
+		include := r.Include
+		if r.Snippet != nil {
+			fmt.Fprintf(&b, "    %s\n", marked(r.Snippet.Text, r.Snippet.Marks, bold))
+			for _, in := range r.Snippet.Include {
+				if in.Role != "extract" { // it stands in the snippet
+					include = append(include, in)
+				}
+			}
+		}
+		for _, in := range include {
+			fmt.Fprintf(&b, "    %s\n", included(in))
+		}
+		for _, address := range r.Also {
+			fmt.Fprintf(&b, "    also: %s\n", snippet.Plain(address))
+		}
+		for i, l := range r.LeftOut { // one line often refuses several usages
+			if i == 0 || l.Clause != r.LeftOut[i-1].Clause {
+				b.WriteString("    not shown: ")
+			}
+			if b.WriteString(string(l.Usage)); i+1 < len(r.LeftOut) && l.Clause == r.LeftOut[i+1].Clause {
+				b.WriteString(", ")
+			} else {
+				fmt.Fprintf(&b, ": %s\n", l.Clause)
+			}
+		}
+	}
+	return b.String()
+}
+
+// counted tells which results of how many were shown.
+func counted(found present.Found, skipped, shown int) string {
+	if shown == found.Count && !found.More {
+		return several(shown, "result") + ".\n"
+	}
+	of := number(found.Count)
+	switch {
+	case found.More && skipped+shown == found.Count: // the rest may turn out to be none
+		of += " or more"
+	case found.More:
+		of = "more than " + of
+	}
+	text := fmt.Sprintf("Results %s to %s of %s.", number(skipped+1), number(skipped+shown), of)
+	if skipped+shown < found.Count || found.More {
+		text += fmt.Sprintf(" The next: --skip %d", skipped+shown)
+	}
+	return text + "\n"
+}
+
+// marked makes the words that were searched for bold, or puts them between asterisks; marks are ranges of code points of text.
+func marked(text string, marks [][2]int, bold bool) string {
+	on, off := "*", "*"
+	if bold {
+		on, off = "\x1b[1m", "\x1b[22m"
+	}
+	var b strings.Builder
+	runes, at := []rune(snippet.Plain(text)), 0
+	for _, m := range marks {
+		if m[0] < at || m[1] < m[0] || m[1] > len(runes) {
+			break
+		}
+		b.WriteString(string(runes[at:m[0]]) + on + string(runes[m[0]:m[1]]) + off)
+		at = m[1]
+	}
+	return b.String() + string(runes[at:])
 }

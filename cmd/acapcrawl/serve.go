@@ -1,10 +1,29 @@
 package main
 
 import (
+	"context"
+	"crypto/ed25519"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
+
+	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/site"
+	"github.com/acapcrawl/acapcrawl/web"
 )
 
 func (c *Command) serveVerb() *cobra.Command {
@@ -32,4 +51,223 @@ verbs can run at the same time.`,
 		return c.runServe(cmd.Context(), cfg, flags)
 	}
 	return cmd
+}
+
+// runServe answers publishers, and does what is asked for, until ctx ends. It holds nothing of the data directory open: what it is asked
+// for, and what robots.txt says, are verbs of their own, so that crawls and other verbs come and go meanwhile.
+func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []string) error {
+	o, err := site.LedgerOptions(cfg)
+	if err != nil {
+		return err
+	}
+	l, secure, err := c.listener(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	scheme := "http"
+	if secure != nil {
+		scheme = "https"
+	}
+	var key json.RawMessage // of receipts
+	if o.Key != nil {
+		key = actions.JWK(o.Key.Public().(ed25519.PublicKey))
+	}
+	channel := newChannel(ctx, c, cfg)
+	registry := prometheus.NewRegistry()
+	var s *web.Server
+	told := newServeMetrics(registry, func() (actions.Status, bool) { return s.Status(ctx) })
+	log := logger(c.Stderr, cfg)
+	s = web.New(web.Options{Backend: channel, Hosts: cfg.Serve.Hosts, TLS: secure, BehindProxy: cfg.Serve.BehindProxy, Key: key,
+		Defect: site.LogDefects(log), Late: max(10*cfg.Actions.EraseWithin, 10*time.Minute),
+		Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
+		Told: func(r *http.Request, status int, code string) {
+			told(r.Method, status)
+			log.Log(r.Context(), levelOf(status), "answered", "method", r.Method, "path", r.URL.Path, "status", status, "code", code, "client", r.RemoteAddr)
+		}})
+	admin, err := c.adminListener(ctx, cfg)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	fmt.Fprintf(c.Stderr, "Answering at %s://%s; Ctrl-C ends it.\n", scheme, l.Addr())
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var watched, served, adminServed error
+	var watch, serving sync.WaitGroup
+	serving.Go(func() {
+		served = s.Serve(l)
+		stop()
+	})
+	if admin != nil {
+		serving.Go(func() {
+			adminServed = s.ServeAdmin(admin)
+			stop()
+		})
+	}
+	watch.Go(func() {
+		if watched = c.runWatch(ctx, cfg, watchRequest{Flags: flags, Wake: channel.wake}); watched != nil {
+			stop()
+		}
+	})
+	<-ctx.Done()
+	over, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+	defer cancel()
+	err = s.Shutdown(over)
+	channel.close()
+	watch.Wait()
+	serving.Wait()
+	for _, ended := range []error{served, adminServed} {
+		if !errors.Is(ended, http.ErrServerClosed) {
+			err = errors.Join(err, ended)
+		}
+	}
+	return errors.Join(err, watched)
+}
+
+// shutdownTime is how long answers under way may take when serve ends.
+const shutdownTime = 10 * time.Second
+
+// levelOf returns the level at which an answer is logged. A request for something that does not
+// exist is ordinary.
+func levelOf(status int) slog.Level {
+	switch {
+	case status >= 500:
+		return slog.LevelError
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed, status == http.StatusGone:
+	case status >= 400:
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
+}
+
+// listener listens where cfg says. Beyond loopback tokens must not be sent in the clear: TLS is needed, here or in a proxy.
+func (c *Command) listener(ctx context.Context, cfg *config.Config) (l net.Listener, secure *tls.Config, err error) {
+	certificate, key := cfg.Serve.Certificate, cfg.Serve.Key
+	if (certificate == "") != (key == "") {
+		return nil, nil, misuse("", "serve.certificate and serve.key go together")
+	}
+	if certificate == "" && !cfg.Serve.BehindProxy && !loopback(cfg.Listen) {
+		return nil, nil, misuse("serve.certificate and serve.key, or serve.behind_proxy: true where a proxy speaks TLS",
+			"serve does not listen at %s without TLS: who hears the token of a publisher could ask in its name", cfg.Listen)
+	}
+	if certificate != "" {
+		pair, err := tls.LoadX509KeyPair(certificate, key)
+		if err != nil {
+			return nil, nil, misuse("", "serve.certificate and serve.key: %v", err)
+		}
+		secure = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	}
+	l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Listen)
+	if err != nil {
+		return nil, nil, failure("another address with --listen, as in 127.0.0.1:8081", fmt.Errorf("serve cannot listen at %s: %w", cfg.Listen, err))
+	}
+	return l, secure, nil
+}
+
+// adminListener listens where cfg says that the operator is answered; nil: nowhere.
+func (c *Command) adminListener(ctx context.Context, cfg *config.Config) (net.Listener, error) {
+	if cfg.Serve.AdminListen == "" {
+		return nil, nil
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Serve.AdminListen)
+	if err != nil {
+		return nil, failure("another address in serve.admin_listen, as in 127.0.0.1:8081",
+			fmt.Errorf("serve cannot listen at %s: %w", cfg.Serve.AdminListen, err))
+	}
+	fmt.Fprintf(c.Stderr, "Health and metrics are at http://%s/healthz and /metrics.\n", l.Addr())
+	return l, nil
+}
+
+// loopback reports whether an address to listen on is reached from this machine alone.
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// channel answers the calls of publishers. It has nothing open between two calls.
+type channel struct {
+	command *Command
+	cfg     *config.Config
+	flags   []string      // that give the settings to the process that has the data directory
+	wake    chan string   // hears that something was asked for, and which origin's lines are waited for, if any: watch does the rest
+	turn    chan struct{} // holds who is answered, one at a time: they would wait for each other's files
+	ctx     context.Context
+	stop    context.CancelFunc
+}
+
+// newChannel makes a channel that answers until close is called.
+func newChannel(ctx context.Context, c *Command, cfg *config.Config) *channel {
+	ch := &channel{command: c, cfg: cfg, flags: []string{"--data=" + cfg.Data}, wake: make(chan string, 100), turn: make(chan struct{}, 1)}
+	if cfg.File != "" {
+		ch.flags = append(ch.flags, "--config="+cfg.File)
+	}
+	ch.ctx, ch.stop = context.WithCancel(context.WithoutCancel(ctx))
+	return ch
+}
+
+// close ends what is under way, and waits for that.
+func (ch *channel) close() {
+	ch.stop()
+	ch.turn <- struct{}{}
+}
+
+// Answer implements web.Backend. What changes anything is done to its end, even if who asks for it is gone.
+func (ch *channel) Answer(ctx context.Context, call actions.Call) (a actions.Answer, err error) {
+	text, err := json.Marshal(call)
+	if err != nil {
+		return a, err
+	}
+	select {
+	case ch.turn <- struct{}{}:
+		defer func() { <-ch.turn }()
+	case <-ctx.Done():
+		return a, ctx.Err()
+	case <-ch.ctx.Done():
+		return a, ch.ctx.Err()
+	}
+	if err := errors.Join(ctx.Err(), ch.ctx.Err()); err != nil {
+		return a, err
+	}
+	changes := call.Do == actions.DoSubmit || call.Do == actions.DoWithdraw
+	if until, ends := ctx.Deadline(); changes && ends {
+		var end context.CancelFunc
+		ctx, end = context.WithDeadline(ch.ctx, until)
+		defer end()
+	}
+	a, err = ch.answer(ctx, call, text)
+	if changes && a.Code == "" && !a.Replayed {
+		origin := "" // what failed may be noted all the same
+		if a.Request != nil && a.Request.State == actions.Seen {
+			origin = a.Request.Origin
+		}
+		select {
+		case ch.wake <- origin:
+		default: // so many wait already that it is woken
+		}
+	}
+	return a, err
+}
+
+// answer answers a call in this process, or in the process that has the data directory. text is the call as JSON.
+func (ch *channel) answer(ctx context.Context, call actions.Call, text []byte) (a actions.Answer, err error) {
+	var problems strings.Builder
+	other := ch.command.other(ctx, &problems, "actions answer")
+	ledger, done, err := other.makeLedger(ch.cfg)
+	if err == nil {
+		a, err = other.answerCall(ctx, ch.cfg, call, ledger, done)
+	}
+	if _, taken := errors.AsType[*busy](err); taken {
+		out, said, status := ch.command.inside(ctx, text, append([]string{"actions", "answer"}, ch.flags...))
+		if status == statusDone {
+			return a, json.Unmarshal(out, &a)
+		}
+		err = errors.New(strings.TrimSpace(said))
+	}
+	if err != nil {
+		return a, fmt.Errorf("the ledger could not be asked: %w", err)
+	}
+	return a, nil
 }

@@ -1,11 +1,25 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/present"
+	"github.com/acapcrawl/acapcrawl/snippet"
+	"github.com/acapcrawl/acapcrawl/thumbnail"
 )
 
 // showRequest holds the arguments of show that are not settings.
@@ -97,4 +111,211 @@ func (r *showRequest) contradiction() error {
 		return misuse("", "--framed applies to copies and originals only")
 	}
 	return nil
+}
+
+func (c *Command) runShow(ctx context.Context, cfg *config.Config, r showRequest) error {
+	if out, ok := c.Stdout.(*results); ok && r.Picture && !r.JSON && out.terminal() {
+		return misuse("> FILE, or --json", "a picture cannot be written to a terminal")
+	}
+	address, err := crawler.Normal(r.URL.String())
+	if err != nil {
+		return misuse("", "%w", err)
+	}
+	err = c.show(ctx, cfg, address, r)
+	if none, is := unshownOf(address, err); is && r.JSON {
+		return errors.Join(c.printJSON(none), err)
+	}
+	return err
+}
+
+// show prints what is asked for of address, in one of its forms.
+func (c *Command) show(ctx context.Context, cfg *config.Config, address string, r showRequest) (err error) {
+	d, p, err := c.openPresenter(ctx, cfg, &r.judging)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	which, who := present.Which{At: r.At, Version: r.Version}, present.Reader{Target: r.Reader, AsOf: r.AsOf, Framed: r.Framed}
+	switch {
+	case r.Picture:
+		err = c.showPicture(ctx, p, address, which, who, r.JSON)
+	case r.Snippet:
+		err = c.showSnippet(ctx, p, address, r.Query, which, who, r.JSON)
+	case r.Original:
+		err = c.showOriginal(ctx, p, address, who, r.JSON)
+	default:
+		err = c.showCopy(ctx, p, address, which, who, r)
+	}
+	if f, none := errors.AsType[*fault](err); none && f.status == statusNothing && f.reason == "" {
+		return d.sayErased(address, which.Version, f)
+	}
+	return err
+}
+
+// sayErased adds to the sentence that nothing is held what became of what was, where a tombstone tells.
+func (d *directory) sayErased(address string, version int, f *fault) error {
+	list, err := d.Archive().Tombstones(address)
+	if err != nil {
+		return err
+	}
+	for _, t := range slices.Backward(list) {
+		if t.Version != 0 && t.Version != version {
+			continue
+		}
+		why := t.Why
+		if t.Line != "" && !strings.Contains(why, t.Line) {
+			why += " (" + t.Line + ")"
+		}
+		return nothing(fmt.Sprintf("%s What was held was erased on %s: %s.", f, t.When.UTC().Format("2 January 2006 at 15:04 UTC"), why))
+	}
+	return f
+}
+
+// unshown is what JSON says where nothing is shown.
+type unshown struct {
+	URL    string      `json:"url"`
+	Usage  acap.Usage  `json:"usage,omitempty"` // that is not permitted
+	Reason string      `json:"reason"`          // an acap.Reason where policy refuses, else one of those below
+	Why    string      `json:"why"`             // a sentence
+	Line   *reportLine `json:"line,omitempty"`
+}
+
+// Reasons of unshown that are not of policy.
+const (
+	reasonNotHeld = "not-held"
+	reasonNoImage = "no-image" // no thumbnail can be made
+)
+
+// unshownOf gives what is to be said of err in place of address; false where err is not that nothing is to be shown.
+func unshownOf(address string, err error) (u unshown, is bool) {
+	u = unshown{URL: address}
+	refused, barred := errors.AsType[*acap.Refused](err)
+	f, none := errors.AsType[*fault](err)
+	switch {
+	case barred:
+		u.Usage, u.Reason, u.Line = refused.Decision.Usage, string(refused.Decision.Reason), lineOf(refused.Decision.Because)
+		u.Why = refused.Error()
+	case none && f.status == statusNothing:
+		u.Reason, u.Why = cmp.Or(f.reason, reasonNotHeld), f.Error()
+	default:
+		return u, false
+	}
+	return u, true
+}
+
+func (c *Command) showCopy(ctx context.Context, p *present.Presenter, address string, which present.Which, who present.Reader, r showRequest) error {
+	cp, err := p.Copy(ctx, address, which, who)
+	switch {
+	case errors.Is(err, present.ErrNotHeld):
+		return notHeld("copy", address, which)
+	case err != nil:
+		return err
+	case r.JSON:
+		return c.printJSON(cp)
+	}
+	if cp.Cut {
+		fmt.Fprintln(c.Stderr, "Parts of the page that may not be kept or shown are cut out.")
+	}
+	if cp.Truncated {
+		fmt.Fprintln(c.Stderr, "The end is missing: the page was longer than what was kept of it.")
+	}
+	for _, why := range cp.Cuts {
+		fmt.Fprintf(c.Stderr, "The page is too large: %s.\n", why)
+	}
+	c.sayBeside(cp.Include)
+	var out bytes.Buffer
+	if r.Headers {
+		fmt.Fprintf(&out, "HTTP/1.1 %d\r\n", cp.Status)
+		if err := cp.Header.Write(&out); err != nil {
+			return err
+		}
+		out.WriteString("\r\n")
+	}
+	out.Write(cp.Body)
+	if r, ok := c.Stdout.(*results); ok && r.terminal() && bytes.IndexByte(cp.Body, 0) >= 0 {
+		return misuse("> FILE, or --json", "the copy of %s is not text and cannot be written to a terminal", address)
+	}
+	_, err = c.raw().Write(out.Bytes())
+	return err
+}
+
+func notHeld(what, address string, which present.Which) error {
+	if which != (present.Which{}) {
+		return nothing(fmt.Sprintf("No such version of %s is held.", address))
+	}
+	return nothing(fmt.Sprintf("No %s of %s is held.", what, address))
+}
+
+// sayBeside names what must be shown with what goes to standard output.
+func (c *Command) sayBeside(include []snippet.Include) {
+	for _, in := range include {
+		fmt.Fprintf(c.Stderr, "To be shown with it: %s\n", included(in))
+	}
+}
+
+func (c *Command) showPicture(ctx context.Context, p *present.Presenter, address string, which present.Which, who present.Reader, asJSON bool) error {
+	picture, err := p.Thumbnail(ctx, address, which, who)
+	switch {
+	case errors.Is(err, present.ErrNotHeld):
+		return notHeld("copy, and no thumbnail,", address, which)
+	case errors.Is(err, thumbnail.ErrNone):
+		sentence := fmt.Sprintf("%s: %v.", address, err)
+		return &fault{status: statusNothing, reason: reasonNoImage, err: errors.New(sentence)}
+	case err != nil:
+		return err
+	case asJSON:
+		return c.printJSON(picture)
+	}
+	c.sayBeside(picture.Include)
+	_, err = c.raw().Write(picture.Body)
+	return err
+}
+
+func (c *Command) showSnippet(ctx context.Context, p *present.Presenter, address, query string, which present.Which, who present.Reader, asJSON bool) error {
+	passage, err := p.Snippet(ctx, address, query, which, who)
+	switch {
+	case errors.Is(err, present.ErrNotHeld):
+		return notHeld("text", address, which)
+	case err != nil:
+		return err
+	case asJSON:
+		return c.printJSON(passage)
+	}
+	text := marked(passage.Snippet.Text, passage.Snippet.Marks, c.Bold) + "\n"
+	for _, in := range passage.Snippet.Include {
+		if in.Role != "extract" { // it stands in the snippet
+			text += "    " + included(in) + "\n"
+		}
+	}
+	_, err = c.Stdout.Write([]byte(text))
+	return err
+}
+
+func (c *Command) showOriginal(ctx context.Context, p *present.Presenter, address string, who present.Reader, asJSON bool) error {
+	lead, err := p.Original(ctx, address, who)
+	switch {
+	case errors.Is(err, present.ErrNotHeld):
+		return nothing(fmt.Sprintf("What %s says of itself is not known: it is not held.", address))
+	case err != nil:
+		return err
+	case asJSON:
+		return c.printJSON(lead)
+	}
+	text := snippet.Plain(lead.URL) + "\n"
+	if lead.Framed {
+		text += "    to be shown within a frame\n"
+	}
+	for _, limit := range limitsInWords(lead.Limits) {
+		text += "    " + display.Line(limit) + "\n"
+	}
+	for _, in := range lead.Include {
+		text += "    " + included(in) + "\n"
+	}
+	_, err = c.Stdout.Write([]byte(text))
+	return err
+}
+
+// included is a part that must be shown, in a line.
+func included(in snippet.Include) string {
+	return snippet.Plain(in.Role + ": " + in.Text + " " + in.Href)
 }

@@ -1,7 +1,18 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
 	"github.com/spf13/cobra"
+
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
 // sweepRequest holds the arguments of sweep that are not settings.
@@ -43,4 +54,82 @@ not be read.`,
 		return c.runSweep(cmd.Context(), cfg, r)
 	}
 	return cmd
+}
+
+func (c *Command) runSweep(ctx context.Context, cfg *config.Config, r sweepRequest) (err error) {
+	d, err := c.openHeld(ctx, cfg, r.Refresh)
+	if err != nil {
+		return c.orNothing(r.JSON, site.SweepSummary{DryRun: r.DryRun, Erased: []archive.Erasure{}}, err)
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	screen := newProgress(c.Stderr)
+	o := site.SweepOptions{AsOf: r.AsOf, DryRun: r.DryRun, Progress: func(done, total int) { screen.Count(done, total, "page") }}
+	if !r.JSON {
+		o.Each = func(item holdings.Swept) {
+			screen.Done()
+			fmt.Fprintln(c.Stdout, sweptInWords(item, r.DryRun))
+		}
+	}
+	sum, err := d.Sweep(ctx, o)
+	screen.Done()
+	switch {
+	case err != nil: // what is gone was told, and what is left was not judged
+		return err
+	case r.JSON:
+		return c.printJSON(sum)
+	}
+	if err := printSwept(c.Stdout, sum.SweepCounts, r.DryRun); err != nil || r.DryRun {
+		return err
+	}
+	if len(sum.Erased) > 0 {
+		fmt.Fprintln(c.Stdout)
+		return printErased(c.Stdout, sum.Erased)
+	}
+	return nil
+}
+
+// sweptInWords is one item on one line.
+func sweptInWords(s holdings.Swept, dry bool) string {
+	what := s.What
+	if s.Version != 0 {
+		what = fmt.Sprintf("%s %d", what, s.Version)
+	}
+	became := "is gone"
+	switch {
+	case s.Anew && dry:
+		became = "would be made anew"
+	case s.Anew:
+		became = "is made anew"
+	case dry:
+		became = "would go"
+	}
+	why := s.Why
+	if s.Line != "" && !strings.Contains(why, s.Line) {
+		why += ", by " + s.Line
+	}
+	return fmt.Sprintf("%s: %s %s: %s", s.URL, what, became, why)
+}
+
+// printSwept prints the counts of a sweep.
+func printSwept(w io.Writer, n holdings.SweepCounts, dry bool) error {
+	heading := "Gone"
+	if dry {
+		heading = "Would go"
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s judged\n", several(n.Pages, "page"))
+	if n == (holdings.SweepCounts{Pages: n.Pages, Unjudged: n.Unjudged}) {
+		b.WriteString("Everything that is held may be held.\n")
+	}
+	b.WriteString(block(heading,
+		row{n.Copies, "copies"},
+		row{n.Entries, "index entries"},
+		row{n.Excerpts, "excerpts, or what else is kept to present a page"},
+		row{n.Pictures, "thumbnails that are held beside a page"},
+		row{n.Records, "records of pages of which nothing else was left"}))
+	b.WriteString(block("Otherwise",
+		row{n.Renewed, "index entries made anew"},
+		row{n.Unjudged, "pages left as they are, since the policy of their site could not be read"}))
+	_, err := io.WriteString(w, b.String())
+	return err
 }

@@ -1,158 +1,277 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"os"
-	"os/signal"
+	"io"
+	"math"
 	"strings"
-	"sync"
 	"time"
 
-	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/defect"
+	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// watch tells how a crawl goes: on a terminal by a line that is redrawn, at intervals where that is asked for, and when a signal
-// asks. Its methods may be called concurrently.
-type watch struct {
-	screen   *progress
-	asJSON   bool          // the statuses at intervals and on signals are JSON, a line each
-	every    time.Duration // between two statuses; 0: only signals ask
-	stopping func() bool   // the crawl was told to stop
+// watchRequest holds the arguments of watch that are not settings.
+type watchRequest struct {
+	JSON  bool
+	Flags []string // flags to pass to actions run
 
-	mu   sync.Mutex
-	last *crawler.Progress // nil until the crawl has begun
-	told time.Time         // the last status at an interval
+	Wake <-chan string // receives an origin to read at once, or "" to execute only what is due; may be nil
 }
 
-// progress takes the state of the crawl.
-func (w *watch) progress(p crawler.Progress) {
-	now := time.Now()
-	w.mu.Lock()
-	w.last = &p
-	tell := w.every > 0 && now.Sub(w.told) >= w.every
-	if tell {
-		w.told = now
+func (c *Command) watchVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "Execute publishers' requests as they appear, until Ctrl-C",
+		Long: `Read publishers' requests in robots.txt again and again, and execute them, until Ctrl-C.
+
+The command does what actions run does: first for every archived site, then again for each site within the time of the setting
+actions.seen_within. If a robots.txt cannot be read, the pauses grow, and a Retry-After is obeyed. Between two runs the data directory is
+free for other verbs. A crawl executes requests by itself. The command prints a line for everything that it did.`,
+		Example: `  acapcrawl watch
+  acapcrawl watch --json`,
+		Args: noArgs,
 	}
-	w.mu.Unlock()
-	w.screen.Set("%s", progressLine(p, now, w.stopping()))
-	if tell {
-		w.status(now)
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	out := jsonFlag(cmd)
+	visiting(flags)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := c.settings(cmd)
+		if err != nil {
+			return err
+		}
+		return c.runWatch(cmd.Context(), cfg, watchRequest{JSON: out.JSON(), Flags: given(cmd)})
+	}
+	return cmd
+}
+
+// visiting adds the flags for visits to pages that are to be crawled again.
+func visiting(flags *pflag.FlagSet) {
+	for _, name := range []string{"delay", "concurrency", "per-host", "timeout", "allow-private", "chromium"} {
+		setting(flags, name)
 	}
 }
 
-// state is the last state told; zero before the first.
-func (w *watch) state() crawler.Progress {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.last == nil {
-		return crawler.Progress{}
-	}
-	return *w.last
-}
-
-// listen answers signals that ask for the status until stop is called; after that they are ignored.
-func (w *watch) listen() (stop func()) {
-	if len(statusSignals) == 0 {
-		return func() {}
-	}
-	asked, done := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(asked, statusSignals...)
-	var listener sync.WaitGroup
-	listener.Go(func() {
-		for {
-			select {
-			case <-asked:
-				w.status(time.Now())
-			case <-done:
-				return
-			}
+// given returns the flags that set settings of cmd, to pass them to another verb.
+func given(cmd *cobra.Command) (args []string) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if len(f.Annotations[keyOfFlag]) > 0 || f.Name == "config" {
+			args = append(args, "--"+f.Name+"="+f.Value.String())
 		}
 	})
-	return func() {
-		signal.Ignore(statusSignals...) // one that comes late must not end the process
-		close(done)
-		listener.Wait()
-	}
+	return args
 }
 
-// status prints the state: one line of JSON, or a few lines.
-func (w *watch) status(now time.Time) {
-	w.mu.Lock()
-	last := w.last
-	w.mu.Unlock()
-	stopping := w.stopping()
-	switch {
-	case w.asJSON:
-		line, err := json.Marshal(statusOf(last, now, stopping))
+const (
+	turn    = 20 * time.Second // after which a watch that has more to do leaves the data directory to who waits for it
+	breathe = time.Second      // before it takes it again
+)
+
+// leftOver is how long a watch that is only woken waits before it looks after what it could not do.
+const leftOver = 10 * time.Minute
+
+// runWatch has what publishers ask for read and executed until ctx ends. It has nothing open between that.
+func (c *Command) runWatch(ctx context.Context, cfg *config.Config, r watchRequest) error {
+	within := cfg.Actions.SeenWithin
+	if within <= 0 && r.Wake == nil {
+		return misuse("ACAPCRAWL_ACTIONS_SEEN_WITHIN=1h acapcrawl watch", "actions.seen_within is 0s: there is no time within which requests are to be seen")
+	}
+	w := watcher{command: c, cfg: cfg, request: r, screen: newProgress(c.Stderr), within: within}
+	defer w.screen.Done()
+	var soon []string
+	for first := true; ctx.Err() == nil; first = false {
+		began := time.Now()
+		did, ok, err := w.look(ctx, first, soon)
 		if err != nil {
-			line = []byte(err.Error())
+			return err
 		}
-		w.screen.Write(append(line, '\n'))
-	case last == nil:
-		fmt.Fprintln(w.screen, "The crawl has not begun yet: the data directory is being opened.")
-	default:
-		w.screen.Write([]byte(statusBlock(*last, now, stopping)))
+		wait := w.pause(did)
+		if within > 0 {
+			w.screen.Set("%s read again; the next at %s. Ctrl-C ends this.", several(did.Read, "robots.txt file"),
+				time.Now().Add(wait).Format(time.TimeOnly))
+		}
+		took := min(time.Since(began), wait)
+		sleep(ctx, took)          // whoever wakes it, archive and index are not written anew all the time
+		if !ok && len(soon) > 0 { // the turn failed that somebody waits for
+			sleep(ctx, breathe)
+			continue
+		}
+		soon = append(did.Later, r.await(ctx, wait-took)...)
+	}
+	return nil
+}
+
+// await waits for that long, or until it is woken, and gives what it was woken with.
+func (r *watchRequest) await(ctx context.Context, d time.Duration) (origins []string) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case origin := <-r.Wake:
+		origins = append(origins, origin)
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	for {
+		select {
+		case origin := <-r.Wake:
+			origins = append(origins, origin)
+		default:
+			return origins
+		}
 	}
 }
 
-// progressLine is the state on one line, what matters most first.
-func progressLine(p crawler.Progress, now time.Time, stopping bool) string {
-	if stopping {
-		return fmt.Sprintf("stopping: %s under way; %s done, %s queued", several(p.UnderWay, "visit"), number(p.Done), number(p.Queued))
-	}
-	line := fmt.Sprintf("%s done, %s queued on %s, %s, %s refused, %s", number(p.Done), number(p.Queued), several(p.Hosts, "host"),
-		speed(p.Rate), number(p.Refused), several(p.Errors, "error"))
-	if idle(p, now) {
-		line += ", next " + until(p.NextDue, now)
-	}
-	return line
+// watcher tells what was done, and what is in the way, once.
+type watcher struct {
+	command *Command
+	cfg     *config.Config
+	request watchRequest
+	screen  *progress
+	within  time.Duration // 0: only what is waited for is read
+	said    string
 }
 
-// idle reports whether nothing can be done for a while.
-func idle(p crawler.Progress, now time.Time) bool {
-	return p.UnderWay == 0 && p.NextDue.Sub(now) > time.Second
+// pause is how long to wait after did, unless it is woken.
+func (w *watcher) pause(did site.RequestsRun) time.Duration {
+	switch {
+	case did.More:
+		return breathe
+	case len(did.Later) > 0:
+		return max(time.Until(did.Next), breathe)
+	case w.within > 0:
+		return site.UntilNext(did.Next, w.within)
+	case did.Left:
+		return leftOver
+	}
+	return math.MaxInt64
 }
 
-// statusBlock is the state in a few lines.
-func statusBlock(p crawler.Progress, now time.Time, stopping bool) string {
-	s := p.SoFar
-	doing := "Crawling for "
-	if stopping {
-		doing = "Stopping after "
+// look executes what is due, and prints what it did. ok is false if that failed, which it prints; the next look tries
+// again. With first, all policies are read again. The error is one of usage or of printing.
+func (w *watcher) look(ctx context.Context, first bool, soon []string) (did site.RequestsRun, ok bool, err error) {
+	o := site.RunOptions{AtMost: turn, Only: w.within <= 0}
+	if !first {
+		o.OlderThan = max(w.within, 0)
 	}
-	var b strings.Builder
-	line := func(name, n, more string) { fmt.Fprintf(&b, "  %-9s %9s  %s\n", name, n, more) }
-	b.WriteString(doing + span(time.Duration(s.Duration*float64(time.Second))) + "\n")
-	line("done", number(p.Done), fmt.Sprintf("%s fetched, %s refused, %s failed", number(p.Fetched), number(p.Refused), number(p.Errors)))
-	line("under way", number(p.UnderWay), "")
-	line("queued", number(p.Queued), "on "+several(p.Hosts, "host")+due(", the next due ", p.NextDue, now))
-	if s.Waiting > 0 {
-		line("waiting", number(s.Waiting), "to be visited again, pages and what they require"+due(", the first ", s.NextAgain, now))
+	for _, origin := range soon {
+		if origin != "" {
+			o.Soon = append(o.Soon, origin)
+		}
 	}
-	line("kept", number(s.Stored), fmt.Sprintf("and %s indexed", number(s.Indexed)))
-	line("speed", strings.TrimSuffix(speed(p.Rate), " pages/s"), fmt.Sprintf("pages/s, %s in all", size(s.Bytes)))
-	return strings.ReplaceAll(b.String(), "  \n", "\n")
+	did, problems, status := w.command.runDue(ctx, w.cfg, o, w.request.Flags)
+	if ctx.Err() != nil {
+		return did, false, nil
+	}
+	if status == statusUsage {
+		io.WriteString(w.screen, problems)
+		return did, false, &fault{status: status, err: errors.New("")}
+	}
+	if problems != w.said {
+		io.WriteString(w.screen, problems)
+		w.said = problems
+	}
+	if status == statusFailed {
+		return did, false, nil
+	}
+	for _, a := range did.Requests {
+		if !a.Settled() {
+			continue
+		}
+		w.screen.Done()
+		if w.request.JSON {
+			err = errors.Join(err, w.command.printJSON(a))
+		} else {
+			_, e := fmt.Fprintf(w.command.Stdout, "%s %s\n", time.Now().Format(time.RFC3339), actionInWords(a))
+			err = errors.Join(err, e)
+		}
+	}
+	if len(did.Erased) > 0 {
+		w.screen.Done()
+		err = errors.Join(err, w.printErased(did.Erased))
+	}
+	return did, true, err
 }
 
-// statusJSON is the state as scripts read it.
-type statusJSON struct {
-	Status   string    `json:"status"` // opening, crawling or stopping
-	Time     time.Time `json:"time"`
-	Done     int       `json:"done"`
-	UnderWay int       `json:"under_way"`
-	Recent   float64   `json:"recent_pages_per_s"` // in the last ten seconds
-	crawler.Summary
+// printErased prints what a turn erased: a line for each reason and line, with the time, or one
+// JSON object.
+func (w *watcher) printErased(list []archive.Erasure) error {
+	if w.request.JSON {
+		return w.command.printJSON(map[string][]archive.Erasure{"erased": list})
+	}
+	var text strings.Builder
+	err := printErased(&text, list)
+	for line := range strings.Lines(text.String()) {
+		_, e := fmt.Fprintf(w.command.Stdout, "%s %s", time.Now().Format(time.RFC3339), line)
+		err = errors.Join(err, e)
+	}
+	return err
 }
 
-func statusOf(p *crawler.Progress, now time.Time, stopping bool) statusJSON {
-	j := statusJSON{Status: "opening", Time: now.UTC()}
-	if p != nil {
-		j = statusJSON{Status: "crawling", Time: now.UTC(), Done: p.Done, UnderWay: p.UnderWay, Recent: p.Rate, Summary: p.SoFar}
+// runDue reads the policies and executes the requests that o names, in this process or in the one that has the data
+// directory. flags give that process the settings. problems is what went wrong, in words.
+func (c *Command) runDue(ctx context.Context, cfg *config.Config, o site.RunOptions, flags []string) (did site.RequestsRun, problems string, status int) {
+	var stderr bytes.Buffer
+	did, err := c.other(ctx, &stderr, actionsRunName).openAndRun(ctx, cfg, o)
+	if _, taken := errors.AsType[*busy](err); !taken {
+		status = report(&stderr, err)
+		return did, stderr.String(), status
 	}
-	if stopping {
-		j.Status = "stopping"
-		j.Interrupted = true
+	args := append([]string{"actions", "run", "--json", "--" + atMostFlag, o.AtMost.String()}, flags...)
+	if o.Only {
+		args = append(args, "--"+onlyFlag)
+	} else if o.OlderThan > 0 {
+		args = append(args, "--"+olderThanFlag, o.OlderThan.String())
 	}
-	return j
+	for _, origin := range o.Soon {
+		args = append(args, "--"+soonFlag+"="+origin)
+	}
+	out, problems, status := c.inside(ctx, nil, args)
+	if status != statusFailed && status != statusUsage && json.Unmarshal(out, &did) != nil {
+		status = statusFailed
+	}
+	return did, problems, status
+}
+
+// openAndRun opens the data directory, and reads the policies and executes the requests that o names.
+func (c *Command) openAndRun(ctx context.Context, cfg *config.Config, o site.RunOptions) (did site.RequestsRun, err error) {
+	defer defect.Catch(&err, "acapcrawl actions run", nil)
+	d, err := c.open(cfg, site.Options{})
+	if err != nil {
+		return did, err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	return d.runRequests(ctx, o, newProgress(c.Stderr))
+}
+
+// other returns a command for a verb that this one does in this process.
+func (c *Command) other(ctx context.Context, stderr io.Writer, verb string) *Command {
+	return &Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Env: c.Env, Resolver: c.Resolver, verb: verb,
+		over: ctx.Done()}
+}
+
+// inside runs another verb in this process with in as standard input, and returns what it prints. The verb goes through
+// the process that has the data directory, if there is one.
+func (c *Command) inside(ctx context.Context, in []byte, args []string) (out []byte, problems string, status int) {
+	var stdout, stderr bytes.Buffer
+	verb := Command{Stdin: bytes.NewReader(in), Stdout: &stdout, Stderr: &stderr, Env: c.Env, Resolver: c.Resolver}
+	status = verb.Main(ctx, args)
+	return stdout.Bytes(), stderr.String(), status
+}
+
+// sleep waits that long, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
 }

@@ -6,12 +6,62 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/actions"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/spf13/cobra"
 )
+
+func (c *Command) actionsVerifyVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Check that the ledger of requests was not changed",
+		Long: `Check that each entry of the ledger is linked to the entry before it, that the rest of the ledger agrees with the entries, and that the
+chain ends as the file actions.head says. With actions.receipt_key that end is signed: without the key nobody can write another.
+
+Somebody who can write both files, and has the key, can replace the chain or restore older copies. What others keep reveals that: answers
+of the channel and receipts name the head of the chain. --head and --receipt compare the chain with such a head.
+
+With --public-key, receipts are checked by the operator's public key alone; no ledger is needed.`,
+		Example: `  acapcrawl actions verify --head 412:9f2c…
+  acapcrawl actions verify --receipt receipt.json --public-key operator.pem`,
+		Args: noArgs,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	heads := flags.StringArray("head", nil, "require that the chain contains `SEQ:HASH` (repeatable)")
+	receipts := flags.StringArray("receipt", nil, "require that the chain contains the receipt in `FILE`, and its head (repeatable)")
+	key := flags.String("public-key", "", "check only receipts, with the key in `FILE` (PEM or JWK)")
+	known := flags.UintSlice("acknowledge", nil, "acknowledge the difference that entry `N` describes: it is printed, but no longer an error (repeatable)")
+	out := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		r := actionsRequest{JSON: out.JSON(), Receipts: *receipts, PublicKey: *key}
+		for _, n := range *known {
+			r.Known = append(r.Known, uint64(n))
+		}
+		for _, text := range *heads {
+			seq, hash, _ := strings.Cut(text, ":")
+			n, err := strconv.ParseUint(seq, 10, 64)
+			if err != nil || n == 0 || len(hash) != 64 || strings.Trim(hash, "0123456789abcdefABCDEF") != "" {
+				return misuse("--head SEQ:HASH, as receipts name it", "--head: %q is not the number of an entry and 64 hexadecimal digits", text)
+			}
+			r.Heads = append(r.Heads, actions.Head{Seq: n, Hash: strings.ToLower(hash)})
+		}
+		if r.PublicKey != "" && (len(r.Receipts) == 0 || len(r.Heads) > 0 || len(r.Known) > 0) {
+			return misuse("--receipt FILE --public-key "+r.PublicKey, "--public-key checks only receipts")
+		}
+		cfg, err := c.settings(cmd)
+		if err != nil {
+			return err
+		}
+		return c.runActionsVerify(cmd.Context(), cfg, r)
+	}
+	return cmd
+}
 
 func (c *Command) runActionsVerify(ctx context.Context, cfg *config.Config, r actionsRequest) (err error) {
 	if r.PublicKey != "" {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -13,7 +14,42 @@ import (
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/site"
+	"github.com/spf13/cobra"
 )
+
+func (c *Command) actionsShowVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Print everything recorded about one request, or its receipt",
+		Example: `  acapcrawl actions show 17
+  acapcrawl actions show 17 --receipt -o receipt.json`,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	receipt := flags.Bool("receipt", false, "print only the receipt, as JSON")
+	file := flags.StringP("output", "o", "", "with --receipt: write the receipt to `FILE`")
+	force := flags.Bool("force", false, "replace FILE if it exists")
+	out := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		r := actionsRequest{JSON: out.JSON(), Receipt: *receipt, File: *file, Force: *force}
+		if len(args) != 1 {
+			return misuse(cmd.CommandPath()+" 17", "%s takes the ID of one request", cmd.CommandPath())
+		}
+		var err error
+		if r.ID, err = strconv.ParseUint(args[0], 10, 64); err != nil || r.ID == 0 {
+			return misuse("acapcrawl actions ls", "%q is not the ID of a request", args[0])
+		}
+		if r.File != "" && !r.Receipt {
+			return misuse("--receipt --output "+r.File, "--output needs --receipt")
+		}
+		cfg, err := c.settings(cmd)
+		if err != nil {
+			return err
+		}
+		return c.runActionsShow(cfg, r)
+	}
+	return cmd
+}
 
 // shownAction is what actions show --json prints.
 type shownAction struct {

@@ -1,11 +1,18 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"strings"
 
-	"github.com/spf13/cobra"
-
+	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/display"
+	"github.com/acapcrawl/acapcrawl/holdings"
+	"github.com/acapcrawl/acapcrawl/site"
+	"github.com/spf13/cobra"
 )
 
 // exportRequest holds the arguments of archive export that are not settings.
@@ -16,16 +23,6 @@ type exportRequest struct {
 	Force bool
 	JSON  bool
 }
-
-// importRequest holds the arguments of archive import that are not settings.
-type importRequest struct {
-	Files  []string // as typed
-	Assume string   // a file, assumeNone, or "" for no assumption
-	JSON   bool
-}
-
-// assumeNone means a site without a robots.txt.
-const assumeNone = "none"
 
 func (c *Command) archiveExport() *cobra.Command {
 	cmd := &cobra.Command{
@@ -84,36 +81,51 @@ those of pywb. Later take-downs cannot erase exported data.`,
 	return cmd
 }
 
-func (c *Command) archiveImport() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "import FILE…",
-		Short: "Import the pages of WARC files that may be kept today",
-		Long: `Import the pages of WARC files (1.0 and 1.1, compressed or not; - is standard input) as past captures, if the policy last read of their
-sites permits to crawl and to preserve them. The command makes no request. A page of a site whose policy was never read is refused, unless
---assume-policy names a robots.txt for such sites, or none. The assumption is used until the real robots.txt is read.
+func (c *Command) runExport(ctx context.Context, cfg *config.Config, r exportRequest) (err error) {
+	name := c.path(r.File)
+	for _, each := range []string{name, site.IndexName(name)} {
+		if err := site.CheckOutput(cfg.Data, each, r.Force); err != nil {
+			return faultOf(err)
+		}
+	}
+	d, err := c.openHeld(ctx, cfg, r.Refresh)
+	if err != nil {
+		return c.orNothing(r.JSON, holdings.ExportCounts{}, err)
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	screen := newProgress(c.Stderr)
+	defer screen.Done()
+	o := site.ExportOptions{Under: r.Under, Plain: strings.HasSuffix(name, ".warc"),
+		Progress: func(done, total int) { screen.Count(done, total, "capture") },
+		Each: func(e holdings.Exported) {
+			if e.Why != "" {
+				fmt.Fprintln(screen, display.Line(fmt.Sprintf("Not exported: version %d of %s: %s", e.Version, e.URL, e.Why)))
+			}
+		}}
+	var counts holdings.ExportCounts
+	if name == "-" {
+		counts, err = d.Export(ctx, c.raw(), o)
+	} else {
+		counts, err = d.ExportFile(ctx, name, r.Force, o)
+	}
+	screen.Done()
+	switch {
+	case err != nil:
+		return faultOf(err)
+	case r.JSON:
+		return c.printJSON(counts)
+	case name == "-":
+		return printExported(c.Stderr, "Written", counts)
+	}
+	return printExported(c.Stdout, r.File, counts)
+}
 
-Redirects are imported too, with or without their target. Every record that is not imported is printed to standard error, with the reason.
-Files may be imported again: existing captures stay unchanged.`,
-		Example: `  acapcrawl archive import crawl.warc.gz
-  acapcrawl archive import --assume-policy none *.warc.gz`,
-	}
-	flags := cmd.Flags()
-	flags.SortFlags = false
-	assume := flags.String("assume-policy", "", "assume the robots.txt in `FILE` for sites whose robots.txt was never read; none: assume that they have none")
-	judgedCrawler(flags)
-	setting(flags, "purpose")
-	setting(flags, "max-body")
-	setting(flags, "memory")
-	out := jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 || strings.Join(args, "") == "" {
-			return misuse(cmd.CommandPath()+" crawl.warc.gz", "%s needs the name of a file", cmd.CommandPath())
-		}
-		cfg, err := c.settings(cmd)
-		if err != nil {
-			return err
-		}
-		return c.runImport(cmd.Context(), cfg, importRequest{Files: args, Assume: *assume, JSON: out.JSON()})
-	}
-	return cmd
+// printExported prints what was exported.
+func printExported(w io.Writer, file string, n holdings.ExportCounts) error {
+	text := fmt.Sprintf("%s: %s, %s, %s\n", file, several(n.Captures, "capture"), several(n.Records, "record"), size(n.Bytes))
+	text += block("Of them", row{n.Duplicates, "with a body that another has too"})
+	text += block("In addition", row{n.Redirects, "redirects"})
+	text += block("Not exported", row{n.Withheld, "refused by policy"})
+	_, err := io.WriteString(w, text)
+	return err
 }

@@ -11,7 +11,39 @@ import (
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/index"
 	"github.com/acapcrawl/acapcrawl/site"
+	"github.com/spf13/cobra"
 )
+
+func (c *Command) archiveVerify() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Check every digest and reference, and what may still be kept",
+		Long: `Check every page, record, digest, reference, thumbnail and key of the archive and every segment of the index. Check that archive and index
+agree, and that nothing is kept that may no longer be kept. With --repair, erase what was lost and leave a tombstone, update the index,
+remove what nothing needs, print each change, and check everything again.`,
+		Args: noArgs,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	repair := flags.Bool("repair", false, "repair what can be repaired, and print what was done")
+	erased := flags.String("erased", "", "check that everything archived of `URL` was erased")
+	out := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		switch given := flags.Changed("erased"); {
+		case given && *repair:
+			return misuse("--erased alone", "--repair and --erased cannot be combined")
+		case given && *erased == "":
+			return misuse("acapcrawl archive verify --erased https://example.com/page.html", "--erased needs a URL")
+		}
+		cfg, err := c.settings(cmd)
+		if err != nil {
+			return err
+		}
+		return c.runArchiveVerify(cmd.Context(), cfg,
+			archiveRequest{JSON: out.JSON(), Repair: *repair, Erased: *erased})
+	}
+	return cmd
+}
 
 func (c *Command) runArchiveStats(_ context.Context, cfg *config.Config, r archiveRequest) (err error) {
 	a, done, err := c.openArchive(cfg)

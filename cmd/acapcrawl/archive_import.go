@@ -6,12 +6,58 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/site"
+	"github.com/spf13/cobra"
 )
+
+// importRequest holds the arguments of archive import that are not settings.
+type importRequest struct {
+	Files  []string // as typed
+	Assume string   // a file, assumeNone, or "" for no assumption
+	JSON   bool
+}
+
+// assumeNone means a site without a robots.txt.
+const assumeNone = "none"
+
+func (c *Command) archiveImport() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "import FILE…",
+		Short: "Import the pages of WARC files that may be kept today",
+		Long: `Import the pages of WARC files (1.0 and 1.1, compressed or not; - is standard input) as past captures, if the policy last read of their
+sites permits to crawl and to preserve them. The command makes no request. A page of a site whose policy was never read is refused, unless
+--assume-policy names a robots.txt for such sites, or none. The assumption is used until the real robots.txt is read.
+
+Redirects are imported too, with or without their target. Every record that is not imported is printed to standard error, with the reason.
+Files may be imported again: existing captures stay unchanged.`,
+		Example: `  acapcrawl archive import crawl.warc.gz
+  acapcrawl archive import --assume-policy none *.warc.gz`,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	assume := flags.String("assume-policy", "", "assume the robots.txt in `FILE` for sites whose robots.txt was never read; none: assume that they have none")
+	judgedCrawler(flags)
+	setting(flags, "purpose")
+	setting(flags, "max-body")
+	setting(flags, "memory")
+	out := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 || strings.Join(args, "") == "" {
+			return misuse(cmd.CommandPath()+" crawl.warc.gz", "%s needs the name of a file", cmd.CommandPath())
+		}
+		cfg, err := c.settings(cmd)
+		if err != nil {
+			return err
+		}
+		return c.runImport(cmd.Context(), cfg, importRequest{Files: args, Assume: *assume, JSON: out.JSON()})
+	}
+	return cmd
+}
 
 func (c *Command) runImport(ctx context.Context, cfg *config.Config, r importRequest) (err error) {
 	for _, name := range r.Files {

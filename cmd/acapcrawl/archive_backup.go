@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/acapcrawl/acapcrawl/config"
+	"github.com/acapcrawl/acapcrawl/site"
+	"github.com/spf13/cobra"
+)
+
+func (c *Command) archiveRestore() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Restore a data directory from a backup",
+		Long: `Restore the data directory, which must be empty, from the backup FILE, and verify it.
+
+A backup does not know what publishers have requested since it was made. Run acapcrawl sweep --refresh before you use it.`,
+	}
+	out := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 || args[0] == "" {
+			return misuse(cmd.CommandPath()+" backup.tar", "%s takes the name of one file", cmd.CommandPath())
+		}
+		cfg, err := c.settings(cmd)
+		if err != nil {
+			return err
+		}
+		return c.runRestore(cmd.Context(), cfg, backupRequest{File: args[0], JSON: out.JSON()})
+	}
+	return cmd
+}
+
+func (c *Command) archiveBackup() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Copy the data directory into a file, also during a crawl",
+		Long: `Copy the data directory into FILE, a tar archive, in its state at one instant; a crawl may continue meanwhile. If FILE is -, write to
+standard output.
+
+A backup contains nothing that was erased before: the data directory is compacted first if necessary. It does contain what is erased
+afterwards. Keep it no longer than you may keep its content, and run acapcrawl sweep --refresh after restoring it.`,
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	force := flags.Bool("force", false, "replace FILE if it exists")
+	out := jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 || args[0] == "" {
+			return misuse(cmd.CommandPath()+" backup.tar", "%s takes the name of one file", cmd.CommandPath())
+		}
+		cfg, err := c.settings(cmd)
+		if err != nil {
+			return err
+		}
+		return c.runBackup(cmd.Context(), cfg, backupRequest{File: args[0], Force: *force, JSON: out.JSON()})
+	}
+	return cmd
+}
+
+// backupRequest is what backup or restore was asked for, beside the configuration.
+type backupRequest struct {
+	File  string // as typed
+	Force bool
+	JSON  bool
+}
+
+// backedUp is what archive backup --json prints.
+type backedUp struct {
+	File     string    `json:"file"`
+	Made     time.Time `json:"made"`
+	Captures int       `json:"captures"`
+	Bytes    int64     `json:"bytes"` // of the file
+}
+
+func (c *Command) runBackup(ctx context.Context, cfg *config.Config, r backupRequest) (err error) {
+	name := c.path(r.File)
+	if name == "-" && r.JSON {
+		return misuse("a file", "with --json the backup cannot go to standard output")
+	}
+	if err := site.CheckOutput(cfg.Data, name, r.Force); err != nil {
+		return faultOf(err)
+	}
+	d, err := c.openHeld(ctx, cfg, false)
+	if err != nil {
+		return c.orNothing(r.JSON, nil, err)
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	if name == "-" {
+		_, err := d.Backup(ctx, c.raw())
+		return err
+	}
+	var sum site.BackupSummary
+	err = site.WriteFile(name, r.File, r.Force, func(w io.Writer) error {
+		sum, err = d.Backup(ctx, w)
+		return err
+	})
+	var exists *site.UsageError
+	switch {
+	case errors.As(err, &exists):
+		return faultOf(err)
+	case errors.Is(err, syscall.ENOSPC):
+		return failure("the same again with more space, or another file", fmt.Errorf("the backup cannot be made: %w", err))
+	case err != nil:
+		return fmt.Errorf("the backup cannot be made: %w", err)
+	case r.JSON:
+		return c.printJSON(backedUp{File: r.File, Made: sum.Made, Captures: sum.Captures, Bytes: sum.Bytes})
+	}
+	_, err = fmt.Fprintf(c.Stdout, "%s holds what was held at %s: %s, %s.\n", r.File, sum.Made.Format(time.RFC3339),
+		several(sum.Captures, "capture"), size(sum.Bytes))
+	return err
+}
+
+func (c *Command) runRestore(ctx context.Context, cfg *config.Config, r backupRequest) error {
+	in, err := c.openBackup(r.File)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := site.Restore(ctx, cfg, in, r.File)
+	if err != nil {
+		return faultOf(err)
+	}
+	return c.printRestored(out, r.JSON)
+}
+
+func (c *Command) openBackup(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(c.Stdin), nil
+	}
+	f, err := os.Open(c.path(name))
+	if err != nil {
+		return nil, misuse("", "the backup cannot be read: %v", err)
+	}
+	return f, nil
+}
+
+// printRestored prints what was restored, and what is to be done about it.
+func (c *Command) printRestored(out site.Restored, asJSON bool) error {
+	var err error
+	if asJSON {
+		err = c.printJSON(out)
+	} else {
+		for _, p := range out.Problems {
+			fmt.Fprintln(c.Stdout, p)
+		}
+		_, err = fmt.Fprintf(c.Stdout, "%s holds what was held at %s.\n", out.Data, out.Made.Format(time.RFC3339))
+	}
+	if err != nil {
+		return err
+	}
+	if len(out.Problems) > 0 {
+		return findings(out.Problems, false)
+	}
+	if out.Due > 0 {
+		fmt.Fprintf(c.Stderr, "Notice: %s may no longer be held.\n", several(out.Due, "thing"))
+	}
+	fmt.Fprintln(c.Stderr, "Notice: what publishers have asked for since then is not known yet.\nTry: acapcrawl sweep --refresh")
+	return nil
+}
