@@ -38,7 +38,7 @@ type auditRequest struct {
 func (c *Command) conformanceAudit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit URL…",
-		Short: "Report what a site's policy says to whom, and where it contradicts itself",
+		Short: "Report what a site's policy says, and its contradictions",
 		Long: `Read a publisher's robots.txt, the files that it refers to, and some pages, chosen so that as many statements as possible apply to one of
 them. The report lists the statements, their mistakes, the contradictions between pages and robots.txt, and the decisions for every usage
 and every crawler that is named. The command requests no page that may not be crawled, and nothing more from a site that answers with

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ func TestHelpGroups(t *testing.T) {
 				return
 			}
 			used[f.Name] = true
-			if n := strings.Count(b.String(), "    --"+f.Name+" ") + strings.Count(b.String(), ", --"+f.Name+" "); n != 1 {
+			if n := len(regexp.MustCompile(`(?m)^  (    |-., )--`+f.Name+" ").FindAllString(b.String(), -1)); n != 1 {
 				t.Errorf("%s: --%s is listed %d times", verb.CommandPath(), f.Name, n)
 			}
 		})
