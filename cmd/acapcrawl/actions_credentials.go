@@ -31,7 +31,7 @@ func (c *Command) credentialsVerb() *cobra.Command {
 func (c *Command) credentialsAddVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add ORIGIN…",
-		Short: "Create a credential for origins of a publisher, and print its token",
+		Short: "Create a credential of a publisher, and print its token",
 		Long: `Create a credential for origins of a publisher, and print its token. The token is printed only once and cannot be recovered. An origin is
 scheme, host and port, for example https://example.com.`,
 		Example: `  acapcrawl actions credentials add --name newsdesk https://example.com https://www.example.com`,
