@@ -31,7 +31,6 @@ const (
 	eventDiffers    = "differs"      // on opening, the chain was not what was known of it
 	eventKnown      = "acknowledged" // the operator knows of an entry that differs
 	eventRestored   = "restored"     // what was noted after a backup was made is not in the chain
-	eventImported   = "imported"     // a request of a ledger that had no chain
 )
 
 // observed is the data of an entry that says that a reading was noted.

@@ -12,7 +12,7 @@
 //	receipt.go      Receipt: what became of a request
 //	sign.go         keys and signatures of heads; jws.go, of receipts
 //	backup.go       a copy of the ledger, and a ledger made of one
-//	upgrade.go      ledgers of earlier versions
+//	format.go       the format of the ledger
 //	observe.go      what a policy asks for now, compared with what is known
 //	execute.go      Executor: doing what is due; recrawl.go, of re-crawls
 //	settle.go       what became of re-crawls, and what is gone from every file

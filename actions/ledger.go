@@ -138,7 +138,7 @@ func openFile(path string, o Options) (*Ledger, error) {
 	if err != nil {
 		return l, err
 	}
-	return l, l.upgrade()
+	return l, l.checkFormat()
 }
 
 // pages tells what is wrong with the pages of the file. What stands on such cannot be read: it may lead nowhere, or round in circles.

@@ -453,6 +453,7 @@ func BenchmarkVerify(b *testing.B) {
 	defer l.Close()
 	l.db.NoSync = true
 	const rows = 100_000
+	const maxRows = 1000
 	for from := range rows / maxRows {
 		err := l.update(func(t *txn) error {
 			for i := range maxRows {

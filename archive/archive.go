@@ -27,7 +27,7 @@ var (
 )
 
 const (
-	format      = 2
+	format      = 1
 	lockWait    = 150 * time.Millisecond       // a process that is just ending has let go by then
 	ahead       = 1 << (30 + 4*(^uint(0)>>63)) // mapped beyond the file, so that growing does not wait for readers: 16 GB, or 1 with 32 bits
 	leastGrowth = 1 << 20                      // of the file, at a time
@@ -190,9 +190,6 @@ func (a *Archive) load() error {
 	if fresh {
 		return a.create(h)
 	}
-	if err := a.upgrade(h); err != nil {
-		return err
-	}
 	if err := a.keys.reset(used); err != nil {
 		return err
 	}
@@ -219,51 +216,9 @@ func (a *Archive) readHeader(tx *bolt.Tx, h *header) error {
 	return nil
 }
 
-// upgrade makes an archive of an older format one of this format, in one transaction. Records stay as they are: what they lack is
-// optional. Format 1 did not note erasures, so such an archive is to be compacted. One that is of this format already is not written.
-func (a *Archive) upgrade(h header) error {
-	old := h.Format < format
-	err := a.db.View(func(tx *bolt.Tx) error {
-		for _, name := range later {
-			old = old || tx.Bucket(name) == nil
-		}
-		return nil
-	})
-	if err != nil || !old {
-		return err
-	}
-	err = a.db.Update(func(tx *bolt.Tx) error {
-		fill := tx.Bucket(bPassed) == nil
-		for _, name := range later {
-			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
-				return err
-			}
-		}
-		if fill {
-			if err := a.listPassed(tx); err != nil {
-				return err
-			}
-		}
-		meta := tx.Bucket(bMeta)
-		if h.Format < 2 { // nobody noted what was erased
-			u, _ := a.readUpkeep(tx) // what cannot be read is written anew
-			setNow(&u.Erased, a.now())
-			if err := meta.Put(kUpkeep, mustPack(kUpkeep, u)); err != nil {
-				return err
-			}
-		}
-		h.Format = format
-		return meta.Put(kHeader, mustPack(kHeader, h))
-	})
-	if err != nil {
-		return fmt.Errorf("the archive in %s cannot be brought to format %d: %w", a.dir, format, err)
-	}
-	return nil
-}
-
 func (a *Archive) create(h header) error {
 	err := a.db.Update(func(tx *bolt.Tx) error {
-		for _, name := range append(buckets[:len(buckets):len(buckets)], later...) {
+		for _, name := range buckets {
 			if _, err := tx.CreateBucket(name); err != nil {
 				return err
 			}

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/kept"
 )
 
 func TestMain(m *testing.M) {
@@ -81,7 +82,7 @@ func clean(t testing.TB, a *Archive) {
 }
 
 func deposit(url, text string) Deposit {
-	return Deposit{Resource: Resource{URL: url, Status: 200, MIME: "text/html", Title: "Title of " + text}, Fetched: noon,
+	return Deposit{Resource: Resource{URL: url, Status: 200, MIME: "text/html", Kept: kept.Page{Title: "Title of " + text}}, Fetched: noon,
 		Body: []byte("<p>" + text), Header: http.Header{"Content-Type": {"text/html"}}}
 }
 
@@ -123,7 +124,7 @@ func TestRoundTrip(t *testing.T) {
 	dir := t.TempDir()
 	a := open(t, dir, Options{})
 	d := Deposit{
-		Resource: Resource{URL: "http://example.com/a", Status: 203, MIME: "text/plain", Title: "Ein Titel", Excerpt: "kurz",
+		Resource: Resource{URL: "http://example.com/a", Status: 203, MIME: "text/plain", Kept: kept.Page{Title: "Ein Titel", Index: "kurz"},
 			Language: "de", ETag: `"x"`, LastModified: "Mon, 05 Jan 2026 11:00:00 GMT",
 			Own: acap.Own{URL: "http://example.com/a", Tags: []acap.Tag{{Source: acap.Meta, Name: "robots", Content: "noindex", Line: 3, Column: 5}},
 				Marks: []acap.Mark{{Token: "acap:disallow-index", Line: 9, Column: 2, Place: acap.OnHead}}}},
@@ -180,7 +181,7 @@ func TestBodies(t *testing.T) {
 	if c := put(t, a, d); c.ID != 0 {
 		t.Errorf("a deposit without a body made capture %d", c.ID)
 	}
-	if r := resource(t, a, d.Resource.URL); !r.FirstPreserved.IsZero() || !r.FirstCrawled.Equal(noon) || r.Title == "" {
+	if r := resource(t, a, d.Resource.URL); !r.FirstPreserved.IsZero() || !r.FirstCrawled.Equal(noon) || r.Kept.Title == "" {
 		t.Errorf("resource %+v", r)
 	}
 	if _, err := a.Body(99); !errors.Is(err, ErrNotHeld) {
@@ -288,14 +289,14 @@ func TestIterate(t *testing.T) {
 	var urls []string
 	err := a.Each(func(r Resource) error {
 		urls = append(urls, r.URL)
-		return a.Update(context.Background(), r.URL, func(r *Resource) { r.Excerpt = "seen" }) // writing while iterating
+		return a.Update(context.Background(), r.URL, func(r *Resource) { r.Kept.Index = "seen" }) // writing while iterating
 	})
 	if err != nil || len(urls) != 640 || !slices.IsSorted(urls) {
 		t.Fatalf("%d URLs, %v", len(urls), err)
 	}
 	n := 0
 	if err := a.EachUnder("http://h3.example/", func(r Resource) error {
-		if n++; r.Excerpt != "seen" || !strings.HasPrefix(r.URL, "http://h3.example/") {
+		if n++; r.Kept.Index != "seen" || !strings.HasPrefix(r.URL, "http://h3.example/") {
 			t.Errorf("%+v", r)
 		}
 		return nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/kept"
 )
 
 // Capture is one preserved version of one URL.
@@ -29,7 +30,7 @@ type Capture struct {
 	Head      []byte     // head of the response as sent, likewise; a 304 changes Header alone
 	Hops      []Hop      // earlier hops that led here, the first request first
 	Policy    PolicyVersion
-	Own       acap.Own              // what the page said of itself when it was judged last; zero in format 1
+	Own       acap.Own              // what the page said of itself when it was judged last
 	Decided   map[acap.Usage]string // the line that decided, by usage
 	Cuts      []string              // what of the page was not kept, read or indexed, since it was too large; a clause each
 }
@@ -81,10 +82,9 @@ type Resource struct {
 
 	// What derives from the page; sealed, and gone after Erase.
 	Own                acap.Own
-	Title, Excerpt     string
+	Kept               kept.Page // to present the page later without a request
 	Language, MIME     string
 	ETag, LastModified string
-	Sources            []string // URLs of other resources that something of this, or its index entry, was made of
 }
 
 // Tombstone says that something was erased. It holds no content. Of those before this was counted all counts but Captures are 0.
@@ -113,8 +113,8 @@ func (r Resource) record(key uint64) resourceRecord {
 }
 
 func (r Resource) text() resourceText {
-	return resourceText{Own: r.Own, Title: r.Title, Excerpt: r.Excerpt, Language: r.Language, MIME: r.MIME, ETag: r.ETag,
-		LastModified: r.LastModified, Sources: r.Sources}
+	return resourceText{Own: r.Own, Kept: r.Kept, Language: r.Language, MIME: r.MIME, ETag: r.ETag,
+		LastModified: r.LastModified}
 }
 
 // keep lets the first dates, and what the archive counts, stand as they were in old.
@@ -135,9 +135,8 @@ func (r *Resource) keep(old Resource) {
 func resourceOf(url string, rec resourceRecord, text resourceText) Resource {
 	return Resource{URL: url, FirstCrawled: rec.FirstCrawled, FirstIndexed: rec.FirstIndexed, FirstPreserved: rec.FirstPreserved,
 		FirstPresented: rec.FirstPresented, LastCrawled: rec.LastCrawled, Status: rec.Status, Indexed: rec.Indexed,
-		Versions: rec.Versions, Current: rec.Current, Own: text.Own, Title: text.Title, Excerpt: text.Excerpt,
-		Language: text.Language, MIME: text.MIME, ETag: text.ETag, LastModified: text.LastModified,
-		Sources: text.Sources}
+		Versions: rec.Versions, Current: rec.Current, Own: text.Own, Kept: text.Kept,
+		Language: text.Language, MIME: text.MIME, ETag: text.ETag, LastModified: text.LastModified}
 }
 
 func captureOf(id uint64, rec captureRecord, text captureText, current uint64) (Capture, error) {

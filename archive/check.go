@@ -176,7 +176,7 @@ func (v *verifier) resource(k, value []byte) {
 	if _, err := v.a.text(ofResource(k), rec.Key, sealed, &text); err != nil {
 		v.unreadable(second, where, err, bResources, k, value, v.relearn(where))
 	}
-	v.sources(where, text.Sources)
+	v.sources(where, text.Kept.Sources())
 	if rec.Current == 0 {
 		return
 	}

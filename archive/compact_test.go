@@ -137,7 +137,7 @@ func TestCompactFollows(t *testing.T) {
 							_, err = a.Receive(ctx, d)
 							a.Done(at)
 						case kind < 8:
-							err = a.Update(ctx, at, func(r *Resource) { r.Title = text })
+							err = a.Update(ctx, at, func(r *Resource) { r.Kept.Title = text })
 						default:
 							_, err = a.Erase(ctx, Tombstone{URL: at, Why: "take-down"})
 						}

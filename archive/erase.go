@@ -64,7 +64,7 @@ func (t *txn) erase(s Tombstone) (int, error) {
 		}
 		var text resourceText // what cannot be read goes all the same; verify --repair finds what it leaves
 		_, _ = t.a.text(ofResource([]byte(url)), rec.Key, sealed, &text)
-		if err := t.putSources(url, text.Sources, nil); err != nil {
+		if err := t.putSources(url, text.Kept.Sources(), nil); err != nil {
 			return 0, err
 		}
 	}

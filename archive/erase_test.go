@@ -90,7 +90,7 @@ func TestEraseCapture(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := resource(t, a, url)
-	if r.Current != 0 || r.Title != "Title of two" || r.Versions != 2 {
+	if r.Current != 0 || r.Kept.Title != "Title of two" || r.Versions != 2 {
 		t.Errorf("%+v", r)
 	}
 	if list, err := a.Captures(url); err != nil || len(list) != 1 || list[0].ID != one.ID || list[0].Current {
@@ -112,12 +112,12 @@ func TestSealed(t *testing.T) {
 	const url = "http://example.com/secret"
 	d := deposit(url, "")
 	d.Body = []byte("unmistakable-body")
-	d.Resource.Title, d.Resource.Excerpt, d.Resource.ETag = "unmistakable-title", "unmistakable-excerpt", "unmistakable-etag"
+	d.Resource.Kept.Title, d.Resource.Kept.Index, d.Resource.ETag = "unmistakable-title", "unmistakable-excerpt", "unmistakable-etag"
 	d.Resource.Own.Tags = []acap.Tag{{Name: "robots", Content: "unmistakable-meta"}}
 	d.Header = map[string][]string{"X-A": {"unmistakable-header"}}
 	d.Decided = map[acap.Usage]string{acap.Index: "unmistakable-line"}
 	c := put(t, a, d)
-	d.Resource.Title = "unmistakable-later"
+	d.Resource.Kept.Title = "unmistakable-later"
 	d.Body = nil
 	put(t, a, d)
 
@@ -174,13 +174,13 @@ func TestReplacedTextIsGone(t *testing.T) {
 	if resourceSlot(t, a, url) != slot {
 		t.Error("an unchanged text was sealed anew")
 	}
-	if err := a.Update(context.Background(), url, func(r *Resource) { r.Title = "" }); err != nil {
+	if err := a.Update(context.Background(), url, func(r *Resource) { r.Kept.Title = "" }); err != nil {
 		t.Fatal(err)
 	}
 	if k, err := a.keys.read(slot); err != nil || !k.zero() {
 		t.Error("the key of the old text is left", err)
 	}
-	if r := resource(t, a, url); r.Title != "" || r.MIME != "text/html" {
+	if r := resource(t, a, url); r.Kept.Title != "" || r.MIME != "text/html" {
 		t.Errorf("%+v", r)
 	}
 }

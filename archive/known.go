@@ -200,7 +200,7 @@ func (t *txn) putResource(h held, r Resource, plain []byte) error {
 			}
 		}
 	}
-	if err := t.putSources(h.URL, h.Sources, r.Sources); err != nil {
+	if err := t.putSources(h.URL, h.Kept.Sources(), r.Kept.Sources()); err != nil {
 		return err
 	}
 	if !h.known {

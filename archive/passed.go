@@ -2,7 +2,6 @@ package archive
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -92,36 +91,6 @@ func (t *captureText) forget(url string) (n int) {
 		n++
 	}
 	return n
-}
-
-// listPassed lists all captures at the addresses that led to them: an archive of before that list was kept has none. They come in the
-// order of keys, since a leaf that gets others in one transaction is moved for each of them.
-func (a *Archive) listPassed(tx *bolt.Tx) error {
-	type passed struct {
-		id   uint64
-		hops []Hop
-	}
-	var list []passed
-	c := tx.Bucket(bCaptures).Cursor()
-	for k, _ := c.First(); k != nil; k, _ = c.Next() {
-		id := number(k)
-		_, text, err := a.openCapture(tx, id)
-		if err != nil { // Verify tells of it
-			continue
-		}
-		for i := range text.Hops {
-			list = append(list, passed{id, text.Hops[i : i+1]})
-		}
-	}
-	slices.SortFunc(list, func(x, y passed) int {
-		return cmp.Or(cmp.Compare(x.hops[0].URL, y.hops[0].URL), cmp.Compare(x.id, y.id))
-	})
-	for _, p := range list {
-		if err := putPassed(tx, p.id, p.hops); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // led checks that a capture is listed at the addresses that led to it.

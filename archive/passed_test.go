@@ -132,41 +132,6 @@ func TestEraseHopsUnreadable(t *testing.T) {
 	}
 }
 
-// An archive of before answers were listed has its own on the list when it is opened; one that has a list is not read for that.
-func TestUpgradeListsAnswers(t *testing.T) {
-	const old = "http://example.com/old"
-	dir := format1(t)
-	a := open(t, dir, Options{})
-	if n, err := a.Erase(context.Background(), Tombstone{URL: old, Why: "asked"}); n != 0 || err != nil {
-		t.Error(n, err)
-	}
-	if c, err := a.Capture(1); err != nil || len(c.Hops) > 0 || c.Header.Get("Server") != "caf\xe9" {
-		t.Errorf("%+v, %v", c, err)
-	}
-	if r := receipt(t, a, old); !r.Verified() || r.Erasures[0].Hops != 2 || r.Erasures[0].Aliases != 1 {
-		t.Errorf("%+v", r)
-	}
-	for i := range 300 { // out of order, as a crawl brings them
-		put(t, a, ledTo(fmt.Sprint("http://example.com/", i*7919%300), fmt.Sprint("http://example.com/from/", i*31%300)))
-	}
-	if err := a.do(context.Background(), 0, func(t *txn) error { return t.tx.DeleteBucket(bPassed) }); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
-	a = open(t, dir, Options{}) // Verify finds what is not listed
-	if list := receipt(t, a, "http://example.com/from/31").Left; len(list) != 1 {
-		t.Errorf("%v", list)
-	}
-	shut(t, a)
-	before := read(t, dir, "archive.db")
-	shut(t, open(t, dir, Options{}))
-	if !bytes.Equal(before, read(t, dir, "archive.db")) {
-		t.Error("an archive of this format was written when it was opened")
-	}
-}
-
 // The list can be lost, and it can say too much; both are found and repaired.
 func TestRepairPassed(t *testing.T) {
 	const url, old = "http://example.com/new", "http://example.com/old"

@@ -78,5 +78,5 @@ func TestPast(t *testing.T) {
 }
 
 func asKnown(a, b Resource) bool {
-	return a.record(0) == b.record(0) && a.Title == b.Title && a.MIME == b.MIME
+	return a.record(0) == b.record(0) && a.Kept.Title == b.Kept.Title && a.MIME == b.MIME
 }

@@ -13,13 +13,14 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/kept"
 )
 
 // The parts of archive.db. Numbers in keys are big-endian, so that they sort.
 var (
 	bMeta       = []byte("meta")       // header, counts, upkeep
 	bCaptures   = []byte("captures")   // capture id → captureRecord, sealed captureText
-	bBodies     = []byte("bodies")     // body id, number of the part → part of a sealed packed body; of format 1: body id → all of it
+	bBodies     = []byte("bodies")     // body id, number of the part → part of a sealed packed body
 	bDigests    = []byte("digests")    // SHA-256 → bodyRecord
 	bResources  = []byte("resources")  // URL → resourceRecord, sealed resourceText
 	bEarlier    = []byte("earlier")    // URL, 0, version → capture id, of all captures but the current one
@@ -39,9 +40,8 @@ var (
 	bAwaited = []byte("awaited") // the same, 0, URL of a page that waits for it → Wait
 	bAwaits  = []byte("awaits")  // URL of such a page, 0, URL of the resource → nothing
 
-	// Those that every archive has, and those that came later: they are made when an older one is opened.
-	buckets = [][]byte{bMeta, bCaptures, bBodies, bDigests, bResources, bEarlier, bAliases, bAliased, bTombstones, bIntents, bDoomed}
-	later   = [][]byte{bJudged, bSources, bPictures, bParts, bAwaited, bAwaits, bPassed}
+	buckets = [][]byte{bMeta, bCaptures, bBodies, bDigests, bResources, bEarlier, bAliases, bAliased, bTombstones, bIntents, bDoomed,
+		bJudged, bSources, bPictures, bParts, bAwaited, bAwaits, bPassed}
 
 	// Those whose keys begin with an address of which something can be held.
 	addressed = [][]byte{bResources, bEarlier, bAliases, bAliased, bTombstones, bSources, bPictures, bParts, bPassed}
@@ -96,18 +96,16 @@ type resourceRecord struct {
 // resourceText is the part of a resource that derives from the page.
 type resourceText struct {
 	Own          acap.Own
-	Title        string   `json:",omitempty"`
-	Excerpt      string   `json:",omitempty"`
-	Language     string   `json:",omitempty"`
-	MIME         string   `json:",omitempty"`
-	ETag         string   `json:",omitempty"`
-	LastModified string   `json:",omitempty"`
-	Sources      []string `json:",omitempty"`
+	Kept         kept.Page `json:",omitzero"`
+	Language     string    `json:",omitempty"`
+	MIME         string    `json:",omitempty"`
+	ETag         string    `json:",omitempty"`
+	LastModified string    `json:",omitempty"`
 }
 
 func (t resourceText) empty() bool {
-	return t.Own.URL == "" && len(t.Own.Tags) == 0 && len(t.Own.Marks) == 0 && t.Title == "" && t.Excerpt == "" &&
-		t.Language == "" && t.MIME == "" && t.ETag == "" && t.LastModified == "" && len(t.Sources) == 0
+	return t.Own.URL == "" && len(t.Own.Tags) == 0 && len(t.Own.Marks) == 0 && t.Kept.Empty() &&
+		t.Language == "" && t.MIME == "" && t.ETag == "" && t.LastModified == ""
 }
 
 // encode gives nil for a text that says nothing.

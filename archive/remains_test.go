@@ -100,7 +100,7 @@ func TestNothingRemains(t *testing.T) {
 		word := "unmistakable" + strings.ReplaceAll(url, "/", "")
 		d := deposit(url, "")
 		d.Body, d.Index = body, true
-		d.Resource.Title, d.Resource.Excerpt, d.Resource.ETag = word+"-title", word+"-excerpt", word+"-etag"
+		d.Resource.Kept.Title, d.Resource.Kept.Index, d.Resource.ETag = word+"-title", word+"-excerpt", word+"-etag"
 		d.Resource.Own = acap.Own{URL: url, Tags: []acap.Tag{{Name: "robots", Content: word + "-meta"}}}
 		d.Header = map[string][]string{"X-A": {word + "-header"}}
 		d.Head = []byte("HTTP/1.1 200 OK\r\nX-A: " + word + "-head\r\n\r\n")

@@ -8,7 +8,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// MadeOf lists the URLs of pages of which something that is held beside their copies was made of source (Resource.Sources).
+// MadeOf lists the URLs of pages of which something that is held beside their copies was made of source (kept.Page.Sources).
 func (a *Archive) MadeOf(source string) (list []string, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		list = others(tx.Bucket(bSources), source)
@@ -47,7 +47,7 @@ func (v *verifier) sources(url string, sources []string) {
 		}
 		v.find(url, "is not listed at "+source+", of which something of it was made", func(t *txn) (string, error) {
 			h, err := t.resource(url)
-			if err != nil || !slices.Contains(h.Sources, source) { // a record that cannot be read is a finding of its own
+			if err != nil || !slices.Contains(h.Kept.Sources(), source) { // a record that cannot be read is a finding of its own
 				return "", nil
 			}
 			return "listed", t.tx.Bucket(bSources).Put(pair(source, url), nil)
@@ -65,7 +65,7 @@ func (v *verifier) source(k, _ []byte) {
 			return false
 		}
 		r, err := v.a.readResource(url, value)
-		return err != nil || slices.Contains(r.Sources, string(source)) // a record that cannot be read is a finding of its own
+		return err != nil || slices.Contains(r.Kept.Sources(), string(source)) // a record that cannot be read is a finding of its own
 	}
 	if made(v.tx) {
 		return

@@ -23,7 +23,7 @@ func TestMadeOf(t *testing.T) {
 	const credit, lead = "http://a.example/credit", "http://b.example/lead"
 	with := func(url string, sources ...string) {
 		d := deposit(url, url)
-		d.Resource.Sources = sources
+		d.Resource.Kept.Of = map[string][]string{"x": sources}
 		put(t, a, d)
 	}
 	check := func(what string, ofCredit, ofLead []string) {
@@ -43,11 +43,11 @@ func TestMadeOf(t *testing.T) {
 	check("received", []string{one, two}, []string{one})
 	with(two, lead)
 	check("received again", []string{one}, []string{one, two})
-	if err := a.Update(context.Background(), one, func(r *Resource) { r.Sources = []string{lead} }); err != nil {
+	if err := a.Update(context.Background(), one, func(r *Resource) { r.Kept.Of = map[string][]string{"x": {lead}} }); err != nil {
 		t.Fatal(err)
 	}
 	check("updated", nil, []string{one, two})
-	if err := a.Update(context.Background(), one, func(r *Resource) { r.Title = "another" }); err != nil {
+	if err := a.Update(context.Background(), one, func(r *Resource) { r.Kept.Title = "another" }); err != nil {
 		t.Fatal(err)
 	}
 	check("another text", nil, []string{one, two})
@@ -69,7 +69,7 @@ func TestRepairSources(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a := open(t, t.TempDir(), Options{})
 			d := deposit(page, "x")
-			d.Resource.Sources = []string{source}
+			d.Resource.Kept.Of = map[string][]string{"x": {source}}
 			put(t, a, d)
 			if err := a.do(context.Background(), 0, func(t *txn) error { return spoil(t.tx.Bucket(bSources)) }); err != nil {
 				t.Fatal(err)

@@ -9,13 +9,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// captureText is the part of a capture that derives from the page. It is JSON followed by the exchanges, packed; that of format 1 is
-// JSON alone, as it is.
+// captureText is the part of a capture that derives from the page. It is JSON followed by the exchanges, packed.
 type captureText struct {
 	MIME    string                `json:",omitempty"`
 	Address netip.Addr            `json:",omitzero"`
 	Hops    []Hop                 `json:",omitempty"`
-	Headers [][]byte              `json:",omitempty"` // of format 1 alone: of the hops, then of the capture itself
 	Policy  PolicyVersion         `json:",omitzero"`
 	Own     acap.Own              `json:",omitzero"`
 	Decided map[acap.Usage]string `json:",omitempty"`
@@ -29,9 +27,6 @@ type exchange struct {
 	sent, head []byte // the heads as sent
 	header     []byte // as packHeader makes it
 }
-
-// old is the first byte of a text of format 1, and of no codec.
-const old = '{'
 
 // textOf is what is sealed of d.
 func textOf(d *Deposit) captureText {
@@ -77,16 +72,6 @@ func packText(p *packer, plain []byte) []byte {
 func (t *captureText) decode(p *packer, sealed []byte) error {
 	if len(sealed) == 0 {
 		return errRecord
-	}
-	if sealed[0] == old {
-		if json.Unmarshal(sealed, t) != nil {
-			return errRecord
-		}
-		for _, h := range t.Headers {
-			t.exchanges = append(t.exchanges, exchange{header: h})
-		}
-		t.Headers = nil
-		return nil
 	}
 	size, w := binary.Uvarint(sealed[1:])
 	if w <= 0 {

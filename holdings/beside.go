@@ -9,11 +9,6 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// noteKept notes in r what is kept to present the page, and of what else it was made.
-func noteKept(r *archive.Resource, kept terms.Kept) {
-	r.Title, r.Excerpt, r.Sources = kept.Title, kept.String(), kept.Sources()
-}
-
 // withdraw takes what was made of the resource at address, which is erased, out of what is held of other pages: their excerpts,
 // their thumbnails and their index entries (P04), and says how many pages those are. They wait until that is lifted (P05).
 func (h *Holdings) withdraw(ctx context.Context, address string) (derived int, err error) {
@@ -35,7 +30,7 @@ func (h *Holdings) withdrawFrom(ctx context.Context, page, address string, told 
 	var was, less terms.Kept
 	changed, entry := false, false
 	forgotten, err := h.tell(ctx, page, change{url: page, wait: true}, func(known archive.Resource) (bool, error) {
-		was = terms.Recall(known.Title, known.Excerpt)
+		was = known.Kept
 		if less, changed, entry = was.Without(address); !less.Shows(was) {
 			if err := h.dropPictures(ctx, page); err != nil { // first: afterwards nothing says of what they were made
 				return false, err
@@ -51,7 +46,7 @@ func (h *Holdings) withdrawFrom(ctx context.Context, page, address string, told 
 		entry = entry && known.Indexed
 		return entry, h.archive.Update(ctx, page, func(r *archive.Resource) {
 			r.Indexed = r.Indexed && !entry
-			noteKept(r, less)
+			r.Kept = less
 		})
 	})
 	if err == nil {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 // withParts opens a store in which a shows a credit, and is found by the words of a substitute, of two other resources.
@@ -18,7 +17,7 @@ func withParts(t *testing.T, more string) *store {
 	w.parts[site+"/credit"], w.parts[site+"/lead"] = "Photograph by Guillemot", "tables"
 	s := open(t, t.TempDir(), w, Options{})
 	s.receive(pageOf(article, a))
-	if got := s.resource(a).Sources; !slices.Equal(got, []string{site + "/credit", site + "/lead"}) {
+	if got := s.resource(a).Kept.Sources(); !slices.Equal(got, []string{site + "/credit", site + "/lead"}) {
 		t.Fatalf("made of %q", got)
 	}
 	if s.found("tables") != "/a" {
@@ -30,7 +29,7 @@ func withParts(t *testing.T, more string) *store {
 func (s *store) parts(address string) (texts []string) {
 	s.Helper()
 	r := s.resource(address)
-	for _, in := range terms.Recall(r.Title, r.Excerpt).Parts {
+	for _, in := range r.Kept.Parts {
 		texts = append(texts, in.Text)
 	}
 	return texts
@@ -57,7 +56,7 @@ func TestEraseSource(t *testing.T) {
 			t.Errorf("%s: found %q", c.erased, got)
 		}
 	}
-	if strings.Contains(s.resource(a).Excerpt, "Guillemot") || len(s.copies(a)) != 1 {
+	if strings.Contains(s.resource(a).Kept.String(), "Guillemot") || len(s.copies(a)) != 1 {
 		t.Error("the copy goes on its own terms, and the credit is gone")
 	}
 }
@@ -81,7 +80,7 @@ func TestSweepSource(t *testing.T) {
 		t.Errorf("swept %q", got)
 	}
 	s.receive(pageOf(article+"<p>again", a))
-	if got := s.parts(a); got != nil || s.found("tables") != "" || s.resource(a).Sources != nil {
+	if got := s.parts(a); got != nil || s.found("tables") != "" || s.resource(a).Kept.Sources() != nil {
 		t.Errorf("parts %q, %+v", got, s.resource(a))
 	}
 	s.web.says(both)
@@ -116,7 +115,7 @@ func TestSweepExcerpt(t *testing.T) {
 				t.Errorf("swept %q", got)
 			}
 			r := s.resource(a)
-			kept := terms.Recall(r.Title, r.Excerpt)
+			kept := r.Kept
 			if text := kept.Texts[acap.PresentSnippet].Text; kept.Title != c.title || text != c.text {
 				t.Errorf("kept %+v", kept)
 			}
@@ -161,14 +160,14 @@ func TestSweepParts(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t, t.TempDir(), newWeb(bare+c.then), Options{})
 			s.receive(pageOf(`<p id="pilot">The pilot waits.<p id="by">Ada`, a))
-			if got := s.resource(a).Excerpt; !strings.Contains(got, "Ada") {
+			if got := s.resource(a).Kept.String(); !strings.Contains(got, "Ada") {
 				t.Fatalf("kept %s", got)
 			}
 			s.web.says(bare + c.later)
 			if got := brief(s.sweep(SweepOptions{})); got != c.swept {
 				t.Errorf("swept %q", got)
 			}
-			if got := s.resource(a).Excerpt; strings.Contains(got, "Ada") != (c.kept != "") {
+			if got := s.resource(a).Kept.String(); strings.Contains(got, "Ada") != (c.kept != "") {
 				t.Errorf("kept %s", got)
 			}
 			if got := s.sweep(SweepOptions{}); got != nil {

@@ -60,7 +60,7 @@ func TestNothingRemains(t *testing.T) {
 	receive("/bare/2", "barequux")
 	receive("/whole/shared", "sharedquux")
 	receive("/whole/alike", "sharedquux")
-	if s.found("zanzibarquuxtext") == "" || s.found("barequuxtext") == "" || s.resource(site+"/bare/2").Excerpt == "" {
+	if s.found("zanzibarquuxtext") == "" || s.found("barequuxtext") == "" || s.resource(site+"/bare/2").Kept.String() == "" {
 		t.Fatal("the pages are not held as they should be")
 	}
 	if where := append(holding(t, dir, "zanzibarquuxt"), holding(t, dir, "barequuxt")...); len(where) > 0 && !strings.Contains(where[0], ".zap") {

@@ -76,14 +76,11 @@ func (h *Holdings) current(address string) (c copied, ok bool) {
 	return c, err == nil && !c.Truncated && !c.Cut
 }
 
-// complete reads the body of a copy, and reports whether it can stand for the page: where it verifies, and nothing was cut for its
-// terms. An element that was cut out took its marks with it, which tells where the copy does not say itself that it was cut (format 1).
+// complete reads the body of a copy, and reports whether it verifies.
 func (h *Holdings) complete(c *copied) bool {
 	var err error
-	if c.body, err = h.archive.Body(c.ID); err != nil || archive.Digest(c.body) != c.Digest {
-		return false
-	}
-	return len(c.known.Own.Marks) == 0 || slices.Equal(c.Page(c.body).Own().Marks, c.known.Own.Marks)
+	c.body, err = h.archive.Body(c.ID)
+	return err == nil && archive.Digest(c.body) == c.Digest
 }
 
 // keeps reports whether the copy may stay as it is, under the policy last known and what the page said last.

@@ -372,7 +372,7 @@ func TestOptions(t *testing.T) {
 	if len(s.copies(a)) != 0 {
 		t.Error("an earlier version is held after the page was crawled again")
 	}
-	if r := s.resource(c); r.Title+r.Excerpt != "" || !r.FirstPreserved.Equal(time.Time{}) || r.FirstCrawled.IsZero() {
+	if r := s.resource(c); r.Kept.String() != "" || !r.FirstPreserved.Equal(time.Time{}) || r.FirstCrawled.IsZero() {
 		t.Errorf("%+v", r)
 	}
 	s.shut()

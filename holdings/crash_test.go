@@ -234,7 +234,7 @@ func TestKillSweep(t *testing.T) {
 				if one := slices.Equal(versions, []int{1}) || slices.Equal(versions, []int{1, 0}); ends && !one || !ends && versions != nil {
 					t.Errorf("%s: tombstones of versions %v", path, versions)
 				}
-				if gone := known.Excerpt == "" && known.Own.URL == ""; gone != ends {
+				if gone := known.Kept.String() == "" && known.Own.URL == ""; gone != ends {
 					t.Errorf("%s: %+v", path, known)
 				}
 				if held := len(s.copies(site+path)) == 1; held == ends || strings.Contains(found, " "+path+" ") == ends {

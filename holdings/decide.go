@@ -346,7 +346,7 @@ func (p *plan) decidePictures(e *evidence) (left bool) {
 			continue
 		}
 		if s.Other {
-			kept := p.stored(e).Unpictured()
+			kept := p.stored(e).WithoutPicture()
 			p.kept = &kept
 		}
 		if s.Version == 0 && p.saved != nil {

@@ -56,14 +56,13 @@ func partOf(pg *page.Page, body []byte) render.Part {
 func (h *Holdings) undraw(ctx context.Context, address, part string) error {
 	ended := false
 	_, err := h.tell(ctx, address, change{}, func(known archive.Resource) (bool, error) {
-		kept := terms.Recall(known.Title, known.Excerpt)
-		if ended = kept.DrawnWith(part); !ended {
+		if ended = known.Kept.DrawnWith(part); !ended {
 			return false, nil
 		}
 		if err := h.dropPictures(ctx, address); err != nil { // first: afterwards nothing says of what it was made
 			return false, err
 		}
-		return false, h.archive.Update(ctx, address, func(r *archive.Resource) { noteKept(r, kept.Unpictured()) })
+		return false, h.archive.Update(ctx, address, func(r *archive.Resource) { r.Kept = known.Kept.WithoutPicture() })
 	})
 	if err == nil && ended {
 		h.tells(Swept{URL: address, What: SweptPicture, Why: part + " has changed"})

@@ -10,7 +10,6 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/render"
-	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 // artist is a browser that asks for what it is told, and notes what it is given.
@@ -124,8 +123,8 @@ func TestDrawPage(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 			for _, path := range artist.given[1:] {
-				if !slices.Contains(s.resource(a).Sources, site+path) == (c.want != "") {
-					t.Errorf("%s is no source: %q", path, s.resource(a).Sources)
+				if !slices.Contains(s.resource(a).Kept.Sources(), site+path) == (c.want != "") {
+					t.Errorf("%s is no source: %q", path, s.resource(a).Kept.Sources())
 				}
 			}
 		})
@@ -227,7 +226,7 @@ func TestEndDrawn(t *testing.T) {
 			if got := s.pictures(a); got != c.want {
 				t.Errorf("%q is left, want %q", got, c.want)
 			}
-			if kept := terms.Recall("", s.resource(a).Excerpt); (kept.Drawing == nil) != (c.want == "") || (len(kept.Sources()) == 0) != (c.want == "") {
+			if kept := s.resource(a).Kept; (kept.Drawing == nil) != (c.want == "") || (len(kept.Sources()) == 0) != (c.want == "") {
 				t.Errorf("kept %+v", kept)
 			}
 		})

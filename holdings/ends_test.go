@@ -9,7 +9,6 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/page"
-	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 const credited = "ACAP-allow-present: /a must-include-resource=the-acap:credit:" + site + "/credit\n"
@@ -105,7 +104,7 @@ func TestThumbnailAloneIsLeft(t *testing.T) {
 	w.says(cover + "ACAP-disallow-preserve: /a\nACAP-disallow-index: /a\n")
 	s.sweep(SweepOptions{})
 	r := s.resource(a)
-	if kept := terms.Recall(r.Title, r.Excerpt); kept.Title != "" || len(kept.Texts) > 0 || s.pictures(a) == "" {
+	if kept := r.Kept; kept.Title != "" || len(kept.Texts) > 0 || s.pictures(a) == "" {
 		t.Errorf("%+v, pictures %q", kept, s.pictures(a))
 	}
 	if again := s.sweep(SweepOptions{}); again != nil {

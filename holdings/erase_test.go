@@ -60,7 +60,7 @@ func TestSpellings(t *testing.T) {
 		}
 		pages = append(pages, address+"/x")
 	}
-	if err := s.archive.UpdateAll(t.Context(), pages, func(r *archive.Resource) { r.Title = "x" }); err != nil {
+	if err := s.archive.UpdateAll(t.Context(), pages, func(r *archive.Resource) { r.Kept.Title = "x" }); err != nil {
 		t.Fatal(err)
 	}
 	mixed, rest := strings.Repeat("*%2A", maxDoubtful/2), 10-maxDoubtful

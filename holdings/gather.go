@@ -106,7 +106,7 @@ func (j *gatherer) held() (e *evidence, err error) {
 			return e, err
 		}
 	}
-	e.kept = terms.Recall(r.Title, r.Excerpt)
+	e.kept = r.Kept
 	if r.Indexed {
 		e.entry = j.terms(nil).Keeping(e.kept).EntryState()
 	}
@@ -123,7 +123,7 @@ func (j *gatherer) lost(d *due) {
 	if len(d.swept) == 0 || d.barred || d.swept[0].What == SweptRecord {
 		return
 	}
-	for _, names := range terms.Recall(j.resource.Title, j.resource.Excerpt).Requires() {
+	for _, names := range j.resource.Kept.Requires() {
 		if slices.ContainsFunc(names, func(name string) bool { return terms.Standing(j.ctx, j.sources.Policies, name) != nil }) {
 			d.awaits = append(d.awaits, names[0])
 		}
@@ -132,7 +132,7 @@ func (j *gatherer) lost(d *due) {
 
 // described reports whether anything is known of a page but dates and counts.
 func described(r archive.Resource) bool {
-	return r.Title+r.Excerpt+r.Language+r.MIME+r.ETag+r.LastModified+r.Own.URL != ""
+	return !r.Kept.Empty() || r.Language+r.MIME+r.ETag+r.LastModified+r.Own.URL != ""
 }
 
 // capture decides whether one copy may be kept. A version that a later crawl has replaced has been crawled again (H05), and what it
@@ -140,14 +140,9 @@ func described(r archive.Resource) bool {
 func (j *gatherer) capture(c archive.Capture) (acap.Decision, error) {
 	facts, own := j.facts, j.resource.Own
 	if facts.Recrawled = superseded(c, j.resource); !c.Current {
-		old, err := j.said(c)
-		if err != nil {
-			return acap.Decision{}, err
+		if own = c.Own; facts.Recrawled {
+			own = terms.Earlier(j.resource.Own, c.Own)
 		}
-		if facts.Recrawled {
-			old = terms.Earlier(own, old)
-		}
-		own = old
 	}
 	t := terms.Held(j.ctx, j.origin, j.url, own, nil, j.sources, facts)
 	permit := t.Preserving(j.o.NoArchive)
@@ -182,15 +177,6 @@ func (j *gatherer) read(c archive.Capture, fn func(*page.Page)) error {
 	}
 	fn(c.Page(body))
 	return nil
-}
-
-// said returns what a copy says of itself; a copy that was kept before that was noted is read.
-func (j *gatherer) said(c archive.Capture) (own acap.Own, err error) {
-	if c.Own.URL != "" || c.MIME != "text/html" && c.MIME != "application/xhtml+xml" {
-		return c.Own, nil
-	}
-	err = j.read(c, func(pg *page.Page) { own = pg.Own() })
-	return own, err
 }
 
 // remakeEntry makes the index entry of the current copy again, and what is stored with it; bare says that the copy goes. It makes none
@@ -261,7 +247,7 @@ func (j *gatherer) judgeRest(e *evidence, p *plan) {
 		}
 		s := j.judgePicture(e, kept, version, pictured[version])
 		if !s.Fits && s.Other {
-			kept = kept.Unpictured()
+			kept = kept.WithoutPicture()
 		}
 		rest.pictures = append(rest.pictures, s)
 	}

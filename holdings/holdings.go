@@ -237,7 +237,7 @@ func (h *Holdings) hold(ctx context.Context, g *judged) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(written(), h.noteParts(ctx, g), h.recall(ctx, g.deposit.Resource.Sources), h.recallHops(ctx, h.o.Known, g.deposit.Hops))
+	err = errors.Join(written(), h.noteParts(ctx, g), h.recall(ctx, g.deposit.Resource.Kept.Sources()), h.recallHops(ctx, h.o.Known, g.deposit.Hops))
 	if err == nil && g.emptied {
 		err = h.sweepBare(ctx, address)
 	}
@@ -271,12 +271,12 @@ func (h *Holdings) deposit(ctx context.Context, g *judged, known archive.Resourc
 // leaveOld leaves out of the deposit what was to be carried over from what was stored before, if that is gone by now.
 func (g *judged) leaveOld(known archive.Resource) {
 	d := &g.deposit
-	if (g.before == "" || g.before == known.Excerpt) && (!d.Stays || known.Indexed) {
+	if (g.before == "" || g.before == known.Kept.Digest()) && (!d.Stays || known.Indexed) {
 		return
 	}
 	g.Indexed = g.Indexed && !d.Stays
 	d.Index, d.Stays = g.Indexed, false
-	if noteKept(&d.Resource, g.withoutOld); g.depicted {
+	if d.Resource.Kept = g.withoutOld; g.depicted {
 		d.Picture = nil
 	}
 }

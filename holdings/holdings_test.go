@@ -93,8 +93,8 @@ func TestReceive(t *testing.T) {
 					t.Errorf("%s: found %v", query, got)
 				}
 			}
-			kept := terms.Recall("", s.resource(a).Excerpt)
-			kept.Same = ""
+			kept := s.resource(a).Kept
+			kept.Same, kept.Title = "", ""
 			if got := kept.String(); len(got) > c.excerpt || c.copies == nil && c.excerpt == 0 && got != "" {
 				t.Errorf("kept beside it: %q", got)
 			}
@@ -106,7 +106,7 @@ func TestReceive(t *testing.T) {
 func TestNothingKept(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb("ACAP-disallow-index: /\nACAP-disallow-preserve: /"), Options{})
 	s.receive(pageOf(article, a))
-	if r := s.resource(a); r.Title+r.Excerpt != "" || r.FirstCrawled.IsZero() || !r.FirstIndexed.IsZero() || !r.FirstPreserved.IsZero() {
+	if r := s.resource(a); r.Kept.String() != "" || r.FirstCrawled.IsZero() || !r.FirstIndexed.IsZero() || !r.FirstPreserved.IsZero() {
 		t.Errorf("%+v", r)
 	}
 }
@@ -243,7 +243,7 @@ func TestTakeDown(t *testing.T) {
 			t.Error("it is still held, or something else is gone")
 		}
 		r := s.resource(b)
-		if r.Title+r.Excerpt+r.ETag+r.MIME != "" || r.Indexed || r.Own.URL != "" {
+		if r.Kept.String()+r.ETag+r.MIME != "" || r.Indexed || r.Own.URL != "" {
 			t.Errorf("of it is known %+v", r)
 		}
 		if to, _ := s.archive.Resolve(a); to != a {
@@ -473,7 +473,7 @@ func TestLostIndex(t *testing.T) {
 	r := s.resource(a)
 	origin, _ := w.Policy(context.Background(), nil)
 	if !terms.Held(context.Background(), origin, u, r.Own, nil, terms.Sources{Policies: w}, acap.Facts{Now: time.Now()}).
-		Keeping(terms.Recall(r.Title, r.Excerpt)).Findable() {
+		Keeping(r.Kept).Findable() {
 		t.Error("the entry is not known to be made of the text")
 	}
 }

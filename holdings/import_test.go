@@ -224,7 +224,7 @@ func TestImportRecords(t *testing.T) {
 			if bodies := s.copies(a); !slices.Equal(bodies, test.bodies) {
 				t.Errorf("held: %q", bodies)
 			}
-			if test.bodies == nil && s.resource(a).Title != "" {
+			if test.bodies == nil && s.resource(a).Kept.Title != "" {
 				t.Error("something is known of it")
 			}
 		})

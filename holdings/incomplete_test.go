@@ -76,8 +76,8 @@ func TestPartsThatGoMeanwhile(t *testing.T) {
 	if r := s.receive(pageOf(article, a)); len(r.Missing) == 0 {
 		t.Errorf("%+v", r)
 	}
-	if got := s.parts(a); got != nil || s.found("tables") != "" || strings.Contains(s.resource(a).Excerpt, "Guillemot") || s.resource(a).Indexed {
-		t.Errorf("parts %q, found %q, %q", got, s.found("tables"), s.resource(a).Excerpt)
+	if got := s.parts(a); got != nil || s.found("tables") != "" || strings.Contains(s.resource(a).Kept.String(), "Guillemot") || s.resource(a).Indexed {
+		t.Errorf("parts %q, found %q, %q", got, s.found("tables"), s.resource(a).Kept.String())
 	}
 }
 
@@ -107,8 +107,8 @@ func TestPictureOfWhatFails(t *testing.T) {
 			w.says(c.later)
 			w.fails = func(rawurl string) (*page.Page, error) { return answer(c.status, rawurl), nil }
 			s.receive(pageOf(article+"<p>again", a))
-			if got, other := s.pictures(a), strings.Contains(s.resource(a).Excerpt, "cover.png"); got != c.want || other != (c.want != "") {
-				t.Errorf("%q, %s", got, s.resource(a).Excerpt)
+			if got, other := s.pictures(a), strings.Contains(s.resource(a).Kept.String(), "cover.png"); got != c.want || other != (c.want != "") {
+				t.Errorf("%q, %s", got, s.resource(a).Kept.String())
 			}
 			if swept := s.sweep(SweepOptions{}); swept != nil && c.want != "" {
 				t.Errorf("swept %q", brief(swept))

@@ -27,7 +27,7 @@ type judged struct {
 	document   *index.Document   // nil: nothing of it may be found
 	wait       bool              // the document cannot be made again from what the archive keeps
 	renews     uint64            // the capture that a 304 confirms; 0: the deposit is received
-	before     string            // Excerpt of what was known, of which something was carried over
+	before     string            // digest of what was stored before, of which something was carried over
 	depicted   bool              // so was the thumbnail
 	withoutOld terms.Kept        // what is stored to present the page without that
 	parts      []terms.Part      // other resources that were asked for
@@ -94,7 +94,7 @@ func (h *Holdings) drawnAlready(known archive.Resource, old terms.Kept, g *judge
 // judge returns what is to become of a page, of which known is known, by its terms; down is the take-down request in force for it, or nil.
 // A page that was not received just now, but is judged from its copy, is not drawn.
 func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known archive.Resource, received bool) (g judged) {
-	old := terms.Recall(known.Title, known.Excerpt)
+	old := known.Kept
 	o := terms.HoldingOptions{NoArchive: h.o.NoArchive, NoIndex: h.o.NoIndex}
 	if known.Indexed {
 		o.Entry = &old
@@ -163,7 +163,7 @@ func (h *Holdings) makePicture(g *judged, t *terms.Terms, known archive.Resource
 		if !g.deposit.Picture.Other {
 			return nil
 		}
-		return func(k *terms.Kept) { k.Pictured(of) }
+		return func(k *terms.Kept) { k.SetPicture(of.From, of.Of) }
 	}
 	if !h.o.NoPreserve && t.KeepsPicture(old, !received || h.drawnAlready(known, old, g)) {
 		g.deposit.Picture = h.depicted(known)
@@ -176,7 +176,7 @@ func (h *Holdings) makePicture(g *judged, t *terms.Terms, known archive.Resource
 	if g.deposit.Picture, scene, g.Undrawn = h.draw(t); scene == nil {
 		return nil
 	}
-	return func(k *terms.Kept) { k.Drawn(scene) }
+	return scene.Note
 }
 
 // keepBeside notes in the deposit what is stored to present the page, with what was stored of resources that cannot be had now. note,
@@ -192,12 +192,12 @@ func (g *judged) keepBeside(t *terms.Terms, content terms.Content, known archive
 	}
 	g.withoutOld = kept.Clone()
 	if g.depicted {
-		kept.CarryPicture(old)
+		kept = kept.WithPicture(old)
 	}
 	if !alone && t.Carry(&kept, old) || g.depicted {
-		g.before = known.Excerpt
+		g.before = known.Kept.Digest()
 	}
-	noteKept(&g.deposit.Resource, kept)
+	g.deposit.Resource.Kept = kept
 }
 
 // enter makes the index entry of a page.
@@ -232,7 +232,7 @@ func (g *judged) renew(c copied) bool {
 // stands reports whether the index entry of an unchanged page is what g would make of it: it is of the same source, and no part of the
 // page has rules of its own.
 func (g *judged) stands(known archive.Resource) bool {
-	return known.Indexed && !g.wait && known.Excerpt == g.deposit.Resource.Excerpt && len(g.deposit.Resource.Own.Marks) == 0
+	return known.Indexed && !g.wait && known.Kept.Digest() == g.deposit.Resource.Kept.Digest() && len(g.deposit.Resource.Own.Marks) == 0
 }
 
 // version is that of the policy in force for u; zero where it is unknown.

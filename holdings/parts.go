@@ -269,7 +269,7 @@ func (h *Holdings) notePart(ctx context.Context, g *judged, p terms.Part) (missi
 		}
 	}
 	wait := archive.Wait(0)
-	if !slices.Contains(g.deposit.Resource.Sources, p.URL) {
+	if !slices.Contains(g.deposit.Resource.Kept.Sources(), p.URL) {
 		wait = archive.ForChange
 	}
 	switch {

@@ -523,7 +523,7 @@ func TestPartOfMany(t *testing.T) {
 	if got := asked.Load(); got != 2 { // by the visit, and for its pages: none of the two remembers for the other here
 		t.Errorf("asked %d times", got)
 	}
-	if s.flushed(); s.found("tables") != "" || s.resource(site+"/0").Excerpt != s.resource(site+fmt.Sprint("/", n-1)).Excerpt {
+	if s.flushed(); s.found("tables") != "" || s.resource(site+"/0").Kept.String() != s.resource(site+fmt.Sprint("/", n-1)).Kept.String() {
 		t.Error("not all are made anew")
 	}
 }
@@ -657,12 +657,12 @@ func TestPartOfDrawn(t *testing.T) {
 	}
 	s := open(t, t.TempDir(), w, Options{Drawer: artist})
 	s.receive(pageOf(shown, a))
-	drawn, sources := s.pictures(a), s.resource(a).Sources
+	drawn, sources := s.pictures(a), s.resource(a).Kept.Sources()
 	artist.given = nil
 	s.web.parts[lead] = "chairs"
 	s.visit(lead)
-	if s.found("chairs") != "/a" || artist.given != nil || drawn == "" || s.pictures(a) != drawn || !slices.Equal(s.resource(a).Sources, sources) {
-		t.Errorf("found %q, given %q, held %q, was %q, of %q", s.found("chairs"), artist.given, s.pictures(a), drawn, s.resource(a).Sources)
+	if s.found("chairs") != "/a" || artist.given != nil || drawn == "" || s.pictures(a) != drawn || !slices.Equal(s.resource(a).Kept.Sources(), sources) {
+		t.Errorf("found %q, given %q, held %q, was %q, of %q", s.found("chairs"), artist.given, s.pictures(a), drawn, s.resource(a).Kept.Sources())
 	}
 	s.web.says("ACAP-disallow-present-thumbnail: /a\nACAP-allow-index: /a must-use-resource=" + lead)
 	s.web.parts[lead] = "tables"

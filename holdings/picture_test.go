@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/archive"
-	"github.com/acapcrawl/acapcrawl/terms"
 	"github.com/acapcrawl/acapcrawl/thumbnail"
 )
 
@@ -79,9 +78,9 @@ func TestReceivePicture(t *testing.T) {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 			r := s.resource(a)
-			kept := terms.Recall(r.Title, r.Excerpt)
-			if other := strings.Contains(c.want, "other"); other != (kept.Picture != "") || other != slices.Contains(r.Sources, site+"/cover.png") {
-				t.Errorf("kept %+v, of %q", kept, r.Sources)
+			kept := r.Kept
+			if other := strings.Contains(c.want, "other"); other != (kept.Picture != "") || other != slices.Contains(r.Kept.Sources(), site+"/cover.png") {
+				t.Errorf("kept %+v, of %q", kept, r.Kept.Sources())
 			}
 		})
 	}
@@ -159,7 +158,7 @@ func TestEndPicture(t *testing.T) {
 			if got := s.pictures(a); got != c.want {
 				t.Errorf("%q is left, want %q", got, c.want)
 			}
-			if got := terms.Recall("", s.resource(a).Excerpt).Picture; (got != "") != strings.Contains(c.want, "other") {
+			if got := s.resource(a).Kept.Picture; (got != "") != strings.Contains(c.want, "other") {
 				t.Errorf("kept of %q", got)
 			}
 		})
@@ -265,8 +264,8 @@ func TestEraseSourceFails(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := s.pictures(a); got != "" || len(s.copies(site+"/cover.png")) > 0 || s.resource(a).Sources != nil {
-			t.Errorf("write %d: %q is left, of %q", n, got, s.resource(a).Sources)
+		if got := s.pictures(a); got != "" || len(s.copies(site+"/cover.png")) > 0 || s.resource(a).Kept.Sources() != nil {
+			t.Errorf("write %d: %q is left, of %q", n, got, s.resource(a).Kept.Sources())
 		}
 		if failed == nil {
 			if n < 4 {

@@ -111,7 +111,7 @@ func (h *Holdings) rebuilt(ctx context.Context, ix *index.Index, urls []string) 
 		if err != nil {
 			return nil, err
 		}
-		before := r.Excerpt
+		before := r.Kept.Digest()
 		doc, err := h.rebuild(ctx, &r)
 		switch {
 		case err != nil:
@@ -119,8 +119,8 @@ func (h *Holdings) rebuilt(ctx context.Context, ix *index.Index, urls []string) 
 		case doc == nil:
 			gone = append(gone, address)
 			continue
-		case r.Excerpt != before:
-			if err := h.archive.Update(ctx, address, func(x *archive.Resource) { x.Excerpt, x.Sources = r.Excerpt, r.Sources }); err != nil {
+		case r.Kept.Digest() != before:
+			if err := h.archive.Update(ctx, address, func(x *archive.Resource) { x.Kept = r.Kept }); err != nil {
 				return nil, err
 			}
 		}
@@ -168,9 +168,7 @@ func (h *Holdings) rebuild(ctx context.Context, r *archive.Resource) (doc *index
 	if decide(&evidence{received: &holding}).entry.action != toStore {
 		return nil, nil
 	}
-	kept := terms.Recall("", r.Excerpt)
-	t.Entry(&kept, holding.Content)
-	noteKept(r, kept)
+	t.Entry(&r.Kept, holding.Content)
 	d, _ := document(pg, holding.Content, r.Language, c.Fetched, true)
 	return d, nil
 }

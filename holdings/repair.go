@@ -6,6 +6,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 // Repair repairs what can be of what Verify finds, and gives what is left. The archive comes first (archive.Repair); then the index is
@@ -80,15 +81,15 @@ func (h *Holdings) align(ctx context.Context, address string) (did string, err e
 	if err != nil || !pending && has == r.Indexed {
 		return "", err
 	}
-	before := r.Excerpt
+	before := r.Kept.Digest()
 	doc, err := h.rebuild(ctx, &r)
 	if err != nil {
 		return "", err
 	}
 	did = "indexed anew from its copy"
 	switch {
-	case doc != nil && r.Excerpt != before:
-		err = h.archive.Update(ctx, address, func(x *archive.Resource) { x.Excerpt, x.Sources = r.Excerpt, r.Sources })
+	case doc != nil && r.Kept.Digest() != before:
+		err = h.archive.Update(ctx, address, func(x *archive.Resource) { x.Kept = r.Kept })
 	case doc == nil && r.Indexed:
 		did = "dropped from the index, since no copy is held that may be indexed"
 		err = h.unfind(ctx, address)
@@ -122,7 +123,7 @@ func (h *Holdings) unfind(ctx context.Context, address string) error {
 	return h.archive.Update(ctx, address, func(r *archive.Resource) {
 		r.Indexed = false
 		if len(copies) == 0 {
-			r.Title, r.Excerpt, r.Language, r.MIME, r.ETag, r.LastModified, r.Own, r.Sources = "", "", "", "", "", "", acap.Own{}, nil
+			r.Kept, r.Language, r.MIME, r.ETag, r.LastModified, r.Own = terms.Kept{}, "", "", "", "", acap.Own{}
 		}
 	})
 }

@@ -224,7 +224,7 @@ var errMoved = errors.New("received meanwhile")
 // moved reports whether a page of which was was known has been received, or swept, since.
 func moved(now, was archive.Resource) bool {
 	return !now.LastCrawled.Equal(was.LastCrawled) || now.Current != was.Current || now.Versions != was.Versions || now.Indexed != was.Indexed ||
-		now.Title != was.Title || now.Excerpt != was.Excerpt
+		now.Kept.Digest() != was.Kept.Digest()
 }
 
 // carryOut does what is due. What may stay of the index is made anew first, and the archive is written before the index forgets: cut
@@ -287,7 +287,7 @@ func (h *Holdings) rewrite(ctx context.Context, d due) error {
 		}
 	}
 	if d.kept != nil {
-		err := h.archive.Update(ctx, address, func(r *archive.Resource) { noteKept(r, *d.kept) })
+		err := h.archive.Update(ctx, address, func(r *archive.Resource) { r.Kept = *d.kept })
 		if err != nil {
 			return err
 		}
@@ -319,10 +319,8 @@ func (h *Holdings) dropSome(ctx context.Context, d due) error {
 		return nil
 	}
 	err := h.archive.Update(ctx, d.known.URL, func(r *archive.Resource) {
-		kept := terms.Recall(r.Title, r.Excerpt)
-		kept.Index, kept.Aside, kept.Same = "", nil, ""
+		r.Kept.Index, r.Kept.Aside, r.Kept.Same = "", nil, ""
 		r.Indexed = false
-		noteKept(r, kept)
 	})
 	for _, s := range d.swept {
 		if err == nil && s.What == SweptEntry {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 // guess is a page that is received under one policy and judged under another, and a twin of it that is received under the other.
@@ -91,7 +90,7 @@ func (s *store) state(g guess, path string) (x state) {
 	s.Helper()
 	r := s.resource(site + path)
 	x.copies, x.indexed = s.copies(site+path), r.Indexed
-	kept := terms.Recall(r.Title, r.Excerpt)
+	kept := r.Kept
 	x.shown = strings.Fields(kept.Title + " " + kept.Texts[acap.PresentSnippet].Text)
 	for _, w := range []string{"title", "open", "outer", "inner", "lead", "tables"} {
 		word := fmt.Sprintf("%s%d", w, g.n)

@@ -130,7 +130,7 @@ func TestSweepByPolicy(t *testing.T) {
 			}
 			s.check(c.later)
 			r := s.resource(a)
-			if c.copies == 0 && c.found == "" && described(r) || c.found == "" && terms.Recall("", r.Excerpt).Texts != nil {
+			if c.copies == 0 && c.found == "" && described(r) || c.found == "" && r.Kept.Texts != nil {
 				t.Errorf("of what is no longer held is known %+v", r)
 			}
 			if !r.FirstCrawled.Equal(before.FirstCrawled) || !r.FirstIndexed.Equal(before.FirstIndexed) || !r.FirstPreserved.Equal(before.FirstPreserved) || r.Versions != before.Versions {
@@ -155,7 +155,7 @@ func (s *store) check(robots string) {
 	if err != nil {
 		s.Fatal(err)
 	}
-	t := terms.Held(context.Background(), origin, u, r.Own, nil, terms.Sources{Policies: s.web}, acap.Facts{Now: time.Now()}).Keeping(terms.Recall(r.Title, r.Excerpt))
+	t := terms.Held(context.Background(), origin, u, r.Own, nil, terms.Sources{Policies: s.web}, acap.Facts{Now: time.Now()}).Keeping(r.Kept)
 	if !t.Findable() {
 		s.Errorf("under %q the entry may not be found: %+v", robots, r)
 	}

@@ -23,7 +23,7 @@ type Passage struct {
 var passages = form{current: acap.PresentSnippet, old: acap.PresentOldSnippet, instead: excerpted}
 
 func excerpted(r archive.Resource) (bool, error) {
-	return terms.Recall("", r.Excerpt).Texts[acap.PresentSnippet].Text != "", nil
+	return r.Kept.Texts[acap.PresentSnippet].Text != "", nil
 }
 
 // Snippet gives a snippet of what is held of rawurl, with words of query preferred: of the current version where which names none, else

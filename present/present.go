@@ -60,7 +60,7 @@ func (p *Presenter) terms(ctx context.Context, r archive.Resource, pg *page.Page
 	if err != nil {
 		return nil, nil, err
 	}
-	t = terms.Held(ctx, origin, u, r.Own, pg, terms.Sources{Policies: p.policies}, f).Keeping(terms.Recall(r.Title, r.Excerpt))
+	t = terms.Held(ctx, origin, u, r.Own, pg, terms.Sources{Policies: p.policies}, f).Keeping(r.Kept)
 	return t, terms.TakeDown(origin, u), nil
 }
 

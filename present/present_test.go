@@ -103,7 +103,7 @@ func (s *store) hold(path, body string) {
 	content, indexed := t.Text()
 	copied, cut, kept := t.Copy(acap.Preserve)
 	k := t.Keep(kept, content)
-	d := archive.Deposit{Resource: archive.Resource{URL: u.String(), Status: 200, MIME: pg.MIME(), Language: pg.Language(), Own: pg.Own(), Title: k.Title, Excerpt: k.String()},
+	d := archive.Deposit{Resource: archive.Resource{URL: u.String(), Status: 200, MIME: pg.MIME(), Language: pg.Language(), Own: pg.Own(), Kept: k},
 		Fetched: noon, Header: h, Index: indexed, Cut: cut}
 	if kept {
 		d.Body = copied

@@ -128,9 +128,9 @@ func TestKeptThumbnail(t *testing.T) {
 			s := open(t)
 			kept := terms.Kept{}
 			if c.other {
-				kept.Pictured(terms.Picture{From: "/cover.png", Of: []string{site + "/cover.png"}})
+				kept.SetPicture("/cover.png", []string{site + "/cover.png"})
 			}
-			d := archive.Deposit{Resource: archive.Resource{URL: site + "/a", Status: 200, MIME: "text/html", Excerpt: kept.String(), Sources: kept.Sources()},
+			d := archive.Deposit{Resource: archive.Resource{URL: site + "/a", Status: 200, MIME: "text/html", Kept: kept},
 				Fetched: noon, Index: true, Picture: &archive.Picture{MIME: "image/png", Width: 7, Height: 5, Body: []byte("small"), Other: c.other}}
 			if c.copy {
 				d.Body = []byte(article)

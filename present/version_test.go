@@ -10,6 +10,8 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
+	"github.com/acapcrawl/acapcrawl/kept"
+	"github.com/acapcrawl/acapcrawl/terms"
 )
 
 // told is what err tells: the reason of a refusal and the line that decided, or that nothing is held.
@@ -283,8 +285,9 @@ func TestPassage(t *testing.T) {
 func TestExcerptBeforeOldCopy(t *testing.T) {
 	s := open(t)
 	s.hold("/a", "<p>So it was.")
-	k := `{"text":"So it is."}`
-	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/a", Excerpt: k}})
+	var k terms.Kept
+	k.SetText(acap.PresentSnippet, kept.Text{Text: "So it is."})
+	s.receive(archive.Deposit{Resource: archive.Resource{URL: site + "/a", Kept: k}})
 	got, err := s.Snippet(context.Background(), site+"/a", "", Which{}, Reader{})
 	if err != nil || got.Snippet.Text != "So it is." || !got.Current || got.Version != 0 {
 		t.Errorf("%+v, %v", got, err)

@@ -181,7 +181,7 @@ func (x *explainer) findTerms(ctx context.Context) (err error) {
 		}
 	case x.Page != nil:
 	case past.URL != "":
-		x.Reached, err = terms.ReachHeld(ctx, past.Way, past.Own, past.Page, terms.Recall(past.Title, past.Excerpt), sources, facts)
+		x.Reached, err = terms.ReachHeld(ctx, past.Way, past.Own, past.Page, past.Kept, sources, facts)
 		return err
 	case past.Led != "":
 		if err := x.checkRedirect(ctx, past.Led); err != nil {

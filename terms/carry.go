@@ -1,17 +1,9 @@
 package terms
 
 import (
-	"maps"
-
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/snippet"
+	"github.com/acapcrawl/acapcrawl/kept"
 )
-
-// Clone gives a copy that Carry can change by itself.
-func (k Kept) Clone() Kept {
-	k.Texts, k.Parts, k.Of = maps.Clone(k.Texts), maps.Clone(k.Parts), maps.Clone(k.Of)
-	return k
-}
 
 // Failed reports whether a resource that the page requires could not be had for a failure, which says nothing of it (H05).
 func (t *Terms) Failed() bool {
@@ -45,26 +37,17 @@ func (t *Terms) Lasts(old Kept) bool {
 // last that is known of them. It reports whether that is anything.
 func (t *Terms) Carry(k *Kept, old Kept) (some bool) {
 	for value, of := range old.Of {
-		if _, had := k.Of[value]; had || len(of) == 0 || shown(value) || !t.failed(of[0]) {
+		if _, had := k.Of[value]; had || len(of) == 0 || kept.OfThumbnail(value) || !t.failed(of[0]) {
 			continue
 		}
 		some = true
-		if k.Of == nil {
-			k.Of = map[string][]string{}
-		}
-		k.Of[value] = of
+		k.SetSource(value, of)
 		if in, is := old.Parts[value]; is {
-			if k.Parts == nil {
-				k.Parts = map[string]snippet.Include{}
-			}
-			k.Parts[value] = in
+			k.SetPart(value, in)
 		}
 		for u, text := range old.Texts {
 			if _, had := k.Texts[u]; text.From == value && !had {
-				if k.Texts == nil {
-					k.Texts = map[acap.Usage]Text{}
-				}
-				k.Texts[u] = text
+				k.SetText(u, text)
 			}
 		}
 		if value == old.Index && k.Index == "" && k.Same == "" {
@@ -88,21 +71,11 @@ func (t *Terms) KeepsPicture(old Kept, same bool) bool {
 		unread, err := all.redrawn(acap.PresentThumbnail, d)
 		return err == nil || unread // X63
 	}
-	of, made := old.pictured(uses[0].Value)
+	of, made := old.Pictured(uses[0].Value)
 	if !made || !t.failed(of) {
 		return false
 	}
 	c := *t
 	c.unread = false
 	return c.standing(of) == nil || c.unread // X63
-}
-
-// CarryPicture takes into k what old says of the thumbnail held.
-func (k *Kept) CarryPicture(old Kept) {
-	k.Picture, k.Drawing = old.Picture, old.Drawing
-	for value, of := range old.Of {
-		if shown(value) {
-			k.source(value, of)
-		}
-	}
 }

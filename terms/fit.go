@@ -5,6 +5,7 @@ import (
 	"maps"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/kept"
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
@@ -16,7 +17,7 @@ func (t *Terms) excerpt(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok b
 	d := t.Decide(u)
 	text, held := t.kept.Texts[u]
 	if uses := t.substitutes(d); len(uses) > 0 && uses[0].IsText {
-		text = Text{Text: uses[0].Text, From: uses[0].Value}
+		text = kept.Text{Text: uses[0].Text, From: uses[0].Value}
 	} else if !held || !t.covers(u, text) {
 		return s, false
 	}
@@ -28,7 +29,7 @@ func (t *Terms) excerpt(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok b
 }
 
 // limitsOf are the limits of a text kept for d.
-func (t *Terms) limitsOf(text Text, d acap.Decision) acap.Limits {
+func (t *Terms) limitsOf(text kept.Text, d acap.Decision) acap.Limits {
 	if ofPage(text.From) {
 		return t.limits(d)
 	}
@@ -78,10 +79,10 @@ func (t *Terms) Fit(k Kept) (less Kept, because []acap.Decision) {
 }
 
 // fits leaves of a text what may stay for u; where that is less it gives the decision by which.
-func (t *Terms) fits(u acap.Usage, text *Text) (d acap.Decision, fits bool) {
+func (t *Terms) fits(u acap.Usage, text *kept.Text) (d acap.Decision, fits bool) {
 	d = t.decide(u)
 	if t.unread = d.Reason == acap.Unavailable; !t.unread && !t.covers(u, *text) && !t.unread {
-		*text = Text{}
+		*text = kept.Text{}
 		return t.lost(d), false
 	}
 	limits := t.limitsOf(*text, d)

@@ -2,10 +2,10 @@ package terms
 
 import (
 	"errors"
-	"maps"
 	"net/url"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/kept"
 )
 
 // Picture is what a thumbnail may be made from.
@@ -86,7 +86,7 @@ func (t *Terms) FitsPicture(u acap.Usage, k Kept, other bool) (d acap.Decision, 
 	case len(uses) == 0:
 		fits = !other
 	case other:
-		_, fits = k.pictured(uses[0].Value)
+		_, fits = k.Pictured(uses[0].Value)
 	}
 	if len(uses) > 0 {
 		d.Because = uses[0].Field
@@ -109,17 +109,17 @@ func (t *Terms) instead(r *acap.Required, d acap.Decision, p *Picture) (own bool
 			return false, errors.New("the page has no such image")
 		}
 	case r.Locator != "":
-		address, _ = t.kept.pictured(r.Value)
+		address, _ = t.kept.Pictured(r.Value)
 	}
 	if t.self(address) {
 		return true, nil
 	}
 	if t.kept != nil {
-		of, made := t.kept.pictured(r.Value)
+		of, made := t.kept.Pictured(r.Value)
 		if !made || of != address {
 			return false, errNotKept
 		}
-		p.Of = t.kept.Of[picture]
+		p.Of = t.kept.Of[kept.Thumbnail]
 		for _, of := range p.Of {
 			if err := t.standing(of); err != nil {
 				return false, err
@@ -140,52 +140,9 @@ func (t *Terms) self(address string) bool {
 	return err == nil && acap.NewResource(u).URL == t.resource.URL
 }
 
-// picture names what the thumbnail held was made of among the sources of Kept; no resource can be named so.
-const picture = "the-acap:thumbnail"
-
-// Shows reports whether a and b tell of the same thumbnail.
-func (k Kept) Shows(as Kept) bool {
-	return k.Picture == as.Picture && (k.Drawing == nil) == (as.Drawing == nil)
-}
-
-// Pictured notes in k that the thumbnail held was made of another resource.
-func (k *Kept) Pictured(p Picture) {
-	k.Picture = p.From
-	k.source(picture, p.Of)
-}
-
-// Unpictured gives k where no such thumbnail is held any more.
-func (k Kept) Unpictured() Kept {
-	k.Picture, k.Drawing, k.Of = "", nil, maps.Clone(k.Of)
-	for _, value := range []string{picture, drawnImages, drawnSheets} {
-		delete(k.Of, value)
-	}
-	return k
-}
-
-// WithPicture gives k with what of says of the thumbnail held.
-func (k Kept) WithPicture(of Kept) Kept {
-	k = k.Unpictured()
-	k.Picture, k.Drawing = of.Picture, of.Drawing
-	for value, addresses := range of.Of {
-		if shown(value) {
-			k.source(value, addresses)
-		}
-	}
-	return k
-}
-
-// pictured gives the address of the other resource that the thumbnail held was made of, for value.
-func (k *Kept) pictured(value string) (address string, made bool) {
-	if of := k.Of[picture]; k.Picture == value && len(of) > 0 {
-		return of[0], true
-	}
-	return "", false
-}
-
 // depicts says why no thumbnail made of what r names is at hand of what is held; nil if one may be.
 func (t *Terms) depicts(r *acap.Required) error {
-	if _, made := t.kept.pictured(r.Value); made || r.IsText || r.Locator != "" && t.page != nil || t.self(r.URL) {
+	if _, made := t.kept.Pictured(r.Value); made || r.IsText || r.Locator != "" && t.page != nil || t.self(r.URL) {
 		return nil
 	}
 	return errNotKept

@@ -56,14 +56,14 @@ func TestPicture(t *testing.T) {
 			content, _ := fresh.Text()
 			kept := fresh.Keep(true, content)
 			if p.Of != nil {
-				kept.Pictured(p)
+				kept.SetPicture(p.From, p.Of)
 			}
 			if c.held == "" {
 				c.held = c.want
 			}
 			asked := len(w.fetched)
 			tm := held(t, w, fresh, robots, true)
-			is("held", tm.Keeping(Recall(kept.Title, kept.String())), c.held)
+			is("held", tm.Keeping(kept), c.held)
 			if len(w.fetched) != asked {
 				t.Errorf("fetched %q to show what is held", w.fetched[asked:])
 			}

@@ -157,28 +157,12 @@ func (t *Terms) usable(r *acap.Required, d acap.Decision) error {
 			return errNoText
 		}
 		return err
-	case !t.kept.uses(r.Value, d.Usage):
+	case !t.kept.Uses(r.Value, d.Usage):
 		return errNotKept
 	case r.URL != "":
 		return t.standing(r.URL)
 	}
 	return nil
-}
-
-// uses reports whether what is kept for u was made of the resource that value names; any form of it counts for present.
-func (k *Kept) uses(value string, u acap.Usage) bool {
-	if u == acap.Index {
-		return k.Index == value
-	}
-	if _, made := k.pictured(value); made && u == acap.Present {
-		return true
-	}
-	for of, text := range k.Texts {
-		if text.From == value && (of == u || u == acap.Present) {
-			return true
-		}
-	}
-	return false
 }
 
 // other obtains another resource: crawl must be permitted for it at every hop (I02, I03), by itself too (X30). Its own
@@ -285,16 +269,16 @@ func (t *Terms) part(r *acap.Required, d acap.Decision) (in snippet.Include, err
 	case r.Link() && r.Locator == "":
 		in.Href = r.URL
 	case t.kept != nil && (t.page == nil || r.Locator == ""):
-		kept, ok := t.kept.Parts[r.Value]
+		stored, ok := t.kept.Parts[r.Value]
 		switch {
 		case !ok:
 			return in, errNotKept
 		case r.URL != "":
-			return kept, t.standing(r.URL)
+			return stored, t.standing(r.URL)
 		case !slices.Contains(t.kept.Clear, r.Value) && t.cuts(d):
-			return veiled(kept)
+			return veiled(stored)
 		}
-		return kept, nil
+		return stored, nil
 	case r.Link():
 		href, text, found := t.page.Link(r.Locator)
 		if !found || href == "" && text == "" {

@@ -11,19 +11,8 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/kept"
 	"github.com/acapcrawl/acapcrawl/page"
-)
-
-// Drawing is how the thumbnail held was drawn, where that is one of the page itself.
-type Drawing struct {
-	Aside []string `json:"aside,omitempty"` // as Terms.Aside
-	Part  bool     `json:"part,omitempty"`  // something of the page was left out
-}
-
-// What the thumbnail was drawn with, among the sources of Kept; no resource can be named so.
-const (
-	drawnImages = "the-acap:drawn:images"
-	drawnSheets = "the-acap:drawn:sheets"
 )
 
 // Scene is what a picture of a page may be drawn from: the page as it may be shown small, and what it is shown with. It is safe for
@@ -32,7 +21,7 @@ type Scene struct {
 	Body []byte
 
 	terms   *Terms
-	drawing Drawing
+	drawing kept.Drawing
 
 	mu     sync.Mutex
 	named  map[string]bool // what may be asked for
@@ -72,7 +61,7 @@ func (t *Terms) Scene() (*Scene, error) {
 }
 
 // drawable reports whether what d permits may be drawn so: a page of which something is missing has another structure too.
-func (t *Terms) drawable(d acap.Decision, made Drawing) bool {
+func (t *Terms) drawable(d acap.Decision, made kept.Drawing) bool {
 	return !made.Part || d.Changing(acap.StructureChange, "").Allowed
 }
 
@@ -161,14 +150,14 @@ func (s *Scene) drawnWith(list *[]string, rawurl string, pg *page.Page) {
 	*list = append(*list, hopsTo(rawurl, pg)...)
 }
 
-// Drawn notes in k that the thumbnail held was drawn of s.
-func (k *Kept) Drawn(s *Scene) {
+// Note notes in k that the thumbnail held was drawn of s.
+func (s *Scene) Note(k *Kept) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k.Drawing = &s.drawing
-	for value, list := range map[string][]string{drawnImages: s.images, drawnSheets: s.sheets} {
+	for value, list := range map[string][]string{kept.DrawnImages: s.images, kept.DrawnSheets: s.sheets} {
 		if slices.Sort(list); len(list) > 0 {
-			k.source(value, slices.Compact(list))
+			k.SetSource(value, slices.Compact(list))
 		}
 	}
 }
@@ -226,15 +215,15 @@ func (t *Terms) spoken(pg *page.Page) error {
 // says that this is for a policy that could not be read.
 func (t *Terms) redrawn(u acap.Usage, d acap.Decision) (unread bool, err error) {
 	made := t.kept.Drawing
-	if !t.covers(u, Text{Aside: made.Aside}) || !t.drawable(d, *made) {
+	if !t.covers(u, kept.Text{Aside: made.Aside}) || !t.drawable(d, *made) {
 		return false, errors.New("its picture shows what may not be shown")
 	}
-	for _, value := range []string{drawnImages, drawnSheets} {
+	for _, value := range []string{kept.DrawnImages, kept.DrawnSheets} {
 		for _, address := range t.kept.Of[value] {
 			one := *t
 			one.unread = false
 			err := one.standing(address)
-			if unread = one.unread; err == nil && value == drawnImages {
+			if unread = one.unread; err == nil && value == kept.DrawnImages {
 				unread, err = t.depictable(address)
 			}
 			if err != nil {
@@ -243,14 +232,4 @@ func (t *Terms) redrawn(u acap.Usage, d acap.Decision) (unread bool, err error) 
 		}
 	}
 	return false, nil
-}
-
-// DrawnWith reports whether the thumbnail held was drawn with the resource at address.
-func (k Kept) DrawnWith(address string) bool {
-	return slices.Contains(k.Of[drawnImages], address) || slices.Contains(k.Of[drawnSheets], address)
-}
-
-// shown reports whether value names sources of the thumbnail held.
-func shown(value string) bool {
-	return value == picture || value == drawnImages || value == drawnSheets
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/kept"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
@@ -45,8 +46,7 @@ func TestDrawnThenAndNow(t *testing.T) {
 			}
 			content, _ := fresh.Text()
 			kept := fresh.Keep(true, content)
-			kept.Drawn(scene)
-			kept = Recall(kept.Title, kept.String())
+			scene.Note(&kept)
 			w.robots[there] = "ACAP-version: 1.1\nACAP-crawler: *\n" + c.others
 			tm := held(t, w, fresh, c.robots, true).Keeping(kept)
 			p, d := tm.Picture(acap.PresentThumbnail)
@@ -64,22 +64,22 @@ func TestDrawnThenAndNow(t *testing.T) {
 func TestDrawnOfMore(t *testing.T) {
 	w := &world{pages: map[string]string{}}
 	fresh := of(t, w, "", `<p class="the-acap:disallow-present-thumbnail">shut</p><p>open`)
-	kept := Kept{Drawing: &Drawing{}}
-	tm := held(t, w, fresh, "", false).Keeping(kept)
+	stored := Kept{Drawing: &kept.Drawing{}}
+	tm := held(t, w, fresh, "", false).Keeping(stored)
 	if _, d := tm.Picture(acap.PresentThumbnail); d.Allowed {
 		t.Error("it is shown")
 	}
-	if d, fits := tm.FitsPicture(acap.PresentThumbnail, kept, true); fits || d.Because == nil {
+	if d, fits := tm.FitsPicture(acap.PresentThumbnail, stored, true); fits || d.Because == nil {
 		t.Errorf("it stays: %+v", d)
 	}
 	// Where no policy can be read nothing ends, and nothing is shown (X63).
 	w.robots = map[string]string{}
-	kept = Kept{Drawing: &Drawing{Aside: fresh.Aside(acap.PresentThumbnail), Part: true}, Of: map[string][]string{drawnImages: {"http://other.example/i.png"}}}
-	tm = held(t, w, fresh, "", false).Keeping(kept)
+	stored = Kept{Drawing: &kept.Drawing{Aside: fresh.Aside(acap.PresentThumbnail), Part: true}, Of: map[string][]string{kept.DrawnImages: {"http://other.example/i.png"}}}
+	tm = held(t, w, fresh, "", false).Keeping(stored)
 	if _, d := tm.Picture(acap.PresentThumbnail); d.Allowed {
 		t.Error("it is shown although nobody knows whether it may be")
 	}
-	if _, fits := tm.FitsPicture(acap.PresentThumbnail, kept, true); !fits {
+	if _, fits := tm.FitsPicture(acap.PresentThumbnail, stored, true); !fits {
 		t.Error("it ends although nobody says so")
 	}
 }
@@ -157,7 +157,7 @@ func TestSceneForATime(t *testing.T) {
 			t.Errorf("%s: %v", c.limit, err)
 		}
 		held := *fresh
-		if _, err := held.Keeping(Kept{Drawing: &Drawing{}, Of: map[string][]string{drawnImages: {site + "/i.png"}}}).redrawn(acap.PresentThumbnail, fresh.Decide(acap.PresentThumbnail)); (err == nil) != c.drawn {
+		if _, err := held.Keeping(Kept{Drawing: &kept.Drawing{}, Of: map[string][]string{kept.DrawnImages: {site + "/i.png"}}}).redrawn(acap.PresentThumbnail, fresh.Decide(acap.PresentThumbnail)); (err == nil) != c.drawn {
 			t.Errorf("%s, held: %v", c.limit, err)
 		}
 	}

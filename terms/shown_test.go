@@ -165,32 +165,6 @@ func TestSubstituteWithoutText(t *testing.T) {
 	}
 }
 
-// What was kept before its source was noted is shown only where no part of the page, and nothing else, has a say in it.
-func TestRecallOfOld(t *testing.T) {
-	const bare, use = `{"text":"The pilot…"}`, `{"text":"Ships","use":"the-acap:extract:class:lead","index":"the-acap:extract:class:lead"}`
-	const lead = "ACAP-allow-present-snippet: / must-use-resource=the-acap:extract:class:lead"
-	marked := article + `<b class="the-acap:disallow-follow">x</b>`
-	for _, c := range []struct{ name, stored, robots, body, want string }{
-		{"the page", bare, "", article, "The pilot…"},
-		{"a page with marks", bare, "", marked, ""},
-		{"a substitute now", bare, lead, article, ""},
-		{"a part of it now", bare, "ACAP-disallow-present-snippet: /", article + `<b class="the-acap:allow-present-snippet">x</b>`, ""},
-		{"the substitute of then", use, lead, article, "Ships"},
-		{"unreadable", `{"text":7}`, "", article, ""},
-	} {
-		w := &world{}
-		fresh := of(t, w, c.robots, c.body)
-		tm := held(t, w, fresh, c.robots, false).Keeping(Recall("Low water", c.stored))
-		if s, _ := tm.Snippet(acap.PresentSnippet, snippet.Wanted{}); s.Text != c.want {
-			t.Errorf("%s: %q, want %q", c.name, s.Text, c.want)
-		}
-		again := Recall("Low water", Recall("Low water", c.stored).String())
-		if s, _ := tm.Keeping(again).Snippet(acap.PresentSnippet, snippet.Wanted{}); s.Text != c.want {
-			t.Errorf("%s, stored anew: %q", c.name, s.Text)
-		}
-	}
-}
-
 // What must be shown with a page is bounded: a publisher cannot make every search long by demanding thousands of credits.
 func TestManyParts(t *testing.T) {
 	for n, allowed := range map[int]bool{mostParts: true, mostParts + 1: false} {
