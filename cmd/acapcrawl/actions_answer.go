@@ -15,7 +15,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// maxCall is how long a call may be, in bytes.
+// maxCall is the largest size of a call, in bytes.
 const maxCall = 64 << 10
 
 // runAnswer answers one call of a publisher, which it reads from standard input. serve runs this verb in the process that

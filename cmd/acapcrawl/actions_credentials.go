@@ -160,7 +160,7 @@ type issued struct {
 	Token string `json:"token"`
 }
 
-// printToken prints the token of a credential, which nothing gives back later.
+// printToken prints the token of a credential. It cannot be printed again later.
 func (c *Command) printToken(credential actions.Credential, token string, asJSON bool) error {
 	if asJSON {
 		return c.printJSON(issued{credential, token})
@@ -235,7 +235,7 @@ func (c *Command) runCredentialsList(cfg *config.Config, asJSON bool) (err error
 	return w.Flush()
 }
 
-// noCredential is err with the status that it ends a verb with: what cannot be is wrong usage.
+// noCredential returns err as wrong usage if the ledger rejected it.
 func noCredential(err error) error {
 	if r, is := errors.AsType[*actions.Rejection](err); is {
 		return misuse("acapcrawl actions credentials ls", "%w", r)
@@ -243,7 +243,7 @@ func noCredential(err error) error {
 	return err
 }
 
-// validity says whether and until when a credential is good.
+// validity returns in words whether and until when a credential is valid.
 func validity(c actions.Credential, now time.Time) string {
 	switch {
 	case !c.Revoked.IsZero():
@@ -256,7 +256,7 @@ func validity(c actions.Credential, now time.Time) string {
 	return "valid until " + c.Expires.Format(time.RFC3339)
 }
 
-// fromNow is that long from now; zero for 0.
+// fromNow returns the time that long from now; the zero time for 0.
 func fromNow(d time.Duration) time.Time {
 	if d == 0 {
 		return time.Time{}

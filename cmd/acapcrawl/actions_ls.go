@@ -107,7 +107,7 @@ func printAction(w io.Writer, a actions.Request) {
 		display.Line(stateInWords(a)), display.Line(a.Source))
 }
 
-// stateInWords is where a request stands, and why, or since when.
+// stateInWords returns the state of a request, with the reason or the time.
 func stateInWords(a actions.Request) string {
 	words := string(a.State)
 	switch {
@@ -122,7 +122,7 @@ func stateInWords(a actions.Request) string {
 	return words
 }
 
-// lifted reports whether a take-down was executed that bars nothing any more.
+// lifted reports whether a take-down was executed and is no longer in force.
 func lifted(a actions.Request) bool {
 	return a.Action == acap.TakeDown && a.State == actions.Done && !a.Standing
 }

@@ -86,8 +86,8 @@ the crawl makes the visits.
 	return cmd
 }
 
-// runActionsRun does what the open requests and those of the policies of today ask for. While a crawl has the data directory it is done
-// there, and the crawl visits what is to be crawled again.
+// runActionsRun reads what publishers ask for and executes it. If a crawl has the data directory, this runs in its process,
+// and the crawl makes the visits.
 func (c *Command) runActionsRun(ctx context.Context, cfg *config.Config, r actionsRunRequest) (err error) {
 	screen := newProgress(c.Stderr)
 	d, err := c.open(cfg, site.Options{Log: logger(screen, cfg)})
@@ -139,7 +139,7 @@ func printActionsRun(w io.Writer, did site.RequestsRun) error {
 	return err
 }
 
-// actionInWords is a request and what came of it, on one line.
+// actionInWords returns a request and its outcome, on one line.
 func actionInWords(r actions.Request) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %s: %s", r.Action, r.URL, r.State)

@@ -20,7 +20,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
-// The bounds of what is sent to another's serve.
+// The limits of a request to the serve of another operator.
 const (
 	sendTimeout = 3 * time.Minute // a take-down is executed before it is answered
 	maxAnswer   = 1 << 20         // bytes
@@ -81,7 +81,7 @@ func (c *Command) sendRequest(ctx context.Context, r submitRequest) error {
 	return requestInWords(c.Stdout, became)
 }
 
-// token reads a token from a file, of which it is all but blanks. It is no argument: those are seen by others.
+// token reads a token from a file. It is not an argument, because other users of the machine see arguments.
 func (c *Command) token(name string) (string, error) {
 	if err := c.readable(name); err != nil {
 		return "", err
@@ -106,7 +106,7 @@ func (c *Command) token(name string) (string, error) {
 	return token, nil
 }
 
-// problemOf is the error of an answer that refuses (RFC 9457).
+// problemOf returns the error that an answer describes (RFC 9457).
 func problemOf(base *url.URL, response *http.Response, text []byte) error {
 	var p struct{ Detail string }
 	if json.Unmarshal(text, &p) != nil || p.Detail == "" {

@@ -105,7 +105,7 @@ func (c *Command) runActionsShow(cfg *config.Config, r actionsRequest) (err erro
 	return c.printJSON(out)
 }
 
-// writeReceipt writes a receipt to where it is to go, as it is kept.
+// writeReceipt writes a receipt, byte for byte, to the file of r or to standard output.
 func (c *Command) writeReceipt(text []byte, r actionsRequest) error {
 	put := func(w io.Writer) error {
 		_, err := w.Write(text)
@@ -117,7 +117,7 @@ func (c *Command) writeReceipt(text []byte, r actionsRequest) error {
 	return faultOf(site.WriteFile(c.path(r.File), r.File, r.Force, put))
 }
 
-// printHistory prints a request for people, and what was noted of it.
+// printHistory prints a request and its entries in the ledger.
 func printHistory(out io.Writer, a actions.Request, history []actions.Entry, receipt bool) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	line := func(name, value string) {

@@ -166,7 +166,7 @@ func (c *Command) runWithdraw(ctx context.Context, cfg *config.Config, id uint64
 	return c.printRequest(request, asJSON)
 }
 
-// rejected is err with the status that a rejection ends a verb with.
+// rejected returns err with the status for a request that the ledger rejected.
 func rejected(err error) error {
 	r, is := errors.AsType[*actions.Rejection](err)
 	switch {
@@ -188,7 +188,7 @@ func (c *Command) printRequest(r actions.Request, asJSON bool) error {
 	return requestInWords(c.Stdout, r)
 }
 
-// requestInWords says of a request what it asks for, and where it stands.
+// requestInWords prints what a request asks for, and its state.
 func requestInWords(w io.Writer, r actions.Request) error {
 	_, err := fmt.Fprintln(w, display.Line(fmt.Sprintf("Request %d: %s of %s: %s", r.ID, r.Action, r.URL,
 		stateInWords(r))))

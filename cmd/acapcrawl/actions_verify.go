@@ -111,7 +111,7 @@ func (c *Command) runActionsVerify(ctx context.Context, cfg *config.Config, r ac
 	return broken(len(v.Breaks) + v.More)
 }
 
-// broken is what a verb ends with that has found so many breaks.
+// broken returns the error of a verb that found n breaks.
 func broken(n int) error {
 	switch n {
 	case 0:
@@ -150,7 +150,7 @@ func chainLength(n uint64) string {
 	return number(int64(n)) + " entries"
 }
 
-// verifyReceipts checks receipts for themselves, by the key of whoever gave them.
+// verifyReceipts checks receipts without a ledger, by the key of the operator who signed them.
 func (c *Command) verifyReceipts(r actionsRequest) error {
 	text, err := c.readFile("--public-key", r.PublicKey)
 	if err != nil {
@@ -188,7 +188,7 @@ func (c *Command) verifyReceipts(r actionsRequest) error {
 	return nothing("A receipt is not what the operator signed.")
 }
 
-// badReceipt says why a receipt does not count.
+// badReceipt is the reason why a receipt is not valid.
 type badReceipt struct{ error }
 
 func (c *Command) verifyReceipt(name string, key ed25519.PublicKey) (r actions.Receipt, err error) {

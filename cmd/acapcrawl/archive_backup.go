@@ -63,7 +63,7 @@ afterwards. Keep it no longer than you may keep its content, and run acapcrawl s
 	return cmd
 }
 
-// backupRequest is what backup or restore was asked for, beside the configuration.
+// backupRequest holds the arguments of backup and restore that are not settings.
 type backupRequest struct {
 	File  string // as typed
 	Force bool

@@ -53,10 +53,10 @@ type receipt struct {
 	Settled   bool       `json:"settled"`   // it began after the last erasure: the files hold no trace
 }
 
-// remnant is something that should be gone.
+// remnant is something that should have been erased.
 type remnant struct {
 	Where string `json:"where"`
-	What  string `json:"what"` // a clause that goes on from it
+	What  string `json:"what"` // a clause that continues Where
 }
 
 type erasure struct {
@@ -66,11 +66,11 @@ type erasure struct {
 	Line     string    `json:"line,omitempty"`
 	Version  int       `json:"version,omitempty"` // the only one that was erased; 0: all of them
 	Captures int       `json:"captures"`
-	Pictures int       `json:"thumbnails"` // held beside them
-	Aliases  int       `json:"aliases"`    // addresses that led to it
-	Hops     int       `json:"hops"`       // its redirects, kept with the pages that they led to
-	Derived  int       `json:"derived"`    // pages of which something went that was made of it
-	Entry    bool      `json:"index"`      // it was found
+	Pictures int       `json:"thumbnails"` // stored in addition to the copies
+	Aliases  int       `json:"aliases"`    // addresses that redirected to it
+	Hops     int       `json:"hops"`       // its redirects, stored with their target pages
+	Derived  int       `json:"derived"`    // pages that lost something derived from it
+	Entry    bool      `json:"index"`      // it had an index entry
 	Keys     []uint64  `json:"keys"`       // slots of the keys that were destroyed
 }
 
@@ -88,7 +88,7 @@ func receiptOf(r archive.Receipt) receipt {
 	return out
 }
 
-// runArchiveErased prints the receipt of an erasure, and ends with 1 where there was none, or something is left.
+// runArchiveErased prints the receipt of an erasure. The status is 1 if nothing was erased or something is left.
 func (c *Command) runArchiveErased(ctx context.Context, cfg *config.Config, r archiveRequest) error {
 	address, err := crawler.Normal(r.Erased)
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *Command) runArchiveErased(ctx context.Context, cfg *config.Config, r ar
 	return c.orNothing(r.JSON, receiptOf(archive.Receipt{URL: address}), err)
 }
 
-// stillHeld says, after a sentence, that there is a copy among what is left.
+// stillHeld returns the end of a sentence if a copy is among what is left, otherwise "".
 func stillHeld(left []archive.Problem) string {
 	if slices.ContainsFunc(left, func(p archive.Problem) bool { return strings.HasPrefix(p.Where, "version ") }) {
 		return "; a copy is held"
@@ -147,7 +147,7 @@ func (e erasure) why() string {
 	return e.Why + " (" + e.Line + ")"
 }
 
-// what names what was erased.
+// what returns in words what was erased.
 func (e erasure) what() string {
 	var parts []string
 	switch {

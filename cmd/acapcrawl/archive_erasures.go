@@ -57,8 +57,7 @@ func (c *Command) runArchiveErasures(ctx context.Context, cfg *config.Config, r 
 	return err
 }
 
-// erasedInAll counts what the archive remembers of erasures: copies, and pages of which anything
-// was erased.
+// erasedInAll counts the erasures that the archive remembers: copies, and pages that lost anything.
 func erasedInAll(a *archive.Archive) (copies, pages int, err error) {
 	last := ""
 	err = a.EachTombstone(func(s archive.Tombstone) error {
@@ -70,7 +69,7 @@ func erasedInAll(a *archive.Archive) (copies, pages int, err error) {
 	return copies, pages, err
 }
 
-// shownErasures is how many erasures a verb prints one by one.
+// shownErasures is the number of erasures that a verb prints one by one.
 const shownErasures = 20
 
 // printErased prints a sentence for each reason and line.

@@ -75,7 +75,7 @@ func (c *Command) runImport(ctx context.Context, cfg *config.Config, r importReq
 		if err != nil {
 			return err
 		}
-		o.Assume = &site.AssumedPolicy{Text: append([]byte{}, text...)} // never nil, which stands for no file
+		o.Assume = &site.AssumedPolicy{Text: append([]byte{}, text...)} // never nil, which means that there is no file
 	}
 	d, err := c.open(cfg, site.Options{Create: true})
 	if err != nil {
@@ -108,7 +108,7 @@ func (c *Command) runImport(ctx context.Context, cfg *config.Config, r importReq
 	return err
 }
 
-// importable refuses a name, as typed, of what is no file.
+// importable returns an error if name, as typed, does not name a file.
 func (c *Command) importable(name string) error {
 	if name == "-" {
 		return nil
@@ -126,7 +126,7 @@ func (c *Command) importable(name string) error {
 	return nil
 }
 
-// intake is an import on its way.
+// intake is an import under way.
 type intake struct {
 	importer *site.Importer
 	screen   *progress
@@ -134,7 +134,7 @@ type intake struct {
 	refused  holdings.Imported // the first
 }
 
-// read takes in one file.
+// read imports one file.
 func (m *intake) read(ctx context.Context, c *Command, name string) error {
 	in, total := c.Stdin, int64(0)
 	if name != "-" {
@@ -192,7 +192,7 @@ func (m *intake) summary(w io.Writer) error {
 	return err
 }
 
-// outcome is the error of an import that came to its end.
+// outcome returns the error of an import that read all its files.
 func (m *intake) outcome() error {
 	switch n := m.sum; {
 	case n.Damaged > 0:

@@ -23,10 +23,10 @@ type listed struct {
 	MIME      string     `json:"mime"`
 	Digest    string     `json:"digest"`
 	Bytes     int64      `json:"bytes"`
-	Until     *time.Time `json:"until"` // the first instant at which it may no longer be kept; null: no limit
+	Until     *time.Time `json:"until"` // the time from which it may no longer be kept; null: no limit
 	Recrawled bool       `json:"until_recrawled,omitempty"`
 	Truncated bool       `json:"truncated"`      // the end of the page is missing
-	Cuts      []string   `json:"cuts,omitempty"` // what of it was not kept, read or indexed, since it was too large
+	Cuts      []string   `json:"cuts,omitempty"` // parts that were too large to be kept, read or indexed
 	Permitted bool       `json:"permitted"`      // it may be kept today
 }
 
@@ -70,7 +70,7 @@ func (c *Command) runArchiveList(ctx context.Context, cfg *config.Config, r arch
 	return err
 }
 
-// aligned is how many captures have their columns in line with each other.
+// aligned is the number of captures whose columns are aligned with each other.
 const aligned = 1000
 
 // print prints a capture as one line of a table.

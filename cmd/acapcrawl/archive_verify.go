@@ -124,7 +124,7 @@ func (c *Command) runArchiveVerify(ctx context.Context, cfg *config.Config, r ar
 	return findings(problems, r.Repair)
 }
 
-// printVerified prints what was found as JSON; with repair, what was done before too.
+// printVerified prints the problems as JSON; with repair, also what was repaired.
 func (c *Command) printVerified(out verified, repair bool) error {
 	if repair {
 		return c.printJSON(out)
@@ -132,7 +132,7 @@ func (c *Command) printVerified(out verified, repair bool) error {
 	return c.printJSON(out.Problems)
 }
 
-// findings is what a verb ends with that has found problems; repaired: those that a repair has left.
+// findings returns the error of a verb that found problems. If repaired is set, a repair has left them.
 func findings(problems []archive.Problem, repaired bool) error {
 	sentence := "1 problem was found."
 	if n := len(problems); n != 1 {
@@ -141,7 +141,7 @@ func findings(problems []archive.Problem, repaired bool) error {
 	return &fault{status: statusNothing, err: errors.New(sentence), try: remedy(problems, repaired)}
 }
 
-// remedy says what to do about problems: what does the most first.
+// remedy returns what to do about problems. A remedy that does more wins.
 func remedy(problems []archive.Problem, repaired bool) string {
 	try := ""
 	for _, p := range problems {

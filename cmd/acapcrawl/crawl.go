@@ -139,11 +139,11 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 	return errors.Join(err, outcome(sum.Summary))
 }
 
-// gcPercent is how much the heap of a crawl that does not index may grow between two collections: little of it lives long.
+// gcPercent is the growth of the heap between two collections in a crawl that does not index: little of it lives long.
 const gcPercent = 300
 
-// collectLess sets gcPercent until the function that it returns is called. An index keeps enough in memory for the usual, and GOGC
-// goes before.
+// collectLess sets gcPercent until the function that it returns is called, unless the crawl indexes, which keeps more in
+// memory, or GOGC is set.
 func (c *Command) collectLess(cfg *config.Config) (undo func()) {
 	if cfg.Index || slices.ContainsFunc(c.Env, func(pair string) bool { return strings.HasPrefix(pair, "GOGC=") }) {
 		return func() {}
@@ -152,7 +152,7 @@ func (c *Command) collectLess(cfg *config.Config) (undo func()) {
 	return func() { debug.SetGCPercent(before) }
 }
 
-// outcome is the error of a crawl that came to an end and reached nothing.
+// outcome returns the error of a crawl that ended without an error and reached nothing.
 func outcome(sum crawler.Summary) error {
 	switch {
 	case sum.Stopped != nil:

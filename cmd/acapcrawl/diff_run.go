@@ -18,14 +18,14 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// nowhere is the site of a file that is not said to be of one; it is not shown.
+// nowhere is the site of a file if none was given. It is not printed.
 const nowhere = "http://example.com"
 
-// compared is a robots.txt that diff compares, or one of its readings.
+// compared is a robots.txt that diff compares, or one reading of it.
 type compared struct {
 	*check.Document
-	name   string // of the file or where it was read, for its lines
-	reader string // what it is called in the result
+	name   string // of the file or its URL, for its lines
+	reader string // its name in the result
 }
 
 // runDiff compares two readings of one robots.txt, or two versions.
@@ -59,22 +59,22 @@ func (c *Command) runDiff(ctx context.Context, cfg *config.Config, r diffRequest
 	return c.printDiff(&d)
 }
 
-// differ compares.
+// differ compares two documents, or two readings of one.
 type differ struct {
 	request *diffRequest
 	now     time.Time
 	strict  bool
 	docs    []compared // one, or before and after
 	ask     check.Ask
-	notes   []string // sentences without their stops
+	notes   []string // sentences without a full stop
 
 	found   []check.Difference
 	changes []check.Change
-	partial bool          // a reader was not asked everything
-	blind   check.Reading // what conventional rules say, where found is about a third reader
+	partial bool          // not everything was compared
+	blind   check.Reading // what conventional rules say, if found is about a third reader
 }
 
-// diffed reads what is to be compared.
+// diffed reads the documents to compare.
 func (c *Command) diffed(ctx context.Context, cfg *config.Config, d *differ) error {
 	if d.request.History {
 		return c.versions(ctx, cfg, d)
@@ -104,7 +104,7 @@ func (c *Command) diffed(ctx context.Context, cfg *config.Config, d *differ) err
 	return nil
 }
 
-// robotsOf reads the robots.txt of a site now, and all that it refers any crawler to.
+// robotsOf requests the robots.txt of a site, and everything that it refers any crawler to.
 func (c *Command) robotsOf(ctx context.Context, cfg *config.Config, arg string) (compared, error) {
 	u, err := webURL(arg)
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *Command) robotsOf(ctx context.Context, cfg *config.Config, arg string) 
 	return versionOf(o.Key, history[len(history)-1]), nil
 }
 
-// versionOf is a version that a policy store holds.
+// versionOf returns a version from the policy store.
 func versionOf(key string, v policy.Version) compared {
 	one := compared{name: key + "/robots.txt", Document: check.NewDocument(key+"/robots.txt", v.Robots.Text)}
 	one.Referred = map[string]*acap.File{}
@@ -160,7 +160,7 @@ func versionOf(key string, v policy.Version) compared {
 	return one
 }
 
-// versions takes two versions of a site from the data directory; none where only one is known.
+// versions reads two versions of a site from the data directory; none if only one is known.
 func (c *Command) versions(ctx context.Context, cfg *config.Config, d *differ) (err error) {
 	u, err := webURL(d.request.Args[0])
 	if err != nil {
@@ -211,7 +211,8 @@ func (c *Command) versions(ctx context.Context, cfg *config.Config, d *differ) (
 	return nil
 }
 
-// openKnown opens the data directory to look for what it knows of a site. That it holds nothing is a failure: 1 is the status of a difference.
+// openKnown opens the data directory to read what it knows of a site. An empty directory is a failure, because status 1 means
+// a difference.
 func (c *Command) openKnown(cfg *config.Config, origin string) (*directory, error) {
 	d, err := c.open(cfg, site.Options{})
 	if none, is := errors.AsType[*site.EmptyError](err); is {
@@ -220,7 +221,7 @@ func (c *Command) openKnown(cfg *config.Config, origin string) (*directory, erro
 	return d, err
 }
 
-// narrow leaves those crawlers and usages that were asked for, and gives the crawlers their purposes.
+// narrow keeps the crawlers and usages of the request, and sets the purposes of the crawlers.
 func (d *differ) narrow() {
 	if names := d.request.Crawlers; len(names) > 0 {
 		d.ask.Crawlers = nil
@@ -252,7 +253,7 @@ func (d *differ) narrow() {
 	}
 }
 
-// addresses puts those asked for in the place of the examples.
+// addresses replaces the examples with the addresses of the request.
 func (c *Command) addresses(ctx context.Context, cfg *config.Config, d *differ, base *url.URL) error {
 	var list []check.Address
 	var err error
@@ -276,7 +277,7 @@ func (c *Command) addresses(ctx context.Context, cfg *config.Config, d *differ, 
 	return err
 }
 
-// listedAddresses reads a file of addresses, one a line.
+// listedAddresses reads a file with an address on each line.
 func (c *Command) listedAddresses(d *differ, base *url.URL) ([]check.Address, error) {
 	text, err := c.readFile("--urls", d.request.URLs)
 	if err != nil {
@@ -316,7 +317,7 @@ func (c *Command) listedAddresses(d *differ, base *url.URL) ([]check.Address, er
 	return out, nil
 }
 
-// heldAddresses are what the data directory holds of a site.
+// heldAddresses returns the addresses of a site that the data directory holds.
 func (c *Command) heldAddresses(ctx context.Context, cfg *config.Config, base *url.URL) (out []check.Address, err error) {
 	site := base.Scheme + "://" + base.Host
 	s, err := c.openKnown(cfg, site)
@@ -332,7 +333,7 @@ func (c *Command) heldAddresses(ctx context.Context, cfg *config.Config, base *u
 		}
 		seen[cp.URL] = true
 		key, err := policy.Key(u)
-		if err == nil && key == site && terms.TakenDown(ctx, s.LastPolicies(), cp.URL) == nil { // P04
+		if err == nil && key == site && terms.TakenDown(ctx, s.LastPolicies(), cp.URL) == nil { // P04: it is invisible before it is erased
 			out = append(out, check.NewAddress(u))
 		}
 		return ctx.Err()
@@ -343,7 +344,7 @@ func (c *Command) heldAddresses(ctx context.Context, cfg *config.Config, base *u
 	return out, err
 }
 
-// compare asks.
+// compare compares, and collects the differences.
 func (d *differ) compare(ctx context.Context) (err error) {
 	first := d.docs[0]
 	if len(d.docs) == 2 {
@@ -378,7 +379,7 @@ func (d *differ) compare(ctx context.Context) (err error) {
 	return d.besides(ctx, acapReading)
 }
 
-// besides counts what other questions would find.
+// besides counts the differences that other arguments would find.
 func (d *differ) besides(ctx context.Context, reading check.Reading) error {
 	first := d.docs[0]
 	if !d.request.Case {

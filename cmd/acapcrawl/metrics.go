@@ -24,7 +24,7 @@ import (
 )
 
 // serveMetrics answers /metrics for Prometheus at address, and nothing else, until stop is called. It returns the address that it
-// listens at. state gives the state of the crawl, and may be called concurrently.
+// listens at. state returns the state of the crawl, and may be called concurrently.
 func serveMetrics(ctx context.Context, address string, state func() crawler.Progress) (at string, stop func(), err error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -52,13 +52,13 @@ func serveMetrics(ctx context.Context, address string, state func() crawler.Prog
 	}, nil
 }
 
-// crawlCollector gives the state of a crawl as metrics. Counters begin with the run.
+// crawlCollector returns the state of a crawl as metrics. Counters begin with the run.
 type crawlCollector struct{ state func() crawler.Progress }
 
-// Describe describes nothing beforehand: next_due comes and goes.
+// Describe describes nothing in advance, because next_due is not always there.
 func (crawlCollector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect gives every metric its value of now.
+// Collect sends the present value of every metric.
 func (c crawlCollector) Collect(out chan<- prometheus.Metric) {
 	p := c.state()
 	s := p.SoFar
@@ -92,8 +92,8 @@ func (c crawlCollector) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
-// newServeMetrics registers what serve tells Prometheus, and gives the function that counts its answers. status tells how the ledger is;
-// not ok where it cannot be asked.
+// newServeMetrics registers the metrics of serve, and returns the function that counts its answers. status returns the state
+// of the ledger; ok is false if that cannot be read.
 func newServeMetrics(r *prometheus.Registry, status func() (actions.Status, bool)) func(method string, status int) {
 	answers := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "acapcrawl_answers_total", Help: "Requests answered."}, []string{"method", "status"})
 	r.MustRegister(answers, ledgerCollector{status}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -105,13 +105,13 @@ func newServeMetrics(r *prometheus.Registry, status func() (actions.Status, bool
 	}
 }
 
-// ledgerCollector gives the state of the ledger as metrics.
+// ledgerCollector returns the state of the ledger as metrics.
 type ledgerCollector struct{ status func() (actions.Status, bool) }
 
-// Describe describes nothing beforehand: what is not known is left out.
+// Describe describes nothing in advance, because unknown values are left out.
 func (ledgerCollector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect gives every metric its value of now.
+// Collect sends the present value of every metric.
 func (c ledgerCollector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(v float64, name, help string) {
 		out <- prometheus.MustNewConstMetric(prometheus.NewDesc("acapcrawl_"+name, help, nil, nil), prometheus.GaugeValue, v)

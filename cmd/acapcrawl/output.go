@@ -41,8 +41,7 @@ func (r *results) raw(p []byte) (int, error) {
 	return n, err
 }
 
-// raw returns standard output for what must be written byte for byte. A terminal gets safe text all
-// the same.
+// raw returns standard output for bytes that must not be changed. A terminal gets safe text even so.
 func (c *Command) raw() io.Writer {
 	if r, ok := c.Stdout.(*results); ok && !r.terminal() {
 		return writerFunc(r.raw)
@@ -58,7 +57,7 @@ func (r *results) fault() error {
 	return fmt.Errorf("the results could not be written: %w", r.err)
 }
 
-// terminal reports whether results go to one. Those of a guest go to its own process, which asks before it is one.
+// terminal reports whether results go to a terminal. It is false for a guest, whose own process has checked that.
 func (r *results) terminal() bool {
 	f, ok := r.w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -69,7 +68,7 @@ func (c *Command) printJSON(v any) error {
 	return display.Encoder(c.Stdout).Encode(v)
 }
 
-// jsonArray prints an array as its values come, a line each. What ends early is no JSON.
+// jsonArray prints an array, each value on a line as soon as it is added. Without end it is not valid JSON.
 type jsonArray struct {
 	w    io.Writer
 	some bool
@@ -99,8 +98,7 @@ func (a *jsonArray) end() error {
 	return err
 }
 
-// orNothing prints none, what a verb says of nothing, where err says that the data directory holds nothing yet, for who reads JSON; err
-// stays what it is.
+// orNothing prints none as JSON if err means that the data directory is empty, and returns err.
 func (c *Command) orNothing(asJSON bool, none any, err error) error {
 	if _, is := errors.AsType[*site.EmptyError](err); is && asJSON {
 		return errors.Join(c.printJSON(none), err)

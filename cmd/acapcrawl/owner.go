@@ -20,45 +20,45 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// owner is who has a data directory, as owner.json there tells verbs of other processes.
+// owner describes the process that has a data directory. The file owner.json there tells it to other processes.
 type owner struct {
 	PID     int    `json:"pid"`
-	Socket  string `json:"socket"`  // where it is reached: a file of the data directory, unless the name is absolute
+	Socket  string `json:"socket"`  // its socket: a file of the data directory, unless the name is absolute
 	Version string `json:"version"` // of its program
-	// Protocol is what it speaks with guests. Builds whose commit is not known are told apart by it alone.
+	// Protocol is the version of the messages between both. Only it distinguishes builds whose commit is not known.
 	Protocol int       `json:"protocol"`
 	Verb     string    `json:"verb"`
 	Since    time.Time `json:"since"`
 	User     int       `json:"user"`
-	Token    string    `json:"token"` // who can read it is of the same user, and is let in
+	Token    string    `json:"token"` // proves that a guest can read this file, and so belongs to the same user
 }
 
 const (
 	ownerFile  = "owner.json"
 	socketFile = "owner.sock"
-	private    = "acapcrawl-" // begins the name of a directory made for a socket
+	private    = "acapcrawl-" // prefix of the name of a directory made for a socket
 )
 
-// hosting are the verbs that take those of other processes in. What ends sooner is waited for.
+// hosting lists the verbs that run those of other processes in their own. Other processes wait for verbs that end sooner.
 var hosting = []string{"crawl", "demo", "sweep", "archive ls", "archive verify", "archive compact", "archive export", "archive import", "archive backup", actionsRunName}
 
-// protocol is the number of what an owner and its guests say to each other: request, message and input.
+// protocol is the version of the messages between an owner and its guests: request, message and input.
 const protocol = 1
 
-// The bounds of a host.
+// The limits of a host.
 const (
-	maxGuests  = 32               // at once; others wait
+	maxGuests  = 32               // at the same time; others wait
 	maxRequest = 1 << 20          // bytes
-	introduce  = 10 * time.Second // for a guest to say what it wants
-	grace      = 5 * time.Second  // for guests to come to a result when their host ends
-	linger     = time.Minute      // for the rest of it, after that
-	lastWords  = time.Second      // for output to be taken
-	patient    = 30 * time.Second // with guests that were cut short, until they are left behind
+	introduce  = 10 * time.Second // for a guest to send its request
+	grace      = 5 * time.Second  // for guests to get a result when their host ends
+	linger     = time.Minute      // for the rest of the result, after that
+	lastWords  = time.Second      // for a guest to read its output
+	patient    = 30 * time.Second // with guests that were interrupted, before the host ends without them
 	chunk      = 64 << 10         // bytes of output in a message
 )
 
-// host takes verbs of other processes in: they run in this one as if alone, with the data directory lent. Verbs that come before
-// serve is called wait.
+// host runs the verbs of other processes, the guests, in this process, which lends them its data directory. Guests that
+// connect before serve is called wait.
 type host struct {
 	dir      string
 	listener *net.UnixListener
@@ -70,13 +70,14 @@ type host struct {
 
 	ctx    context.Context // of the guests
 	cancel context.CancelFunc
-	ending context.Context // of those that have no result yet
+	ending context.Context // of the guests that have no result yet
 	end    context.CancelFunc
-	guests sync.WaitGroup // and who lets them in
+	guests sync.WaitGroup // and the goroutine that accepts them
 }
 
-// listen makes verb reachable for others as the owner of the data directory dir, which it must be. What a process that was killed
-// left is removed. Where the path is too long for a socket, or the file system has none, the socket is in a directory of its own.
+// listen lets other processes reach this one, which runs verb and owns the data directory dir. It removes what a killed
+// process left. If the path is too long for a socket, or the file system has no sockets, it makes the socket in a
+// directory of its own.
 func listen(dir, verb string, stderr io.Writer) (*host, error) {
 	clearOwner(dir)
 	where, err := filepath.Abs(dir)
@@ -105,7 +106,7 @@ func listen(dir, verb string, stderr io.Writer) (*host, error) {
 	return h, nil
 }
 
-// bind makes the socket. Beyond its mode, which not every system heeds, the token keeps others out.
+// bind makes the socket. Not every system obeys its mode, so the token keeps other users out too.
 func (h *host) bind() (err error) {
 	unshared(func() { h.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: h.socket, Net: "unix"}) })
 	if err != nil {
@@ -139,7 +140,7 @@ func readOwner(dir string) (o owner, ok bool) {
 	return o, onlyOurs(o.Socket)
 }
 
-// clearOwner removes what an owner leaves that is killed.
+// clearOwner removes the files of an owner that was killed.
 func clearOwner(dir string) {
 	if o, ok := readOwner(dir); ok {
 		removeSocket(o.Socket)
@@ -155,11 +156,11 @@ func removeSocket(name string) {
 	}
 	os.Remove(name)
 	if where := filepath.Dir(name); strings.HasPrefix(filepath.Base(where), private) {
-		os.Remove(where) // which does nothing to one that holds anything
+		os.Remove(where) // fails if the directory is not empty
 	}
 }
 
-// serve lends s to the verbs of other processes until close is called. Nothing of s may change meanwhile.
+// serve runs guests with s until close is called. Nothing of s may be replaced in the meantime.
 func (h *host) serve(s *site.Site) {
 	slots := make(chan struct{}, maxGuests)
 	h.guests.Go(func() {
@@ -173,7 +174,7 @@ func (h *host) serve(s *site.Site) {
 			switch {
 			case errors.Is(err, net.ErrClosed):
 				return
-			case err != nil: // too many files are open: somebody will close one
+			case err != nil: // too many files are open; one will be closed
 				<-slots
 				select {
 				case <-time.After(100 * time.Millisecond):
@@ -183,17 +184,17 @@ func (h *host) serve(s *site.Site) {
 			}
 			h.guests.Go(func() {
 				defer func() { <-slots }()
-				h.take(conn, s)
+				h.runGuest(conn, s)
 			})
 		}
 	})
 }
 
-// errGuests says that a guest does not end, which may use what it was lent at any time.
+// errGuests means that a guest does not end, and may still use the data directory.
 var errGuests = errors.New("what another process has asked for does not end")
 
-// close turns away who has not been let in, and returns when the guests have gone. They have some time; after it, those that have
-// no result yet begin again elsewhere, and later the others are cut short. Who is there even then is left behind: errGuests.
+// close accepts no more guests, and returns when all have ended. After a grace period, guests without a result begin again
+// in their own process; later, the others are interrupted. If one does not end even then, close returns errGuests.
 func (h *host) close() error {
 	os.Remove(filepath.Join(h.dir, ownerFile))
 	h.listener.Close()
@@ -228,8 +229,8 @@ func (h *host) close() error {
 	}
 }
 
-// take runs what a guest asks for. It ends early when the guest is interrupted, or gone.
-func (h *host) take(conn *net.UnixConn, s *site.Site) {
+// runGuest runs the verb of a guest. It ends early if the guest is interrupted or gone.
+func (h *host) runGuest(conn *net.UnixConn, s *site.Site) {
 	defer conn.Close()
 	conn.SetReadDeadline(time.Now().Add(introduce))
 	in := context.AfterFunc(h.ending, func() { conn.Close() })
@@ -246,7 +247,7 @@ func (h *host) take(conn *net.UnixConn, s *site.Site) {
 	heard := make(chan input)
 	var hearing sync.WaitGroup
 	hearing.Go(func() {
-		defer cancel() // it is interrupted, or gone
+		defer cancel() // acceptedterrupted, or gone
 		for {
 			var in input
 			if hears.Decode(&in) != nil {
@@ -272,7 +273,7 @@ func (h *host) take(conn *net.UnixConn, s *site.Site) {
 			cancel()
 		}
 	})()
-	w.send(message{}) // the guest is in
+	w.send(message{}) // accepted
 	status := req.run(ctx, s, w, &distant{ctx: ctx, wire: w, heard: heard})
 	if h.ctx.Err() != nil && status != statusDone {
 		fmt.Fprintln(w.stderr(), "Try: the same again; the process that had the data directory came to its end")
@@ -280,7 +281,7 @@ func (h *host) take(conn *net.UnixConn, s *site.Site) {
 	w.send(message{Status: &status})
 }
 
-// run runs the verb that req names with s, and returns its exit status. A defect of the verb is no end of the owner.
+// run runs the verb that req names with s, and returns its exit status. A panic in the verb does not end the owner.
 func (req request) run(ctx context.Context, s *site.Site, w *wire, in io.Reader) (status int) {
 	screen := &progress{w: w.stderr()}
 	if req.Columns != nil {

@@ -17,7 +17,7 @@ import (
 // lines do not mix. Its methods may be called concurrently.
 type progress struct {
 	w       io.Writer
-	columns func() int // of the terminal; 0: not known. nil: it is none
+	columns func() int // of the terminal; 0: not known. nil: w is no terminal
 
 	now func() time.Time // nil: time.Now
 
@@ -27,13 +27,13 @@ type progress struct {
 	last  time.Time // when a line was drawn
 }
 
-// redraw is the least time between two lines.
+// redraw is the shortest time between two lines.
 const redraw = 100 * time.Millisecond
 
-// reprint is the least time between two lines where there is no terminal.
+// reprint is the shortest time between two lines if there is no terminal.
 const reprint = 30 * time.Second
 
-// newProgress draws on w, which is a progress already where others write to the same terminal.
+// newProgress returns a progress that draws on w. If w is a progress, because others write to the same terminal, it returns w.
 func newProgress(w io.Writer) *progress {
 	if p, ok := w.(*progress); ok {
 		return p
@@ -59,8 +59,7 @@ func (p *progress) time() time.Time {
 	return p.now()
 }
 
-// Set shows the line, unless another was shown just before. It puts the time since the first call
-// before it.
+// Set shows a line after the time since the first call, unless it showed another just before.
 func (p *progress) Set(format string, args ...any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,8 +86,8 @@ func (p *progress) Set(format string, args ...any) {
 	}
 }
 
-// Count shows how many of total are done, at which rate, and how long the rest takes; total 0 is
-// unknown.
+// Count shows how many of total are done, at which rate, and how long the rest takes. A total of 0
+// is unknown.
 func (p *progress) Count(done, total int, noun string) {
 	p.mu.Lock()
 	took := time.Duration(0)
@@ -99,7 +98,7 @@ func (p *progress) Count(done, total int, noun string) {
 	p.Set("%s", countLine(done, total, noun, took))
 }
 
-// countLine returns a count after so much time in words.
+// countLine returns a count after that time in words.
 func countLine(done, total int, noun string, took time.Duration) string {
 	line := several(done, noun)
 	if total > 0 {
@@ -116,7 +115,7 @@ func countLine(done, total int, noun string, took time.Duration) string {
 	return line
 }
 
-// Write writes above the line, and makes the text safe to print.
+// Write makes the text safe to print, and writes it above the line.
 func (p *progress) Write(b []byte) (int, error) {
 	n := len(b)
 	b = []byte(display.Text(string(b)))
@@ -132,7 +131,7 @@ func (p *progress) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Done takes the line away.
+// Done removes the line.
 func (p *progress) Done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,17 +16,17 @@ import (
 )
 
 const (
-	lockWait = 10 * time.Second // with a process that has the data directory, and takes nobody in
-	runWait  = time.Minute      // with actions run
+	lockWait = 10 * time.Second // for a process that has the data directory and runs no guests
+	runWait  = time.Minute      // for actions run
 	pause    = 50 * time.Millisecond
-	notice   = 3 * time.Second // after which a guest is told what it waits for
+	notice   = 3 * time.Second // after which a waiting guest reports what it waits for
 	maxTries = 3
 )
 
-// alone are the verbs that are never taken in: they are what owns a data directory.
+// alone lists the verbs that never run as guests: they own a data directory.
 var alone = []string{"crawl", "demo"}
 
-// actionsRunName is taken in by those alone: they have what it takes to visit pages.
+// actionsRunName is the verb that runs as a guest of these only, because they can visit pages.
 const actionsRunName = "actions run"
 
 // waitsFor reports whether this verb waits until o has ended.
@@ -34,7 +34,7 @@ func (c *Command) waitsFor(o owner) bool {
 	return !slices.Contains(alone, o.Verb) && (slices.Contains(alone, c.verb) || c.verb == actionsRunName)
 }
 
-// busy is the error of a verb that finds the data directory in the hands of a process that takes verbs in.
+// busy is the error of a verb if another process has the data directory and runs guests.
 type busy struct {
 	dir   string
 	owner owner
@@ -46,8 +46,8 @@ func (b *busy) Error() string {
 
 func (o owner) String() string { return fmt.Sprintf("acapcrawl %s (process %d)", o.Verb, o.PID) }
 
-// unlocked calls open, which opens a file of the data directory dir, until no other process has it open; that is waited for for a
-// while. Where that process takes verbs in, the error is a *busy, and Main goes through it.
+// unlocked calls open, which opens a file of the data directory dir, until no other process has it open; it waits for a
+// while. If that process runs guests, the error is a *busy, and Main hands the verb over to it.
 func (c *Command) unlocked(dir string, open func() error) error {
 	for began := time.Now(); ; {
 		o, reached := reachable(dir)
@@ -74,14 +74,14 @@ func (c *Command) unlocked(dir string, open func() error) error {
 
 func isLocked(err error) bool { return errors.Is(err, site.ErrInUse) }
 
-// endOrElsewhere is what can be done where a data directory is in use.
+// endOrElsewhere is what the user can do if a data directory is in use.
 const endOrElsewhere = "wait for it to end, or name another directory with --data"
 
 func inUse(dir string) error {
 	return failure(endOrElsewhere, fmt.Errorf("the data directory %s is in use by another process", dir))
 }
 
-// through gives the error that leads a verb through an owner, or says why it cannot go there.
+// through returns the *busy that hands the verb over to an owner, or the reason why that is impossible.
 func (c *Command) through(dir string, o owner) error {
 	b := &busy{dir, o}
 	switch ours := thisBuild().String(); {
@@ -97,7 +97,7 @@ func (c *Command) through(dir string, o owner) error {
 	return b
 }
 
-// reachable gives the owner of dir, if it listens.
+// reachable returns the owner of dir, if it listens.
 func reachable(dir string) (owner, bool) {
 	o, ok := readOwner(dir)
 	if !ok {
@@ -111,10 +111,10 @@ func reachable(dir string) (owner, bool) {
 	return o, true
 }
 
-// errAgain says that an owner ended before there was a result. Verbs can be repeated.
+// errAgain means that an owner ended before there was a result. The verb begins again.
 var errAgain = errors.New("the owner has ended")
 
-// handOver has the owner run this command, and returns the exit status. When ctx ends, so does the verb.
+// handOver lets the owner run this command, and returns the exit status. When ctx ends, the verb ends.
 func (c *Command) handOver(ctx context.Context, b *busy) (status int, err error) {
 	if c.in.read {
 		return statusFailed, failure("name a file", fmt.Errorf("standard input was read before the data directory %s was found to be in use", b.dir))
@@ -149,7 +149,7 @@ func (c *Command) handOver(ctx context.Context, b *busy) (status int, err error)
 		}
 		said = said || m.binds()
 		if m.Ask {
-			go func() { out.Encode(c.in.some()) }() // one at a time; one that waits for what is typed ends with the process
+			go func() { out.Encode(c.in.some()) }() // one at a time; a read from a terminal ends with the process
 		}
 		if len(m.Out) > 0 {
 			if _, err := c.raw().Write(m.Out); err != nil {
@@ -165,7 +165,7 @@ func (c *Command) handOver(ctx context.Context, b *busy) (status int, err error)
 	}
 }
 
-// introduce says what is wanted, and waits to be let in.
+// introduce sends the request, and waits until it is accepted.
 func (c *Command) introduce(conn *net.UnixConn, out *json.Encoder, in *bufio.Reader, b *busy) error {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -192,7 +192,7 @@ func (c *Command) introduce(conn *net.UnixConn, out *json.Encoder, in *bufio.Rea
 	return conn.SetReadDeadline(time.Time{})
 }
 
-// settingsOf are the variables of env that settings come from; the others are nobody else's business.
+// settingsOf returns the variables of env that give settings. The others stay in this process.
 func settingsOf(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
 		return !strings.HasPrefix(pair, "ACAPCRAWL_") && !strings.HasPrefix(pair, "XDG_") && !strings.HasPrefix(pair, "HOME=")

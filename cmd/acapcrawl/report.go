@@ -16,9 +16,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// skipReport says of every address what was not done with it and why: a line of JSON for each address and use. Lines are
-// collected and written by flush, which the crawl calls often, so that little is lost when the process is killed. Its methods may be
-// called concurrently.
+// skipReport writes what was not done with each address, and why: a line of JSON for each address and usage. The crawl calls
+// flush often to write the lines, so that little is lost when the process is killed. Its methods may be called concurrently.
 type skipReport struct {
 	name   string
 	w      io.Writer
@@ -34,19 +33,19 @@ type skipReport struct {
 type reportEntry struct {
 	URL    string      `json:"url"`
 	Use    acap.Usage  `json:"use"`    // crawl, follow, preserve, index or present-thumbnail
-	Reason string      `json:"reason"` // an acap.Reason where policy decided, otherwise a crawler.State or one of those below
+	Reason string      `json:"reason"` // an acap.Reason if policy decided, otherwise a crawler.State or one of those below
 	Why    string      `json:"why"`    // a sentence
 	Line   *reportLine `json:"line,omitempty"`
-	Final  string      `json:"final_url,omitempty"` // where redirects led
+	Final  string      `json:"final_url,omitempty"` // the target of the redirects
 	Time   time.Time   `json:"time"`
 }
 
-// Reasons that neither policy nor the frontier knows.
+// Reasons that are neither acap.Reason nor crawler.State.
 const (
-	reasonTakenDown = "taken-down" // a standing request of the publisher bars it (P1 2.6.1)
+	reasonTakenDown = "taken-down" // a request of the publisher is in force (P1 2.6.1: take-down)
 	reasonStatus    = "status"     // the answer is no page
-	reasonNoText    = "no-text"    // there is nothing to be found by
-	reasonCut       = "cut"        // some of the page was not kept, read or indexed, because it is too large
+	reasonNoText    = "no-text"    // there is no text to index
+	reasonCut       = "cut"        // a part of the page was too large to be kept, read or indexed
 	reasonUndrawn   = "not-drawn"  // there is no picture of the page until it is fetched again
 )
 
@@ -58,7 +57,7 @@ type reportLine struct {
 	Text   string      `json:"text"`
 }
 
-// openReport opens the report in file, to which lines are added if it exists; "-" is stdout, which stays the caller's.
+// openReport opens the report in the file name, and appends to it if it exists; "-" is stdout, which the caller closes.
 func openReport(name string, stdout io.Writer, failed func()) (*skipReport, error) {
 	r := &skipReport{name: name, w: stdout, failed: failed}
 	if name == "-" {
@@ -100,7 +99,7 @@ func endsLine(name string) (bool, error) {
 	return last[0] == '\n', err
 }
 
-// skipped takes an address that was not fetched.
+// skipped reports an address that was not fetched.
 func (r *skipReport) skipped(s crawler.Skip) {
 	e := reportEntry{URL: s.URL, Use: acap.Crawl, Reason: string(s.State), Why: s.Why, Final: s.Final, Time: s.When}
 	if s.Decision.Usage != "" {
@@ -112,7 +111,7 @@ func (r *skipReport) skipped(s crawler.Skip) {
 	r.add(e)
 }
 
-// received takes what was not done with a page that was fetched. Of one that was discarded the crawler tells.
+// received reports what was not done with a page that was fetched. The crawler reports a page that was discarded.
 func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
 	if got.Discarded {
 		return
@@ -175,7 +174,7 @@ func (r *skipReport) add(e reportEntry) {
 	}
 }
 
-// flush writes what was collected. What cannot be written is kept and tried again by the next flush.
+// flush writes the lines collected. If that fails, the next flush tries again.
 func (r *skipReport) flush() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -198,7 +197,7 @@ func (r *skipReport) fail(err error) {
 	}
 }
 
-// Close writes the rest. Its error is that of lines which could not be written.
+// Close writes the rest. The error says that lines could not be written.
 func (r *skipReport) Close() error {
 	r.flush()
 	r.mu.Lock()

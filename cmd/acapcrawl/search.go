@@ -122,8 +122,8 @@ func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchReq
 	return nothing("Nothing that is held and may be shown matches.")
 }
 
-// openPresenter opens the data directory for the reader of j, of whom it finds out what was not said: policies are the last ones read,
-// unless they are to be read anew.
+// openPresenter opens the data directory for the reader of j, whose country and domain it looks up if they are not given. It
+// judges by the policies that were read last, unless j says to read them again.
 func (c *Command) openPresenter(ctx context.Context, cfg *config.Config, j *judging) (*directory, *present.Presenter, error) {
 	d, err := c.openHeld(ctx, cfg, j.Refresh)
 	if err != nil {
@@ -138,7 +138,7 @@ func (c *Command) openPresenter(ctx context.Context, cfg *config.Config, j *judg
 // noLink marks an address that a reader must not be given as a link.
 const noLink = " (address only: its publisher does not permit a link)"
 
-// resultsInWords writes results for a reader. Nothing that a publisher wrote ends a line, or does anything to a terminal.
+// resultsInWords returns results as text. Nothing that a publisher wrote can end a line or control a terminal.
 func resultsInWords(found []present.Result, bold bool) string {
 	var b strings.Builder
 	for i, r := range found {
@@ -157,7 +157,7 @@ func resultsInWords(found []present.Result, bold bool) string {
 		if r.Snippet != nil {
 			fmt.Fprintf(&b, "    %s\n", marked(r.Snippet.Text, r.Snippet.Marks, bold))
 			for _, in := range r.Snippet.Include {
-				if in.Role != "extract" { // it stands in the snippet
+				if in.Role != "extract" { // it is in the snippet
 					include = append(include, in)
 				}
 			}
@@ -182,14 +182,14 @@ func resultsInWords(found []present.Result, bold bool) string {
 	return b.String()
 }
 
-// counted tells which results of how many were shown.
+// counted returns in words which results of how many were shown.
 func counted(found present.Found, skipped, shown int) string {
 	if shown == found.Count && !found.More {
 		return several(shown, "result") + ".\n"
 	}
 	of := number(found.Count)
 	switch {
-	case found.More && skipped+shown == found.Count: // the rest may turn out to be none
+	case found.More && skipped+shown == found.Count: // there may be no more
 		of += " or more"
 	case found.More:
 		of = "more than " + of
@@ -201,7 +201,7 @@ func counted(found present.Found, skipped, shown int) string {
 	return text + "\n"
 }
 
-// marked makes the words that were searched for bold, or puts them between asterisks; marks are ranges of code points of text.
+// marked returns text with the words of the query in bold, or between asterisks. marks are ranges of code points of text.
 func marked(text string, marks [][2]int, bold bool) string {
 	on, off := "*", "*"
 	if bold {

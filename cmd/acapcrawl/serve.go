@@ -53,8 +53,8 @@ verbs can run at the same time.`,
 	return cmd
 }
 
-// runServe answers publishers, and does what is asked for, until ctx ends. It holds nothing of the data directory open: what it is asked
-// for, and what robots.txt says, are verbs of their own, so that crawls and other verbs come and go meanwhile.
+// runServe answers publishers and executes their requests until ctx ends. It opens the data directory for each call and each
+// turn of its watch, so that crawls and other verbs can begin and end in the meantime.
 func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []string) error {
 	o, err := site.LedgerOptions(cfg)
 	if err != nil {
@@ -123,7 +123,7 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	return errors.Join(err, watched)
 }
 
-// shutdownTime is how long answers under way may take when serve ends.
+// shutdownTime is the time that answers under way have when serve ends.
 const shutdownTime = 10 * time.Second
 
 // levelOf returns the level at which an answer is logged. A request for something that does not
@@ -139,7 +139,8 @@ func levelOf(status int) slog.Level {
 	return slog.LevelInfo
 }
 
-// listener listens where cfg says. Beyond loopback tokens must not be sent in the clear: TLS is needed, here or in a proxy.
+// listener listens at the configured address. Beyond loopback it requires TLS, here or in a proxy, because tokens must not
+// be sent in the clear.
 func (c *Command) listener(ctx context.Context, cfg *config.Config) (l net.Listener, secure *tls.Config, err error) {
 	certificate, key := cfg.Serve.Certificate, cfg.Serve.Key
 	if (certificate == "") != (key == "") {
@@ -163,7 +164,7 @@ func (c *Command) listener(ctx context.Context, cfg *config.Config) (l net.Liste
 	return l, secure, nil
 }
 
-// adminListener listens where cfg says that the operator is answered; nil: nowhere.
+// adminListener listens at the configured address for the operator; nil if there is none.
 func (c *Command) adminListener(ctx context.Context, cfg *config.Config) (net.Listener, error) {
 	if cfg.Serve.AdminListen == "" {
 		return nil, nil
@@ -177,7 +178,7 @@ func (c *Command) adminListener(ctx context.Context, cfg *config.Config) (net.Li
 	return l, nil
 }
 
-// loopback reports whether an address to listen on is reached from this machine alone.
+// loopback reports whether only this machine can reach an address to listen on.
 func loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -192,13 +193,13 @@ type channel struct {
 	command *Command
 	cfg     *config.Config
 	flags   []string      // that give the settings to the process that has the data directory
-	wake    chan string   // hears that something was asked for, and which origin's lines are waited for, if any: watch does the rest
-	turn    chan struct{} // holds who is answered, one at a time: they would wait for each other's files
+	wake    chan string   // tells watch that there is something to execute, with the origin whose robots.txt is to be read, or ""
+	turn    chan struct{} // held while a call is answered: two at a time would wait for each other's files
 	ctx     context.Context
 	stop    context.CancelFunc
 }
 
-// newChannel makes a channel that answers until close is called.
+// newChannel returns a channel that answers until close is called.
 func newChannel(ctx context.Context, c *Command, cfg *config.Config) *channel {
 	ch := &channel{command: c, cfg: cfg, flags: []string{"--data=" + cfg.Data}, wake: make(chan string, 100), turn: make(chan struct{}, 1)}
 	if cfg.File != "" {
@@ -208,13 +209,13 @@ func newChannel(ctx context.Context, c *Command, cfg *config.Config) *channel {
 	return ch
 }
 
-// close ends what is under way, and waits for that.
+// close interrupts the call under way, and waits until it ends.
 func (ch *channel) close() {
 	ch.stop()
 	ch.turn <- struct{}{}
 }
 
-// Answer implements web.Backend. What changes anything is done to its end, even if who asks for it is gone.
+// Answer implements web.Backend. A call that changes anything is completed, even if the client is gone.
 func (ch *channel) Answer(ctx context.Context, call actions.Call) (a actions.Answer, err error) {
 	text, err := json.Marshal(call)
 	if err != nil {
@@ -239,13 +240,13 @@ func (ch *channel) Answer(ctx context.Context, call actions.Call) (a actions.Ans
 	}
 	a, err = ch.answer(ctx, call, text)
 	if changes && a.Code == "" && !a.Replayed {
-		origin := "" // what failed may be noted all the same
+		origin := "" // a call that failed may be in the ledger all the same
 		if a.Request != nil && a.Request.State == actions.Seen {
 			origin = a.Request.Origin
 		}
 		select {
 		case ch.wake <- origin:
-		default: // so many wait already that it is woken
+		default: // so many wait that watch looks anyway
 		}
 	}
 	return a, err

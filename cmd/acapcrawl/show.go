@@ -128,7 +128,7 @@ func (c *Command) runShow(ctx context.Context, cfg *config.Config, r showRequest
 	return err
 }
 
-// show prints what is asked for of address, in one of its forms.
+// show prints the page at address in the form of r.
 func (c *Command) show(ctx context.Context, cfg *config.Config, address string, r showRequest) (err error) {
 	d, p, err := c.openPresenter(ctx, cfg, &r.judging)
 	if err != nil {
@@ -152,7 +152,7 @@ func (c *Command) show(ctx context.Context, cfg *config.Config, address string, 
 	return err
 }
 
-// sayErased adds to the sentence that nothing is held what became of what was, where a tombstone tells.
+// sayErased adds to the sentence that nothing is held when and why it was erased, if that is known.
 func (d *directory) sayErased(address string, version int, f *fault) error {
 	list, err := d.Archive().Tombstones(address)
 	if err != nil {
@@ -171,22 +171,22 @@ func (d *directory) sayErased(address string, version int, f *fault) error {
 	return f
 }
 
-// unshown is what JSON says where nothing is shown.
+// unshown is the JSON if nothing is shown.
 type unshown struct {
 	URL    string      `json:"url"`
-	Usage  acap.Usage  `json:"usage,omitempty"` // that is not permitted
-	Reason string      `json:"reason"`          // an acap.Reason where policy refuses, else one of those below
+	Usage  acap.Usage  `json:"usage,omitempty"` // the usage that is not permitted
+	Reason string      `json:"reason"`          // an acap.Reason if policy refuses, otherwise one of those below
 	Why    string      `json:"why"`             // a sentence
 	Line   *reportLine `json:"line,omitempty"`
 }
 
-// Reasons of unshown that are not of policy.
+// Reasons of unshown other than policy.
 const (
 	reasonNotHeld = "not-held"
 	reasonNoImage = "no-image" // no thumbnail can be made
 )
 
-// unshownOf gives what is to be said of err in place of address; false where err is not that nothing is to be shown.
+// unshownOf returns the JSON for err; is is false if err does not mean that nothing is to be shown.
 func unshownOf(address string, err error) (u unshown, is bool) {
 	u = unshown{URL: address}
 	refused, barred := errors.AsType[*acap.Refused](err)
@@ -246,7 +246,7 @@ func notHeld(what, address string, which present.Which) error {
 	return nothing(fmt.Sprintf("No %s of %s is held.", what, address))
 }
 
-// sayBeside names what must be shown with what goes to standard output.
+// sayBeside prints what must be shown together with the result.
 func (c *Command) sayBeside(include []snippet.Include) {
 	for _, in := range include {
 		fmt.Fprintf(c.Stderr, "To be shown with it: %s\n", included(in))
@@ -283,7 +283,7 @@ func (c *Command) showSnippet(ctx context.Context, p *present.Presenter, address
 	}
 	text := marked(passage.Snippet.Text, passage.Snippet.Marks, c.Bold) + "\n"
 	for _, in := range passage.Snippet.Include {
-		if in.Role != "extract" { // it stands in the snippet
+		if in.Role != "extract" { // it is in the snippet
 			text += "    " + included(in) + "\n"
 		}
 	}
@@ -315,7 +315,7 @@ func (c *Command) showOriginal(ctx context.Context, p *present.Presenter, addres
 	return err
 }
 
-// included is a part that must be shown, in a line.
+// included returns a part that must be shown, on one line.
 func included(in snippet.Include) string {
 	return snippet.Plain(in.Role + ": " + in.Text + " " + in.Href)
 }

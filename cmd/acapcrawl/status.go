@@ -12,20 +12,20 @@ import (
 	"github.com/acapcrawl/acapcrawl/crawler"
 )
 
-// watch tells how a crawl goes: on a terminal by a line that is redrawn, at intervals where that is asked for, and when a signal
-// asks. Its methods may be called concurrently.
+// watch shows the state of a crawl: on a terminal as a line that it redraws, at intervals if these are configured, and on a
+// signal. Its methods may be called concurrently.
 type watch struct {
 	screen   *progress
-	asJSON   bool          // the statuses at intervals and on signals are JSON, a line each
-	every    time.Duration // between two statuses; 0: only signals ask
-	stopping func() bool   // the crawl was told to stop
+	asJSON   bool          // print the states at intervals and on signals as lines of JSON
+	every    time.Duration // between two states; 0: only on signals
+	stopping func() bool   // reports whether the crawl is to stop
 
 	mu   sync.Mutex
 	last *crawler.Progress // nil until the crawl has begun
-	told time.Time         // the last status at an interval
+	told time.Time         // when the last state was printed at an interval
 }
 
-// progress takes the state of the crawl.
+// progress receives the state of the crawl.
 func (w *watch) progress(p crawler.Progress) {
 	now := time.Now()
 	w.mu.Lock()
@@ -41,7 +41,7 @@ func (w *watch) progress(p crawler.Progress) {
 	}
 }
 
-// state is the last state told; zero before the first.
+// state returns the last state received; zero before the first.
 func (w *watch) state() crawler.Progress {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -51,7 +51,7 @@ func (w *watch) state() crawler.Progress {
 	return *w.last
 }
 
-// listen answers signals that ask for the status until stop is called; after that they are ignored.
+// listen prints the state on signals until stop is called. After that, these signals are ignored.
 func (w *watch) listen() (stop func()) {
 	if len(statusSignals) == 0 {
 		return func() {}
@@ -70,7 +70,7 @@ func (w *watch) listen() (stop func()) {
 		}
 	})
 	return func() {
-		signal.Ignore(statusSignals...) // one that comes late must not end the process
+		signal.Ignore(statusSignals...) // a late signal must not end the process
 		close(done)
 		listener.Wait()
 	}
@@ -96,7 +96,7 @@ func (w *watch) status(now time.Time) {
 	}
 }
 
-// progressLine is the state on one line, what matters most first.
+// progressLine returns the state on one line, with what matters most first.
 func progressLine(p crawler.Progress, now time.Time, stopping bool) string {
 	if stopping {
 		return fmt.Sprintf("stopping: %s under way; %s done, %s queued", several(p.UnderWay, "visit"), number(p.Done), number(p.Queued))
@@ -109,12 +109,12 @@ func progressLine(p crawler.Progress, now time.Time, stopping bool) string {
 	return line
 }
 
-// idle reports whether nothing can be done for a while.
+// idle reports whether no visit is due for a while.
 func idle(p crawler.Progress, now time.Time) bool {
 	return p.UnderWay == 0 && p.NextDue.Sub(now) > time.Second
 }
 
-// statusBlock is the state in a few lines.
+// statusBlock returns the state in a few lines.
 func statusBlock(p crawler.Progress, now time.Time, stopping bool) string {
 	s := p.SoFar
 	doing := "Crawling for "
@@ -135,7 +135,7 @@ func statusBlock(p crawler.Progress, now time.Time, stopping bool) string {
 	return strings.ReplaceAll(b.String(), "  \n", "\n")
 }
 
-// statusJSON is the state as scripts read it.
+// statusJSON is the state as JSON.
 type statusJSON struct {
 	Status   string    `json:"status"` // opening, crawling or stopping
 	Time     time.Time `json:"time"`

@@ -15,7 +15,7 @@ type row struct {
 	what string
 }
 
-// block gives a heading and its rows, those that count nothing left out; "" where all do.
+// block returns a heading and its rows without those that count 0; "" if no row is left.
 func block(heading string, rows ...row) string {
 	var b strings.Builder
 	for _, r := range rows {
@@ -29,7 +29,7 @@ func block(heading string, rows ...row) string {
 	return "\n" + heading + "\n" + b.String()
 }
 
-// printSummary prints what a crawl did, a block for each question.
+// printSummary prints the result of a crawl in blocks.
 func printSummary(w io.Writer, s site.CrawlSummary, now time.Time) error {
 	var b strings.Builder
 	from := ""
@@ -79,7 +79,7 @@ func printSummary(w io.Writer, s site.CrawlSummary, now time.Time) error {
 	return err
 }
 
-// due says when something is due, after words that lead there; "" where that is not known.
+// due returns lead and the time until t in words; "" if t is zero.
 func due(lead string, t, now time.Time) string {
 	if t.IsZero() {
 		return ""

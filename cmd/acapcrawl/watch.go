@@ -73,14 +73,14 @@ func given(cmd *cobra.Command) (args []string) {
 }
 
 const (
-	turn    = 20 * time.Second // after which a watch that has more to do leaves the data directory to who waits for it
+	turn    = 20 * time.Second // after which a watch that has more to do lets other processes have the data directory
 	breathe = time.Second      // before it takes it again
 )
 
-// leftOver is how long a watch that is only woken waits before it looks after what it could not do.
+// leftOver is the time after which a watch that reads no policies by itself tries again what it could not do.
 const leftOver = 10 * time.Minute
 
-// runWatch has what publishers ask for read and executed until ctx ends. It has nothing open between that.
+// runWatch reads and executes what publishers ask for until ctx ends. Between turns it has nothing open.
 func (c *Command) runWatch(ctx context.Context, cfg *config.Config, r watchRequest) error {
 	within := cfg.Actions.SeenWithin
 	if within <= 0 && r.Wake == nil {
@@ -101,8 +101,8 @@ func (c *Command) runWatch(ctx context.Context, cfg *config.Config, r watchReque
 				time.Now().Add(wait).Format(time.TimeOnly))
 		}
 		took := min(time.Since(began), wait)
-		sleep(ctx, took)          // whoever wakes it, archive and index are not written anew all the time
-		if !ok && len(soon) > 0 { // the turn failed that somebody waits for
+		sleep(ctx, took)          // however often it is woken, it does not rewrite archive and index all the time
+		if !ok && len(soon) > 0 { // somebody waits for this turn, which failed
 			sleep(ctx, breathe)
 			continue
 		}
@@ -111,7 +111,7 @@ func (c *Command) runWatch(ctx context.Context, cfg *config.Config, r watchReque
 	return nil
 }
 
-// await waits for that long, or until it is woken, and gives what it was woken with.
+// await waits that long or until a wake-up arrives, and returns the origins that arrived.
 func (r *watchRequest) await(ctx context.Context, d time.Duration) (origins []string) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -131,17 +131,17 @@ func (r *watchRequest) await(ctx context.Context, d time.Duration) (origins []st
 	}
 }
 
-// watcher tells what was done, and what is in the way, once.
+// watcher prints what each turn did, and each problem once.
 type watcher struct {
 	command *Command
 	cfg     *config.Config
 	request watchRequest
 	screen  *progress
-	within  time.Duration // 0: only what is waited for is read
+	within  time.Duration // 0: read only the origins that somebody waits for
 	said    string
 }
 
-// pause is how long to wait after did, unless it is woken.
+// pause returns how long to wait after did for a wake-up.
 func (w *watcher) pause(did site.RequestsRun) time.Duration {
 	switch {
 	case did.More:

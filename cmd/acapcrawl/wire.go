@@ -9,39 +9,39 @@ import (
 	"sync"
 )
 
-// request is the first JSON value that a guest sends. It ends what it asked for by closing its half of the connection.
+// request is the first JSON value that a guest sends. The guest interrupts its verb by closing its half of the connection.
 type request struct {
 	Token   string   `json:"token"`
 	Args    []string `json:"args"`
-	Env     []string `json:"env"` // what settings come from
+	Env     []string `json:"env"` // the variables that give settings
 	Dir     string   `json:"dir"`
-	Columns *int     `json:"columns,omitempty"` // of the terminal that standard error is; 0: not known
+	Columns *int     `json:"columns,omitempty"` // of the terminal of standard error; 0: not known
 	Bold    bool     `json:"bold,omitempty"`    // Command.Bold
 }
 
-// message is one of the JSON values that an owner sends: an empty one when the guest is let in, its output, and at last its status.
+// message is a JSON value that an owner sends: an empty one when it accepts the guest, then output, and last the status.
 type message struct {
 	Out    []byte `json:"out,omitempty"`
 	Err    []byte `json:"err,omitempty"`
-	Ask    bool   `json:"ask,omitempty"` // for an input
+	Ask    bool   `json:"ask,omitempty"` // the owner asks for standard input
 	Status *int   `json:"status,omitempty"`
 }
 
-// input is some of the standard input of a guest, which it sends when it is asked.
+// input is a part of the standard input of a guest. The guest sends it when it is asked.
 type input struct {
 	In  []byte `json:"in,omitempty"`
 	End bool   `json:"end,omitempty"`
 	Err string `json:"err,omitempty"`
 }
 
-// wire takes the output of a guest to where it was called. A guest that has no result when over has ended hears nothing more, and
-// begins again. It is safe for concurrent use.
+// wire sends the output of a verb to the guest that called it. If the guest has no result when over ends, wire sends
+// nothing more, and the guest begins again. It is safe for concurrent use.
 type wire struct {
 	over context.Context
 
 	mu   sync.Mutex
 	to   *json.Encoder
-	said bool // a part of the result, or standard input was read: it cannot begin again
+	said bool // output was sent, or standard input was read: the guest cannot begin again
 }
 
 func (w *wire) send(m message) error {
@@ -54,7 +54,7 @@ func (w *wire) send(m message) error {
 	return w.to.Encode(m)
 }
 
-// binds reports whether a guest that has heard m cannot begin again.
+// binds reports whether a guest that has received m cannot begin again.
 func (m message) binds() bool { return len(m.Out) > 0 || m.Ask }
 
 // begun reports whether the guest cannot begin again.
@@ -72,7 +72,7 @@ func (w *wire) stderr() io.Writer {
 	return stream(func(p []byte) error { return w.send(message{Err: p}) })
 }
 
-// stream writes by messages.
+// stream writes messages.
 type stream func([]byte) error
 
 func (send stream) Write(p []byte) (n int, err error) {
@@ -85,7 +85,7 @@ func (send stream) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// distant is the standard input of a guest, which is asked for as it is read.
+// distant reads the standard input of a guest, which it asks for parts.
 type distant struct {
 	ctx   context.Context
 	wire  *wire
@@ -120,7 +120,7 @@ func (d *distant) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// stdin is standard input, which is read once: a verb that has read of it cannot begin again.
+// stdin is standard input. It notes whether anything was read: then a verb cannot begin again.
 type stdin struct {
 	r    io.Reader
 	read bool
@@ -131,7 +131,7 @@ func (s *stdin) Read(p []byte) (int, error) {
 	return s.r.Read(p)
 }
 
-// some reads what there is for an owner.
+// some reads the next part for an owner.
 func (s *stdin) some() input {
 	buf := make([]byte, chunk)
 	n, err := s.Read(buf)
