@@ -25,8 +25,9 @@ const (
 // maxReCrawls bounds the re-crawls that one policy may ask for; take-downs are not limited (P09).
 const maxReCrawls = 1000
 
-// NewAction reads a request that came by another way than a file, as one that stands in the robots.txt of its origin is read (P01, P02,
-// P10): rawurl is absolute and names a single resource. by is what the answers for it will name. The error is a clause.
+// NewAction reads a request that came by another way than a file, as one that stands in the
+// robots.txt of its origin is read (P01, P02, P10): rawurl is absolute and names a single resource.
+// by is what the answers for it will name. The error is a clause.
 func NewAction(action, rawurl string, by *Field) (Action, error) {
 	if action != TakeDown && action != ReCrawl {
 		return Action{}, fmt.Errorf("%q is no action; they are %s and %s", action, TakeDown, ReCrawl)
@@ -80,8 +81,9 @@ const policyFile = "it names robots.txt, which is read whatever is asked"
 
 func isPolicyFile(u *url.URL) bool { return NewResource(u).rep == "/robots.txt" }
 
-// requests lists the action requests of a file and of the files it refers to that reach c. Take-downs come first, so that a
-// re-crawl of the same resource confirms its absence (P11, X31). A repeated request is listed once.
+// requests lists the action requests of a file and of the files it refers to that reach c.
+// Take-downs come first, so that a re-crawl of the same resource confirms its absence (P11, X31). A
+// repeated request is listed once.
 func (f *File) requests(c *Crawler, refs []Reference, tell *reporter) []Action {
 	if f.base == nil { // nothing can be named from nowhere
 		return nil
@@ -103,7 +105,8 @@ func (f *File) requests(c *Crawler, refs []Reference, tell *reporter) []Action {
 		case !near(l.root, want.URL) || !near(l.root, ref.Final): // P13
 			l.add(ref.File, "it stands in a file of another host")
 		case void: // D08, A15
-			l.add(ref.File, "prohibitions alone count behind a second reference of a record, and behind one that names nobody")
+			l.add(ref.File, "prohibitions alone count behind a second reference of a record, "+
+				"and behind one that names nobody")
 		default:
 			l.add(ref.File, "")
 		}
@@ -123,7 +126,7 @@ type requestList struct {
 	out      []Action
 }
 
-// add lists the requests of g, which are refused where there is a reason for that.
+// add lists the requests of g. If refused is not empty, it says why none of them is executed.
 func (l *requestList) add(g *File, refused string) {
 	var last *record
 	reached := false
@@ -136,33 +139,39 @@ func (l *requestList) add(g *File, refused string) {
 		if r.record != nil && !reached {
 			continue
 		}
-		a := Action{Action: r.action, Field: r.field, Why: r.why, Execute: r.why == ""}
-		if r.sub && a.Execute && !(l.crawler.SubTakeDowns && a.Action == TakeDown) { // C13
-			a.Execute, a.Why = false, "it stands in a sub-record"
-		}
 		u, err := l.file.resolve(r.path)
-		if err != nil || *rootOf(u) != l.root || u.User != nil { // P03
+		if err != nil || *rootOf(u) != l.root || u.User != nil { // P03: a request names a resource of its own origin
 			continue
 		}
-		if refused != "" && a.Execute {
-			a.refuse(l.tell, refused)
-		}
-		if isPolicyFile(u) && a.Execute {
-			a.refuse(l.tell, policyFile)
-		}
-		a.URL = NewResource(u).URL
+		a := l.action(r, u, refused)
 		key := a.Action + " " + a.URL
 		if l.seen[key] && a.Execute {
 			continue
 		}
 		l.seen[key] = l.seen[key] || a.Execute
 		if a.Action == ReCrawl && a.Execute {
-			if l.recrawls++; l.recrawls > maxReCrawls { // P09
+			if l.recrawls++; l.recrawls > maxReCrawls { // P09: a policy asks for so many re-crawls at most
 				a.refuse(l.tell, fmt.Sprintf("%d re-crawls are requested before it", maxReCrawls))
 			}
 		}
 		l.out = append(l.out, a)
 	}
+}
+
+// action returns the request r for the resource u, refused if there is a reason.
+func (l *requestList) action(r *request, u *url.URL, refused string) Action {
+	a := Action{Action: r.action, URL: NewResource(u).URL, Field: r.field, Why: r.why, Execute: r.why == ""}
+	// P1 2.3 (C13): a request in a sub-record is refused
+	if r.sub && a.Execute && !(l.crawler.SubTakeDowns && a.Action == TakeDown) {
+		a.Execute, a.Why = false, "it stands in a sub-record"
+	}
+	if refused != "" && a.Execute {
+		a.refuse(l.tell, refused)
+	}
+	if isPolicyFile(u) && a.Execute {
+		a.refuse(l.tell, policyFile)
+	}
+	return a
 }
 
 // refuse notes why a request that is well formed is not executed.
@@ -171,8 +180,9 @@ func (a *Action) refuse(tell *reporter, why string) {
 	tell.report(a.Field, "refused-request", Error, "", "the request is not executed: %s", why)
 }
 
-// near reports whether a file at address, "" for none, is of the host with the given root (P13): of the same origin, or of the same host
-// name with both at the ports of their schemes, since sites lead from http to https.
+// near reports whether a file at address, "" for none, is of the host with the given root (P13): of
+// the same origin, or of the same host name with both at the ports of their schemes, since sites
+// lead from http to https.
 func near(root url.URL, address string) bool {
 	if address == "" {
 		return true
@@ -191,7 +201,8 @@ func near(root url.URL, address string) bool {
 	return strings.EqualFold(u.Hostname(), root.Hostname()) && usual(u) && usual(&root)
 }
 
-// WithActions gives p with other requests than those its file makes: what an operator has confirmed, or was told by another way.
+// WithActions gives p with other requests than those its file makes: what an operator has
+// confirmed, or was told by another way.
 func (p *Policy) WithActions(list []Action) *Policy {
 	if p == nil {
 		return nil
@@ -217,8 +228,8 @@ func barred(list []Action) map[string]*Field {
 	return out
 }
 
-// TakeDown gives the request for r that stands; nil where none does. While it stands nothing is fetched to be kept, kept, indexed or shown
-// of r (P04, P05); it changes no decision (X64).
+// TakeDown gives the request for r that stands; nil where none does. While it stands nothing is
+// fetched to be kept, kept, indexed or shown of r (P04, P05); it changes no decision (X64).
 func (p *Policy) TakeDown(r Resource) *Field {
 	if p == nil {
 		return nil
@@ -230,7 +241,8 @@ func (p *Policy) TakeDown(r Resource) *Field {
 func (p *Policy) refuseUncrawled(tell *reporter) {
 	for i := range p.actions {
 		a := &p.actions[i]
-		if u, err := url.Parse(a.URL); err == nil && a.Action == ReCrawl && a.Execute && !p.Decide(Crawl, NewResource(u)).Allowed {
+		if u, err := url.Parse(a.URL); err == nil && a.Action == ReCrawl && a.Execute &&
+			!p.Decide(Crawl, NewResource(u)).Allowed {
 			a.refuse(tell, "crawl of the resource is not permitted")
 		}
 	}

@@ -21,7 +21,7 @@ func (p *Policy) Decide(u Usage, r Resource) (d Decision) {
 }
 
 // foreclosed returns the decision on a usage that is made before any statement is compared: a policy that could not be read, a
-// page that prohibits its own crawling (P2 2.2.1, X01: it is not used at all), and what an element prohibits that cannot be cut out
+// page that prohibits its own crawling (P2 2.2.9.1, X01: it is not used at all), and what an element prohibits that cannot be cut out
 // of the page (P2 2.2.6, N07 and N28). It returns nil if there is none.
 func (p *Policy) foreclosed(k kind) *Decision {
 	switch {

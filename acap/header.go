@@ -8,40 +8,46 @@ import (
 	"github.com/dunglas/httpsfv"
 )
 
-// maxHeader is how much of a robots header is read, in bytes over all its lines; the member cut there is dropped (RTAG 3.1.1, X25).
+// maxHeader is how many bytes of a robots header are read, over all its lines. A member that is cut
+// there is dropped (RTAG 3.1.1; X25: a limit on parsing).
 const maxHeader = 16 * 1024
 
-// header reads one line of X-Robots-Tag or Robots-Tag. Every restriction that can be recognised is honoured, in whichever
-// dialect it is written (N20, N22, X22).
+// header reads one line of X-Robots-Tag or Robots-Tag. It obeys every restriction that it
+// recognises, in whichever dialect the line is written (RTAG 3.1.1; N20, N22 and X22: a rule counts
+// in either dialect).
 func (n *narrowing) header(t *Tag) {
 	name, value, field := strings.ToLower(t.Name), t.Content, n.field(t)
 	if left := maxHeader - n.spent[name]; len(value) > left {
 		value = value[:max(0, left)]
 		value = value[:max(0, strings.LastIndexByte(value, ','))]
-		n.report(field, "too-long", Warning, "shorten the header", "only the first %d bytes of the header %s are read, up to a comma", maxHeader, t.Name)
+		n.report(field, "too-long", Warning, "shorten the header",
+			"only the first %d bytes of the header %s are read, up to a comma", maxHeader, t.Name)
 	}
 	if n.spent == nil {
 		n.spent = map[string]int{}
 	}
 	n.spent[name] += len(t.Content) + len(", ")
 	if name == "robots-tag" || strings.Contains(value, ";") {
-		if n.structured(field, value) && name != "robots-tag" { // X22
-			n.report(field, "other-dialect", Notice, "write noindex, nosnippet", "the header is written as a Robots-Tag is, and read as one")
+		if n.structured(field, value) && name != "robots-tag" { // X22: either header may use either dialect
+			n.report(field, "other-dialect", Notice, "write noindex, nosnippet",
+				"the header is written as a Robots-Tag is, and read as one")
 		}
 		return
 	}
 	n.rules(field, value, true)
 }
 
-// structured reads a List of product tokens with rules as parameters (RTAG 3.1.1). Where the list is broken, or is in the old
-// grammar, it is read like that: restrictions only add up. It says whether it is whole.
+// structured reads a List of product tokens with rules as parameters (RTAG 3.1.1). A list that is
+// broken or in the old grammar is read word by word, since restrictions can only add up. It reports
+// whether the list is well formed.
 func (n *narrowing) structured(field *Field, value string) bool {
 	list, err := httpsfv.UnmarshalList([]string{strings.ToLower(value)})
 	if err == nil {
 		err = wellFormed(list)
 	}
 	if err != nil {
-		n.report(field, "malformed-header", Warning, "write *; noindex, ExampleBot; nosnippet", "the header is not a List of product tokens: what can be recognised in it counts")
+		n.report(field, "malformed-header", Warning, "write *; noindex, ExampleBot; nosnippet",
+			"the header is not a List of product tokens: what can be recognised in it counts")
 		n.rules(field, value, true)
 		return false
 	}
@@ -50,23 +56,26 @@ func (n *narrowing) structured(field *Field, value string) bool {
 		case httpsfv.Item:
 			n.member(field, m.Params, m)
 		case httpsfv.InnerList:
-			n.report(field, "malformed-header", Warning, "write a member for each crawler", "the header holds an inner list; its rules count for each crawler in it")
+			n.report(field, "malformed-header", Warning, "write a member for each crawler",
+				"the header holds an inner list; its rules count for each crawler in it")
 			n.member(field, m.Params, m.Items...)
 		}
 	}
 	return true
 }
 
-// member takes the rules of one list member for the product tokens it names.
+// member reads the rules of one list member if one of its product tokens names the crawler.
 func (n *narrowing) member(field *Field, rules *httpsfv.Params, tokens ...httpsfv.Item) {
 	reached := false
 	for _, t := range tokens {
 		token := fmt.Sprint(t.Value)
-		if _, quoted := t.Value.(string); quoted { // X22
-			n.report(field.at(token), "quoted-token", Notice, "leave the quotation marks out", "the product token %q stands in quotation marks; it is read without", token)
+		if _, quoted := t.Value.(string); quoted { // X22: a quoted token is read without its quotation marks
+			n.report(field.at(token), "quoted-token", Notice, "leave the quotation marks out",
+				"the product token %q stands in quotation marks; it is read without", token)
 		}
-		if knownRule(token) { // N20: a rule without a product token is a rule for all
-			n.report(field.at(token), "bare-rule", Notice, "write *; "+token, "the rule %q names no product token and holds for all", token)
+		if knownRule(token) { // N20: a rule without a product token is a rule for all crawlers
+			n.report(field.at(token), "bare-rule", Notice, "write *; "+token,
+				"the rule %q names no product token and holds for all", token)
 			n.rule(field, token, "")
 			reached = true
 		}
@@ -77,7 +86,7 @@ func (n *narrowing) member(field *Field, rules *httpsfv.Params, tokens ...httpsf
 	}
 	for _, name := range rules.Names() {
 		switch v, _ := rules.Get(name); v := v.(type) {
-		case bool: // X23
+		case bool: // X23: noindex=?0 says nothing
 			if v {
 				n.rule(field, name, "")
 			}
@@ -85,14 +94,15 @@ func (n *narrowing) member(field *Field, rules *httpsfv.Params, tokens ...httpsf
 			n.rule(field, name, v.Format(time.RFC3339))
 		default:
 			if conventionalRules[name] != 0 {
-				n.report(field.at(name), "ignored-value", Notice, "leave the value out", "the rule %q takes no value; it holds all the same", name)
+				n.report(field.at(name), "ignored-value", Notice, "leave the value out",
+					"the rule %q takes no value; it holds all the same", name)
 			}
 			n.rule(field, name, fmt.Sprint(v))
 		}
 	}
 }
 
-// wellFormed says whether no member is "token:rule".
+// wellFormed returns an error if a member has the form "token:rule".
 func wellFormed(list httpsfv.List) error {
 	for _, member := range list {
 		if item, ok := member.(httpsfv.Item); ok && strings.Contains(fmt.Sprint(item.Value), ":") {
@@ -102,59 +112,102 @@ func wellFormed(list httpsfv.List) error {
 	return nil
 }
 
-// rules reads conventional rules in every dialect at once: separated by commas, blanks (N13) or semicolons, with ":" or "=" before
-// a value. In a header "token:" addresses all that follows up to the next token, and "token;" its own list member.
+// rules reads conventional rules in every dialect at once. They are separated by commas, blanks or
+// semicolons (N13: blanks separate too), with ":" or "=" before a value. In a header "token:"
+// addresses all that follows up to the next token, and "token;" its own list member.
 func (n *narrowing) rules(field *Field, s string, header bool) {
-	reached, member := true, false // member: what reached says holds up to the next comma
-	start := true                  // of a member
-	behind := -1                   // the last rule
-	for i := 0; i < len(s); {
-		if s[i] == ',' || s[i] == ';' || isBlank(s[i]) {
-			start = start || s[i] == ','
-			if s[i] == ',' && member {
-				reached, member = true, false
-			}
-			i++
-			continue
+	r := &ruleReader{narrowing: n, field: field, s: s, header: header, start: true, reached: true, behind: -1}
+	for r.i < len(s) {
+		if !r.separator() {
+			r.word()
 		}
-		word, end := ruleWord(s, i)
-		if end == i { // a stray ":" or "="
-			i++
-			continue
+	}
+}
+
+// ruleReader walks through the rules of one META tag or header.
+type ruleReader struct {
+	*narrowing
+	field  *Field
+	s      string
+	header bool
+
+	i       int  // the next byte of s
+	start   bool // of a list member
+	reached bool // what follows addresses the crawler
+	member  bool // reached holds up to the next comma only
+	behind  int  // where the last rule ends; -1 before any
+}
+
+// separator passes one separator; it reports false at a word.
+func (r *ruleReader) separator() bool {
+	c := r.s[r.i]
+	if c != ',' && c != ';' && !isBlank(c) {
+		return false
+	}
+	if c == ',' {
+		r.start = true
+		if r.member {
+			r.reached, r.member = true, false
 		}
-		name := strings.ToLower(word)
-		sep, after := separator(s, end)
-		begin := i
-		i = end
-		addressed := name == "*" || name == "robots" || n.crawler.addresses(name)
-		switch {
-		case knownRule(name) || strings.HasPrefix(name, "max-"):
-			value := ""
-			switch {
-			case name == unavailableAfter:
-				value, i = ruleDate(s, end)
-			case strings.HasPrefix(name, "max-") && (sep == ':' || sep == '='):
-				value, i = ruleWord(s, skipBlanks(s, after))
-			case strings.HasPrefix(s[after:], "?0"), strings.HasPrefix(s[after:], "?1"):
-				value, i = ruleWord(s, after)
-			}
-			if header && reached && behind >= 0 && strings.TrimSpace(s[behind:begin]) == "" { // X22
-				n.report(field.at(word), "missing-comma", Notice, "write a comma before it", "the rule %q stands behind another without a comma; both hold", word)
-			}
-			behind = i
-			if reached && value != "?0" { // X23
-				n.rule(field, name, value)
-			}
-		case header && sep == ':':
-			reached, member, i = addressed, false, after
-		case header && start && (sep == ';' || sep == 0 && (name == "*" || structuredMember(s[end:]))): // X22
-			reached, member = addressed, true
-		default:
-			if reached {
-				n.rule(field, name, "")
-			}
+	}
+	r.i++
+	return true
+}
+
+// word reads a word: a rule with its value, or the name of a crawler.
+func (r *ruleReader) word() {
+	word, end := ruleWord(r.s, r.i)
+	if end == r.i { // a stray ":" or "="
+		r.i++
+		return
+	}
+	name := strings.ToLower(word)
+	mark, after := markBehind(r.s, end)
+	switch {
+	case takesPart(name):
+		r.rule(word, mark, end, after)
+	case r.header && mark == ':':
+		r.reached, r.member, r.i = r.names(name), false, after
+	// X22: "token;" in any header
+	case r.header && r.start && (mark == ';' || mark == 0 && (name == "*" || structuredMember(r.s[end:]))):
+		r.reached, r.member, r.i = r.names(name), true, end
+	default:
+		if r.reached {
+			r.narrowing.rule(r.field, name, "")
 		}
-		start = false
+		r.i = end
+	}
+	r.start = false
+}
+
+// takesPart reports whether a word is a rule, or one of the family of max-snippet.
+func takesPart(name string) bool { return knownRule(name) || strings.HasPrefix(name, "max-") }
+
+// names reports whether a word addresses the crawler.
+func (r *ruleReader) names(word string) bool {
+	return word == "*" || word == "robots" || r.crawler.addresses(word)
+}
+
+// rule reads a rule with its value. The word ends at end; mark stands behind it, and the rest at
+// after.
+func (r *ruleReader) rule(word string, mark byte, end, after int) {
+	name, value, next := strings.ToLower(word), "", end
+	switch {
+	case name == unavailableAfter:
+		value, next = ruleDate(r.s, end)
+	case strings.HasPrefix(name, "max-") && (mark == ':' || mark == '='):
+		value, next = ruleWord(r.s, skipBlanks(r.s, after))
+	case strings.HasPrefix(r.s[after:], "?0"), strings.HasPrefix(r.s[after:], "?1"):
+		value, next = ruleWord(r.s, after)
+	}
+	// X22: blanks separate rules
+	if r.header && r.reached && r.behind >= 0 && strings.TrimSpace(r.s[r.behind:r.i]) == "" {
+		r.report(r.field.at(word), "missing-comma", Notice, "write a comma before it",
+			"the rule %q stands behind another without a comma; both hold", word)
+	}
+	r.behind, r.i = next, next
+	if r.reached && value != "?0" { // X23: noindex=?0 says nothing
+		r.narrowing.rule(r.field, name, value)
 	}
 }
 
@@ -167,7 +220,7 @@ func skipBlanks(s string, i int) int {
 	return i
 }
 
-// ruleWord reads a word, or the text between quotation marks, and gives where it ends.
+// ruleWord returns the word at i, or the text between quotation marks, and where it ends.
 func ruleWord(s string, i int) (word string, end int) {
 	if i < len(s) && s[i] == '"' {
 		if n := strings.IndexByte(s[i+1:], '"'); n >= 0 {
@@ -180,8 +233,9 @@ func ruleWord(s string, i int) (word string, end int) {
 	return strings.Trim(s[i:end], "\""), end
 }
 
-// separator gives the mark behind a word, 0 for none, and where what follows it begins.
-func separator(s string, end int) (mark byte, after int) {
+// markBehind returns the ";", ":" or "=" behind a word, 0 if there is none, and where what follows
+// begins.
+func markBehind(s string, end int) (mark byte, after int) {
 	i := skipBlanks(s, end)
 	if i < len(s) && strings.IndexByte(";:=", s[i]) >= 0 {
 		return s[i], i + 1
@@ -189,15 +243,14 @@ func separator(s string, end int) (mark byte, after int) {
 	return 0, end
 }
 
-// structuredMember reports whether the list member that goes on here holds a semicolon.
+// structuredMember reports whether the list member that continues here holds a semicolon.
 func structuredMember(s string) bool {
 	i := strings.IndexAny(s, ",;")
 	return i >= 0 && s[i] == ';'
 }
 
-// ruleDate reads a date behind unavailable_after, which may hold blanks and commas: up to the next
-// word that is a rule or an addressee, to a comma with the name of a rule behind it, known or not
-// (X91), or to a semicolon.
+// ruleDate returns the date behind unavailable_after, and where it ends. A date may hold blanks and
+// commas: it ends at a semicolon, or before a word that begins another rule or addresses a crawler.
 func ruleDate(s string, i int) (date string, end int) {
 	i = skipBlanks(s, i)
 	if i < len(s) && (s[i] == ':' || s[i] == '=') {
@@ -212,11 +265,7 @@ func ruleDate(s string, i int) (date string, end int) {
 		for next < len(s) && s[next] != ',' && s[next] != ';' && !isBlank(s[next]) {
 			next++
 		}
-		word, _, addressee := strings.Cut(strings.ToLower(s[at:next]), ":")
-		mark, _ := separator(s, next)
-		listed := strings.HasSuffix(strings.TrimRight(s[i:at], " \t\r\n"), ",") // behind a comma
-		if knownRule(word) || strings.HasPrefix(word, "max-") || addressee && isName(word) || listed &&
-			(mark == ';' || namesRule(word)) {
+		if endsDate(s[i:at], s[at:next], s[next:]) {
 			break
 		}
 		end = next
@@ -226,8 +275,22 @@ func ruleDate(s string, i int) (date string, end int) {
 	return strings.Trim(s[i:end], ", \t\r\n"), end
 }
 
+// endsDate reports whether a word is not of the date before it: a rule, "token:", or behind a comma
+// what may name a rule that is not known (X91: an unknown rule behind a comma ends the date).
+func endsDate(before, word, rest string) bool {
+	name, _, addressee := strings.Cut(strings.ToLower(word), ":")
+	if takesPart(name) || addressee && isName(name) {
+		return true
+	}
+	if !strings.HasSuffix(strings.TrimRight(before, " \t\r\n"), ",") {
+		return false
+	}
+	mark, _ := markBehind(rest, 0)
+	return mark == ';' || namesRule(name)
+}
+
 // namesRule reports whether a word behind the comma after a date may name a rule: it begins with a
-// letter, as no day and no year does, and is no time zone.
+// letter, as no day and no year does, and it is no time zone.
 func namesRule(word string) bool {
 	return word != "" && 'a' <= word[0] && word[0] <= 'z' && zones[strings.ToUpper(word)] == ""
 }

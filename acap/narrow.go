@@ -17,8 +17,9 @@ type own struct {
 	marks      map[string][]*statement
 }
 
-// Narrow lets a page's own statements meet the policy of its origin. Without any, p itself is returned. Reading them is pointless
-// where the origin prohibits crawl: such a page was not lawfully fetched (X02).
+// Narrow returns the policy for one page of the origin: its own statements meet those of the
+// origin. It returns p itself for a page that says nothing. Do not call it if the origin prohibits
+// crawl: such a page was not lawfully fetched (X02).
 func (p *Policy) Narrow(page Own) *Policy { return p.narrow(page, false) }
 
 // narrow is Narrow; muted says that findings are not needed.
@@ -28,16 +29,7 @@ func (p *Policy) narrow(page Own, muted bool) *Policy {
 		return p
 	}
 	if p.byPurpose != nil {
-		q := *p
-		q.byPurpose = nil
-		q.spoken = map[string]bool{}
-		for i, one := range p.byPurpose {
-			narrowed := one.narrow(page, i > 0) // the findings of all purposes are those of the first
-			q.byPurpose = append(q.byPurpose, narrowed)
-			maps.Copy(q.spoken, narrowed.spoken)
-		}
-		q.findings = q.byPurpose[0].findings
-		return &q
+		return p.narrowEach(page)
 	}
 	p = p.licensed(page.Plus)
 	if silent && len(p.crawler.Vocabularies) == 0 {
@@ -51,11 +43,7 @@ func (p *Policy) narrow(page Own, muted bool) *Policy {
 	if err == nil {
 		n.base, n.located = u, NewResource(u).URL
 	}
-	if n.read(page); page.Unread != "" {
-		n.report(&Field{Source: Meta, URL: page.URL, Line: 1, Column: 1}, "too-complex", Error,
-			"make the page smaller", "%s: nothing is permitted", page.Unread)
-		n.own.discard = &Decision{Reason: ByConflict, Note: page.Unread + ": what it says of itself is not known"}
-	}
+	n.read(page)
 	q.own = n.own
 	q.readPage(&Page{Own: page, Rules: n.tagRules, narrowing: n})
 	q.spoken = map[string]bool{}
@@ -65,15 +53,35 @@ func (p *Policy) narrow(page Own, muted bool) *Policy {
 		}
 	}
 	q.findings = append(slices.Clone(p.findings), n.findings...)
-	r, d := NewResource(u), Decision{}
-	q.settle(kCrawl, &r, &d)
-	if n.own.discard == nil && !d.Allowed && d.Because != nil && d.Because.Source == Meta { // M06, N26, X01
-		n.own.discard = &d
-	}
-	if b := n.own.bars[kCrawl]; b != nil && n.own.discard == nil {
-		n.own.discard = b
+	if n.own.discard == nil {
+		n.own.discard = q.selfDiscarding(NewResource(u))
 	}
 	return &q
+}
+
+// narrowEach narrows the policy of each purpose.
+func (p *Policy) narrowEach(page Own) *Policy {
+	q := *p
+	q.byPurpose = nil
+	q.spoken = map[string]bool{}
+	for i, one := range p.byPurpose {
+		narrowed := one.narrow(page, i > 0) // the findings of all purposes are those of the first
+		q.byPurpose = append(q.byPurpose, narrowed)
+		maps.Copy(q.spoken, narrowed.spoken)
+	}
+	q.findings = q.byPurpose[0].findings
+	return &q
+}
+
+// selfDiscarding returns the decision by which a page prohibits its own crawling, nil if it does
+// not. Such a page is not used at all (M06, N26, X01).
+func (p *Policy) selfDiscarding(r Resource) *Decision {
+	d := &Decision{}
+	p.settle(kCrawl, &r, d)
+	if !d.Allowed && d.Because != nil && d.Because.Source == Meta { // X01: it was fetched before it could be asked
+		return d
+	}
+	return p.own.bars[kCrawl]
 }
 
 // pageSeq is where the statements of a page begin in the order of appearance: behind all others.
@@ -126,6 +134,11 @@ func (n *narrowing) read(page Own) {
 	if m := page.Tangled; m != nil {
 		n.tooComplex(&Field{Source: Class, URL: n.url, Line: m.Line, Column: m.Column, Text: m.Token})
 	}
+	if page.Unread != "" {
+		n.report(&Field{Source: Meta, URL: page.URL, Line: 1, Column: 1}, "too-complex", Error,
+			"make the page smaller", "%s: nothing is permitted", page.Unread)
+		n.own.discard = &Decision{Reason: ByConflict, Note: page.Unread + ": what it says of itself is not known"}
+	}
 }
 
 func (n *narrowing) field(t *Tag) *Field {
@@ -141,7 +154,8 @@ func (n *narrowing) field(t *Tag) *Field {
 	return f
 }
 
-// addressee says whether a META name addresses the crawler, whether by name, and whether it is a list (N01, X20, C05).
+// addressee says whether a META name addresses the crawler, whether by name, and whether it is a
+// list (N01, X20, C05).
 func (n *narrowing) addressee(name string) (addressed, named, list bool) {
 	name = strings.TrimSpace(uncurl(name))
 	items := strings.Split(name, ",")
@@ -168,13 +182,14 @@ func uncurl(s string) string {
 
 func words(content string) []string { return strings.Fields(uncurl(content)) }
 
-// ours reports whether content is an ACAP statement, also behind a stray mark: "ACAP: disallow-index".
+// ours reports whether content is an ACAP statement, also behind a stray mark: "ACAP:
+// disallow-index".
 func ours(tokens []string) bool {
 	return len(tokens) > 0 && strings.EqualFold(strings.TrimRight(tokens[0], ",:;"), "ACAP")
 }
 
-// versionTag reads "ACAP version n.m" and gives what stands behind. Before a statement "version" is a purpose (B13); any other
-// attempt at a declaration is one, though malformed (B07).
+// versionTag reads "ACAP version n.m" and gives what stands behind. Before a statement "version" is
+// a purpose (B13); any other attempt at a declaration is one, though malformed (B07).
 func versionTag(tokens []string) (value string, rest []string, ok bool) {
 	if !ours(tokens) || len(tokens) < 2 {
 		return "", nil, false
@@ -210,19 +225,22 @@ func (n *narrowing) meta(t *Tag) {
 		return
 	}
 	if content == t.Content && strings.ContainsAny(t.Content, "\u201c\u201d") {
-		n.report(field, "typographic-quotes", Error, "use straight quotation marks", "typographic quotation marks are part of the value")
+		n.report(field, "typographic-quotes", Error, "use straight quotation marks",
+			"typographic quotation marks are part of the value")
 	}
 	if ours(tokens) {
 		if _, rest, ok := versionTag(tokens); !ok {
 			n.statement(field, tokens[1:], named, list)
 		} else if len(rest) > 0 { // N15
-			n.report(field, "mixed-dialects", Error, "write a META tag for each", "something stands behind the version: only prohibitions in it count")
+			n.report(field, "mixed-dialects", Error, "write a META tag for each",
+				"something stands behind the version: only prohibitions in it count")
 			n.statement(field, rest, named, true)
 		}
 		return
 	}
 	if i := acapWord(content); i >= 0 { // X19: both dialects in one value; prohibitions of both are honoured
-		n.report(field, "mixed-dialects", Error, "write a META tag for each", "ACAP statements and conventional rules stand in one tag: only their prohibitions count")
+		n.report(field, "mixed-dialects", Error, "write a META tag for each",
+			"ACAP statements and conventional rules stand in one tag: only their prohibitions count")
 		n.statement(field, strings.FieldsFunc(content[i+len("ACAP"):], separates), named, true)
 		content = content[:i]
 	}
@@ -234,82 +252,101 @@ func separates(r rune) bool { return r == ',' || r == ';' || blank(r) }
 // acapWord finds the word ACAP, -1 if there is none.
 func acapWord(s string) int {
 	for i := 1; i+len("ACAP") < len(s); i++ {
-		if strings.EqualFold(s[i:i+len("ACAP")], "ACAP") && separates(rune(s[i-1])) && separates(rune(s[i+len("ACAP")])) {
+		if strings.EqualFold(s[i:i+len("ACAP")], "ACAP") && separates(rune(s[i-1])) &&
+			separates(rune(s[i+len("ACAP")])) {
 			return i
 		}
 	}
 	return -1
 }
 
-// statement reads the tokens behind "ACAP" (P2 3). Every allow- or disallow- token is a statement of its own where it
-// prohibits; a permission followed by anything but qualifiers is not understood (N15, X17).
+// statement reads the tokens behind "ACAP" (P2 3). Every allow- or disallow- token makes a
+// statement of its own if it prohibits. A permission followed by anything but qualifiers is not
+// understood (N15, X17).
 func (n *narrowing) statement(field *Field, tokens []string, named, prohibitionsOnly bool) {
 	tokens, ids, listed := cutFragments(tokens)
-	first := 0
-	for first < len(tokens) && !isStatement(tokens[first]) {
-		first++
-	}
-	if first == len(tokens) {
+	first := slices.IndexFunc(tokens, isStatement)
+	if first < 0 {
 		n.report(field, "unknown-statement", Error, n.nearStatement(tokens), "the tag makes no ACAP statement")
 		n.strayRules(field, tokens)
 		return
 	}
-	sub := (*subRecord)(nil)
-	if first > 0 { // P2 2.2.2
-		sub = &subRecord{}
-		for _, t := range tokens[:first] {
-			t = strings.TrimSuffix(t, ",")
-			sub.purposes = append(sub.purposes, n.pattern(field, t))
-			if conventionalRules[strings.ToLower(t)] != 0 { // X19
-				n.rules(field, t, false)
-			}
-		}
-		if first > 1 {
-			n.report(field.at(tokens[1]), "several-purposes", Warning, "write a META tag for each purpose", "the statement names more than one purpose: it is made for each")
-		}
-	}
+	sub := n.purposes(field, tokens[:first])
 	to := audience{sub: sub, allow: sub.reaches(true, n.crawler), deny: sub.reaches(false, n.crawler)}
 	for i := first; i < len(tokens); i++ {
-		token := strings.ToLower(strings.TrimSuffix(tokens[i], ","))
-		if !isStatement(token) {
+		if !isStatement(tokens[i]) {
 			continue
 		}
-		e := &entry{field: field, sub: sub}
-		e.usage, e.allow = strings.CutPrefix(token, "allow-")
-		if !e.allow {
-			e.usage = strings.TrimPrefix(token, "disallow-")
+		e := n.tagEntry(field, tokens[i:], i > first || prohibitionsOnly)
+		if e == nil {
+			continue
 		}
-		e.usage, e.local = localName(e.usage)
-		n.local(e)
-		if next := i + 1; !e.allow && next < len(tokens) && strings.Contains(tokens[next], "=") {
-			n.report(field, "qualified-prohibition", Error, "", "a prohibition takes no qualifiers: %q", tokens[next])
-		}
-		if e.allow {
-			if i > first || prohibitionsOnly { // N15, X20: a further permission is dropped
-				n.report(field.at(token), "stray-permission", Error, "write a META tag for each statement", "the permission %q does not count", token)
-				continue
-			}
-			if strings.HasSuffix(tokens[i], ",") {
-				n.report(field.at(token), "stray-comma", Error, "leave the comma out", "a comma stands behind %q: the permission counts as a prohibition", token)
-				e.broken = true
-			}
-			if qualifiers := tokens[i+1:]; Usage(e.usage).kind() != noKind || e.local || !hasStatement(qualifiers) { // N16
-				e.value = strings.Join(qualifiers, " ")
-			}
-		}
+		e.sub = sub
 		var of []string
 		if listed {
 			of = n.fragments(e, ids)
 		}
 		n.take(e, named, &to, of)
 		if next := i + 1; !e.allow && next < len(tokens) && strings.Contains(tokens[next], "=") {
-			n.report(field.at(tokens[next]), "qualified-prohibition", Error, "leave it out", "a prohibition takes no qualifiers: it holds without %q", tokens[next])
+			n.report(field.at(tokens[next]), "qualified-prohibition", Error, "leave it out",
+				"a prohibition takes no qualifiers: it holds without %q", tokens[next])
 		}
 	}
 	n.strayRules(field, tokens[first+1:])
 }
 
-// nearStatement gives a hint where no statement is made: the one that a word is close to, or how to write one.
+// purposes reads the words before the statement of a tag as usage purposes (P2 2.2.2); nil if there
+// are none.
+func (n *narrowing) purposes(field *Field, words []string) *subRecord {
+	if len(words) == 0 {
+		return nil
+	}
+	sub := &subRecord{}
+	for _, w := range words {
+		w = strings.TrimSuffix(w, ",")
+		sub.purposes = append(sub.purposes, n.pattern(field, w))
+		if conventionalRules[strings.ToLower(w)] != 0 { // X19: a conventional prohibition counts wherever it stands
+			n.rules(field, w, false)
+		}
+	}
+	if len(words) > 1 {
+		n.report(field.at(words[1]), "several-purposes", Warning, "write a META tag for each purpose",
+			"the statement names more than one purpose: it is made for each")
+	}
+	return sub
+}
+
+// tagEntry reads the statement that tokens begin with; nil for a permission that does not count.
+// prohibitionsOnly says that none does.
+func (n *narrowing) tagEntry(field *Field, tokens []string, prohibitionsOnly bool) *entry {
+	token, rest := strings.ToLower(strings.TrimSuffix(tokens[0], ",")), tokens[1:]
+	e := &entry{field: field}
+	e.name(token)
+	n.local(e)
+	switch {
+	case !e.allow:
+		if len(rest) > 0 && strings.Contains(rest[0], "=") {
+			n.report(field, "qualified-prohibition", Error, "", "a prohibition takes no qualifiers: %q", rest[0])
+		}
+		return e
+	case prohibitionsOnly: // N15, X20: a further permission is dropped
+		n.report(field.at(token), "stray-permission", Error, "write a META tag for each statement",
+			"the permission %q does not count", token)
+		return nil
+	case strings.HasSuffix(tokens[0], ","):
+		n.report(field.at(token), "stray-comma", Error, "leave the comma out",
+			"a comma stands behind %q: the permission counts as a prohibition", token)
+		e.broken = true
+	}
+	// N16: what follows an unknown usage are its qualifiers only if no other statement is among it
+	if Usage(e.usage).kind() != noKind || e.local || !slices.ContainsFunc(rest, isStatement) {
+		e.value = strings.Join(rest, " ")
+	}
+	return e
+}
+
+// nearStatement gives a hint where no statement is made: the one that a word is close to, or how to
+// write one.
 func (n *narrowing) nearStatement(words []string) string {
 	if n.muted || n.reporter.full() {
 		return ""
@@ -330,15 +367,6 @@ func statementWords() []string {
 	return words
 }
 
-func hasStatement(tokens []string) bool {
-	for _, t := range tokens {
-		if isStatement(t) {
-			return true
-		}
-	}
-	return false
-}
-
 // strayRules honours conventional prohibitions that stray into an ACAP statement (N15, X19).
 func (n *narrowing) strayRules(field *Field, tokens []string) {
 	var stray []string
@@ -350,7 +378,8 @@ func (n *narrowing) strayRules(field *Field, tokens []string) {
 	n.rules(field, strings.Join(stray, " "), false)
 }
 
-// take adds a statement that reaches the crawler and its purposes: about the page, or about the elements with the ids of.
+// take adds a statement that reaches the crawler and its purposes: about the page, or about the
+// elements with the ids of.
 func (n *narrowing) take(e *entry, named bool, to *audience, of []string) {
 	for _, s := range n.expand(e) {
 		if !to.serves(s.allow) {
@@ -376,8 +405,10 @@ func (n *narrowing) counted(field *Field) bool {
 
 func (n *narrowing) tooComplex(field *Field) {
 	if n.own.discard == nil {
-		n.report(field, "too-complex", Error, "make fewer statements", "the page makes too many statements: nothing is permitted")
-		n.own.discard = &Decision{Reason: ByConflict, Because: field, Note: "the page makes too many statements to be judged"}
+		n.report(field, "too-complex", Error, "make fewer statements",
+			"the page makes too many statements: nothing is permitted")
+		n.own.discard = &Decision{Reason: ByConflict, Because: field,
+			Note: "the page makes too many statements to be judged"}
 	}
 }
 

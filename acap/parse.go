@@ -8,11 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// Parse reads a robots.txt, or a file in that format, as a whole: ACAP fields and conventional records beside them
-// (P1 3, RFC 9309 2.2). It never fails; what it cannot read is among the Findings. name is the URL of the file.
+// Parse reads a robots.txt, or a file in that format, as a whole: ACAP fields and conventional
+// records beside them (P1 3, RFC 9309 2.2). It never fails; what it cannot read is among the
+// Findings. name is the URL of the file.
 func Parse(name string, src []byte) *File { return parse(name, src, Robots) }
 
-// ParseReferred reads a file that a permissions reference names (P1 2.3.2): as Parse, with its fields marked as such.
+// ParseReferred reads a file that a permissions reference names (P1 2.3.2): as Parse, with its
+// fields marked as such.
 func ParseReferred(name string, src []byte) *File { return parse(name, src, Referred) }
 
 func parse(name string, src []byte, source Source) *File {
@@ -85,77 +87,106 @@ var conventionalNames = map[string]string{
 
 const ignoreDirective = "acap-ignore-conventional-records"
 
+// line reads one line.
 func (p *parser) line(n int, line string) {
-	text := line
-	hash := strings.IndexByte(line, '#')
-	if hash >= 0 { // A02
-		text = line[:hash]
-		p.claim(n, line[hash:])
-	}
-	trimmed := trimLeft(text)
-	at := len(text) - len(trimmed)
-	trimmed = trimRight(trimmed)
+	trimmed, at, cut := p.statement(n, line)
 	if trimmed == "" {
 		return
 	}
-	place := func(offset int) Field {
-		return Field{Source: p.f.source, URL: p.f.URL, Line: n, Column: column(line, offset)}
-	}
-	if rest, ok := cutFold(trimmed, "[V1.1]"); ok { // A08
-		f := place(at)
-		f.Text = trimmed[:len(trimmed)-len(rest)]
-		p.report(&f, "version-marker", Warning, "leave the mark out", "[V1.1] is a mark of the specification's text, not part of a field")
-		rest = trimLeft(rest)
-		at += len(trimmed) - len(rest)
-		if trimmed = rest; trimmed == "" {
-			return
-		}
-	}
 	name, value, colon := p.split(trimmed)
-	lower, plain := p.lower, p.plain
 	field := p.fields.one()
-	*field = place(at)
+	*field = p.fieldAt(n, line, at)
 	field.Text = trimmed
 	last := p.permission
 	p.permission = nil
-	w := rawLine{n: n, line: line, cut: len(text), value: value, at: at + len(trimmed) - len(value), plain: plain}
+	w := rawLine{n: n, line: line, cut: cut, value: value, at: at + len(trimmed) - len(value), plain: p.plain}
 	switch {
-	case lower == ignoreDirective:
+	case p.lower == ignoreDirective:
 		p.directive(field, value)
-	case strings.HasPrefix(lower, "acap-") && (colon || known(lower)):
-		switch {
-		case !colon: // A05, X54
-			p.report(field.at(name), "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
-		case at > 0 || trimmed[len(name)] != ':': // A17
-			p.report(field.at(name), "loose-form", Notice, "write "+name+": at the start of the line", "there are blanks before the name of a field, or before its colon")
-		}
-		p.lookAtValue(w)
-		p.acap(field, lower, value)
-		p.seenACAP = true
-	case plain != "" && (colon || len(strings.Fields(value)) == 1):
-		if !colon {
-			p.report(field.at(name), "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
-		}
-		if plain != lower {
-			usual := strings.ToUpper(plain[:1]) + plain[1:]
-			p.report(field.at(name), "misspelt-name", Warning, "write "+usual+":", "%s is read as %s", name, usual)
-		}
-		p.lookAtValue(w)
-		p.conventional(field, plain, value)
-	case last != nil && startsWithQualifier(trimmed): // A07
+	case strings.HasPrefix(p.lower, "acap-") && (colon || known(p.lower)):
+		p.acapLine(field, name, w, colon)
+	case p.plain != "" && (colon || len(strings.Fields(value)) == 1):
+		p.conventionalLine(field, name, w, colon)
+	case last != nil && startsWithQualifier(trimmed): // P1 2.7 (A07): a field is one line
 		last.suspect = true
 		p.permission = last
 		p.report(field, "broken-line", Error, "write the whole field on one line",
 			"a qualifier stands on a line of its own: the permission before it counts as a prohibition")
+	default:
+		p.unread(field, name, w, colon)
+	}
+}
+
+func (p *parser) fieldAt(n int, line string, offset int) Field {
+	return Field{Source: p.f.source, URL: p.f.URL, Line: n, Column: column(line, offset)}
+}
+
+// statement returns what a line says without comment, outer blanks and version mark, where that
+// begins, and where the comment begins.
+func (p *parser) statement(n int, line string) (trimmed string, at, cut int) {
+	text := line
+	hash := strings.IndexByte(line, '#')
+	if hash >= 0 { // P1 2.2.1 (A02): a comment begins anywhere
+		text = line[:hash]
+		p.claim(n, line[hash:])
+	}
+	trimmed = trimLeft(text)
+	at = len(text) - len(trimmed)
+	trimmed = trimRight(trimmed)
+	if rest, ok := cutFold(trimmed, "[V1.1]"); ok { // A08: the mark is passed over
+		f := p.fieldAt(n, line, at)
+		f.Text = trimmed[:len(trimmed)-len(rest)]
+		p.report(&f, "version-marker", Warning, "leave the mark out",
+			"[V1.1] is a mark of the specification's text, not part of a field")
+		rest = trimLeft(rest)
+		at += len(trimmed) - len(rest)
+		trimmed = rest
+	}
+	return trimmed, at, len(text)
+}
+
+// acapLine reads a line with the name of an ACAP field.
+func (p *parser) acapLine(field *Field, name string, w rawLine, colon bool) {
+	switch {
+	case !colon: // A05, X54: a field without its colon is read all the same
+		p.report(field.at(name), "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
+	case !strings.HasPrefix(w.line, name+":"): // A17: blanks before a name or a colon say nothing
+		p.report(field.at(name), "loose-form", Notice, "write "+name+": at the start of the line",
+			"there are blanks before the name of a field, or before its colon")
+	}
+	p.lookAtValue(w)
+	p.acap(field, p.lower, w.value)
+	p.seenACAP = true
+}
+
+// conventionalLine reads a line with the name of a conventional field, or a spelling commonly meant
+// for one.
+func (p *parser) conventionalLine(field *Field, name string, w rawLine, colon bool) {
+	if !colon {
+		p.report(field.at(name), "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
+	}
+	if p.plain != p.lower {
+		usual := strings.ToUpper(p.plain[:1]) + p.plain[1:]
+		p.report(field.at(name), "misspelt-name", Warning, "write "+usual+":", "%s is read as %s", name, usual)
+	}
+	p.lookAtValue(w)
+	p.conventional(field, p.plain, w.value)
+}
+
+// unread reports a line that is no field of ACAP or RFC 9309.
+func (p *parser) unread(field *Field, name string, w rawLine, colon bool) {
+	switch {
 	case !p.ascii && p.lookAtName(w):
-	case strings.HasPrefix(lower, "acap"):
-		p.unknown(field, lower)
+	case strings.HasPrefix(p.lower, "acap"):
+		p.unknown(field, p.lower)
 	case p.quiet: // the finding html, not-text or wrong-encoding speaks of all these lines
 	case colon && !strings.ContainsAny(name, " <>/"):
 		p.other(field)
-		p.report(field.at(name), "foreign-field", Notice, p.near(lower, conventionalFields), "%q is not a field of robots.txt", name)
+		p.report(field.at(name), "foreign-field", Notice, p.near(p.lower, conventionalFields),
+			"%q is not a field of robots.txt", name)
 	default:
-		p.report(field, "unknown-line", Notice, "write a name, a colon and a value, or # before a comment", "the line is not a field of robots.txt")
+		p.report(field, "unknown-line", Notice, "write a name, a colon and a value, or # before a comment",
+			"the line is not a field of robots.txt")
 	}
 }
 
@@ -202,7 +233,8 @@ func trimRight(s string) string {
 	return strings.TrimRightFunc(s, blank)
 }
 
-// split takes a line apart. Most lines have the name of the line before, and it is known what that means.
+// split takes a line apart. Most lines have the name of the line before, and it is known what that
+// means.
 func (p *parser) split(s string) (name, value string, colon bool) {
 	if n := len(p.name); n > 0 && n < len(s) && s[n] == ':' && s[:n] == p.name {
 		return s[:n], trimLeft(s[n+1:]), true
@@ -261,7 +293,8 @@ func isName(s string) bool {
 }
 
 // recordFields are the ACAP fields that do not name a usage.
-var recordFields = []string{"acap-version", "acap-crawler", "acap-permissions-reference", "acap-usage-purpose", "acap-qualified-usage",
+var recordFields = []string{"acap-version", "acap-crawler", "acap-permissions-reference", "acap-usage-purpose",
+	"acap-qualified-usage",
 	"acap-composite-usage", "acap-resource-set", "acap-request-take-down", "acap-request-re-crawl", ignoreDirective}
 
 // known reports whether a name without a colon is a complete ACAP field name (A05, X54).
@@ -290,17 +323,20 @@ func fieldNames() []string {
 // unknown reports a field that looks like ACAP and is not; it never ends a record (A16).
 func (p *parser) unknown(field *Field, lower string) {
 	name := field.name()
-	p.report(field.at(name), "unknown-field", Error, strings.Replace(p.near(lower, fieldNames), "acap-", "ACAP-", 1), "%q is not an ACAP field", name)
+	p.report(field.at(name), "unknown-field", Error, strings.Replace(p.near(lower, fieldNames), "acap-", "ACAP-", 1),
+		"%q is not an ACAP field", name)
 }
 
-// directive obeys ACAP-ignore-conventional-records before the first definition, record or permission (O01), with nothing
-// behind it but a colon (O03).
+// directive obeys ACAP-ignore-conventional-records before the first definition, record or
+// permission (O01), with nothing behind it but a colon (O03).
 func (p *parser) directive(field *Field, value string) {
 	switch {
 	case value != "":
-		p.report(field.at(value), "directive-value", Error, "write the directive alone on its line", "the directive takes no value and is not obeyed")
+		p.report(field.at(value), "directive-value", Error, "write the directive alone on its line",
+			"the directive takes no value and is not obeyed")
 	case p.started:
-		p.report(field, "misplaced-directive", Error, "put it before all definitions and records", "the directive stands after a definition or record and is not obeyed")
+		p.report(field, "misplaced-directive", Error, "put it before all definitions and records",
+			"the directive stands after a definition or record and is not obeyed")
 	default:
 		p.f.ignore, p.ignoring = true, field
 	}
@@ -335,9 +371,11 @@ func (p *parser) acap(field *Field, lower, value string) {
 func (p *parser) versionField(field *Field, value string) {
 	switch {
 	case p.seenACAP: // B03
-		p.report(field, "late-version", Error, "make it the first ACAP field of the file", "ACAP-version stands after other ACAP fields")
+		p.report(field, "late-version", Error, "make it the first ACAP field of the file",
+			"ACAP-version stands after other ACAP fields")
 	case p.directed: // O02
-		p.report(field, "late-version", Notice, "make it the first ACAP field of the file", "ACAP-version stands after ACAP-ignore-conventional-records")
+		p.report(field, "late-version", Notice, "make it the first ACAP field of the file",
+			"ACAP-version stands after ACAP-ignore-conventional-records")
 	}
 	p.f.version = p.f.version.read(&p.reporter, field, value)
 }
@@ -350,7 +388,8 @@ func (p *parser) finish() {
 	p.lookAtUse()
 	p.lookAtRecords()
 	if f.ignore && len(f.groups) > 0 {
-		p.report(p.ignoring, "ignored-records", Notice, "leave the conventional records out, or the directive", "the conventional records of the file do not count for crawlers that read ACAP")
+		p.report(p.ignoring, "ignored-records", Notice, "leave the conventional records out, or the directive",
+			"the conventional records of the file do not count for crawlers that read ACAP")
 	}
 	top := &Field{Source: f.source, URL: f.URL, Line: 1, Column: 1}
 	if f.cut {
@@ -359,7 +398,8 @@ func (p *parser) finish() {
 	}
 	if p.html {
 		p.tell(top, "html", Warning, "serve robots.txt as plain text",
-			"the file looks like HTML; it is read line by line all the same, and lines that are not fields are not listed")
+			"the file looks like HTML; it is read line by line all the same, "+
+				"and lines that are not fields are not listed")
 	}
 	f.claimed = readVersion(p.comment)
 	claim := &Field{Source: f.source, URL: f.URL, Line: p.claimed, Column: 1, Text: f.Line(p.claimed)}
@@ -368,9 +408,11 @@ func (p *parser) finish() {
 	case p.comment == "":
 		f.claimed = f.version
 	case f.version.state == undeclared && f.claimed.newer(): // B09
-		p.report(claim, "version-comment", Warning, "add ACAP-version: 1.1", "a comment declares version %s, but only the field ACAP-version has effect", p.comment)
+		p.report(claim, "version-comment", Warning, "add ACAP-version: 1.1",
+			"a comment declares version %s, but only the field ACAP-version has effect", p.comment)
 	case f.version.state != undeclared && f.version.String() != f.claimed.String():
-		p.report(claim, "version-comment", Warning, "make them agree", "a comment says version %s, the field ACAP-version %s, and the field counts", p.comment, f.version)
+		p.report(claim, "version-comment", Warning, "make them agree",
+			"a comment says version %s, the field ACAP-version %s, and the field counts", p.comment, f.version)
 	}
 }
 

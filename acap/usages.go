@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// maxParts bounds the work on a hostile composite usage; a longer one is a prohibition of all it could mean.
+// maxParts bounds the work on a hostile composite usage; a longer one is a prohibition of all it
+// could mean.
 const maxParts = 64
 
 // flats gives the usages of one field: standard, local or unknown.
@@ -14,7 +15,8 @@ func (x *expander) flats(e *entry, qualifiers []string) []flat {
 	case e.local && e.allow:
 		return x.permitLocal(e, qualifiers)
 	case e.local: // E06
-		x.report(e.place(), "local-usage-in-prohibition", Error, "name a standard usage type", "a prohibition of the local usage (%s) is read as one of the usages behind it", e.usage)
+		x.report(e.place(), "local-usage-in-prohibition", Error, "name a standard usage type",
+			"a prohibition of the local usage (%s) is read as one of the usages behind it", e.usage)
 		return x.prohibitLocal(e, e.usage, false)
 	case e.allow:
 		return x.permit(e, e.field, e.usage, x.qualifiers(qualifiers, e), x.version)
@@ -22,7 +24,8 @@ func (x *expander) flats(e *entry, qualifiers []string) []flat {
 	return x.prohibit(e, e.field, e.usage, false)
 }
 
-// place is where a finding about the usage of e points: the name of a field, the statement in a page.
+// place is where a finding about the usage of e points: the name of a field, the statement in a
+// page.
 func (e *entry) place() *Field {
 	if name := e.field.name(); name != "" {
 		return e.field.at(name)
@@ -37,7 +40,8 @@ func (e *entry) place() *Field {
 	return e.field.at(word + e.usage)
 }
 
-// spelt is where a finding about a usage points: where e is written, or in the definition from which spells it out.
+// spelt is where a finding about a usage points: where e is written, or in the definition from
+// which spells it out.
 func (e *entry) spelt(from *Field, usage string) *Field {
 	if from == e.field {
 		return e.place()
@@ -49,8 +53,8 @@ func (x *expander) qualifiers(tokens []string, e *entry) qualified {
 	return readQualifiers(tokens, Usage(e.usage).kind(), e.field.Source, x.crawler)
 }
 
-// permit reads a permission of one usage: gate, then capability, then meaning. from is the field that spells it out: the
-// permission itself or a definition.
+// permit reads a permission of one usage: gate, then capability, then meaning. from is the field
+// that spells it out: the permission itself or a definition.
 func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v version) []flat {
 	k := Usage(usage).kind()
 	for _, n := range q.notes {
@@ -76,14 +80,16 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 	case k == noKind && q.any: // X41
 		return fall()
 	case k == noKind: // G02
-		x.report(e.spelt(from, usage), "unknown-usage", Error, x.near(usage, usageWords), "the usage type %q is not known: the permission grants nothing", usage)
+		x.report(e.spelt(from, usage), "unknown-usage", Error, x.near(usage, usageWords),
+			"the usage type %q is not known: the permission grants nothing", usage)
 		return nil
 	case x.crawler.unable(usage) && q.any: // X71
 		return fall()
 	case x.crawler.unable(usage):
 		return x.uninterpretable(e, from, usage)
 	case q.embedded != "":
-		x.report(from.at(q.embedded), "embedded-terms", Notice, "", "plus-terms is read in images alone: for all else the permission counts as a prohibition")
+		x.report(from.at(q.embedded), "embedded-terms", Notice, "",
+			"plus-terms is read in images alone: for all else the permission counts as a prohibition")
 		if !v.newer() { // B02
 			return fall()
 		}
@@ -92,9 +98,10 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 	return []flat{{usage: k, allow: true, limits: q.restrictions}}
 }
 
-// uninterpretable returns what counts for a permission of a usage that the crawler cannot interpret.
-// P1 2.4.3 (L05): an offer of other usages counts as a prohibition, since no field alone permits one (X38).
-// P2 2.2.6 (N07, X87): without element level a class token restricts the page. Any other has no effect.
+// uninterpretable returns what counts for a permission of a usage that the crawler cannot
+// interpret. P1 2.4.3 (L05): an offer of other usages counts as a prohibition, since no field alone
+// permits one (X38). P2 2.2.6 (N07, X87): without element level a class token restricts the page.
+// Any other has no effect.
 func (x *expander) uninterpretable(e *entry, from *Field, usage string) []flat {
 	k := Usage(usage).kind()
 	element := e.field.Source == Class && x.crawler.unable(ElementLevel) && k != kCrawl
@@ -102,7 +109,8 @@ func (x *expander) uninterpretable(e *entry, from *Field, usage string) []flat {
 	if k == kOther && !element {
 		effect = "counts as a prohibition"
 	}
-	x.report(e.spelt(from, usage), "cannot-interpret", Notice, "", "this crawler cannot interpret %s: the permission %s", usage, effect)
+	x.report(e.spelt(from, usage), "cannot-interpret", Notice, "",
+		"this crawler cannot interpret %s: the permission %s", usage, effect)
 	switch {
 	case element: // an offer reaches no other usage (L05)
 		return []flat{{usage: k, fell: true, beyond: k == kOther && !x.crawler.Strict}}
@@ -133,7 +141,9 @@ func (x *expander) gate(e *entry, from *Field, usage string, q *qualified, v ver
 	case gate == ignoreIt && k != kOther && q.older.found(): // X86
 		x.refuse(from, q.older)
 		return prohibitIt
-	case gate == ignoreIt && k != kOther && (e.broken || q.anyOlder && (e.bare || k == noKind || x.crawler.unable(usage))): // X86: N15, X57, X41, X71
+	// X86: N15, X57, X41, X71
+	case gate == ignoreIt && k != kOther && (e.broken ||
+		q.anyOlder && (e.bare || k == noKind || x.crawler.unable(usage))):
 		return prohibitIt
 	case gate == ignoreIt: // B01, B10, X36, X74
 		x.report(newer, "undeclared-version", Error, "declare ACAP version 1.1",
@@ -153,8 +163,9 @@ func (x *expander) refuse(from *Field, f fault) {
 	x.report(from.at(f.token), f.code, Error, f.hint, "%s: the permission counts as a prohibition", f.text)
 }
 
-// prohibit reads a prohibition and goes down the chain of P1 2.4.3 where the crawler cannot interpret it. The original stands
-// beside its replacement (X40). from is the field that names the usage.
+// prohibit reads a prohibition and goes down the chain of P1 2.4.3 where the crawler cannot
+// interpret it. The original stands beside its replacement (X40). from is the field that names the
+// usage.
 func (x *expander) prohibit(e *entry, from *Field, usage string, fell bool) []flat {
 	k := Usage(usage).kind()
 	if k == noKind { // G02, X58
@@ -163,7 +174,8 @@ func (x *expander) prohibit(e *entry, from *Field, usage string, fell bool) []fl
 		if k == noKind {
 			k = kCrawl
 		}
-		x.report(e.spelt(from, usage), "unknown-usage", Error, x.near(usage, usageWords), "the usage type %q is not known: %s is prohibited", usage, k.usage())
+		x.report(e.spelt(from, usage), "unknown-usage", Error, x.near(usage, usageWords),
+			"the usage type %q is not known: %s is prohibited", usage, k.usage())
 		fell = true
 	}
 	out := []flat{{usage: k, fell: fell}}
@@ -174,7 +186,8 @@ func (x *expander) prohibit(e *entry, from *Field, usage string, fell bool) []fl
 		} else {
 			k = kCrawl // G01, F20(d)
 		}
-		x.report(e.spelt(from, usage), "cannot-interpret", Error, "", "this crawler cannot interpret %s: %s is prohibited too", unable, k.usage())
+		x.report(e.spelt(from, usage), "cannot-interpret", Error, "",
+			"this crawler cannot interpret %s: %s is prohibited too", unable, k.usage())
 		out = append(out, flat{usage: k, fell: true})
 	}
 	return out
@@ -188,7 +201,8 @@ func usageWords() []string {
 	return words
 }
 
-// undefinedUsage prohibits whatever a local usage that is not defined could have meant (E01): never crawl, follow or other (X40).
+// undefinedUsage prohibits whatever a local usage that is not defined could have meant (E01): never
+// crawl, follow or other (X40).
 func undefinedUsage() []flat {
 	var out []flat
 	for k := kIndex; k < kOther; k++ {
@@ -215,10 +229,12 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 	d := x.lookup(e.usage)
 	switch {
 	case d == nil: // E01
-		x.report(e.place(), "undefined-usage", Error, x.nearDefined(e.usage, x.localNames), "the usage (%s) is not defined: all it could mean is prohibited", e.usage)
+		x.report(e.place(), "undefined-usage", Error, x.nearDefined(e.usage, x.localNames),
+			"the usage (%s) is not defined: all it could mean is prohibited", e.usage)
 		return undefinedUsage()
 	case len(qualifiers) > 0: // E05
-		x.report(e.field.at(qualifiers[0]), "qualified-local-usage", Error, "put the qualifiers into the definition", "a permission of a local usage takes no qualifiers and counts as a prohibition")
+		x.report(e.field.at(qualifiers[0]), "qualified-local-usage", Error, "put the qualifiers into the definition",
+			"a permission of a local usage takes no qualifiers and counts as a prohibition")
 		return x.prohibitLocal(e, e.usage, true)
 	case d.void != nil, e.suspect, e.broken: // E03, A07, N15
 		return x.prohibitLocal(e, e.usage, true)
@@ -253,7 +269,8 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 	return out
 }
 
-// permitQualified reads a use of a qualified usage as if it were spelt out, gated by the file that defines it (B15, X76).
+// permitQualified reads a use of a qualified usage as if it were spelt out, gated by the file that
+// defines it (B15, X76).
 func (x *expander) permitQualified(e *entry, d *definition) []flat {
 	if len(d.tokens) == 0 { // E11, X48
 		return x.usagesBehind(e, d, true)
@@ -305,7 +322,8 @@ func localName(part string) (name string, local bool) {
 func (x *expander) prohibitLocal(e *entry, name string, fell bool) []flat {
 	d := x.lookup(name)
 	if d == nil {
-		x.report(e.place(), "undefined-usage", Error, x.nearDefined(name, x.localNames), "the usage (%s) is not defined: all it could mean is prohibited", name)
+		x.report(e.place(), "undefined-usage", Error, x.nearDefined(name, x.localNames),
+			"the usage (%s) is not defined: all it could mean is prohibited", name)
 		return undefinedUsage()
 	}
 	return x.usagesBehind(e, d, fell)
@@ -318,8 +336,8 @@ type reached struct {
 	fell  bool
 }
 
-// usagesBehind are the usages that a definition involves: those that its prohibition names, and those that stand in for what
-// cannot be interpreted.
+// usagesBehind are the usages that a definition involves: those that its prohibition names, and
+// those that stand in for what cannot be interpreted.
 type usagesBehind struct{ named, fell kindSet }
 
 func (b *usagesBehind) add(flats []flat) {
@@ -330,6 +348,10 @@ func (b *usagesBehind) add(flats []flat) {
 			b.named |= setOf(fl.usage)
 		}
 	}
+}
+
+func (b *usagesBehind) merge(other usagesBehind) {
+	b.named, b.fell = b.named|other.named, b.fell|other.fell
 }
 
 // usagesBehind prohibits every usage that a definition involves, each once.
@@ -354,47 +376,62 @@ func (x *expander) behindOne(e *entry, d *definition, usage string, fell bool) [
 	return x.prohibit(e, d.field, usage, false)
 }
 
-// involved follows definitions three deep: a deeper nesting has no meaning of its own (E07, X48).
+// involved follows definitions three deep. A deeper nesting has no meaning of its own (E07, X48).
 func (x *expander) involved(e *entry, at reached) (b usagesBehind) {
 	if b, ok := x.behind[at]; ok {
 		return b
 	}
 	d := at.d
 	for _, v := range d.void {
-		inner := x.involved(e, reached{v, at.depth, at.fell})
-		b.named, b.fell = b.named|inner.named, b.fell|inner.fell
+		b.merge(x.involved(e, reached{v, at.depth, at.fell}))
 	}
 	switch {
 	case strings.HasPrefix(d.base, "(") && at.depth <= 2:
 		name, _ := localName(d.base)
-		inner := d.file.usages[name]
-		if inner == nil || inner == d {
-			b.add(undefinedUsage())
-			break
-		}
-		in := x.involved(e, reached{inner, at.depth + 1, at.fell})
-		b.named, b.fell = b.named|in.named, b.fell|in.fell
-	case !d.composite && (d.base == "" || d.base[0] == '('), d.composite && (len(d.tokens) == 0 || len(d.tokens) > maxParts || at.depth > 2):
+		b.merge(x.involvedInner(e, at, d.file.usages[name]))
+	case d.meaningless() || d.composite && at.depth > 2:
 		b.add(undefinedUsage())
 	case !d.composite:
 		b.add(x.behindOne(e, d, d.base, at.fell))
 	default:
 		for i := range d.parts {
-			switch p := &d.parts[i]; {
-			case strings.Contains(p.token, "="): // no usage stands behind it
-			case (p.local || Usage(p.name).kind() == noKind) && p.inner != nil && p.inner != d:
-				in := x.involved(e, reached{p.inner, at.depth + 1, at.fell})
-				b.named, b.fell = b.named|in.named, b.fell|in.fell
-			case p.local:
-				b.add(undefinedUsage())
-			default:
-				b.add(x.behindOne(e, d, p.name, at.fell))
-			}
+			b.merge(x.involvedPart(e, at, &d.parts[i]))
 		}
 	}
 	if x.behind == nil {
 		x.behind = map[reached]usagesBehind{}
 	}
 	x.behind[at] = b
+	return b
+}
+
+// meaningless reports whether a definition names no standard usage: it has no base or one that is
+// local itself, or no parts or too many.
+func (d *definition) meaningless() bool {
+	if d.composite {
+		return len(d.tokens) == 0 || len(d.tokens) > maxParts
+	}
+	return d.base == "" || d.base[0] == '('
+}
+
+// involvedInner follows a definition that another one names. One that is missing, or is the other
+// itself, could mean anything.
+func (x *expander) involvedInner(e *entry, at reached, inner *definition) (b usagesBehind) {
+	if inner == nil || inner == at.d {
+		b.add(undefinedUsage())
+		return b
+	}
+	return x.involved(e, reached{inner, at.depth + 1, at.fell})
+}
+
+// involvedPart follows one part of a composite usage.
+func (x *expander) involvedPart(e *entry, at reached, p *part) (b usagesBehind) {
+	switch {
+	case strings.Contains(p.token, "="): // a qualifier: no usage is behind it
+	case p.local, Usage(p.name).kind() == noKind && p.inner != nil && p.inner != at.d:
+		return x.involvedInner(e, at, p.inner)
+	default:
+		b.add(x.behindOne(e, at.d, p.name, at.fell))
+	}
 	return b
 }
