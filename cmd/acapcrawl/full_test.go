@@ -136,6 +136,7 @@ says() { grep -q "$2" "$OUT/said" || { echo "$1: it does not say $2"; cat "$OUT/
 // onSmallDisk runs a script on a disk of a size, and serves a site whose pages have so many words. It needs a file system of
 // its own, and so a user namespace.
 func onSmallDisk(t *testing.T, size string, words int, script string) {
+	t.Parallel() // most of the time one of the two waits for the disk or for a process
 	if out, err := exec.Command("unshare", "-rm", "true").CombinedOutput(); err != nil {
 		t.Skipf("a small disk cannot be mounted here: unshare -rm: %v %s", err, out)
 	}

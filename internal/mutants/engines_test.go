@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,14 +16,14 @@ import (
 	"time"
 )
 
-// perKind is how many mutants of one kind are taken of one package, and enough is how many of all have to be left.
-const (
-	perKind = 2
-	enough  = 20
-)
+// perKind is the number of mutants of one kind that the test uses from one package. .ci/nightly uses 2.
+var perKind = flag.Int("perkind", 1, "use `N` mutants of each kind and package")
 
-// Engines that are slightly wrong, each a program of its own, are found by conformance run as anybody would run it; the engine as it is
-// passes.
+// enough is how many mutants must be observable.
+const enough = 10
+
+// TestConformanceRunFindsMutants: conformance run finds engines that are slightly wrong, each a program of its own, and passes the
+// engine without mutant.
 func TestConformanceRunFindsMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the engine, and runs it some fifty times")
@@ -117,7 +118,7 @@ func spread(t *testing.T, x *finder) []*Mutant {
 	var out []*Mutant
 	for _, k := range kinds {
 		all := byKind[k]
-		n := min(perKind, len(all))
+		n := min(*perKind, len(all))
 		for i := range n {
 			out = append(out, all[i*len(all)/n])
 		}
