@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ var (
 	ErrCorrupt = errors.New("damaged or not an archive")
 	ErrFormat  = errors.New("written by a newer version of this program")
 	ErrClosed  = errors.New("the archive is closed")
+	ErrBodies  = errors.New("the store of bodies does not answer")
 	ErrNotHeld = errors.New("not held") // no such capture, or it has been erased
 )
 
@@ -54,9 +56,11 @@ const (
 	Swapped Step = "swapped" // before its directory is brought to disk
 )
 
-// Options of an archive. All but Erased are for tests.
+// Options of an archive. All but Erased and Bodies are for tests.
 type Options struct {
 	Erased func(Tombstone) // called for each erasure, once it is on disk; must be quick and must not call the archive; may be nil
+
+	Bodies Bodies // where bodies are stored; nil: in archive.db
 
 	Now   func() time.Time // the clock of tombstones; nil: time.Now
 	Fault func(Step) error // called before each step; its error is taken for the step's own
@@ -65,16 +69,21 @@ type Options struct {
 
 // Archive is an open archive.
 type Archive struct {
-	dir   string
-	db    *bolt.DB
-	file  *os.File // the file under db, for reading pages as they are
-	keys  *keys
-	pack  *packer
-	now   func() time.Time
-	fault func(Step) error
-	noted func(Tombstone) // of Options.Erased
-	ahead int64           // bytes mapped beyond the file
-	stale atomic.Bool     // one of the two root records was damaged when the file was opened
+	dir     string
+	db      *bolt.DB
+	file    *os.File // the file under db, for reading pages as they are
+	keys    *keys
+	pack    *packer
+	now     func() time.Time
+	fault   func(Step) error
+	noted   func(Tombstone) // of Options.Erased
+	ahead   int64           // bytes mapped beyond the file
+	life    context.Context // ends with Close
+	endLife context.CancelFunc
+
+	outside Bodies // of Options.Bodies; nil: bodies are in db
+
+	stale atomic.Bool // one of the two root records was damaged when the file was opened
 
 	jobs    chan *job
 	halts   chan *halt
@@ -102,6 +111,7 @@ type Archive struct {
 	underway  *compaction // that reads, or has read
 	crowd     int         // callers that waited when the last transaction ended
 	condemned []uint64    // keys whose records are gone, to be destroyed
+	unnamed   []uint64    // bodies outside of db that no record names any more, to be deleted
 	destroyed []uint64    // keys destroyed, still listed in the file
 	tail      int         // bytes used of the page that the last body ends on, as far as is known
 }
@@ -112,9 +122,10 @@ func Open(dir string, o Options) (*Archive, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the archive's directory cannot be made: %w", err)
 	}
-	a := &Archive{dir: dir, now: o.Now, fault: o.Fault, noted: o.Erased, ahead: o.Ahead,
+	a := &Archive{dir: dir, now: o.Now, fault: o.Fault, noted: o.Erased, ahead: o.Ahead, outside: o.Bodies,
 		jobs: make(chan *job), halts: make(chan *halt), quit: make(chan struct{}), stopped: make(chan struct{}),
 		compacting: make(chan struct{}, 1), erased: make(chan struct{}, 1), reading: map[*bolt.DB]int{}, retired: map[*bolt.DB]*os.File{}, outstanding: map[string]int{}}
+	a.life, a.endLife = context.WithCancel(context.Background())
 	if a.now == nil {
 		a.now = time.Now
 	}
@@ -129,9 +140,11 @@ func Open(dir string, o Options) (*Archive, error) {
 	}
 	var err error
 	if a.pack, err = newPacker(); err != nil {
+		a.endLife()
 		return nil, err
 	}
 	if err := a.openFiles(); err != nil {
+		a.endLife()
 		a.closeFiles(false)
 		return nil, err
 	}
@@ -145,6 +158,7 @@ func (a *Archive) Close() error {
 	a.closing.Do(func() {
 		close(a.quit)
 		<-a.stopped
+		a.endLife()
 		a.compacting <- struct{}{}
 		a.closed = a.closeFiles(a.failure() != nil)
 	})
@@ -250,7 +264,7 @@ func (a *Archive) corrupt(what string) error {
 
 // damaged says which record is not what it should be; err is a clause that goes on from what.
 func (a *Archive) damaged(what string, err error) error {
-	if errors.Is(err, ErrClosed) {
+	if errors.Is(err, ErrClosed) || errors.Is(err, ErrBodies) {
 		return err
 	}
 	return fmt.Errorf("%s is %w: %s %w", filepath.Join(a.dir, "archive.db"), ErrCorrupt, what, err)

@@ -28,8 +28,11 @@ func (v *verifier) digest(sum, value []byte) {
 	seen := bodySeen{}
 	defer func() { v.bodies[rec.ID] = seen }()
 	drop := v.dropBody(sum, rec.ID)
-	sealed := sealedBody(v.tx, rec.ID)
+	sealed, err := v.a.sealedBody(v.tx, rec.ID, nil)
 	switch {
+	case err != nil:
+		v.report(where, "cannot be had: "+err.Error(), "try again when bodies can be read")
+		return
 	case len(sealed) == 0:
 		seen.state = lost
 		v.findAt(third, where, "is missing", drop)
@@ -63,9 +66,26 @@ func (v *verifier) body(k, _ []byte) {
 		v.orphan = id
 		k := bytes.Clone(k)
 		v.find(fmt.Sprintf("body %d", id), "belongs to no digest", func(t *txn) (string, error) {
-			return "removed", errors.Join(t.tx.Bucket(bBodies).Delete(k), deleteBody(t.tx, id))
+			return "removed", errors.Join(t.tx.Bucket(bBodies).Delete(k), t.deleteBody(id))
 		})
 	}
+}
+
+// outside looks for bodies outside of archive.db that no record names. Those with higher numbers than this state of the archive has given
+// are being written.
+func (v *verifier) outside() error {
+	if v.a.outside == nil {
+		return nil
+	}
+	for id, err := range v.a.outside.IDs(v.ctx) {
+		if err != nil {
+			return fmt.Errorf("the bodies cannot be listed: %w", err)
+		}
+		if id <= v.tx.Bucket(bBodies).Sequence() {
+			v.body(idKey(id), nil)
+		}
+	}
+	return nil
 }
 
 func (v *verifier) capture(k, value []byte) {

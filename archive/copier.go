@@ -75,6 +75,9 @@ func (c *copier) all(progress func(done, total int64)) error {
 	}
 	found := map[string]uint64{}
 	var done, stored int64
+	if c.a.outside != nil { // what is not in the file is not copied
+		stored = int64(counts.Stored)
+	}
 	err = c.was.ForEach(func(name []byte, b *bolt.Bucket) error {
 		cursor := b.Cursor()
 		for k, v := cursor.First(); k != nil; k, v = cursor.Next() {

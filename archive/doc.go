@@ -28,5 +28,5 @@
 // changes), renew.go (what a 304 changes), erase.go with receipt.go (what is left of it?), compact.go with copier.go and changes.go (archive.db written anew
 // while it is in use), read.go, verify.go with check.go and pages.go (is everything still true?), repair.go
 // with mend.go and mend_resource.go (what was lost goes, and nothing points at it), picture.go, sources.go, passed.go and part.go, backup.go, and below them records.go and text.go (what
-// stands in the file), bodies.go (how bodies fill it), pack.go with dictionary.txt, seal.go, keys.go.
+// stands in the file), bodies.go (where bodies are stored, and how they fill it), pack.go with dictionary.txt, seal.go, keys.go.
 package archive

@@ -174,7 +174,7 @@ func (t *txn) unrefer(digest string) error {
 	if err := t.doom(rec.Key); err != nil {
 		return err
 	}
-	if err := deleteBody(t.tx, rec.ID); err != nil {
+	if err := t.deleteBody(rec.ID); err != nil {
 		return err
 	}
 	t.counts.Bodies--

@@ -235,7 +235,7 @@ func sealedThings(t *testing.T, a *Archive, c Capture) (sealed []byte, slots []u
 		if err != nil {
 			return err
 		}
-		sealed = sealedBody(tx, rec.ID)
+		sealed, _ = a.sealedBody(tx, rec.ID, nil)
 		var cr captureRecord
 		if _, err = unpackSealed(idKey(c.ID), tx.Bucket(bCaptures).Get(idKey(c.ID)), &cr); err != nil {
 			return err

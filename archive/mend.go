@@ -52,7 +52,7 @@ func (v *verifier) remove(t *txn, sum []byte, rec bodyRecord) error {
 	t.counts.Bodies--
 	t.counts.Raw -= rec.Raw
 	t.counts.Stored -= rec.Stored
-	return errors.Join(v.doom(t, rec.Key), deleteBody(t.tx, rec.ID), t.tx.Bucket(bDigests).Delete(sum))
+	return errors.Join(v.doom(t, rec.Key), t.deleteBody(rec.ID), t.tx.Bucket(bDigests).Delete(sum))
 }
 
 // recount corrects the number of references of a body by what was found beside what it said; others may have changed it since.

@@ -347,14 +347,20 @@ func (a *Archive) readBody(tx *bolt.Tx, sum []byte, b bodyRecord) ([]byte, error
 		return nil, err
 	}
 	if b.Codec == stored { // the caller gets the buffer
-		sealed := appendBody(make([]byte, 0, min(b.Stored, bigBuffer)), tx, b.ID)
+		sealed, err := a.sealedBody(tx, b.ID, make([]byte, 0, min(b.Stored, bigBuffer)))
+		if err != nil {
+			return nil, err
+		}
 		packed, err := unsealTo(sealed[:0], k, ofBody(sum), sealed)
 		if err != nil {
 			return nil, err
 		}
 		return a.pack.unpack(packed, stored, b.Raw)
 	}
-	sealed := appendBody(a.pack.buffer(), tx, b.ID)
+	sealed, err := a.sealedBody(tx, b.ID, a.pack.buffer())
+	if err != nil {
+		return nil, err
+	}
 	defer a.pack.reuse(sealed)
 	packed, err := unsealTo(sealed[:0], k, ofBody(sum), sealed)
 	if err != nil {

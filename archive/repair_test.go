@@ -167,7 +167,7 @@ func TestRepair(t *testing.T) {
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error { return tx.Bucket(bDigests).Delete(sumOf("two")) }},
 		{name: "a body that is not there", quays: []string{"one", "two"}, pier: true, graves: []string{"quay 3"},
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {
-				return amendBody(tx, "three", func(r *bodyRecord) { deleteBody(tx, r.ID) })
+				return amendBody(tx, "three", func(r *bodyRecord) { embedded{tx: tx}.Delete(context.Background(), r.ID) })
 			}},
 		{name: "a body that was changed", quays: []string{"one", "two"}, pier: true, graves: []string{"quay 3"},
 			spoil: func(tx *bolt.Tx, _ []Capture, _ Capture) error {

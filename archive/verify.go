@@ -165,7 +165,7 @@ func (v *verifier) unreadable(at turn, where string, err error, bucket, k, value
 // failed reports whether err is of reading, not of what was read.
 func failed(err error) bool {
 	_, disk := errors.AsType[*fs.PathError](err)
-	return disk || errors.Is(err, ErrClosed)
+	return disk || errors.Is(err, ErrClosed) || errors.Is(err, ErrBodies)
 }
 
 func (v *verifier) all(tx *bolt.Tx) error {
@@ -213,6 +213,9 @@ func (v *verifier) all(tx *bolt.Tx) error {
 		if err != nil {
 			return err
 		}
+	}
+	if err := v.outside(); err != nil {
+		return err
 	}
 	for _, url := range slices.Sorted(maps.Keys(v.homeless)) {
 		v.find(url, "is not known, although copies of it are held", v.adopt(url, v.homeless[url]))

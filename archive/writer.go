@@ -30,13 +30,14 @@ type job struct {
 
 // txn is the transaction that a group of jobs shares.
 type txn struct {
-	a      *Archive
-	tx     *bolt.Tx
-	counts counts
-	doomed []uint64
-	logged []string    // URLs whose intent was logged
-	erases bool        // something was erased
-	buried []Tombstone // of what was erased
+	a       *Archive
+	tx      *bolt.Tx
+	counts  counts
+	doomed  []uint64
+	unnamed []uint64    // bodies outside of archive.db that no record names any more
+	logged  []string    // URLs whose intent was logged
+	erases  bool        // something was erased
+	buried  []Tombstone // of what was erased
 }
 
 // halt is work of the writer's own, between two transactions.
@@ -177,6 +178,7 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 	}
 	a.destroyed = a.destroyed[cleared:]
 	a.condemned = append(a.condemned, t.doomed...)
+	a.unnamed = append(a.unnamed, t.unnamed...)
 	a.log(t.logged, len(finished))
 	for _, s := range t.buried {
 		a.noted(s)
@@ -187,7 +189,9 @@ func (a *Archive) attempt(group []*job) (failed *job, err error) {
 		default: // nobody has taken the last one yet
 		}
 	}
-	return nil, a.destroy()
+	err = a.destroy()
+	a.deleteUnnamed()
+	return nil, err
 }
 
 func (a *Archive) unwritten(err error) error {
