@@ -19,6 +19,8 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 	"github.com/blevesearch/bleve/v2/mapping"
 	zap "github.com/blevesearch/zapx/v17"
+
+	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
 var (
@@ -123,7 +125,7 @@ func BenchmarkBesideBleve(b *testing.B) {
 func putIntoBleve(b *testing.B, docs []Document) {
 	b.Helper()
 	scorch.RegisterSegmentPlugin(&zap.ZapPlugin{}, true)
-	defer scorch.RegisterSegmentPlugin(newSegmentFormat(), true)
+	defer scorch.RegisterSegmentPlugin(segment.NewFormat(), true)
 	static := bleve.NewIndexMapping()
 	static.TypeField = "language"
 	static.DefaultMapping = mapping.NewDocumentDisabledMapping()

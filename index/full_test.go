@@ -17,6 +17,8 @@ import (
 	zap "github.com/blevesearch/zapx/v17"
 
 	"github.com/acapcrawl/acapcrawl/disk"
+
+	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
 // fullDisk is an index on a full disk: the changes that fail return an error as bleve does, which
@@ -109,10 +111,10 @@ func (f *failingMerges) MergeUsing(segments []segmentapi.Segment, drops []*roari
 
 // Compact returns the error of a merge that fails. bleve alone repeats such a merge without end.
 func TestCompactReturnsMergeError(t *testing.T) {
-	useSegmentFormat()
+	segment.Register()
 	format := &failingMerges{}
-	scorch.RegisterSegmentPlugin(&segmentFormat{format}, true)
-	t.Cleanup(func() { scorch.RegisterSegmentPlugin(newSegmentFormat(), true) })
+	scorch.RegisterSegmentPlugin(&segment.Format{SegmentPlugin: format}, true)
+	t.Cleanup(func() { scorch.RegisterSegmentPlugin(segment.NewFormat(), true) })
 	ix := fresh(t)
 	for i := range 3 {
 		put(t, ix, Document{URL: at(fmt.Sprint(i)), Text: "harbour"})

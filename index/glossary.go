@@ -5,6 +5,8 @@ import (
 	"hash/maphash"
 
 	"github.com/blevesearch/bleve/v2/analysis"
+
+	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
 // What a glossary remembers at most. It is begun anew when it is full.
@@ -42,7 +44,7 @@ func newGlossary() *glossary {
 func (g *glossary) full() bool { return len(g.terms) >= glossaryTerms || g.used >= glossaryTokens }
 
 // read gives the numbers of the terms of a token, which are good until the next call, and its form.
-func (g *glossary) read(a *analyser, token []byte, kind analysis.TokenType) ([]uint32, form) {
+func (g *glossary) read(a *analyser, token []byte, kind analysis.TokenType) ([]uint32, segment.Form) {
 	h := uint32(maphash.Bytes(g.seed, token))
 	mask := uint32(len(g.slots) - 1)
 	i := h & mask
@@ -54,7 +56,7 @@ func (g *glossary) read(a *analyser, token []byte, kind analysis.TokenType) ([]u
 		end := 1 + int(known[0])
 		if string(known[1:end]) == string(token) {
 			f, first := binary.LittleEndian.Uint32(known[end:]), binary.LittleEndian.Uint32(known[end+4:])
-			return g.numbers[first : first+uint32(known[end+8])], form(f)
+			return g.numbers[first : first+uint32(known[end+8])], segment.Form(f)
 		}
 	}
 	numbers, f := g.learn(a, token, kind)
@@ -71,7 +73,7 @@ func (g *glossary) read(a *analyser, token []byte, kind analysis.TokenType) ([]u
 	return numbers, f
 }
 
-func (g *glossary) learn(a *analyser, token []byte, kind analysis.TokenType) ([]uint32, form) {
+func (g *glossary) learn(a *analyser, token []byte, kind analysis.TokenType) ([]uint32, segment.Form) {
 	terms, f := a.terms(token, kind)
 	first := len(g.numbers)
 	for _, term := range terms {

@@ -20,12 +20,13 @@ import (
 	bleveindex "github.com/blevesearch/bleve_index_api"
 
 	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
 // What can be wrong with an index as a whole, to be found with errors.Is.
 var (
 	ErrLocked  = errors.New("in use by another process")
-	ErrCorrupt = errors.New("damaged or not an index")
+	ErrCorrupt = segment.ErrCorrupt
 	ErrClosed  = errors.New("the index is closed")
 )
 
@@ -61,7 +62,7 @@ type Index struct {
 // as it is.
 func Open(dir string) (ix *Index, err error) {
 	defer guard(dir, &err)()
-	useSegmentFormat()
+	segment.Register()
 	all, err := analysers()
 	if err != nil {
 		return nil, err
@@ -164,7 +165,7 @@ var merging = map[string]any{"MaxSegmentsPerTier": 10, "FloorSegmentSize": batch
 // open opens an index that exists. mergeFailed is called with the error of a merge, by the goroutine that merges segments.
 func open(dir string, readOnly bool, mergeFailed func(error)) (bleve.Index, error) {
 	return bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockWait, "read_only": readOnly, "scorchMergePlanOptions": merging,
-		"segmentConfig": map[string]any{mergeFailedKey: mergeFailed}})
+		"segmentConfig": map[string]any{segment.MergeFailedKey: mergeFailed}})
 }
 
 // failure types what bleve says about a directory that it cannot open.

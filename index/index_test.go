@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
 func TestMain(m *testing.M) {
@@ -501,7 +503,7 @@ func TestDamagedSegments(t *testing.T) {
 		t.Fatal(err)
 	}
 	intact := dir
-	held, err := newSegmentFormat().Open(path)
+	held, err := segment.NewFormat().Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -510,8 +512,8 @@ func TestDamagedSegments(t *testing.T) {
 	for i := range parts {
 		ranges = append(ranges, [2]int{i * len(whole) / parts, min((i+1)*len(whole)/parts, len(whole)-60)}) // the end says that it is a segment
 	}
-	for _, name := range []string{idField, "body/en/placed", hostField} { // the terms of a field, and where they begin
-		at, err := held.(readable).DictAddr(name)
+	for _, name := range []string{segment.IDField, "body/en/placed", hostField} { // the terms of a field, and where they begin
+		at, err := held.(segment.Readable).DictAddr(name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package index
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -12,10 +11,12 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
-	"github.com/blevesearch/vellum"
+
+	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
-// searching answers one query, segment by segment: sets of documents first, then positions where they matter, then scores.
+// searching answers one query, segment by segment: sets of documents first, then positions where
+// they matter, then scores.
 type searching struct {
 	asked     []asked
 	documents float64 // of the index
@@ -30,13 +31,13 @@ func (s *searching) run(ctx context.Context, view *scorch.IndexSnapshot) (heaps,
 		return nil, err
 	}
 	largest := slices.Clone(segments) // first, so that no processor has to wait for another
-	slices.SortFunc(largest, func(a, b *segment) int { return cmp.Compare(b.docs, a.docs) })
-	if err := each(ctx, largest, func(g *segment) error { return g.look(s.asked) }); err != nil {
+	slices.SortFunc(largest, func(a, b *shard) int { return cmp.Compare(b.docs, a.docs) })
+	if err := each(ctx, largest, func(g *shard) error { return g.look(s.asked) }); err != nil {
 		return nil, err
 	}
 	s.weigh(segments)
 	out := make(heaps, len(segments))
-	err = each(ctx, largest, func(g *segment) (err error) {
+	err = each(ctx, largest, func(g *shard) (err error) {
 		if err = g.match(s.asked); err == nil {
 			out[g.number] = g.results(s)
 		}
@@ -53,20 +54,21 @@ func (s *searching) run(ctx context.Context, view *scorch.IndexSnapshot) (heaps,
 }
 
 // segmentsOf gives the segments of a view.
-func segmentsOf(view *scorch.IndexSnapshot) ([]*segment, error) {
-	out := make([]*segment, len(view.Segments()))
+func segmentsOf(view *scorch.IndexSnapshot) ([]*shard, error) {
+	out := make([]*shard, len(view.Segments()))
 	for i, held := range view.Segments() {
-		written, ok := held.Segment().(readable)
+		written, ok := held.Segment().(segment.Readable)
 		if !ok {
 			return nil, fmt.Errorf("a segment of another kind, %T", held.Segment())
 		}
-		out[i] = &segment{number: uint32(i), docs: held.FullSize(), held: written, deleted: held.Deleted(), dictionaries: map[string]*dictionary{}}
+		out[i] = &shard{number: uint32(i), docs: held.FullSize(), held: written, deleted: held.Deleted(), dictionaries: map[string]*segment.Dictionary{}}
 	}
 	return out, nil
 }
 
-// each calls do for every segment, as many at once as there are processors, and returns one of the errors.
-func each(ctx context.Context, segments []*segment, do func(*segment) error) error {
+// each calls do for every segment, as many at once as there are processors, and returns one of the
+// errors.
+func each(ctx context.Context, segments []*shard, do func(*shard) error) error {
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	errs := make([]error, min(runtime.GOMAXPROCS(0), len(segments)))
@@ -84,21 +86,21 @@ func each(ctx context.Context, segments []*segment, do func(*segment) error) err
 	return cmp.Or(append(errs, ctx.Err())...)
 }
 
-// segment is a segment of the index under one query.
-type segment struct {
+// shard is a segment of the index under one query.
+type shard struct {
 	number  uint32
 	docs    int64
-	held    readable
+	held    segment.Readable
 	deleted *roaring.Bitmap // nil: none
 
-	dictionaries map[string]*dictionary // of fields that were asked for; nil: no document has one
-	found        [][]inField            // of each clause, by the fields it is looked for in
-	all          *roaring.Bitmap        // that meet all clauses
-	best         *roaring.Bitmap        // of the results, those that words standing together bring forward; nil: none
+	dictionaries map[string]*segment.Dictionary // of fields that were asked for; nil: no document has one
+	found        [][]inField                    // of each clause, by the fields it is looked for in
+	all          *roaring.Bitmap                // that meet all clauses
+	best         *roaring.Bitmap                // of the results, those that words standing together bring forward; nil: none
 	bonus        map[uint32]float32
 	written      []written
-	brought      heap     // they, with what that is worth
-	cursors      []cursor // used again
+	brought      heap             // they, with what that is worth
+	cursors      []segment.Cursor // used again
 }
 
 // inField is what was found of a run, or of a label.
@@ -111,19 +113,20 @@ type inField struct {
 
 // postings are the lists of one step.
 type postings struct {
-	lists   []*list
-	written *list           // the one of lists that has the word as the query writes it; nil: no list, or the only one
+	lists   []*segment.List
+	written *segment.List   // the one of lists that has the word as the query writes it; nil: no list, or the only one
 	docs    *roaring.Bitmap // of any list; nil where any word can stand. Must not be changed
 }
 
-// occurrences tells how often a run was found in a document, and the norm, which has the length of its field.
+// occurrences tells how often a run was found in a document, and the norm, which has the length of
+// its field.
 type occurrences struct {
 	doc, often uint32
 	norm       uint64
 }
 
 // look finds the lists of all that is asked.
-func (g *segment) look(all []asked) error {
+func (g *shard) look(all []asked) error {
 	g.found = make([][]inField, len(all))
 	for i, a := range all {
 		var err error
@@ -152,53 +155,41 @@ func (g *segment) look(all []asked) error {
 	return nil
 }
 
-func (g *segment) label(clause int, name, value string) error {
+func (g *shard) label(clause int, name, value string) error {
 	return g.words(clause, run{field: field{part: part(name)}, name: name, steps: []step{{terms: []string{value}}}})
 }
 
 // days finds documents fetched on from or later, and before to.
-func (g *segment) days(clause int, from, to string) error {
-	d, err := dictionaryOf(g.held, dayField)
+func (g *shard) days(clause int, from, to string) error {
+	d, err := segment.DictionaryOf(g.held, dayField)
 	if err != nil || d == nil {
 		return err
 	}
 	docs := roaring.New()
-	terms, err := d.terms.Iterator(bound(from), bound(to))
-	for ; err == nil; err = terms.Next() {
-		_, entry := terms.Current()
-		l, err := d.listAt(entry)
-		if err != nil {
-			return err
-		}
-		docs.Or(l.docs)
-	}
-	if !errors.Is(err, vellum.ErrIteratorDone) {
+	err = d.Each(from, to, func(_ string, l *segment.List) error {
+		docs.Or(l.Docs)
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	g.found[clause] = append(g.found[clause], inField{docs: docs})
 	return nil
 }
 
-func bound(s string) []byte {
-	if s == "" {
-		return nil
-	}
-	return []byte(s)
-}
-
 // dictionary gives nil if no document has the field.
-func (g *segment) dictionary(field string) (*dictionary, error) {
+func (g *shard) dictionary(field string) (*segment.Dictionary, error) {
 	if d, known := g.dictionaries[field]; known {
 		return d, nil
 	}
-	d, err := dictionaryOf(g.held, field)
+	d, err := segment.DictionaryOf(g.held, field)
 	if err == nil {
 		g.dictionaries[field] = d
 	}
 	return d, err
 }
 
-func (g *segment) words(clause int, r run) error {
+func (g *shard) words(clause int, r run) error {
 	dictionary, err := g.dictionary(r.name)
 	if err != nil || dictionary == nil {
 		return err
@@ -209,7 +200,7 @@ func (g *segment) words(clause int, r run) error {
 			continue
 		}
 		p := &f.lists[k]
-		if *p, err = dictionary.postings(s.terms); err != nil {
+		if *p, err = postingsOf(dictionary, s.terms); err != nil {
 			return err
 		}
 		if f.docs == nil {
@@ -226,22 +217,22 @@ func (g *segment) words(clause int, r run) error {
 }
 
 // has tells whether a document that is not deleted has an URL.
-func (g *segment) has(url string) (bool, error) {
-	d, err := dictionaryOf(g.held, idField)
+func (g *shard) has(url string) (bool, error) {
+	d, err := segment.DictionaryOf(g.held, segment.IDField)
 	if err != nil || d == nil {
 		return false, err
 	}
-	l, err := d.list(url)
+	l, err := d.List(url)
 	if err != nil || l == nil {
 		return false, err
 	}
-	return g.live(l.docs) > 0, nil
+	return g.live(l.Docs) > 0, nil
 }
 
-// postings gives the lists of terms.
-func (d *dictionary) postings(terms []string) (p postings, err error) {
+// postingsOf returns the lists of terms.
+func postingsOf(d *segment.Dictionary, terms []string) (p postings, err error) {
 	for _, t := range terms {
-		l, err := d.list(t)
+		l, err := d.List(t)
 		if err != nil {
 			return p, err
 		}
@@ -256,18 +247,18 @@ func (d *dictionary) postings(terms []string) (p postings, err error) {
 	case 0:
 		p.docs = roaring.New()
 	case 1:
-		p.docs = p.lists[0].docs
+		p.docs = p.lists[0].Docs
 	default:
 		p.docs = roaring.New()
 		for _, l := range p.lists {
-			p.docs.Or(l.docs)
+			p.docs.Or(l.Docs)
 		}
 	}
 	return p, nil
 }
 
 // live counts the documents of a set that are not deleted.
-func (g *segment) live(docs *roaring.Bitmap) uint64 {
+func (g *shard) live(docs *roaring.Bitmap) uint64 {
 	n := docs.GetCardinality()
 	if g.deleted != nil {
 		n -= docs.AndCardinality(g.deleted)
@@ -275,8 +266,20 @@ func (g *segment) live(docs *roaring.Bitmap) uint64 {
 	return n
 }
 
+// through returns cursors at the begin of lists for about so many documents. They are valid until
+// the next call.
+func (g *shard) through(lists []postings, wanted uint64) []segment.Cursor {
+	for len(g.cursors) < len(lists) {
+		g.cursors = append(g.cursors, segment.Cursor{})
+	}
+	for k, p := range lists {
+		g.cursors[k].Begin(p.lists, wanted)
+	}
+	return g.cursors[:len(lists)]
+}
+
 // match leaves in g.all the documents that meet all clauses.
-func (g *segment) match(all []asked) error {
+func (g *shard) match(all []asked) error {
 	for i, a := range all {
 		switch {
 		case a.not:
@@ -319,7 +322,7 @@ func (g *segment) match(all []asked) error {
 }
 
 // with gives the documents in which clause i was found, in any field.
-func (g *segment) with(i int) *roaring.Bitmap {
+func (g *shard) with(i int) *roaring.Bitmap {
 	sets := make([]*roaring.Bitmap, len(g.found[i]))
 	for j, f := range g.found[i] {
 		sets[j] = f.docs
@@ -328,21 +331,21 @@ func (g *segment) with(i int) *roaring.Bitmap {
 }
 
 // place looks for the steps of f side by side, in the documents that are still in question.
-func (g *segment) place(f *inField) error {
+func (g *shard) place(f *inField) error {
 	f.docs = roaring.And(f.docs, g.all)
 	cursors := g.through(f.lists, f.docs.GetCardinality())
-	places := make([][]spot, len(f.lists))
+	places := make([][]segment.Spot, len(f.lists))
 	var docs roaring.ManyIntIterator
 	docs.Initialize(f.docs)
 	var kept []uint32
-	var ahead [lookAhead]uint32
+	var ahead [segment.LookAhead]uint32
 	for filled := docs.NextMany(ahead[:]); filled > 0; filled = docs.NextMany(ahead[:]) {
 		for _, doc := range ahead[:filled] {
 			n, norm := uint32(0), uint64(0)
 			for k := range cursors {
 				if f.lists[k].docs != nil {
 					var err error
-					if places[k], norm, err = cursors[k].at(doc); err != nil {
+					if places[k], norm, err = cursors[k].At(doc); err != nil {
 						return err
 					}
 				}
@@ -361,14 +364,14 @@ func (g *segment) place(f *inField) error {
 }
 
 // count tells how often the steps of r are side by side.
-func (r *run) count(places [][]spot) (n uint32) {
+func (r *run) count(places [][]segment.Spot) (n uint32) {
 	var from [8]int // where to look on in each list
 	next := from[:]
 	if len(places) > len(next) {
 		next = make([]int, len(places))
 	}
 	for _, p := range places[0] {
-		if r.exact && !p.form.isWritten(r.steps[0].form, true) {
+		if r.exact && !p.Form.Matches(r.steps[0].form, true) {
 			continue
 		}
 		whole := true
@@ -376,11 +379,11 @@ func (r *run) count(places [][]spot) (n uint32) {
 			if len(r.steps[k].terms) == 0 {
 				continue
 			}
-			want := p.position + uint32(k)
-			for next[k] < len(places[k]) && places[k][next[k]].position < want {
+			want := p.Position + uint32(k)
+			for next[k] < len(places[k]) && places[k][next[k]].Position < want {
 				next[k]++
 			}
-			whole = next[k] < len(places[k]) && places[k][next[k]].position == want && (!r.exact || places[k][next[k]].form.isWritten(r.steps[k].form, false))
+			whole = next[k] < len(places[k]) && places[k][next[k]].Position == want && (!r.exact || places[k][next[k]].Form.Matches(r.steps[k].form, false))
 		}
 		if whole {
 			n++

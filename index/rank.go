@@ -8,11 +8,14 @@ import (
 
 	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/index/scorch"
+
+	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
-// How documents are ranked. A word counts by how few documents have it in any language and in any form that its analyser takes for the
-// same, so that a word that is rare in one language brings none of its pages forward. In each part of a page it counts by how often it
-// is there, less for each time, and by how long the part is (BM25).
+// How documents are ranked. A word counts by how few documents have it in any language and in any
+// form that its analyser takes for the same, so that a word that is rare in one language brings
+// none of its pages forward. In each part of a page it counts by how often it is there, less for
+// each time, and by how long the part is (BM25).
 const (
 	saturation = 1.2  // how often a word must be there to count half, in a part of usual length
 	lengthened = 0.75 // how much the length of a part matters, of 1
@@ -24,21 +27,22 @@ const (
 	page   = 1000 // how many equal results are given at once
 )
 
-// counts are what parts of a page count for: how much a word in one does, and how many words one usually has. Words of headings are in
-// the text too, and count twice in all.
+// counts are what parts of a page count for: how much a word in one does, and how many words one
+// usually has. Words of headings are in the text too, and count twice in all.
 var counts = map[part]count{title: {3, 8}, headings: {1, 40}, body: {1, 600}}
 
 type count struct{ boost, length float64 }
 
-// weigh sets the weights of clauses. A document has the words of one language only, and most words of a title are in the text too.
-func (s *searching) weigh(segments []*segment) {
+// weigh sets the weights of clauses. A document has the words of one language only, and most words
+// of a title are in the text too.
+func (s *searching) weigh(segments []*shard) {
 	for i := range s.asked {
 		with, written := map[part]uint64{}, map[part]uint64{}
 		for _, g := range segments {
 			for _, f := range g.found[i] {
 				with[f.field.part] += g.live(f.docs)
 				if w := f.writtenList(); w != nil {
-					written[f.field.part] += g.live(w.docs)
+					written[f.field.part] += g.live(w.Docs)
 				}
 			}
 		}
@@ -62,12 +66,12 @@ func (s *searching) rarity(with float64) float64 {
 }
 
 // scale is what length means to worth, by the code of a length.
-type scale [1 << codeBits]float64
+type scale [1 << segment.CodeBits]float64
 
 func (c count) scale() *scale {
 	var s scale
 	for code := range s {
-		s[code] = saturation * (1 - lengthened + lengthened*lengthOf(uint64(code))/c.length)
+		s[code] = saturation * (1 - lengthened + lengthened*segment.LengthOf(uint64(code))/c.length)
 	}
 	return &s
 }
@@ -83,11 +87,11 @@ func usual() *scale {
 
 // worth is what a word counts, of 1, that is there so often.
 func (s *scale) worth(often, norm uint64) float64 {
-	return float64(often) / (float64(often) + s[codeOf(norm)])
+	return float64(often) / (float64(often) + s[segment.CodeOf(norm)])
 }
 
 // results gives the documents that g has found.
-func (g *segment) results(s *searching) results {
+func (g *shard) results(s *searching) results {
 	out := results{segment: g.number}
 	if g.all.IsEmpty() {
 		return out
@@ -107,11 +111,11 @@ func (g *segment) results(s *searching) results {
 type room struct {
 	docs   []uint32  // that were found, in order
 	scores []float32 // of all documents of a segment; 0 between its uses
-	walk   walk
+	walk   segment.Walk
 }
 
 // score counts the scores of the documents that g has found, which are good until use returns.
-func (g *segment) score(s *searching, use func(docs []uint32, scores []float32)) {
+func (g *shard) score(s *searching, use func(docs []uint32, scores []float32)) {
 	r, ok := s.rooms.Get().(*room)
 	if !ok {
 		r = new(room)
@@ -137,7 +141,7 @@ func (g *segment) score(s *searching, use func(docs []uint32, scores []float32))
 	}
 	use(r.docs, r.scores)
 	clear(r.scores)
-	r.walk = walk{}
+	r.walk = segment.Walk{}
 	s.rooms.Put(r)
 }
 
@@ -151,7 +155,7 @@ func (f inField) score(r *room, a asked, s *scale) {
 			r.scores[o.doc] += float32(weight * s.worth(uint64(o.often), o.norm))
 		}
 	case len(f.steps) > 1: // nothing tells whether they are there together
-		once := float32(weight * s.worth(1, lengthCode(uint32(counts[f.field.part].length))) / float64(len(f.steps)))
+		once := float32(weight * s.worth(1, segment.LengthCode(uint32(counts[f.field.part].length))) / float64(len(f.steps)))
 		for docs := f.docs.Iterator(); docs.HasNext(); {
 			r.scores[docs.Next()] += once
 		}
@@ -161,42 +165,44 @@ func (f inField) score(r *room, a asked, s *scale) {
 			weight *= loose
 		}
 		for _, l := range f.lists[0].lists {
-			l.score(r, weight, s)
+			r.add(l, weight, s)
 		}
 		if w != nil {
-			w.score(r, a.written*boost, s)
+			r.add(w, a.written*boost, s)
 		}
 	}
 }
 
 // writtenList returns the list of the word as the query writes it, if the field has one besides
 // those of its other terms.
-func (f inField) writtenList() *list {
+func (f inField) writtenList() *segment.List {
 	if len(f.steps) != 1 {
 		return nil
 	}
 	return f.lists[0].written
 }
 
-// sparse is how many times longer than what is wanted of it a list is from which single documents are picked.
+// sparse is how many times longer than what is wanted of it a list is from which single documents
+// are picked.
 const sparse = 4
 
-func (l *list) score(r *room, weight float64, s *scale) {
+// add adds what a list counts to the scores.
+func (r *room) add(l *segment.List, weight float64, s *scale) {
 	w := &r.walk
-	w.begin(l, false)
-	if sparse*uint64(len(r.docs)) >= l.docs.GetCardinality() {
-		for w.fill() {
-			docs, ratings := w.rate()
+	w.Begin(l, false)
+	if sparse*uint64(len(r.docs)) >= l.Docs.GetCardinality() {
+		for w.Fill() {
+			docs, ratings := w.Rate()
 			for i, doc := range docs {
-				r.scores[doc] += float32(weight * s.worth(uint64(ratings[i].often>>1), uint64(ratings[i].code)))
+				r.scores[doc] += float32(weight * s.worth(ratings[i].Often(), uint64(ratings[i].Code)))
 			}
 		}
 		return
 	}
-	for wanted := r.docs; len(wanted) > 0 && w.to(wanted[0]); {
-		if wanted = wanted[countBefore(wanted, w.doc):]; len(wanted) > 0 && wanted[0] == w.doc {
-			w.read()
-			r.scores[w.doc] += float32(weight * s.worth(w.often, w.norm))
+	for wanted := r.docs; len(wanted) > 0 && w.To(wanted[0]); {
+		if wanted = wanted[segment.CountBefore(wanted, w.Doc):]; len(wanted) > 0 && wanted[0] == w.Doc {
+			w.Read()
+			r.scores[w.Doc] += float32(weight * s.worth(w.Often, w.Norm))
 			wanted = wanted[1:]
 		}
 	}
@@ -204,7 +210,7 @@ func (l *list) score(r *room, weight float64, s *scale) {
 
 // bring moves results forward that have the words as the query writes them, and results in which
 // words that follow each other in the query are next to each other.
-func (s *searching) bring(ctx context.Context, segments []*segment, out *heaps) error {
+func (s *searching) bring(ctx context.Context, segments []*shard, out *heaps) error {
 	var words []int
 	forms := false
 	for i, a := range s.asked {
@@ -227,7 +233,7 @@ func (s *searching) bring(ctx context.Context, segments []*segment, out *heaps) 
 	if len(best) == 0 {
 		return nil
 	}
-	var in []*segment
+	var in []*shard
 	for _, r := range best {
 		g := segments[r.segment]
 		if g.best == nil {
@@ -236,7 +242,7 @@ func (s *searching) bring(ctx context.Context, segments []*segment, out *heaps) 
 		}
 		g.best.Add(r.doc)
 	}
-	err := each(ctx, in, func(g *segment) error {
+	err := each(ctx, in, func(g *shard) error {
 		for k, clause := range words {
 			if err := g.findWritten(clause); err != nil || k+1 == len(words) {
 				return err
@@ -263,7 +269,7 @@ func (s *searching) bring(ctx context.Context, segments []*segment, out *heaps) 
 }
 
 // together adds to the bonus of the best what it is worth that clause b follows clause a.
-func (g *segment) together(s *searching, a, b int) error {
+func (g *shard) together(s *searching, a, b int) error {
 	for _, fa := range g.found[a] {
 		for _, fb := range g.found[b] {
 			last := len(fa.steps) - 1
@@ -278,16 +284,16 @@ func (g *segment) together(s *searching, a, b int) error {
 			weight := min(s.asked[a].weight, s.asked[b].weight) * counts[fa.field.part].boost
 			for it := both.Iterator(); it.HasNext(); {
 				doc := it.Next()
-				as, norm, err := c[0].at(doc)
+				as, norm, err := c[0].At(doc)
 				if err != nil {
 					return err
 				}
-				bs, _, err := c[1].at(doc)
+				bs, _, err := c[1].At(doc)
 				if err != nil {
 					return err
 				}
 				if n := meetings(as, bs); n > 0 {
-					g.bonus[doc] += float32(weight * n / (n + s.scales[fa.field.part][codeOf(norm)]))
+					g.bonus[doc] += float32(weight * n / (n + s.scales[fa.field.part][segment.CodeOf(norm)]))
 				}
 			}
 		}
@@ -295,20 +301,21 @@ func (g *segment) together(s *searching, a, b int) error {
 	return nil
 }
 
-// meetings counts how often a word of b stands by one of a: whole where it follows, less where it is farther away or before it.
-func meetings(as, bs []spot) (n float64) {
+// meetings counts how often a word of b stands by one of a: whole where it follows, less where it
+// is farther away or before it.
+func meetings(as, bs []segment.Spot) (n float64) {
 	i := 0
 	for _, b := range bs {
-		for i < len(as) && as[i].position < b.position {
+		for i < len(as) && as[i].Position < b.Position {
 			i++
 		}
 		best := 0.0
-		if i > 0 && b.position-as[i-1].position <= near {
-			d := float64(b.position - as[i-1].position)
+		if i > 0 && b.Position-as[i-1].Position <= near {
+			d := float64(b.Position - as[i-1].Position)
 			best = 1 / (d * d)
 		}
-		if i < len(as) && as[i].position > b.position && as[i].position-b.position < near {
-			d := float64(as[i].position-b.position) + 1
+		if i < len(as) && as[i].Position > b.Position && as[i].Position-b.Position < near {
+			d := float64(as[i].Position-b.Position) + 1
 			best = max(best, 1/(d*d))
 		}
 		n += best
@@ -322,8 +329,9 @@ type findings struct {
 	left heaps
 }
 
-// next gives the best of what is left and all that are equal to it, by URL; none at the end. Of very many equal ones, as a query gives
-// that asks for no word, it gives a part at a time, in the order in which the index has them.
+// next gives the best of what is left and all that are equal to it, by URL; none at the end. Of
+// very many equal ones, as a query gives that asks for no word, it gives a part at a time, in the
+// order in which the index has them.
 func (f *findings) next(dir string) (hits []Hit, err error) {
 	defer guard(dir, &err)()
 	var equal []result

@@ -10,6 +10,8 @@ import (
 	"github.com/blevesearch/bleve/v2"
 	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/index/scorch"
+
+	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
 // Hit is a document that a query has found. Scores compare the hits of one query.
@@ -151,9 +153,9 @@ type run struct {
 
 // step is one place of a run; without terms any word can stand there, as where a word of the query is too long to be one.
 type step struct {
-	terms  []string // any of them; of several the last is the word as it is written
-	form   form     // how the word must be written, in a run that is exact
-	others bool     // all terms but the last are of other words, written alike
+	terms  []string     // any of them; of several the last is the word as it is written
+	form   segment.Form // how the word must be written, in a run that is exact
+	others bool         // all terms but the last are of other words, written alike
 }
 
 // placed tells whether the positions of r have to be looked at.

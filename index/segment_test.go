@@ -1,7 +1,6 @@
 package index
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -14,8 +13,9 @@ import (
 	"github.com/blevesearch/bleve/v2/document"
 	bleveindex "github.com/blevesearch/bleve_index_api"
 	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
-	"github.com/blevesearch/vellum"
 	zap "github.com/blevesearch/zapx/v17"
+
+	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
 // documents makes the fields of docs and analyses them, as a batch of the library does.
@@ -44,13 +44,14 @@ func contents(t *testing.T, docs []Document) map[string]string {
 		d.VisitFields(func(f bleveindex.Field) {
 			switch f := f.(type) {
 			case *words:
-				often := map[string][]spot{}
-				for i, n := range f.numbers {
-					s := spot{position: f.positions[i]}
-					if f.forms != nil {
-						s.form = f.forms[i]
+				often := map[string][]segment.Spot{}
+				text := f.Tokens()
+				for i, n := range text.Numbers {
+					s := segment.Spot{Position: text.Positions[i]}
+					if text.Forms != nil {
+						s.Form = text.Forms[i]
 					}
-					often[f.terms[n]] = append(often[f.terms[n]], s)
+					often[text.Terms[n]] = append(often[text.Terms[n]], s)
 				}
 				for term, spots := range often {
 					out[f.name+" "+term+" "+d.ID()] = described(uint64(len(spots)), f.AnalyzedLength(), f.options, spots)
@@ -65,11 +66,11 @@ func contents(t *testing.T, docs []Document) map[string]string {
 	return out
 }
 
-func described(often uint64, length int, options bleveindex.FieldIndexingOptions, spots []spot) string {
+func described(often uint64, length int, options bleveindex.FieldIndexingOptions, spots []segment.Spot) string {
 	if options.IncludeTermVectors() {
-		return fmt.Sprint(often, lengthOf(lengthCode(uint32(length))), spots)
+		return fmt.Sprint(often, segment.LengthOf(segment.LengthCode(uint32(length))), spots)
 	}
-	return fmt.Sprint(often, lengthOf(lengthCode(uint32(length))))
+	return fmt.Sprint(often, segment.LengthOf(segment.LengthCode(uint32(length))))
 }
 
 // readSegment maps the same, as a segment says.
@@ -77,7 +78,7 @@ func readSegment(t *testing.T, s segmentapi.Segment) map[string]string {
 	t.Helper()
 	out := map[string]string{}
 	for _, name := range s.Fields() {
-		d, err := dictionaryOf(s.(readable), name)
+		d, err := segment.DictionaryOf(s.(segment.Readable), name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,36 +86,31 @@ func readSegment(t *testing.T, s segmentapi.Segment) map[string]string {
 			continue // all is left out
 		}
 		f, words := fieldNamed(name)
-		terms, err := d.terms.Iterator(nil, nil)
-		for ; err == nil; err = terms.Next() {
-			term, _ := terms.Current()
-			l, err := d.list(string(term))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var w walk
-			for w.begin(l, true); w.to(0); {
-				w.read()
-				id, err := s.DocID(uint64(w.doc))
+		err = d.Each("", "", func(term string, l *segment.List) error {
+			var w segment.Walk
+			for w.Begin(l, true); w.To(0); {
+				w.Read()
+				id, err := s.DocID(uint64(w.Doc))
 				if err != nil {
-					t.Fatal(err)
+					return err
 				}
-				key := name + " " + string(term) + " " + string(id)
+				key := name + " " + term + " " + string(id)
 				switch {
 				case !words:
 					out[key] = ""
 				case f.kept == bare:
-					out[key] = fmt.Sprint(w.often, lengthOf(codeOf(w.norm)))
+					out[key] = fmt.Sprint(w.Often, segment.LengthOf(segment.CodeOf(w.Norm)))
 				default:
-					spots, err := w.spots(nil)
+					spots, err := w.Spots(nil)
 					if err != nil {
-						t.Fatalf("%s: %v", key, err)
+						return fmt.Errorf("%s: %w", key, err)
 					}
-					out[key] = fmt.Sprint(w.often, lengthOf(codeOf(w.norm)), spots)
+					out[key] = fmt.Sprint(w.Often, segment.LengthOf(segment.CodeOf(w.Norm)), spots)
 				}
 			}
-		}
-		if !errors.Is(err, vellum.ErrIteratorDone) {
+			return nil
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -170,7 +166,7 @@ func collections() map[string][]Document {
 // with others, so that it writes them again; whole, and with documents that are left out.
 func TestSegments(t *testing.T) {
 	build := func(docs []Document) segmentapi.Segment {
-		s, _, err := newSegmentFormat().New(documents(t, docs))
+		s, _, err := segment.NewFormat().New(documents(t, docs))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,10 +174,10 @@ func TestSegments(t *testing.T) {
 	}
 	merged := func(drops []*roaring.Bitmap, segments ...segmentapi.Segment) segmentapi.Segment {
 		path := filepath.Join(t.TempDir(), "merged.zap")
-		if _, _, err := newSegmentFormat().Merge(segments, drops, path, nil, nil); err != nil {
+		if _, _, err := segment.NewFormat().Merge(segments, drops, path, nil, nil); err != nil {
 			t.Fatal(err)
 		}
-		s, err := newSegmentFormat().Open(path)
+		s, err := segment.NewFormat().Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -212,8 +208,8 @@ func TestOtherDocuments(t *testing.T) {
 	values.AddField(document.NewTextField("text", nil, []byte("with values by document")))
 	values.AddIDField()
 	values.VisitFields(func(f bleveindex.Field) { f.Analyze() })
-	for name, docs := range map[string][]bleveindex.Document{"values by document": {values}, "too many": make([]bleveindex.Document, maxSegment+1)} {
-		if _, _, err := newSegmentFormat().New(docs); err == nil {
+	for name, docs := range map[string][]bleveindex.Document{"values by document": {values}, "too many": make([]bleveindex.Document, segment.MaxDocuments+1)} {
+		if _, _, err := segment.NewFormat().New(docs); err == nil {
 			t.Errorf("%s: taken", name)
 		}
 	}
@@ -224,7 +220,7 @@ func TestSizes(t *testing.T) {
 	if zap.DefaultChunkMode != 1026 {
 		t.Errorf("lists are cut by rule %d", zap.DefaultChunkMode)
 	}
-	if most := maxSegment; batchDocs > most {
+	if most := segment.MaxDocuments; batchDocs > most {
 		t.Errorf("batches of %d documents, segments of %d at most", batchDocs, most)
 	}
 }
@@ -246,7 +242,7 @@ func TestSize(t *testing.T) {
 				text += len(d.Title) + len(d.Text)
 			}
 		}
-		_, size, err := newSegmentFormat().New(documents(t, some))
+		_, size, err := segment.NewFormat().New(documents(t, some))
 		if err != nil || float64(size) > most*float64(text) {
 			t.Errorf("%s: %d bytes for %d of text, %.2f, %v", language, size, text, float64(size)/float64(text), err)
 		}

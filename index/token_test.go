@@ -24,8 +24,8 @@ func read(a *analyser, text string) string {
 	w := newWords("", text, bleveindex.IncludeTermVectors, a)
 	w.Analyze()
 	var out []string
-	for i, n := range w.numbers {
-		out = append(out, fmt.Sprintf("%s@%d", w.terms[n], w.positions[i]))
+	for i, n := range w.tokens.Numbers {
+		out = append(out, fmt.Sprintf("%s@%d", w.tokens.Terms[n], w.tokens.Positions[i]))
 	}
 	return strings.Join(out, " ")
 }

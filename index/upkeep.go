@@ -87,7 +87,7 @@ func (ix *Index) merge(ctx context.Context, store *scorch.Scorch) error {
 	}
 }
 
-// mergeFailed tells a compaction that a merge has failed. bleve calls it through segmentFormat,
+// mergeFailed tells a compaction that a merge has failed. bleve calls it through segment.Format,
 // again and again.
 func (ix *Index) mergeFailed(err error) {
 	if failed := ix.merging.Load(); failed != nil {

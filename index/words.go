@@ -7,10 +7,12 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 	bleveindex "github.com/blevesearch/bleve_index_api"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
-// words is a field of running text (document.Field). Its analysis keeps a number and a position for each term, where bleve's own
-// text field keeps a few objects for each word.
+// words is a field of running text (document.Field). Its analysis keeps a number and a position for
+// each term, where bleve's own text field keeps a few objects for each word.
 type words struct {
 	name     string
 	options  bleveindex.FieldIndexingOptions
@@ -18,12 +20,8 @@ type words struct {
 	text     string // dropped by Analyze
 	size     int
 
-	terms     []string // by number, of the glossary that was used
-	of        *glossary
-	numbers   []uint32 // of the terms, in the order of the text
-	positions []uint32 // beside them
-	forms     []form   // beside them, where positions are kept
-	breaks    int      // of them, which are no words, or are words joined
+	tokens segment.Text
+	breaks int // tokens that are no words, or are words joined
 }
 
 func newWords(name, text string, o bleveindex.FieldIndexingOptions, a *analyser) *words {
@@ -45,13 +43,17 @@ func (w *words) Value() []byte                            { return nil } // noth
 func (w *words) EncodedFieldType() byte                   { return 't' }
 func (w *words) NumPlainTextBytes() uint64                { return uint64(w.size) }
 func (w *words) Size() int                                { return w.size }
-func (w *words) AnalyzedLength() int                      { return len(w.numbers) - w.breaks }
+func (w *words) AnalyzedLength() int                      { return len(w.tokens.Numbers) - w.breaks }
+
+// Tokens implements segment.Tokenized.
+func (w *words) Tokens() *segment.Text { return &w.tokens }
 
 // AnalyzedTokenFrequencies would be for bleve's own builder of segments, which makes none of words.
 func (w *words) AnalyzedTokenFrequencies() bleveindex.TokenFrequencies { return nil }
 
-// analyser reads texts with the filters of an analysis.DefaultAnalyzer, and remembers what they make of a token: they look at one
-// token at a time, and most tokens have been met before. It is safe for concurrent use.
+// analyser reads texts with the filters of an analysis.DefaultAnalyzer, and remembers what they
+// make of a token: they look at one token at a time, and most tokens have been met before. It is
+// safe for concurrent use.
 type analyser struct {
 	chain   *analysis.DefaultAnalyzer
 	elision analysis.TokenFilter // takes an article off, as one of the chain does; nil: none does
@@ -70,7 +72,7 @@ type token struct {
 	terms    []string // a few at most
 	position int
 	kind     analysis.TokenType
-	form     form
+	form     segment.Form
 	others   bool // all terms but the last are of other words, written alike
 }
 
@@ -107,7 +109,7 @@ func spellings(text string) []string {
 }
 
 // terms asks the filters for the terms of a word.
-func (a *analyser) terms(word []byte, kind analysis.TokenType) (terms []string, f form) {
+func (a *analyser) terms(word []byte, kind analysis.TokenType) (terms []string, f segment.Form) {
 	stream := analysis.TokenStream{newToken(append([]byte{}, word...), kind, 1)}
 	for _, filter := range a.chain.TokenFilters {
 		stream = filter.Filter(stream)
@@ -141,21 +143,20 @@ func (a *analyser) giveBack(g *glossary) {
 	a.idle = append(a.idle, g)
 }
 
-// read analyses text into w. It runs on workers of the library, where a panic over a hostile text would end the process: such a text
-// is read by the plain analyser.
+// read analyses text into w. It runs on workers of the library, where a panic over a hostile text
+// would end the process: such a text is read by the plain analyser.
 func (a *analyser) read(w *words, text []byte) {
 	defer func() {
 		if a.plain != nil && recover() != nil {
-			w.numbers, w.positions, w.forms, w.breaks = nil, nil, nil, 0
+			w.tokens, w.breaks = segment.Text{}, 0
 			a.plain.read(w, text)
 		}
 	}()
 	g := a.borrow()
-	w.numbers = make([]uint32, 0, len(text)/6+1)
-	w.positions = make([]uint32, 0, len(text)/6+1)
+	out := segment.Text{Numbers: make([]uint32, 0, len(text)/6+1), Positions: make([]uint32, 0, len(text)/6+1)}
 	placed := w.options.IncludeTermVectors()
 	if placed {
-		w.forms = make([]form, 0, len(text)/6+1)
+		out.Forms = make([]segment.Form, 0, len(text)/6+1)
 	}
 	tokenise(text, func(token []byte, kind analysis.TokenType, position int) {
 		isBreak := string(token) == breakTerm
@@ -167,13 +168,14 @@ func (a *analyser) read(w *words, text []byte) {
 			w.breaks += len(numbers)
 		}
 		for _, n := range numbers {
-			w.numbers = append(w.numbers, n)
-			w.positions = append(w.positions, uint32(position))
+			out.Numbers = append(out.Numbers, n)
+			out.Positions = append(out.Positions, uint32(position))
 			if placed {
-				w.forms = append(w.forms, f)
+				out.Forms = append(out.Forms, f)
 			}
 		}
 	})
-	w.of, w.terms = g, g.terms
+	out.Source, out.Terms = g, g.terms
+	w.tokens = out
 	a.giveBack(g)
 }

@@ -22,7 +22,7 @@ func (r run) formed() bool {
 
 // findWritten looks for the words of a clause, as the query writes them, in the best results of g.
 // It skips fields with a list for the word as written, which counted it already.
-func (g *segment) findWritten(clause int) error {
+func (g *shard) findWritten(clause int) error {
 	for _, f := range g.found[clause] {
 		if f.placed() { // in dense script words have one form
 			for _, o := range f.places {
@@ -39,13 +39,13 @@ func (g *segment) findWritten(clause int) error {
 		cursor := &g.through(f.lists, docs.GetCardinality())[0]
 		for it := docs.Iterator(); it.HasNext(); {
 			doc := it.Next()
-			spots, norm, err := cursor.at(doc)
+			spots, norm, err := cursor.At(doc)
 			if err != nil {
 				return err
 			}
 			n := uint32(0)
 			for _, spot := range spots {
-				if f.field.language == plain || spot.form.isWritten(f.steps[0].form, true) {
+				if f.field.language == plain || spot.Form.Matches(f.steps[0].form, true) {
 					n++
 				}
 			}
@@ -59,7 +59,7 @@ func (g *segment) findWritten(clause int) error {
 
 // preferWritten raises the bonus of the best results that have the words as the query writes them.
 // How many documents of the index have them so is estimated from their share in these results.
-func (s *searching) preferWritten(in []*segment, clauses []int, best int) {
+func (s *searching) preferWritten(in []*shard, clauses []int, best int) {
 	for _, clause := range clauses {
 		with := map[part]uint64{}
 		for _, g := range in {

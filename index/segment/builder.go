@@ -1,146 +1,67 @@
-package index
+package segment
 
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
-	"hash/crc32"
 	"maps"
 	"math"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
-	"github.com/RoaringBitmap/roaring/v2"
 	"github.com/blevesearch/bleve/v2/document"
-	"github.com/blevesearch/bleve/v2/index/scorch"
 	bleveindex "github.com/blevesearch/bleve_index_api"
-	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
 	"github.com/blevesearch/vellum"
 	zap "github.com/blevesearch/zapx/v17"
 )
 
-// segmentFormat is bleve's segment format, zap 17, with a builder for our documents: it sorts numbers where that of the library fills maps,
-// which takes a fraction of the time, and it packs the places of words (spots.go). All else is left to the library: reading, and merging.
-type segmentFormat struct{ scorch.SegmentPlugin }
-
-func newSegmentFormat() *segmentFormat { return &segmentFormat{&zap.ZapPlugin{}} }
-
-// useSegmentFormat puts the builder in place of the library's, which keeps the formats it knows in a table of its own.
-var useSegmentFormat = sync.OnceFunc(func() { scorch.RegisterSegmentPlugin(newSegmentFormat(), true) })
-
-// maxSegment is how many documents a segment is built of at most: so many fit one container of a roaring bitmap as an array. A batch has
-// no more than batchDocs.
-const maxSegment = 4096
-
-// New implements scorch.SegmentPlugin.
-func (s *segmentFormat) New(docs []bleveindex.Document) (segmentapi.Segment, uint64, error) {
-	return s.NewUsing(docs, nil)
+// Text is a field of running text, cut into terms.
+type Text struct {
+	Terms     []string // by number
+	Source    any      // texts with the same Source give the same term the same number
+	Numbers   []uint32 // of the terms, in the order of the text
+	Positions []uint32 // of each of Numbers
+	Forms     []Form   // of each of Numbers; nil if positions are not stored
 }
 
-// NewUsing implements scorch.SegmentPlugin.
-func (s *segmentFormat) NewUsing(docs []bleveindex.Document, config map[string]any) (segmentapi.Segment, uint64, error) {
-	b := builder{docs: uint64(len(docs)), columns: map[string]*column{}, trees: map[string]uint64{}}
-	if len(docs) > maxSegment || !b.add(docs) {
-		return nil, 0, errors.New("documents of another kind, or too many of them")
-	}
-	stored := b.stored(docs)
-	fields, err := b.fields()
-	if err != nil {
-		return nil, 0, err
-	}
-	stats, ok := config[segmentapi.StatsKey].(*segmentapi.Stats)
-	if !ok || stats == nil {
-		stats = new(segmentapi.Stats)
-	}
-	base, err := zap.InitSegmentBase(b.out, crc32.ChecksumIEEE(b.out), zap.DefaultChunkMode, b.docs, stored, fields, config, stats)
-	if err != nil {
-		return nil, 0, err
-	}
-	return &built{base, b.out, b.trees}, uint64(len(b.out)), nil
+// Tokenized is a field that the builder takes as numbers of terms. All other fields must be
+// *document.TextField without positions.
+type Tokenized interface {
+	document.Field
+	// Tokens returns the text. The builder releases the slices when it has read them.
+	Tokens() *Text
 }
-
-// built is a segment that is not on disk yet.
-type built struct {
-	*zap.SegmentBase
-	data  []byte
-	trees map[string]uint64 // where the dictionary of a field is
-}
-
-// Data implements readable.
-func (s *built) Data() []byte { return s.data }
-
-// DictAddr implements readable.
-func (s *built) DictAddr(field string) (uint64, error) { return s.trees[field], nil }
-
-// Merge implements scorch.SegmentPlugin.
-func (s *segmentFormat) Merge(segments []segmentapi.Segment, drops []*roaring.Bitmap, path string, stop chan struct{}, report segmentapi.StatsReporter) ([][]uint64, uint64, error) {
-	return s.MergeUsing(segments, drops, path, stop, report, nil)
-}
-
-// MergeUsing implements scorch.SegmentPlugin. The library merges segments of its own types alone.
-func (s *segmentFormat) MergeUsing(segments []segmentapi.Segment, drops []*roaring.Bitmap, path string, stop chan struct{}, report segmentapi.StatsReporter,
-	config map[string]any) ([][]uint64, uint64, error) {
-	plain := slices.Clone(segments)
-	for i, g := range plain {
-		if b, ok := g.(*built); ok {
-			plain[i] = b.SegmentBase
-		}
-	}
-	numbers, size, err := s.SegmentPlugin.MergeUsing(plain, drops, path, stop, report, config)
-	if err != nil && !errors.Is(err, segmentapi.ErrClosed) {
-		if failed, ok := config[mergeFailedKey].(func(error)); ok {
-			failed(err)
-		}
-		// bleve repeats a failed merge at once, and stops for no other error than ErrClosed.
-		select {
-		case <-stop:
-			err = segmentapi.ErrClosed
-		case <-time.After(mergePause):
-		}
-	}
-	return numbers, size, err
-}
-
-const (
-	mergeFailedKey = "mergeFailed" // of a func(error) in the configuration of segments
-	mergePause     = 100 * time.Millisecond
-)
-
-const idField = "_id"
 
 // builder writes one segment.
 type builder struct {
 	docs    uint64
 	columns map[string]*column
 	out     []byte
-	trees   map[string]uint64 // where in out the dictionary of a field is
+	trees   map[string]uint64 // offsets in out of the dictionaries, by field
 }
 
 // column is one field of all documents.
 type column struct {
 	options bleveindex.FieldIndexingOptions
-	number  map[string]uint32 // of a term
+	number  map[string]uint32 // by term
 	terms   []string
-	uses    []int // of each term, how often it occurs
-	from    map[*glossary][]uint32
-	lengths []uint32 // of each document, in tokens
-	places  []place  // where each term occurs, one term after the other
-	list    []uint64 // made of places; used again
+	uses    []int            // by number: how often the term occurs
+	from    map[any][]uint32 // by Text.Source: numbers here of the numbers there
+	lengths []uint32         // by document, in tokens
+	places  []place          // of the first term, then of the second, and so on
+	list    []uint64         // reused by describe
 }
 
-// column gives the column of a field.
+// column returns the column of a field.
 func (b *builder) column(f document.Field) *column {
 	c := b.columns[f.Name()]
 	if c == nil {
-		c = &column{options: f.Options(), number: map[string]uint32{}, from: map[*glossary][]uint32{}, lengths: make([]uint32, b.docs)}
+		c = &column{options: f.Options(), number: map[string]uint32{}, from: map[any][]uint32{}, lengths: make([]uint32, b.docs)}
 		b.columns[f.Name()] = c
 	}
 	return c
 }
 
-// add takes documents over, and reports whether the builder knows all that they have.
+// add reads documents. It returns false if they have a field that the builder does not support.
 func (b *builder) add(docs []bleveindex.Document) bool {
 	for i, d := range docs {
 		doc, ok := d.(*document.Document)
@@ -150,13 +71,14 @@ func (b *builder) add(docs []bleveindex.Document) bool {
 		for _, f := range doc.Fields {
 			c := b.column(f)
 			o := f.Options()
-			if o != c.options || !o.IsIndexed() || o.IncludeDocValues() || o.IsStored() != (f.Name() == idField) {
+			if o != c.options || !o.IsIndexed() || o.IncludeDocValues() || o.IsStored() != (f.Name() == IDField) {
 				return false
 			}
 			switch f := f.(type) {
-			case *words:
-				numbers := c.translate(f)
-				for _, n := range f.numbers {
+			case Tokenized:
+				text := f.Tokens()
+				numbers := c.translate(text)
+				for _, n := range text.Numbers {
 					c.uses[numbers[n]]++
 				}
 			case *document.TextField:
@@ -176,16 +98,17 @@ func (b *builder) add(docs []bleveindex.Document) bool {
 	return true
 }
 
-// place is where a term occurs: document, form of the word and position, from the highest bit down.
+// place is an occurrence of a term: document, form of the word and position, from the highest bit
+// down.
 type place uint64
 
 const (
 	positionBits = 31
-	docShift     = positionBits + formBits // leaves bits for maxSegment documents
+	docShift     = positionBits + formBits // leaves bits for MaxDocuments documents
 )
 
 func (p place) doc() uint64      { return uint64(p) >> docShift }
-func (p place) form() form       { return form(p>>positionBits) & (1<<formBits - 1) }
+func (p place) form() Form       { return Form(p>>positionBits) & (1<<formBits - 1) }
 func (p place) position() uint64 { return uint64(p) & (1<<positionBits - 1) }
 
 func (c *column) numberOf(term string) uint32 {
@@ -199,32 +122,32 @@ func (c *column) numberOf(term string) uint32 {
 	return n
 }
 
-// translate gives the column's numbers of the terms of w by those of its glossary.
-func (c *column) translate(w *words) []uint32 {
+// translate returns the numbers in c of the terms of a text, by their numbers in the text.
+func (c *column) translate(text *Text) []uint32 {
 	const unknown = math.MaxUint32
-	numbers := c.from[w.of]
-	for len(numbers) < len(w.terms) {
+	numbers := c.from[text.Source]
+	for len(numbers) < len(text.Terms) {
 		numbers = append(numbers, unknown)
 	}
-	c.from[w.of] = numbers
-	for _, n := range w.numbers {
+	c.from[text.Source] = numbers
+	for _, n := range text.Numbers {
 		if numbers[n] == unknown {
-			numbers[n] = c.numberOf(w.terms[n])
+			numbers[n] = c.numberOf(text.Terms[n])
 		}
 	}
 	return numbers
 }
 
-// perPlace is about what is written of an occurrence, in bytes.
+// perPlace is about how many bytes an occurrence takes.
 const perPlace = 10
 
-// sort lists the places of each term. Afterwards uses holds where the places of a term end.
+// sort fills places, and sets uses to the ends of the terms in it.
 func (b *builder) sort(docs []bleveindex.Document) {
 	all := 0
 	for _, c := range b.columns {
 		total := 0
 		for n, uses := range c.uses {
-			c.uses[n] = total // where its places begin
+			c.uses[n] = total // begin of its places
 			total += uses
 		}
 		c.places = make([]place, total)
@@ -239,16 +162,17 @@ func (b *builder) sort(docs []bleveindex.Document) {
 				c.uses[n]++
 			}
 			switch f := f.(type) {
-			case *words:
-				numbers := c.from[f.of]
-				for k, n := range f.numbers {
-					p := at | place(f.positions[k])
-					if f.forms != nil {
-						p |= place(f.forms[k]) << positionBits
+			case Tokenized:
+				text := f.Tokens()
+				numbers := c.from[text.Source]
+				for k, n := range text.Numbers {
+					p := at | place(text.Positions[k])
+					if text.Forms != nil {
+						p |= place(text.Forms[k]) << positionBits
 					}
 					put(numbers[n], p)
 				}
-				f.numbers, f.positions, f.forms = nil, nil, nil // as much as the text itself
+				text.Numbers, text.Positions, text.Forms = nil, nil, nil // as large as the text itself
 			case *document.TextField:
 				for term, tf := range f.AnalyzedTokenFrequencies() {
 					for range max(tf.Frequency(), 1) {
@@ -261,7 +185,8 @@ func (b *builder) sort(docs []bleveindex.Document) {
 	b.out = make([]byte, 0, perPlace*all)
 }
 
-// stored writes the names of the documents, which are all that is stored, and returns where their list is.
+// stored writes the stored values, which are only the names of the documents, and returns the offset
+// of their list.
 func (b *builder) stored(docs []bleveindex.Document) uint64 {
 	offsets := make([]uint64, len(docs))
 	for i, d := range docs {
@@ -277,7 +202,7 @@ func (b *builder) stored(docs []bleveindex.Document) uint64 {
 	for _, o := range offsets {
 		b.out = binary.BigEndian.AppendUint64(b.out, o)
 	}
-	b.numbers(0) // documents within documents
+	b.numbers(0) // nested documents
 	return list
 }
 
@@ -287,20 +212,20 @@ func (b *builder) numbers(list ...uint64) {
 	}
 }
 
-// The parts of a segment, of which ours has the first alone.
+// The sections of a segment. Ours has only the first.
 const (
 	invertedText = 0
 	synonyms     = 2
 	shapes       = 3
 )
 
-// none stands for the place of what a field does not have.
+// none is the offset of what a field does not have.
 const none = math.MaxUint64
 
-// fields writes the terms of every field and where they occur, and returns where the list of fields is.
+// fields writes lists and dictionary of every field, and returns the offset of the list of fields.
 func (b *builder) fields() (uint64, error) {
 	names := slices.Sorted(maps.Keys(b.columns))
-	names = append([]string{idField}, slices.DeleteFunc(names, func(s string) bool { return s == idField })...)
+	names = append([]string{IDField}, slices.DeleteFunc(names, func(s string) bool { return s == IDField })...)
 	var tree bytes.Buffer
 	dictionary, err := vellum.New(&tree, nil)
 	if err != nil {
@@ -323,9 +248,14 @@ func (b *builder) fields() (uint64, error) {
 			return 0, err
 		}
 		starts[i] = uint64(len(b.out))
-		b.numbers(none, none, at) // no values by document
+		b.numbers(none, none, at) // no doc values
 		b.columns[name].places = nil
 	}
+	return b.fieldList(names, starts), nil
+}
+
+// fieldList writes the list of fields, whose sections begin at starts, and returns its offset.
+func (b *builder) fieldList(names []string, starts []uint64) uint64 {
 	entries := make([]uint64, len(names))
 	for i, name := range names {
 		entries[i] = uint64(len(b.out))
@@ -346,10 +276,11 @@ func (b *builder) fields() (uint64, error) {
 	for _, e := range entries {
 		b.out = binary.BigEndian.AppendUint64(b.out, e)
 	}
-	return list, nil
+	return list
 }
 
-// postings writes where each term of c occurs, in the order of the terms, and enters it in the dictionary.
+// postings writes the list of each term of c, in the order of the terms, and adds its offset to the
+// dictionary.
 func (b *builder) postings(c *column, field uint64, dictionary *vellum.Builder) error {
 	order := make([]uint32, len(c.terms))
 	for n := range order {
@@ -394,7 +325,8 @@ func (b *builder) postings(c *column, field uint64, dictionary *vellum.Builder) 
 	return nil
 }
 
-// entry is that of a term in the dictionary which is in one document only, and once; false if more has to be told.
+// entry returns the dictionary entry of a term that needs no list: one that occurs once in one
+// document. It returns false for other terms.
 func (c *column) entry(places []place) (entry uint64, ok bool) {
 	if len(places) > 1 || c.options.SkipFreqNorm() {
 		return 0, false
@@ -403,9 +335,10 @@ func (c *column) entry(places []place) (entry uint64, ok bool) {
 	return zap.FSTValEncode1Hit(places[0].doc(), norm), ok
 }
 
-// norm is that of a term in one document; false if it does not tell where the term stands.
+// norm returns the norm of a term in one document, and whether it holds all that is stored of the
+// positions.
 func (c *column) norm(places []place) (norm uint64, ok bool) {
-	code := lengthCode(c.lengths[places[0].doc()])
+	code := LengthCode(c.lengths[places[0].doc()])
 	if !c.options.IncludeTermVectors() {
 		return code, true
 	}
@@ -415,7 +348,7 @@ func (c *column) norm(places []place) (norm uint64, ok bool) {
 	return code, false
 }
 
-// describe writes what is known of a term in one document.
+// describe writes the entry of a term in one document.
 func (c *column) describe(how, where *chunks, field uint64, places []place) {
 	doc := places[0].doc()
 	how.begin(doc)

@@ -1,4 +1,4 @@
-package index
+package segment
 
 import (
 	"encoding/binary"
@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Entries of all lengths are read and passed over alike, eight bytes at once or byte by byte at the end.
+// Entries of all lengths are read and passed over alike, eight bytes at once or byte by byte at the
+// end.
 func TestNumbers(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -22,7 +23,7 @@ func TestNumbers(t *testing.T) {
 			often, norms = append(often, o), append(norms, norm)
 		}
 		at, rated := numbers{data: data}, numbers{data: data}
-		ratings := make([]rating, len(often))
+		ratings := make([]Rating, len(often))
 		rated.ratings(ratings)
 		if rated.at != len(data) {
 			t.Fatalf("%x: ratings end at %d", data, rated.at)
@@ -32,7 +33,7 @@ func TestNumbers(t *testing.T) {
 			if o, norm := at.entry(); o != often[i] || norm != norms[i] {
 				t.Fatalf("%x: entry %d is %d, %d, want %d, %d", data, i, o, norm, often[i], norms[i])
 			}
-			if want := (rating{uint32(often[i]), uint32(codeOf(norms[i]))}); ratings[i] != want {
+			if want := (Rating{uint32(often[i]), uint32(CodeOf(norms[i]))}); ratings[i] != want {
 				t.Fatalf("%x: rating %d is %v, want %v", data, i, ratings[i], want)
 			}
 			if passed.skip(1 + min(int(often[i]/2), 1)); passed.at != at.at {

@@ -1,4 +1,4 @@
-package index
+package segment
 
 import (
 	"bytes"
@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-func placesOf(spots ...spot) []place {
+func placesOf(spots ...Spot) []place {
 	out := make([]place, len(spots))
 	for i, s := range spots {
-		out[i] = place(s.form)<<positionBits | place(s.position)
+		out[i] = place(s.Form)<<positionBits | place(s.Position)
 	}
 	return out
 }
@@ -37,9 +37,9 @@ func location(numbers ...uint64) []byte {
 func TestLengths(t *testing.T) {
 	last := 0.0
 	for n := uint32(1); n < 1<<18; n++ {
-		code := lengthCode(n)
-		got := lengthOf(codeOf(code | 5<<codeBits))
-		if code == 0 || code >= 1<<codeBits || got < last {
+		code := LengthCode(n)
+		got := LengthOf(CodeOf(code | 5<<CodeBits))
+		if code == 0 || code >= 1<<CodeBits || got < last {
 			t.Fatalf("%d: code %d, read as %v after %v", n, code, got, last)
 		}
 		if n < 1<<17 && (got < 0.87*float64(n) || got > 1.13*float64(n)) {
@@ -50,32 +50,32 @@ func TestLengths(t *testing.T) {
 }
 
 func TestSpots(t *testing.T) {
-	many := make([]spot, 5000)
+	many := make([]Spot, 5000)
 	for i := range many {
-		many[i] = spot{uint32(7 * (i + 1)), form(i % 3 * 12345)}
+		many[i] = Spot{uint32(7 * (i + 1)), Form(i % 3 * 12345)}
 	}
 	same := slices.Clone(many)
 	for i := range same {
-		same[i].form = 0
+		same[i].Form = 0
 	}
 	for name, c := range map[string]struct {
-		spots []spot
+		spots []Spot
 		alone bool // needs no location
 	}{
-		"one":                  {[]spot{{1, 0}}, true},
-		"one, far away":        {[]spot{{1<<23 - 1, 0}}, true},
-		"one, too far away":    {[]spot{{1 << 24, 0}}, false},
-		"a form":               {[]spot{{900, 1<<wordBits - 1}}, true},
-		"a form, far away":     {[]spot{{1 << 10, 1}}, false},
-		"an article":           {[]spot{{3, 1 << wordBits}}, false},
-		"the last position":    {[]spot{{maxPosition, 1<<formBits - 1}}, false},
-		"two":                  {[]spot{{4, 0}, {4003, 0}}, true},
-		"two, far apart":       {[]spot{{4, 0}, {4101, 0}}, false},
-		"two at one place":     {[]spot{{4, 0}, {4, 0}}, false},
-		"three":                {[]spot{{1, 0}, {2, 0}, {200, 0}}, true},
-		"with forms":           {[]spot{{1, 5}, {2, 0}}, false},
-		"forms that alternate": {[]spot{{1, 0}, {2, 5}, {3, 5}, {9, 0}, {400, 5}}, false},
-		"the last with a form": {[]spot{{1, 0}, {2, 0}, {3, 0}, {9, 0}, {400, 7}}, false},
+		"one":                  {[]Spot{{1, 0}}, true},
+		"one, far away":        {[]Spot{{1<<23 - 1, 0}}, true},
+		"one, too far away":    {[]Spot{{1 << 24, 0}}, false},
+		"a form":               {[]Spot{{900, 1<<WordBits - 1}}, true},
+		"a form, far away":     {[]Spot{{1 << 10, 1}}, false},
+		"an article":           {[]Spot{{3, 1 << WordBits}}, false},
+		"the last position":    {[]Spot{{maxPosition, 1<<formBits - 1}}, false},
+		"two":                  {[]Spot{{4, 0}, {4003, 0}}, true},
+		"two, far apart":       {[]Spot{{4, 0}, {4101, 0}}, false},
+		"two at one place":     {[]Spot{{4, 0}, {4, 0}}, false},
+		"three":                {[]Spot{{1, 0}, {2, 0}, {200, 0}}, true},
+		"with forms":           {[]Spot{{1, 5}, {2, 0}}, false},
+		"forms that alternate": {[]Spot{{1, 0}, {2, 5}, {3, 5}, {9, 0}, {400, 5}}, false},
+		"the last with a form": {[]Spot{{1, 0}, {2, 0}, {3, 0}, {9, 0}, {400, 7}}, false},
 		"many":                 {many, false},
 		"many without forms":   {same, false},
 	} {
@@ -86,7 +86,7 @@ func TestSpots(t *testing.T) {
 			}
 			if ok {
 				got, err := unpacked(nil, norm, uint64(len(c.spots)))
-				if err != nil || !slices.Equal(got, c.spots) || norm >= maxNorm || codeOf(norm) != 63 {
+				if err != nil || !slices.Equal(got, c.spots) || norm >= maxNorm || CodeOf(norm) != 63 {
 					t.Errorf("%v, %v, norm %x", got, err, norm)
 				}
 			}
@@ -120,7 +120,7 @@ func TestDamagedSpots(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
-	for _, c := range [][2]uint64{{63, 1}, {1 << 20, 0}, {1 << 20, 25}, {3 << codeBits, 2}} {
+	for _, c := range [][2]uint64{{63, 1}, {1 << 20, 0}, {1 << 20, 25}, {3 << CodeBits, 2}} {
 		if got, err := unpacked(nil, c[0], c[1]); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("norm %x, %d times: %v, %v", c[0], c[1], got, err)
 		}
@@ -135,8 +135,9 @@ func FuzzSpots(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, often, norm uint64) {
 		got, err := located(nil, data, often)
 		few, errFew := unpacked(nil, norm&0xFFFFFFFF, often)
-		for _, spots := range [][]spot{got, few} {
-			if len(spots) > max(len(data), roomBits) || !slices.IsSortedFunc(spots, func(a, b spot) int { return int(a.position) - int(b.position) }) {
+		for _, spots := range [][]Spot{got, few} {
+			sorted := slices.IsSortedFunc(spots, func(a, b Spot) int { return int(a.Position) - int(b.Position) })
+			if len(spots) > max(len(data), roomBits) || !sorted {
 				t.Fatalf("%v of %v", spots, data)
 			}
 		}

@@ -1,14 +1,14 @@
-package index
+package segment
 
 import (
 	"encoding/binary"
 	"math/bits"
 )
 
-// numbers are read one after the other.
+// numbers reads varints (encoding/binary) one after the other.
 type numbers struct {
 	data []byte
-	at   int // where the next begins
+	at   int // offset of the next
 }
 
 func (n *numbers) next() uint64 {
@@ -24,17 +24,17 @@ func (n *numbers) next() uint64 {
 	return v
 }
 
-// bytes gives the next so many bytes.
+// bytes returns the next size bytes.
 func (n *numbers) bytes(size uint64) []byte {
 	out := n.data[n.at:][:size]
 	n.at += int(size)
 	return out
 }
 
-// lasts has the highest bit of each of eight bytes: it is not set where a number ends.
+// lasts is the highest bit of each of eight bytes. A byte without it ends a number.
 const lasts = 0x8080808080808080
 
-// skip passes over so many numbers.
+// skip skips count numbers.
 func (n *numbers) skip(count int) {
 	for ; n.at+8 <= len(n.data); n.at += 8 {
 		last := ^binary.LittleEndian.Uint64(n.data[n.at:]) & lasts
@@ -58,8 +58,8 @@ func (n *numbers) skip(count int) {
 	}
 }
 
-// pair gives eight bytes from at on, and the last bit in them of the second number, if they hold two, the first in one byte and above 1,
-// as nearly all entries do; else 0.
+// pair returns eight bytes from at on, and the last bit of the second number in them, if they hold
+// two numbers of which the first is above 1 and takes one byte, as in nearly all entries; else 0.
 func pair(data []byte, at int) (b uint64, last int) {
 	if at+8 > len(data) {
 		return 0, 0
@@ -71,8 +71,9 @@ func pair(data []byte, at int) (b uint64, last int) {
 	return 0, 0
 }
 
-// entry reads what is written of a term in a document: how often it is there, above a bit that tells of a location, and the norm, if it
-// is there at all.
+// entry reads the entry of a term in a document: how often the document has it, shifted by a bit
+// that says whether there is a location, and the norm. A field without frequencies has 0 and no
+// norm.
 func (n *numbers) entry() (often, norm uint64) {
 	if b, last := pair(n.data, n.at); last > 0 && last < 48 {
 		n.at += last/8 + 1
@@ -85,21 +86,24 @@ func (n *numbers) entry() (often, norm uint64) {
 	return often, norm
 }
 
-// rating is an entry as far as it is for scores.
-type rating struct {
-	often uint32 // above a bit that tells of a location
-	code  uint32 // of the length of the field
+// Rating is the part of an entry that scores need.
+type Rating struct {
+	often uint32 // shifted by a bit that says whether there is a location
+	Code  uint32 // of the length of the field (LengthOf)
 }
 
-// ratings reads as many as there is room for.
-func (n *numbers) ratings(out []rating) {
+// Often returns how often the document has the term.
+func (r Rating) Often() uint64 { return uint64(r.often >> 1) }
+
+// ratings fills out.
+func (n *numbers) ratings(out []Rating) {
 	for i := range out {
 		if b, last := pair(n.data, n.at); last > 0 {
 			n.at += last/8 + 1
-			out[i] = rating{uint32(b & 0x7F), uint32(codeOf(b >> 8))} // the lowest bits of a norm come first
+			out[i] = Rating{uint32(b & 0x7F), uint32(CodeOf(b >> 8))} // the lowest bits of a norm come first
 			continue
 		}
 		often, norm := n.entry()
-		out[i] = rating{uint32(often), uint32(codeOf(norm))}
+		out[i] = Rating{uint32(often), uint32(CodeOf(norm))}
 	}
 }

@@ -1,4 +1,4 @@
-package index
+package segment
 
 import (
 	"encoding/binary"
@@ -6,13 +6,14 @@ import (
 	"slices"
 )
 
-// length is that of n as it is written.
+// length returns how many bytes n takes as a varint.
 func length(n uint64) int { return (bits.Len64(n|1) + 6) / 7 }
 
-// chunkSize tells how many documents there are in a part of the list of a term that is in some of them: the rule of zap.DefaultChunkMode.
+// chunkSize returns how many documents a part of a list covers, in a segment of docs documents of
+// which with have the term. It is chunk mode 1026 of zapx (zap.DefaultChunkMode).
 func chunkSize(docs, with uint64) uint64 { return docs / (with/1024 + 1) }
 
-// chunks writes numbers by document, cut where a multiple of size is passed.
+// chunks is a list of numbers by document, in parts of size documents each.
 type chunks struct {
 	size uint64
 	ends []uint64
@@ -27,7 +28,7 @@ func (c *chunks) reset(size, docs uint64) {
 	clear(c.ends)
 }
 
-// begin goes on with a document, which comes after those before.
+// begin begins the numbers of doc. Documents must come in increasing order.
 func (c *chunks) begin(doc uint64) {
 	for n := doc / c.size; c.now < n; c.now++ {
 		c.ends[c.now] = uint64(len(c.data))
@@ -44,7 +45,7 @@ func (c *chunks) add(list ...uint64) {
 	}
 }
 
-// chunks writes c, if it holds anything, and returns where; 0 if it does not.
+// chunks writes c and returns its offset, 0 if c is empty.
 func (b *builder) chunks(c *chunks) uint64 {
 	if len(c.data) == 0 {
 		return 0
@@ -59,7 +60,7 @@ func (b *builder) chunks(c *chunks) uint64 {
 	return at
 }
 
-// bitmap writes a set of documents as roaring writes one container of an array (RoaringFormatSpec).
+// bitmap writes a set of documents as a roaring bitmap with one array container (RoaringFormatSpec).
 func (b *builder) bitmap(docs []uint32) {
 	const cookie, offset = 12346, 16
 	b.numbers(uint64(offset + 2*len(docs)))

@@ -1,0 +1,62 @@
+package segment
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Cursor reads the positions of several terms that count as one word, document by document.
+type Cursor struct {
+	walks []Walk // one for each list
+	spots []Spot
+}
+
+// pickFrom is how many times longer than the number of documents wanted a list must be for a cursor
+// to look up single documents instead of reading through the list.
+const pickFrom = 256
+
+// Begin sets c to the begin of lists. It is told for about how many documents At will be called.
+func (c *Cursor) Begin(lists []*List, wanted uint64) {
+	c.walks = slices.Grow(c.walks[:0], len(lists))[:len(lists)]
+	for i, l := range lists {
+		w := &c.walks[i]
+		w.Begin(l, true)
+		w.picks = pickFrom*wanted < l.Docs.GetCardinality()
+	}
+}
+
+// At returns the positions in doc in order, valid until the next call, and the norm. Call it with
+// documents in increasing order.
+func (c *Cursor) At(doc uint32) (spots []Spot, norm uint64, err error) {
+	c.spots = c.spots[:0]
+	lists := 0
+	for i := range c.walks {
+		w := &c.walks[i]
+		if !w.reach(doc) {
+			continue
+		}
+		w.Read()
+		lists++
+		norm = w.Norm
+		if c.spots, err = w.Spots(c.spots); err != nil {
+			return nil, 0, err
+		}
+	}
+	if lists > 1 {
+		slices.SortFunc(c.spots, func(a, b Spot) int { return cmp.Compare(a.Position, b.Position) })
+		c.spots = slices.Compact(c.spots) // a word with two terms is one
+	}
+	return c.spots, norm, nil
+}
+
+// reach goes on to doc, and reports whether the list has it.
+func (w *Walk) reach(doc uint32) bool {
+	if !w.picks {
+		return w.To(doc) && w.Doc == doc
+	}
+	if !w.list.Docs.Contains(doc) {
+		return false
+	}
+	w.pick(doc)
+	return true
+}

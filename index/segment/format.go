@@ -1,0 +1,114 @@
+package segment
+
+import (
+	"errors"
+	"hash/crc32"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/RoaringBitmap/roaring/v2"
+	"github.com/blevesearch/bleve/v2/index/scorch"
+	bleveindex "github.com/blevesearch/bleve_index_api"
+	segmentapi "github.com/blevesearch/scorch_segment_api/v2"
+	zap "github.com/blevesearch/zapx/v17"
+)
+
+// ErrCorrupt is wrapped by the errors of damaged segments.
+var ErrCorrupt = errors.New("damaged or not an index")
+
+const (
+	// IDField is the field that bleve gives the name of a document.
+	IDField = "_id"
+	// MaxDocuments is the greatest number of documents that a segment is built of: that many fit
+	// one container of a roaring bitmap as an array. A merged segment may have more.
+	MaxDocuments = 4096
+	// MergeFailedKey names a func(error) in the segment configuration of bleve. It is called with
+	// the error of each merge that fails.
+	MergeFailedKey = "mergeFailed"
+
+	mergePause = 100 * time.Millisecond
+)
+
+// Register makes bleve build and read the segments of indexes that are opened from now on with
+// this package. bleve keeps the formats that it knows in a table of its own.
+var Register = sync.OnceFunc(func() { scorch.RegisterSegmentPlugin(NewFormat(), true) })
+
+// Format is bleve's segment format with a builder for our documents (scorch.SegmentPlugin).
+type Format struct{ scorch.SegmentPlugin }
+
+// NewFormat returns a Format that reads and merges segments with zapx.
+func NewFormat() *Format { return &Format{&zap.ZapPlugin{}} }
+
+// New implements scorch.SegmentPlugin.
+func (s *Format) New(docs []bleveindex.Document) (segmentapi.Segment, uint64, error) {
+	return s.NewUsing(docs, nil)
+}
+
+// NewUsing implements scorch.SegmentPlugin. It accepts what package index makes: documents without
+// stored values, doc values or nested documents, whose running text is a Tokenized field.
+func (s *Format) NewUsing(docs []bleveindex.Document, config map[string]any) (segmentapi.Segment, uint64, error) {
+	b := builder{docs: uint64(len(docs)), columns: map[string]*column{}, trees: map[string]uint64{}}
+	if len(docs) > MaxDocuments || !b.add(docs) {
+		return nil, 0, errors.New("documents of another kind, or too many of them")
+	}
+	stored := b.stored(docs)
+	fields, err := b.fields()
+	if err != nil {
+		return nil, 0, err
+	}
+	stats, ok := config[segmentapi.StatsKey].(*segmentapi.Stats)
+	if !ok || stats == nil {
+		stats = new(segmentapi.Stats)
+	}
+	sum := crc32.ChecksumIEEE(b.out)
+	base, err := zap.InitSegmentBase(b.out, sum, zap.DefaultChunkMode, b.docs, stored, fields, config, stats)
+	if err != nil {
+		return nil, 0, err
+	}
+	return &built{base, b.out, b.trees}, uint64(len(b.out)), nil
+}
+
+// built is a segment in memory that is not on disk yet.
+type built struct {
+	*zap.SegmentBase
+	data  []byte
+	trees map[string]uint64 // offsets of the dictionaries, by field
+}
+
+// Data implements Readable.
+func (s *built) Data() []byte { return s.data }
+
+// DictAddr implements Readable.
+func (s *built) DictAddr(field string) (uint64, error) { return s.trees[field], nil }
+
+// Merge implements scorch.SegmentPlugin.
+func (s *Format) Merge(segments []segmentapi.Segment, drops []*roaring.Bitmap, path string, stop chan struct{},
+	report segmentapi.StatsReporter) ([][]uint64, uint64, error) {
+	return s.MergeUsing(segments, drops, path, stop, report, nil)
+}
+
+// MergeUsing implements scorch.SegmentPlugin. zapx merges segments, but only those of its own
+// types.
+func (s *Format) MergeUsing(segments []segmentapi.Segment, drops []*roaring.Bitmap, path string, stop chan struct{},
+	report segmentapi.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
+	plain := slices.Clone(segments)
+	for i, g := range plain {
+		if b, ok := g.(*built); ok {
+			plain[i] = b.SegmentBase
+		}
+	}
+	numbers, size, err := s.SegmentPlugin.MergeUsing(plain, drops, path, stop, report, config)
+	if err != nil && !errors.Is(err, segmentapi.ErrClosed) {
+		if failed, ok := config[MergeFailedKey].(func(error)); ok {
+			failed(err)
+		}
+		// bleve repeats a failed merge at once, and stops for no other error than ErrClosed.
+		select {
+		case <-stop:
+			err = segmentapi.ErrClosed
+		case <-time.After(mergePause):
+		}
+	}
+	return numbers, size, err
+}

@@ -1,0 +1,175 @@
+package segment
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math/bits"
+	"slices"
+)
+
+// In a segment of bleve each position of a term takes six bytes or more. Here positions are packed
+// into values that merging copies, or writes again as it read them:
+//
+//   - The frequency is how often the document has the term.
+//   - The norm holds the length of the field as a code. The bits above hold the positions of a term
+//     that the document has a few times, if there is room. Such a term needs no location, and a term
+//     that occurs once in one document needs only its entry in the dictionary.
+//   - Otherwise there is one location. Its position, start, end and array positions hold one list of
+//     numbers, with zeros up to the third.
+
+// Spot is a position of a word in a document, counted from 1, and the form of the word.
+type Spot struct {
+	Position uint32
+	Form     Form
+}
+
+const (
+	// CodeBits is the size of the code of a length.
+	CodeBits = 6
+
+	roomBits    = 24 // for positions, above the code and a bit that is 1 for a form
+	maxPosition = 1<<positionBits - 1
+	// maxNorm bounds norms: bleve reads them as floats, so they must be less than infinity and NaN,
+	// and a dictionary entry has 31 bits for them.
+	maxNorm = 0x7F800000
+)
+
+// LengthCode returns the code of the length of a field in tokens, exact to an eighth. It is never 0.
+func LengthCode(n uint32) uint64 {
+	n = min(max(n, 1), 1<<17-1)
+	if n < 8 {
+		return uint64(n)
+	}
+	shift := bits.Len32(n) - 3
+	return uint64(4 + 4*shift + int(n>>shift&3))
+}
+
+// CodeOf returns the code of the length in a norm.
+func CodeOf(norm uint64) uint64 { return norm & (1<<CodeBits - 1) }
+
+// LengthOf returns the length of a code, in tokens.
+func LengthOf(code uint64) float64 {
+	if code < 8 {
+		return float64(code)
+	}
+	shift := code/4 - 1
+	return float64((4+code%4)<<shift) + float64(uint64(1)<<shift-1)/2
+}
+
+// packed returns a norm that holds the code of a length and places: one with its form, or several
+// without forms. It returns false if they do not fit.
+func packed(places []place, code uint64) (norm uint64, ok bool) {
+	if f := places[0].form(); f != 0 {
+		norm = places[0].position()<<WordBits | uint64(f)
+		if len(places) > 1 || f >= 1<<WordBits || norm >= 1<<roomBits {
+			return 0, false
+		}
+		norm = norm<<1 | 1
+	} else {
+		width := roomBits / uint64(len(places))
+		last := uint64(0)
+		for i, p := range places {
+			n := p.position() - last
+			last = p.position()
+			if n == 0 || n >= 1<<width || p.form() != 0 {
+				return 0, false
+			}
+			norm |= n << (uint64(i) * width)
+		}
+		norm <<= 1
+	}
+	norm = norm<<CodeBits | code
+	return norm, norm < maxNorm
+}
+
+// unpacked appends the places in a norm that packed returned. often is how many there are.
+func unpacked(out []Spot, norm, often uint64) ([]Spot, error) {
+	n := norm >> CodeBits
+	switch {
+	case n == 0 || often == 0 || often > roomBits || n&1 != 0 && often > 1:
+		return out, errPlaces
+	case n&1 != 0:
+		return append(out, Spot{uint32(n >> 1 >> WordBits), Form(n >> 1 & (1<<WordBits - 1))}), nil
+	}
+	width := roomBits / often
+	position := uint32(0)
+	for n >>= 1; often > 0; often-- {
+		position += uint32(n & (1<<width - 1))
+		n >>= width
+		out = append(out, Spot{Position: position})
+	}
+	return out, nil
+}
+
+// locate appends places to a list of numbers: of each its distance from the place before. If any word
+// has a form, every number is shifted by a bit that is 1 if the form of the word follows: always
+// for the first word, and then where the form changes. If none has, only the first is shifted.
+func locate(out []uint64, places []place) []uint64 {
+	formed := slices.ContainsFunc(places, func(p place) bool { return p.form() != 0 })
+	last, now := uint64(0), Form(0)
+	for i, p := range places {
+		n, f := p.position()-last, p.form()
+		switch {
+		case i == 0 && formed:
+			out = append(out, n<<1|1, uint64(f))
+		case i == 0 || formed && f == now:
+			out = append(out, n<<1)
+		case formed:
+			out = append(out, n<<1|1, uint64(f))
+		default:
+			out = append(out, n)
+		}
+		last, now = p.position(), f
+	}
+	for len(out) < 3 {
+		out = append(out, 0)
+	}
+	return out
+}
+
+// located appends often places from a location as zapx writes it: number of the field, three numbers
+// of the list, how many more there are, and these.
+func located(out []Spot, location []byte, often uint64) ([]Spot, error) {
+	i, ok := -1, true
+	next := func() (n uint64) {
+		for {
+			read, size := binary.Uvarint(location)
+			if size <= 0 {
+				ok = false
+				return 0
+			}
+			location = location[size:]
+			if i++; i != 0 && i != 4 {
+				return read
+			}
+		}
+	}
+	position, now, shift := uint64(0), Form(0), uint64(1)
+	for first := true; often > 0; often-- {
+		n := next()
+		if n>>shift > maxPosition {
+			return out, errPlaces
+		}
+		if position += n >> shift; position == 0 || position > maxPosition {
+			return out, errPlaces
+		}
+		switch {
+		case shift == 1 && n&1 != 0:
+			f := next()
+			if f >= 1<<formBits {
+				return out, errPlaces
+			}
+			now = Form(f)
+		case first:
+			shift = 0
+		}
+		if !ok {
+			return out, errPlaces
+		}
+		first = false
+		out = append(out, Spot{uint32(position), now})
+	}
+	return out, nil
+}
+
+var errPlaces = fmt.Errorf("%w: it does not say where a word stands", ErrCorrupt)
