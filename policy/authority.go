@@ -3,7 +3,6 @@ package policy
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"sync"
 	"time"
@@ -70,12 +69,12 @@ func New(f Fetcher, c acap.Crawler, s Store, o Options) *Authority {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	sh := &shared{fetch: f, store: s, o: o, ctx: ctx, cancel: cancel, flights: map[string]*flight{}}
 	sh.cache = newCache()
-	return &Authority{shared: sh, crawler: c, id: fmt.Sprintf("%#v", c)}
+	return &Authority{shared: sh, crawler: c, id: c.Key()}
 }
 
 // For gives the authority for another crawler, on the same store and fetcher. It ends with a; closing it does nothing.
 func (a *Authority) For(c acap.Crawler) *Authority {
-	return &Authority{shared: a.shared, crawler: c, id: fmt.Sprintf("%#v", c), derived: true}
+	return &Authority{shared: a.shared, crawler: c, id: c.Key(), derived: true}
 }
 
 // Close ends what is under way and closes the store.

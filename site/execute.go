@@ -133,7 +133,7 @@ func unexecuted(err error) bool {
 
 // noteRequests notes and executes what the policies ask for that came into force since this was last done.
 func (s *Site) noteRequests(ctx context.Context, x *actions.Executor, f *crawler.Frontier) error {
-	began, by := time.Now(), fmt.Sprintf("%#v", s.who)
+	began, by := time.Now(), s.who.Key()
 	passed, err := s.ledger.Passed(by)
 	if err != nil {
 		return err

@@ -1,0 +1,25 @@
+package acap
+
+import "testing"
+
+// Crawlers that differ in anything have different keys, and the text of a key does not change: it is stored.
+func TestCrawlerKey(t *testing.T) {
+	base := Crawler{Names: []string{"searchbot"}}
+	const want = `names ["searchbot"], purposes [] declared false, cannot [], strict false, pilot false, sub-records false, ` +
+		`vocabularies []`
+	if got := base.Key(); got != want {
+		t.Errorf("%s", got)
+	}
+	seen := map[string]int{base.Key(): -1}
+	for i, c := range []Crawler{
+		{}, {Names: []string{"searchbot", "newsbot"}}, {Names: []string{`searchbot", "newsbot`}},
+		{Names: base.Names, Purposes: []string{}}, {Names: base.Names, Purposes: []string{"news"}},
+		{Names: base.Names, Cannot: []string{"news"}}, {Names: base.Names, Strict: true}, {Names: base.Names, Pilot: true},
+		{Names: base.Names, SubTakeDowns: true},
+	} {
+		if other, twice := seen[c.Key()]; twice {
+			t.Errorf("crawlers %d and %d have the key %s", i, other, c.Key())
+		}
+		seen[c.Key()] = i
+	}
+}
