@@ -137,31 +137,37 @@ func (x *Executor) observe(reading Reading) (due bool, err error) {
 	o.heard.Again = time.Time{}
 	lines, by, long := o.lines()
 	o.more = long
-	err = x.ledger.view(func(t *txn) error {
-		if err := t.of(o.Origin, func(r Request) error { return o.meet(r, by) }); err != nil || !o.confirms {
-			return err
-		}
-		for _, l := range lines {
-			asked, stands, err := t.standing(o.Origin, l.Action.Action, l.URL)
-			if err != nil {
-				return err
-			}
-			l.announced = stands && asked.From.Credential != "" && asked.From.File == ""
-		}
-		return nil
-	})
-	if err != nil {
+	if err := x.ledger.view(func(t *txn) error { return o.findKnown(t, lines, by) }); err != nil {
 		return false, err
 	}
 	for _, l := range lines {
-		if l.Action.Action == acap.TakeDown && l.Execute && (l.known == nil || !l.known.Standing || l.known.State == Done) {
-			if err := o.look(l); err != nil { // to erase it tells why, and keeps nothing else from being done
+		if l.executes(acap.TakeDown) && (l.known == nil || !l.known.Standing || l.known.State == Done) {
+			if err := o.look(l); err != nil { // executing it reports the error, and does not keep anything else from being done
 				l.held = true
 			}
 		}
 		o.ask(l)
 	}
 	return true, o.write()
+}
+
+// executes reports whether the line asks for action in a form that is executed.
+func (l *line) executes(action string) bool { return l.Action.Action == action && l.Execute }
+
+// findKnown finds the requests of the origin that the ledger has, and what publishers announced through a credential. It
+// notes the requests whose line is gone.
+func (o *observation) findKnown(t *txn, lines []*line, by map[string]*line) error {
+	if err := t.of(o.Origin, func(r Request) error { return o.meet(r, by) }); err != nil || !o.confirms {
+		return err
+	}
+	for _, l := range lines {
+		asked, stands, err := t.standing(o.Origin, l.Action.Action, l.URL)
+		if err != nil {
+			return err
+		}
+		l.announced = stands && asked.From.Credential != "" && asked.From.File == ""
+	}
+	return nil
 }
 
 // look finds out whether a take-down has something to erase, or that was erased since it was read: a sweep may have come before.
@@ -277,23 +283,18 @@ func (o *observation) askAgain(l *line) {
 		r.Source, r.From = l.Field.String(), s
 	}
 	switch {
-	case l.Execute && (r.State == Seen || r.State == Refused) && o.confirms: // P07
+	case l.Execute && (r.State == Seen || r.State == Refused) && o.confirms:
+		// P07: a line alone is not enough; it confirms what was announced
 		if l.announced {
 			o.confirm(r)
 			return
 		}
 		r.State, r.Why, r.NotBefore = Seen, unannounced, time.Time{}
-	case l.Execute && r.State == Seen && r.Action == acap.TakeDown:
-		r.State, r.Why, o.heard.Owed = Due, "", true
+	case !l.Execute && r.State != Done && r.State != Running:
+		r.State, r.Why, r.NotBefore = Refused, l.Why, time.Time{}
 	case !l.Execute:
-		if r.State != Done && r.State != Running {
-			r.State, r.Why, r.NotBefore = Refused, l.Why, time.Time{}
-		}
 	case r.Action == acap.TakeDown:
-		if r.State == Refused || r.State == Done && l.held { // P04: repeated
-			r.State, r.Why = Due, ""
-		}
-		o.heard.Owed = o.heard.Owed || r.executable()
+		o.askTakeDownAgain(l, &r)
 	case (r.State == Refused || r.State == Seen) && !r.NotBefore.After(o.now):
 		if r.Why = o.crawl(); r.Why == "" {
 			r.State, r.NotBefore = Due, time.Time{}
@@ -310,6 +311,15 @@ func (o *observation) askAgain(l *line) {
 		is.Source, is.From, is.State, is.Why, is.NotBefore = r.Source, r.From, r.State, r.Why, r.NotBefore
 		return event
 	})
+}
+
+// askTakeDownAgain makes a take-down that is still asked for due, unless it is done and there is nothing to erase (P04: a
+// take-down is repeated).
+func (o *observation) askTakeDownAgain(l *line, r *Request) {
+	if r.State == Seen || r.State == Refused || r.State == Done && l.held {
+		r.State, r.Why = Due, ""
+	}
+	o.heard.Owed = o.heard.Owed || r.executable()
 }
 
 // alter has a request changed by fn, which names the event.

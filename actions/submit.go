@@ -154,25 +154,10 @@ func (t *txn) ask(r *Request, by grant, o Options) error {
 	}
 	if stands {
 		*r = asked
-		if by.id == "" && r.From.File == "" { // it waits for nobody, and nobody else takes it back
-			r.From = operatorOf(r.Action)
-			r.Source = r.field(r.ID).String()
-			if r.State == Seen {
-				r.State, r.Why = Due, ""
-			}
-		}
-		if r.State == Done { // a take-down, which is repeated harmlessly (P04)
-			r.State = Due
-		}
-		return t.note("submitted", r)
+		return t.askAgain(r, by)
 	}
-	if by.id != "" && r.Action == acap.ReCrawl { // P09
-		h := t.heard(r.Origin)
-		h.roll(t.now)
-		if why := h.crawl(Limits{Day: o.Day}, 0); why != "" {
-			return reject(TooMany, "%s: ask again later", why)
-		}
-		if err := t.hear(r.Origin, h); err != nil {
+	if by.id != "" && r.Action == acap.ReCrawl {
+		if err := t.countRecrawl(r.Origin, o); err != nil {
 			return err
 		}
 	}
@@ -196,6 +181,32 @@ func (t *txn) ask(r *Request, by grant, o Options) error {
 	}
 	r.Source = r.field(t.tx.Bucket(bRequests).Sequence() + 1).String()
 	return t.note("submitted", r)
+}
+
+// askAgain notes that by asks for a request that is in force already.
+func (t *txn) askAgain(r *Request, by grant) error {
+	if by.id == "" && r.From.File == "" { // the operator's request waits for no line, and only the operator withdraws it
+		r.From = operatorOf(r.Action)
+		r.Source = r.field(r.ID).String()
+		if r.State == Seen {
+			r.State, r.Why = Due, ""
+		}
+	}
+	if r.State == Done { // P04: repeating a take-down does no harm
+		r.State = Due
+	}
+	return t.note("submitted", r)
+}
+
+// countRecrawl counts a re-crawl that a publisher submits, and rejects it if the origin has had too many (P09: an origin
+// has a number of re-crawls a day).
+func (t *txn) countRecrawl(origin string, o Options) error {
+	h := t.heard(origin)
+	h.roll(t.now)
+	if why := h.crawl(Limits{Day: o.Day}, 0); why != "" {
+		return reject(TooMany, "%s: ask again later", why)
+	}
+	return t.hear(origin, h)
 }
 
 // operatorOf is the source of what the operator asks for.

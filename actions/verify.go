@@ -268,43 +268,56 @@ func (v *verifier) named(t *txn, seq, id uint64, m marks) error {
 	return nil
 }
 
-// event looks at what the entries hold that change no request.
+// event looks at what an entry holds that changes no request.
 func (v *verifier) event(t *txn, e Entry, good bool, m marks) {
 	switch e.Event {
 	case eventReceipt:
-		var of struct{ Digest string }
-		if json.Unmarshal(e.Data, &of) == nil && m.receipts.add(e.About) && good {
-			if doc := t.tx.Bucket(bReceipts).Get(number(e.About)); doc == nil || digest(doc) != of.Digest {
-				v.found(fmt.Sprintf("the receipt of request %d", e.About), "it is not what entry %d says", e.Seq)
-			}
-		}
+		v.receipt(t, e, good, m)
 	case eventCredential:
-		var of struct{ Name, Digest string }
-		if json.Unmarshal(e.Data, &of) == nil && e.Seq > v.grants[of.Name].seq {
+		if of, ok := dataOf[struct{ Name, Digest string }](e); ok && e.Seq > v.grants[of.Name].seq {
 			v.grants[of.Name] = granting{e.Seq, of.Digest}
 		}
 	case eventRead:
-		var of observed
-		if json.Unmarshal(e.Data, &of) == nil && e.Seq > v.readings[of.Origin].seq {
+		if of, ok := dataOf[observed](e); ok && e.Seq > v.readings[of.Origin].seq {
 			v.readings[of.Origin] = reading{e.Seq, of.Sum}
 		}
 	case eventDiffers:
-		var d difference
-		if err := json.Unmarshal(e.Data, &d); err == nil {
+		if d, ok := dataOf[difference](e); ok {
 			v.differed(e, d)
 		}
 	case eventKnown:
-		var of acknowledgement
-		if json.Unmarshal(e.Data, &of) == nil && of.Entry < e.Seq && good {
+		if of, ok := dataOf[acknowledgement](e); ok && of.Entry < e.Seq && good {
 			v.known[of.Entry] = Entry{Seq: e.Seq, Time: e.Time}
 		}
 	case eventRestored:
 		v.restored = e.Seq
 	case eventKey:
-		var of struct{ Key string }
-		if json.Unmarshal(e.Data, &of) == nil && of.Key != "" && (v.out.Signed == nil || e.Seq > v.out.Signed.Since) {
-			v.out.Signed = &Signing{of.Key, e.Seq, e.Time}
-		}
+		v.key(e)
+	}
+}
+
+// dataOf returns the data of an entry; ok is false if it has another form.
+func dataOf[T any](e Entry) (data T, ok bool) {
+	err := json.Unmarshal(e.Data, &data)
+	return data, err == nil
+}
+
+// receipt compares the receipt of a request with the entry of its last receipt.
+func (v *verifier) receipt(t *txn, e Entry, good bool, m marks) {
+	of, ok := dataOf[struct{ Digest string }](e)
+	if !ok || !m.receipts.add(e.About) || !good {
+		return
+	}
+	if doc := t.tx.Bucket(bReceipts).Get(number(e.About)); doc == nil || digest(doc) != of.Digest {
+		v.found(fmt.Sprintf("the receipt of request %d", e.About), "it is not what entry %d says", e.Seq)
+	}
+}
+
+// key notes since when the end of the chain is signed.
+func (v *verifier) key(e Entry) {
+	of, ok := dataOf[struct{ Key string }](e)
+	if ok && of.Key != "" && (v.out.Signed == nil || e.Seq > v.out.Signed.Since) {
+		v.out.Signed = &Signing{of.Key, e.Seq, e.Time}
 	}
 }
 
