@@ -207,21 +207,6 @@ func TestVersions(t *testing.T) {
 			t.Errorf("version %d: %+v", i+1, c)
 		}
 	}
-	for _, at := range []struct {
-		at   time.Duration
-		want int
-	}{{-time.Second, 0}, {0, 1}, {time.Hour - 1, 1}, {time.Hour, 2}, {99 * time.Hour, 3}} {
-		if c, found, err := a.CaptureAt(url, noon.Add(at.at)); err != nil || found != (at.want > 0) || c.Version != at.want {
-			t.Errorf("at %v: version %d, %v, %v; want %d", at.at, c.Version, found, err, at.want)
-		}
-	}
-	if c, found, err := a.CaptureVersion(url, 2); err != nil || !found || c.ID != list[1].ID {
-		t.Errorf("version 2: %+v, %v, %v", c, found, err)
-	}
-	if _, found, err := a.CaptureVersion(url, 4); err != nil || found {
-		t.Errorf("version 4: %v, %v", found, err)
-	}
-
 	d := deposit(url, "not to be kept")
 	d.Body = nil
 	put(t, a, d)

@@ -55,15 +55,6 @@ func TestPast(t *testing.T) {
 	if err != nil || !slices.Equal(order, []uint64{five.ID, c.ID, twenty.ID, current.ID}) {
 		t.Errorf("%v, %v", order, err)
 	}
-	for n, want := range map[int]uint64{4: 0, 6: five.ID, 15: c.ID, 30: twenty.ID, 50: current.ID} {
-		if got, _, err := a.CaptureAt(url, day(n)); got.ID != want || err != nil {
-			t.Errorf("day %d: capture %d, %v; want %d", n, got.ID, err, want)
-		}
-	}
-	if v, found, err := a.CaptureVersion(url, five.Version); v.ID != five.ID || !found || err != nil {
-		t.Errorf("%+v, %v, %v", v, found, err)
-	}
-
 	// One of after the last crawl is the current version.
 	if c := put(t, a, past(70, "seventy")); !c.Current || resource(t, a, url).Current != c.ID || resource(t, a, url).Status != 203 {
 		t.Errorf("%+v", c)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -117,36 +116,6 @@ func (a *Archive) Capture(id uint64) (c Capture, err error) {
 		return err
 	})
 	return c, err
-}
-
-// CaptureVersion gives version n of url; false if it is not held.
-func (a *Archive) CaptureVersion(url string, n int) (c Capture, found bool, err error) {
-	err = a.view(func(tx *bolt.Tx) error {
-		id := number(tx.Bucket(bEarlier).Get(versionKey(url, n)))
-		if id == 0 {
-			if id, err = a.current(tx, url); err != nil || id == 0 {
-				return err
-			}
-		}
-		if c, err = a.readCapture(tx, id); c.Version != n {
-			c = Capture{}
-		}
-		found = c.ID != 0
-		return err
-	})
-	return c, found, err
-}
-
-// CaptureAt returns the version of url that was the latest at time t, redirects aside; false if
-// none held is as old.
-func (a *Archive) CaptureAt(url string, t time.Time) (c Capture, found bool, err error) {
-	list, err := a.Captures(url)
-	for _, each := range list {
-		if !each.Redirect() && !each.Fetched.After(t) && (!found || !each.Fetched.Before(c.Fetched)) {
-			c, found = each, true
-		}
-	}
-	return c, found, err
 }
 
 // Body gives the body of a capture, decoded; ErrNotHeld if there is no such capture.

@@ -161,7 +161,7 @@ func (j *gatherer) capture(c archive.Capture) (acap.Decision, error) {
 	if err != nil || whole { // it was cut before it was kept
 		return permit, err
 	}
-	return part.Refuse(acap.ByProhibition, "a part of the copy"), nil // P2 2.3 (N28): what cannot be cut out bars the copy
+	return part.Refuse(acap.ByProhibition, "a part of the copy"), nil // P2 2.2.5 (N28): what cannot be cut out of a page is prohibited for the page
 }
 
 // read calls fn with the page that a copy holds, when there is room for it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"iter"
 	"net/http"
 	"net/url"
 	"sync"
@@ -67,8 +68,26 @@ type Holdings struct {
 	drawing    drawing
 }
 
+// Index is where Holdings enter pages so that they are found. An *index.Index is one. Changes are durable when a call returns. It must be
+// safe for concurrent use.
+type Index interface {
+	Put(docs ...index.Document) error // replaces the documents of the same URLs
+	Delete(urls ...string) error
+	Has(url string) (bool, error)
+	Count() (uint64, error)
+	URLs() iter.Seq2[string, error]
+
+	MadeBy() (version string, err error) // index.Version of the program that made all its documents
+	SetMadeBy(version string) error
+
+	Verify(ctx context.Context) error // wraps index.ErrCorrupt if the index is damaged
+	Compact(ctx context.Context) error
+	Bytes() (int64, error)
+	Snapshot() (*index.Snapshot, error)
+}
+
 // Open puts archive and index together and finishes what a crash left between them. It does not own them: close Holdings first.
-func Open(ctx context.Context, a *archive.Archive, ix *index.Index, s terms.Sources, o Options) (*Holdings, error) {
+func Open(ctx context.Context, a *archive.Archive, ix Index, s terms.Sources, o Options) (*Holdings, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}

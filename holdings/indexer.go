@@ -36,7 +36,7 @@ func (c *change) size() int64 {
 
 // indexer writes to the index from one goroutine, in the order of arrival, in groups.
 type indexer struct {
-	index   *index.Index
+	index   Index
 	archive *archive.Archive
 	changes chan change
 	stopped chan struct{}
@@ -49,7 +49,7 @@ type indexer struct {
 	senders sync.WaitGroup
 }
 
-func startIndexer(ix *index.Index, a *archive.Archive) *indexer {
+func startIndexer(ix Index, a *archive.Archive) *indexer {
 	w := &indexer{index: ix, archive: a, changes: make(chan change, ahead), stopped: make(chan struct{})}
 	go w.run()
 	return w

@@ -13,7 +13,7 @@ import (
 // recover makes the index agree with the archive for every URL whose change a crash cut short, and for all of them where the index
 // is new. What can be read again is indexed again under the policy last known; what cannot is forgotten: its page was never
 // acknowledged and is fetched again.
-func (h *Holdings) recover(ctx context.Context, ix *index.Index) error {
+func (h *Holdings) recover(ctx context.Context, ix Index) error {
 	urls, err := h.unsettled(ix)
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func (h *Holdings) recover(ctx context.Context, ix *index.Index) error {
 }
 
 // renew makes the entries of an index of another version anew. Those that cannot be made without a request stay as they are.
-func (h *Holdings) renew(ctx context.Context, ix *index.Index) error {
+func (h *Holdings) renew(ctx context.Context, ix Index) error {
 	if version, err := ix.MadeBy(); err != nil || version == index.Version {
 		return err
 	}
@@ -54,7 +54,7 @@ func (h *Holdings) renew(ctx context.Context, ix *index.Index) error {
 	return ix.SetMadeBy(index.Version)
 }
 
-func (h *Holdings) unsettled(ix *index.Index) ([]string, error) {
+func (h *Holdings) unsettled(ix Index) ([]string, error) {
 	urls, err := h.archive.Intents()
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (h *Holdings) unsettled(ix *index.Index) ([]string, error) {
 }
 
 // settle brings the index up to date for a group of URLs.
-func (h *Holdings) settle(ctx context.Context, ix *index.Index, urls []string) error {
+func (h *Holdings) settle(ctx context.Context, ix Index, urls []string) error {
 	gone, err := h.rebuilt(ctx, ix, urls)
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ const rebuiltBytes = 16 << 20
 
 // rebuilt puts documents that are made from the copies held of a group of URLs into the index, and
 // returns those of which it cannot.
-func (h *Holdings) rebuilt(ctx context.Context, ix *index.Index, urls []string) (gone []string, err error) {
+func (h *Holdings) rebuilt(ctx context.Context, ix Index, urls []string) (gone []string, err error) {
 	var docs []index.Document
 	bytes := 0
 	for _, address := range urls {

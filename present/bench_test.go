@@ -108,7 +108,7 @@ func BenchmarkCopy(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				pg, _, err := s.page(r.Current)
+				pg, _, err := s.page(context.Background(), r.Current)
 				if err != nil {
 					b.Fatal(err)
 				}

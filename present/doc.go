@@ -5,6 +5,7 @@
 // want it to.
 //
 //	present.go  Presenter: what stands between the holdings and a reader
+//	library.go  Library: what a Presenter reads, and the one on this machine
 //	search.go   Search: results, as far as index, present-link and present-snippet permit
 //	version.go  one version, as a reader asks for it, and the terms of now
 //	copy.go     Copy: a preserved copy, as far as preserve and present-currentcopy or present-oldcopy permit

@@ -22,7 +22,7 @@ type Passage struct {
 
 var passages = form{current: acap.PresentSnippet, old: acap.PresentOldSnippet, instead: excerpted}
 
-func excerpted(r archive.Resource) (bool, error) {
+func excerpted(_ context.Context, r archive.Resource) (bool, error) {
 	return r.Kept.Texts[acap.PresentSnippet].Text != "", nil
 }
 

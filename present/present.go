@@ -8,7 +8,6 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/archive"
-	"github.com/acapcrawl/acapcrawl/index"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/terms"
 )
@@ -17,16 +16,15 @@ import (
 type Presenter struct {
 	Length int // of a snippet, in characters, where its publisher sets none; 0: the usual
 
-	archive  *archive.Archive
-	index    *index.Index
+	library  Library
 	policies terms.Policies
 	now      func() time.Time
 	turns    chan struct{} // images are decoded one at a time
 }
 
-// New makes a presenter. policies must answer without a request; an error of theirs means that nothing may be shown.
-func New(a *archive.Archive, ix *index.Index, policies terms.Policies) *Presenter {
-	return &Presenter{archive: a, index: ix, policies: policies, now: time.Now, turns: make(chan struct{}, 1)}
+// New returns a Presenter of what library holds. policies must answer without a request; an error of theirs means that nothing may be shown.
+func New(library Library, policies terms.Policies) *Presenter {
+	return &Presenter{library: library, policies: policies, now: time.Now, turns: make(chan struct{}, 1)}
 }
 
 // Reader is who is shown something, and when.
@@ -64,13 +62,9 @@ func (p *Presenter) terms(ctx context.Context, r archive.Resource, pg *page.Page
 	return t, terms.TakeDown(origin, u), nil
 }
 
-// page is the copy of a capture, and its version.
-func (p *Presenter) page(id uint64) (*page.Page, int, error) {
-	c, err := p.archive.Capture(id)
-	if err != nil {
-		return nil, 0, err
-	}
-	body, err := p.archive.Body(id)
+// page returns the copy of a capture, and its version.
+func (p *Presenter) page(ctx context.Context, id uint64) (*page.Page, int, error) {
+	c, body, err := p.library.Copy(ctx, id)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -82,7 +76,7 @@ func (p *Presenter) page(id uint64) (*page.Page, int, error) {
 func (p *Presenter) shown(ctx context.Context, addresses ...string) error {
 	var first []string
 	for _, address := range addresses {
-		r, known, err := p.archive.Resource(address)
+		r, known, err := p.library.Page(ctx, address)
 		if err != nil {
 			return err
 		}
@@ -93,6 +87,5 @@ func (p *Presenter) shown(ctx context.Context, addresses ...string) error {
 	if len(first) == 0 {
 		return nil
 	}
-	now := p.now().UTC()
-	return p.archive.UpdateAll(ctx, first, func(r *archive.Resource) { r.FirstPresented = now })
+	return p.library.NotePresented(ctx, first, p.now().UTC())
 }

@@ -35,10 +35,12 @@ var noon = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 type store struct {
 	testing.TB
 	*Presenter
-	mu     sync.Mutex
-	policy *acap.Policy // nil: never read
-	asked  int
-	writes atomic.Int64 // transactions
+	archive *archive.Archive
+	index   *index.Index
+	mu      sync.Mutex
+	policy  *acap.Policy // nil: never read
+	asked   int
+	writes  atomic.Int64 // transactions
 }
 
 func (s *store) Policy(context.Context, *url.URL) (*acap.Policy, error) {
@@ -88,7 +90,7 @@ func open(t testing.TB) *store {
 	}
 	t.Cleanup(func() { ix.Close() })
 	s.says("")
-	s.Presenter = New(a, ix, s)
+	s.archive, s.index, s.Presenter = a, ix, New(Stored(a, ix), s)
 	s.now = func() time.Time { return noon }
 	return s
 }

@@ -71,14 +71,14 @@ func (p *Presenter) Search(ctx context.Context, q Query, who Reader) (Found, err
 	if q.Limit <= 0 {
 		return s.found, nil
 	}
-	for hit, err := range p.index.Hits(ctx, q.Text) {
+	for address, err := range p.library.Search(ctx, q.Text) {
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
 			return Found{}, err
 		}
-		if more, err := s.take(ctx, hit.URL); err != nil {
+		if more, err := s.take(ctx, address); err != nil {
 			return Found{}, err
 		} else if !more {
 			break
@@ -98,7 +98,7 @@ func (p *Presenter) Search(ctx context.Context, q Query, who Reader) (Found, err
 
 // wanted is what query looks for in a page in a language.
 func (p *Presenter) wanted(query, language string) snippet.Wanted {
-	return snippet.Wanted{Query: query, Match: p.index.Matcher(query, language), Length: p.Length, Room: new(snippet.Room)}
+	return snippet.Wanted{Query: query, Match: p.library.Matcher(query, language), Length: p.Length, Room: new(snippet.Room)}
 }
 
 // languageOf is the language by whose rules the words of r were put into the index; of what is held without a copy, where pg is nil, as
@@ -147,32 +147,48 @@ func (s *search) take(ctx context.Context, address string) (more bool, err error
 		}
 	}
 	if !shows {
-		if s.query.Why && !full && !skipped && c.resource.URL != "" && s.told < max(mostWhy, s.query.Limit) {
-			s.told++
-			if c.result == nil {
-				c.result = &Result{LeftOut: c.whyNot(Result{})}
-			}
-			s.found.Results = append(s.found.Results, Result{URL: address, LeftOut: c.result.LeftOut})
+		if !full && !skipped {
+			s.explain(address, c)
 		}
 		return true, nil
 	}
-	if c.same != "" {
-		group := s.alike[c.same]
-		for _, other := range group {
-			folded, err := s.fold(ctx, other, c)
-			if err != nil || folded {
-				return err == nil, err
-			}
-		}
-		if len(group) < twins {
-			s.alike[c.same] = append(group, c)
-		}
+	if folded, err := s.foldIntoOther(ctx, c); err != nil || folded {
+		return err == nil, err
 	}
 	if s.found.Count++; !skipped && !full {
 		c.at = len(s.found.Results)
 		s.found.Results = append(s.found.Results, *c.result)
 	}
 	return true, nil
+}
+
+// explain adds to the results why a page that is left out is left out, if the query asks for it.
+func (s *search) explain(address string, c *candidate) {
+	if !s.query.Why || c.resource.URL == "" || s.told >= max(mostWhy, s.query.Limit) {
+		return
+	}
+	s.told++
+	if c.result == nil {
+		c.result = &Result{LeftOut: c.whyNot(Result{})}
+	}
+	s.found.Results = append(s.found.Results, Result{URL: address, LeftOut: c.result.LeftOut})
+}
+
+// foldIntoOther reports whether a result that is there already stands for c, and remembers c for the next ones otherwise.
+func (s *search) foldIntoOther(ctx context.Context, c *candidate) (bool, error) {
+	if c.same == "" {
+		return false, nil
+	}
+	group := s.alike[c.same]
+	for _, other := range group {
+		if folded, err := s.fold(ctx, other, c); err != nil || folded {
+			return folded, err
+		}
+	}
+	if len(group) < twins {
+		s.alike[c.same] = append(group, c)
+	}
+	return false, nil
 }
 
 // fold reports whether other, a result, can stand for c: of both the same is shown.
@@ -216,7 +232,7 @@ type candidate struct {
 // has not heard yet that the page is gone.
 func (p *Presenter) candidate(ctx context.Context, address, query string, who Reader) (*candidate, error) {
 	c := &candidate{at: -1}
-	r, known, err := p.archive.Resource(address)
+	r, known, err := p.library.Page(ctx, address)
 	if err != nil || !known || !r.Indexed {
 		return c, err
 	}
@@ -264,7 +280,7 @@ func (s *search) make(ctx context.Context, c *candidate) (ok bool, err error) {
 	s.behind, s.looked = s.behind+costly, s.looked+costly
 	version, language := 0, c.resource.Language
 	if c.resource.Current != 0 {
-		pg, n, err := s.page(c.resource.Current)
+		pg, n, err := s.page(ctx, c.resource.Current)
 		if errors.Is(err, archive.ErrNotHeld) { // erased meanwhile
 			c.resource.URL = ""
 			return false, nil
@@ -284,7 +300,7 @@ func (s *search) make(ctx context.Context, c *candidate) (ok bool, err error) {
 	res, ok := resultOf(c.terms, s.wanted[language])
 	res.URL, res.Fetched = c.resource.URL, c.resource.LastCrawled
 	if ok {
-		if res.Thumbnail, err = s.size(c.resource, version, c.terms); err != nil {
+		if res.Thumbnail, err = s.size(ctx, c.resource, version, c.terms); err != nil {
 			return false, err
 		}
 	}

@@ -43,7 +43,7 @@ func (p *Presenter) Thumbnail(ctx context.Context, rawurl string, which Which, w
 	if !d.Allowed {
 		return Thumbnail{}, v.refuse(d)
 	}
-	img, err := p.picture(v, of, d)
+	img, err := p.picture(ctx, v, of, d)
 	if err != nil {
 		return Thumbnail{}, err
 	}
@@ -60,8 +60,8 @@ type Size struct {
 
 // size tells how large the thumbnail of the current version of r is, on the terms t; nil where none may be shown, or none is there. The
 // image is not decoded for it: one that is broken has none after all.
-func (p *Presenter) size(r archive.Resource, version int, t *terms.Terms) (*Size, error) {
-	held, found, err := p.archive.Picture(r.URL, version)
+func (p *Presenter) size(ctx context.Context, r archive.Resource, version int, t *terms.Terms) (*Size, error) {
+	held, found, err := p.library.Thumbnail(ctx, r.URL, version)
 	if err != nil {
 		return nil, err
 	}
@@ -82,14 +82,14 @@ func (p *Presenter) size(r archive.Resource, version int, t *terms.Terms) (*Size
 }
 
 // pictured reports whether a thumbnail is kept in the place of a copy.
-func (p *Presenter) pictured(r archive.Resource) (bool, error) {
-	_, held, err := p.archive.Picture(r.URL, 0)
+func (p *Presenter) pictured(ctx context.Context, r archive.Resource) (bool, error) {
+	_, held, err := p.library.Thumbnail(ctx, r.URL, 0)
 	return held, err
 }
 
 // picture gives what d permits to be made of a version: as it is held, else made of the copy.
-func (p *Presenter) picture(v *version, of terms.Picture, d acap.Decision) (thumbnail.Image, error) {
-	held, found, err := p.archive.Picture(v.resource.URL, v.capture.Version)
+func (p *Presenter) picture(ctx context.Context, v *version, of terms.Picture, d acap.Decision) (thumbnail.Image, error) {
+	held, found, err := p.library.Thumbnail(ctx, v.resource.URL, v.capture.Version)
 	switch {
 	case err != nil:
 		return thumbnail.Image{}, err

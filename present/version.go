@@ -2,8 +2,6 @@ package present
 
 import (
 	"context"
-	"errors"
-	"slices"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -21,8 +19,8 @@ type Which struct {
 // form is by which usages the current version and an earlier one are shown in the same way.
 type form struct {
 	current acap.Usage
-	old     acap.Usage                           // "" where it has nothing to do with versions
-	instead func(archive.Resource) (bool, error) // whether something kept in the place of a copy can be shown so; nil: nothing can
+	old     acap.Usage                                            // "" where it has nothing to do with versions
+	instead func(context.Context, archive.Resource) (bool, error) // whether something kept in the place of a copy can be shown so; nil: nothing can
 }
 
 // version is what a reader asked for, and the terms on which it may be shown now.
@@ -51,18 +49,18 @@ func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who
 
 // find is version, whatever the addresses that led there permit.
 func (p *Presenter) find(ctx context.Context, rawurl string, which Which, who Reader, f form) (*version, error) {
-	way, err := p.archive.Way(rawurl)
+	way, err := p.library.Way(ctx, rawurl)
 	if err != nil {
 		return nil, err
 	}
-	r, known, err := p.archive.Resource(way[len(way)-1])
+	r, known, err := p.library.Page(ctx, way[len(way)-1])
 	if err != nil {
 		return nil, err
 	}
 	if !known {
 		return nil, ErrNotHeld
 	}
-	c, pg, err := p.obtain(r, which, f)
+	c, pg, err := p.obtain(ctx, r, which, f)
 	if err != nil {
 		return nil, err
 	}
@@ -112,17 +110,17 @@ func (v *version) context(who Reader, whole bool) acap.Context {
 
 // obtain gives the copy to be shown, with its page; neither where something else stands for it. The error is ErrNotHeld where there is
 // nothing.
-func (p *Presenter) obtain(r archive.Resource, which Which, f form) (c archive.Capture, pg *page.Page, err error) {
+func (p *Presenter) obtain(ctx context.Context, r archive.Resource, which Which, f form) (c archive.Capture, pg *page.Page, err error) {
 	instead := f.old == ""
 	if f.instead != nil && r.Current == 0 && which == (Which{}) {
-		if instead, err = f.instead(r); err != nil {
+		if instead, err = f.instead(ctx, r); err != nil {
 			return c, nil, err
 		}
 	}
 	if instead && r.Current == 0 {
 		return c, nil, nil
 	}
-	c, found, err := p.capture(r, which)
+	c, body, found, err := p.chooseVersion(ctx, r, which)
 	switch {
 	case err != nil:
 		return c, nil, err
@@ -131,30 +129,5 @@ func (p *Presenter) obtain(r archive.Resource, which Which, f form) (c archive.C
 	case !found:
 		return c, nil, nil
 	}
-	body, err := p.archive.Body(c.ID)
-	if errors.Is(err, archive.ErrNotHeld) { // erased meanwhile
-		err = ErrNotHeld
-	}
-	return c, c.Page(body), err
-}
-
-func (p *Presenter) capture(r archive.Resource, w Which) (c archive.Capture, found bool, err error) {
-	switch {
-	case w.Version != 0:
-		return p.archive.CaptureVersion(r.URL, w.Version)
-	case !w.At.IsZero():
-		return p.archive.CaptureAt(r.URL, w.At)
-	case r.Current == 0: // the last crawl obtained none
-		list, err := p.archive.Captures(r.URL)
-		list = slices.DeleteFunc(list, archive.Capture.Redirect)
-		if err != nil || len(list) == 0 {
-			return c, false, err
-		}
-		return list[len(list)-1], true, nil
-	}
-	c, err = p.archive.Capture(r.Current)
-	if errors.Is(err, archive.ErrNotHeld) {
-		return c, false, nil
-	}
-	return c, err == nil, err
+	return c, c.Page(body), nil
 }

@@ -13,7 +13,7 @@ import (
 
 // Presenter returns the presenter of what the site holds. It judges by the policies that were read last.
 func (s *Site) Presenter() *present.Presenter {
-	p := present.New(s.archive, s.index, s.lastPolicies())
+	p := present.New(present.Stored(s.archive, s.index), s.lastPolicies())
 	p.Length = s.cfg.SnippetLength
 	return p
 }

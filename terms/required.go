@@ -260,52 +260,74 @@ func (t *Terms) include(r *acap.Required, d acap.Decision) (snippet.Include, err
 	return in, nil
 }
 
-// part gives the same as the page or the other resource has it.
+// part returns a part that must be shown, as the page or the other resource has it.
 func (t *Terms) part(r *acap.Required, d acap.Decision) (in snippet.Include, err error) {
-	in.Role = r.Role
 	switch {
-	case r.IsText: // X08: a text is shown as text, also where a link is asked for
-		in.Text = r.Text
+	case r.IsText: // our reading (X08): a text is shown as text, also if a link is required
+		return snippet.Include{Role: r.Role, Text: r.Text}, nil
 	case r.Link() && r.Locator == "":
-		in.Href = r.URL
+		return snippet.Include{Role: r.Role, Href: r.URL}, nil
 	case t.kept != nil && (t.page == nil || r.Locator == ""):
-		stored, ok := t.kept.Parts[r.Value]
-		switch {
-		case !ok:
-			return in, errNotKept
-		case r.URL != "":
-			return stored, t.standing(r.URL)
-		case !slices.Contains(t.kept.Clear, r.Value) && t.cuts(d):
-			return veiled(stored)
-		}
-		return stored, nil
+		return t.keptPart(r, d)
 	case r.Link():
-		href, text, found := t.page.Link(r.Locator)
-		if !found || href == "" && text == "" {
-			return in, ErrNoPart
-		}
-		in.Href, in.Text = href, text
-		if t.hides(r, d) {
-			return veiled(in)
-		}
+		return t.linkPart(r, d)
 	case r.Locator != "":
-		text, found := t.page.Extract(r.Locator, page.Cut{})
-		if !found || text == "" {
-			return in, ErrNoPart
-		}
-		if t.hides(r, d) { // J12: it is shown whole or not at all
-			return in, errHidden
-		}
-		in.Text = text
-	default:
-		pg, err := t.other(r.URL)
-		if err != nil {
-			return in, err
-		}
-		in.Href, in.Text = r.URL, pg.Text(page.Cut{})
-		if r.Role == "extract" && in.Text == "" {
-			return in, errors.New("it holds no text")
-		}
+		return t.elementPart(r, d)
+	}
+	return t.otherPart(r)
+}
+
+// keptPart returns a part as it was stored.
+func (t *Terms) keptPart(r *acap.Required, d acap.Decision) (snippet.Include, error) {
+	stored, ok := t.kept.Parts[r.Value]
+	switch {
+	case !ok:
+		return snippet.Include{Role: r.Role}, errNotKept
+	case r.URL != "":
+		return stored, t.standing(r.URL)
+	case !slices.Contains(t.kept.Clear, r.Value) && t.cuts(d):
+		return veiled(stored)
+	}
+	return stored, nil
+}
+
+// linkPart returns the link that an element of the page holds.
+func (t *Terms) linkPart(r *acap.Required, d acap.Decision) (snippet.Include, error) {
+	href, text, found := t.page.Link(r.Locator)
+	if !found || href == "" && text == "" {
+		return snippet.Include{Role: r.Role}, ErrNoPart
+	}
+	in := snippet.Include{Role: r.Role, Href: href, Text: text}
+	if t.hides(r, d) {
+		return veiled(in)
+	}
+	return in, nil
+}
+
+// elementPart returns the text of an element of the page: whole or not at all (J12).
+func (t *Terms) elementPart(r *acap.Required, d acap.Decision) (snippet.Include, error) {
+	in := snippet.Include{Role: r.Role}
+	text, found := t.page.Extract(r.Locator, page.Cut{})
+	switch {
+	case !found || text == "":
+		return in, ErrNoPart
+	case t.hides(r, d):
+		return in, errHidden
+	}
+	in.Text = text
+	return in, nil
+}
+
+// otherPart returns the text of another resource.
+func (t *Terms) otherPart(r *acap.Required) (snippet.Include, error) {
+	in := snippet.Include{Role: r.Role}
+	pg, err := t.other(r.URL)
+	if err != nil {
+		return in, err
+	}
+	in.Href, in.Text = r.URL, pg.Text(page.Cut{})
+	if r.Role == "extract" && in.Text == "" {
+		return in, errors.New("it holds no text")
 	}
 	return in, nil
 }

@@ -76,7 +76,7 @@ func hold(ctx context.Context, docs []document) (e *engine, err error) {
 			return nil, errors.Join(err, h.Close())
 		}
 	}
-	e.present = present.New(e.archive, e.index, web{})
+	e.present = present.New(present.Stored(e.archive, e.index), web{})
 	return e, h.Close()
 }
 
