@@ -15,8 +15,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// written takes the marks out of a text of testdata: "␍" stands for CR at the end of a line, "⟨CR⟩" for one that ends a line alone, "⟨BOM⟩" for a
-// byte order mark, and a last line "⟨no end⟩" says that the one before has none.
+// written takes the marks out of a text of testdata: "␍" stands for CR at the end of a line, "⟨CR⟩"
+// for one that ends a line alone, "⟨BOM⟩" for a byte order mark, and a last line "⟨no end⟩" says
+// that the one before has none.
 func written(data []byte) []byte {
 	text := strings.NewReplacer("␍", "\r", "⟨CR⟩", "\r", "⟨BOM⟩", "\ufeff").Replace(string(data))
 	return []byte(strings.TrimSuffix(text, "\n⟨no end⟩\n"))
@@ -43,7 +44,8 @@ func broken(a *txtar.Archive) *Report {
 	return r
 }
 
-// TestBroken: what is told of broken files, as text and as SARIF. Each archive says first what is wrong with it.
+// TestBroken: what is told of broken files, as text and as SARIF. Each archive says first what is
+// wrong with it.
 func TestBroken(t *testing.T) {
 	names, err := filepath.Glob("testdata/broken/*.txtar")
 	if err != nil || len(names) < 30 {
@@ -135,7 +137,8 @@ func TestSARIFSchema(t *testing.T) {
 	}
 }
 
-// TestSARIFFixes: the replacements of a log, made by line and column, are what Repair makes of words.
+// TestSARIFFixes: the replacements of a log, made by line and column, are what Repair makes of
+// words.
 func TestSARIFFixes(t *testing.T) {
 	for _, c := range fixCases(t) {
 		r := &Report{}

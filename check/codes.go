@@ -2,13 +2,14 @@ package check
 
 import "strings"
 
-// findingsAddress is of the page that explains the codes.
+// findingsAddress is the address of the page that explains the codes.
 const findingsAddress = "https://github.com/acapcrawl/acapcrawl/blob/main/docs/findings.md"
 
-// Help is the address of what explains a code.
+// Help returns the address of the documentation of a code.
 func Help(code string) string { return findingsAddress + "#" + code }
 
-// Behind lists the paragraphs of the documents ("P1 2.4.4") and the readings ("F04") that a code rests on, those first.
+// Behind returns the paragraphs ("P1 2.4.4") and readings ("F04") on which a code is based,
+// paragraphs first.
 func Behind(code string) []string {
 	if codes[code] == "" {
 		return nil
@@ -16,7 +17,7 @@ func Behind(code string) []string {
 	return strings.Split(codes[code], ", ")
 }
 
-// codes holds what every code rests on.
+// codes maps every code to the paragraphs and readings on which it is based.
 var codes = map[string]string{
 	"absolute-pattern":           "P1 2.4.4, D05",
 	"agent-name":                 "REP 1, X67",

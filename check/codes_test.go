@@ -81,7 +81,8 @@ func TestBehind(t *testing.T) {
 
 var toldCode = regexp.MustCompile(`"([a-z]+(?:-[a-z]+)*)", (?:Severity: )?(?:acap\.(?:Error|Warning|Notice)|severity)[,})]`)
 
-// TestToldCodes: the source of this package tells no code that the table does not have. Remarks of conversions are no findings.
+// TestToldCodes: the source of this package tells no code that the table does not have. Remarks of
+// conversions are no findings.
 func TestToldCodes(t *testing.T) {
 	names, err := filepath.Glob("*.go")
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Convert says how a file is converted.
+// Convert holds the options of a conversion.
 type Convert struct {
-	Usages    []acap.Usage // that conventional rules are said of in ACAP; none: crawl
-	Reference string       // path of a file that holds the ACAP records, referred to by robots.txt; "": they stand in robots.txt
+	Usages    []acap.Usage // the usages of the ACAP fields; none: crawl
+	Reference string       // path of a file for the ACAP records, to which robots.txt refers; "": robots.txt itself
 	Ignore    bool         // conventional records are not for crawlers that read ACAP (P1 2.10.1)
-	AnyCase   bool         // the site takes a path for the same in any letter case, or has it in one alone
+	AnyCase   bool         // the site ignores letter case, or has each path in one spelling only
 }
 
 // Conversion is a file in the other language.
@@ -24,7 +24,7 @@ type Conversion struct {
 	Remarks   []Remark `json:"remarks"`
 }
 
-// Remark tells what of a file could not be said in the other language, or is said otherwise.
+// Remark describes what the other language cannot express, or expresses differently.
 type Remark struct {
 	Code     string        `json:"code"`
 	Severity acap.Severity `json:"severity"` // warning: what crawlers may do changes; notice: it does not
@@ -36,7 +36,8 @@ type Remark struct {
 	Message  string        `json:"message"`
 }
 
-// String is for a list of remarks. It says for whom, unless for any crawler or the message does.
+// String returns the remark for a list, with the crawlers that it concerns unless it concerns any
+// crawler or the message names them.
 func (r Remark) String() string {
 	where, who := "", ""
 	if r.Line > 0 {
@@ -52,7 +53,7 @@ func (r Remark) String() string {
 	return fmt.Sprintf("%s%s: %s%s [%s]", where, r.Severity, who, r.Message, r.Code)
 }
 
-// together makes one of remarks that differ in nothing but for whom they are.
+// together joins remarks that differ only in their crawlers.
 func together(remarks []Remark) []Remark {
 	var out []Remark
 	at := map[string]int{}
@@ -70,24 +71,26 @@ func together(remarks []Remark) []Remark {
 	return out
 }
 
-// Exact reports whether crawlers may do after the conversion what they may do before, and nothing else.
+// Exact reports whether crawlers may do exactly the same before and after the conversion.
 func (c *Conversion) Exact() bool {
 	return !slices.ContainsFunc(c.Remarks, func(r Remark) bool { return r.Severity != acap.Notice })
 }
 
-// The errors of files that are not converted.
+// Errors for files that cannot be converted.
 var (
 	ErrSpeaksACAP = errors.New("the file has ACAP fields already: only a conventional robots.txt is converted to ACAP")
 	ErrNoACAP     = errors.New("the file has no ACAP fields to convert")
 	ErrTooLarge   = errors.New("the file has too many rules, or rules with too many characters or asterisks, to be compared with one another")
 )
 
-// convertedSite stands for the site whose file is converted: no address of it is asked for.
+// convertedSite is a placeholder for the site of the converted file. Nothing is requested from it.
 const convertedSite = "http://site.invalid"
 
-// ToACAP says in ACAP what the conventional records of a robots.txt say: they are kept, and records for crawl, or for the usages asked
-// for, stand behind them or in a file of their own. Where ACAP cannot say the same it prohibits, and a remark tells of it. The result
-// is proved on examples of all patterns and of what they have in common, for each crawler named and one that is not.
+// ToACAP translates the conventional records of a robots.txt into ACAP. The conventional records
+// stay. ACAP records for crawl, or for the usages in o, follow them or are written to a file of
+// their own. If ACAP cannot express a rule, the result prohibits, and a remark says so. The result
+// is compared with the original on examples of all patterns and of their intersections, for each
+// named crawler and one that is not named.
 func ToACAP(src []byte, o Convert) (*Conversion, error) {
 	f := acap.Parse(convertedSite+"/robots.txt", src)
 	switch {
@@ -96,7 +99,7 @@ func ToACAP(src []byte, o Convert) (*Conversion, error) {
 	case slices.ContainsFunc(f.Lines(), speaksACAP):
 		return nil, ErrSpeaksACAP
 	}
-	if len(o.Usages) == 0 || o.Ignore && !slices.Contains(o.Usages, acap.Crawl) { // nothing else says it then
+	if len(o.Usages) == 0 || o.Ignore && !slices.Contains(o.Usages, acap.Crawl) { // no other record applies then
 		o.Usages = append([]acap.Usage{acap.Crawl}, o.Usages...)
 	}
 	t := toACAP{file: f, options: o}
@@ -117,14 +120,15 @@ func ToACAP(src []byte, o Convert) (*Conversion, error) {
 	return out, nil
 }
 
-// voice is what conventional groups say to the crawlers of one list of names.
+// voice holds the conventional rules for one list of names.
 type voice struct {
-	names  []string // "*" alone, or names
+	names  []string // only "*", or names
 	groups []int
 	rules  []acap.Rule
 }
 
-// voicesOf merges groups as crawlers do: all that name one are one, and those for * are for those that none names (RFC 9309 2.2.1).
+// voicesOf merges groups as crawlers do (RFC 9309 2.2.1): all groups with the same name are one,
+// and the groups for * apply to crawlers that no group names.
 func voicesOf(f *acap.File) []*voice {
 	var out []*voice
 	byName := map[string]*voice{}
@@ -163,7 +167,7 @@ func voicesOf(f *acap.File) []*voice {
 	return merged
 }
 
-// toACAP is a conversion to ACAP under way.
+// toACAP is the state of a conversion to ACAP.
 type toACAP struct {
 	file    *acap.File
 	options Convert
@@ -171,14 +175,15 @@ type toACAP struct {
 	remarks []Remark
 }
 
-// record is an ACAP record under way.
+// record is an ACAP record that is being built.
 type record struct {
 	*voice
 	items []item
 	lines []int // of its terms
 }
 
-// record says in ACAP what a voice says. It knows no letter case (P1 2.9): the rules are settled as if they knew none either.
+// record translates a voice. P1 2.9: ACAP ignores letter case, so the rules are resolved as if they
+// ignored it too.
 func (t *toACAP) record(v *voice) (*record, error) {
 	s := settling{wins: conventionalPair, reads: acapPair}
 	for _, r := range v.rules {
@@ -201,8 +206,8 @@ func (t *toACAP) record(v *voice) (*record, error) {
 	return r, nil
 }
 
-// keepClosed leaves out permissions that would open, in another letter case, what a prohibition closes: conventional rules tell /a from
-// /A, ACAP does not.
+// keepClosed drops permissions that would permit, in another letter case, what a prohibition
+// covers: conventional rules distinguish /a and /A, ACAP does not.
 func (t *toACAP) keepClosed(v *voice, s *settling) {
 	widens := func(a term) bool {
 		return a.allow && slices.ContainsFunc(s.terms, func(d term) bool {
@@ -225,7 +230,7 @@ func (t *toACAP) keepClosed(v *voice, s *settling) {
 	s.terms = kept
 }
 
-// tellOfCase tells once of each record that ACAP knows no letter case.
+// tellOfCase adds one remark for each record that ACAP ignores letter case.
 func (t *toACAP) tellOfCase(r *record, s *settling) {
 	if t.options.AnyCase {
 		return
@@ -239,7 +244,7 @@ func (t *toACAP) tellOfCase(r *record, s *settling) {
 				lines = append(lines, s.terms[it.from].line)
 			}
 		}
-		if len(paths) == 0 || allow && t.options.Ignore { // keepClosed has left out the permissions that would matter
+		if len(paths) == 0 || allow && t.options.Ignore { // keepClosed has dropped the permissions concerned
 			continue
 		}
 		severity, what := acap.Warning, "prohibitions cover %s too, in any letter case"
@@ -251,7 +256,7 @@ func (t *toACAP) tellOfCase(r *record, s *settling) {
 	}
 }
 
-// lookAtLines tells of lines that have no equivalent.
+// lookAtLines adds remarks about lines without an equivalent in ACAP.
 func (t *toACAP) lookAtLines() {
 	for _, f := range t.file.Findings {
 		switch f.Code {
@@ -267,7 +272,7 @@ func (t *toACAP) lookAtLines() {
 	}
 }
 
-// text writes robots.txt, and what it refers to.
+// text returns robots.txt and the file to which it refers.
 func (t *toACAP) text(o Convert) (robots, reference string) {
 	var b strings.Builder
 	b.WriteString("##ACAP version=1.1\n")
@@ -291,8 +296,9 @@ func (t *toACAP) text(o Convert) (robots, reference string) {
 	return b.String(), "##ACAP version=1.1\nACAP-version: 1.1\n" + records.String()
 }
 
-// write writes a record. A named one says of everything what is permitted, so that nothing is left to the record for any crawler:
-// conventional crawlers read one group alone, those of ACAP both records (C01).
+// write writes a record. A named record repeats every permission, so that the record for any
+// crawler adds nothing: P1 2.2.1 (C01): a crawler with ACAP obeys both records, a conventional
+// crawler only one group.
 func (r *record) write(b *strings.Builder, usages []acap.Usage) {
 	b.WriteByte('\n')
 	for _, name := range r.names {

@@ -10,12 +10,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// ToConventional says in conventional records what a robots.txt with ACAP records says of crawl,
-// for crawlers that read RFC 9309 alone; remarks report what cannot be said, with the header that
-// says it page by page if there is one. Nothing is permitted that was not permitted before, except
-// spellings of a path in another letter case, which one notice reports. What a permissions
-// reference names is not read: it counts as unavailable, so that its crawlers are shut out. The
-// result is proved as that of ToACAP.
+// ToConventional translates what the ACAP records of a robots.txt say about crawling into
+// conventional records (RFC 9309). Remarks report what cannot be translated, with the response
+// header that expresses it page by page if there is one. The result permits nothing that was
+// prohibited, except spellings of a path in another letter case, which one notice reports.
+// References to other files are not followed.
 func ToConventional(src []byte, o Convert) (*Conversion, error) {
 	f := acap.Parse(convertedSite+"/robots.txt", src)
 	switch {
@@ -36,7 +35,7 @@ func ToConventional(src []byte, o Convert) (*Conversion, error) {
 	sorted := map[string][]string{}
 	var names []string
 	for _, name := range f.Crawlers() {
-		token, _, _ := strings.Cut(name, "/") // C05
+		token, _, _ := strings.Cut(name, "/") // P1 2.3.1 (C05): a version after a name is not part of it
 		if !isToken(token) {
 			c.remarks = append(c.remarks, Remark{Code: "crawler-name", Severity: acap.Warning, Crawlers: []string{name},
 				Message: fmt.Sprintf("%q is no product token: no crawler that reads conventional records can have that name, and its record is left out", name)})
@@ -84,14 +83,14 @@ func ToConventional(src []byte, o Convert) (*Conversion, error) {
 	return out, nil
 }
 
-// isToken reports whether a name is a product token as User-agent lines hold one.
+// isToken reports whether a name is a valid product token for a User-agent line.
 func isToken(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
 	})
 }
 
-// toConventional is a conversion to conventional records under way.
+// toConventional is the state of a conversion to conventional records.
 type toConventional struct {
 	file       *acap.File
 	options    Convert
@@ -104,7 +103,7 @@ type toConventional struct {
 	patterns   []string
 }
 
-// group gives the rules of the group for a crawler.
+// group returns the rules of the group for a crawler.
 func (c *toConventional) group(name string) (string, error) {
 	s := settling{reads: conventionalPair, spelt: true, terms: c.terms(name)}
 	s.wins = func(a, d term, path string) bool { return permitsOver(s.terms, a, d, path) }
@@ -149,7 +148,7 @@ func (c *toConventional) group(name string) (string, error) {
 	return b.String(), nil
 }
 
-// who is a name for a remark.
+// who returns the name of a crawler for a remark.
 func (c *toConventional) who(name string) string {
 	if name == c.other {
 		return "*"
@@ -157,14 +156,14 @@ func (c *toConventional) who(name string) string {
 	return name
 }
 
-// The layers of what binds a crawler.
+// The layers of rules that apply to a crawler.
 const (
 	layerACAP = iota
 	layerConventional
 )
 
-// terms are what binds a crawler: what ACAP says of crawl, and the conventional rules where they
-// count.
+// terms returns the rules for a crawler: the ACAP fields about crawl, and the conventional rules
+// unless they are ignored.
 func (c *toConventional) terms(name string) []term {
 	var out []term
 	for _, s := range c.statements {
@@ -178,7 +177,7 @@ func (c *toConventional) terms(name string) []term {
 			field = "ACAP-allow-crawl: "
 		case slices.Contains(s.Usages, acap.Crawl):
 			field = "ACAP-disallow-crawl: "
-		case slices.Contains(s.Usages, acap.Other) && !s.Allow && !s.Beyond: // F19, L05
+		case slices.Contains(s.Usages, acap.Other) && !s.Allow && !s.Beyond: // P1 2.5.6 (F19): disallow-other reaches crawl; P1 2.4.3 (L05): a failed allow-other does not
 			field = "ACAP-disallow-other: "
 		default:
 			continue
@@ -205,22 +204,22 @@ func (c *toConventional) terms(name string) []term {
 	return out
 }
 
-// head gives the lines before a statement, as they are for a crawler named crawlerAsked, if it
-// counts for the crawler.
+// head returns the lines before a statement in the form for a crawler named crawlerAsked, if the
+// statement applies to the crawler.
 func (c *toConventional) head(s acap.Statement, name string) (head string, reached bool) {
 	switch {
 	case slices.ContainsFunc(s.Crawlers, func(n string) bool {
-		token, _, _ := strings.Cut(n, "/") // C05
+		token, _, _ := strings.Cut(n, "/") // P1 2.3.1 (C05): a version after a name is not part of it
 		return strings.EqualFold(n, name) || strings.EqualFold(token, name)
 	}):
 		head = "ACAP-crawler: " + crawlerAsked + "\n"
-	case slices.Contains(s.Crawlers, "*"), s.Crawlers == nil && !s.Allow && !slices.Contains(c.strayed, s.Field.Line): // A13
+	case slices.Contains(s.Crawlers, "*"), s.Crawlers == nil && !s.Allow && !slices.Contains(c.strayed, s.Field.Line): // P1 2.3 (A13): before any record a prohibition binds everybody
 		head = "ACAP-crawler: *\n"
 	default:
 		return "", false
 	}
 	if len(s.Purposes) > 0 {
-		if s.Allow { // C15: this crawler declares no purpose
+		if s.Allow { // P1 2.3.3 (C15): this crawler declares no purpose
 			return "", false
 		}
 		head += "ACAP-usage-purpose: any\n"
@@ -228,7 +227,7 @@ func (c *toConventional) head(s acap.Statement, name string) (head string, reach
 	return head, true
 }
 
-// conventional adds the rules of a voice, less those that an ACAP field of said cancels (P1
+// conventional adds the rules of a voice, without those that an ACAP field in said cancels (P1
 // 2.10.2).
 func (c *toConventional) conventional(out []term, said int, v *voice, head string) []term {
 	for _, r := range v.rules {
@@ -254,15 +253,15 @@ func (c *toConventional) conventional(out []term, said int, v *voice, head strin
 	return out
 }
 
-// asks asks about a path in its own letter case.
+// asks returns the decision about a path in its own letter case.
 func asks(text, path string) bool {
 	r, _, _ := resourceAt(path)
 	return rulingOf(parsed(text), "", crawlerAsked)(acap.Crawl, r)
 }
 
-// permitsOver reports whether the permission a wins against the prohibition d in what a file says:
-// in one layer the engine knows; of two layers both must allow (O05), and so a must lie within what
-// the layer of d permits against d.
+// permitsOver reports whether the permission a wins against the prohibition d. Within one layer the
+// engine decides. Between layers both must permit (P1 2.10.2, O05), so a must be covered by a
+// permission of d's layer that wins against d.
 func permitsOver(terms []term, a, d term, path string) bool {
 	if a.layer == d.layer {
 		return inOneLayer(a, d, path)
@@ -283,9 +282,9 @@ func inOneLayer(a, d term, path string) bool {
 	return asked(a.head+a.field+a.pattern+"\n"+d.head+d.field+d.pattern+"\n", path)
 }
 
-// needed leaves out prohibitions that a permission has the very pattern of, since of equal rules
-// Allow wins (O10), permissions that win against no prohibition, since what nothing is said about
-// is permitted, and where no permission is left, prohibitions within others.
+// needed drops prohibitions with the same pattern as a permission, because Allow wins between equal
+// rules (REP 1, O10); permissions that win against no prohibition, because silence permits; and,
+// without permissions, prohibitions covered by others.
 func needed(s *settling) []item {
 	kept := slices.DeleteFunc(slices.Clone(s.items), func(d item) bool {
 		return !d.allow && slices.ContainsFunc(s.items, func(a item) bool { return a.allow && a.pattern == d.pattern })
@@ -308,8 +307,8 @@ func needed(s *settling) []item {
 	})
 }
 
-// otherSpellings are prohibitions once more, as the file spells their beginning elsewhere:
-// conventional rules know letter case.
+// otherSpellings returns prohibitions again in the spellings that the file uses elsewhere:
+// conventional rules distinguish letter case.
 func (c *toConventional) otherSpellings(items []item, terms []term) []item {
 	var out []item
 	for _, it := range items {
@@ -331,8 +330,8 @@ func (c *toConventional) otherSpellings(items []item, terms []term) []item {
 	return out
 }
 
-// noteCase collects where conventional rules, which know letter case, do not say what a field of
-// ACAP says in other spellings. rules are those of the group.
+// noteCase collects where conventional rules, which distinguish letter case, do not cover other
+// spellings that an ACAP field covers. rules are those of the group.
 func (c *toConventional) noteCase(names []string, items []item, terms []term, rules string) {
 	if c.options.AnyCase {
 		return
@@ -353,7 +352,7 @@ func (c *toConventional) noteCase(names []string, items []item, terms []term, ru
 	}
 }
 
-// spelling is an address that a field of ACAP covers and the conventional rule made of it does not.
+// spelling is an address that an ACAP field covers but its conventional rule does not.
 type spelling struct {
 	crawlers         []string
 	pattern, example string
@@ -361,8 +360,8 @@ type spelling struct {
 	line             int
 }
 
-// spelledOtherwise reports whether a path is one that a field of ACAP covers for a crawler in
-// another letter case than its rule.
+// spelledOtherwise reports whether an ACAP field covers a path for a crawler only in another letter
+// case than its rule.
 func (c *toConventional) spelledOtherwise(name, path string) bool {
 	return slices.ContainsFunc(c.spellings, func(s spelling) bool {
 		return slices.ContainsFunc(s.crawlers, func(n string) bool { return strings.EqualFold(n, name) }) &&
@@ -370,8 +369,8 @@ func (c *toConventional) spelledOtherwise(name, path string) bool {
 	})
 }
 
-// tellOfCase reports once for the whole file that conventional rules depend on letter case, with an
-// example.
+// tellOfCase adds one remark for the whole file that conventional rules distinguish letter case,
+// with an example.
 func (c *toConventional) tellOfCase() {
 	if len(c.spellings) == 0 {
 		return
@@ -405,8 +404,8 @@ func (c *toConventional) tellOfCase() {
 	c.remarks = append(c.remarks, r)
 }
 
-// prove compares what crawlers may crawl before and after. A difference is one of letter case where
-// a field of ACAP decided before that spells the path otherwise: tellOfCase tells of these.
+// prove compares the decisions about crawling before and after. Differences in letter case are
+// reported by tellOfCase instead.
 func (c *toConventional) prove(out *Conversion) []Remark {
 	var names []string
 	for _, name := range c.file.Crawlers() {
@@ -434,7 +433,7 @@ func (c *toConventional) prove(out *Conversion) []Remark {
 	return p.remark
 }
 
-// written are the patterns of the ACAP fields, by line.
+// written returns the patterns of the ACAP fields, by line.
 func (c *toConventional) written() map[int][]string {
 	out := map[int][]string{}
 	for _, s := range c.statements {

@@ -10,20 +10,20 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Bounds of the work on what two patterns have in common.
+// Bounds of the work to intersect two patterns.
 const (
 	maxMeet     = 32      // patterns
 	maxMeetWork = 1 << 14 // steps
 	maxGlob     = 1000    // bytes of a pattern
 )
 
-// inCommon gives patterns that cover together what both p and q cover, without regard to letter case, spelt as p where p spells it. Without
-// ok the two are too intricate for that.
+// inCommon returns patterns that together cover the intersection of p and q, ignoring letter case,
+// in the spelling of p. ok is false if the patterns are too complex.
 func inCommon(p, q string) (both []string, ok bool) {
 	return inCommonOf(p, q, newGlobText(p), newGlobText(q))
 }
 
-// inCommonSpelt is inCommon for who knows letter case.
+// inCommonSpelt is inCommon with letter case.
 func inCommonSpelt(p, q string) (both []string, ok bool) {
 	a, b := newGlobText(p), newGlobText(q)
 	a.folded, b.folded = a.own, b.own
@@ -54,7 +54,7 @@ func inCommonOf(p, q string, a, b globText) (both []string, ok bool) {
 	return both, true
 }
 
-// toil is how much work it may be to find what two patterns have in common, in steps.
+// toil estimates the steps needed to intersect two patterns.
 func toil(p, q string) int {
 	if !strings.Contains(p, "*") && !strings.Contains(q, "*") {
 		return len(p) + len(q)
@@ -62,7 +62,7 @@ func toil(p, q string) int {
 	return min(len(p)*len(q), maxMeetWork)
 }
 
-// globText is a pattern with all of its wildcards written: "*" at the end where it has no "$".
+// globText is a pattern with all wildcards explicit: it ends in "*" unless it had a "$".
 type globText struct{ own, folded string }
 
 func newGlobText(p string) globText {
@@ -80,7 +80,8 @@ func newGlobText(p string) globText {
 	return globText{own, folded}
 }
 
-// plainGlob is the inverse of newGlobText: one asterisk for several, none at the end, "$" where there was none.
+// plainGlob is the inverse of newGlobText: it joins asterisks, drops a final one, and adds "$" if
+// there was none.
 func plainGlob(s string) string {
 	for strings.Contains(s, "**") {
 		s = strings.ReplaceAll(s, "**", "*")
@@ -91,7 +92,7 @@ func plainGlob(s string) string {
 	return s + "$"
 }
 
-// meeting finds what two patterns have in common, from each pair of places in them.
+// meeting computes the intersection of two patterns from each pair of positions.
 type meeting struct {
 	a, b  globText
 	known map[[2]int][]string
@@ -155,7 +156,7 @@ func apart(p, q string) bool {
 
 func wildcard(c byte) bool { return c == '*' || c == '$' }
 
-// sharedPath is a path that both p and q cover; without ok they are too intricate to tell.
+// sharedPath returns a path that both p and q cover; ok is false if they are too complex.
 func sharedPath(p, q string) (path string, ok bool) {
 	both, ok := inCommon(p, q)
 	for _, m := range both {
@@ -166,10 +167,11 @@ func sharedPath(p, q string) (path string, ok bool) {
 	return "", ok && len(both) == 0
 }
 
-// within reports whether y covers all that x covers, without regard to letter case. Where it says no, that may still be so.
+// within reports whether y covers everything that x covers, ignoring letter case. False may also
+// mean unknown.
 func within(x, y string) bool { return withinSpelt(acap.Folded(x), acap.Folded(y)) }
 
-// withinSpelt is within for who knows letter case.
+// withinSpelt is within with letter case.
 func withinSpelt(x, y string) bool {
 	xText, xEnds := strings.CutSuffix(x, "$")
 	yText, yEnds := strings.CutSuffix(y, "$")
@@ -179,15 +181,15 @@ func withinSpelt(x, y string) bool {
 	if yEnds {
 		yText += "$"
 	}
-	return acap.NewGlob(yText).Matches(xText) // only an asterisk takes an asterisk in
+	return acap.NewGlob(yText).Matches(xText) // only an asterisk covers an asterisk
 }
 
-// covers reports whether a pattern covers a path, without regard to letter case.
+// covers reports whether a pattern covers a path, ignoring letter case.
 func covers(pattern, path string) bool {
 	return acap.NewGlob(acap.Folded(pattern)).Matches(acap.Folded(path))
 }
 
-// resourceAt is the resource at a path of the converted site, and its path in normal form.
+// resourceAt returns the resource at a path of the converted site, and the path in normal form.
 func resourceAt(path string) (acap.Resource, string, bool) {
 	u, err := url.Parse(convertedSite + path)
 	if err != nil {
@@ -197,7 +199,8 @@ func resourceAt(path string) (acap.Resource, string, bool) {
 	return r, strings.TrimPrefix(r.URL, convertedSite), true
 }
 
-// examplesOf gives examples of a pattern that it covers once they are in normal form; robots.txt itself is none, since it is always read.
+// examplesOf returns examples that a pattern covers in normal form, without robots.txt, which is
+// always readable.
 func examplesOf(pattern string) []string {
 	var out []string
 	for _, path := range acap.Examples(pattern) {
@@ -208,7 +211,7 @@ func examplesOf(pattern string) []string {
 	return out
 }
 
-// examplePath is a path for a sentence.
+// examplePath returns a path for a sentence.
 func examplePath(pattern string) string {
 	all := examplesOf(pattern)
 	if i := slices.IndexFunc(all, func(p string) bool { return !strings.Contains(p, "//") }); i >= 0 {
@@ -217,10 +220,11 @@ func examplePath(pattern string) string {
 	return pattern
 }
 
-// cased reports whether letter case makes a difference in s.
+// cased reports whether s contains letters with case.
 func cased(s string) bool { return swapCase(s) != s }
 
-// swapCase gives s with its letters in the other case; of escapes those of whole characters beyond ASCII.
+// swapCase returns s with the case of its letters swapped; in escapes only that of whole characters
+// beyond ASCII.
 func swapCase(s string) string {
 	swap := func(r rune) rune {
 		switch {
@@ -256,11 +260,12 @@ func swapCase(s string) string {
 	return b.String()
 }
 
-// widensCase reports whether a pattern spells letters that another leaves open: then it covers, without regard to letter case, paths that
-// the other closes and the pattern as it is spelt does not cover.
+// widensCase reports whether a pattern spells letters that another leaves open. Ignoring letter
+// case, it then covers paths that the other prohibits and that the pattern as written does not
+// cover.
 func widensCase(a, d string) bool {
 	i := 0
-	for i < len(a) && i < len(d) && a[i] == d[i] && a[i] != '*' { // what stands behind an asterisk may be elsewhere in a path
+	for i < len(a) && i < len(d) && a[i] == d[i] && a[i] != '*' { // text after an asterisk may be anywhere in a path
 		i++
 	}
 	for i > 0 && strings.Contains(a[max(0, i-3):i], "%") { // not within the escapes of one character

@@ -8,8 +8,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// conventionalTag is the rule of X-Robots-Tag and robots META that prohibits what a prohibition of a usage does, or more; usages without
-// one are not there. noarchive keeps copies from being shown, not from being held (N24).
+// conventionalTag maps a usage to the rule of X-Robots-Tag and robots META that prohibits at least
+// as much. Usages without such a rule are missing. REP 2 (N24): noarchive forbids showing
+// copies, not keeping them.
 func conventionalTag(u acap.Usage) string {
 	switch u {
 	case acap.Index, acap.Present, acap.PresentLink:
@@ -24,20 +25,20 @@ func conventionalTag(u acap.Usage) string {
 	return ""
 }
 
-// conventionalLimit is the rule that limits a permission as a qualifier does, or more.
+// conventionalLimit returns the rule that limits a permission at least as much as a qualifier.
 func conventionalLimit(u acap.Usage, qualifier string) string {
 	name, value, _ := strings.Cut(strings.ToLower(qualifier), "=")
 	switch {
 	case name == "time-limit" && u == acap.Index && strings.HasPrefix(value, "until-2"):
 		return "unavailable_after: " + strings.TrimPrefix(value, "until-")
 	case name == "max-length" && u == acap.PresentSnippet:
-		n, _, _ := strings.Cut(value, "-") // as many characters are never more than as many words
+		n, _, _ := strings.Cut(value, "-") // n characters are never more than n words
 		return "max-snippet:" + n
 	}
 	return ""
 }
 
-// tellOfLosses tells field by field what conventional records have no words for.
+// tellOfLosses adds remarks, field by field, about what conventional records cannot express.
 func (c *toConventional) tellOfLosses() {
 	for _, s := range c.statements {
 		if slices.Contains(c.strayed, s.Field.Line) || len(s.Usages) == 0 {
@@ -81,8 +82,8 @@ func (c *toConventional) tellOfLosses() {
 	}
 }
 
-// tellOfLines reports lines that are left out, since they have no effect on a crawler that reads
-// ACAP, or say nothing to crawlers.
+// tellOfLines adds remarks about lines that are dropped because they have no effect on a crawler
+// with ACAP, or are not for crawlers.
 func (c *toConventional) tellOfLines() {
 	foreign := Remark{Code: "left-out", Severity: acap.Notice}
 	lines := c.file.Lines()
@@ -130,7 +131,7 @@ func told(rules, without []string, rule, what string) ([]string, []string) {
 	return rules, without
 }
 
-// paths are the resources of a statement, as patterns.
+// paths returns the resources of a statement as patterns.
 func paths(s acap.Statement) []string {
 	if slices.Contains(s.Patterns, "") {
 		return []string{"/"}

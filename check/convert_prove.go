@@ -34,8 +34,8 @@ func (p place) spelledOtherwise(pattern string) bool {
 	return covers(pattern, normal) && !acap.NewGlob(pattern).Matches(normal)
 }
 
-// newProof returns a proof with examples of all patterns and of the intersections of each two, in several letter cases. It compares for
-// the named crawlers and for one that no record names.
+// newProof returns a proof with examples of all patterns and of the intersections of each two, in
+// several letter cases. It compares for the named crawlers and for one that no record names.
 func newProof(patterns, names []string) *proof {
 	p := &proof{seen: map[string]bool{}, names: append(slices.Clone(names[:min(len(names), maxNames)]), unnamed(names))}
 	if len(names) > maxNames {
@@ -113,7 +113,8 @@ func rulingOf(f *acap.File, reference, name string) ruling {
 	return func(u acap.Usage, r acap.Resource) bool { return p.Decide(u, r).Allowed }
 }
 
-// known reports whether a remark announces a different decision about a path for a crawler; the name "*" is any crawler without record.
+// known reports whether a remark announces a different decision about a path for a crawler; the
+// name "*" is any crawler without record.
 func known(remarks []Remark, name, path string) bool {
 	return slices.ContainsFunc(remarks, func(r Remark) bool {
 		return r.Severity != acap.Notice && r.Code != "lost" && r.Code != "by-header" &&
@@ -146,7 +147,8 @@ func folded(f *acap.File) *acap.File {
 	return parsed(b.String())
 }
 
-// prove compares the decisions of the original with those of the converted records alone, and of the whole result.
+// prove compares the decisions of the original with those of the converted records alone, and of
+// the whole result.
 func (t *toACAP) prove(out *Conversion) []Remark {
 	p := newProof(t.patternsAndNames())
 	o := t.options
@@ -192,7 +194,8 @@ func (t *toACAP) patternsAndNames() (patterns, names []string) {
 	return patterns, names
 }
 
-// changesByCase reports whether a decision of the converted file may differ from the original because ACAP ignores letter case.
+// changesByCase reports whether a decision of the converted file may differ from the original
+// because ACAP ignores letter case.
 func (t *toACAP) changesByCase(is, wasFolded bool) bool {
 	return is == wasFolded && (!is || !t.options.Ignore || t.options.AnyCase)
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// term is a permission or prohibition that is to be said in another language.
+// term is a permission or prohibition to be translated.
 type term struct {
 	allow   bool
 	pattern string // "" covers everything
 	line    int
-	field   string // as a line of a file that asks which of two terms wins; without its pattern
-	head    string // the lines that stand before it
+	field   string // the line, without its pattern, for a file that shows which of two terms wins
+	head    string // the lines before it
 	layer   int
-	cased   bool // it knows letter case
+	cased   bool // it distinguishes letter case
 }
 
 func (t term) place() string {
@@ -31,14 +31,14 @@ func (t term) place() string {
 	return fmt.Sprintf("%s of %s in line %d", what, pattern, t.line)
 }
 
-// item is a permission or prohibition in that language.
+// item is a permission or prohibition in the target language.
 type item struct {
 	allow   bool
 	pattern string // starts with "/"
 	folded  string // in lower case, unless cased
-	from    int    // the term it speaks for
-	against int    // another, if it stands for from where both match; else -1
-	cased   bool   // the term knows letter case
+	from    int    // the term that it expresses
+	against int    // a term that also matches where the item stands for from; otherwise -1
+	cased   bool   // the term distinguishes letter case
 }
 
 func (s *settling) newItem(allow bool, pattern string, from, against int) item {
@@ -57,7 +57,8 @@ func (it item) apartFrom(other item) bool {
 	return apart(acap.Folded(it.folded), acap.Folded(other.folded))
 }
 
-// inCommon is what two items cover together, spelt as the one that knows letter case.
+// inCommon returns the intersection of two items, in the spelling of the one that distinguishes
+// letter case.
 func (it item) inCommon(other item) ([]string, bool) {
 	switch {
 	case it.cased && other.cased:
@@ -68,14 +69,15 @@ func (it item) inCommon(other item) ([]string, bool) {
 	return inCommon(it.pattern, other.pattern)
 }
 
-// loss is where a permission could not be kept.
+// loss is a place where a permission could not be kept.
 type loss struct {
 	allow, deny int // terms
 	dropped     bool
 	paths       []string
 }
 
-// remark tells of a loss to crawlers; language is the one that has no words for it, and why says why it prohibits.
+// remark returns the remark about a loss for crawlers. language is the one that cannot express it,
+// and why explains the prohibition.
 func (l loss) remark(s *settling, names []string, language, why string) Remark {
 	allow, deny := s.terms[l.allow].place(), s.terms[l.deny].place()
 	r := Remark{Code: "prohibits-more", Severity: acap.Warning, Line: s.terms[l.allow].line, Crawlers: names, Paths: l.paths,
@@ -89,29 +91,30 @@ func (l loss) remark(s *settling, names []string, language, why string) Remark {
 	return r
 }
 
-// question asks whether a permission wins against a prohibition at a path that both cover.
+// question returns whether a permission wins against a prohibition at a path that both cover.
 type question func(allow, deny term, path string) bool
 
-// settling finds items that decide as terms do. Which of two wins where both match is asked of the engine, in either language, for the
-// two alone: it depends on nothing else in both. Where that differs, what both cover is said again for the winner.
+// settling finds items that decide like terms. The engine decides in both languages which of two
+// terms wins where both match; that depends on nothing else. If the languages differ, the
+// intersection is repeated for the winner.
 type settling struct {
 	terms []term
-	wins  question // in the language that they are written in
-	reads question // in the language that they are to be said in
-	spelt bool     // that one knows letter case
+	wins  question // in the source language
+	reads question // in the target language
+	spelt bool     // the target language distinguishes letter case
 
 	items  []item
 	lost   []loss
 	allows []int        // of items
 	denies []int        // likewise
-	dead   map[int]bool // items left out
+	dead   map[int]bool // dropped items
 	asked  map[[3]string]bool
 	both   map[common]met
 	toil   int
-	full   bool // there is more to compare than is done
+	full   bool // not everything was compared
 }
 
-// common names two items as far as what they have in common depends on them.
+// common identifies two items by everything on which their intersection depends.
 type common struct {
 	a, b           string
 	casedA, casedB bool
@@ -122,7 +125,7 @@ type met struct {
 	ok       bool
 }
 
-// Bounds of a settling: pairs of items that are looked at, steps in looking for what they have in common, and items that are added.
+// Bounds: pairs of items, steps to intersect them, and items added.
 const (
 	maxPairs = 4_000_000
 	maxToil  = 1_500_000
@@ -168,13 +171,13 @@ func (s *settling) settle() error {
 	return nil
 }
 
-// sameRank reports whether two terms differ in nothing but their line.
+// sameRank reports whether two terms differ only in their line.
 func (s *settling) sameRank(i, j int) bool {
 	a, b := s.terms[i], s.terms[j]
 	return a.field == b.field && a.head == b.head && a.layer == b.layer && a.pattern == b.pattern
 }
 
-// common is what two items cover together.
+// common returns the intersection of two items.
 func (s *settling) common(a, b item) ([]string, bool) {
 	k := common{a.pattern, b.pattern, a.cased, b.cased}
 	m, known := s.both[k]
@@ -190,7 +193,8 @@ func (s *settling) common(a, b item) ([]string, bool) {
 	return m.patterns, m.ok
 }
 
-// ask asks whether the permission of two terms wins; pattern is what they cover together, or part of it.
+// ask returns whether the permission of two terms wins; pattern is their intersection, or part of
+// it.
 func (s *settling) ask(q question, key string, a, d term, pattern string) bool {
 	k := [3]string{key, fmt.Sprint(a.layer, a.head, a.field, a.pattern), fmt.Sprint(d.layer, d.head, d.field, d.pattern)}
 	won, known := s.asked[k]
@@ -218,7 +222,8 @@ func (s *settling) add(it item) {
 	s.items = append(s.items, it)
 }
 
-// pairs calls visit for each living permission and prohibition that cover something together, those too that come while it runs.
+// pairs calls visit for each live permission and prohibition that intersect, including items added
+// meanwhile.
 func (s *settling) pairs(visit func(a, d int, both []string, ok bool)) {
 	for j := 0; j < len(s.items); j++ {
 		others := s.allows
@@ -243,7 +248,7 @@ func (s *settling) pairs(visit func(a, d int, both []string, ok bool)) {
 	}
 }
 
-// match leaves out of two items with one pattern the one that never decides.
+// match drops, of two items with the same pattern, the one that never decides.
 func (s *settling) match() {
 	s.pairs(func(a, d int, both []string, ok bool) {
 		if !ok || s.dead[a] || s.dead[d] || s.items[a].folded != s.items[d].folded || s.items[a].cased != s.items[d].cased {
@@ -257,7 +262,7 @@ func (s *settling) match() {
 	})
 }
 
-// repeat says again for the winner what two items cover together, where the other would win.
+// repeat adds the intersection of two items again for the winner, if the other would win.
 func (s *settling) repeat() {
 	limit := len(s.items) + maxAdded
 	s.pairs(func(a, d int, both []string, ok bool) {
@@ -280,7 +285,8 @@ func (s *settling) repeat() {
 	})
 }
 
-// decides reports whether it is read as the winner against other, of the other polarity.
+// decides reports whether it wins against other, which has the other polarity, in the target
+// language.
 func (s *settling) decides(it, other item, pattern string) bool {
 	if it.allow {
 		return s.doesWin(it, other, pattern)
@@ -288,7 +294,8 @@ func (s *settling) decides(it, other item, pattern string) bool {
 	return !s.doesWin(other, it, pattern)
 }
 
-// answered reports whether an item of the polarity covers pattern and is read as the winner against other, which covers it too.
+// answered reports whether an item of the polarity covers pattern and wins against other, which
+// covers it too.
 func (s *settling) answered(allow bool, pattern string, other item) bool {
 	same := s.denies
 	if allow {
@@ -307,7 +314,8 @@ func (s *settling) within(x, y string) bool {
 	return within(x, y)
 }
 
-// drop leaves out permissions that would win where they must not. No other permission comes to win by that.
+// drop removes permissions that would win where they must not. No other permission wins as a
+// result.
 func (s *settling) drop() {
 	s.pairs(func(a, d int, both []string, ok bool) {
 		allow, deny := s.items[a], s.items[d]
@@ -324,7 +332,7 @@ func (s *settling) drop() {
 	})
 }
 
-// matters reports whether a permission should win against any prohibition: what nothing is said about is permitted.
+// matters reports whether a permission wins against some prohibition: silence permits anyway.
 func (s *settling) matters(a item) bool {
 	return slices.ContainsFunc(s.denies, func(i int) bool {
 		d := s.items[i]
@@ -336,7 +344,7 @@ func (s *settling) matters(a item) bool {
 	})
 }
 
-// miss finds what should be permitted and is not, for no permission reaches it.
+// miss finds what should be permitted but is not, because no permission reaches it.
 func (s *settling) miss() {
 	s.pairs(func(a, d int, both []string, ok bool) {
 		allow, deny := s.items[a], s.items[d]
@@ -350,7 +358,7 @@ func (s *settling) miss() {
 	})
 }
 
-// lose notes a loss; what is lost between two terms is one.
+// lose records a loss; losses between the same two terms count once.
 func (s *settling) lose(l loss) {
 	for i := range s.lost {
 		if m := &s.lost[i]; m.allow == l.allow && m.deny == l.deny && m.dropped == l.dropped {
@@ -361,12 +369,12 @@ func (s *settling) lose(l loss) {
 	s.lost = append(s.lost, l)
 }
 
-// conventionalPair asks which of two conventional rules wins, as if they knew no letter case.
+// conventionalPair returns which of two conventional rules wins, ignoring letter case.
 func conventionalPair(a, d term, path string) bool {
 	return asked(fmt.Sprintf("User-agent: *\nAllow: %s\nDisallow: %s\n", acap.Folded(a.pattern), acap.Folded(d.pattern)), path)
 }
 
-// acapPair asks which of two ACAP fields in one record wins.
+// acapPair returns which of two ACAP fields in one record wins.
 func acapPair(a, d term, path string) bool {
 	return asked(fmt.Sprintf("ACAP-crawler: *\nACAP-allow-crawl: %s\nACAP-disallow-crawl: %s\n", a.pattern, d.pattern), path)
 }
@@ -376,10 +384,10 @@ func asked(text, path string) bool {
 	return rulingOf(parsed(text), "", crawlerAsked)(acap.Crawl, r)
 }
 
-// crawlerAsked is the name of a crawler that asks which of two terms wins.
+// crawlerAsked is the name of the crawler in files that compare two terms.
 const crawlerAsked = "asked"
 
-// unnamed is a name that no record of a file has.
+// unnamed returns a name that no record of a file has.
 func unnamed(names []string) string {
 	name := "unnamed"
 	for slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(strings.ToLower(n), name) }) {

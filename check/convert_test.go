@@ -30,8 +30,8 @@ func (c *chooser) below(n int) int {
 
 func pick(c *chooser, all ...string) string { return all[c.below(len(all))] }
 
-// somePattern is made of few letters, so that patterns have much in common. None is a hexadecimal digit: behind an asterisk it would match
-// within an escape.
+// somePattern is made of few letters, so that patterns have much in common. None is a hexadecimal
+// digit: behind an asterisk it would match within an escape.
 func somePattern(c *chooser) string {
 	p := pick(c, "/", "/", "/", "/", "*", "/*", "/m", "/k/")
 	for range c.below(5) {
@@ -81,8 +81,8 @@ func reader(t testing.TB, robots, reference, crawler string) func(u acap.Usage, 
 	}
 }
 
-// remarked reports whether a warning tells that what a crawler may do with a path changes. What is told of any crawler is not told of one
-// that f names, and the other way round.
+// remarked reports whether a warning tells that what a crawler may do with a path changes. What is
+// told of any crawler is not told of one that f names, and the other way round.
 func remarked(f *acap.File, remarks []check.Remark, crawler, path string) bool {
 	if !slices.ContainsFunc(f.Crawlers(), func(n string) bool { return strings.EqualFold(n, crawler) || strings.EqualFold(n, crawler+"/1.0") }) {
 		crawler = "*"
@@ -95,8 +95,8 @@ func remarked(f *acap.File, remarks []check.Remark, crawler, path string) bool {
 	})
 }
 
-// lookAtACAP: what is made of a conventional file never permits more than it, and the same wherever no remark says otherwise. Where letter
-// case is said not to matter, there is only one.
+// lookAtACAP: what is made of a conventional file never permits more than it, and the same wherever
+// no remark says otherwise. Where letter case is said not to matter, there is only one.
 func lookAtACAP(t *testing.T, data []byte) (done bool) {
 	c := &chooser{data}
 	o := check.Convert{Ignore: c.below(2) == 1, AnyCase: c.below(3) == 1, Usages: []acap.Usage{acap.Crawl}}
@@ -178,8 +178,8 @@ func someACAP(c *chooser) string {
 	return b.String()
 }
 
-// decides reports whether the field that decides about a path, if any, covers it as both are spelt: what it says then does not hang on
-// letter case.
+// decides reports whether the field that decides about a path, if any, covers it as both are spelt:
+// what it says then does not hang on letter case.
 func decides(f *acap.File, crawler, path string) bool {
 	u, _ := url.Parse("http://example.org" + path)
 	r := acap.NewResource(u)
@@ -192,8 +192,8 @@ func decides(f *acap.File, crawler, path string) bool {
 	})
 }
 
-// lookAtConventional: what is made of ACAP records never permits more crawling, and as much wherever no remark says otherwise; but in
-// spellings that no field has.
+// lookAtConventional: what is made of ACAP records never permits more crawling, and as much
+// wherever no remark says otherwise; but in spellings that no field has.
 func lookAtConventional(t *testing.T, data []byte) (done bool) {
 	c := &chooser{data}
 	text, inCase := someACAP(c), strings.NewReplacer()
@@ -258,8 +258,8 @@ func FuzzToConventional(f *testing.F) {
 
 var updateConvert = flag.Bool("update-convert", false, "write what the cases of testdata/convert lead to")
 
-// Each file of testdata/convert has a reason, what is converted, to which language, and the wanted records and remarks. With -update-convert they
-// are written.
+// Each file of testdata/convert has a reason, what is converted, to which language, and the wanted
+// records and remarks. With -update-convert they are written.
 func TestConvert(t *testing.T) {
 	files, err := filepath.Glob("testdata/convert/*.txt")
 	if err != nil || len(files) == 0 {
@@ -325,7 +325,8 @@ func TestConvertIsBounded(t *testing.T) {
 	}
 }
 
-// Where not all examples could be compared, a remark says so, and the conversion is exact all the same.
+// Where not all examples could be compared, a remark says so, and the conversion is exact all the
+// same.
 func TestConvertSaysWhatWasCompared(t *testing.T) {
 	var many strings.Builder
 	for i := range 30 {

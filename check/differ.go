@@ -10,34 +10,35 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Address is a URL that readings are asked about.
+// Address is a URL about which readings are compared.
 type Address struct {
 	URL      *url.URL
 	resource acap.Resource
 }
 
-// NewAddress prepares u, which must not be changed afterwards.
+// NewAddress returns the address of u. Do not change u afterwards.
 func NewAddress(u *url.URL) Address { return Address{u, acap.NewResource(u)} }
 
-// Ask is what two readings are asked.
+// Ask is the question to two readings.
 type Ask struct {
-	Crawlers  []acap.Crawler // one without names is any that the documents do not name
+	Crawlers  []acap.Crawler // a crawler without names stands for any that the documents do not name
 	Usages    []acap.Usage
 	Addresses []Address
-	Crawled   bool     // the second reading knows crawl alone: ask of other usages only where it permits that
-	Left      []string // sentences about what is not asked, since it would be too much
+	Crawled   bool     // the second reading knows only crawl: compare other usages only where it permits crawl
+	Left      []string // sentences about what was not compared because of bounds
 }
 
-// Difference is what two readings say differently, for the same lines, about one usage by one crawler.
+// Difference is a different decision of two readings about one usage by one crawler, because of the
+// same lines.
 type Difference struct {
 	Crawler   acap.Crawler
 	Usage     acap.Usage
-	Addresses []Address // the first is as good an example as any
-	A, B      Answer    // to the first
+	Addresses []Address // the first may serve as example
+	A, B      Answer    // for the first address
 }
 
-// Compare asks both readings everything, crawler by crawler. Differences that rest on the same two fields are one. The error is that of
-// ctx.
+// Compare compares both readings on every question, crawler by crawler. It joins differences
+// because of the same two fields. The error is that of ctx.
 func Compare(ctx context.Context, a, b Reading, ask Ask) ([]Difference, error) {
 	var out []Difference
 	for _, c := range ask.Crawlers {
@@ -55,15 +56,15 @@ func Compare(ctx context.Context, a, b Reading, ask Ask) ([]Difference, error) {
 	return out, nil
 }
 
-// comparison is what is found for one crawler.
+// comparison collects the differences for one crawler.
 type comparison struct {
 	a, b    Judge
 	crawler acap.Crawler
 	found   []Difference
-	at      map[alike]int // in found
+	at      map[alike]int // index in found
 }
 
-// alike is what differences have in common that are told as one.
+// alike is the common part of differences that are reported as one.
 type alike struct {
 	usage acap.Usage
 	a, b  verdict
@@ -98,7 +99,7 @@ func (c *comparison) compare(address Address, ask *Ask) {
 	}
 }
 
-// agrees reports whether both answers permit the same, within the same limits.
+// agrees reports whether both answers permit the same within the same limits.
 func (a Answer) agrees(b Answer) bool {
 	if a.Unknown != "" || b.Unknown != "" {
 		return true
@@ -109,13 +110,13 @@ func (a Answer) agrees(b Answer) bool {
 func (a Answer) verdict() verdict {
 	v := verdict{allowed: a.Allowed, reason: a.Reason, because: a.Because}
 	if !a.Limits.Empty() {
-		text, _ := json.Marshal(a.Limits) // of numbers, texts and times: it does not fail
+		text, _ := json.Marshal(a.Limits) // numbers, texts and times: this does not fail
 		v.limits = string(text)
 	}
 	return v
 }
 
-// sorted gives the same limits whatever the order of the fields that hold them.
+// sorted returns limits in an order independent of their fields.
 func sorted(l acap.Limits) acap.Limits {
 	for _, list := range []*[]string{&l.MustUse, &l.MustInclude, &l.ProhibitedModification, &l.ProhibitedContext, &l.RequiredContext, &l.Target,
 		&l.Location, &l.UsageRef} {

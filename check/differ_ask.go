@@ -9,7 +9,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// What is asked of hostile files is bounded.
+// Bounds of questions about hostile files.
 const (
 	maxNamed     = 100       // crawlers
 	maxWitnesses = 20_000    // addresses
@@ -17,8 +17,9 @@ const (
 	maxQuestions = 4_000_000 // in all
 )
 
-// Questions asks what the documents themselves give reason to ask: about every crawler that they name and any other, the usages of which
-// they say something, and addresses that their patterns cover. base is the root of the site.
+// Questions returns the questions that the documents suggest: every crawler that they name and any
+// other, the usages that they mention, and addresses that their patterns cover. base is the root of
+// the site.
 func Questions(base *url.URL, docs ...*Document) Ask {
 	var files []*acap.File
 	for _, d := range docs {
@@ -36,7 +37,7 @@ func Questions(base *url.URL, docs ...*Document) Ask {
 	return ask.Bounded()
 }
 
-// Bounded leaves out what would be too much to ask, and says so.
+// Bounded drops questions beyond the bounds, and says so.
 func (a Ask) Bounded() Ask {
 	leave := func(n, most int, what string) int {
 		if n <= most {
@@ -51,7 +52,8 @@ func (a Ask) Bounded() Ask {
 	return a
 }
 
-// crawlersOf lists any other crawler, and those that the files name. A version behind a name is no part of it (C05).
+// crawlersOf returns any other crawler, and those that the files name. P1 2.3.1 (C05): a version
+// after a name is not part of it.
 func crawlersOf(files []*acap.File) []acap.Crawler {
 	out := []acap.Crawler{{}}
 	seen := map[string]bool{"": true}
@@ -67,7 +69,8 @@ func crawlersOf(files []*acap.File) []acap.Crawler {
 	return out
 }
 
-// usagesOf lists crawl, and the usages of which the statements of files say something: with a word on other that is every basic one (F19).
+// usagesOf returns crawl and the usages in statements of files. P1 2.5.6 (F19): other stands for
+// every basic one.
 func usagesOf(files [][]acap.Statement) []acap.Usage {
 	said := map[acap.Usage]bool{acap.Crawl: true}
 	for _, s := range slices.Concat(files...) {
@@ -107,8 +110,8 @@ func patternsOf(files []*acap.File, statements [][]acap.Statement) []string {
 	return out
 }
 
-// witnesses gives paths that the patterns cover, two of them at once too, and some that none may cover; left says in sentences what is
-// too much.
+// witnesses returns paths that the patterns cover, also two of them, and paths that perhaps none
+// covers; left says what exceeds the bounds.
 func witnesses(patterns []string) (out, left []string) {
 	seen := map[string]bool{}
 	add := func(most int, paths ...string) (all bool) {
@@ -149,7 +152,7 @@ func witnesses(patterns []string) (out, left []string) {
 	return out, left
 }
 
-// meetings gives paths that two patterns may both cover.
+// meetings returns paths that two patterns may both cover.
 func meetings(p, q string) []string {
 	p, q = strings.TrimSuffix(p, "$"), strings.TrimSuffix(q, "$")
 	head, tail, _ := strings.Cut(p, "*")
@@ -167,7 +170,7 @@ func meetings(p, q string) []string {
 	return out
 }
 
-// otherCase gives for each path the same in the other case, where that is another one.
+// otherCase returns for each path the same path in the other letter case, if that differs.
 func otherCase(paths []string) []string {
 	var out []string
 	for _, p := range paths {
@@ -198,13 +201,14 @@ func addresses(base *url.URL, paths []string) []Address {
 	return out
 }
 
-// OtherCase gives the addresses in the other case, where that is another address: ACAP compares without regard to case (F10), and
-// conventional rules with it.
+// OtherCase returns the addresses in the other letter case, if that differs. P1 2.9 (F10): ACAP
+// ignores letter case, conventional rules do not.
 func OtherCase(list []Address) []Address {
 	return changed(list, otherCase)
 }
 
-// Deeper gives the addresses with directories before them, for a reader that looks for patterns anywhere.
+// Deeper returns the addresses with directories before their paths, for a reader that matches
+// patterns anywhere.
 func Deeper(list []Address) []Address {
 	return changed(list, func(paths []string) (deeper []string) {
 		for _, p := range paths {

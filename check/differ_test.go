@@ -74,8 +74,8 @@ func path(r *rand.Rand) string {
 	return string(p)
 }
 
-// checkTrue: what two readings are said to say differently is what the engine says, asked directly, and nothing that it says differently of
-// an address that was asked about is missed.
+// checkTrue: what two readings are said to say differently is what the engine says, asked directly,
+// and nothing that it says differently of an address that was asked about is missed.
 func checkTrue(t *testing.T, file, conventional string, paths []string) []Difference {
 	t.Helper()
 	d := NewDocument(robots, []byte(file))
@@ -123,8 +123,8 @@ func checkTrue(t *testing.T, file, conventional string, paths []string) []Differ
 	return found
 }
 
-// A difference that is told is one, and none of what is asked is missed. In addresses of one case the examples of the file's own patterns
-// find every difference that random addresses find.
+// A difference that is told is one, and none of what is asked is missed. In addresses of one case
+// the examples of the file's own patterns find every difference that random addresses find.
 func TestDifferencesAreTrue(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	found := 0
@@ -182,7 +182,8 @@ func TestQuestionsTellWhatIsLeft(t *testing.T) {
 	}
 }
 
-// Of many requests those that changed are told and no others; of too many it is told that there are more.
+// Of many requests those that changed are told and no others; of too many it is told that there are
+// more.
 func TestChangesOfMany(t *testing.T) {
 	file := func(from, to int) *Document {
 		var b strings.Builder
@@ -201,7 +202,8 @@ func TestChangesOfMany(t *testing.T) {
 	}
 }
 
-// Without conventional records an ACAP field says what it says beside them: one that is broken over two lines prohibits (A07).
+// Without conventional records an ACAP field says what it says beside them: one that is broken over
+// two lines prohibits (A07).
 func TestAloneKeepsBrokenFields(t *testing.T) {
 	d := NewDocument(robots, []byte("User-agent: *\nDisallow: /x\nACAP-crawler: *\nACAP-allow-index: /a\n  time-limit=3-days\n"))
 	for name, reading := range map[string]Reading{"ACAP": d.ACAP(noon), "alone": d.Alone(noon)} {
@@ -211,7 +213,8 @@ func TestAloneKeepsBrokenFields(t *testing.T) {
 	}
 }
 
-// FuzzDifferences compares whatever is written, with all readings, and asks the engine again what is told.
+// FuzzDifferences compares whatever is written, with all readings, and asks the engine again what
+// is told.
 func FuzzDifferences(f *testing.F) {
 	r := rand.New(rand.NewPCG(8, 3))
 	for range 10 {

@@ -8,20 +8,21 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Change is what came or went between two versions of a document beside permissions.
+// Change is a line other than a permission or prohibition that appeared or disappeared between two
+// versions.
 type Change struct {
 	Crawler       acap.Crawler
 	What          string      // "take-down", "re-crawl", "reference" or "crawl-delay"
-	URL           string      // of what it is about; "" for a delay
-	Before, After string      // "" where there was none
-	Was, Is       *acap.Field // nil where there was none, and for a delay
+	URL           string      // its subject; "" for a delay
+	Before, After string      // "" if there was none
+	Was, Is       *acap.Field // nil if there was none, and for a delay
 }
 
-// maxChanges bounds what is told of hostile files.
+// maxChanges bounds the changes reported for hostile files.
 const maxChanges = 20_000
 
-// Changes lists for each crawler the action requests and references that came or went, and a delay that changed. left says in a sentence
-// that there are more than are listed.
+// Changes returns, for each crawler, the action requests and references that appeared or
+// disappeared, and a changed delay. left is a sentence that says that there are more.
 func Changes(before, after *Document, crawlers []acap.Crawler) (out []Change, left []string) {
 	for i, c := range crawlers {
 		a, b := before.facts(c), after.facts(c)
@@ -45,7 +46,7 @@ func Changes(before, after *Document, crawlers []acap.Crawler) (out []Change, le
 	return out, nil
 }
 
-// fact is what a document says to a crawler beside permissions.
+// fact is what a document says to a crawler apart from permissions and prohibitions.
 type fact struct {
 	factKey
 	says  string
@@ -54,7 +55,7 @@ type fact struct {
 
 type factKey struct{ what, url string }
 
-// byKey takes the first of several that are of the same.
+// byKey returns the first of several facts with the same key.
 func byKey(facts []fact) map[factKey]fact {
 	out := make(map[factKey]fact, len(facts))
 	for _, f := range facts {

@@ -1,27 +1,31 @@
-// Package check tells publishers how their words are read: what is wrong with a robots.txt, a page or a header and how to mend it, where
-// two readings or two versions disagree, and what a conventional file says in ACAP.
+// Package check explains to publishers how their text is read: mistakes in a robots.txt, a page or
+// a header and how to correct them, differences between two readings or two versions, and the
+// translation between conventional records and ACAP.
 //
-//	report.go   Report: texts that were checked, and the findings about them
-//	robots.go   a robots.txt, or a file that one refers to
+//	report.go   Report: checked texts, and the findings about them
+//	robots.go   a robots.txt, or a file to which one refers
 //	page.go, header.go
-//	            what a page, or the header of a response, says of itself
-//	guess.go    what kind of text a file is
-//	surface.go  Surface: all by which a site says what may be done with its pages; surface_page.go: a page, and what must be had to use it
-//	lint.go     what is in order line by line, and still does not do what its author may expect: lint_fields.go and lint_rules.go (what has no
-//	            effect beside others), lint_permissions.go, lint_records.go, lint_texts.go, lint_drift.go (two layers that
-//	            differ); lint_patterns.go: what covers a whole pattern
-//	reader.go   Document: a robots.txt, and the ways to read it: with ACAP, without, ACAP alone, and with a library:
-//	            reader_temoto.go, reader_cause.go
-//	differ.go   Compare: what two readings say differently; differ_ask.go: what there is reason to ask; differ_version.go: what
-//	            changed beside permissions
-//	convert.go  ToACAP: conventional records said in ACAP; convert_back.go: ToConventional, the other way round; convert_settle.go: one
-//	            language made to decide as another; convert_glob.go: what two patterns have in common; convert_prove.go: both files
-//	            compared; convert_lost.go: what conventional records have no words for
-//	codes.go    what the codes of findings rest on
-//	levels.go   Levels: severities, and findings that are suppressed, by configuration and by comments in a text
-//	text.go     a report for a reader
+//	            the statements of a page, or of the header of a response
+//	guess.go    the type of a text
+//	surface.go  Surface: everything by which a site states the use of its pages; surface_page.go: a
+//	            page, and the resources that it requires
+//	lint.go     text that is correct but does not do what its author may expect: lint_fields.go
+//	            and lint_rules.go (no effect next to others), lint_permissions.go,
+//	            lint_records.go, lint_texts.go, lint_drift.go (two layers that differ);
+//	            lint_patterns.go: resources that represent a whole pattern
+//	reader.go   Document: a robots.txt, and the ways to read it: with and without ACAP, ACAP
+//	            alone, and with a library: reader_temoto.go, reader_cause.go
+//	differ.go   Compare: what two readings decide differently; differ_ask.go: the questions;
+//	            differ_version.go: other changes between versions
+//	convert.go  ToACAP: conventional records as ACAP; convert_back.go: ToConventional, the reverse;
+//	            convert_settle.go: makes one language decide like the other; convert_glob.go: the
+//	            intersection of two patterns; convert_prove.go: compares both files;
+//	            convert_lost.go: what conventional records cannot express
+//	codes.go    the paragraphs and readings behind the codes of findings
+//	levels.go   Levels: severities and suppressed findings, by configuration and by comments
+//	text.go     a report for readers
 //	sarif.go, junit.go, github.go
-//	            a report for machines
+//	            reports for programs
 //	fix.go, fix_lines.go
-//	            Repair: what can be mended safely, in words and by moving lines
+//	            Repair: safe corrections of words and of the order of lines
 package check

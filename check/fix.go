@@ -11,20 +11,22 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Fix is a safe repair of a robots.txt, or of a file that one refers to: it says what was meant, where that is beyond doubt. Most change no
-// decision at all. Those of restoring codes let a line be read as it is written that was not, and whatever follows from that.
+// Fix is a safe correction of a robots.txt, or of a file to which one refers: its meaning is beyond
+// doubt. Most corrections change no decision. Those of the codes in restoring make a line count as
+// written, with all consequences.
 type Fix struct {
-	Finding acap.Finding // that it mends
-	Edits   []Edit       // in order; they do not overlap
+	Finding acap.Finding // that it corrects
+	Edits   []Edit       // in order, without overlaps
 }
 
-// Edit puts Text in the place of a range of bytes.
+// Edit replaces a range of bytes by Text.
 type Edit struct {
 	From, To int
 	Text     string
 }
 
-// restoring are the codes whose repair changes what is permitted: the line in question was ignored, or counted as something else.
+// restoring holds the codes whose correction changes decisions: the line was ignored, or counted as
+// something else.
 var restoring = map[string]bool{
 	"unknown-field":      true, // was ignored
 	"unknown-usage":      true, // granted nothing, or prohibited more
@@ -33,16 +35,16 @@ var restoring = map[string]bool{
 	"version-comment":    true, // permissions that use what is new in 1.1 were ignored
 }
 
-// maxRounds bounds the repairs of one text: each round may show what another can mend.
+// maxRounds bounds the corrections of one text: each round may reveal what another can correct.
 const maxRounds = 100
 
-// Repair mends what can be mended of a robots.txt, or of a file that one refers to, and says what
-// it was. Lines that no repair names stay as they are, to the byte; of a file that is too long, or
-// in UTF-16, all do. Suppressed findings are not mended.
+// Repair corrects what can be corrected in a robots.txt, or in a file to which one refers, and
+// returns the fixes. Other lines stay unchanged to the byte. A file that is too long, or in UTF-16,
+// stays unchanged. Suppressed findings are not corrected.
 func Repair(src []byte, kind Kind, o Options, levels Levels) (out []byte, mended []acap.Finding) {
 	for range maxRounds {
 		fixes, moves := Fixes(src, onItsOwn(src, kind, o, levels))
-		if len(fixes) == 0 { // no word is left to be mended
+		if len(fixes) == 0 { // no word is left to correct
 			fixes = moves
 		}
 		if len(fixes) == 0 {
@@ -73,7 +75,7 @@ func onItsOwn(src []byte, kind Kind, o Options, levels Levels) []acap.Finding {
 	return r.Findings
 }
 
-// apply makes the edits of fixes that do not touch one another, and gives the fixes it made.
+// apply makes the edits of fixes that do not overlap, and returns these fixes.
 func apply(src []byte, fixes []Fix) (out []byte, done []Fix) {
 	type change struct {
 		Edit
@@ -103,8 +105,8 @@ func apply(src []byte, fixes []Fix) (out []byte, done []Fix) {
 	return b.Bytes(), done
 }
 
-// Fixes gives the repairs of a text for findings about it: first those of words, then those that move lines. Of a text that is too long, or
-// in UTF-16, there are none.
+// Fixes returns the corrections of a text for findings about it: first those of words, then those
+// that move lines. A text that is too long, or in UTF-16, has none.
 func Fixes(src []byte, found []acap.Finding) (words, moves []Fix) {
 	if len(src) > acap.MaxSize || wide(src) {
 		return nil, nil
@@ -127,10 +129,10 @@ func wide(src []byte) bool {
 	return bytes.HasPrefix(src, []byte("\xff\xfe")) || bytes.HasPrefix(src, []byte("\xfe\xff"))
 }
 
-// source is a text with the places of its lines.
+// source is a text with the offsets of its lines.
 type source struct {
 	text   string
-	starts []int // of lines, and the end
+	starts []int // offsets of lines, and the end
 }
 
 func newSource(src []byte) *source {
@@ -148,13 +150,13 @@ func newSource(src []byte) *source {
 	return t
 }
 
-// line gives a line with its end.
+// line returns a line with its end.
 func (t *source) line(n int) string { return t.text[t.starts[n-1]:t.starts[n]] }
 
-// body is a line without its end.
+// body returns a line without its end.
 func (t *source) body(n int) string { return strings.TrimRight(t.line(n), "\r\n") }
 
-// place gives the range of bytes that f speaks of.
+// place returns the range of bytes that f is about.
 func (t *source) place(f acap.Finding) (from, to int) {
 	at := func(chars int) int {
 		line, offset := t.body(f.Line), 0
@@ -167,7 +169,7 @@ func (t *source) place(f acap.Finding) (from, to int) {
 	return at(f.Column - 1), at(f.Column - 1 + f.Length)
 }
 
-// position gives line and column of an offset.
+// position returns line and column of an offset.
 func (t *source) position(offset int) (line, column int) {
 	line, at := slices.BinarySearch(t.starts, offset)
 	if end := len(t.starts) - 1; at && (line < end || end == 0 || t.body(end) != t.line(end)) {
@@ -203,7 +205,7 @@ func (t *source) correct(f acap.Finding) []Edit {
 		return s.replaceBy(meant(f.Hint, "write ", ":"))
 	case "version-form": // P1 2.8 (B07, X56): a version is written as two numbers
 		return s.replaceBy(meant(f.Hint, "write ", ""))
-	case "misspelt-value": // P1 2.5.3.1 (H01): the value until-recrawl means until-recrawled
+	case "misspelt-value": // P1 2.4.1.2 (H01): the value until-recrawl means until-recrawled
 		if name, value, ok := strings.Cut(s.word, "="); ok && strings.EqualFold(strings.TrimSpace(value), "until-recrawl") {
 			return s.replace(name + "=until-recrawled")
 		}
@@ -213,7 +215,7 @@ func (t *source) correct(f acap.Finding) []Edit {
 		}
 	case "dollar-in-rule":
 		return s.replace(strings.ReplaceAll(s.word[:len(s.word)-1], "$", "%24") + s.word[len(s.word)-1:])
-	case "rule-without-slash": // RFC 9309 2.2.2 (X52): the path of a rule begins with a slash
+	case "rule-without-slash": // REP 1 (X52): a rule without a slash in front matches nothing
 		name, _, _ := strings.Cut(strings.ToLower(t.body(f.Line)), ":")
 		if strings.TrimSpace(name) == "disallow" && isPath(s.word) {
 			return s.addSlash()
@@ -277,7 +279,8 @@ func isPath(word string) bool {
 	return c >= 'a' && c <= 'z' && !strings.Contains(word, ":")
 }
 
-// respell returns the edit that corrects the name of a field, a usage or a qualifier that differs from a known one by a slip.
+// respell returns the edit that corrects the name of a field, a usage or a qualifier that differs
+// from a known one by a slip.
 func (s spot) respell() []Edit {
 	name, ok := meant(s.finding.Hint, "did you mean ", "?")
 	if !ok {
@@ -316,8 +319,8 @@ func meant(hint, before, behind string) (string, bool) {
 	return s, ok && s != ""
 }
 
-// slipped reports whether s is known with one character too many, missing or wrong, or two that changed places; if twice, also whether two
-// neighbours are.
+// slipped reports whether s is known with one character too many, missing or wrong, or with two
+// swapped. With twice, two neighbouring characters may be wrong.
 func slipped(s, known string, twice bool) bool {
 	s, known = strings.ToLower(s), strings.ToLower(known)
 	for s != "" && known != "" && s[0] == known[0] {
@@ -330,7 +333,7 @@ func slipped(s, known string, twice bool) bool {
 	return longest == 1 || longest == 2 && (twice || len(s) == 2 && len(known) == 2 && s[0] == known[1] && s[1] == known[0])
 }
 
-// blank says what stands between words (A17), as the language has it.
+// blank reports whether r counts as blank between words (P1 3, A17).
 func blank(r rune) bool {
 	return unicode.IsSpace(r) || r == '\ufeff' || r == '\u200b' || r == 0
 }

@@ -8,21 +8,21 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// move gives the repair of a finding that a line stands in the wrong place, or is missing.
+// move returns the correction of a finding that a line is at the wrong place, or missing.
 func (t *source) move(f acap.Finding, found []acap.Finding) []Edit {
 	told := func(code string) bool {
 		return slices.ContainsFunc(found, func(g acap.Finding) bool { return g.Code == code })
 	}
 	switch f.Code {
-	case "late-version": // B03
+	case "late-version": // P1 2.8 (B03): a version counts at any place, and belongs to the front
 		if first := t.first(acapField); first > 0 && first < f.Line && t.count(versionField) == 1 {
 			return []Edit{t.insert(first, t.body(f.Line)), {t.starts[f.Line-1], t.starts[f.Line], ""}}
 		}
-	case "late-definition": // E04; where names are defined twice, order says which counts
+	case "late-definition": // P1 2.2.1 (E04): a definition may follow its use; two of a name stay in their order
 		if first := t.first(crawlerField); first > 0 && first < f.Line && !told("duplicate-definition") && !told("too-many-findings") {
 			return []Edit{t.insert(first, t.body(f.Line)), {t.starts[f.Line-1], t.starts[f.Line], ""}}
 		}
-	case "version-comment": // B09
+	case "version-comment": // P1 2.1 (B09): a version in a comment declares nothing
 		if f.Hint != addVersion {
 			return nil
 		}
@@ -35,7 +35,7 @@ func (t *source) move(f acap.Finding, found []acap.Finding) []Edit {
 	return nil
 }
 
-// addVersion is the hint where a comment claims a version and no field declares one.
+// addVersion is the hint if a comment claims a version that no field declares.
 const addVersion = "add ACAP-version: 1.1"
 
 const margin = `(?i)^[\pZ\s\x00\x{feff}\x{200b}]*`
@@ -46,7 +46,7 @@ var (
 	crawlerField = regexp.MustCompile(margin + `acap-crawler[\pZ\s:\x00\x{feff}\x{200b}]`)
 )
 
-// first gives the first line like that, 0 for none.
+// first returns the first line that matches, 0 for none.
 func (t *source) first(like *regexp.Regexp) int {
 	for n := 1; n < len(t.starts); n++ {
 		if like.MatchString(t.line(n)) {
@@ -65,7 +65,7 @@ func (t *source) count(like *regexp.Regexp) (n int) {
 	return n
 }
 
-// insert puts a line before line n, or behind the last.
+// insert adds a line before line n, or after the last line.
 func (t *source) insert(n int, line string) Edit {
 	end := "\n"
 	if n > 1 || n < len(t.starts) {
@@ -74,7 +74,7 @@ func (t *source) insert(n int, line string) Edit {
 		}
 	}
 	at := t.starts[min(n, len(t.starts))-1]
-	if n >= len(t.starts) && t.body(n-1) == t.line(n-1) { // the last line has no end
+	if n >= len(t.starts) && t.body(n-1) == t.line(n-1) { // the last line has no line end
 		return Edit{at, at, end + line}
 	}
 	return Edit{at, at, line + end}

@@ -74,8 +74,9 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// FuzzRepair: what is mended is no longer told, repairs change nothing where nothing is to be mended, lines that no repair names stay, and
-// nothing becomes permitted by a repair that only says otherwise what is said.
+// FuzzRepair: what is mended is no longer told, repairs change nothing where nothing is to be
+// mended, lines that no repair names stay, and nothing becomes permitted by a repair that only says
+// otherwise what is said.
 func FuzzRepair(f *testing.F) {
 	for _, c := range fixCases(f) {
 		f.Add(c.text("before"), c.kind == ReferenceKind)
@@ -126,7 +127,8 @@ func keeps(t *testing.T, src []byte, kind Kind) {
 	}
 }
 
-// lostLine gives a line of src that is not named and does not stand in out, in order and to the byte.
+// lostLine gives a line of src that is not named and does not stand in out, in order and to the
+// byte.
 func lostLine(src, out []byte, named map[int]bool) string {
 	before, after := newSource(src), newSource(out)
 	at := 1
@@ -194,7 +196,8 @@ func left(f *acap.File, c acap.Crawler) []acap.Reference {
 	return refs
 }
 
-// TestRepairRandom: what FuzzRepair says, of files that are put together from the lines of the cases.
+// TestRepairRandom: what FuzzRepair says, of files that are put together from the lines of the
+// cases.
 func TestRepairRandom(t *testing.T) {
 	var lines []string
 	for _, c := range fixCases(t) {

@@ -9,7 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
-// WriteGitHub writes the findings as workflow commands, which GitHub Actions shows beside the lines that they speak of.
+// WriteGitHub writes the findings as workflow commands, which GitHub Actions shows next to their
+// lines.
 func (r *Report) WriteGitHub(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	for _, f := range r.Findings {
@@ -19,8 +20,8 @@ func (r *Report) WriteGitHub(w io.Writer) error {
 	return b.Flush()
 }
 
-// commandData and property escape what stands in a workflow command as GitHub's own toolkit does. A control character is replaced: the
-// commands are shown in a log too.
+// commandData and property escape text for a workflow command like GitHub's own toolkit. Control
+// characters are replaced, because the commands also appear in a log.
 func commandData(s string) string {
 	var lines []string
 	for line := range strings.SplitSeq(s, "\n") {

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Guess says what kind of text a file is, by its name and then by its beginning. What looks like nothing else is a robots.txt.
+// Guess returns the kind of a file, by its name and then by its first bytes; by default it is a
+// robots.txt.
 func Guess(name string, src []byte) Kind {
 	switch strings.ToLower(filepath.Ext(name)) {
 	case ".html", ".htm", ".xhtml", ".xht":

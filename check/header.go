@@ -8,16 +8,16 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Header checks the robots headers of a recorded response: lines "Name: value", with a status line before them or not. An empty line ends the
-// header; what follows is another.
+// Header checks the robots headers of a recorded response: lines "Name: value", optionally after a
+// status line. An empty line ends the header; another may follow.
 func (r *Report) Header(name string, src []byte, o Options, robots *acap.File, refs ...acap.Reference) {
 	lines := splitLines(strings.ToValidUTF8(strings.TrimPrefix(string(src), "\ufeff"), "\ufffd"))
 	var found []acap.Finding
 	own := acap.Own{URL: somewhere}
-	values := map[int]int{} // where the value of a line begins
+	values := map[int]int{} // offset of the value of a line
 	end := func() {
 		for _, f := range r.ofOwn(name, own, o, robots, refs) {
-			if at := utf8.RuneCountInString(headerName(lines[f.Line-1])) + len(": "); f.Column > at { // as if a single blank stood there
+			if at := utf8.RuneCountInString(headerName(lines[f.Line-1])) + len(": "); f.Column > at { // as for a single blank
 				f.Column += values[f.Line] - at
 			}
 			f.URL = name
@@ -56,12 +56,12 @@ func headerName(line string) string {
 	return name
 }
 
-// carries reports whether a header field carries rules for crawlers.
+// carries reports whether a header field contains rules for crawlers.
 func carries(field string) bool {
 	return strings.EqualFold(field, "X-Robots-Tag") || strings.EqualFold(field, "Robots-Tag")
 }
 
-// misspelt reports whether a header field looks as if it should carry rules, and does not.
+// misspelt reports whether a header field looks like one with rules for crawlers, but is not.
 func misspelt(field string) bool {
 	return strings.Contains(strings.ToLower(field), "robot") && !carries(field)
 }

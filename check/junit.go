@@ -9,7 +9,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
-// Tests are results in the terms of JUnit, which is what CI systems read.
+// Tests are results as JUnit, the format that CI systems read.
 type Tests struct {
 	Name   string
 	Suites []Suite
@@ -21,11 +21,11 @@ type Suite struct {
 	Cases []TestCase
 }
 
-// TestCase is one result. It failed if Failure says why, and was left out if Skipped does.
+// TestCase is one result. A non-empty Failure or Skipped says why it failed or was skipped.
 type TestCase struct {
 	Name, Class string
-	Failure     string // in a sentence
-	Detail      string // what there is to see beside that; of any case
+	Failure     string // one sentence
+	Detail      string // details, for any result
 	Skipped     string
 	Took        time.Duration
 }
@@ -46,7 +46,7 @@ func (s *Suite) counts() counts {
 	return n
 }
 
-// The elements of a JUnit report. What XML cannot hold, encoding/xml replaces.
+// The elements of a JUnit report. encoding/xml replaces what XML cannot contain.
 type (
 	counts struct {
 		Tests    int     `xml:"tests,attr"`
@@ -80,14 +80,14 @@ type (
 	}
 )
 
-// seconds writes a duration as JUnit does.
+// seconds returns a duration in the form of JUnit.
 type seconds time.Duration
 
 func (s seconds) MarshalXMLAttr(name xml.Name) (xml.Attr, error) {
 	return xml.Attr{Name: name, Value: strconv.FormatFloat(time.Duration(s).Seconds(), 'f', 3, 64)}, nil
 }
 
-// WriteJUnit writes the results as the XML of JUnit. It is well-formed, whatever their texts hold.
+// WriteJUnit writes the results as JUnit XML, which is well-formed whatever the texts contain.
 func (t *Tests) WriteJUnit(w io.Writer) error {
 	out := junitTests{Name: t.Name}
 	for _, s := range t.Suites {

@@ -9,19 +9,19 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Bounds on what lint does with a hostile file. Work is counted in looks at one field, rule or question; an honest file of acap.MaxSize
-// makes less than half of it.
+// Bounds on the work for a hostile file. The unit is a look at one field, rule or question; an
+// honest file of acap.MaxSize needs less than half.
 const (
 	maxWork    = 1_000_000
 	maxTold    = 50 // findings of one code
 	maxPlaced  = 16 << 10
 	maxQuoted  = 120
-	maxAskedOf = 20 // crawlers that a statement about any crawler is tried with
+	maxAskedOf = 20 // crawlers for which a statement about any crawler is tested
 )
 
-// lint finds what is written as it is meant to be and still does not do what its author may expect. It never works out by itself which
-// field prevails: it asks the engine about a URL that all fields cover which could matter, and claims something only where the answer
-// must be the same for every other URL of the field.
+// lint finds text that is correct but does not do what its author may expect. It never decides
+// which field prevails: it asks the engine about a URL that all relevant fields cover, and reports
+// only what must be the same for every other URL of the field.
 func lint(f *acap.File, o Options) *linter {
 	l := newLinter(f, o)
 	l.fields()
@@ -57,7 +57,7 @@ func (l *linter) beside(found []acap.Finding) []acap.Finding {
 	var out []acap.Finding
 	for i, f := range l.findings {
 		compared := l.compared[i]
-		if f.Code == "empty-group" && nobody[f.Line] { // it says what the crawler of that name may do
+		if f.Code == "empty-group" && nobody[f.Line] { // decisions for the crawler of that name
 			continue
 		}
 		if len(compared) == 0 || !misread[f.Line] &&
@@ -73,23 +73,23 @@ type linter struct {
 	options    Options
 	source     acap.Source
 	statements []acap.Statement
-	at         map[*acap.Field]int // of statements, once somebody asks
-	audiences  []*audience         // beside statements; nil for those that are addressed to nobody
+	at         map[*acap.Field]int // of statements, computed when needed
+	audiences  []*audience         // parallel to statements; nil for statements without a crawler
 	records    []acap.Record
 	groups     []acap.Group
 	lines      []string
 	policies   map[string]*acap.Policy
-	permits    map[acap.Usage][]permit // what permits, by family
-	twins      map[string]bool         // patterns of conventional rules: a field of crawl may cancel one, or keep it from being cancelled (O04, X72)
+	permits    map[acap.Usage][]permit // permissions, by family
+	twins      map[string]bool         // patterns of conventional rules: P1 2.10.2 (O04, X72): a crawl field with the same pattern may cancel them, or prevent that
 	first      map[string]*acap.Field  // of the User-agent lines with a name
-	refused    map[string]bool         // patterns that ACAP fields refuse to crawl: they cancel an Allow (O04)
-	refusals   openings                // of what prohibits crawling
-	ended      map[string]bool         // names of fields that permit a local usage and were looked at
+	refused    map[string]bool         // patterns of ACAP prohibitions of crawl: P1 2.10.2 (O04): they cancel an Allow with the same pattern
+	refusals   openings                // patterns of prohibitions of crawl
+	ended      map[string]bool         // names of permissions of local usages that were checked
 	starred    int                     // patterns with asterisks
-	marked     bool                    // a pattern holds the mark of witness
+	marked     bool                    // a pattern contains the mark of witness
 
 	findings []acap.Finding
-	compared [][]int // beside findings: the lines of the fields that a finding compares its own with
+	compared [][]int // parallel to findings: the lines of the other fields in a comparison
 	told     map[string]int
 	work     int
 	cut      bool
@@ -112,7 +112,7 @@ func newLinter(f *acap.File, o Options) *linter {
 	return l
 }
 
-// index is the place of the statement of f, -1 where it has none.
+// index returns the position of the statement of f, -1 if it has none.
 func (l *linter) index(f *acap.Field) int {
 	if l.at == nil {
 		l.at = make(map[*acap.Field]int, len(l.statements))
@@ -126,7 +126,7 @@ func (l *linter) index(f *acap.Field) int {
 	return -1
 }
 
-// looks counts work; without ok there has been enough.
+// looks counts work and returns false if the limit is reached.
 func (l *linter) looks(n int) (ok bool) {
 	l.work += n
 	if l.work > maxWork {
@@ -135,8 +135,8 @@ func (l *linter) looks(n int) (ok bool) {
 	return l.work <= maxWork
 }
 
-// tell notes a finding about a token of a field, or about all of it. An argument that is a field is
-// written as its line, and the finding is taken to compare the two.
+// tell adds a finding about a token of a field, or about the whole field. A field among the
+// arguments is written as its line, and the finding counts as a comparison with it.
 func (l *linter) tell(f *acap.Field, token, code string, severity acap.Severity, hint, format string, args ...any) {
 	if l.told[code]++; l.told[code] > maxTold {
 		l.cut = true
@@ -167,7 +167,7 @@ func (l *linter) put(f *acap.Field, token, code string, severity acap.Severity, 
 	l.compared = append(l.compared, compared)
 }
 
-// shortened cuts a long word at a whole character.
+// shortened returns a long word cut at a whole character.
 func shortened(s string) string {
 	if len(s) <= maxQuoted {
 		return s
@@ -179,7 +179,7 @@ func shortened(s string) string {
 	return s[:end] + "…"
 }
 
-// firstWord is the first word behind the colon of a field: what it names.
+// firstWord returns the first word after the colon of a field: what it names.
 func firstWord(f *acap.Field) string {
 	if _, behind, ok := strings.Cut(f.Text, ":"); ok {
 		if words := strings.Fields(behind); len(words) > 0 {
@@ -189,7 +189,7 @@ func firstWord(f *acap.Field) string {
 	return ""
 }
 
-// audience is to whom a record or sub-record speaks.
+// audience is the set of crawlers and purposes to which a record or sub-record applies.
 type audience struct {
 	key      string
 	any      bool
@@ -197,7 +197,7 @@ type audience struct {
 	purposes []string
 }
 
-// address finds the audience of every statement.
+// address computes the audience of every statement.
 func (l *linter) address() {
 	l.audiences = make([]*audience, len(l.statements))
 	known := map[string]*audience{}
@@ -229,7 +229,7 @@ func (l *linter) address() {
 	}
 }
 
-// same reports whether two lists are one and the same, or look so.
+// same reports whether two lists are equal.
 func same(a, b []string) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0] || len(a) < 4 && slices.Equal(a, b))
 }
@@ -246,8 +246,8 @@ func keyOf(words []string) string {
 	return strings.Join(slices.Compact(lower), "\n")
 }
 
-// crawler is one that the audience means: by its first name, or any other; declaring a purpose that its first purpose covers, or that it
-// has none.
+// crawler returns a crawler of the audience: with its first name, or any other; with its first
+// purpose, or none.
 func (a *audience) crawler() acap.Crawler {
 	c := acap.Crawler{Purposes: []string{}}
 	if !a.any {
@@ -260,13 +260,15 @@ func (a *audience) crawler() acap.Crawler {
 	return c
 }
 
-// named is the crawler that a name means; a version behind it is no part of it (C05).
+// named returns the crawler with a name. P1 2.3.1 (C05): a version after the name is not part of
+// it.
 func named(name string) acap.Crawler {
 	token, _, _ := strings.Cut(name, "/")
 	return acap.Crawler{Names: []string{strings.TrimSpace(token)}}
 }
 
-// policy is what the file says to c, asked for once. Nil: there has been enough work.
+// policy returns the policy of the file for c, which is computed once; nil if the limit of work is
+// reached.
 func (l *linter) policy(c acap.Crawler) *acap.Policy {
 	key := keyOf(c.Names) + "\x00" + keyOf(c.Purposes)
 	if p, ok := l.policies[key]; ok {

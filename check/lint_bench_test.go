@@ -26,7 +26,8 @@ func nthPath(i int) string {
 	return fmt.Sprintf("/%s/%s/%d/", [...]string{"news", "sport", "Culture", "archive", "print", "caf%C3%A9"}[i%6], [...]string{"local", "world", "a", "letters"}[i/6%4], i)
 }
 
-// bigFiles are files of the greatest size: such as publishers might write, and such as are made to be expensive.
+// bigFiles are files of the greatest size: such as publishers might write, and such as are made to
+// be expensive.
 var bigFiles = []struct{ name, text string }{
 	{"realistic", filled("ACAP-version: 1.1\nUser-agent: *\nDisallow: /search\n\nACAP-crawler: *\nACAP-disallow-crawl: /search\n", func(i int) string {
 		switch i % 120 {

@@ -8,21 +8,22 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// maxDrifting bounds the crawlers that the two readings are compared for.
+// maxDrifting bounds the crawlers for which the two readings are compared.
 const maxDrifting = 200
 
-// drift is a field of one layer that refuses what the other permits, to some crawlers.
+// drift is a field of one layer that prohibits what the other permits to some crawlers.
 type drift struct {
 	field    *acap.Field
 	ofACAP   bool
 	any      bool
 	names    []string
 	example  string
-	opposite *acap.Field // what permits in so many words; may be nil
+	opposite *acap.Field // the explicit permission; may be nil
 }
 
-// drifting compares what the ACAP fields and the conventional records say about crawling, where a file says something in both and means
-// both to be read. Each direction is told once, for crawlers that are named and for any; the verb diff lists the rest.
+// drifting compares what the ACAP fields and the conventional records say about crawling, if a file
+// uses both and both count. It reports each direction once, for named crawlers and for any; diff
+// lists the rest.
 func (l *linter) drifting() {
 	crawls := slices.ContainsFunc(l.statements, func(s acap.Statement) bool { return slices.Contains(s.Usages, acap.Crawl) && len(s.Crawlers) > 0 })
 	if !crawls || len(l.groups) == 0 || l.file.IgnoreConventional() || !l.looks(8*len(l.statements)+l.file.Size()) {
@@ -46,15 +47,15 @@ func (l *linter) drifting() {
 
 type drifter struct {
 	*linter
-	blind     *acap.File // as who knows no ACAP reads it
+	blind     *acap.File // the reading of a crawler without ACAP
 	groups    []acap.Group
 	found     map[int]*drift           // by line
 	resources map[string]acap.Resource // by pattern
-	speaking  map[string][]int         // statements that refuse to crawl, by the names that they address
+	speaking  map[string][]int         // prohibitions of crawl, by the names that they address
 	governing map[string][]*acap.Group // of groups
 }
 
-// speakers finds the statements that refuse to crawl, whatever for.
+// speakers returns the prohibitions of crawl, for any purpose.
 func (d *drifter) speakers() map[string][]int {
 	out := map[string][]int{}
 	for i, a := range d.audiences {
@@ -74,7 +75,7 @@ func (d *drifter) speakers() map[string][]int {
 	return out
 }
 
-// compare asks both layers about an example of every field and rule that refuses something to c.
+// compare compares both layers on an example of every field and rule that prohibits something to c.
 func (d *drifter) compare(c acap.Crawler, name string) {
 	both := d.policy(c)
 	if both == nil {
@@ -130,7 +131,7 @@ func first(names []string) string {
 	return names[0]
 }
 
-// resource is an example of a pattern, prepared once.
+// resource returns an example of a pattern, prepared once.
 func (d *drifter) resource(pattern string) acap.Resource {
 	r, ok := d.resources[pattern]
 	if !ok {
@@ -153,7 +154,7 @@ func (d *drifter) note(f *acap.Field, ofACAP bool, name, pattern string, opposit
 	}
 }
 
-// whom says whom a field refuses something to.
+// whom returns the crawlers to which a field prohibits something.
 func (n *drift) whom() string {
 	const few = 3
 	list := slices.Clone(n.names)
@@ -166,7 +167,7 @@ func (n *drift) whom() string {
 	return strings.Join(list, ", ")
 }
 
-// tell tells each kind of difference with its first line.
+// tell reports each kind of difference with its first line.
 func (d *drifter) tell() {
 	var lines []int
 	for line := range d.found {

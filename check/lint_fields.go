@@ -9,13 +9,14 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// permit is one pattern of which something permits a usage.
+// permit is one pattern for which a field permits a usage.
 type permit struct {
 	field   *acap.Field
 	opening string
 }
 
-// family is the usage that decides together with u: present with all that is based on it (P1 2.5.5).
+// family returns the usage that decides together with u: P1 2.5.5: present includes all types based
+// on it.
 func family(u acap.Usage) acap.Usage {
 	if u.Presents() {
 		return acap.Present
@@ -23,7 +24,7 @@ func family(u acap.Usage) acap.Usage {
 	return u
 }
 
-// permitted collects what permits, and sees whether witnesses can be trusted.
+// permitted collects the permissions, and checks whether witnesses can be trusted.
 func (l *linter) permitted() {
 	for i := range l.statements {
 		s := &l.statements[i]
@@ -62,7 +63,8 @@ func (l *linter) permitted() {
 	}
 }
 
-// alone reports whether nothing but f permits a usage of the family on any resource of the pattern; false where that is not plain.
+// alone reports whether only f permits a usage of the family on any resource of the pattern; false
+// if that is uncertain.
 func (l *linter) alone(f *acap.Field, u acap.Usage, pattern string) bool {
 	permits := l.permits[family(u)]
 	if !l.looks(len(permits) / 16) {
@@ -72,8 +74,9 @@ func (l *linter) alone(f *acap.Field, u acap.Usage, pattern string) bool {
 	return !slices.ContainsFunc(permits, func(p permit) bool { return p.field != f && meet(p.opening, open) })
 }
 
-// only reports whether no other field than f prohibits present on any resource of the pattern; false where that is not plain. Another one
-// might go before f, and yield to a permission of one type that f does not yield to (F17).
+// only reports whether no other field than f prohibits present on any resource of the pattern;
+// false if that is uncertain. P1 2.5.5 (F17): another prohibition might win against f and yield to
+// a permission of a type to which f does not yield.
 func (l *linter) only(f *acap.Field, pattern string) bool {
 	if !l.looks(len(l.statements)) {
 		return false
@@ -85,27 +88,27 @@ func (l *linter) only(f *acap.Field, pattern string) bool {
 	})
 }
 
-// polarity are the first statements about the same in both directions.
+// polarity holds the first permission and the first prohibition of the same subject.
 type polarity struct{ yes, no *acap.Statement }
 
-// subject is what a field speaks of, and to whom.
+// subject is what a field is about, and its audience.
 type subject struct {
 	to      *audience
 	usage   acap.Usage
 	pattern string // in lower case
 }
 
-// utterance is all that a field says, and to whom.
+// utterance is everything that a field says, and its audience.
 type utterance struct {
 	to   *audience
 	says string
 }
 
-// fields looks at ACAP fields that have no effect beside others of the same audience.
+// fields reports ACAP fields without effect next to others of the same audience.
 func (l *linter) fields() {
 	said := make(map[utterance]*acap.Statement, len(l.statements))
 	spoken := make(map[subject]*polarity, len(l.statements))
-	rivals := map[subject]int{}    // prohibitions of a family, without a pattern; and what differs by its end alone
+	rivals := map[subject]int{}    // prohibitions of a family, without a pattern; and patterns that differ only by their end
 	told := map[*acap.Field]bool{} // permissions that a prohibition contradicts
 	var left []int
 	for i, a := range l.audiences {
@@ -147,11 +150,11 @@ func (l *linter) fields() {
 	l.redundant()
 }
 
-// beginning is a pattern without wildcards at its end, in lower case.
+// beginning returns a pattern without wildcards at its end, in lower case.
 func beginning(pattern string) string { return strings.ToLower(strings.TrimRight(pattern, "*$")) }
 
-// rivalled reports whether there is anything that s could lose to wherever it speaks: a permission to some prohibition, anything to what
-// differs by its end alone.
+// rivalled reports whether s might lose wherever it applies: a permission to a prohibition,
+// anything to a pattern that differs only by its end.
 func rivalled(s *acap.Statement, a *audience, rivals map[subject]int) bool {
 	for _, u := range s.Usages {
 		if s.Allow && rivals[subject{to: a, usage: family(u)}] > 0 {
@@ -166,7 +169,8 @@ func rivalled(s *acap.Statement, a *audience, rivals map[subject]int) bool {
 	return false
 }
 
-// saying is all that a statement says, as a text; in its own case, on which it may depend whether a conventional rule is cancelled (O04).
+// saying returns all that a statement says, as text in its own case: P1 2.10.2 (O04): the case may
+// decide whether it cancels a conventional rule.
 func saying(s *acap.Statement) string {
 	var b strings.Builder
 	if s.Allow {
@@ -183,15 +187,15 @@ func saying(s *acap.Statement) string {
 			b.WriteByte(' ')
 		}
 	}
-	if s.Allow && strings.Contains(s.Field.Text[:min(len(s.Field.Text), maxPlaced)], "-(") { // qualifiers stand in the definition
+	if s.Allow && strings.Contains(s.Field.Text[:min(len(s.Field.Text), maxPlaced)], "-(") { // the qualifiers are in the definition
 		name, _, _ := strings.Cut(s.Field.Text, ":")
 		b.WriteString(strings.ToLower(name))
 	}
 	return b.String()
 }
 
-// contradicts tells of a permission and a prohibition of the same: the prohibition stands (P1 2.4.6, F05). It returns the permission, nil where
-// s contradicts nothing before it.
+// contradicts reports a permission and a prohibition of the same subject: P1 2.4.6 (F05): the
+// prohibition wins. It returns the permission, nil if s contradicts nothing before it.
 func (l *linter) contradicts(a *audience, s *acap.Statement, spoken map[subject]*polarity) (told *acap.Field) {
 	for _, u := range s.Usages {
 		for _, pattern := range s.Patterns {
@@ -213,7 +217,7 @@ func (l *linter) contradicts(a *audience, s *acap.Statement, spoken map[subject]
 				continue
 			}
 			yes, no := both.yes, both.no
-			if yes.Written != yes.Allow || no.Written != no.Allow { // that is told already
+			if yes.Written != yes.Allow || no.Written != no.Allow { // already reported
 				continue
 			}
 			told = yes.Field
@@ -232,15 +236,17 @@ func (l *linter) contradicts(a *audience, s *acap.Statement, spoken map[subject]
 	return told
 }
 
-// lingers reports whether the limits of a permission of present may bind what permissions of its types permit, although it lost (F18).
+// lingers reports whether the limits of a losing permission of present may still limit permissions
+// of its types: P1 2.5.5 (F18): what limits present limits its types.
 func (l *linter) lingers(s *acap.Statement, u acap.Usage, pattern string) bool {
 	return s.Allow && u == acap.Present && (len(s.Qualifiers) > 0 || strings.Contains(s.Field.Text, "-(")) && !l.alone(s.Field, u, pattern)
 }
 
-// maxClaims bounds how many pairs of a usage and a pattern one field is asked about; one with more is taken to have an effect.
+// maxClaims bounds the pairs of a usage and a pattern that are checked for one field; a field with
+// more counts as effective.
 const maxClaims = 200
 
-// shadowed tells of a field that loses wherever it speaks, always to fields of the same audience.
+// shadowed reports a field that loses wherever it applies, always to fields of the same audience.
 func (l *linter) shadowed(a *audience, s *acap.Statement) {
 	if l.marked || len(s.Usages)*len(s.Patterns) > maxClaims || s.Written != s.Allow {
 		return
@@ -275,7 +281,8 @@ func (l *linter) shadowed(a *audience, s *acap.Statement) {
 		"this has no effect anywhere: line %v %s all that it speaks of, and goes before it", by, verb)
 }
 
-// effort is what it takes to find the patterns that cover the witness of a pattern with many asterisks, beyond what others take.
+// effort returns the additional work to find the patterns that cover the witness of a pattern with
+// many asterisks.
 func (l *linter) effort(pattern string) int {
 	if stars := strings.Count(pattern, "*"); stars > 4 {
 		return stars * l.starred
@@ -283,8 +290,8 @@ func (l *linter) effort(pattern string) int {
 	return 0
 }
 
-// beater returns the field to which s loses at r, the witness of one of its patterns, if s loses to it at every resource of the pattern;
-// otherwise nil.
+// beater returns the field to which s loses at r, the witness of one of its patterns, if s loses to
+// it at every resource of the pattern; otherwise nil.
 func (l *linter) beater(p *acap.Policy, s *acap.Statement, a *audience, u acap.Usage, pattern string, r acap.Resource) *acap.Field {
 	if u == acap.Crawl && l.twins[pattern] || !l.looks(8*p.File().Size()) {
 		return nil
@@ -305,13 +312,14 @@ func (l *linter) beater(p *acap.Policy, s *acap.Statement, a *audience, u acap.U
 	return nil
 }
 
-// losesAlways reports whether s, which loses to o at one resource of a pattern, loses at every resource of the pattern.
+// losesAlways reports whether s, which loses to o at one resource of a pattern, loses at every
+// resource of the pattern.
 func (l *linter) losesAlways(s, o *acap.Statement, a *audience, u acap.Usage, pattern string) bool {
 	speaks := slices.Contains(o.Usages, u)
 	switch {
 	case !s.Allow && o.Allow && (u == acap.Other || len(a.purposes) > 0):
-		// P1 2.5.5 (F19): the prohibition still reaches usages of which nothing is said. P1 2.3.3 (C15): if no purpose is declared, the
-		// prohibition alone counts.
+		// P1 2.5.6 (F19): the prohibition still reaches usages of which nothing is said. P1 2.3.3
+		// (C15): if no purpose is declared, the prohibition alone counts.
 		return false
 	case l.lingers(s, u, pattern):
 		return false
@@ -327,10 +335,11 @@ type covered struct {
 	field   *acap.Field
 	usage   acap.Usage
 	pattern string
-	literal string // what the pattern begins with, as it is compared
+	literal string // the beginning of the pattern, in the form that is compared
 }
 
-// redundant tells of prohibitions of which a broader one of the same audience says all, where nothing permits anything between them.
+// redundant reports prohibitions that a broader one of the same audience includes, if no permission
+// intervenes.
 func (l *linter) redundant() {
 	lists := map[string][]covered{}
 	for i, a := range l.audiences {
@@ -346,7 +355,7 @@ func (l *linter) redundant() {
 	}
 }
 
-// underBroader tells of the prohibitions in a list that a plain one in it covers.
+// underBroader reports the prohibitions of a list that a plain one in it covers.
 func (l *linter) underBroader(list []covered) {
 	if !l.looks(4 * len(list)) {
 		return
@@ -362,7 +371,7 @@ func (l *linter) underBroader(list []covered) {
 			if broad = nil; plain(c.pattern) {
 				broad = c
 			}
-		case c.literal == broad.literal: // told as a duplicate, or the same in other words
+		case c.literal == broad.literal: // reported as a duplicate, or equivalent
 		case l.alone(c.field, c.usage, c.pattern):
 			l.tell(c.field, firstWord(c.field), "redundant-field", acap.Notice, "leave it out",
 				"line %v prohibits it already: %s", broad.field, firstWord(broad.field))
@@ -370,7 +379,7 @@ func (l *linter) underBroader(list []covered) {
 	}
 }
 
-// literal is what a pattern begins with before its first wildcard.
+// literal returns the part of a pattern before its first wildcard.
 func literal(pattern string) string {
 	if i := strings.IndexAny(pattern, "*$"); i >= 0 {
 		return pattern[:i]

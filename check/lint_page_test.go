@@ -75,7 +75,8 @@ func readPage(t testing.TB) (page []string, sections []*section) {
 	return page, sections
 }
 
-// TestLintsPage: the examples of docs/findings.md lead to what stands there, with the severities that their section names.
+// TestLintsPage: the examples of docs/findings.md lead to what stands there, with the severities
+// that their section names.
 func TestLintsPage(t *testing.T) {
 	page, sections := readPage(t)
 	var written []string
@@ -121,7 +122,8 @@ func TestLintsPage(t *testing.T) {
 	}
 }
 
-// TestLintsPageIsComplete: the page has the codes that lints tell, with their severities, and no others.
+// TestLintsPageIsComplete: the page has the codes that lints tell, with their severities, and no
+// others.
 func TestLintsPageIsComplete(t *testing.T) {
 	names, err := filepath.Glob("lint*.go")
 	if err != nil {

@@ -8,11 +8,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// mark stands for any text in the witness of a pattern: a character that no URL has a use for, as it is written in one.
+// mark represents any text in the witness of a pattern: a character that no URL needs, in the form
+// of a URL.
 const mark = "%EE%80%80"
 
-// witness is the resource that a pattern covers together with exactly those patterns that cover all that it covers: where others have
-// letters, it has a mark that only an asterisk, or what comes behind the end of a pattern, can stand for.
+// witness returns the resource that exactly those patterns cover that cover everything that the
+// given pattern covers. Its wildcards become marks, which only an asterisk, or the open end of a
+// pattern, can match.
 func witness(pattern string) acap.Resource {
 	path, anchored := strings.CutSuffix(pattern, "$")
 	path = strings.ReplaceAll(path, "*", mark)
@@ -25,7 +27,7 @@ func witness(pattern string) acap.Resource {
 	return resource(path)
 }
 
-// resource prepares a path as it stands in a URL.
+// resource returns the resource at a path as written in a URL.
 func resource(path string) acap.Resource {
 	path, query, asked := strings.Cut(path, "?")
 	u := &url.URL{Scheme: "http", Host: "example.com", Path: path, RawQuery: query, ForceQuery: asked}
@@ -37,10 +39,11 @@ func resource(path string) acap.Resource {
 	return acap.NewResource(u)
 }
 
-// plain reports whether a pattern is the beginning of a path and no more.
+// plain reports whether a pattern is a prefix of a path without wildcards.
 func plain(pattern string) bool { return pattern != "" && !strings.ContainsAny(pattern, "*$") }
 
-// opening is what all that a pattern covers begins with, in any case; it ends before what could be written otherwise.
+// opening returns the common prefix of everything that a pattern covers, in any letter case; it
+// ends before what could be written otherwise.
 func opening(pattern string) string {
 	if i := strings.IndexAny(pattern, "*$%"); i >= 0 {
 		pattern = pattern[:i]
@@ -48,15 +51,16 @@ func opening(pattern string) string {
 	return strings.ToLower(pattern)
 }
 
-// meet reports whether two patterns with these openings may cover a path in common; true where that is not plain.
+// meet reports whether two patterns with these openings may intersect; true if that is uncertain.
 func meet(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 
-// equalInEffect reports whether two patterns differ by asterisks at their end alone (F06).
+// equalInEffect reports whether two patterns differ only by asterisks at their end: P1 2.4.6 (F06):
+// asterisks in a row are one.
 func equalInEffect(a, b string) bool {
 	return strings.EqualFold(strings.TrimRight(a, "*"), strings.TrimRight(b, "*"))
 }
 
-// plainest is a path that a pattern covers, the shortest there is.
+// plainest returns the shortest path that a pattern covers.
 func plainest(pattern string) string {
 	if plain(pattern) && pattern[0] == '/' {
 		return pattern
@@ -64,10 +68,10 @@ func plainest(pattern string) string {
 	return acap.Examples(pattern)[0]
 }
 
-// openings are beginnings of patterns.
+// openings holds prefixes of patterns.
 type openings struct {
 	known   map[string]bool
-	lengths []int // that occur
+	lengths []int // lengths that occur
 }
 
 func (o *openings) add(opening string) {
@@ -80,7 +84,8 @@ func (o *openings) add(opening string) {
 	}
 }
 
-// cover reports whether any of them begins like this one: no pattern covers another that begins otherwise.
+// cover reports whether one of the openings begins like this one: no pattern covers another with a
+// different opening.
 func (o *openings) cover(opening string) bool {
 	return slices.ContainsFunc(o.lengths, func(n int) bool { return n <= len(opening) && o.known[opening[:n]] })
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// fetched are the usages that need the page itself: what may not be crawled is not there for them.
+// fetched lists the usages that need the page itself: without crawl they have no page.
 var fetched = []acap.Usage{acap.Follow, acap.Index, acap.Preserve, acap.PresentSnippet, acap.PresentThumbnail, acap.PresentCurrentCopy}
 
-// permissions looks at permissions that cannot take effect.
+// permissions reports permissions that cannot take effect.
 func (l *linter) permissions() {
 	if l.marked {
 		return
@@ -27,7 +27,8 @@ func (l *linter) permissions() {
 	}
 }
 
-// limited looks at the limits of a permission: a date that has passed (H09), a length that leaves nothing.
+// limited reports limits of a permission that leave nothing: P1 2.5.3.1 (H09): a date that has
+// passed; a length of zero.
 func (l *linter) limited(a *audience, s *acap.Statement) {
 	if !l.mayEnd(s) {
 		return
@@ -58,7 +59,8 @@ func (l *linter) limited(a *audience, s *acap.Statement) {
 	}
 }
 
-// mayEnd reports whether a permission has a limit that limited looks at. Of those that name one local usage the first is looked at.
+// mayEnd reports whether a permission has a limit for limited. For permissions of the same local
+// usage only the first is checked.
 func (l *linter) mayEnd(s *acap.Statement) bool {
 	for _, q := range s.Qualifiers {
 		if q = strings.ToLower(q); strings.Contains(q, "until") || strings.HasPrefix(q, "max-length=0") {
@@ -73,7 +75,7 @@ func (l *linter) mayEnd(s *acap.Statement) bool {
 	return true
 }
 
-// qualifier is the qualifier of a type as it is written; "" where it stands in a definition.
+// qualifier returns the qualifier of a type as written; "" if it is in a definition.
 func qualifier(s *acap.Statement, name string) string {
 	for _, q := range s.Qualifiers {
 		if len(q) > len(name) && strings.EqualFold(q[:len(name)], name) {
@@ -83,7 +85,7 @@ func qualifier(s *acap.Statement, name string) string {
 	return ""
 }
 
-// unfetched tells of a permission to use what nobody whom it speaks to may crawl.
+// unfetched reports a permission for pages that none of its crawlers may crawl.
 func (l *linter) unfetched(a *audience, s *acap.Statement) {
 	for _, pattern := range s.Patterns {
 		if !l.refusals.cover(opening(pattern)) || !l.alone(nil, acap.Crawl, pattern) {
@@ -91,7 +93,7 @@ func (l *linter) unfetched(a *audience, s *acap.Statement) {
 		}
 	}
 	by, conventional := l.uncrawled(l.meant(a), s)
-	if conventional && !a.any { // who answers to another name as well may be governed by the group of that
+	if conventional && !a.any { // a crawler with another name too may be governed by the group of that name
 		if again, _ := l.uncrawled(l.meant(&audience{any: true}), s); again == nil {
 			return
 		}
@@ -102,8 +104,9 @@ func (l *linter) unfetched(a *audience, s *acap.Statement) {
 	}
 }
 
-// uncrawled gives the first field that prohibits crawlers to crawl all that s speaks of, nil where one may crawl some of it, and says
-// whether any of these fields is a conventional rule.
+// uncrawled returns the first field that prohibits crawling everything that s is about to all its
+// crawlers, nil if some of it may be crawled, and whether one of these fields is a conventional
+// rule.
 func (l *linter) uncrawled(crawlers []acap.Crawler, s *acap.Statement) (by *acap.Field, conventional bool) {
 	for _, c := range crawlers {
 		p := l.policy(c)
@@ -127,16 +130,18 @@ func (l *linter) uncrawled(crawlers []acap.Crawler, s *acap.Statement) (by *acap
 	return by, conventional
 }
 
-// inAnyCase reports whether one conventional rule refuses all that a pattern covers: rules heed the case of letters, fields do not (F10).
+// inAnyCase reports whether one conventional rule prohibits everything that a pattern covers: P1
+// 2.9 (F10): rules distinguish letter case, fields do not.
 func inAnyCase(p *acap.Policy, pattern string) bool {
 	small, great := p.Decide(acap.Crawl, witness(strings.ToLower(pattern))), p.Decide(acap.Crawl, witness(strings.ToUpper(pattern)))
 	return !small.Allowed && !great.Allowed && small.Because == great.Because && !strings.Contains(pattern, "%")
 }
 
-// meant are the crawlers that an audience means, those of any among them that the file knows; none where they are too many to ask for.
+// meant returns the crawlers of an audience, with those named in the file if it is any crawler;
+// none if they are too many.
 func (l *linter) meant(a *audience) []acap.Crawler {
 	c := a.crawler()
-	c.Purposes = []string{} // one that collects for two purposes may crawl for the other (X11)
+	c.Purposes = []string{} // P1 2.3.3 (X11): a crawler with two purposes may crawl for the other one
 	names := a.names
 	if a.any {
 		names = l.file.Crawlers()

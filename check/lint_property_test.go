@@ -17,7 +17,8 @@ import (
 // without are the codes that claim that a field could be taken away.
 var without = map[string]bool{"duplicate-field": true, "redundant-field": true, "shadowed-field": true, "contradictory-field": true}
 
-// claims checks what lints claim of a small file: that fields could be taken away, and that permissions serve nobody.
+// claims checks what lints claim of a small file: that fields could be taken away, and that
+// permissions serve nobody.
 func claims(t *testing.T, text string, o Options) {
 	var r Report
 	f := r.Robots(somewhere, []byte(text), o)
@@ -101,7 +102,8 @@ func askers(f *acap.File) []acap.Crawler {
 	return out
 }
 
-// TestLintsClaimNothingFalse tries what lints claim on files made at random of pieces that get into each other's way.
+// TestLintsClaimNothingFalse tries what lints claim on files made at random of pieces that get into
+// each other's way.
 func TestLintsClaimNothingFalse(t *testing.T) {
 	n := 1500
 	if testing.Short() {
@@ -164,7 +166,8 @@ func randomFile(r *rand.Rand) string {
 	return b.String()
 }
 
-// FuzzLint: lints never fail, point into the text, tell a bounded number of codes that docs/findings.md explains, and claim nothing false.
+// FuzzLint: lints never fail, point into the text, tell a bounded number of codes that
+// docs/findings.md explains, and claim nothing false.
 func FuzzLint(f *testing.F) {
 	_, sections := readPage(f)
 	documented := map[string]bool{}

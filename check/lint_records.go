@@ -7,7 +7,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// heads looks at how records and groups are put together.
+// heads reports how records and groups are put together.
 func (l *linter) heads() {
 	groups := byAgent(l.groups)
 	for _, r := range l.records {
@@ -19,7 +19,7 @@ func (l *linter) heads() {
 				func(a, b *acap.Field) bool { return l.apart(groups[name(a)], groups[name(b)]) })
 		}
 	}
-	var any *acap.Field // refuses something to crawlers that no group names
+	var any *acap.Field // prohibits something to crawlers that no group names
 	for _, g := range groups["*"] {
 		for _, r := range g.Rules {
 			if any == nil && !r.Allow {
@@ -42,14 +42,14 @@ func (l *linter) heads() {
 	}
 }
 
-// name is what a User-agent or ACAP-crawler line names, in lower case and without a version.
+// name returns the name in a User-agent or ACAP-crawler line, in lower case and without a version.
 func name(head *acap.Field) string {
 	_, behind, _ := strings.Cut(head.Text, ":")
 	token, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(behind)), "/")
 	return token
 }
 
-// byAgent gives the groups of each agent, in lower case.
+// byAgent returns the groups of each agent, in lower case.
 func byAgent(groups []acap.Group) map[string][]*acap.Group {
 	out := map[string][]*acap.Group{}
 	for i := range groups {
@@ -61,7 +61,7 @@ func byAgent(groups []acap.Group) map[string][]*acap.Group {
 	return out
 }
 
-// apart reports whether two crawlers have groups that say different things.
+// apart reports whether two crawlers have groups with different rules.
 func (l *linter) apart(a, b []*acap.Group) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return false
@@ -70,7 +70,7 @@ func (l *linter) apart(a, b []*acap.Group) bool {
 	return !slices.Equal(x, y)
 }
 
-// said are the rules of some groups as they are written.
+// said returns the rules of some groups as written.
 func (l *linter) said(groups []*acap.Group) (out []string) {
 	for _, g := range groups {
 		if !l.looks(1 + len(g.Rules)) {
@@ -83,10 +83,10 @@ func (l *linter) said(groups []*acap.Group) (out []string) {
 	return out
 }
 
-// emptied tells of the head of a record that has lost its fields and is read together with the next
-// one. Deliberate lists of names stand line by line; where something was between them, or where the
-// conventional records tell their crawlers apart, something is gone. what is what the record lacks:
-// a conventional group may have a Crawl-delay, which does not end its names (X53).
+// emptied reports the head of a record that has lost its fields and is now merged with the next
+// record. Deliberate lists of names are consecutive lines; if something was between them, or if the
+// conventional records distinguish their crawlers, something is missing. what names what the record
+// lacks: a conventional group may have a Crawl-delay, which does not end its names (REP 1, X53).
 func (l *linter) emptied(heads []*acap.Field, first *acap.Field, what string, apart func(a, b *acap.Field) bool) {
 	for i, h := range heads[:len(heads)-1] {
 		next := heads[i+1]
@@ -121,7 +121,7 @@ func (l *linter) ruleless(g *acap.Group, any *acap.Field, groups map[string][]*a
 	}
 }
 
-// repeated tells of a crawler that an earlier group names.
+// repeated reports a crawler that an earlier group names too.
 func (l *linter) repeated(i int) {
 	g := &l.groups[i]
 	for k, a := range g.Agents {

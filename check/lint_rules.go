@@ -7,19 +7,20 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// ruled are the rules of all groups with the same agents, which count as one group (RFC 9309 2.2.1).
+// ruled holds the rules of all groups with the same agents, which count as one group (RFC 9309
+// 2.2.1).
 type ruled struct {
 	first map[said]*acap.Rule
 	list  []covered // Disallow lines
 }
 
-// said is what a rule says.
+// said is the content of a rule.
 type said struct {
 	allow   bool
 	pattern string
 }
 
-// rules looks at conventional rules that have no effect beside others of the same group.
+// rules reports conventional rules without effect next to others of the same group.
 func (l *linter) rules() {
 	all := map[string]*ruled{}
 	for g := range l.groups {

@@ -9,7 +9,7 @@ import (
 
 var fieldNames = regexp.MustCompile(`(?i)(?:^|[\s#])(?:user-agent|disallow|allow|acap-[a-z()-]+)\s*:`)
 
-// texts looks at what stands in comments, and at patterns that no URL has.
+// texts reports fields inside comments, and patterns that no URL has.
 func (l *linter) texts() {
 	claim := 0
 	for i, line := range l.lines {
@@ -38,8 +38,8 @@ func (l *linter) texts() {
 	}
 }
 
-// fieldsIn counts the fields that a comment ends with. It returns 0 for prose that speaks of
-// fields: where a path or a name of a conventional field is followed by further words.
+// fieldsIn returns the number of fields at the end of a comment, 0 for prose about fields: a path
+// or a conventional field name followed by further words.
 func fieldsIn(comment string) int {
 	found := fieldNames.FindAllStringIndex(comment, -1)
 	for i, at := range found {
@@ -56,7 +56,7 @@ func fieldsIn(comment string) int {
 	return len(found)
 }
 
-// backslash looks for one in a path; in a query it stands for itself.
+// backslash reports a backslash in a path; in a query it is an ordinary character.
 func (l *linter) backslash(f *acap.Field) {
 	if !strings.Contains(f.Text, `\`) {
 		return
@@ -67,7 +67,7 @@ func (l *linter) backslash(f *acap.Field) {
 	l.tell(f, firstWord(f), "backslash-in-pattern", acap.Warning, `write / for \`, `paths have no \: browsers and crawlers ask for / where a link has one, and this matches none of them`)
 }
 
-// place is a line that is no field.
+// place returns a line that is not a field.
 func (l *linter) place(n int, text string) *acap.Field {
 	line := l.lines[n-1]
 	f := acap.Field{Source: l.source, URL: l.file.URL, Line: n, Column: 1, Text: strings.TrimSpace(text)}

@@ -14,7 +14,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// PageOf makes a page of a file of that name.
+// PageOf returns the page in a file.
 func PageOf(name string, src []byte) *page.Page {
 	kind := "text/html"
 	switch strings.ToLower(filepath.Ext(name)) {
@@ -25,13 +25,14 @@ func PageOf(name string, src []byte) *page.Page {
 	return page.New([]page.Hop{{URL: at.String(), Status: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: src}})
 }
 
-// Page checks what a page says of itself, in META tags, class tokens and the header it came with. name is what findings call it; robots is
-// the robots.txt of its site with what references led to, nil where that is not known.
+// Page checks the statements of a page in META tags, class tokens and headers. name identifies it
+// in findings; robots is the robots.txt of its site with the results of references, nil if unknown.
 func (r *Report) Page(name string, p *page.Page, o Options, robots *acap.File, refs ...acap.Reference) {
 	r.page(name, p, o, false, robots, refs)
 }
 
-// PageAlone is Page for one whose site cannot be asked: that it has the parts that its own permissions demand is checked too.
+// PageAlone is Page for a page without a site. It also checks that the page has the parts that its
+// own permissions require.
 func (r *Report) PageAlone(name string, p *page.Page, o Options, robots *acap.File, refs ...acap.Reference) {
 	r.page(name, p, o, true, robots, refs)
 }
@@ -75,10 +76,10 @@ func (r *Report) page(name string, p *page.Page, o Options, alone bool, robots *
 	}
 }
 
-// headerOf names the header of the page of that name.
+// headerOf returns the name of the header of a page.
 func headerOf(name string) string { return name + " (header)" }
 
-// numbered gives every header line among tags a number of its own, and these lines.
+// numbered gives each header line among tags a number, and returns these lines.
 func numbered(tags []acap.Tag) (out []acap.Tag, lines []string) {
 	out = slices.Clone(tags)
 	for i := range out {
@@ -90,8 +91,9 @@ func numbered(tags []acap.Tag) (out []acap.Tag, lines []string) {
 	return out, lines
 }
 
-// ofOwn gives the findings about what a resource says of itself, to all whom it or its site addresses. What it names may be defined in a
-// robots.txt that is not known: then a note says so instead of a finding.
+// ofOwn returns the findings about the statements of a resource, for all crawlers that it or its
+// site addresses. If they use a name that an unknown robots.txt may define, it adds a note instead
+// of a finding.
 func (r *Report) ofOwn(name string, own acap.Own, o Options, robots *acap.File, refs []acap.Reference) (found []acap.Finding) {
 	alone := robots == nil
 	if alone {
@@ -113,8 +115,9 @@ func (r *Report) ofOwn(name string, own acap.Own, o Options, robots *acap.File, 
 	return found
 }
 
-// addressees lists the crawlers that META tags and header lines may address by name. A META tag that does not speak of robots addresses
-// none, such as one of keywords: it has rules alone, or is ACAP's.
+// addressees returns the crawlers that META tags and header lines may address by name. A META tag
+// that is not for robots, such as keywords, addresses none: tags for crawlers contain only rules,
+// or are ACAP's.
 func addressees(tags []acap.Tag) []string {
 	var names []string
 	for _, t := range tags {
@@ -134,7 +137,7 @@ func addressees(tags []acap.Tag) []string {
 
 func separates(r rune) bool { return r <= ' ' || strings.ContainsRune(`,;:="`, r) }
 
-// isCrawler reports whether the name of a META tag is that of a crawler.
+// isCrawler reports whether the name of a META tag names a crawler.
 func isCrawler(t acap.Tag) bool {
 	name := strings.ToLower(t.Name)
 	for _, part := range []string{"bot", "crawl", "spider", "slurp", "teoma", "yeti", "archiver"} {
@@ -145,20 +148,22 @@ func isCrawler(t acap.Tag) bool {
 	return strings.HasPrefix(strings.ToLower(strings.TrimSpace(t.Content)), "acap")
 }
 
-// splitLines takes a text apart at CRLF, LF and CR.
+// splitLines splits a text at CRLF, LF and CR.
 func splitLines(text string) []string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// stray tells of a META tag that does not count for where it stands (N11).
+// stray reports a META tag that does not count at its place: P2 2.2 (N11): META in the body is not
+// read.
 func stray(name string, t acap.Tag) acap.Finding {
 	return acap.Finding{Code: "meta-outside-head", Severity: acap.Warning, Source: acap.Meta, URL: name, Line: t.Line, Column: t.Column,
 		Length: max(1, utf8.RuneCountInString(t.Content)), Hint: "move it up, before the first element that does not belong into a head",
 		Message: fmt.Sprintf("the head of the page ends before this META tag of the name %q: it does not count", t.Name)}
 }
 
-// partsOf tells of parts that a page's own permissions demand and that it does not have (P1 2.5.3.2, P1 2.5.5.6).
+// partsOf reports parts that a page's own permissions require but that it does not have (P1
+// 2.5.3.2, P1 2.5.5.6).
 func partsOf(t Text, p *page.Page, o Options, robots *acap.File, refs []acap.Reference) (found []acap.Finding) {
 	if robots == nil {
 		robots = acap.Parse(somewhere, nil)

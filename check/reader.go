@@ -7,19 +7,19 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Document is a robots.txt that is read in more than one way.
+// Document is a robots.txt for several readings.
 type Document struct {
 	File     *acap.File
 	Source   []byte
-	Referred map[string]*acap.File // what its references led to, by URL; one that is missing could not be read
+	Referred map[string]*acap.File // results of its references, by URL; a missing one could not be read
 }
 
-// NewDocument reads a robots.txt; url is where it stands, and what its fields name.
+// NewDocument parses a robots.txt at url.
 func NewDocument(url string, src []byte) *Document {
 	return &Document{File: acap.Parse(url, src), Source: src}
 }
 
-// References are those that reach c, with what they led to.
+// References returns the references that apply to c, with their results.
 func (d *Document) References(c acap.Crawler) []acap.Reference {
 	refs := d.File.References(c)
 	for i := range refs {
@@ -28,25 +28,26 @@ func (d *Document) References(c acap.Crawler) []acap.Reference {
 	return refs
 }
 
-// Reading is a way to understand a document: it gives what one crawler makes of it. It may be used by one goroutine at a time.
+// Reading is a way to understand a document: it returns the decisions for one crawler. Use it from
+// one goroutine at a time.
 type Reading func(acap.Crawler) Judge
 
-// Judge answers for one usage of one address.
+// Judge returns the answer for one usage of one address.
 type Judge func(acap.Usage, Address) Answer
 
-// Answer is whether a usage is permitted, and by what.
+// Answer says whether a usage is permitted, and why.
 type Answer struct {
 	Allowed bool
 	Reason  acap.Reason
-	Because *acap.Field // nil where no line decided
-	Note    string      // one clause that says more; may be empty
-	Limits  acap.Limits // of what is permitted
-	Unknown string      // why there is no answer; such a one differs from no other
+	Because *acap.Field // nil if no line decided
+	Note    string      // an additional clause; may be empty
+	Limits  acap.Limits // of a permission
+	Unknown string      // why there is no answer; such an answer differs from no other
 
-	more func(*Answer) // finds by what, where that takes long; nil: it is known
+	more func(*Answer) // finds the deciding line if that takes long; nil: it is known
 }
 
-// whole is the answer with by what.
+// whole returns the answer with its deciding line.
 func (a Answer) whole() Answer {
 	if more := a.more; more != nil {
 		a.more = nil
@@ -55,10 +56,11 @@ func (a Answer) whole() Answer {
 	return a
 }
 
-// ACAP is how a crawler reads that honours ACAP with the conventional records beside it. Dates are judged as of now.
+// ACAP is the reading of a crawler that obeys ACAP and conventional records. It applies dates as of
+// now.
 func (d *Document) ACAP(now time.Time) Reading { return d.engine(d.File, now) }
 
-// Alone is ACAP as if the conventional records were not there.
+// Alone is the reading ACAP without the conventional records.
 func (d *Document) Alone(now time.Time) Reading {
 	return d.engine(acap.Parse(d.File.URL, d.kept(true)), now)
 }
@@ -70,7 +72,7 @@ func (d *Document) engine(f *acap.File, now time.Time) Reading {
 		return func(u acap.Usage, at Address) Answer {
 			facts := acap.Facts{Now: now}
 			decision := p.Decide(u, at.resource)
-			if over := decision.At(facts); over.Reason == acap.ByExpiry { // a reader is not known, and so no condition on one is looked at
+			if over := decision.At(facts); over.Reason == acap.ByExpiry { // the reader is unknown, so conditions on readers are ignored
 				decision = over
 			}
 			return Answer{Allowed: decision.Allowed, Reason: decision.Reason, Because: decision.Because, Note: decision.Note,
@@ -79,8 +81,8 @@ func (d *Document) engine(f *acap.File, now time.Time) Reading {
 	}
 }
 
-// Conventional is how a crawler reads that knows the Robots Exclusion Protocol alone (RFC 9309). Of other usages than crawl that says
-// nothing: what it may crawl it takes to be permitted.
+// Conventional is the reading of a crawler that obeys only the Robots Exclusion Protocol (RFC
+// 9309). It takes other usages to be permitted if crawl is.
 func (d *Document) Conventional() Reading {
 	f := d.conventional()
 	return func(c acap.Crawler) Judge {
@@ -95,7 +97,7 @@ func (d *Document) Conventional() Reading {
 // conventional returns the file without its ACAP lines.
 func (d *Document) conventional() *acap.File { return acap.Parse(d.File.URL, d.kept(false)) }
 
-// kept is the text with its ACAP lines alone, or without them. Every line stays where it is.
+// kept returns the text with only its ACAP lines, or without them. Every line keeps its number.
 func (d *Document) kept(ofACAP bool) []byte {
 	lines := d.File.Lines()
 	for i, line := range lines {
@@ -106,8 +108,8 @@ func (d *Document) kept(ofACAP bool) []byte {
 	return []byte(strings.Join(lines, "\n") + "\n")
 }
 
-// speaksACAP reports whether a line begins as a field of ACAP, behind what counts as blanks (A17) and the mark of the specification's
-// text (A08).
+// speaksACAP reports whether a line begins like an ACAP field, after blanks (P1 3, A17) and the
+// version marker of the document (P1 2.5.3.1, A08).
 func speaksACAP(line string) bool {
 	line = strings.TrimLeftFunc(line, blank)
 	if len(line) > 6 && strings.EqualFold(line[:6], "[V1.1]") {
@@ -116,7 +118,8 @@ func speaksACAP(line string) bool {
 	return len(line) > 5 && strings.EqualFold(line[:5], "ACAP-")
 }
 
-// aside reports whether a line is a comment, or may be a qualifier of the field before it (A07): it is of no layer.
+// aside reports whether a line belongs to no layer: a comment, or what may be a qualifier of the
+// field before it (P1 2.7, A07).
 func aside(line string) bool {
 	line = strings.TrimLeftFunc(line, blank)
 	name, _, found := strings.Cut(line, "=")

@@ -9,12 +9,12 @@ import (
 
 // causes finds out why temoto/robotstxt answers otherwise than RFC 9309.
 type causes struct {
-	groups  []acap.Group // as they are without ACAP lines
+	groups  []acap.Group // of the file without its ACAP lines
 	lines   []string
 	crawler acap.Crawler
 }
 
-// The causes that are known.
+// The known causes.
 const (
 	readsNoACAP   = "it reads no ACAP"
 	withinACAP    = "it takes a word within an ACAP line for a rule"
@@ -97,7 +97,8 @@ func normal(at Address) string {
 	return path[max(strings.IndexByte(path, '/'), 0):]
 }
 
-// rule returns the rule at the line of f, and whether its group governs the crawler (RFC 9309 2.2.1).
+// rule returns the rule at the line of f, and whether its group governs the crawler (RFC 9309
+// 2.2.1).
 func (c *causes) rule(f *acap.Field) (found *acap.Rule, governs bool) {
 	if f == nil {
 		return nil, false
@@ -117,7 +118,8 @@ func (c *causes) names(g acap.Group) bool {
 	return len(c.crawler.Names) > 0 && slices.ContainsFunc(g.Agents, func(a string) bool { return strings.EqualFold(a, c.crawler.Names[0]) })
 }
 
-// versioned reports whether a User-agent value begins with the name of the crawler followed by something else, such as a version.
+// versioned reports whether a User-agent value begins with the name of the crawler followed by
+// something else, such as a version.
 func (c *causes) versioned() bool {
 	if len(c.crawler.Names) == 0 {
 		return false

@@ -12,19 +12,20 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Bounds on what temoto/robotstxt is given: its time and memory are out of all proportion to a hostile file, and it cannot be stopped.
+// Bounds on the input of temoto/robotstxt: hostile files cost it too much time and memory, and it
+// cannot be stopped.
 const (
 	maxTemotoText   = 128 << 10     // bytes of the file
-	maxTemotoStars  = 8             // "*" and "$" on a line
-	maxTemotoWild   = 16 << 10      // bytes of all lines that have one
-	maxTemotoAgents = 100           // User-agent lines one behind the other: it keeps a list of the rules for each
-	maxTemotoPath   = 1000          // bytes of an address behind its host
-	maxTemotoWork   = 1_000_000_000 // comparisons of a byte in all, about
+	maxTemotoStars  = 8             // "*" and "$" in a line
+	maxTemotoWild   = 16 << 10      // bytes of all lines with one
+	maxTemotoAgents = 100           // consecutive User-agent lines: it stores the rules for each
+	maxTemotoPath   = 1000          // bytes of an address after its host
+	maxTemotoWork   = 1_000_000_000 // approximate comparisons of a byte in total
 )
 
-// Temoto is how a crawler reads that is built on github.com/temoto/robotstxt and gives it the first of its names. Left says what of the
-// document was kept from it, and after asking, what it was not asked. The error says why it reads nothing of the document at all; what its
-// crawler does then is its own choice.
+// Temoto is the reading of a crawler that uses github.com/temoto/robotstxt with its first name.
+// Left says which parts of the document, and afterwards which questions, exceeded the bounds. The
+// error says why it cannot read the document at all; what its crawler does then is its own choice.
 func (d *Document) Temoto() (r Reading, left func() []string, err error) {
 	t := &temoto{url: d.File.URL, fields: map[int]*acap.Field{}, kept: map[int]bool{}}
 	t.split(d.Source)
@@ -41,7 +42,7 @@ func (d *Document) Temoto() (r Reading, left func() []string, err error) {
 		}
 		own, rfc, why := t.judge(name), conventional(c), causes{groups: groups, lines: d.File.Lines(), crawler: c}
 		return func(u acap.Usage, at Address) Answer {
-			if len(t.kept) > 0 || t.cut { // what would decide may be missing
+			if len(t.kept) > 0 || t.cut { // the deciding line may be missing
 				if f := rfc(u, at).Because; f != nil && (t.kept[f.Line] || t.cut && f.Line >= len(t.lines)) {
 					return t.unknown("temoto/robotstxt was not given all lines that decide, and what is told of it may not hold for the whole file")
 				}
@@ -59,7 +60,7 @@ func (d *Document) Temoto() (r Reading, left func() []string, err error) {
 	}, left, nil
 }
 
-// split takes a file apart as the library does, and leaves out what would keep it too long.
+// split splits a file like the library, and drops what would take it too long.
 func (t *temoto) split(src []byte) {
 	if len(src) > maxTemotoText {
 		t.left = append(t.left, fmt.Sprintf("temoto/robotstxt was given the first %d of %d bytes", maxTemotoText, len(src)))
@@ -87,10 +88,11 @@ func (t *temoto) split(src []byte) {
 	}
 }
 
-// The names of lines that the library knows.
+// The names of lines in the library.
 const ruleNames, agentNames = "allow disallow", "user-agent useragent"
 
-// keysOf gives where in a line the library takes a word for one of those names: it reads names and values in turn wherever they stand.
+// keysOf returns where in a line the library finds one of those names: it reads names and values
+// alternately, anywhere.
 func keysOf(line []byte, names string) (at [][2]int) {
 	isKey, colon := true, false
 	for i := 0; i < len(line); isKey = !isKey {
@@ -117,26 +119,27 @@ func keysOf(line []byte, names string) (at [][2]int) {
 
 func temotoSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\v' }
 
-// temoto is a document as the library reads it. The library does not say which line decides, but which of its rules wins does not hang on
-// what they say: so the line is the one that changes the answer when it says the contrary. All lines are asked at once, by files in which
-// those say the contrary whose number has a certain bit.
+// temoto is a document as the library reads it. The library does not report the deciding line. But
+// which rule wins does not depend on whether it allows. So the deciding line is the one whose
+// reversal reverses the answer. To find it among n lines, log n files reverse the lines whose
+// number has a certain bit.
 type temoto struct {
 	url   string
 	lines [][]byte
-	rules []int // lines that hold a rule, from 0
-	tests int   // how often at most a rule is compared with an address
-	wild  int   // and how many bytes those have that hold a wildcard
+	rules []int // lines with a rule, from 0
+	tests int   // maximum number of comparisons of rules with an address
+	wild  int   // bytes of the rules with a wildcard
 	base  *robotstxt.RobotsData
-	turns []*robotstxt.RobotsData // all lines turned, then by bit; made when first needed
+	turns []*robotstxt.RobotsData // all lines reversed, then by bit; computed when needed
 	spent int
 	left  []string
-	kept  map[int]bool // lines that are kept from it, from 1
-	cut   bool         // the text is longer than it is given
+	kept  map[int]bool // lines withheld from it, from 1
+	cut   bool         // the text is longer than what it received
 
 	fields map[int]*acap.Field
 }
 
-// weigh counts the rules. A crawler that is named twice above a rule has it twice.
+// weigh counts the rules. A crawler that is named twice before a rule has it twice.
 func (t *temoto) weigh() {
 	times, open := map[string]int{}, true
 	for i, line := range t.lines {
@@ -164,7 +167,7 @@ func (t *temoto) weigh() {
 	}
 }
 
-// flipped is the text with those rules turned, by their place in rules, that turn names.
+// flipped returns the text with the rules reversed whose positions turn selects.
 func (t *temoto) flipped(turn func(int) bool) []byte {
 	lines := slices.Clone(t.lines)
 	for n, i := range t.rules {
@@ -232,7 +235,7 @@ func (t *temoto) turned() []*robotstxt.RobotsData {
 	if t.turns == nil {
 		read := func(turn func(int) bool) {
 			r, err := robotstxt.FromBytes(t.flipped(turn))
-			if err != nil { // not where the text itself could be read: only names of rules differ
+			if err != nil { // impossible if the text itself was parsed: only names of rules differ
 				r = t.base
 			}
 			t.turns = append(t.turns, r)
@@ -245,7 +248,7 @@ func (t *temoto) turned() []*robotstxt.RobotsData {
 	return t.turns
 }
 
-// field is the line that holds rule n.
+// field returns the line of rule n.
 func (t *temoto) field(n int) *acap.Field {
 	if n >= len(t.rules) {
 		return nil

@@ -20,8 +20,8 @@ func temotoOf(t *testing.T, file, name, path string) bool {
 	return r.TestAgent(path, name)
 }
 
-// What the second reader answers is what the library answers to the whole file, and the line that it names is the one, and the only one,
-// that changes the answer when it says the contrary.
+// What the second reader answers is what the library answers to the whole file, and the line that
+// it names is the one, and the only one, that changes the answer when it says the contrary.
 func TestTemotoIsTheLibrary(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 2))
 	contrary := strings.NewReplacer("Disallow:", "Allow:", "Allow:", "Disallow:", " disallow ", " allow ")
@@ -143,7 +143,8 @@ func hostile() map[string]string {
 	}
 }
 
-// Within the bounds no file keeps the reader for more than moments; the budget ends what many addresses would take.
+// Within the bounds no file keeps the reader for more than moments; the budget ends what many
+// addresses would take.
 func TestTemotoEnds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("large files")

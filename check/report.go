@@ -9,37 +9,37 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Kind says as what a text was read.
+// Kind is the type of a text.
 type Kind string
 
-// The kinds of texts that publishers speak in.
+// The kinds of texts.
 const (
 	RobotsKind    Kind = "robots"
 	ReferenceKind Kind = "reference" // a file that a permissions reference names (P1 2.3.2)
 	PageKind      Kind = "page"
-	HeaderKind    Kind = "header" // the header of one response, or of several with an empty line between them
+	HeaderKind    Kind = "header" // the headers of one or more responses, separated by empty lines
 )
 
-// Kinds lists them.
+// Kinds returns all kinds.
 func Kinds() []Kind { return []Kind{RobotsKind, ReferenceKind, PageKind, HeaderKind} }
 
-// Text is a document that was checked.
+// Text is a checked document.
 type Text struct {
-	Name  string   // as its findings name it in URL: a file's name, or an address
-	Kind  Kind     // "" where that is not known
-	Lines []string // decoded, for the mark under a finding
+	Name  string   // its name in findings: a file name, or an address
+	Kind  Kind     // "" if unknown
+	Lines []string // decoded, for the mark below a finding
 
-	Source []byte // as it was read, for repairs; nil where there are none to be told
+	Source []byte // the original bytes, for corrections; nil if none are reported
 }
 
-// Report is what was found in some texts. It is not safe for concurrent use.
+// Report holds the findings about some texts. It is not safe for concurrent use.
 type Report struct {
 	Texts    []Text
 	Findings []acap.Finding // text by text, in the order of places
-	Notes    []string       // what was not checked or is suppressed, and why, a sentence each
+	Notes    []string       // sentences about what was not checked or is suppressed, and why
 }
 
-// Add puts a text and the findings about it into the report, each finding once.
+// Add adds a text and the findings about it, each finding once.
 func (r *Report) Add(t Text, findings ...acap.Finding) {
 	findings = slices.Clone(findings)
 	slices.SortStableFunc(findings, func(a, b acap.Finding) int {
@@ -50,14 +50,14 @@ func (r *Report) Add(t Text, findings ...acap.Finding) {
 	r.Findings = append(r.Findings, slices.Compact(findings)...)
 }
 
-// note adds a note once.
+// note adds a note unless it is already there.
 func (r *Report) note(format string, args ...any) {
 	if note := fmt.Sprintf(format, args...); !slices.Contains(r.Notes, note) {
 		r.Notes = append(r.Notes, note)
 	}
 }
 
-// Worst is the highest severity among the findings; "" where there is none.
+// Worst returns the highest severity of the findings, "" if there is none.
 func (r *Report) Worst() acap.Severity {
 	for _, s := range severities {
 		if slices.ContainsFunc(r.Findings, func(f acap.Finding) bool { return f.Severity == s }) {
@@ -69,7 +69,7 @@ func (r *Report) Worst() acap.Severity {
 
 var severities = []acap.Severity{acap.Error, acap.Warning, acap.Notice}
 
-// Line is the line of its text that f speaks of, "" where that is not known.
+// Line returns the line of f in its text, "" if unknown.
 func (r *Report) Line(f acap.Finding) string {
 	for _, t := range r.Texts {
 		if t.Name == f.URL && f.Line >= 1 && f.Line <= len(t.Lines) {
@@ -79,7 +79,7 @@ func (r *Report) Line(f acap.Finding) string {
 	return ""
 }
 
-// About gives the findings about the text of that name.
+// About returns the findings about a text.
 func (r *Report) About(name string) []acap.Finding {
 	var out []acap.Finding
 	for _, f := range r.Findings {
@@ -90,7 +90,7 @@ func (r *Report) About(name string) []acap.Finding {
 	return out
 }
 
-// withHint is the message of f, and on a line of its own what may be written instead.
+// withHint returns the message of f, followed by the hint on a line of its own.
 func withHint(f acap.Finding) string {
 	if f.Hint == "" {
 		return f.Message
@@ -98,7 +98,7 @@ func withHint(f acap.Finding) string {
 	return f.Message + "\nHint: " + f.Hint
 }
 
-// Tests gives the findings as test cases, a suite for each text. Notices do not fail.
+// Tests returns the findings as test cases, a suite for each text. Notices do not fail.
 func (r *Report) Tests() *Tests {
 	out := &Tests{Name: "acapcrawl check"}
 	for _, t := range r.Texts {

@@ -13,7 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// FuzzReport: whatever a text holds, no form of a report says more than it is made for: a terminal is told nothing, and a machine can read it.
+// FuzzReport: whatever a text holds, no form of a report says more than it is made for: a terminal
+// is told nothing, and a machine can read it.
 func FuzzReport(f *testing.F) {
 	for _, c := range fixCases(f) {
 		f.Add(c.text("before"), byte(0))
@@ -86,8 +87,8 @@ func FuzzReport(f *testing.F) {
 	})
 }
 
-// TestWhoeverIsNamed: what is said to some crawlers alone is found, in files that a reference leads them to and by requests that only some
-// may execute; nothing is told twice.
+// TestWhoeverIsNamed: what is said to some crawlers alone is found, in files that a reference leads
+// them to and by requests that only some may execute; nothing is told twice.
 func TestWhoeverIsNamed(t *testing.T) {
 	src := []byte("ACAP-crawler: abot\nACAP-permissions-reference: /a.txt\nACAP-crawler: bbot\nACAP-permissions-reference: /b.txt\n" +
 		"ACAP-crawler: *\nACAP-request-re-crawl: /x\nACAP-crawler: cbot\nACAP-disallow-crawl: /x\nACAP-disallow-indx: /y\n")

@@ -9,22 +9,22 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Options say under which circumstances texts are checked.
+// Options holds the circumstances of a check.
 type Options struct {
-	Now   time.Time // for dates that have passed
-	Pilot bool      // the forms of the pilot of 2007 are meant (N10, N18)
+	Now   time.Time // the time to which dates are compared
+	Pilot bool      // accept the forms of the pilot of 2007 (PILOT 1.3.1, N10, N18)
 }
 
-// somewhere is the address of a robots.txt whose own is not known; there is no such host (RFC 2606).
+// somewhere is the address for a robots.txt of unknown address; the host does not exist (RFC 2606).
 const somewhere = "http://robots.invalid/robots.txt"
 
-// Bounds on the crawlers that a policy is asked for, in one question and in one each.
+// Bounds on the crawlers for which a policy is checked: together, and one by one.
 const (
 	maxTogether = 300
 	maxApart    = 20
 )
 
-// Parse reads a robots.txt as Robots does. Where name is no absolute URL, the file is taken for one of a site that is not known.
+// Parse parses a robots.txt like Robots. If name is not an absolute URL, the site is unknown.
 func Parse(name string, src []byte) *acap.File {
 	if u, err := url.Parse(name); err != nil || u.Host == "" {
 		name = somewhere
@@ -32,21 +32,23 @@ func Parse(name string, src []byte) *acap.File {
 	return acap.Parse(name, src)
 }
 
-// Everyone is a crawler that every record of f reaches, so that nothing that is said to some crawlers alone is overlooked.
+// Everyone returns a crawler to which every record of f applies, so that no statement is
+// overlooked.
 func Everyone(f *acap.File, o Options) acap.Crawler {
 	names := f.Crawlers()
 	return acap.Crawler{Names: names[:min(len(names), maxTogether)], Pilot: o.Pilot}
 }
 
-// Robots checks a robots.txt. name is what findings call it; refs are what the references that reach Everyone led to. Where one has neither
-// File nor Err, or is missing, what it leads to is left open, and a note says so. Files that were read are checked too. It returns the file
-// for further questions.
+// Robots checks a robots.txt and the files that were read for it. name identifies it in findings;
+// refs are the results of the references that apply to Everyone. If a result has neither File nor
+// Err, or is missing, its file is not checked, and a note says so. It returns the parsed file for
+// further questions.
 func (r *Report) Robots(name string, src []byte, o Options, refs ...acap.Reference) *acap.File {
 	f := Parse(name, src)
 	refs = r.settled(name, f, o, refs)
 	var own *linter
 	var linting sync.WaitGroup
-	linting.Go(func() { own = lint(f, o) }) // takes as long as what the engine tells, or longer
+	linting.Go(func() { own = lint(f, o) }) // takes at least as long as the engine
 	found := findings(f, o, refs)
 	linting.Wait()
 	found = append(found, own.beside(found)...)
@@ -62,7 +64,7 @@ func (r *Report) Robots(name string, src []byte, o Options, refs ...acap.Referen
 	return f
 }
 
-// Referred checks a file that a permissions reference may name, without the robots.txt that does.
+// Referred checks a file for a permissions reference without the robots.txt that refers to it.
 func (r *Report) Referred(name string, src []byte, o Options) *acap.File {
 	f, found := referredAlone(name, src, o)
 	r.referred(f, found, o)
@@ -70,7 +72,7 @@ func (r *Report) Referred(name string, src []byte, o Options) *acap.File {
 	return f
 }
 
-// referredAlone gives the findings about a file that a reference in a record of any crawler leads to.
+// referredAlone returns the findings about a file to which a record for any crawler refers.
 func referredAlone(name string, src []byte, o Options) (*acap.File, []acap.Finding) {
 	f := acap.Parse(somewhere, []byte("ACAP-crawler: *\nACAP-permissions-reference: /reference\n"))
 	refs := f.References(acap.Crawler{})
@@ -87,7 +89,7 @@ func (r *Report) has(name string) bool {
 	return slices.ContainsFunc(r.Texts, func(t Text) bool { return t.Name == name })
 }
 
-// settled gives each reference of f its result. What is not known says nothing.
+// settled returns the result of each reference of f; an unknown result contains nothing.
 func (r *Report) settled(name string, f *acap.File, o Options, known []acap.Reference) []acap.Reference {
 	refs := f.References(Everyone(f, o))
 	for i := range refs {
@@ -105,8 +107,9 @@ func (r *Report) settled(name string, f *acap.File, o Options, known []acap.Refe
 	return refs
 }
 
-// findings are those of f and of the files it refers to. Whether a re-crawl is refused depends on who may crawl (P08): where one is
-// requested, crawlers are asked for one by one too.
+// findings returns the findings about f and the files to which it refers. P1 2.6.2 (P08): a
+// re-crawl is refused to crawlers that may not crawl, so with re-crawl requests each crawler is
+// checked.
 func findings(f *acap.File, o Options, refs []acap.Reference) []acap.Finding {
 	all := Everyone(f, o)
 	p := f.Policy(all, refs...)
@@ -124,7 +127,7 @@ func findings(f *acap.File, o Options, refs []acap.Reference) []acap.Finding {
 	return found
 }
 
-// about gives the findings about the document at url the name of its text.
+// about replaces url by the name of its text in findings.
 func about(found []acap.Finding, url, name string) []acap.Finding {
 	var out []acap.Finding
 	for _, f := range found {

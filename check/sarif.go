@@ -16,7 +16,7 @@ const (
 	sarifSchema = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 )
 
-// The objects of SARIF 2.1.0 that a report uses; the numbers are those of its sections.
+// The objects of SARIF 2.1.0 in a report, with the numbers of their sections.
 type (
 	sarifLog struct {
 		Schema  string     `json:"$schema"`
@@ -102,7 +102,7 @@ type (
 
 var sarifLevels = map[acap.Severity]string{acap.Error: "error", acap.Warning: "warning", acap.Notice: "note"}
 
-// WriteSARIF writes the report as a log of SARIF 2.1.0. version is that of this program.
+// WriteSARIF writes the report as a SARIF 2.1.0 log. version is that of this program.
 func (r *Report) WriteSARIF(w io.Writer, version string) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Artifacts: []sarifArtifact{}, Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "acapcrawl", Version: version, URI: home, Rules: []sarifRule{}}
@@ -143,14 +143,14 @@ func (r *Report) WriteSARIF(w io.Writer, version string) error {
 	return run.write(w)
 }
 
-// write writes a log with this run alone.
+// write writes a log with only this run.
 func (r sarifRun) write(w io.Writer) error {
 	e := display.Encoder(w)
 	e.SetIndent("", "  ")
 	return e.Encode(sarifLog{Schema: sarifSchema, Version: "2.1.0", Runs: []sarifRun{r}})
 }
 
-// sarif gives a repair of t.
+// sarif returns a correction of t.
 func (f Fix) sarif(t Text) sarifFix {
 	src := newSource(t.Source)
 	var list []sarifReplacement
@@ -171,12 +171,12 @@ func ruleOf(code string) sarifRule {
 		Help: sarifText("See " + Help(code))}
 }
 
-// sarifText is a message in which nothing is a placeholder or a link (SARIF 3.11.5, 3.11.6).
+// sarifText returns a message without placeholders and links (SARIF 3.11.5, 3.11.6).
 func sarifText(text string) sarifMessage {
 	return sarifMessage{strings.NewReplacer("{", "{{", "}", "}}", "](", "] (").Replace(text)}
 }
 
-// uriOf is the URI reference of a text: a file's name, or an address.
+// uriOf returns the URI reference of a text: a file name, or an address.
 func uriOf(name string) string {
 	if u, err := url.Parse(name); err == nil && u.Host != "" {
 		return u.String()

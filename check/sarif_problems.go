@@ -6,28 +6,28 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Problems are results of a program other than the linter, in the terms of SARIF.
+// Problems are results of another check than the linter, for SARIF.
 type Problems struct {
-	Rules []ProblemRule // in the order of a report; others are not named by a Problem
+	Rules []ProblemRule // in the order of the report; every Problem names one of them
 	List  []Problem
-	Notes []string // about the run as a whole
+	Notes []string // about the whole run
 }
 
-// ProblemRule is a requirement that a problem breaks.
+// ProblemRule is a requirement that a problem violates.
 type ProblemRule struct {
 	ID, Says, Rests, Help string // Help is an address
 }
 
-// Problem is a place where a requirement is broken.
+// Problem is a place where a requirement is violated.
 type Problem struct {
-	Rule     string // its ID
+	Rule     string // the ID of its rule
 	Severity acap.Severity
 	Message  string
-	File     string // a file's name, or an address
+	File     string // a file name, or an address
 	Line     int    // from 1
 }
 
-// WriteSARIF writes the problems as a log of SARIF 2.1.0. version is that of this program.
+// WriteSARIF writes the problems as a SARIF 2.1.0 log. version is that of this program.
 func (p *Problems) WriteSARIF(w io.Writer, version string) error {
 	run := sarifRun{ColumnKind: "unicodeCodePoints", Artifacts: []sarifArtifact{}, Results: []sarifResult{}}
 	run.Tool.Driver = sarifDriver{Name: "acapcrawl", Version: version, URI: home, Rules: []sarifRule{}}

@@ -17,23 +17,24 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Fetcher obtains pages, and by Fetch what they require. Each hop is requested only where policy permits it: else the error wraps an
-// *acap.Refused.
+// Fetcher fetches pages, and with Fetch their required resources. Each hop is requested only if
+// policy permits it; otherwise the error wraps an *acap.Refused.
 type Fetcher interface {
 	Page(ctx context.Context, rawurl string) (*page.Page, error)
 	terms.Fetcher
 }
 
-// Site is where surfaces are read from.
+// Site holds what reads surfaces.
 type Site struct {
 	Who      acap.Crawler
-	Sender   acap.Crawler      // sends the requests, and obeys what is said to it
+	Sender   acap.Crawler      // sends the requests, and obeys policy
 	Policies *policy.Authority // for Who
-	Answers  *Answers          // what Policies reads its files through
+	Answers  *Answers          // through which Policies reads its files
 	Fetcher  Fetcher
 }
 
-// Answers passes on what fetches files of policy, and remembers how each was answered. It is safe for concurrent use.
+// Answers passes on the fetcher of policy files, and records each response. It is safe for
+// concurrent use.
 type Answers struct {
 	policy.Fetcher
 
@@ -41,7 +42,7 @@ type Answers struct {
 	of map[string]policy.Response // by URL
 }
 
-// Fetch is that of the fetcher behind it.
+// Fetch calls the wrapped fetcher.
 func (a *Answers) Fetch(ctx context.Context, rawurl string, condition http.Header) (policy.Response, error) {
 	r, err := a.Fetcher.Fetch(ctx, rawurl, condition)
 	a.mu.Lock()
@@ -53,7 +54,8 @@ func (a *Answers) Fetch(ctx context.Context, rawurl string, condition http.Heade
 	return r, err
 }
 
-// Of gives the answer for the file at rawurl, which redirects led to final unless that is empty; the zero value where none came.
+// Of returns the response for the file at rawurl, which redirects led to final unless that is
+// empty; the zero value if there was none.
 func (a *Answers) Of(rawurl, final string) policy.Response {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -63,30 +65,31 @@ func (a *Answers) Of(rawurl, final string) policy.Response {
 	return a.of[rawurl]
 }
 
-// Surface is all by which a site says what may be done with its pages: robots.txt, the files that it refers to, what pages say of
-// themselves, and what must be had to use them. It is not safe for concurrent use.
+// Surface is everything by which a site states the use of its pages: robots.txt, the files to which
+// it refers, the statements of pages, and the resources that they require. It is not safe for
+// concurrent use.
 type Surface struct {
-	Origin *policy.Origin // as Site.Who sees it
+	Origin *policy.Origin // for Site.Who
 
 	report     *Report
 	site       Site
 	o          Options
-	references []acap.Reference // to which robots.txt refers anyone
+	references []acap.Reference // to which robots.txt refers any crawler
 	views      []view
-	dead       map[string]string // links that were looked at, and why nothing is there
+	dead       map[string]string // checked links, and why they lead nowhere
 }
 
-// view is how one audience sees the site.
+// view is the policy for one audience of the site.
 type view struct {
 	crawler  acap.Crawler
 	policies *policy.Authority
 }
 
-// mostViews bounds by whose terms pages are checked.
+// mostViews bounds the audiences for which pages are checked.
 const mostViews = 16
 
-// Surface checks robots.txt of the origin of u, and the files to which it refers any crawler. The error is that of ctx, or of a URL
-// without origin.
+// Surface checks robots.txt of the origin of u, and the files to which it refers any crawler. The
+// error is that of ctx, or of a URL without origin.
 func (r *Report) Surface(ctx context.Context, u *url.URL, site Site, o Options) (*Surface, error) {
 	defer r.arrange()
 	s := &Surface{report: r, site: site, o: o, dead: map[string]string{}}
@@ -129,10 +132,11 @@ func (r *Report) Surface(ctx context.Context, u *url.URL, site Site, o Options) 
 	return s, nil
 }
 
-// References are those that robots.txt refers any crawler to, with what they led to.
+// References returns the references of robots.txt for any crawler, with their results.
 func (s *Surface) References() []acap.Reference { return s.references }
 
-// look finds by whose terms pages are checked: those of who asks, and of those to whom permissions with conditions are addressed.
+// look finds the audiences for which pages are checked: the crawler itself, and those to which
+// conditional permissions are addressed.
 func (s *Surface) look(files []*acap.File) {
 	s.views = []view{{s.site.Who, s.site.Policies}}
 	for _, f := range files {
@@ -170,7 +174,7 @@ func (s *Surface) addView(name, purpose string) {
 	}
 }
 
-// sent tells how the file was sent that the field names, or is of.
+// sent reports how the file was sent that contains the field, or that the field names.
 func (s *Surface) sent(f *acap.Field, named, final string) {
 	s.moved(f, "", named, final)
 	kind := s.site.Answers.Of(named, final).Header.Get("Content-Type")
@@ -184,7 +188,7 @@ func (s *Surface) sent(f *acap.Field, named, final string) {
 	s.tell(f, "", "media-type", acap.Warning, "send it as text/plain; charset=utf-8", "%s is sent %s: not every crawler will read it", named, what)
 }
 
-// moved tells that what the field names is found elsewhere.
+// moved reports that the file of a field is at another address.
 func (s *Surface) moved(f *acap.Field, token, named, final string) {
 	if final == "" || final == named {
 		return
@@ -196,27 +200,27 @@ func (s *Surface) moved(f *acap.Field, token, named, final string) {
 		severity, why = acap.Warning, "another host says what it holds"
 	}
 	hint := "name the address where it is"
-	if f.Text == "" { // robots.txt, which has no other
+	if f.Text == "" { // of robots.txt, which has no reference
 		hint = "answer with it here"
 	}
 	s.tell(f, token, "redirected", severity, hint, "%s redirects to %s: %s", named, final, why)
 }
 
-// tell tells something of a field, or of a token in it.
+// tell adds a finding about a field, or about a token in it.
 func (s *Surface) tell(f *acap.Field, token, code string, severity acap.Severity, hint, format string, args ...any) {
 	in, line, column, length := s.report.place(f, token)
 	s.report.also(acap.Finding{Code: code, Severity: severity, Source: f.Source, URL: in, Line: line, Column: column, Length: length,
 		Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// also adds a finding about a text that is in the report, once.
+// also adds a finding about a text in the report, once.
 func (r *Report) also(f acap.Finding) {
 	if !slices.Contains(r.Findings, f) {
 		r.Findings = append(r.Findings, f)
 	}
 }
 
-// arrange puts the findings back in order.
+// arrange sorts the findings.
 func (r *Report) arrange() {
 	at := map[string]int{}
 	for i, t := range r.Texts {

@@ -13,8 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Page requests the page at u where policy permits it, and checks what it says of itself and what must be had to use it. The error says
-// why there is no page; what is to be told of that is in the report.
+// Page requests the page at u if policy permits it, and checks its statements and the resources
+// that it requires. The error says why there is no page; findings about that are in the report.
 func (s *Surface) Page(ctx context.Context, u *url.URL) (*page.Page, error) {
 	defer s.report.arrange()
 	if down := terms.TakeDown(s.Origin.Policy, u); down != nil {
@@ -44,7 +44,7 @@ func (s *Surface) Page(ctx context.Context, u *url.URL) (*page.Page, error) {
 	return pg, s.Own(ctx, u, pg)
 }
 
-// refused tells why the page was not requested, where the line is that decided.
+// refused reports at the deciding line why the page was not requested.
 func (s *Surface) refused(top *acap.Field, why *acap.Refused) {
 	at := why.Decision.Because
 	if at == nil || !s.report.has(at.URL) {
@@ -55,14 +55,14 @@ func (s *Surface) refused(top *acap.Field, why *acap.Refused) {
 		why.URL, strings.Join(s.site.Sender.Names, ", "))
 }
 
-// blank adds an address of which nothing was read.
+// blank adds an address that was not read.
 func (s *Surface) blank(name string) {
 	if !s.report.has(name) {
 		s.report.Add(Text{Name: name, Kind: PageKind})
 	}
 }
 
-// Own checks what a page says of itself, which u led to, and what must be had to use it.
+// Own checks the statements of a page, to which u led, and the resources that it requires.
 func (s *Surface) Own(ctx context.Context, u *url.URL, pg *page.Page) error {
 	if name := pg.URL().String(); !s.report.has(name) {
 		origin, err := s.site.Policies.Origin(ctx, pg.URL())
@@ -90,7 +90,7 @@ func (s *Surface) Own(ctx context.Context, u *url.URL, pg *page.Page) error {
 			return err
 		}
 		for _, usage := range acap.Usages() {
-			if usage == acap.Other { // nothing it refers to is requested (L02)
+			if usage == acap.Other { // P1 2.5.6.1 (L02): a link for asking permission is never fetched
 				s.usageRefs(t)
 				continue
 			}
@@ -121,8 +121,8 @@ func (s *Surface) Own(ctx context.Context, u *url.URL, pg *page.Page) error {
 	return nil
 }
 
-// ours reports whether what is required could not be had only since it was not for us to request it: the crawler that it is required of
-// may.
+// ours reports whether a required resource was only unavailable because this crawler may not
+// request it: the crawler for which it is required may.
 func (s *Surface) ours(ctx context.Context, v view, l terms.Lack) bool {
 	refused, is := errors.AsType[*acap.Refused](l.Err)
 	if !is {
@@ -146,8 +146,8 @@ var (
 	errElsewhere = errors.New("the page is not where the permission says")
 )
 
-// ended is in the way of a usage where the page itself limits it to a time that has passed, or to another address. Of dates in files of
-// policy lint tells.
+// ended reports whether the page itself limits a usage to a time that has passed, or to another
+// address. lint reports dates in policy files.
 func ended(d acap.Decision) (l terms.Lack, is bool) {
 	l.Field = d.Because
 	switch d.Reason {
@@ -159,7 +159,7 @@ func ended(d acap.Decision) (l terms.Lack, is bool) {
 	return l, l.Err != nil && l.Field != nil && l.Field.Source != acap.Robots && l.Field.Source != acap.Referred
 }
 
-// usageRefs looks for the parts of the page in which it is said where to ask for other usages.
+// usageRefs checks the parts of the page that name where to ask for other usages.
 func (s *Surface) usageRefs(t *terms.Reached) {
 	for _, r := range t.Policy().Decide(acap.Other, t.Resource()).UsageRefs() {
 		if r.Locator == "" {
@@ -171,7 +171,8 @@ func (s *Surface) usageRefs(t *terms.Reached) {
 	}
 }
 
-// links looks whether links that must be shown lead anywhere: they need not (X08), but their readers would like them to.
+// links checks whether links that must be shown lead anywhere. They need not (P1 2.5.5.6, X08), but
+// readers expect it.
 func (s *Surface) links(ctx context.Context, t *terms.Reached, usage acap.Usage) error {
 	d := t.Decide(usage)
 	if !d.Allowed {
@@ -211,7 +212,7 @@ func (s *Surface) links(ctx context.Context, t *terms.Reached, usage acap.Usage)
 	return nil
 }
 
-// partMoved tells that a resource required is found elsewhere.
+// partMoved reports that a required resource is at another address.
 func (s *Surface) partMoved(t *terms.Reached, part terms.Part) {
 	for _, usage := range acap.Usages() {
 		d := t.Decide(usage)
@@ -223,16 +224,16 @@ func (s *Surface) partMoved(t *terms.Reached, part terms.Part) {
 	}
 }
 
-// lackings are what is in the way of usages, each once.
+// lackings are the obstacles to usages, each once.
 type lackings struct{ list []lacking }
 
 type lacking struct {
 	terms.Lack
-	passing bool // for a failure, which says nothing of what is required
+	passing bool // for a failure that says nothing about the requirement
 	usages  []acap.Usage
 }
 
-// passing reports whether what is required may be had another time.
+// passing reports whether a required resource may be available later.
 func passing(t *terms.Reached, l terms.Lack) bool {
 	return slices.ContainsFunc(t.Parts(), func(p terms.Part) bool { return l.Required != nil && p.URL == l.Required.URL && p.Failed })
 }
@@ -257,7 +258,7 @@ func value(r *acap.Required) string {
 	return r.Value
 }
 
-// lacking tells what is in the way of usages of the page, and which.
+// lacking reports the obstacles to usages of the page.
 func (s *Surface) lacking(l lacking, pg *page.Page) {
 	names := make([]string, len(l.usages))
 	for i, u := range l.usages {
@@ -294,7 +295,7 @@ func (s *Surface) lacking(l lacking, pg *page.Page) {
 	}
 }
 
-// inWords says what a locator names.
+// inWords describes what a locator names.
 func inWords(locator string) string {
 	kind, name, _ := strings.Cut(locator, ":")
 	switch kind {

@@ -8,7 +8,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// place says in which text, and where, a token stands of what f says; where it is not found there, where f stands.
+// place returns the text and the position of a token of f; if the token is not found, the position
+// of f.
 func (r *Report) place(f *acap.Field, token string) (in string, line, column, length int) {
 	in, line = f.URL, f.Line
 	if f.Source == acap.Header {
@@ -31,7 +32,7 @@ func (r *Report) place(f *acap.Field, token string) (in string, line, column, le
 	return in, line, f.Column + utf8.RuneCountInString(text[:at]), utf8.RuneCountInString(token)
 }
 
-// asciiLower keeps all offsets.
+// asciiLower returns s in lower case with all offsets unchanged.
 func asciiLower(s string) string {
 	b := []byte(s)
 	for i, c := range b {

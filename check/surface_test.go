@@ -23,8 +23,9 @@ var updateSites = flag.Bool("update-sites", false, "write what the examples of d
 // ofURL stands behind the severities of a section that is about what is told of a URL alone.
 const ofURL = ", told by `check` of a URL"
 
-// tinySite is a site of an example: a robots.txt, a page and, a line each, how other addresses answer: "/a 404", "/a 200 text/html",
-// "/a 200 text/html X-Name: value", "/a /b" for a redirect. What is not named is a short text.
+// tinySite is a site of an example: a robots.txt, a page and, a line each, how other addresses
+// answer: "/a 404", "/a 200 text/html", "/a 200 text/html X-Name: value", "/a /b" for a redirect.
+// What is not named is a short text.
 type tinySite struct {
 	texts    map[string]string
 	policies *policy.Authority
@@ -120,8 +121,9 @@ func (s *tinySite) checked(t testing.TB) *Report {
 	return r
 }
 
-// TestSurfacePage: the examples of docs/findings.md of what is told of a URL lead to what stands there, with the severities that their
-// section names; every code of it has a section, and no other.
+// TestSurfacePage: the examples of docs/findings.md of what is told of a URL lead to what stands
+// there, with the severities that their section names; every code of it has a section, and no
+// other.
 func TestSurfacePage(t *testing.T) {
 	src, err := os.ReadFile(findingsPage)
 	if err != nil {

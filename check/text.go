@@ -10,20 +10,22 @@ import (
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
-// Style says how a report is written for a reader.
+// Style is the form of a report for readers.
 type Style struct {
-	Colour bool // for a terminal that has it
+	Colour bool // for a terminal with colours
 	All    bool // every finding in full
 }
 
-// A report of more than maxInFull findings shows maxAlike of each code and text in full, and of the others their lines.
+// A report with more than maxInFull findings prints maxAlike findings of each code and text in
+// full, and only the lines of the others.
 const (
 	maxInFull = 50
 	maxAlike  = 3
 )
 
-// WriteText writes the report for a reader: every finding as "name:line:column: severity: message [code]" with its line, a mark and what
-// may be written instead, with the first of each code what that rests on; then what was not checked, and the counts.
+// WriteText writes the report for readers: every finding as "name:line:column: severity: message
+// [code]" with its line, a mark and a hint; with the first of each code its paragraphs and
+// readings; then notes and counts.
 func (r *Report) WriteText(w io.Writer, s Style) error {
 	b := bufio.NewWriter(w)
 	type kin struct{ name, code string }
@@ -104,7 +106,7 @@ func (s Style) total(b *bufio.Writer, what string, found []acap.Finding) {
 	fmt.Fprintf(b, "%s: %s\n", display.Line(what), strings.Join(parts, ", "))
 }
 
-// Sequences of a terminal (ECMA-48, 8.3.117).
+// Escape sequences of terminals (ECMA-48, 8.3.117).
 const (
 	boldOn   = "\x1b[1m"
 	styleOff = "\x1b[0m"
@@ -126,7 +128,7 @@ func (s Style) severity(sev acap.Severity, text string) string {
 	return colours[sev] + text + styleOff
 }
 
-// lines lists the lines of findings, neighbours as a range.
+// lines returns the lines of findings, neighbours as a range.
 func lines(found []acap.Finding) string {
 	var parts []string
 	for i := 0; i < len(found); {

@@ -33,7 +33,7 @@ This page is generated from the comments of the source: ` + "`go test ./docs -up
 | Which field wins? | [P1 2.4.6](#p1-246) |
 | What happens if a field cannot be interpreted? | [P1 2.4.3](#p1-243) |
 | How are other files with permissions read? | [P1 2.3.2](#p1-232) |
-| How do the records for ` + "`*`" + ` and for a named crawler merge? | [P1 2.3.1](#p1-231) |
+| How do the records for ` + "`*`" + ` and for a named crawler merge? | [P1 2.2.1](#p1-221), [C01](#c01) |
 | When does a permission end (until-dates, days)? | [P1 2.5.3.1](#p1-2531) |
 | How long may a snippet be? | [P1 2.5.5.4](#p1-2554) |
 | What must be shown with a page? | [P1 2.5.5.6](#p1-2556) |
@@ -46,9 +46,9 @@ This page is generated from the comments of the source: ` + "`go test ./docs -up
 var mapDocuments = []struct{ name, title, paragraphs string }{
 	{"P1", "ACAP 1.1 Part 1: robots.txt", `2.1 Overview
 2.2 General
-2.2.1 Order of records and fields, comments
+2.2.1 Order and merging of records and fields, comments
 2.3 Records and sub-records
-2.3.1 Crawler identification: names, * and merging of records
+2.3.1 Crawler identification: names and *
 2.3.2 References to other files with permissions
 2.3.3 Usage purposes
 2.4 Permissions and prohibitions
