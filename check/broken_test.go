@@ -72,7 +72,10 @@ func TestBroken(t *testing.T) {
 		}
 		got := []txtar.File{{Name: "want.txt", Data: text.Bytes()}, {Name: "want.sarif", Data: sarif.Bytes()}}
 		if *update {
-			a.Files = append(slices.DeleteFunc(a.Files, func(f txtar.File) bool { return strings.HasPrefix(f.Name, "want.") }), got...)
+			a.Files = append(slices.DeleteFunc(a.Files, func(f txtar.File) bool {
+				return strings.HasPrefix(f.Name,
+					"want.")
+			}), got...)
 			if err := os.WriteFile(name, txtar.Format(a), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -176,7 +179,8 @@ func TestSARIFFixes(t *testing.T) {
 			for _, fix := range result.Fixes {
 				var edits []Edit
 				for _, rep := range fix.Changes[0].Replacements {
-					e := Edit{From: offset(rep.Deleted.StartLine, rep.Deleted.StartColumn), To: offset(rep.Deleted.EndLine, rep.Deleted.EndColumn)}
+					e := Edit{From: offset(rep.Deleted.StartLine, rep.Deleted.StartColumn),
+						To: offset(rep.Deleted.EndLine, rep.Deleted.EndColumn)}
 					if rep.Inserted != nil {
 						e.Text = rep.Inserted.Text
 					}

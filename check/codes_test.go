@@ -79,7 +79,8 @@ func TestBehind(t *testing.T) {
 	}
 }
 
-var toldCode = regexp.MustCompile(`"([a-z]+(?:-[a-z]+)*)", (?:Severity: )?(?:acap\.(?:Error|Warning|Notice)|severity)[,})]`)
+var toldCode = regexp.MustCompile(
+	`"([a-z]+(?:-[a-z]+)*)", (?:Severity: )?(?:acap\.(?:Error|Warning|Notice)|severity)[,})]`)
 
 // TestToldCodes: the source of this package tells no code that the table does not have. Remarks of
 // conversions are no findings.

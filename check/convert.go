@@ -58,7 +58,8 @@ func together(remarks []Remark) []Remark {
 	var out []Remark
 	at := map[string]int{}
 	for _, r := range remarks {
-		key := fmt.Sprintf("%q", []string{r.Code, string(r.Severity), fmt.Sprint(r.Line, r.Also), r.Header, r.Message, strings.Join(r.Paths, " ")})
+		key := fmt.Sprintf("%q", []string{r.Code, string(r.Severity), fmt.Sprint(r.Line, r.Also), r.Header, r.Message,
+			strings.Join(r.Paths, " ")})
 		i, known := at[key]
 		switch {
 		case !known:
@@ -80,7 +81,8 @@ func (c *Conversion) Exact() bool {
 var (
 	ErrSpeaksACAP = errors.New("the file has ACAP fields already: only a conventional robots.txt is converted to ACAP")
 	ErrNoACAP     = errors.New("the file has no ACAP fields to convert")
-	ErrTooLarge   = errors.New("the file has too many rules, or rules with too many characters or asterisks, to be compared with one another")
+	ErrTooLarge   = errors.New("the file has too many rules, or rules with too many characters or asterisks, to be " +
+		"compared with one another")
 )
 
 // convertedSite is a placeholder for the site of the converted file. Nothing is requested from it.
@@ -196,7 +198,8 @@ func (t *toACAP) record(v *voice) (*record, error) {
 		return nil, err
 	}
 	for _, l := range s.lost {
-		t.remarks = append(t.remarks, l.remark(&s, v.names, "ACAP", "ACAP cannot tell which is narrower and prohibits (P1 2.4.6)"))
+		t.remarks = append(t.remarks, l.remark(&s, v.names, "ACAP", "ACAP cannot tell which is narrower and "+
+			"prohibits (P1 2.4.6)"))
 	}
 	r := &record{voice: v, items: s.items}
 	for _, term := range s.terms {
@@ -224,8 +227,10 @@ func (t *toACAP) keepClosed(v *voice, s *settling) {
 			kept = append(kept, a)
 			continue
 		}
-		t.remarks = append(t.remarks, Remark{Code: "letter-case", Severity: acap.Warning, Line: a.line, Crawlers: v.names, Paths: []string{a.pattern},
-			Message: fmt.Sprintf("%s is left out: ACAP knows no letter case, and it would permit other spellings that are prohibited now", a.place())})
+		t.remarks = append(t.remarks, Remark{Code: "letter-case", Severity: acap.Warning, Line: a.line,
+			Crawlers: v.names, Paths: []string{a.pattern},
+			Message: fmt.Sprintf("%s is left out: ACAP knows no letter case, and it would permit other spellings "+
+				"that are prohibited now", a.place())})
 	}
 	s.terms = kept
 }
@@ -249,10 +254,13 @@ func (t *toACAP) tellOfCase(r *record, s *settling) {
 		}
 		severity, what := acap.Warning, "prohibitions cover %s too, in any letter case"
 		if allow {
-			severity, what = acap.Notice, "permissions cover %s too, in any letter case: beside them the conventional records tell spellings apart"
+			severity, what = acap.Notice, "permissions cover %s too, in any letter case: beside them the "+
+				"conventional records tell spellings apart"
 		}
-		t.remarks = append(t.remarks, Remark{Code: "letter-case", Severity: severity, Line: lines[0], Also: slices.Compact(slices.Sorted(slices.Values(lines[1:]))),
-			Crawlers: r.names, Paths: paths, Message: fmt.Sprintf("ACAP knows no letter case (P1 2.9): "+what, examplePath(swapCase(paths[0])))})
+		t.remarks = append(t.remarks, Remark{Code: "letter-case", Severity: severity, Line: lines[0],
+			Also:     slices.Compact(slices.Sorted(slices.Values(lines[1:]))),
+			Crawlers: r.names, Paths: paths, Message: fmt.Sprintf("ACAP knows no letter case (P1 2.9): "+what,
+				examplePath(swapCase(paths[0])))})
 	}
 }
 
@@ -261,13 +269,15 @@ func (t *toACAP) lookAtLines() {
 	for _, f := range t.file.Findings {
 		switch f.Code {
 		case "rule-without-slash", "orphan-field":
-			t.remarks = append(t.remarks, Remark{Code: "no-effect", Severity: acap.Notice, Line: f.Line, Message: "nothing is made of the line, since " + f.Message})
+			t.remarks = append(t.remarks, Remark{Code: "no-effect", Severity: acap.Notice, Line: f.Line,
+				Message: "nothing is made of the line, since " + f.Message})
 		}
 	}
 	for i, line := range t.file.Lines() {
 		name, _, _ := strings.Cut(strings.ToLower(strings.TrimSpace(line)), ":")
 		if strings.TrimSpace(name) == "crawl-delay" {
-			t.remarks = append(t.remarks, Remark{Code: "crawl-delay", Severity: acap.Notice, Line: i + 1, Message: "ACAP has no Crawl-delay: the line stays, and counts (O09)"})
+			t.remarks = append(t.remarks, Remark{Code: "crawl-delay", Severity: acap.Notice, Line: i + 1,
+				Message: "ACAP has no Crawl-delay: the line stays, and counts (O09)"})
 		}
 	}
 }

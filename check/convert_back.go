@@ -23,7 +23,8 @@ func ToConventional(src []byte, o Convert) (*Conversion, error) {
 	case !slices.ContainsFunc(f.Lines(), speaksACAP):
 		return nil, ErrNoACAP
 	}
-	c := toConventional{file: f, options: o, statements: f.Statements(), voices: voicesOf(f), other: unnamed(f.Crawlers())}
+	c := toConventional{file: f, options: o, statements: f.Statements(), voices: voicesOf(f),
+		other: unnamed(f.Crawlers())}
 	if len(f.Crawlers())*len(c.statements) > maxPairs/2 {
 		return nil, ErrTooLarge
 	}
@@ -38,7 +39,8 @@ func ToConventional(src []byte, o Convert) (*Conversion, error) {
 		token, _, _ := strings.Cut(name, "/") // P1 2.3.1 (C05): a version after a name is not part of it
 		if !isToken(token) {
 			c.remarks = append(c.remarks, Remark{Code: "crawler-name", Severity: acap.Warning, Crawlers: []string{name},
-				Message: fmt.Sprintf("%q is no product token: no crawler that reads conventional records can have that name, and its record is left out", name)})
+				Message: fmt.Sprintf("%q is no product token: no crawler that reads conventional records can have "+
+					"that name, and its record is left out", name)})
 			continue
 		}
 		if !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, token) }) {
@@ -86,7 +88,8 @@ func ToConventional(src []byte, o Convert) (*Conversion, error) {
 // isToken reports whether a name is a valid product token for a User-agent line.
 func isToken(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' ||
+			r == '.')
 	})
 }
 
@@ -111,7 +114,8 @@ func (c *toConventional) group(name string) (string, error) {
 	p := c.file.Policy(acap.Crawler{Names: []string{name}})
 	root, _, _ := resourceAt("/")
 	if d := p.Decide(acap.Crawl, root); d.Reason == acap.Unavailable {
-		r := Remark{Code: "not-read", Severity: acap.Warning, Crawlers: names, Paths: []string{"/"}, Message: "the crawler is shut out, since " + d.Note}
+		r := Remark{Code: "not-read", Severity: acap.Warning, Crawlers: names, Paths: []string{"/"},
+			Message: "the crawler is shut out, since " + d.Note}
 		if d.Because != nil {
 			r.Line = d.Because.Line
 		}
@@ -177,13 +181,16 @@ func (c *toConventional) terms(name string) []term {
 			field = "ACAP-allow-crawl: "
 		case slices.Contains(s.Usages, acap.Crawl):
 			field = "ACAP-disallow-crawl: "
-		case slices.Contains(s.Usages, acap.Other) && !s.Allow && !s.Beyond: // P1 2.5.6 (F19): disallow-other reaches crawl; P1 2.4.3 (L05): a failed allow-other does not
+		// P1 2.5.6 (F19): disallow-other reaches crawl; P1 2.4.3 (L05): a failed allow-other
+		// does not
+		case slices.Contains(s.Usages, acap.Other) && !s.Allow && !s.Beyond:
 			field = "ACAP-disallow-other: "
 		default:
 			continue
 		}
 		for _, p := range s.Patterns {
-			out = append(out, term{allow: s.Allow, pattern: p, line: s.Field.Line, head: head, field: field, layer: layerACAP})
+			out = append(out, term{allow: s.Allow, pattern: p, line: s.Field.Line, head: head, field: field,
+				layer: layerACAP})
 		}
 	}
 	if c.file.IgnoreConventional() {
@@ -213,7 +220,8 @@ func (c *toConventional) head(s acap.Statement, name string) (head string, reach
 		return strings.EqualFold(n, name) || strings.EqualFold(token, name)
 	}):
 		head = "ACAP-crawler: " + crawlerAsked + "\n"
-	case slices.Contains(s.Crawlers, "*"), s.Crawlers == nil && !s.Allow && !slices.Contains(c.strayed, s.Field.Line): // P1 2.3 (A13): before any record a prohibition binds everybody
+	// P1 2.3 (A13): before any record a prohibition binds everybody
+	case slices.Contains(s.Crawlers, "*"), s.Crawlers == nil && !s.Allow && !slices.Contains(c.strayed, s.Field.Line):
 		head = "ACAP-crawler: *\n"
 	default:
 		return "", false
@@ -231,7 +239,8 @@ func (c *toConventional) head(s acap.Statement, name string) (head string, reach
 // 2.10.2).
 func (c *toConventional) conventional(out []term, said int, v *voice, head string) []term {
 	for _, r := range v.rules {
-		t := term{allow: r.Allow, pattern: r.Pattern, line: r.Field.Line, head: head, field: "Disallow: ", layer: layerConventional, cased: true}
+		t := term{allow: r.Allow, pattern: r.Pattern, line: r.Field.Line, head: head, field: "Disallow: ",
+			layer: layerConventional, cased: true}
 		if r.Allow {
 			t.field = "Allow: "
 		}
@@ -303,7 +312,10 @@ func needed(s *settling) []item {
 	}
 	all := slices.Clone(items)
 	return slices.DeleteFunc(items, func(d item) bool {
-		return slices.ContainsFunc(all, func(o item) bool { return o.pattern != d.pattern && s.within(d.pattern, o.pattern) })
+		return slices.ContainsFunc(all, func(o item) bool {
+			return o.pattern != d.pattern &&
+				s.within(d.pattern, o.pattern)
+		})
 	})
 }
 
@@ -393,7 +405,8 @@ func (c *toConventional) tellOfCase() {
 	}
 	delete(lines, first.line)
 	r.Also = slices.Sorted(maps.Keys(lines))
-	r.Message = fmt.Sprintf("conventional rules know letter case, ACAP does not: %s is not %s any more, if the site has it", first.example,
+	r.Message = fmt.Sprintf("conventional rules know letter case, ACAP does not: %s is not %s any more, if the site "+
+		"has it", first.example,
 		map[bool]string{true: "permitted", false: "prohibited"}[first.allow])
 	switch n := len(r.Paths) - 1; {
 	case n == 1:

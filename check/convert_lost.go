@@ -46,7 +46,8 @@ func (c *toConventional) tellOfLosses() {
 		}
 		r := Remark{Code: "lost", Severity: acap.Warning, Line: s.Field.Line, Crawlers: s.Crawlers, Paths: paths(s)}
 		if len(s.Purposes) > 0 {
-			r.Message = fmt.Sprintf("conventional records know no purposes: that %s is for %s is lost", s.Field.Text, strings.Join(s.Purposes, ", "))
+			r.Message = fmt.Sprintf("conventional records know no purposes: that %s is for %s is lost", s.Field.Text,
+				strings.Join(s.Purposes, ", "))
 			c.remarks = append(c.remarks, r)
 		}
 		var rules, without []string
@@ -63,21 +64,24 @@ func (c *toConventional) tellOfLosses() {
 		}
 		if len(rules) > 0 {
 			r.Header = "X-Robots-Tag: " + strings.Join(rules, ", ")
-			r.Code, r.Message = "by-header", fmt.Sprintf("%s cannot be said in robots.txt: pages at %s need the header %s", s.Field.Text, strings.Join(r.Paths, " "), r.Header)
+			r.Code, r.Message = "by-header", fmt.Sprintf("%s cannot be said in robots.txt: pages at %s need the "+
+				"header %s", s.Field.Text, strings.Join(r.Paths, " "), r.Header)
 			if len(s.Crawlers) > 0 && s.Crawlers[0] != "*" {
 				r.Message += ", after the name of the crawler"
 			}
 			c.remarks = append(c.remarks, r)
 		}
 		if len(without) > 0 {
-			r.Code, r.Header, r.Message = "lost", "", fmt.Sprintf("of %s conventional records and headers have no words for %s", s.Field.Text, strings.Join(without, ", "))
+			r.Code, r.Header, r.Message = "lost", "", fmt.Sprintf("of %s conventional records and headers have no "+
+				"words for %s", s.Field.Text, strings.Join(without, ", "))
 			c.remarks = append(c.remarks, r)
 		}
 	}
 	for i, line := range c.file.Lines() {
 		line = strings.TrimFunc(line, blank)
 		if len(line) > 13 && strings.EqualFold(line[:13], "ACAP-request-") {
-			c.remarks = append(c.remarks, Remark{Code: "lost", Severity: acap.Warning, Line: i + 1, Message: fmt.Sprintf("conventional records have no requests: %s is lost", line)})
+			c.remarks = append(c.remarks, Remark{Code: "lost", Severity: acap.Warning, Line: i + 1,
+				Message: fmt.Sprintf("conventional records have no requests: %s is lost", line)})
 		}
 	}
 }
@@ -91,7 +95,8 @@ func (c *toConventional) tellOfLines() {
 		switch {
 		case f.Code == "rule-without-slash", f.Code == "within-conventional",
 			f.Code == "orphan-field" && f.Line <= len(lines) && !speaksACAP(lines[f.Line-1]):
-			c.remarks = append(c.remarks, Remark{Code: "no-effect", Severity: acap.Notice, Line: f.Line, Message: "nothing is made of the line, since " + f.Message})
+			c.remarks = append(c.remarks, Remark{Code: "no-effect", Severity: acap.Notice, Line: f.Line,
+				Message: "nothing is made of the line, since " + f.Message})
 		case f.Code == "foreign-field" || f.Code == "unknown-line":
 			if foreign.Line == 0 {
 				foreign.Line, foreign.Message = f.Line, "the line is left out: "+f.Message
@@ -108,7 +113,8 @@ func (c *toConventional) tellOfLines() {
 	}
 	comments := Remark{Code: "left-out", Severity: acap.Notice, Message: "the comments of the file are left out"}
 	for i, line := range lines {
-		if strings.HasPrefix(strings.TrimLeftFunc(line, blank), "#") && !strings.HasPrefix(strings.ToLower(line), "##acap version=") {
+		if strings.HasPrefix(strings.TrimLeftFunc(line, blank), "#") &&
+			!strings.HasPrefix(strings.ToLower(line), "##acap version=") {
 			if comments.Line == 0 {
 				comments.Line = i + 1
 			} else {

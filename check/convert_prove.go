@@ -39,7 +39,8 @@ func (p place) spelledOtherwise(pattern string) bool {
 func newProof(patterns, names []string) *proof {
 	p := &proof{seen: map[string]bool{}, names: append(slices.Clone(names[:min(len(names), maxNames)]), unnamed(names))}
 	if len(names) > maxNames {
-		p.remark = append(p.remark, Remark{Code: "not-compared", Severity: acap.Notice, Message: fmt.Sprintf("of %d crawlers %d were compared before and after", len(names), maxNames)})
+		p.remark = append(p.remark, Remark{Code: "not-compared", Severity: acap.Notice,
+			Message: fmt.Sprintf("of %d crawlers %d were compared before and after", len(names), maxNames)})
 	}
 	p.add("/")
 	p.add("/index.html")
@@ -74,7 +75,8 @@ func newProof(patterns, names []string) *proof {
 	}
 	if cut {
 		p.remark = append(p.remark, Remark{Code: "not-compared", Severity: acap.Notice,
-			Message: fmt.Sprintf("before and after were compared on %d addresses, which are not all that the patterns and what they have in common make", len(p.paths))})
+			Message: fmt.Sprintf("before and after were compared on %d addresses, which are not all that the "+
+				"patterns and what they have in common make", len(p.paths))})
 	}
 	return p
 }
@@ -208,6 +210,7 @@ func (p *proof) differs(name string, u acap.Usage, path string, is bool, by stri
 		return
 	}
 	words := map[bool]string{true: "permits", false: "prohibits"}
-	p.remark = append(p.remark, Remark{Code: "differs", Severity: acap.Error, Crawlers: []string{name}, Paths: []string{path},
+	p.remark = append(p.remark, Remark{Code: "differs", Severity: acap.Error, Crawlers: []string{name},
+		Paths:   []string{path},
 		Message: fmt.Sprintf("%s of %s for %s: the file %s it, %s %s it", u, path, name, words[!is], by, words[is])})
 }

@@ -80,7 +80,8 @@ type loss struct {
 // and why explains the prohibition.
 func (l loss) remark(s *settling, names []string, language, why string) Remark {
 	allow, deny := s.terms[l.allow].place(), s.terms[l.deny].place()
-	r := Remark{Code: "prohibits-more", Severity: acap.Warning, Line: s.terms[l.allow].line, Crawlers: names, Paths: l.paths,
+	r := Remark{Code: "prohibits-more", Severity: acap.Warning, Line: s.terms[l.allow].line, Crawlers: names,
+		Paths:   l.paths,
 		Message: fmt.Sprintf("where %s and %s both match, as at %s, %s", allow, deny, examplePath(l.paths[0]), why)}
 	if l.dropped {
 		r.Message = fmt.Sprintf("%s is left out: %s cannot say that %s wins against it", allow, language, deny)
@@ -144,7 +145,10 @@ func (s *settling) settle() error {
 			patterns = all
 		}
 		for _, p := range patterns {
-			if slices.ContainsFunc(s.items, func(it item) bool { return it.allow == t.allow && it.pattern == p && s.sameRank(it.from, i) }) {
+			if slices.ContainsFunc(s.items, func(it item) bool {
+				return it.allow == t.allow && it.pattern == p &&
+					s.sameRank(it.from, i)
+			}) {
 				continue
 			}
 			s.add(s.newItem(t.allow, p, i, -1))
@@ -162,7 +166,10 @@ func (s *settling) settle() error {
 	}
 	kept := s.items[:0:0]
 	for i, it := range s.items {
-		if !s.dead[i] && !slices.ContainsFunc(kept, func(k item) bool { return k.allow == it.allow && k.pattern == it.pattern }) {
+		if !s.dead[i] && !slices.ContainsFunc(kept, func(k item) bool {
+			return k.allow == it.allow &&
+				k.pattern == it.pattern
+		}) {
 			kept = append(kept, it)
 		}
 	}
@@ -196,7 +203,8 @@ func (s *settling) common(a, b item) ([]string, bool) {
 // ask returns whether the permission of two terms wins; pattern is their intersection, or part of
 // it.
 func (s *settling) ask(q question, key string, a, d term, pattern string) bool {
-	k := [3]string{key, fmt.Sprint(a.layer, a.head, a.field, a.pattern), fmt.Sprint(d.layer, d.head, d.field, d.pattern)}
+	k := [3]string{key, fmt.Sprint(a.layer, a.head, a.field, a.pattern), fmt.Sprint(d.layer, d.head, d.field,
+		d.pattern)}
 	won, known := s.asked[k]
 	if !known {
 		won = q(a, d, examplesOf(pattern)[0])
@@ -251,7 +259,8 @@ func (s *settling) pairs(visit func(a, d int, both []string, ok bool)) {
 // match drops, of two items with the same pattern, the one that never decides.
 func (s *settling) match() {
 	s.pairs(func(a, d int, both []string, ok bool) {
-		if !ok || s.dead[a] || s.dead[d] || s.items[a].folded != s.items[d].folded || s.items[a].cased != s.items[d].cased {
+		if !ok || s.dead[a] || s.dead[d] || s.items[a].folded != s.items[d].folded ||
+			s.items[a].cased != s.items[d].cased {
 			return
 		}
 		if s.shouldWin(s.items[a], s.items[d], both[0]) {
@@ -278,7 +287,8 @@ func (s *settling) repeat() {
 			winner, loser = loser, winner
 		}
 		for _, p := range both {
-			if added := s.newItem(won, p, winner.from, loser.from); s.decides(added, loser, p) && !s.answered(won, p, loser) {
+			if added := s.newItem(won, p, winner.from, loser.from); s.decides(added, loser, p) &&
+				!s.answered(won, p, loser) {
 				s.add(added)
 			}
 		}
@@ -371,12 +381,14 @@ func (s *settling) lose(l loss) {
 
 // conventionalPair returns which of two conventional rules wins, ignoring letter case.
 func conventionalPair(a, d term, path string) bool {
-	return asked(fmt.Sprintf("User-agent: *\nAllow: %s\nDisallow: %s\n", acap.Folded(a.pattern), acap.Folded(d.pattern)), path)
+	return asked(fmt.Sprintf("User-agent: *\nAllow: %s\nDisallow: %s\n", acap.Folded(a.pattern),
+		acap.Folded(d.pattern)), path)
 }
 
 // acapPair returns which of two ACAP fields in one record wins.
 func acapPair(a, d term, path string) bool {
-	return asked(fmt.Sprintf("ACAP-crawler: *\nACAP-allow-crawl: %s\nACAP-disallow-crawl: %s\n", a.pattern, d.pattern), path)
+	return asked(fmt.Sprintf("ACAP-crawler: *\nACAP-allow-crawl: %s\nACAP-disallow-crawl: %s\n", a.pattern, d.pattern),
+		path)
 }
 
 func asked(text, path string) bool {

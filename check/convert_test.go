@@ -84,11 +84,15 @@ func reader(t testing.TB, robots, reference, crawler string) func(u acap.Usage, 
 // remarked reports whether a warning tells that what a crawler may do with a path changes. What is
 // told of any crawler is not told of one that f names, and the other way round.
 func remarked(f *acap.File, remarks []check.Remark, crawler, path string) bool {
-	if !slices.ContainsFunc(f.Crawlers(), func(n string) bool { return strings.EqualFold(n, crawler) || strings.EqualFold(n, crawler+"/1.0") }) {
+	if !slices.ContainsFunc(f.Crawlers(), func(n string) bool {
+		return strings.EqualFold(n, crawler) ||
+			strings.EqualFold(n, crawler+"/1.0")
+	}) {
 		crawler = "*"
 	}
 	return slices.ContainsFunc(remarks, func(r check.Remark) bool {
-		told := r.Severity != acap.Notice && slices.ContainsFunc(r.Crawlers, func(n string) bool { return strings.EqualFold(n, crawler) })
+		told := r.Severity != acap.Notice && slices.ContainsFunc(r.Crawlers,
+			func(n string) bool { return strings.EqualFold(n, crawler) })
 		return told && slices.ContainsFunc(r.Paths, func(p string) bool {
 			return acap.NewGlob(acap.Folded(p)).Matches(acap.Folded(path))
 		})
@@ -128,23 +132,29 @@ func lookAtACAP(t *testing.T, data []byte) (done bool) {
 			t.Errorf("%v in\n%s", f, out.Robots)
 		}
 	}
-	alone := strings.Replace(out.Robots, "ACAP-version: 1.1\n", "ACAP-version: 1.1\nACAP-ignore-conventional-records\n", 1)
+	alone := strings.Replace(out.Robots, "ACAP-version: 1.1\n", "ACAP-version: 1.1\nACAP-ignore-conventional-records\n",
+		1)
 	f := acap.Parse("http://example.org/robots.txt", []byte(text))
 	var paths []string
 	for range 20 {
 		paths = append(paths, inCase.Replace(somePath(c)))
 	}
 	for _, crawler := range []string{"foo", "bar", "baz", "other"} {
-		was, whole, is := reader(t, text, "", crawler), reader(t, out.Robots, out.Reference, crawler), reader(t, alone, out.Reference, crawler)
+		was, whole, is := reader(t, text, "", crawler), reader(t, out.Robots, out.Reference, crawler), reader(t, alone,
+			out.Reference, crawler)
 		for _, path := range paths {
 			before := was(acap.Crawl, path)
 			if !before && whole(acap.Crawl, path) {
-				t.Errorf("%+v: %s: %s may crawl it afterwards alone\n%s\nbecame\n%s%s", o, path, crawler, text, out.Robots, out.Reference)
+				t.Errorf("%+v: %s: %s may crawl it afterwards alone\n%s\nbecame\n%s%s", o, path, crawler, text,
+					out.Robots, out.Reference)
 			}
 			for _, u := range o.Usages {
-				changes := before != is(u, path) && (before || o.AnyCase || o.Ignore) // else the conventional records tell spellings apart
+				// else the conventional records tell spellings apart
+				changes := before != is(u, path) && (before || o.AnyCase || o.Ignore)
 				if changes && !remarked(f, out.Remarks, crawler, path) {
-					t.Errorf("%+v: %s: %s may %s it: before %v, and no remark says that this changes\n%s\nbecame\n%s%s\n%v", o, path, crawler, u, before, text, out.Robots, out.Reference, out.Remarks)
+					t.Errorf("%+v: %s: %s may %s it: before %v, and no remark says that this "+
+						"changes\n%s\nbecame\n%s%s\n%v", o, path, crawler, u, before, text, out.Robots, out.Reference,
+						out.Remarks)
 				}
 			}
 		}
@@ -164,15 +174,19 @@ func someACAP(c *chooser) string {
 	if c.below(3) == 1 {
 		b.WriteString("ACAP-ignore-conventional-records\n")
 	}
-	b.WriteString("ACAP-qualified-usage: broken preserve tiem-limit=3-days\nACAP-composite-usage: partly crawl (broken)\n")
+	b.WriteString("ACAP-qualified-usage: broken preserve tiem-limit=3-days\nACAP-composite-usage: partly crawl " +
+		"(broken)\n")
 	for range 1 + c.below(3) {
 		for range 1 + c.below(2) {
 			fmt.Fprintf(&b, "ACAP-crawler: %s\n", pick(c, "*", "foo", "bar/1.0", "two words", ""))
 		}
 		for range c.below(6) {
-			fmt.Fprintf(&b, "ACAP-%s: %s\n", pick(c, "allow-crawl", "disallow-crawl", "disallow-crawl", "allow-crawl", "disallow-other", "allow-index", "disallow-index",
-				"usage-purpose", "disallow-print", "allow-(partly)", "allow-other"), pick(c, somePattern(c), somePattern(c), somePattern(c), somePattern(c), "$", "/m$k", "", "the-acap:resource-set:no",
-				"/m time-limit=3-days"))
+			fmt.Fprintf(&b, "ACAP-%s: %s\n", pick(c, "allow-crawl", "disallow-crawl", "disallow-crawl", "allow-crawl",
+				"disallow-other", "allow-index", "disallow-index",
+				"usage-purpose", "disallow-print", "allow-(partly)", "allow-other"),
+				pick(c, somePattern(c), somePattern(c), somePattern(c), somePattern(c), "$", "/m$k", "",
+					"the-acap:resource-set:no",
+					"/m time-limit=3-days"))
 		}
 	}
 	return b.String()
@@ -217,7 +231,8 @@ func lookAtConventional(t *testing.T, data []byte) (done bool) {
 	for range 40 {
 		path := inCase.Replace(somePath(c))
 		for _, crawler := range []string{"foo", "bar", "other"} {
-			before, now := reader(t, text, "", crawler)(acap.Crawl, path), reader(t, out.Robots, "", crawler)(acap.Crawl, path)
+			before, now := reader(t, text, "", crawler)(acap.Crawl, path), reader(t, out.Robots, "",
+				crawler)(acap.Crawl, path)
 			if before == now || inCase != lowerCase && !decides(f, crawler, path) {
 				continue
 			}
@@ -225,7 +240,8 @@ func lookAtConventional(t *testing.T, data []byte) (done bool) {
 				t.Errorf("%s: %s may crawl it afterwards alone\n%s\nbecame\n%s", path, crawler, text, out.Robots)
 			}
 			if before && !remarked(f, out.Remarks, crawler, path) {
-				t.Errorf("%s: %s may crawl it before alone, and no remark says so\n%s\nbecame\n%s\n%v", path, crawler, text, out.Robots, out.Remarks)
+				t.Errorf("%s: %s may crawl it before alone, and no remark says so\n%s\nbecame\n%s\n%v", path, crawler,
+					text, out.Robots, out.Remarks)
 			}
 		}
 	}
@@ -314,7 +330,8 @@ func TestConvertIsBounded(t *testing.T) {
 		fmt.Fprintf(&stars, "%s: /*%d*%d*\n", []string{"Allow", "Disallow"}[i%2], i, i*7)
 		fmt.Fprintf(&crawlers, "ACAP-crawler: bot%d\nACAP-disallow-crawl: /%d/\n", i, i)
 	}
-	long := "User-agent: *\nDisallow: /" + strings.Repeat("*a", 2000) + "$\nAllow: /" + strings.Repeat("*a*b", 1000) + "\n"
+	long := "User-agent: *\nDisallow: /" + strings.Repeat("*a", 2000) + "$\nAllow: /" + strings.Repeat("*a*b", 1000) +
+		"\n"
 	for _, text := range []string{stars.String(), long, strings.Repeat("User-agent: *\n", acap.MaxSize)} {
 		if _, err := check.ToACAP([]byte(text), check.Convert{}); !errors.Is(err, check.ErrTooLarge) {
 			t.Errorf("%.40q: %v", text, err)

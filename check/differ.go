@@ -104,7 +104,8 @@ func (a Answer) agrees(b Answer) bool {
 	if a.Unknown != "" || b.Unknown != "" {
 		return true
 	}
-	return a.Allowed == b.Allowed && (a.Limits.Empty() && b.Limits.Empty() || reflect.DeepEqual(sorted(a.Limits), sorted(b.Limits)))
+	return a.Allowed == b.Allowed && (a.Limits.Empty() && b.Limits.Empty() ||
+		reflect.DeepEqual(sorted(a.Limits), sorted(b.Limits)))
 }
 
 func (a Answer) verdict() verdict {
@@ -118,7 +119,8 @@ func (a Answer) verdict() verdict {
 
 // sorted returns limits in an order independent of their fields.
 func sorted(l acap.Limits) acap.Limits {
-	for _, list := range []*[]string{&l.MustUse, &l.MustInclude, &l.ProhibitedModification, &l.ProhibitedContext, &l.RequiredContext, &l.Target,
+	for _, list := range []*[]string{&l.MustUse, &l.MustInclude, &l.ProhibitedModification, &l.ProhibitedContext,
+		&l.RequiredContext, &l.Target,
 		&l.Location, &l.UsageRef} {
 		*list = slices.Sorted(slices.Values(*list))
 	}

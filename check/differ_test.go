@@ -32,7 +32,8 @@ func addressOf(t testing.TB, path string) Address {
 func mixed(r *rand.Rand) (file, conventional string) {
 	pick := func(words ...string) string { return words[r.IntN(len(words))] }
 	pattern := func() string {
-		return pick("/", "/a", "/a/", "/a/b", "/A", "/*.gif$", "*b", "/a*c", "*", "/b$", "/a?q=", "/a$b", "a", "/a/*/c", "/%61", "/b.gif")
+		return pick("/", "/a", "/a/", "/a/b", "/A", "/*.gif$", "*b", "/a*c", "*", "/b$", "/a?q=", "/a$b", "a", "/a/*/c",
+			"/%61", "/b.gif")
 	}
 	var a, b strings.Builder
 	for range 2 + r.IntN(12) {
@@ -45,9 +46,11 @@ func mixed(r *rand.Rand) (file, conventional string) {
 		case 4:
 			line = "ACAP-allow-crawl: " + pattern()
 		case 5:
-			line = "ACAP-" + pick("allow-", "disallow-") + pick("index", "present", "present-snippet", "other", "follow") + ": " + pattern()
+			line = "ACAP-" + pick("allow-", "disallow-") + pick("index", "present", "present-snippet", "other",
+				"follow") + ": " + pattern()
 		case 6:
-			line = pick("ACAP-ignore-conventional-records", "ACAP-version: 1.1", "ACAP-usage-purpose: news", "ACAP-allow-present-snippet: / max-length=9-words")
+			line = pick("ACAP-ignore-conventional-records", "ACAP-version: 1.1", "ACAP-usage-purpose: news",
+				"ACAP-allow-present-snippet: / max-length=9-words")
 		case 7, 8:
 			line, ours = "User-agent: "+pick("*", "one", "two", "Two/1"), false
 		case 9, 10:
@@ -171,7 +174,8 @@ func TestQuestionsTellWhatIsLeft(t *testing.T) {
 	for i := range 100 {
 		fmt.Fprintf(&starred, "Disallow: /*%d\n", i)
 	}
-	for text, want := range map[string]string{many.String(): "not all addresses", starred.String(): "with an asterisk", "User-agent: *\nDisallow: /*a\n": ""} {
+	for text, want := range map[string]string{many.String(): "not all addresses", starred.String(): "with an asterisk",
+		"User-agent: *\nDisallow: /*a\n": ""} {
 		ask := Questions(root, NewDocument(robots, []byte(text)))
 		if told := strings.Join(ask.Left, "; "); !strings.Contains(told, want) || told != "" && want == "" {
 			t.Errorf("%.40q: %q, want %q", text, told, want)
@@ -197,7 +201,8 @@ func TestChangesOfMany(t *testing.T) {
 	if len(got) != 1 || got[0].URL != "http://h.example/0" || got[0].Before == "" || got[0].After != "" || left != nil {
 		t.Errorf("%+v %q", got, left)
 	}
-	if got, left := Changes(file(0, 3000), file(0, 0), make([]acap.Crawler, 10)); len(got) != maxChanges || len(left) != 1 {
+	if got, left := Changes(file(0, 3000), file(0, 0), make([]acap.Crawler, 10)); len(got) != maxChanges ||
+		len(left) != 1 {
 		t.Errorf("%d changes, %q", len(got), left)
 	}
 }
@@ -205,7 +210,8 @@ func TestChangesOfMany(t *testing.T) {
 // Without conventional records an ACAP field says what it says beside them: one that is broken over
 // two lines prohibits (A07).
 func TestAloneKeepsBrokenFields(t *testing.T) {
-	d := NewDocument(robots, []byte("User-agent: *\nDisallow: /x\nACAP-crawler: *\nACAP-allow-index: /a\n  time-limit=3-days\n"))
+	d := NewDocument(robots, []byte("User-agent: *\nDisallow: /x\nACAP-crawler: *\nACAP-allow-index: /a\n  "+
+		"time-limit=3-days\n"))
 	for name, reading := range map[string]Reading{"ACAP": d.ACAP(noon), "alone": d.Alone(noon)} {
 		if a := reading(acap.Crawler{})(acap.Index, addressOf(t, "/a")); a.Allowed {
 			t.Errorf("%s: %+v", name, a)
@@ -221,7 +227,8 @@ func FuzzDifferences(f *testing.F) {
 		file, _ := mixed(r)
 		f.Add([]byte(file))
 	}
-	f.Add([]byte("User-agent: *\nDisallow: /*a*a$\nACAP-crawler: *\nACAP-allow-crawl: %%%\nACAP-permissions-reference: //[::1\n"))
+	f.Add([]byte("User-agent: *\nDisallow: /*a*a$\nACAP-crawler: *\nACAP-allow-crawl: " +
+		"%%%\nACAP-permissions-reference: //[::1\n"))
 	f.Fuzz(func(t *testing.T, src []byte) {
 		if len(src) > 2000 {
 			return
@@ -246,7 +253,8 @@ func FuzzDifferences(f *testing.F) {
 			for _, one := range found {
 				p := d.File.Policy(one.Crawler, d.References(one.Crawler)...)
 				for _, a := range one.Addresses {
-					if got := p.Decide(one.Usage, acap.NewResource(a.URL)); got.Allowed != one.A.Allowed || got.Because != one.A.Because {
+					if got := p.Decide(one.Usage, acap.NewResource(a.URL)); got.Allowed != one.A.Allowed ||
+						got.Because != one.A.Because {
 						t.Fatalf("%s of %s: %v, told %v", one.Usage, a.URL, got.Allowed, one.A.Allowed)
 					}
 				}

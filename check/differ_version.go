@@ -38,9 +38,11 @@ func Changes(before, after *Document, crawlers []acap.Crawler) (out []Change, le
 				continue
 			}
 			if len(out) == maxChanges {
-				return out, []string{fmt.Sprintf("requests, references and delays were compared for %d of %d crawlers, since more than %d of them changed", i+1, len(crawlers), maxChanges)}
+				return out, []string{fmt.Sprintf("requests, references and delays were compared for %d of %d "+
+					"crawlers, since more than %d of them changed", i+1, len(crawlers), maxChanges)}
 			}
-			out = append(out, Change{Crawler: c, What: f.what, URL: f.url, Before: x.says, After: y.says, Was: x.field, Is: y.field})
+			out = append(out, Change{Crawler: c, What: f.what, URL: f.url, Before: x.says, After: y.says, Was: x.field,
+				Is: y.field})
 		}
 	}
 	return out, nil

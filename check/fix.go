@@ -206,7 +206,8 @@ func (t *source) correct(f acap.Finding) []Edit {
 	case "version-form": // P1 2.8 (B07, X56): a version is written as two numbers
 		return s.replaceBy(meant(f.Hint, "write ", ""))
 	case "misspelt-value": // P1 2.4.1.2 (H01): the value until-recrawl means until-recrawled
-		if name, value, ok := strings.Cut(s.word, "="); ok && strings.EqualFold(strings.TrimSpace(value), "until-recrawl") {
+		if name, value, ok := strings.Cut(s.word, "="); ok &&
+			strings.EqualFold(strings.TrimSpace(value), "until-recrawl") {
 			return s.replace(name + "=until-recrawled")
 		}
 	case "relative-pattern": // P1 2.4.4 (F04): a pattern begins at the root
@@ -330,7 +331,8 @@ func slipped(s, known string, twice bool) bool {
 		s, known = s[:len(s)-1], known[:len(known)-1]
 	}
 	longest := max(len(s), len(known))
-	return longest == 1 || longest == 2 && (twice || len(s) == 2 && len(known) == 2 && s[0] == known[1] && s[1] == known[0])
+	return longest == 1 || longest == 2 && (twice || len(s) == 2 && len(known) == 2 && s[0] == known[1] &&
+		s[1] == known[0])
 }
 
 // blank reports whether r counts as blank between words (P1 3, A17).

@@ -19,7 +19,8 @@ func (t *source) move(f acap.Finding, found []acap.Finding) []Edit {
 			return []Edit{t.insert(first, t.body(f.Line)), {t.starts[f.Line-1], t.starts[f.Line], ""}}
 		}
 	case "late-definition": // P1 2.2.1 (E04): a definition may follow its use; two of a name stay in their order
-		if first := t.first(crawlerField); first > 0 && first < f.Line && !told("duplicate-definition") && !told("too-many-findings") {
+		if first := t.first(crawlerField); first > 0 && first < f.Line && !told("duplicate-definition") &&
+			!told("too-many-findings") {
 			return []Edit{t.insert(first, t.body(f.Line)), {t.starts[f.Line-1], t.starts[f.Line], ""}}
 		}
 	case "version-comment": // P1 2.1 (B09): a version in a comment declares nothing

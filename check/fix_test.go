@@ -166,7 +166,8 @@ func permits(src, out []byte) string {
 	}
 	slices.Sort(paths)
 	paths = slices.Compact(paths)
-	crawlers := []acap.Crawler{{}, {Purposes: []string{}}, {Purposes: []string{"news"}}, {Cannot: []string{"max-length"}}}
+	crawlers := []acap.Crawler{{}, {Purposes: []string{}}, {Purposes: []string{"news"}},
+		{Cannot: []string{"max-length"}}}
 	for _, name := range before.Crawlers()[:min(len(before.Crawlers()), 3)] {
 		crawlers = append(crawlers, acap.Crawler{Names: []string{name}})
 	}
@@ -203,8 +204,10 @@ func TestRepairRandom(t *testing.T) {
 	for _, c := range fixCases(t) {
 		lines = append(lines, slices.Collect(strings.Lines(string(c.text("before"))))...)
 	}
-	lines = append(lines, "ACAP-crawler: abot\n", "User-agent: abot\n", "ACAP-usage-purpose: news\n", "ACAP-allow-crawl: /\n", "ACAP-allow-index: /a\n", "ACAP-allow-present: /\n",
-		"Allow: /\n", "time-limit=3-days\n", "ACAP-ignore-conventional-records\n", "ACAP-disallow-other: /\n", "##ACAP version=1.1\n", "ACAP-permissions-reference: /x\n")
+	lines = append(lines, "ACAP-crawler: abot\n", "User-agent: abot\n", "ACAP-usage-purpose: news\n",
+		"ACAP-allow-crawl: /\n", "ACAP-allow-index: /a\n", "ACAP-allow-present: /\n",
+		"Allow: /\n", "time-limit=3-days\n", "ACAP-ignore-conventional-records\n", "ACAP-disallow-other: /\n",
+		"##ACAP version=1.1\n", "ACAP-permissions-reference: /x\n")
 	random := rand.New(rand.NewPCG(8, 15))
 	for range 3000 {
 		var b strings.Builder

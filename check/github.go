@@ -14,7 +14,8 @@ import (
 func (r *Report) WriteGitHub(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	for _, f := range r.Findings {
-		fmt.Fprintf(b, "::%s file=%s,line=%d,endLine=%d,col=%d,endColumn=%d,title=%s::%s\n", f.Severity, property(f.URL), f.Line, f.Line, f.Column, f.Column+f.Length,
+		fmt.Fprintf(b, "::%s file=%s,line=%d,endLine=%d,col=%d,endColumn=%d,title=%s::%s\n", f.Severity,
+			property(f.URL), f.Line, f.Line, f.Column, f.Column+f.Length,
 			property(f.Code), commandData(withHint(f)+"\n"+Help(f.Code)))
 	}
 	return b.Flush()

@@ -17,7 +17,8 @@ func (r *Report) Header(name string, src []byte, o Options, robots *acap.File, r
 	values := map[int]int{} // offset of the value of a line
 	end := func() {
 		for _, f := range r.ofOwn(name, own, o, robots, refs) {
-			if at := utf8.RuneCountInString(headerName(lines[f.Line-1])) + len(": "); f.Column > at { // as for a single blank
+			// as for a single blank
+			if at := utf8.RuneCountInString(headerName(lines[f.Line-1])) + len(": "); f.Column > at {
 				f.Column += values[f.Line] - at
 			}
 			f.URL = name
@@ -45,7 +46,8 @@ func (r *Report) Header(name string, src []byte, o Options, robots *acap.File, r
 		}
 		content := strings.TrimSpace(value)
 		values[i+1] = utf8.RuneCountInString(line) - utf8.RuneCountInString(strings.TrimLeft(value, " \t"))
-		own.Tags = append(own.Tags, acap.Tag{Source: acap.Header, Name: field, Content: content, Line: i + 1, Column: 1})
+		own.Tags = append(own.Tags, acap.Tag{Source: acap.Header, Name: field, Content: content, Line: i + 1,
+			Column: 1})
 	}
 	end()
 	r.Add(Text{Name: name, Kind: HeaderKind, Lines: lines}, found...)
@@ -67,6 +69,7 @@ func misspelt(field string) bool {
 }
 
 func ofMisspelt(name, field string, line int) acap.Finding {
-	return acap.Finding{Code: "misspelt-header", Severity: acap.Warning, Source: acap.Header, URL: name, Line: line, Column: 1, Length: utf8.RuneCountInString(field),
+	return acap.Finding{Code: "misspelt-header", Severity: acap.Warning, Source: acap.Header, URL: name, Line: line,
+		Column: 1, Length: utf8.RuneCountInString(field),
 		Message: fmt.Sprintf("crawlers know no header %s: it does not count", field), Hint: "write X-Robots-Tag"}
 }

@@ -14,7 +14,8 @@ var someTests = Tests{Name: "t", Suites: []Suite{
 		{Name: "one", Class: "x", Took: 1500 * time.Millisecond},
 		{Name: "two", Class: "x", Failure: "it is <wrong> & \"worse\"", Detail: "line 1\nline 2"},
 	}},
-	{Name: "b", Cases: []TestCase{{Name: "three", Skipped: "no network", Detail: "seen"}, {Name: "four", Detail: "all"}}},
+	{Name: "b", Cases: []TestCase{{Name: "three", Skipped: "no network", Detail: "seen"},
+		{Name: "four", Detail: "all"}}},
 }}
 
 func TestJUnit(t *testing.T) {
@@ -52,7 +53,8 @@ func FuzzJUnit(f *testing.F) {
 	f.Add("\x00\x1b[2J\ufffe\xff", "]]>\r\n\t<!-- & \u202e")
 	f.Fuzz(func(t *testing.T, name, detail string) {
 		all := Tests{Name: name, Suites: []Suite{{Name: name, Cases: []TestCase{
-			{Name: name, Class: detail, Failure: name, Detail: detail}, {Skipped: name, Detail: detail}, {Detail: detail}}}}}
+			{Name: name, Class: detail, Failure: name, Detail: detail}, {Skipped: name, Detail: detail},
+			{Detail: detail}}}}}
 		var b strings.Builder
 		if err := all.WriteJUnit(&b); err != nil {
 			t.Fatal(err)

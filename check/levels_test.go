@@ -30,7 +30,8 @@ func FuzzLevels(f *testing.F) {
 		after.Apply(nil)
 		for _, finding := range after.Findings {
 			asIs := func(b acap.Finding) bool {
-				return b.Code == finding.Code && b.Line == finding.Line && b.Message == finding.Message && rank(b.Severity) <= rank(finding.Severity)
+				return b.Code == finding.Code && b.Line == finding.Line && b.Message == finding.Message &&
+					rank(b.Severity) <= rank(finding.Severity)
 			}
 			if finding.Code != "check-comment" && !slices.ContainsFunc(before.Findings, asIs) {
 				t.Errorf("%q: %+v was raised or added", text, finding)

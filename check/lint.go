@@ -32,7 +32,8 @@ func lint(f *acap.File, o Options) *linter {
 	l.drifting()
 	if l.cut {
 		top := &acap.Field{Source: l.source, URL: f.URL, Line: 1, Column: 1}
-		l.put(top, "", "lints-cut", acap.Notice, "shorten the file", "there is too much to look at: not all is told about fields that have no effect or contradict each other")
+		l.put(top, "", "lints-cut", acap.Notice, "shorten the file",
+			"there is too much to look at: not all is told about fields that have no effect or contradict each other")
 	}
 	return l
 }
@@ -80,13 +81,17 @@ type linter struct {
 	lines      []string
 	policies   map[string]*acap.Policy
 	permits    map[acap.Usage][]permit // permissions, by family
-	twins      map[string]bool         // patterns of conventional rules: P1 2.10.2 (O04, X72): a crawl field with the same pattern may cancel them, or prevent that
-	first      map[string]*acap.Field  // of the User-agent lines with a name
-	refused    map[string]bool         // patterns of ACAP prohibitions of crawl: P1 2.10.2 (O04): they cancel an Allow with the same pattern
-	refusals   openings                // patterns of prohibitions of crawl
-	ended      map[string]bool         // names of permissions of local usages that were checked
-	starred    int                     // patterns with asterisks
-	marked     bool                    // a pattern contains the mark of witness
+	// patterns of conventional rules: P1 2.10.2 (O04, X72): a crawl field with the same pattern
+	// may cancel them, or prevent that
+	twins map[string]bool
+	first map[string]*acap.Field // of the User-agent lines with a name
+	// patterns of ACAP prohibitions of crawl: P1 2.10.2 (O04): they cancel an Allow with the
+	// same pattern
+	refused  map[string]bool
+	refusals openings        // patterns of prohibitions of crawl
+	ended    map[string]bool // names of permissions of local usages that were checked
+	starred  int             // patterns with asterisks
+	marked   bool            // a pattern contains the mark of witness
 
 	findings []acap.Finding
 	compared [][]int // parallel to findings: the lines of the other fields in a comparison
@@ -97,9 +102,11 @@ type linter struct {
 
 func newLinter(f *acap.File, o Options) *linter {
 	l := &linter{
-		file: f, options: o, source: acap.Robots, statements: f.Statements(), records: f.Records(), groups: f.Groups(), lines: f.Lines(),
-		policies: map[string]*acap.Policy{}, permits: map[acap.Usage][]permit{}, twins: map[string]bool{}, refused: map[string]bool{},
-		first: map[string]*acap.Field{}, ended: map[string]bool{}, told: map[string]int{},
+		file: f, options: o, source: acap.Robots, statements: f.Statements(), records: f.Records(), groups: f.Groups(),
+		lines:    f.Lines(),
+		policies: map[string]*acap.Policy{}, permits: map[acap.Usage][]permit{}, twins: map[string]bool{},
+		refused: map[string]bool{},
+		first:   map[string]*acap.Field{}, ended: map[string]bool{}, told: map[string]int{},
 	}
 	switch {
 	case len(l.records) > 0:
@@ -155,7 +162,8 @@ func (l *linter) put(f *acap.Field, token, code string, severity acap.Severity, 
 			args[i], compared = a.Line, append(compared, a.Line)
 		}
 	}
-	fi := acap.Finding{Code: code, Severity: severity, Source: f.Source, URL: f.URL, Line: f.Line, Message: fmt.Sprintf(format, args...), Hint: hint}
+	fi := acap.Finding{Code: code, Severity: severity, Source: f.Source, URL: f.URL, Line: f.Line,
+		Message: fmt.Sprintf(format, args...), Hint: hint}
 	text := f.Text[:min(len(f.Text), maxPlaced)]
 	from := 0
 	if i := strings.LastIndex(text, token); i > 0 && token != "" {
@@ -205,7 +213,8 @@ func (l *linter) address() {
 		switch {
 		case len(s.Crawlers) == 0 || len(s.Usages) == 0:
 			continue
-		case i > 0 && l.audiences[i-1] != nil && same(s.Crawlers, l.statements[i-1].Crawlers) && same(s.Purposes, l.statements[i-1].Purposes):
+		case i > 0 && l.audiences[i-1] != nil && same(s.Crawlers, l.statements[i-1].Crawlers) &&
+			same(s.Purposes, l.statements[i-1].Purposes):
 			l.audiences[i] = l.audiences[i-1]
 			continue
 		}

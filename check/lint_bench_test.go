@@ -23,13 +23,15 @@ func filled(head string, line func(i int) string) string {
 }
 
 func nthPath(i int) string {
-	return fmt.Sprintf("/%s/%s/%d/", [...]string{"news", "sport", "Culture", "archive", "print", "caf%C3%A9"}[i%6], [...]string{"local", "world", "a", "letters"}[i/6%4], i)
+	return fmt.Sprintf("/%s/%s/%d/", [...]string{"news", "sport", "Culture", "archive", "print", "caf%C3%A9"}[i%6],
+		[...]string{"local", "world", "a", "letters"}[i/6%4], i)
 }
 
 // bigFiles are files of the greatest size: such as publishers might write, and such as are made to
 // be expensive.
 var bigFiles = []struct{ name, text string }{
-	{"realistic", filled("ACAP-version: 1.1\nUser-agent: *\nDisallow: /search\n\nACAP-crawler: *\nACAP-disallow-crawl: /search\n", func(i int) string {
+	{"realistic", filled("ACAP-version: 1.1\nUser-agent: *\nDisallow: /search\n\nACAP-crawler: "+
+		"*\nACAP-disallow-crawl: /search\n", func(i int) string {
 		switch i % 120 {
 		case 0:
 			return fmt.Sprintf("\nUser-agent: bot%d\n", i/120)
@@ -45,37 +47,59 @@ var bigFiles = []struct{ name, text string }{
 		return "ACAP-disallow-crawl: " + nthPath(i%60+i/120) + "\n"
 	})},
 	{"one record", filled("ACAP-crawler: *\n", func(i int) string {
-		return fmt.Sprintf("ACAP-%s: %s\n", [...]string{"disallow-crawl", "allow-index", "disallow-present"}[i%3], nthPath(i))
+		return fmt.Sprintf("ACAP-%s: %s\n", [...]string{"disallow-crawl", "allow-index", "disallow-present"}[i%3],
+			nthPath(i))
 	})},
 	{"conventional", filled("User-agent: *\n", func(i int) string { return "Disallow: " + nthPath(i) + "\n" })},
 	{"groups", filled("", func(i int) string { return fmt.Sprintf("User-agent: b%d\nDisallow: /%d\n\n", i, i) })},
 	{"records and groups", filled("", func(i int) string {
 		return fmt.Sprintf("User-agent: b%d\nDisallow: /%d\nACAP-crawler: b%d\nACAP-allow-crawl: /%d\n", i, i, i, i)
 	})},
-	{"all shadowed", filled("ACAP-crawler: *\nACAP-disallow-index: /\n", func(i int) string { return fmt.Sprintf("ACAP-allow-index: *%d\n", i) })},
-	{"all bind", filled("ACAP-crawler: *\n", func(i int) string { return fmt.Sprintf("ACAP-allow-index: / time-limit=%d-days\n", i+1) })},
-	{"all undetermined", filled("ACAP-crawler: *\n", func(i int) string { return fmt.Sprintf("ACAP-disallow-index: /*%d\nACAP-allow-index: /*a%d\n", i, i) })},
-	{"all contradictory", filled("ACAP-crawler: *\n", func(i int) string { return fmt.Sprintf("ACAP-allow-index: /%d\nACAP-disallow-index: /%d\n", i, i) })},
-	{"one below the other", filled("ACAP-crawler: *\n", func(i int) string { return "ACAP-disallow-index: /" + strings.Repeat("a", i+1) + "\n" })},
+	{"all shadowed", filled("ACAP-crawler: *\nACAP-disallow-index: /\n",
+		func(i int) string { return fmt.Sprintf("ACAP-allow-index: *%d\n", i) })},
+	{"all bind", filled("ACAP-crawler: *\n", func(i int) string {
+		return fmt.Sprintf("ACAP-allow-index: / "+
+			"time-limit=%d-days\n", i+1)
+	})},
+	{"all undetermined", filled("ACAP-crawler: *\n", func(i int) string {
+		return fmt.Sprintf("ACAP-disallow-index: "+
+			"/*%d\nACAP-allow-index: /*a%d\n", i, i)
+	})},
+	{"all contradictory", filled("ACAP-crawler: *\n", func(i int) string {
+		return fmt.Sprintf("ACAP-allow-index: "+
+			"/%d\nACAP-disallow-index: /%d\n", i, i)
+	})},
+	{"one below the other", filled("ACAP-crawler: *\n", func(i int) string {
+		return "ACAP-disallow-index: /" +
+			strings.Repeat("a", i+1) + "\n"
+	})},
 	{"huge sets", filled(filled("ACAP-resource-set: s", func(i int) string {
 		if i > 20_000 {
 			return strings.Repeat(" ", acap.MaxSize)
 		}
 		return fmt.Sprintf(" /%d", i)
 	})+"\nACAP-crawler: *\n", func(i int) string { return "ACAP-disallow-index: the-acap:resource-set:s\n" })},
-	{"middling sets", filled("ACAP-resource-set: s"+strings.Repeat(" /*a", 150)+"\nACAP-crawler: *\n", func(i int) string { return "ACAP-allow-(c): the-acap:resource-set:s\n" })},
+	{"middling sets", filled("ACAP-resource-set: s"+strings.Repeat(" /*a", 150)+"\nACAP-crawler: *\n",
+		func(i int) string { return "ACAP-allow-(c): the-acap:resource-set:s\n" })},
 	{"names", filled("", func(i int) string {
 		if i%2000 == 1999 {
 			return fmt.Sprintf("ACAP-disallow-crawl: /%d\n", i)
 		}
 		return fmt.Sprintf("ACAP-crawler: a%d\n", i)
 	})},
-	{"purposes", filled("ACAP-crawler: *\n", func(i int) string { return fmt.Sprintf("ACAP-usage-purpose: p%d\nACAP-allow-index: /%d\n", i, i) })},
-	{"deep wildcards", filled("ACAP-crawler: *\n", func(i int) string { return "ACAP-disallow-crawl: /" + strings.Repeat("*a", 200) + fmt.Sprint(i) + "\n" })},
+	{"purposes", filled("ACAP-crawler: *\n", func(i int) string {
+		return fmt.Sprintf("ACAP-usage-purpose: "+
+			"p%d\nACAP-allow-index: /%d\n", i, i)
+	})},
+	{"deep wildcards", filled("ACAP-crawler: *\n", func(i int) string {
+		return "ACAP-disallow-crawl: /" +
+			strings.Repeat("*a", 200) + fmt.Sprint(i) + "\n"
+	})},
 	{"stars", "User-agent: *\nACAP-crawler: *\nACAP-disallow-crawl: /" + strings.Repeat("*a", acap.MaxSize/2-50)},
 	{"comments", filled("", func(i int) string { return "# Disallow: / Allow: / Allow: /\n" })},
 	{"repeated groups", filled("", func(i int) string { return "User-agent: *\nDisallow: /\n\n" })},
-	{"empty groups", filled("User-agent: *\nDisallow: /\n", func(i int) string { return fmt.Sprintf("User-agent: b%d\nACAP-crawler: b\n\n", i) })},
+	{"empty groups", filled("User-agent: *\nDisallow: /\n",
+		func(i int) string { return fmt.Sprintf("User-agent: b%d\nACAP-crawler: b\n\n", i) })},
 }
 
 // TestLintsAreBounded fails after a thousand times what the worst file needs, so that a busy

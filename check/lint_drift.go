@@ -25,11 +25,15 @@ type drift struct {
 // uses both and both count. It reports each direction once, for named crawlers and for any; diff
 // lists the rest.
 func (l *linter) drifting() {
-	crawls := slices.ContainsFunc(l.statements, func(s acap.Statement) bool { return slices.Contains(s.Usages, acap.Crawl) && len(s.Crawlers) > 0 })
+	crawls := slices.ContainsFunc(l.statements, func(s acap.Statement) bool {
+		return slices.Contains(s.Usages,
+			acap.Crawl) && len(s.Crawlers) > 0
+	})
 	if !crawls || len(l.groups) == 0 || l.file.IgnoreConventional() || !l.looks(8*len(l.statements)+l.file.Size()) {
 		return
 	}
-	d := &drifter{linter: l, blind: (&Document{File: l.file}).conventional(), found: map[int]*drift{}, resources: map[string]acap.Resource{}}
+	d := &drifter{linter: l, blind: (&Document{File: l.file}).conventional(), found: map[int]*drift{},
+		resources: map[string]acap.Resource{}}
 	d.groups = d.blind.Groups()
 	d.speaking, d.governing = d.speakers(), byAgent(d.groups)
 	names := l.file.Crawlers()
@@ -60,7 +64,8 @@ func (d *drifter) speakers() map[string][]int {
 	out := map[string][]int{}
 	for i, a := range d.audiences {
 		s := &d.statements[i]
-		if a == nil || s.Allow || len(s.Purposes) > 0 || !slices.Contains(s.Usages, acap.Crawl) || !d.looks(1+len(a.names)) {
+		if a == nil || s.Allow || len(s.Purposes) > 0 || !slices.Contains(s.Usages, acap.Crawl) ||
+			!d.looks(1+len(a.names)) {
 			continue
 		}
 		if a.any {
@@ -186,7 +191,8 @@ func (d *drifter) tell() {
 		}
 		n, more := kinds[k][0], ""
 		if rest := kinds[k][1:]; len(rest) > 0 {
-			more = fmt.Sprintf("; so it is with %d more of this kind, the last in line %d", len(rest), rest[len(rest)-1].field.Line)
+			more = fmt.Sprintf("; so it is with %d more of this kind, the last in line %d", len(rest),
+				rest[len(rest)-1].field.Line)
 		}
 		says, by := "the conventional records", ""
 		if !k.ofACAP {
@@ -195,7 +201,8 @@ func (d *drifter) tell() {
 		if n.opposite != nil {
 			by = fmt.Sprintf(" (line %d)", n.opposite.Line)
 		}
-		d.linter.tell(n.field, firstWord(n.field), "drifting-records", acap.Warning, "say the same in both; acapcrawl diff lists where they differ",
+		d.linter.tell(n.field, firstWord(n.field), "drifting-records", acap.Warning,
+			"say the same in both; acapcrawl diff lists where they differ",
 			"this refuses %s to %s; by %s alone%s it may be crawled%s", n.example, n.whom(), says, by, more)
 	}
 }

@@ -108,7 +108,8 @@ type utterance struct {
 func (l *linter) fields() {
 	said := make(map[utterance]*acap.Statement, len(l.statements))
 	spoken := make(map[subject]*polarity, len(l.statements))
-	rivals := map[subject]int{}    // prohibitions of a family, without a pattern; and patterns that differ only by their end
+	// prohibitions of a family, without a pattern; and patterns that differ only by their end
+	rivals := map[subject]int{}
 	told := map[*acap.Field]bool{} // permissions that a prohibition contradicts
 	var left []int
 	for i, a := range l.audiences {
@@ -187,7 +188,8 @@ func saying(s *acap.Statement) string {
 			b.WriteByte(' ')
 		}
 	}
-	if s.Allow && strings.Contains(s.Field.Text[:min(len(s.Field.Text), maxPlaced)], "-(") { // the qualifiers are in the definition
+	// the qualifiers are in the definition
+	if s.Allow && strings.Contains(s.Field.Text[:min(len(s.Field.Text), maxPlaced)], "-(") {
 		name, _, _ := strings.Cut(s.Field.Text, ":")
 		b.WriteString(strings.ToLower(name))
 	}
@@ -230,7 +232,8 @@ func (l *linter) contradicts(a *audience, s *acap.Statement, spoken map[subject]
 				effect = ""
 			}
 			l.tell(yes.Field, firstWord(yes.Field), "contradictory-field", acap.Error, "keep one of the two",
-				"line %v prohibits %s of %s to the same crawlers: with the same pattern the prohibition stands%s (P1 2.4.6)", no.Field, u, what, effect)
+				"line %v prohibits %s of %s to the same crawlers: with the same pattern the prohibition stands%s (P1 "+
+					"2.4.6)", no.Field, u, what, effect)
 		}
 	}
 	return told
@@ -239,7 +242,8 @@ func (l *linter) contradicts(a *audience, s *acap.Statement, spoken map[subject]
 // lingers reports whether the limits of a losing permission of present may still limit permissions
 // of its types: P1 2.5.5 (F18): what limits present limits its types.
 func (l *linter) lingers(s *acap.Statement, u acap.Usage, pattern string) bool {
-	return s.Allow && u == acap.Present && (len(s.Qualifiers) > 0 || strings.Contains(s.Field.Text, "-(")) && !l.alone(s.Field, u, pattern)
+	return s.Allow && u == acap.Present && (len(s.Qualifiers) > 0 || strings.Contains(s.Field.Text, "-(")) &&
+		!l.alone(s.Field, u, pattern)
 }
 
 // maxClaims bounds the pairs of a usage and a pattern that are checked for one field; a field with
@@ -277,7 +281,8 @@ func (l *linter) shadowed(a *audience, s *acap.Statement) {
 	if !l.statements[l.index(by)].Allow {
 		verb = "prohibits"
 	}
-	l.tell(s.Field, firstWord(s.Field), "shadowed-field", acap.Warning, "leave one of the two out, or make the pattern of this one narrower",
+	l.tell(s.Field, firstWord(s.Field), "shadowed-field", acap.Warning,
+		"leave one of the two out, or make the pattern of this one narrower",
 		"this has no effect anywhere: line %v %s all that it speaks of, and goes before it", by, verb)
 }
 
@@ -292,7 +297,8 @@ func (l *linter) effort(pattern string) int {
 
 // beater returns the field to which s loses at r, the witness of one of its patterns, if s loses to
 // it at every resource of the pattern; otherwise nil.
-func (l *linter) beater(p *acap.Policy, s *acap.Statement, a *audience, u acap.Usage, pattern string, r acap.Resource) *acap.Field {
+func (l *linter) beater(p *acap.Policy, s *acap.Statement, a *audience, u acap.Usage, pattern string,
+	r acap.Resource) *acap.Field {
 	if u == acap.Crawl && l.twins[pattern] || !l.looks(8*p.File().Size()) {
 		return nil
 	}
@@ -344,11 +350,13 @@ func (l *linter) redundant() {
 	lists := map[string][]covered{}
 	for i, a := range l.audiences {
 		s := &l.statements[i]
-		if a == nil || s.Allow || s.Written || len(s.Patterns) != 1 || len(s.Usages) != 1 || s.Usages[0] == acap.Crawl && l.twins[s.Patterns[0]] {
+		if a == nil || s.Allow || s.Written || len(s.Patterns) != 1 || len(s.Usages) != 1 ||
+			s.Usages[0] == acap.Crawl && l.twins[s.Patterns[0]] {
 			continue
 		}
 		key := a.key + "\x01" + string(s.Usages[0])
-		lists[key] = append(lists[key], covered{s.Field, s.Usages[0], s.Patterns[0], strings.ToLower(literal(s.Patterns[0]))})
+		lists[key] = append(lists[key], covered{s.Field, s.Usages[0], s.Patterns[0],
+			strings.ToLower(literal(s.Patterns[0]))})
 	}
 	for _, key := range slices.Sorted(maps.Keys(lists)) {
 		l.underBroader(lists[key])

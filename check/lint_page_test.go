@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-var updatePage = flag.Bool("update-page", false, "write what the examples of docs/findings.md that check tells lead to into the page")
+var updatePage = flag.Bool("update-page", false, "write what the examples of docs/findings.md that check tells lead "+
+	"to into the page")
 
 // section is what docs/findings.md says of one code that check alone tells.
 type section struct {
@@ -93,7 +94,8 @@ func TestLintsPage(t *testing.T) {
 					continue
 				}
 				shown = append(shown, string(fi.Severity))
-				fmt.Fprintf(&b, "%s %d:%d+%d %s: %s\n", fi.Source, fi.Line, fi.Column, fi.Length, fi.Severity, fi.Message)
+				fmt.Fprintf(&b, "%s %d:%d+%d %s: %s\n", fi.Source, fi.Line, fi.Column, fi.Length, fi.Severity,
+					fi.Message)
 				for _, line := range strings.Split(fi.Excerpt(f.Line(fi.Line)), "\n") {
 					b.WriteString(strings.TrimRight("  "+line, " ") + "\n")
 				}
@@ -116,7 +118,8 @@ func TestLintsPage(t *testing.T) {
 		}
 	}
 	if *updatePage {
-		if err := os.WriteFile(findingsPage, []byte(strings.Join(append(written, page[from:]...), "\n")), 0o644); err != nil {
+		if err := os.WriteFile(findingsPage, []byte(strings.Join(append(written, page[from:]...), "\n")),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

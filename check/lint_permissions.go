@@ -8,7 +8,8 @@ import (
 )
 
 // fetched lists the usages that need the page itself: without crawl they have no page.
-var fetched = []acap.Usage{acap.Follow, acap.Index, acap.Preserve, acap.PresentSnippet, acap.PresentThumbnail, acap.PresentCurrentCopy}
+var fetched = []acap.Usage{acap.Follow, acap.Index, acap.Preserve, acap.PresentSnippet, acap.PresentThumbnail,
+	acap.PresentCurrentCopy}
 
 // permissions reports permissions that cannot take effect.
 func (l *linter) permissions() {
@@ -44,14 +45,16 @@ func (l *linter) limited(a *audience, s *acap.Statement) {
 		}
 		d := p.Decide(u, witness(s.Patterns[0]))
 		if over := d.At(facts); !l.options.Now.IsZero() && over.Reason == acap.ByExpiry && over.Because == s.Field {
-			l.tell(s.Field, qualifier(s, "time-limit"), "expired-permission", acap.Warning, "renew the date, or prohibit "+string(u)+" in plain words",
+			l.tell(s.Field, qualifier(s, "time-limit"), "expired-permission", acap.Warning,
+				"renew the date, or prohibit "+string(u)+" in plain words",
 				"the time limit of this permission has passed (%s): what it permitted is prohibited now", over.Note)
 			return
 		}
 		none := func(n *int) bool { return n != nil && *n == 0 }
 		for _, b := range d.Bounds(facts) {
 			if b.Field == s.Field && (none(b.Limits.MaxChars) || none(b.Limits.MaxWords)) {
-				l.tell(s.Field, qualifier(s, "max-length"), "nothing-permitted", acap.Warning, "prohibit "+string(u)+", or permit some text",
+				l.tell(s.Field, qualifier(s, "max-length"), "nothing-permitted", acap.Warning, "prohibit "+string(u)+
+					", or permit some text",
 					"a length of nothing is permitted: no %s can be shown", u)
 				return
 			}
@@ -99,7 +102,8 @@ func (l *linter) unfetched(a *audience, s *acap.Statement) {
 		}
 	}
 	if by != nil {
-		l.tell(s.Field, firstWord(s.Field), "unfetched-permission", acap.Warning, "permit crawling too, or leave the permission out",
+		l.tell(s.Field, firstWord(s.Field), "unfetched-permission", acap.Warning,
+			"permit crawling too, or leave the permission out",
 			"nothing that this permits can happen: line %v prohibits crawling all of it", by)
 	}
 }
@@ -118,7 +122,8 @@ func (l *linter) uncrawled(crawlers []acap.Crawler, s *acap.Statement) (by *acap
 				return nil, false
 			}
 			d := p.Decide(acap.Crawl, witness(pattern))
-			if d.Allowed || d.Because == nil || d.Reason == acap.Unavailable || d.Reason == acap.Conventional && !inAnyCase(p, pattern) {
+			if d.Allowed || d.Because == nil || d.Reason == acap.Unavailable || d.Reason == acap.Conventional &&
+				!inAnyCase(p, pattern) {
 				return nil, false
 			}
 			conventional = conventional || d.Reason == acap.Conventional
@@ -133,7 +138,8 @@ func (l *linter) uncrawled(crawlers []acap.Crawler, s *acap.Statement) (by *acap
 // inAnyCase reports whether one conventional rule prohibits everything that a pattern covers: P1
 // 2.9 (F10): rules distinguish letter case, fields do not.
 func inAnyCase(p *acap.Policy, pattern string) bool {
-	small, great := p.Decide(acap.Crawl, witness(strings.ToLower(pattern))), p.Decide(acap.Crawl, witness(strings.ToUpper(pattern)))
+	small, great := p.Decide(acap.Crawl, witness(strings.ToLower(pattern))), p.Decide(acap.Crawl,
+		witness(strings.ToUpper(pattern)))
 	return !small.Allowed && !great.Allowed && small.Because == great.Because && !strings.Contains(pattern, "%")
 }
 

@@ -15,7 +15,8 @@ import (
 )
 
 // without are the codes that claim that a field could be taken away.
-var without = map[string]bool{"duplicate-field": true, "redundant-field": true, "shadowed-field": true, "contradictory-field": true}
+var without = map[string]bool{"duplicate-field": true, "redundant-field": true, "shadowed-field": true,
+	"contradictory-field": true}
 
 // claims checks what lints claim of a small file: that fields could be taken away, and that
 // permissions serve nobody.
@@ -32,7 +33,8 @@ func claims(t *testing.T, text string, o Options) {
 		}
 		acapLine := strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "acap")
 		switch {
-		case fi.Code == "contradictory-field" && acapLine && len(f.Groups()) > 0: // X72: it may still cancel conventional rules
+		// X72: it may still cancel conventional rules
+		case fi.Code == "contradictory-field" && acapLine && len(f.Groups()) > 0:
 			continue
 		case fi.Code == "contradictory-field" && !strings.Contains(fi.Message, "has no effect ("):
 			continue
@@ -57,9 +59,11 @@ func claims(t *testing.T, text string, o Options) {
 			p, q := f.Policy(c), g.Policy(c)
 			for _, u := range acap.Usages() {
 				for _, at := range addresses {
-					a, b := p.Decide(u, at.resource).At(acap.Facts{Now: o.Now}), q.Decide(u, at.resource).At(acap.Facts{Now: o.Now})
+					a, b := p.Decide(u, at.resource).At(acap.Facts{Now: o.Now}), q.Decide(u,
+						at.resource).At(acap.Facts{Now: o.Now})
 					if a.Allowed != b.Allowed {
-						t.Fatalf("%v\nwithout line %d %s of %s for %+v: %s\nbefore: %s\n%s", fi, fi.Line, u, at.URL, c, b.Why(), a.Why(), text)
+						t.Fatalf("%v\nwithout line %d %s of %s for %+v: %s\nbefore: %s\n%s", fi, fi.Line, u, at.URL, c,
+							b.Why(), a.Why(), text)
 					}
 				}
 			}
@@ -117,7 +121,8 @@ func TestLintsClaimNothingFalse(t *testing.T) {
 			claimed[fi.Code]++
 		}
 	}
-	for _, code := range []string{"contradictory-field", "drifting-records", "duplicate-field", "expired-permission", "redundant-field", "shadowed-field", "unfetched-permission"} {
+	for _, code := range []string{"contradictory-field", "drifting-records", "duplicate-field", "expired-permission",
+		"redundant-field", "shadowed-field", "unfetched-permission"} {
 		if claimed[code] == 0 {
 			t.Errorf("no file led to %s", code)
 		}
@@ -128,7 +133,8 @@ func TestLintsClaimNothingFalse(t *testing.T) {
 func randomFile(r *rand.Rand) string {
 	pick := func(words ...string) string { return words[r.IntN(len(words))] }
 	pattern := func() string {
-		return pick("/", "/a", "/a/", "/a*", "/a/b", "/A/b*", "/a$", "/a/b$", "*", "*b", "*.b", "/*b", "/*ab", "/*a*b", "/b", "/a/b/c", "$", "the-acap:resource-set:s", "/%7Ea", "/~a")
+		return pick("/", "/a", "/a/", "/a*", "/a/b", "/A/b*", "/a$", "/a/b$", "*", "*b", "*.b", "/*b", "/*ab", "/*a*b",
+			"/b", "/a/b/c", "$", "the-acap:resource-set:s", "/%7Ea", "/~a")
 	}
 	var b strings.Builder
 	if r.IntN(3) == 0 {
@@ -137,7 +143,8 @@ func randomFile(r *rand.Rand) string {
 	if r.IntN(12) == 0 {
 		b.WriteString("ACAP-ignore-conventional-records\n")
 	}
-	fmt.Fprintf(&b, "ACAP-resource-set: s %s %s\nACAP-qualified-usage: q index time-limit=3-days\n", pick("/a", "/*b", "/a/b"), pick("/b", "/a*"))
+	fmt.Fprintf(&b, "ACAP-resource-set: s %s %s\nACAP-qualified-usage: q index time-limit=3-days\n",
+		pick("/a", "/*b", "/a/b"), pick("/b", "/a*"))
 	for range 1 + r.IntN(4) {
 		if r.IntN(3) == 0 {
 			for range 1 + r.IntN(2) {
@@ -151,7 +158,8 @@ func randomFile(r *rand.Rand) string {
 		for range 1 + r.IntN(2)/1 {
 			fmt.Fprintf(&b, "ACAP-crawler: %s\n", pick("*", "*", "a", "a", "b", "b/1"))
 		}
-		few := []string{pick("crawl", "index"), pick("crawl", "present", "other"), pick("index", "present-snippet", "follow")}
+		few := []string{pick("crawl", "index"), pick("crawl", "present", "other"), pick("index", "present-snippet",
+			"follow")}
 		for range 1 + r.IntN(6) {
 			if r.IntN(8) == 0 {
 				fmt.Fprintf(&b, "ACAP-usage-purpose: %s\n", pick("news", "n*", "x$"))
@@ -159,7 +167,8 @@ func randomFile(r *rand.Rand) string {
 			if r.IntN(2) == 0 {
 				fmt.Fprintf(&b, "ACAP-disallow-%s: %s\n", few[r.IntN(3)], pattern())
 			} else {
-				fmt.Fprintf(&b, "ACAP-allow-%s: %s%s\n", pick(few[0], few[1], few[2], "(q)"), pattern(), pick("", "", "", " time-limit=until-2020-01-01", " time-limit=5-days", " max-length=0-words"))
+				fmt.Fprintf(&b, "ACAP-allow-%s: %s%s\n", pick(few[0], few[1], few[2], "(q)"), pattern(),
+					pick("", "", "", " time-limit=until-2020-01-01", " time-limit=5-days", " max-length=0-words"))
 			}
 		}
 	}

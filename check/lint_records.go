@@ -91,12 +91,16 @@ func (l *linter) emptied(heads []*acap.Field, first *acap.Field, what string, ap
 	for i, h := range heads[:len(heads)-1] {
 		next := heads[i+1]
 		gap := l.lines[h.Line : next.Line-1]
-		blank := slices.ContainsFunc(gap, func(line string) bool { return !strings.HasPrefix(strings.TrimSpace(line), "#") })
+		blank := slices.ContainsFunc(gap, func(line string) bool {
+			return !strings.HasPrefix(strings.TrimSpace(line),
+				"#")
+		})
 		if strings.EqualFold(h.Text, next.Text) || !blank && !apart(h, next) {
 			continue
 		}
 		l.tell(h, firstWord(h), "emptied-record", acap.Warning, "write what it is to say behind it, or leave it out",
-			"no %s follows before line %d names the next crawler: the two are read as one record, and line %d and those behind it hold for this crawler too",
+			"no %s follows before line %d names the next crawler: the two are read as one record, and line %d and "+
+				"those behind it hold for this crawler too",
 			what, next.Line, first.Line)
 	}
 }
@@ -113,11 +117,13 @@ func (l *linter) ruleless(g *acap.Group, any *acap.Field, groups map[string][]*a
 			if g.Paced {
 				continue
 			}
-			l.tell(h, "", "empty-group", acap.Notice, "put rules behind it, or leave it out", "the group has no rules and says nothing")
+			l.tell(h, "", "empty-group", acap.Notice, "put rules behind it, or leave it out",
+				"the group has no rules and says nothing")
 			continue
 		}
 		l.tell(h, firstWord(h), "empty-group", acap.Warning, "put rules behind it, or leave it out",
-			"the group has no rules: this crawler may crawl everything, as the rules for any (line %d) are not for a crawler that a group names", any.Line)
+			"the group has no rules: this crawler may crawl everything, as the rules for any (line %d) are not for a "+
+				"crawler that a group names", any.Line)
 	}
 }
 
@@ -130,8 +136,10 @@ func (l *linter) repeated(i int) {
 		case first == nil:
 			l.first[lower] = g.Heads[k]
 		case !slices.Contains(g.Heads, first) && g.Ruled:
-			l.tell(g.Heads[k], firstWord(g.Heads[k]), "repeated-group", acap.Notice, "put the rules of both into one group",
-				"line %d begins a group for the same crawler: the rules of both count (RFC 9309 2.2.1), but many crawlers read one of them alone", first.Line)
+			l.tell(g.Heads[k], firstWord(g.Heads[k]), "repeated-group", acap.Notice,
+				"put the rules of both into one group",
+				"line %d begins a group for the same crawler: the rules of both count (RFC 9309 2.2.1), but many "+
+					"crawlers read one of them alone", first.Line)
 		}
 	}
 }

@@ -18,15 +18,20 @@ func (l *linter) texts() {
 			continue
 		}
 		comment := line[hash:min(len(line), hash+maxPlaced)]
-		if bare := strings.TrimLeft(comment, "# \t"); claim == 0 && hash == 0 && len(bare) > 4 && strings.EqualFold(bare[:5], "acap ") {
+		if bare := strings.TrimLeft(comment, "# \t"); claim == 0 && hash == 0 && len(bare) > 4 &&
+			strings.EqualFold(bare[:5], "acap ") {
 			claim = i + 1
 		}
 		if strings.Count(comment, ":") > 1 && fieldsIn(comment) > 1 {
-			l.tell(l.place(i+1, line[hash:]), "", "swallowed-fields", acap.Warning, "write every field on a line of its own", "a comment goes on to the end of its line: the fields in it are not read")
+			l.tell(l.place(i+1, line[hash:]), "", "swallowed-fields", acap.Warning,
+				"write every field on a line of its own", "a comment goes on to the end of its line: the fields in "+
+					"it are not read")
 		}
 	}
 	if claim > 0 && len(l.statements) == 0 && len(l.records) == 0 && l.file.Version() == "" {
-		l.tell(l.place(claim, l.lines[claim-1]), "", "claim-without-fields", acap.Notice, "write ACAP records, or leave the comment out", "a comment speaks of ACAP, and the file holds no field of it")
+		l.tell(l.place(claim, l.lines[claim-1]), "", "claim-without-fields", acap.Notice,
+			"write ACAP records, or leave the comment out", "a comment speaks of ACAP, and the file holds no field "+
+				"of it")
 	}
 	for i := range l.statements {
 		l.backslash(l.statements[i].Field)
@@ -64,7 +69,8 @@ func (l *linter) backslash(f *acap.Field) {
 	if path, _, _ := strings.Cut(firstWord(f), "?"); !strings.Contains(path, `\`) {
 		return
 	}
-	l.tell(f, firstWord(f), "backslash-in-pattern", acap.Warning, `write / for \`, `paths have no \: browsers and crawlers ask for / where a link has one, and this matches none of them`)
+	l.tell(f, firstWord(f), "backslash-in-pattern", acap.Warning, `write / for \`,
+		`paths have no \: browsers and crawlers ask for / where a link has one, and this matches none of them`)
 }
 
 // place returns a line that is not a field.

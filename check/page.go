@@ -22,7 +22,8 @@ func PageOf(name string, src []byte) *page.Page {
 		kind = "application/xhtml+xml"
 	}
 	at := url.URL{Scheme: "http", Host: "robots.invalid", Path: "/" + filepath.Base(name)}
-	return page.New([]page.Hop{{URL: at.String(), Status: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: src}})
+	return page.New([]page.Hop{{URL: at.String(), Status: http.StatusOK, Header: http.Header{"Content-Type": {kind}},
+		Body: src}})
 }
 
 // Page checks the statements of a page in META tags, class tokens and headers. name identifies it
@@ -94,7 +95,8 @@ func numbered(tags []acap.Tag) (out []acap.Tag, lines []string) {
 // ofOwn returns the findings about the statements of a resource, for all crawlers that it or its
 // site addresses. If they use a name that an unknown robots.txt may define, it adds a note instead
 // of a finding.
-func (r *Report) ofOwn(name string, own acap.Own, o Options, robots *acap.File, refs []acap.Reference) (found []acap.Finding) {
+func (r *Report) ofOwn(name string, own acap.Own, o Options, robots *acap.File, refs []acap.Reference) (
+	found []acap.Finding) {
 	alone := robots == nil
 	if alone {
 		robots = acap.Parse(somewhere, nil)
@@ -106,7 +108,8 @@ func (r *Report) ofOwn(name string, own acap.Own, o Options, robots *acap.File, 
 			switch {
 			case f.Source != acap.Meta && f.Source != acap.Class && f.Source != acap.Header:
 			case alone && f.Code == "undefined-usage":
-				r.note("%s:%d: whether robots.txt defines the usage was not checked; name it as well, before the page", name, f.Line)
+				r.note("%s:%d: whether robots.txt defines the usage was not checked; name it as well, before the page",
+					name, f.Line)
 			default:
 				found = append(found, f)
 			}
@@ -157,9 +160,12 @@ func splitLines(text string) []string {
 // stray reports a META tag that does not count at its place: P2 2.2 (N11): META in the body is not
 // read.
 func stray(name string, t acap.Tag) acap.Finding {
-	return acap.Finding{Code: "meta-outside-head", Severity: acap.Warning, Source: acap.Meta, URL: name, Line: t.Line, Column: t.Column,
-		Length: max(1, utf8.RuneCountInString(t.Content)), Hint: "move it up, before the first element that does not belong into a head",
-		Message: fmt.Sprintf("the head of the page ends before this META tag of the name %q: it does not count", t.Name)}
+	return acap.Finding{Code: "meta-outside-head", Severity: acap.Warning, Source: acap.Meta, URL: name, Line: t.Line,
+		Column: t.Column,
+		Length: max(1, utf8.RuneCountInString(t.Content)), Hint: "move it up, before the first element that does not " +
+			"belong into a head",
+		Message: fmt.Sprintf("the head of the page ends before this META tag of the name %q: it does not count",
+			t.Name)}
 }
 
 // partsOf reports parts that a page's own permissions require but that it does not have (P1
@@ -180,7 +186,8 @@ func partsOf(t Text, p *page.Page, o Options, robots *acap.File, refs []acap.Ref
 					continue
 				}
 				f := acap.Finding{Code: "part-not-found", Severity: acap.Error, Source: acap.Meta, URL: t.Name,
-					Message: fmt.Sprintf("the page has no %s, so what demands it is prohibited", inWords(q.Locator)), Hint: "mark that part, or name one that the page has"}
+					Message: fmt.Sprintf("the page has no %s, so what demands it is prohibited", inWords(q.Locator)),
+					Hint:    "mark that part, or name one that the page has"}
 				field := *q.Field
 				field.URL = t.Name
 				_, f.Line, f.Column, f.Length = placed.place(&field, q.Value)

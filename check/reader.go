@@ -72,10 +72,12 @@ func (d *Document) engine(f *acap.File, now time.Time) Reading {
 		return func(u acap.Usage, at Address) Answer {
 			facts := acap.Facts{Now: now}
 			decision := p.Decide(u, at.resource)
-			if over := decision.At(facts); over.Reason == acap.ByExpiry { // the reader is unknown, so conditions on readers are ignored
+			// the reader is unknown, so conditions on readers are ignored
+			if over := decision.At(facts); over.Reason == acap.ByExpiry {
 				decision = over
 			}
-			return Answer{Allowed: decision.Allowed, Reason: decision.Reason, Because: decision.Because, Note: decision.Note,
+			return Answer{Allowed: decision.Allowed, Reason: decision.Reason, Because: decision.Because,
+				Note:   decision.Note,
 				Limits: decision.Limits(facts)}
 		}
 	}
@@ -89,7 +91,8 @@ func (d *Document) Conventional() Reading {
 		p := f.Policy(acap.Crawler{Names: c.Names})
 		return func(u acap.Usage, at Address) Answer {
 			decision := p.Decide(acap.Crawl, at.resource)
-			return Answer{Allowed: decision.Allowed, Reason: decision.Reason, Because: decision.Because, Note: decision.Note}
+			return Answer{Allowed: decision.Allowed, Reason: decision.Reason, Because: decision.Because,
+				Note: decision.Note}
 		}
 	}
 }

@@ -16,16 +16,18 @@ type causes struct {
 
 // The known causes.
 const (
-	readsNoACAP   = "it reads no ACAP"
-	withinACAP    = "it takes a word within an ACAP line for a rule"
-	withinLine    = "it takes the line for a rule, which RFC 9309 does not"
-	byVersion     = "it compares the first word of a User-agent value as it stands, version and all, with the beginning of the crawler's name"
-	passesOver    = "it passes over a group without rules"
-	byPrefix      = "it takes a group to be for every crawler whose name begins like that of the group"
-	voidRule      = "a rule of nothing but * says nothing to it"
-	unanchored    = "it looks for a rule with * or $ anywhere in the address, not at its beginning"
-	byEncoding    = "it compares percent-encoding as it is written"
-	byExpression  = "it takes the length of a rule with * or $ to be that of a regular expression, where a dot or a question mark counts twice"
+	readsNoACAP = "it reads no ACAP"
+	withinACAP  = "it takes a word within an ACAP line for a rule"
+	withinLine  = "it takes the line for a rule, which RFC 9309 does not"
+	byVersion   = "it compares the first word of a User-agent value as it stands, version and all, with the " +
+		"beginning of the crawler's name"
+	passesOver   = "it passes over a group without rules"
+	byPrefix     = "it takes a group to be for every crawler whose name begins like that of the group"
+	voidRule     = "a rule of nothing but * says nothing to it"
+	unanchored   = "it looks for a rule with * or $ anywhere in the address, not at its beginning"
+	byEncoding   = "it compares percent-encoding as it is written"
+	byExpression = "it takes the length of a rule with * or $ to be that of a regular expression, where a dot or a " +
+		"question mark counts twice"
 	firstOfLength = "of rules of one length it takes the first, where RFC 9309 takes Allow"
 	ownWay        = "it reads the line in a way of its own"
 )
@@ -115,7 +117,10 @@ func (c *causes) rule(f *acap.Field) (found *acap.Rule, governs bool) {
 }
 
 func (c *causes) names(g acap.Group) bool {
-	return len(c.crawler.Names) > 0 && slices.ContainsFunc(g.Agents, func(a string) bool { return strings.EqualFold(a, c.crawler.Names[0]) })
+	return len(c.crawler.Names) > 0 && slices.ContainsFunc(g.Agents, func(a string) bool {
+		return strings.EqualFold(a,
+			c.crawler.Names[0])
+	})
 }
 
 // versioned reports whether a User-agent value begins with the name of the crawler followed by

@@ -44,7 +44,8 @@ func (d *Document) Temoto() (r Reading, left func() []string, err error) {
 		return func(u acap.Usage, at Address) Answer {
 			if len(t.kept) > 0 || t.cut { // the deciding line may be missing
 				if f := rfc(u, at).Because; f != nil && (t.kept[f.Line] || t.cut && f.Line >= len(t.lines)) {
-					return t.unknown("temoto/robotstxt was not given all lines that decide, and what is told of it may not hold for the whole file")
+					return t.unknown("temoto/robotstxt was not given all lines that decide, and what is told of it " +
+						"may not hold for the whole file")
 				}
 			}
 			a := own(at)
@@ -63,7 +64,8 @@ func (d *Document) Temoto() (r Reading, left func() []string, err error) {
 // split splits a file like the library, and drops what would take it too long.
 func (t *temoto) split(src []byte) {
 	if len(src) > maxTemotoText {
-		t.left = append(t.left, fmt.Sprintf("temoto/robotstxt was given the first %d of %d bytes", maxTemotoText, len(src)))
+		t.left = append(t.left, fmt.Sprintf("temoto/robotstxt was given the first %d of %d bytes", maxTemotoText,
+			len(src)))
 		src, t.cut = src[:maxTemotoText], true
 	}
 	src = bytes.ReplaceAll(bytes.ReplaceAll(src, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
@@ -77,14 +79,16 @@ func (t *temoto) split(src []byte) {
 		}
 		agents += len(keysOf(line, agentNames))
 		switch {
-		case rules > 0 && stars > 0 && (stars > maxTemotoStars || wild+len(line) > maxTemotoWild), agents > maxTemotoAgents:
+		case rules > 0 && stars > 0 && (stars > maxTemotoStars || wild+len(line) > maxTemotoWild),
+			agents > maxTemotoAgents:
 			t.lines[i], t.kept[i+1], last = nil, true, i+1
 		case rules > 0 && stars > 0:
 			wild += len(line)
 		}
 	}
 	if n := len(t.kept); n > 0 {
-		t.left = append(t.left, fmt.Sprintf("temoto/robotstxt was not given %d of %d lines, the last of them line %d: they would keep it too long", n, len(t.lines), last))
+		t.left = append(t.left, fmt.Sprintf("temoto/robotstxt was not given %d of %d lines, the last of them line "+
+			"%d: they would keep it too long", n, len(t.lines), last))
 	}
 }
 
@@ -198,7 +202,8 @@ func (t *temoto) judge(name string) func(Address) Answer {
 		cost := 100 + 4*t.tests + t.wild*len(path)
 		switch {
 		case len(path) > maxTemotoPath:
-			return t.unknown(fmt.Sprintf("temoto/robotstxt was not asked about addresses of more than %d bytes", maxTemotoPath))
+			return t.unknown(fmt.Sprintf("temoto/robotstxt was not asked about addresses of more than %d bytes",
+				maxTemotoPath))
 		case t.spent > maxTemotoWork:
 			return t.unknown("temoto/robotstxt was not asked about all addresses: it would take too long")
 		}
@@ -255,7 +260,8 @@ func (t *temoto) field(n int) *acap.Field {
 	}
 	line := t.rules[n]
 	if t.fields[line] == nil {
-		t.fields[line] = &acap.Field{Source: acap.Robots, URL: t.url, Line: line + 1, Column: 1, Text: strings.TrimSpace(string(t.lines[line]))}
+		t.fields[line] = &acap.Field{Source: acap.Robots, URL: t.url, Line: line + 1, Column: 1,
+			Text: strings.TrimSpace(string(t.lines[line]))}
 	}
 	return t.fields[line]
 }

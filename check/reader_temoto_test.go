@@ -28,7 +28,8 @@ func TestTemotoIsTheLibrary(t *testing.T) {
 	decided := 0
 	for range 150 {
 		file, _ := mixed(r)
-		file = "User-agent: *\n" + strings.ReplaceAll(file, "ACAP-allow-crawl: /a\n", "ACAP-allow-crawl: /a disallow /b\n")
+		file = "User-agent: *\n" + strings.ReplaceAll(file, "ACAP-allow-crawl: /a\n",
+			"ACAP-allow-crawl: /a disallow /b\n")
 		d := NewDocument(robots, []byte(file))
 		temoto, left, err := d.Temoto()
 		if err != nil || len(left()) > 0 {
@@ -43,15 +44,18 @@ func TestTemotoIsTheLibrary(t *testing.T) {
 			for range 8 {
 				p := path(r)
 				a := judge(acap.Crawl, addressOf(t, p)).whole()
-				if want := temotoOf(t, file, name, addressOf(t, p).URL.RequestURI()); a.Allowed != want || a.Unknown != "" {
+				if want := temotoOf(t, file, name, addressOf(t, p).URL.RequestURI()); a.Allowed != want ||
+					a.Unknown != "" {
 					t.Fatalf("%q at %s: %+v, want %v:\n%s", name, p, a, want, file)
 				}
 				lines := strings.Split(file, "\n")
 				for i, line := range lines {
 					lines[i] = contrary.Replace(line)
-					turned := temotoOf(t, strings.Join(lines, "\n"), name, addressOf(t, p).URL.RequestURI()) != a.Allowed
+					turned := temotoOf(t, strings.Join(lines, "\n"), name,
+						addressOf(t, p).URL.RequestURI()) != a.Allowed
 					if is := a.Because != nil && a.Because.Line == i+1; is != turned {
-						t.Fatalf("%q at %s: line %d decides: %v; named: %v of\n%s", name, p, i+1, turned, a.Because, file)
+						t.Fatalf("%q at %s: line %d decides: %v; named: %v of\n%s", name, p, i+1, turned, a.Because,
+							file)
 					}
 					lines[i] = line
 				}
@@ -125,7 +129,8 @@ func TestTemotoBounds(t *testing.T) {
 	if a := judge(acap.Crawl, addressOf(t, "/a")).whole(); a.Allowed || a.Because.Line != 2 {
 		t.Errorf("%+v", a)
 	}
-	if a := judge(acap.Crawl, addressOf(t, "/"+strings.Repeat("a", maxTemotoPath))); a.Unknown == "" || len(left()) != 3 {
+	if a := judge(acap.Crawl, addressOf(t, "/"+strings.Repeat("a", maxTemotoPath))); a.Unknown == "" ||
+		len(left()) != 3 {
 		t.Errorf("%+v %q", a, left())
 	}
 }
@@ -134,11 +139,13 @@ func TestTemotoBounds(t *testing.T) {
 func hostile() map[string]string {
 	fill := func(line string, most int) string { return strings.Repeat(line, most/len(line)) }
 	return map[string]string{
-		"plain":  "User-agent: *\n" + fill("Disallow: /a\n", maxTemotoText-20),
-		"wild":   "User-agent: *\n" + fill("Disallow: /"+strings.Repeat("*a", maxTemotoStars-1)+"$\n", maxTemotoWild),
-		"long":   "User-agent: *\n" + fill("Disallow: /"+strings.Repeat("*"+strings.Repeat("a", 250), maxTemotoStars)+"b\n", maxTemotoWild),
+		"plain": "User-agent: *\n" + fill("Disallow: /a\n", maxTemotoText-20),
+		"wild":  "User-agent: *\n" + fill("Disallow: /"+strings.Repeat("*a", maxTemotoStars-1)+"$\n", maxTemotoWild),
+		"long": "User-agent: *\n" + fill("Disallow: /"+strings.Repeat("*"+strings.Repeat("a", 250), maxTemotoStars)+
+			"b\n", maxTemotoWild),
 		"agents": strings.Repeat("User-agent: *\n", 5000) + fill("Disallow: /a\n", maxTemotoText/3),
-		"twice":  fill(strings.Repeat("User-agent: *\n", maxTemotoAgents)+strings.Repeat("Disallow: /a\n", maxTemotoAgents), maxTemotoText),
+		"twice": fill(strings.Repeat("User-agent: *\n", maxTemotoAgents)+strings.Repeat("Disallow: /a\n",
+			maxTemotoAgents), maxTemotoText),
 		"groups": fill("User-agent: abcdefgh\nDisallow:/*b\n", maxTemotoWild),
 	}
 }

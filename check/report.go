@@ -43,7 +43,8 @@ type Report struct {
 func (r *Report) Add(t Text, findings ...acap.Finding) {
 	findings = slices.Clone(findings)
 	slices.SortStableFunc(findings, func(a, b acap.Finding) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), slices.Index(severities, a.Severity)-slices.Index(severities, b.Severity),
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), slices.Index(severities,
+			a.Severity)-slices.Index(severities, b.Severity),
 			strings.Compare(a.Code, b.Code), strings.Compare(a.Message, b.Message))
 	})
 	r.Texts = append(r.Texts, t)
@@ -104,7 +105,8 @@ func (r *Report) Tests() *Tests {
 	for _, t := range r.Texts {
 		s := Suite{Name: t.Name}
 		for _, f := range r.About(t.Name) {
-			c := TestCase{Name: fmt.Sprintf("%d:%d %s", f.Line, f.Column, f.Code), Class: t.Name, Detail: f.Excerpt(r.Line(f)) + "\n" + withHint(f) + "\n" + Help(f.Code)}
+			c := TestCase{Name: fmt.Sprintf("%d:%d %s", f.Line, f.Column, f.Code), Class: t.Name,
+				Detail: f.Excerpt(r.Line(f)) + "\n" + withHint(f) + "\n" + Help(f.Code)}
 			if f.Severity != acap.Notice {
 				c.Failure = string(f.Severity) + ": " + f.Message
 			}

@@ -20,7 +20,8 @@ func FuzzReport(f *testing.F) {
 		f.Add(c.text("before"), byte(0))
 	}
 	f.Add([]byte("ACAP-crawler: *\nACAP-disallow-\x1b[2J\u202e: /\xff ::error::x\r\n"), byte(1))
-	f.Add([]byte("<meta name=robots content='ACAP allow-\x1b[31mx ](http://h) {0}'><p class='the-acap:\u2066'>"), byte(2))
+	f.Add([]byte("<meta name=robots content='ACAP allow-\x1b[31mx ](http://h) {0}'><p class='the-acap:\u2066'>"),
+		byte(2))
 	f.Add([]byte("X-Robots-Tag: noindx\x07, \u202e: ::\n\nRobots-Tag: \"a;b\n"), byte(3))
 	f.Fuzz(func(t *testing.T, src []byte, kind byte) {
 		if len(src) > 4000 {
@@ -44,7 +45,8 @@ func FuzzReport(f *testing.F) {
 				t.Fatal(err)
 			}
 			text := b.String()
-			for _, code := range []string{boldOn, styleOff, colours[acap.Error], colours[acap.Warning], colours[acap.Notice]} {
+			for _, code := range []string{boldOn, styleOff, colours[acap.Error], colours[acap.Warning],
+				colours[acap.Notice]} {
 				if s.Colour {
 					text = strings.ReplaceAll(text, code, "")
 				}
@@ -66,7 +68,11 @@ func FuzzReport(f *testing.F) {
 		commands := 0
 		for line := range strings.Lines(b.String()) {
 			commands++
-			if !strings.HasPrefix(line, "::") || strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(c rune) bool { return unicode.IsControl(c) && c != '\t' }) {
+			if !strings.HasPrefix(line, "::") ||
+				strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(c rune) bool {
+					return unicode.IsControl(c) &&
+						c != '\t'
+				}) {
 				t.Errorf("%q is no command", line)
 			}
 		}
@@ -90,8 +96,10 @@ func FuzzReport(f *testing.F) {
 // TestWhoeverIsNamed: what is said to some crawlers alone is found, in files that a reference leads
 // them to and by requests that only some may execute; nothing is told twice.
 func TestWhoeverIsNamed(t *testing.T) {
-	src := []byte("ACAP-crawler: abot\nACAP-permissions-reference: /a.txt\nACAP-crawler: bbot\nACAP-permissions-reference: /b.txt\n" +
-		"ACAP-crawler: *\nACAP-request-re-crawl: /x\nACAP-crawler: cbot\nACAP-disallow-crawl: /x\nACAP-disallow-indx: /y\n")
+	src := []byte("ACAP-crawler: abot\nACAP-permissions-reference: /a.txt\nACAP-crawler: " +
+		"bbot\nACAP-permissions-reference: /b.txt\n" +
+		"ACAP-crawler: *\nACAP-request-re-crawl: /x\nACAP-crawler: cbot\nACAP-disallow-crawl: " +
+		"/x\nACAP-disallow-indx: /y\n")
 	refs := Parse("robots.txt", src).References(Everyone(Parse("robots.txt", src), Options{}))
 	if len(refs) != 2 {
 		t.Fatal(refs)
@@ -104,7 +112,8 @@ func TestWhoeverIsNamed(t *testing.T) {
 	for _, f := range r.Findings {
 		told[f.URL+" "+f.Code]++
 	}
-	for _, want := range []string{"robots.txt refused-request", "robots.txt unavailable-reference", "robots.txt unknown-usage", "a.txt unknown-usage"} {
+	for _, want := range []string{"robots.txt refused-request", "robots.txt unavailable-reference",
+		"robots.txt unknown-usage", "a.txt unknown-usage"} {
 		if told[want] != 1 {
 			t.Errorf("%s is told %d times", want, told[want])
 		}

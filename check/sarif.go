@@ -128,7 +128,8 @@ func (r *Report) WriteSARIF(w io.Writer, version string) error {
 		if line := r.Line(f); line != "" {
 			region.Snippet = &sarifMessage{line}
 		}
-		result := sarifResult{Rule: f.Code, RuleIndex: rules[f.Code], Level: sarifLevels[f.Severity], Message: sarifText(withHint(f)),
+		result := sarifResult{Rule: f.Code, RuleIndex: rules[f.Code], Level: sarifLevels[f.Severity],
+			Message:   sarifText(withHint(f)),
 			Locations: []sarifLocation{{sarifPhysical{at, region}}}}
 		if fix, known := fixes[f]; known {
 			result.Fixes = []sarifFix{fix}
@@ -163,11 +164,13 @@ func (f Fix) sarif(t Text) sarifFix {
 		}
 		list = append(list, r)
 	}
-	return sarifFix{sarifText(cmp.Or(f.Finding.Hint, f.Finding.Message)), []sarifChange{{sarifPlace{URI: uriOf(t.Name)}, list}}}
+	return sarifFix{sarifText(cmp.Or(f.Finding.Hint, f.Finding.Message)),
+		[]sarifChange{{sarifPlace{URI: uriOf(t.Name)}, list}}}
 }
 
 func ruleOf(code string) sarifRule {
-	return sarifRule{ID: code, Short: sarifText(strings.ReplaceAll(code, "-", " ")), Full: sarifText("Rests on " + strings.Join(Behind(code), ", ") + "."), HelpURI: Help(code),
+	return sarifRule{ID: code, Short: sarifText(strings.ReplaceAll(code, "-", " ")),
+		Full: sarifText("Rests on " + strings.Join(Behind(code), ", ") + "."), HelpURI: Help(code),
 		Help: sarifText("See " + Help(code))}
 }
 

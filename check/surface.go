@@ -104,11 +104,13 @@ func (r *Report) Surface(ctx context.Context, u *url.URL, site Site, o Options) 
 	}
 	switch s.Origin.Status {
 	case policy.Unreachable:
-		s.tell(top, "", "unreachable-robots", acap.Error, "make it readable, or answer with status 404 where there is none",
+		s.tell(top, "", "unreachable-robots", acap.Error, "make it readable, or answer with status 404 where there "+
+			"is none",
 			"robots.txt cannot be read: %s: everything is prohibited until it can be", s.Origin.Why)
 		return s, nil
 	case policy.None:
-		s.tell(top, "", "no-robots", acap.Notice, "", "there is no robots.txt, the answer has status %d: nothing is restricted by it", s.Origin.HTTP)
+		s.tell(top, "", "no-robots", acap.Notice, "", "there is no robots.txt, the answer has status %d: nothing is "+
+			"restricted by it", s.Origin.HTTP)
 		s.views = []view{{site.Who, site.Policies}}
 		return s, nil
 	}
@@ -163,12 +165,14 @@ func (s *Surface) addView(name, purpose string) {
 		c.Purposes = []string{purpose}
 	}
 	same := func(v view) bool {
-		return slices.EqualFunc(v.crawler.Names, c.Names, strings.EqualFold) && slices.Equal(v.crawler.Purposes, c.Purposes)
+		return slices.EqualFunc(v.crawler.Names, c.Names, strings.EqualFold) &&
+			slices.Equal(v.crawler.Purposes, c.Purposes)
 	}
 	switch {
 	case slices.ContainsFunc(s.views, same):
 	case len(s.views) == mostViews:
-		s.report.note("%s: what permissions require was checked for the first %d of those to whom they are addressed", s.Origin.Key, mostViews)
+		s.report.note("%s: what permissions require was checked for the first %d of those to whom they are addressed",
+			s.Origin.Key, mostViews)
 	default:
 		s.views = append(s.views, view{c, s.site.Policies.For(c)})
 	}
@@ -185,7 +189,8 @@ func (s *Surface) sent(f *acap.Field, named, final string) {
 	if kind == "" {
 		what = "without a media type"
 	}
-	s.tell(f, "", "media-type", acap.Warning, "send it as text/plain; charset=utf-8", "%s is sent %s: not every crawler will read it", named, what)
+	s.tell(f, "", "media-type", acap.Warning, "send it as text/plain; charset=utf-8",
+		"%s is sent %s: not every crawler will read it", named, what)
 }
 
 // moved reports that the file of a field is at another address.
@@ -209,7 +214,8 @@ func (s *Surface) moved(f *acap.Field, token, named, final string) {
 // tell adds a finding about a field, or about a token in it.
 func (s *Surface) tell(f *acap.Field, token, code string, severity acap.Severity, hint, format string, args ...any) {
 	in, line, column, length := s.report.place(f, token)
-	s.report.also(acap.Finding{Code: code, Severity: severity, Source: f.Source, URL: in, Line: line, Column: column, Length: length,
+	s.report.also(acap.Finding{Code: code, Severity: severity, Source: f.Source, URL: in, Line: line, Column: column,
+		Length:  length,
 		Message: fmt.Sprintf(format, args...), Hint: hint})
 }
 

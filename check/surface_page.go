@@ -18,7 +18,8 @@ import (
 func (s *Surface) Page(ctx context.Context, u *url.URL) (*page.Page, error) {
 	defer s.report.arrange()
 	if down := terms.TakeDown(s.Origin.Policy, u); down != nil {
-		s.tell(down, "", "page-not-requested", acap.Notice, "", "%s is to be taken down: it was not requested, and what it says of itself was not checked", u)
+		s.tell(down, "", "page-not-requested", acap.Notice, "", "%s is to be taken down: it was not requested, and "+
+			"what it says of itself was not checked", u)
 		return nil, errors.New("its publisher asks that it be taken down")
 	}
 	pg, err := s.site.Fetcher.Page(ctx, u.String())
@@ -38,7 +39,8 @@ func (s *Surface) Page(ctx context.Context, u *url.URL) (*page.Page, error) {
 	}
 	if err != nil {
 		s.blank(u.String())
-		s.tell(top, "", "unreachable-page", acap.Warning, "", "the page cannot be had: %v: what it says of itself was not checked", err)
+		s.tell(top, "", "unreachable-page", acap.Warning, "", "the page cannot be had: %v: what it says of itself "+
+			"was not checked", err)
 		return nil, err
 	}
 	return pg, s.Own(ctx, u, pg)
@@ -51,7 +53,8 @@ func (s *Surface) refused(top *acap.Field, why *acap.Refused) {
 		s.blank(top.URL)
 		at = top
 	}
-	s.tell(at, "", "page-not-requested", acap.Notice, "", "%s may not be crawled by %s: it was not requested, and what it says of itself was not checked",
+	s.tell(at, "", "page-not-requested", acap.Notice, "", "%s may not be crawled by %s: it was not requested, and "+
+		"what it says of itself was not checked",
 		why.URL, strings.Join(s.site.Sender.Names, ", "))
 }
 
@@ -166,7 +169,8 @@ func (s *Surface) usageRefs(t *terms.Reached) {
 			continue
 		}
 		if _, _, found := t.Page().Link(r.Locator); !found {
-			s.tell(r.Field, r.Value, "part-not-found", acap.Error, "", "%s has no %s: nobody learns there where to ask", t.Page().URL(), inWords(r.Locator))
+			s.tell(r.Field, r.Value, "part-not-found", acap.Error, "", "%s has no %s: nobody learns there where to ask",
+				t.Page().URL(), inWords(r.Locator))
 		}
 	}
 }
@@ -206,7 +210,8 @@ func (s *Surface) links(ctx context.Context, t *terms.Reached, usage acap.Usage)
 			s.dead[address] = why
 		}
 		if why != "" {
-			s.tell(r.Field, r.Value, "dead-link", acap.Warning, "name an address that exists", "the %s must be shown, and leads to %s: %s", r.Role, address, why)
+			s.tell(r.Field, r.Value, "dead-link", acap.Warning, "name an address that exists",
+				"the %s must be shown, and leads to %s: %s", r.Role, address, why)
 		}
 	}
 	return nil
@@ -235,7 +240,10 @@ type lacking struct {
 
 // passing reports whether a required resource may be available later.
 func passing(t *terms.Reached, l terms.Lack) bool {
-	return slices.ContainsFunc(t.Parts(), func(p terms.Part) bool { return l.Required != nil && p.URL == l.Required.URL && p.Failed })
+	return slices.ContainsFunc(t.Parts(), func(p terms.Part) bool {
+		return l.Required != nil &&
+			p.URL == l.Required.URL && p.Failed
+	})
 }
 
 func (ls *lackings) add(l terms.Lack, u acap.Usage, passing bool) {
@@ -275,21 +283,26 @@ func (s *Surface) lacking(l lacking, pg *page.Page) {
 	_, refused := errors.AsType[*acap.Refused](l.Err)
 	switch r := l.Required; {
 	case errors.Is(l.Err, errPassed):
-		s.tell(l.Field, "time-limit", "expired-permission", acap.Warning, "renew the date, or prohibit it in plain words", "%v: %s", l.Err, so)
+		s.tell(l.Field, "time-limit", "expired-permission", acap.Warning,
+			"renew the date, or prohibit it in plain words", "%v: %s", l.Err, so)
 	case errors.Is(l.Err, errElsewhere):
-		s.tell(l.Field, "location", "other-location", acap.Warning, "write the address of the page", "%v: %s", l.Err, so)
+		s.tell(l.Field, "location", "other-location", acap.Warning, "write the address of the page", "%v: %s", l.Err,
+			so)
 	case errors.Is(l.Err, terms.ErrTooLong):
-		s.tell(l.Field, "max-length", "part-too-long", acap.Error, "permit more, or require a shorter extract", "%v: %s", l.Err, so)
+		s.tell(l.Field, "max-length", "part-too-long", acap.Error, "permit more, or require a shorter extract",
+			"%v: %s", l.Err, so)
 	case r == nil:
 		s.tell(l.Field, "", "unfulfillable", acap.Error, "", "%v: %s", l.Err, so)
 	case errors.Is(l.Err, terms.ErrNoPart):
 		s.tell(l.Field, r.Value, "part-not-found", acap.Error, "", "the page has no %s, %s", inWords(r.Locator), so)
 	case refused:
-		s.tell(l.Field, r.Value, "part-not-crawlable", acap.Error, "let it be crawled, or require something else", "%v, %s", l.Err, so)
+		s.tell(l.Field, r.Value, "part-not-crawlable", acap.Error, "let it be crawled, or require something else",
+			"%v, %s", l.Err, so)
 	case l.passing:
 		s.tell(l.Field, r.Value, "part-unavailable", acap.Warning, "", "%s cannot be had now: %v, %s", r.URL, l.Err, so)
 	case r.URL != "":
-		s.tell(l.Field, r.Value, "part-unavailable", acap.Error, "name an address where it is", "%s cannot be had: %v, %s", r.URL, l.Err, so)
+		s.tell(l.Field, r.Value, "part-unavailable", acap.Error, "name an address where it is",
+			"%s cannot be had: %v, %s", r.URL, l.Err, so)
 	default:
 		s.tell(l.Field, r.Value, "part-unusable", acap.Error, "", "%s: %v, %s", r.Value, l.Err, so)
 	}

@@ -15,7 +15,10 @@ func (r *Report) place(f *acap.Field, token string) (in string, line, column, le
 	if f.Source == acap.Header {
 		in = headerOf(f.URL)
 		for _, t := range r.Texts {
-			if i := slices.IndexFunc(t.Lines, func(l string) bool { return strings.Join(strings.Fields(l), " ") == f.Text }); t.Name == in && i >= 0 {
+			if i := slices.IndexFunc(t.Lines, func(l string) bool {
+				return strings.Join(strings.Fields(l),
+					" ") == f.Text
+			}); t.Name == in && i >= 0 {
 				line = i + 1
 			}
 		}

@@ -18,7 +18,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-var updateSites = flag.Bool("update-sites", false, "write what the examples of docs/findings.md that check of a URL tells lead to into the page")
+var updateSites = flag.Bool("update-sites", false, "write what the examples of docs/findings.md that check of a URL "+
+	"tells lead to into the page")
 
 // ofURL stands behind the severities of a section that is about what is told of a URL alone.
 const ofURL = ", told by `check` of a URL"
@@ -35,7 +36,8 @@ const tinyHost = "http://example.com"
 
 func (s *tinySite) answer(rawurl string) page.Hop {
 	path := strings.TrimPrefix(rawurl, tinyHost)
-	h := page.Hop{URL: rawurl, Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/plain"}}, Body: []byte("A short text.")}
+	h := page.Hop{URL: rawurl, Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/plain"}},
+		Body: []byte("A short text.")}
 	switch path {
 	case "/robots.txt":
 		h.Body = []byte(s.texts["robots.txt"])
@@ -113,7 +115,8 @@ func (s *tinySite) checked(t testing.TB) *Report {
 		t.Fatal(err)
 	}
 	r := &Report{}
-	surface, err := r.Surface(t.Context(), u, Site{Who: who, Sender: who, Policies: s.policies, Answers: answers, Fetcher: s}, Options{Now: newYear})
+	surface, err := r.Surface(t.Context(), u, Site{Who: who, Sender: who, Policies: s.policies, Answers: answers,
+		Fetcher: s}, Options{Now: newYear})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +168,8 @@ func TestSurfacePage(t *testing.T) {
 				continue
 			}
 			shown[code] = append(shown[code], string(f.Severity))
-			got = append(got, fmt.Sprintf("%s %d:%d+%d %s: %s", f.Source, f.Line, f.Column, f.Length, f.Severity, f.Message))
+			got = append(got, fmt.Sprintf("%s %d:%d+%d %s: %s", f.Source, f.Line, f.Column, f.Length, f.Severity,
+				f.Message))
 			if line := r.Line(f); line != "" {
 				for _, l := range strings.Split(f.Excerpt(line), "\n") {
 					got = append(got, strings.TrimRight("  "+l, " "))

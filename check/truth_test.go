@@ -39,7 +39,8 @@ func TestNoCascade(t *testing.T) {
 			t.Errorf("%s: %v, want %s without %s", name, got, c.cause, c.follows)
 		}
 	}
-	if got := codesOf("ACAP-crawler: *\nACAP-disallow-index: /\nACAP-allow-index: *.gif\n"); got["shadowed-field"] == nil {
+	if got := codesOf(
+		"ACAP-crawler: *\nACAP-disallow-index: /\nACAP-allow-index: *.gif\n"); got["shadowed-field"] == nil {
 		t.Errorf("a field without a mistake before it: %v, want shadowed-field", got)
 	}
 }
@@ -90,7 +91,8 @@ func TestEmptiedByDelay(t *testing.T) {
 // case.
 func TestHintsSayWhatFixWrites(t *testing.T) {
 	for _, line := range []string{
-		"Dissallow: /a", "DISALOW: /a", "useragent: abot", "site-map: http://a.example/s", "disallow: a/b", "crawldelay: 5",
+		"Dissallow: /a", "DISALOW: /a", "useragent: abot", "site-map: http://a.example/s", "disallow: a/b",
+		"crawldelay: 5",
 	} {
 		src := []byte("User-agent: *\n" + line + "\n")
 		words, _ := Fixes(src, onItsOwn(src, RobotsKind, Options{}, nil))
