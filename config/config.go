@@ -16,64 +16,67 @@ import (
 	"github.com/spf13/viper"
 )
 
-// Config is what is in force for a run. It must not be changed after Load.
+// Config holds the settings in force for one run. It must not be changed after Load.
 type Config struct {
 	Data     string   // the data directory
-	Crawler  []string // tokens answered to (C05), the User-Agent's first (X67); never empty
-	Purposes []string // nil: undeclared; empty: there are none (C15)
-	Cannot   []string // what this crawler must say it cannot interpret (P1 2.4.3, P2 2.2.6)
+	Crawler  []string // user-agent tokens that this crawler obeys; see crawlerNames
+	Purposes []string // nil: undeclared; empty: the crawler has no purpose
+	Cannot   []string // types treated as unsupported (P1 2.4.3, P2 2.2.6)
 	Policy   Policy
 	Contact  string // URL sent in the User-Agent; "" sends none
 
 	Scope          string        // host, domain, prefix or any
-	Depth          int           // links away from a seed; Unlimited for no limit
+	Depth          int           // maximal number of links from a seed; Unlimited for no limit
 	MaxPages       int           // page requests in a run; Unlimited for no limit
 	MaxBytes       int64         // bytes of bodies in a run; Unlimited for no limit
 	MaxTime        time.Duration // of a run; 0 for no limit
-	MinFree        int64         // bytes free on the disk, below which a crawl stops; AutoFree: by its size
-	MaxHostURLs    int           // addresses noted of one host; Unlimited for no limit
+	MinFree        int64         // a crawl stops if fewer bytes are free on the disk; or AutoFree
+	MaxHostURLs    int           // addresses queued of one host; Unlimited for no limit
 	Include        []string      // patterns of addresses; empty: all
 	Exclude        []string
-	Requisites     bool          // fetch what pages are shown with
-	Canonical      bool          // leave a page to its canonical address
-	DropParameters []string      // of queries, which make no difference
-	RecrawlMin     time.Duration // until a page is visited again; 0: never
+	Requisites     bool          // fetch subresources of pages
+	Canonical      bool          // skip a page whose canonical address was fetched
+	DropParameters []string      // query parameters removed from links
+	RecrawlMin     time.Duration // shortest time until a page is visited again; 0: never
 	RecrawlMax     time.Duration
-	Adaptive       bool // slower where a host is slow
-	PerAddress     bool // one pause for all hosts at an address
-	Preserve       bool // keep copies
+	Adaptive       bool // request less often if a host gets slower
+	PerAddress     bool // hosts at one network address share the delay
+	Preserve       bool // archive pages
 	Index          bool
-	CompactWithin  time.Duration // of an erasure, while a crawl runs; 0: never
+	CompactWithin  time.Duration // longest time from an erasure to a compaction during a crawl; 0: never
 	SignatureKey   string        // file of an Ed25519 key, "" for none
 	SignatureAgent string
 	Metrics        string        // address:port, "" for none
 	Delay          time.Duration // between the starts of two requests to a host
-	Concurrency    int           // requests under way at once
-	PerHost        int           // requests under way at once to one host; see Load for its default
+	Concurrency    int           // concurrent requests
+	PerHost        int           // concurrent requests to one host; see Load for its default
 	Sitemaps       bool          // follow the sitemaps that robots.txt names
-	AllowPrivate   bool          // open loopback, private and link-local addresses that were not named
-	Timeout        time.Duration // for one request, body included
-	MaxBody        int64         // bytes of a body that are taken, after Content-Encoding is undone
-	Memory         int64         // bytes that the process should take; 0: as the machine has
+	AllowPrivate   bool          // allow loopback, private and link-local addresses everywhere
+	Timeout        time.Duration // for one request including its body
+	MaxBody        int64         // longest body in bytes after decoding; the rest is cut off
+	Memory         int64         // memory limit of the process in bytes; 0: derived from the machine
 
-	SnippetLength   int    // code points (J01)
+	SnippetLength   int    // P1 2.5.5.4 (J01): a length counts code points
 	CountryDatabase string // a MaxMind database file, "" for none
-	Chromium        string // the program that draws pages, "" for none
+	Chromium        string // the program that renders pages, "" for none
 	ChromiumSandbox bool
-	ReaderDNS       bool // ask DNS for the names of a reader's address
+	ReaderDNS       bool // look up the host names of a reader's address
 	Check           Check
 	Actions         Actions
 	Listen          string // address:port of serve
 	Serve           Serve
 	LogLevel        slog.Level // messages below it are not logged
 
-	File    string // the file that was read, "" for none
-	own     *Config
+	File    string  // the file that was read, "" for none
+	own     *Config // see Sender; nil: c itself
 	origins map[string]Origin
 }
 
-// Sender returns the configuration for sending requests: c itself, or if a flag names another
-// crawler to judge for, the configuration without that flag (X80).
+// Sender returns the configuration for sending requests: c itself, or, if a flag names another
+// crawler, the configuration without that flag.
+//
+// P1 2.3.1 (X80): --crawler names the crawler whose permissions are evaluated; requests carry the
+// configured name.
 func (c *Config) Sender() *Config {
 	if c.own != nil {
 		return c.own
@@ -85,25 +88,25 @@ func (c *Config) Sender() *Config {
 type Policy struct {
 	Strict            bool   // the strict variants of the readings
 	Dialect           string // Dialect11 or DialectPilot
-	NoarchivePreserve bool   // noarchive and nocache prohibit preserve as well (N24)
+	NoarchivePreserve bool   // P2 3 (N24): noarchive and nocache only prohibit showing copies, unless this is set
 }
 
-// Actions holds what is said of action requests (P1 2.6).
+// Actions holds the settings of action requests (P1 2.6).
 type Actions struct {
-	Mode          string        // ActionsDirect or ActionsConfirm (P07)
-	ConfirmWithin time.Duration // that a request waits for its line
-	SeenWithin    time.Duration // from 5 minutes to 24 hours; 0: as crawls read robots.txt
-	EraseWithin   time.Duration // from a take-down to a compaction; 0: at once
-	RecrawlAgain  time.Duration // between two re-crawls of one resource (P04)
-	MaxPending    int           // re-crawls of an origin (P09)
-	MaxPendingAll int           // re-crawls of all origins
-	MaxADay       int           // re-crawls of an origin within 24 hours
-	MaxListed     int           // requests of an origin that change nothing, in 24 hours
-	SubRecords    bool          // execute take-downs of sub-records (C13)
+	Mode          string        // ActionsDirect or ActionsConfirm
+	ConfirmWithin time.Duration // how long a request waits for its line in robots.txt
+	SeenWithin    time.Duration // interval of reading robots.txt, 5 minutes to 24 hours; 0: crawls read it
+	EraseWithin   time.Duration // longest time from a take-down to a compaction; 0: at once
+	RecrawlAgain  time.Duration // shortest time between two re-crawls of one resource
+	MaxPending    int           // pending re-crawls of an origin
+	MaxPendingAll int           // pending re-crawls of all origins
+	MaxADay       int           // executed re-crawls of an origin within 24 hours
+	MaxListed     int           // requests of an origin without effect that are listed within 24 hours
+	SubRecords    bool          // P1 2.3 (C13): execute take-downs in sub-records too
 	ReceiptKey    string        // file of an Ed25519 key, "" for none
 }
 
-// Check lists the codes of findings that the verb check reports with another severity, or only
+// Check lists codes of findings that the command check reports with another severity, or only
 // counts.
 type Check struct {
 	Ignore  []string
@@ -112,41 +115,41 @@ type Check struct {
 	Error   []string
 }
 
-// Serve holds how requests reach serve.
+// Serve holds the settings of the HTTP server.
 type Serve struct {
-	Hosts       []string // answered to beside Listen
-	AdminListen string   // address:port of /healthz and /metrics; empty: nowhere
+	Hosts       []string // accepted Host headers in addition to Listen
+	AdminListen string   // address:port of /healthz and /metrics; empty: disabled
 	Certificate string   // file, "" for none
 	Key         string   // file
 	BehindProxy bool
 }
 
-// AutoFree is the value of MinFree for the smaller of 256 MB and 2 % of the disk.
+// AutoFree is the value of MinFree that means the smaller of 256 MB and 2 % of the disk.
 const AutoFree = -1
 
-// Unlimited is the value of Depth and MaxPages that sets no limit.
+// Unlimited is the value of Depth, MaxPages, MaxBytes and MaxHostURLs that sets no limit.
 const Unlimited = -1
 
-// Input is where settings come from. The zero value gives the defaults alone.
+// Input holds the sources of settings. The zero value yields the defaults.
 type Input struct {
-	File  string         // as named by the user; "" means the default file, which need not exist
-	Env   []string       // as os.Environ gives it
-	Flags map[string]any // by key, the flags that were given: a string, a []string or a bool each
+	File  string         // named by the user; "" means the default file, which need not exist
+	Env   []string       // as returned by os.Environ
+	Flags map[string]any // key → value of a flag that was given: a string, a []string or a bool
 
-	// Judges says that the flags of crawler and purposes name the crawler that is judged for, not
-	// the one that sends requests.
+	// Judges says that the flags of crawler and purposes name the crawler whose permissions are
+	// evaluated, not the one that sends requests (see Sender).
 	Judges bool
 }
 
-// Error says what is wrong with one setting, or with the file as a whole when Key is empty.
+// Error is a wrong setting, or an error of the whole file if Key is empty.
 type Error struct {
 	Where string // the file, "environment variable ACAPCRAWL_…" or "flag --…"
 	Key   string
 	What  string
-	Hint  string // what to write instead, "" if there is nothing to say
+	Hint  string // what to write instead, or ""
 }
 
-// Error is one sentence that names the place, the key and what is wrong.
+// Error returns one sentence that names the place, the key and the mistake.
 func (e *Error) Error() string {
 	if e.Key == "" {
 		return e.Where + ": " + e.What
@@ -154,9 +157,10 @@ func (e *Error) Error() string {
 	return e.Where + ": " + e.Key + ": " + e.What
 }
 
-// Load reads every setting from in. Its error joins one *Error for each setting that is wrong.
+// Load reads all settings from in. Its error joins one *Error for each wrong setting.
 //
-// Without a value of its own, PerHost is 1, and with a delay of 0, which is for hosts one runs, as much as Concurrency.
+// If PerHost is not set, it is 1. With a delay of 0, which is meant for the operator's own hosts,
+// it is Concurrency.
 func Load(in Input) (*Config, error) {
 	v := viper.New()
 	c := &Config{File: in.File, origins: map[string]Origin{}}
@@ -212,7 +216,7 @@ func Load(in Input) (*Config, error) {
 	if len(wrong) > 0 {
 		return nil, errors.Join(wrong...)
 	}
-	c.settle(env)
+	c.completeSettings(env)
 	if _, named := in.Flags["crawler"]; in.Judges && named {
 		sender := in
 		sender.Judges, sender.Flags = false, maps.Clone(in.Flags)
@@ -226,8 +230,9 @@ func Load(in Input) (*Config, error) {
 	return c, nil
 }
 
-// settle fills what depends on env and on other settings.
-func (c *Config) settle(env map[string]string) {
+// completeSettings expands ~ in Data with HOME from env and sets the values that depend on other
+// settings.
+func (c *Config) completeSettings(env map[string]string) {
 	if rest, ok := strings.CutPrefix(c.Data, "~/"); ok && env["HOME"] != "" {
 		c.Data = filepath.Join(env["HOME"], rest)
 	}
@@ -240,7 +245,8 @@ func (c *Config) settle(env map[string]string) {
 	}
 }
 
-// readFile reads the file that was named, else the default file if there is one, into v.
+// readFile reads the file that the user named into v. Without one it reads the default file if it
+// exists, and otherwise clears c.File.
 func (c *Config) readFile(v *viper.Viper, in Input) error {
 	if c.File == "" {
 		if c.File = DefaultFile(in.Env); c.File == "" {
@@ -253,7 +259,8 @@ func (c *Config) readFile(v *viper.Viper, in Input) error {
 		c.File = ""
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return &Error{Where: c.File, What: "there is no such configuration file", Hint: "acapcrawl config init --config " + c.File}
+		return &Error{Where: c.File, What: "there is no such configuration file",
+			Hint: "acapcrawl config init --config " + c.File}
 	case err != nil:
 		var cause *fs.PathError
 		if errors.As(err, &cause) {
@@ -268,7 +275,7 @@ func (c *Config) readFile(v *viper.Viper, in Input) error {
 	return nil
 }
 
-// format tells the language of a file by its name; YAML unless it says otherwise.
+// format returns the format of a file by the extension of its name: "json", "toml", or else "yaml".
 func format(file string) string {
 	switch ext := strings.ToLower(filepath.Ext(file)); ext {
 	case ".json", ".toml":
@@ -277,7 +284,7 @@ func format(file string) string {
 	return "yaml"
 }
 
-// syntax is the reader's own sentence, without what wraps it, on one line.
+// syntax returns the message of the parser on one line, without the text that viper adds.
 func syntax(err error) string {
 	var parse viper.ConfigParseError
 	if errors.As(err, &parse) {
@@ -294,7 +301,7 @@ func unknownKey(file, name string) error {
 	return e
 }
 
-// wrong puts the place where k was set to err, which says what is wrong with its value.
+// wrong returns err, a mistake in the value of k, with the place where k was set.
 func (c *Config) wrong(k key, err error) *Error {
 	e := &Error{What: err.Error(), Hint: k.hint}
 	switch o := c.origins[k.name]; o.Kind {
@@ -308,7 +315,7 @@ func (c *Config) wrong(k key, err error) *Error {
 	return e
 }
 
-// nest puts value into m under a dotted name.
+// nest sets m[section][rest] for a dotted name section.rest, to any depth.
 func nest(m map[string]any, name string, value any) {
 	section, rest, deeper := strings.Cut(name, ".")
 	if !deeper {
@@ -320,7 +327,8 @@ func nest(m map[string]any, name string, value any) {
 	m[section] = inner
 }
 
-// Nearest returns the word of words that name is most likely a slip of, "" when none is near.
+// Nearest returns the word of words that name is most likely a misspelling of, or "" if no word is
+// similar.
 func Nearest(name string, words []string) string {
 	best, least := "", len(name)/3+1
 	for _, w := range words {
@@ -331,7 +339,7 @@ func Nearest(name string, words []string) string {
 	return best
 }
 
-// distance counts the letters to insert, delete or replace to make b of a.
+// distance returns the number of bytes to insert, delete or replace to turn a into b (Levenshtein).
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -14,7 +14,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/config"
 )
 
-// home is an environment with nothing of ours in it.
+// home returns an environment with a home directory and without settings of acapcrawl.
 func home(t *testing.T, more ...string) []string {
 	return append([]string{"HOME=" + t.TempDir()}, more...)
 }
@@ -63,7 +63,7 @@ func TestRecrawlMaxIsNoLessThanMin(t *testing.T) {
 func TestDataFollowsXDG(t *testing.T) {
 	for _, c := range []struct{ xdg, want string }{
 		{"/srv/share", "/srv/share/acapcrawl"},
-		{"share", "/home/u/.local/share/acapcrawl"}, // a relative one does not count
+		{"share", "/home/u/.local/share/acapcrawl"}, // a relative path is ignored
 		{"", "/home/u/.local/share/acapcrawl"},
 	} {
 		got := load(t, config.Input{Env: []string{"HOME=/home/u", "XDG_DATA_HOME=" + c.xdg}})
@@ -102,7 +102,8 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// Every key can be given in a file of each format, in the environment and as a flag, with the same outcome.
+// Every key can be set in a file of each format, in the environment and by a flag, with the same
+// result.
 func TestEveryKeyEverywhere(t *testing.T) {
 	values := map[string]struct{ yaml, env, want string }{
 		"data":                      {"/srv/crawl", "/srv/crawl", "/srv/crawl"},
@@ -251,7 +252,7 @@ func TestPerHostFollowsDelay(t *testing.T) {
 	}
 }
 
-// Every mistake is named with its key and the file it stands in; several are all named.
+// Each error names the key and the file. All errors are reported, not only the first.
 func TestStrict(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
@@ -373,7 +374,8 @@ func TestDefaultFile(t *testing.T) {
 	}
 }
 
-// The commented file names every key once, changes nothing as it is, and nothing when every line is put in force.
+// The commented file contains every key once. It changes nothing, neither as it is nor with every
+// line uncommented.
 func TestTemplate(t *testing.T) {
 	text := string(config.Template())
 	env := home(t)
@@ -405,7 +407,8 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// FuzzLoad: whatever a file holds, Load answers with a configuration or with errors of one line that name the file.
+// FuzzLoad checks that Load returns, for any file, a configuration or errors of one line that name
+// the file.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte("delay: 1s\npurposes: []\n"))
 	f.Add([]byte("policy:\n  strict: maybe\n"))
@@ -432,7 +435,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// all takes the single mistakes out of what Load returns.
+// all returns the single *config.Error values in err, which Load returned.
 func all(err error) []*config.Error {
 	var es []*config.Error
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {

@@ -1,14 +1,16 @@
-// Package config owns the settings of one run: where each comes from, what it may be, and what is said when it is wrong.
+// Package config loads the settings of one run and checks their values. It records where each
+// setting came from and reports every wrong one.
 //
-// A setting has one name everywhere: the key max_pages of the file is the variable ACAPCRAWL_MAX_PAGES and, where the
-// command line offers it, the flag --max-pages. A flag goes before the environment, the environment before the file, the
-// file before the default. Reading is strict: a key that does not exist and a value of another type are errors that name
-// key and place, never a setting that is silently left out.
+// A setting has the same name everywhere: the key max_pages of the file is the variable
+// ACAPCRAWL_MAX_PAGES and, if the command line offers it, the flag --max-pages. A flag overrides
+// the environment, the environment overrides the file, and the file overrides the default. Reading
+// is strict: an unknown key and a value of another type are errors that name key and place. No
+// setting is ignored.
 //
 //	config.go    Config, Load
-//	keys.go      the table of keys: default, meaning, reader, check
-//	origin.go    where each setting came from
-//	values.go    readers of values, as a file, a variable or a flag gives them
+//	keys.go      the table of keys
+//	origin.go    the source of each setting
+//	values.go    readers of values from a file, a variable or a flag
 //	template.go  the commented file that config init writes
-//	paths.go     where the file and the data directory are by default
+//	paths.go     the default paths of file and data directory
 package config

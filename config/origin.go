@@ -1,9 +1,9 @@
 package config
 
-// Kind says by what way a setting came.
+// Kind is the kind of source that a setting came from.
 type Kind string
 
-// The ways, the strongest last.
+// The kinds, in ascending precedence.
 const (
 	Default     Kind = "default"
 	File        Kind = "file"
@@ -11,13 +11,13 @@ const (
 	Flag        Kind = "flag"
 )
 
-// Origin is where a setting came from. Name is the file, the variable or the flag.
+// Origin is the source of a setting. Name is the file, the variable or the flag.
 type Origin struct {
 	Kind Kind
 	Name string
 }
 
-// String reads "default", "file PATH", "environment variable NAME" or "flag --name".
+// String returns "default", "file PATH", "environment variable NAME" or "flag --name".
 func (o Origin) String() string {
 	switch o.Kind {
 	case Default:
@@ -28,13 +28,13 @@ func (o Origin) String() string {
 	return string(o.Kind) + " " + o.Name
 }
 
-// Origin tells where the setting of key came from.
+// Origin returns the source of the setting key.
 func (c *Config) Origin(key string) Origin { return c.origins[key] }
 
-// Value is one effective setting, as config show prints it.
+// Value is a setting in force, as config show prints it.
 type Value struct {
 	Key    string
-	Value  any // as it would be written in the file; nil for purposes that are not declared
+	Value  any // as written in a file; nil for undeclared purposes
 	Origin Origin
 }
 

@@ -5,20 +5,22 @@ import (
 	"strings"
 )
 
-// DefaultFile is where the configuration file is looked for when none is named: $XDG_CONFIG_HOME/acapcrawl/config.yaml,
-// else ~/.config/acapcrawl/config.yaml, "" when env has neither home.
+// DefaultFile returns the path of the configuration file that is read if the user names none:
+// $XDG_CONFIG_HOME/acapcrawl/config.yaml, or else ~/.config/acapcrawl/config.yaml. It returns "" if
+// env has neither variable.
 func DefaultFile(env []string) string {
 	return under(variables(env), "XDG_CONFIG_HOME", ".config", "acapcrawl/config.yaml")
 }
 
-// DefaultData is the data directory when none is named: $XDG_DATA_HOME/acapcrawl, else ~/.local/share/acapcrawl, "" when
-// env has neither home.
+// DefaultData returns the data directory that is used if none is named: $XDG_DATA_HOME/acapcrawl,
+// or else ~/.local/share/acapcrawl. It returns "" if env has neither variable.
 func DefaultData(env []string) string {
 	return under(variables(env), "XDG_DATA_HOME", ".local/share", "acapcrawl")
 }
 
-// under joins path to the directory that variable names, else to fallback in the home directory. A relative value of
-// variable does not count, as the XDG base directory specification demands.
+// under joins path to the directory in the environment variable, or else to fallback in the home
+// directory. It ignores a relative value of variable, as the XDG base directory specification
+// demands.
 func under(env map[string]string, variable, fallback, path string) string {
 	if dir := env[variable]; filepath.IsAbs(dir) {
 		return filepath.Join(dir, path)
@@ -29,7 +31,8 @@ func under(env map[string]string, variable, fallback, path string) string {
 	return ""
 }
 
-// variables turns the form of os.Environ into a map; of two values the last counts.
+// variables converts the form of os.Environ into a map. If a name occurs twice, the last value
+// counts.
 func variables(env []string) map[string]string {
 	m := make(map[string]string, len(env))
 	for _, pair := range env {

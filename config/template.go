@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Template is a configuration file that says what every key means and sets each to its default, commented out: Load of
-// it is Load of nothing.
+// Template returns a configuration file that explains every key and sets each to its default,
+// commented out. Loading it has the same result as loading no file.
 func Template() []byte {
 	var b strings.Builder
 	b.WriteString(`# Configuration of acapcrawl. Every line that sets something is commented out and shows the default.
@@ -32,14 +32,14 @@ func Template() []byte {
 	return []byte(b.String())
 }
 
-// example is the default as YAML writes it.
+// example returns the default value in YAML.
 func (k key) example() string {
 	if s, isText := k.standard.(string); isText && s != "" {
 		return s
 	}
 	text, err := json.Marshal(k.standard)
 	if err != nil {
-		panic(err) // the table holds texts, numbers, booleans and lists of texts
+		panic(err) // the table contains only strings, numbers, booleans and lists of strings
 	}
 	return string(text)
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// variable gives the value of an environment variable the form it would have in a file: a JSON array is a list, all else
-// a text.
+// variable converts the value of an environment variable into the form it would have in a file: a
+// JSON array becomes a list, anything else stays a string.
 func variable(text string) any {
 	if strings.HasPrefix(text, "[") {
 		var list []any
@@ -26,7 +26,8 @@ func variable(text string) any {
 	return text
 }
 
-// text takes a string, and only a string: a number or a date in the file would not come out as it was written.
+// text accepts only a string: a number or a date in the file would lose the form in which it was
+// written.
 func text(v any) (string, error) {
 	s, ok := v.(string)
 	if !ok {
@@ -38,7 +39,9 @@ func text(v any) (string, error) {
 	return strings.TrimSpace(s), nil
 }
 
-// list takes a list of texts, or one text that is split at commas. An empty text alone is the empty list.
+// list returns a reader that accepts a list of strings, or one string that is split at commas.
+// check is called for each item. An empty string alone means the empty list. Duplicates are
+// dropped.
 func list(check func(string) error) func(any) ([]string, error) {
 	return func(v any) ([]string, error) {
 		var items []any
@@ -76,7 +79,7 @@ func list(check func(string) error) func(any) ([]string, error) {
 	}
 }
 
-// findingCode accepts what looks like the code of a finding. The package check knows which codes
+// findingCode accepts any word in the form of a finding's code. The package check knows which codes
 // exist.
 func findingCode(s string) error {
 	if s == "" || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz-") != "" {
@@ -100,7 +103,7 @@ func boolean(v any) (bool, error) {
 	return false, fmt.Errorf("%s is neither true nor false", written(v))
 }
 
-// integer takes a whole number of at least lowest, or the exception.
+// integer returns a reader that accepts a whole number of at least lowest, or one of exception.
 func integer(lowest int, exception ...int) func(any) (int, error) {
 	return func(v any) (int, error) {
 		n, err := whole(v)
@@ -114,7 +117,8 @@ func integer(lowest int, exception ...int) func(any) (int, error) {
 	}
 }
 
-// seenWithin takes 0, or what lies between the least and the longest time that a robots.txt serves.
+// seenWithin accepts 0, or a duration between the shortest and the longest time for which a
+// robots.txt may be cached.
 func seenWithin(v any) (time.Duration, error) {
 	d, err := duration(0)(v)
 	if err == nil && d != 0 && (d < 5*time.Minute || d > 24*time.Hour) {
@@ -123,9 +127,10 @@ func seenWithin(v any) (time.Duration, error) {
 	return d, err
 }
 
-// hostName takes the name of a host, without scheme and port.
+// hostName accepts a host name without scheme and port.
 func hostName(s string) error {
-	if u, err := url.Parse("http://" + s); err != nil || s == "" || u.Host != s || u.Hostname() != s && u.Hostname() != strings.Trim(s, "[]") {
+	u, err := url.Parse("http://" + s)
+	if err != nil || s == "" || u.Host != s || u.Hostname() != s && u.Hostname() != strings.Trim(s, "[]") {
 		return fmt.Errorf("%q is not the name of a host", s)
 	}
 	return nil
@@ -137,7 +142,7 @@ func whole(v any) (int64, error) {
 		return int64(v), nil
 	case int64:
 		return v, nil
-	case float64: // JSON knows no other number
+	case float64: // all numbers in JSON are of this type
 		if n := int64(v); float64(n) == v {
 			return n, nil
 		}
@@ -149,7 +154,8 @@ func whole(v any) (int64, error) {
 	return 0, fmt.Errorf("%s is not a whole number", written(v))
 }
 
-// duration takes a Go duration ("1s", "500ms"), or 0 where lowest allows it. Another number without a unit is refused.
+// duration returns a reader that accepts a Go duration ("1s", "500ms") of at least lowest. It
+// accepts the number 0 if lowest allows it, and no other number without a unit.
 func duration(lowest time.Duration) func(any) (time.Duration, error) {
 	return func(v any) (time.Duration, error) {
 		s, ok := v.(string)
@@ -169,7 +175,7 @@ func duration(lowest time.Duration) func(any) (time.Duration, error) {
 
 var size = regexp.MustCompile(`^([0-9]{1,12})\s*(B|KB|KiB|MB|MiB|GB|GiB)?$`)
 
-// byteSize takes a number of bytes, plain or with a unit: 1000000, 32MiB.
+// byteSize accepts a number of bytes with or without a unit: 1000000, 32MiB.
 func byteSize(v any) (int64, error) {
 	if n, err := whole(v); err == nil && n > 0 {
 		return n, nil
@@ -180,7 +186,8 @@ func byteSize(v any) (int64, error) {
 		return 0, fmt.Errorf("%s is not a size", written(v))
 	}
 	n, err := strconv.ParseInt(m[1], 10, 64)
-	unit := map[string]int64{"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[m[2]]
+	unit := map[string]int64{"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9,
+		"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[m[2]]
 	if err != nil || n == 0 || n > 1<<50/unit {
 		return 0, fmt.Errorf("%s is out of range", s)
 	}
@@ -213,7 +220,8 @@ func writtenSizeOrUnlimited(n int64) any {
 	return writtenSize(n)
 }
 
-// autoSize is written for a size that is chosen by the machine; its value is 0.
+// autoSize is how a configuration writes a size that is derived from the machine. Its value is 0,
+// or AutoFree.
 const autoSize = "auto"
 
 func sizeOrAuto(v any) (int64, error) {
@@ -230,7 +238,7 @@ func writtenSizeOrAuto(n int64) any {
 	return writtenSize(n)
 }
 
-// freeSize reads how much must stay free on a disk: a size, 0, or auto.
+// freeSize accepts a size, 0, or auto: the number of bytes that must stay free on a disk.
 func freeSize(v any) (int64, error) {
 	if v == autoSize {
 		return AutoFree, nil
@@ -261,7 +269,7 @@ func oneOf(words ...string) func(any) (string, error) {
 	}
 }
 
-// dialect takes 1.1 also as the number that it is in a file without quotation marks.
+// dialect accepts the number 1.1 too, because YAML reads 1.1 without quotation marks as a number.
 func dialect(v any) (string, error) {
 	if v == 1.1 {
 		v = Dialect11
@@ -271,7 +279,8 @@ func dialect(v any) (string, error) {
 
 var token = regexp.MustCompile("^[A-Za-z0-9!$%&'+.^_`|~-]+$")
 
-// crawlerName takes a token as a User-Agent can carry it (RFC 9110 5.6.2), without the * that means every crawler.
+// crawlerName accepts a token that a User-Agent can contain (RFC 9110 5.6.2), except *, which means
+// every crawler.
 func crawlerName(s string) error {
 	if !token.MatchString(s) {
 		return fmt.Errorf("%q is not a crawler's name", s)
@@ -279,6 +288,11 @@ func crawlerName(s string) error {
 	return nil
 }
 
+// crawlerNames accepts a list of at least one name.
+//
+// P1 2.3.1 (C05): a name in a record must equal one of these tokens as a whole, without regard to
+// case. RFC 9309 2.2.1 (X67): the groups of all of them apply together. The first is sent as
+// User-Agent.
 func crawlerNames(v any) ([]string, error) {
 	names, err := list(crawlerName)(v)
 	if err == nil && len(names) == 0 {
@@ -287,7 +301,7 @@ func crawlerNames(v any) ([]string, error) {
 	return names, err
 }
 
-// purpose takes a name or a URI, neither of which has blanks (P1 2.3.3).
+// purpose accepts a name or a URI; neither contains blanks (P1 2.3.3).
 func purpose(s string) error {
 	if s == "" || strings.ContainsAny(s, " \u00a0") {
 		return fmt.Errorf("%q is not a purpose", s)
@@ -295,7 +309,10 @@ func purpose(s string) error {
 	return nil
 }
 
-// purposes tells apart what was never said, which is nil, and an empty list, which says that there are none (C15).
+// purposes returns nil for undeclared purposes and an empty list if the crawler declares that it
+// has none.
+//
+// P1 2.3.3 (C15): a crawler with undeclared purposes obeys the prohibitions for all purposes.
 func purposes(v any) ([]string, error) {
 	if v == nil || v == undeclared {
 		return nil, nil
@@ -312,14 +329,16 @@ func uninterpreted(s string) error {
 	return nil
 }
 
-// contact takes an http, https or mailto URL that can stand in a User-Agent's comment, or nothing.
+// contact accepts an http, https or mailto URL that can be part of a User-Agent's comment, or an
+// empty string.
 func contact(v any) (string, error) {
 	s, err := text(v)
 	if err != nil || s == "" {
 		return s, err
 	}
 	u, err := url.Parse(s)
-	if err != nil || strings.ContainsAny(s, " ()\\") || !(u.Scheme == "mailto" && u.Opaque != "" || (u.Scheme == "http" || u.Scheme == "https") && u.Host != "") {
+	if err != nil || strings.ContainsAny(s, " ()\\") ||
+		!(u.Scheme == "mailto" && u.Opaque != "" || (u.Scheme == "http" || u.Scheme == "https") && u.Host != "") {
 		return "", fmt.Errorf("%q is not an http, https or mailto URL", s)
 	}
 	return s, nil
@@ -337,7 +356,7 @@ func address(v any) (string, error) {
 	return s, nil
 }
 
-// optional takes what read takes, or nothing.
+// optional returns a reader that accepts an empty string and whatever read accepts.
 func optional(read func(any) (string, error)) func(any) (string, error) {
 	return func(v any) (string, error) {
 		if s, err := text(v); err != nil || s == "" {
@@ -347,7 +366,8 @@ func optional(read func(any) (string, error)) func(any) (string, error) {
 	}
 }
 
-// addressPattern takes a pattern that an address can match: it begins with /, with * or with a scheme.
+// addressPattern accepts a pattern that an address can match: it begins with /, with * or with a
+// scheme.
 func addressPattern(s string) error {
 	if s == "" || s[0] != '/' && s[0] != '*' && !strings.HasPrefix(s, "http://") && !strings.HasPrefix(s, "https://") {
 		return fmt.Errorf("%q is not a pattern of addresses", s)
@@ -355,7 +375,7 @@ func addressPattern(s string) error {
 	return nil
 }
 
-// parameter takes the name of a query parameter; a * may end it.
+// parameter accepts the name of a query parameter; * is allowed at its end.
 func parameter(s string) error {
 	if name := strings.TrimSuffix(s, "*"); name == "" || strings.ContainsAny(name, "*=&?# ") {
 		return fmt.Errorf("%q is not the name of a query parameter", s)
@@ -372,7 +392,7 @@ func logLevel(v any) (slog.Level, error) {
 	return l, l.UnmarshalText([]byte(s))
 }
 
-// written shows a value about as it stands in the file.
+// written returns v in about the form that it has in the file.
 func written(v any) string {
 	if v == nil {
 		return "an empty value"
