@@ -5,14 +5,11 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
-	"strconv"
 	"strings"
 
-	"golang.org/x/net/idna"
-
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 // Submission is a request that comes by another way than a file of the publisher.
@@ -274,39 +271,16 @@ func (l *Ledger) Withdraw(id uint64, by *Credential) (r Request, err error) {
 // unknown is the answer for an ID of nobody, and of others.
 func unknown(id uint64) error { return reject(NotFound, "there is no request %d", id) }
 
-// originOf writes the origin of an address as policy.Key does: scheme and host in lower case, the host in punycode, no port where it is
-// that of the scheme. The error is a clause.
+// originOf returns the origin of an address. The error is a clause.
 func originOf(rawurl string) (string, error) {
 	u, err := url.Parse(rawurl)
-	if err != nil {
-		return "", errors.New("it is not a URL")
-	}
-	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname())
-	switch {
-	case scheme != "http" && scheme != "https" || host == "":
-		return "", errors.New("it is not an absolute http or https URL")
-	case strings.Contains(host, "%"):
-		return "", errors.New("its host has a zone, which is of one machine")
-	}
-	if strings.ContainsFunc(host, func(r rune) bool { return r >= 0x80 }) {
-		if host, err = idna.Lookup.ToASCII(host); err != nil {
-			return "", errors.New("its host cannot be written as a domain name")
-		}
-	}
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	if u.Port() == "" {
-		return scheme + "://" + host, nil
-	}
-	port, err := strconv.ParseUint(u.Port(), 10, 16)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("%s is not a port", u.Port())
-	case scheme == "http" && port == 80 || scheme == "https" && port == 443:
-		return scheme + "://" + host, nil
+		return "", errors.New("it is not a URL")
+	case strings.Contains(u.Hostname(), "%"):
+		return "", errors.New("its host has a zone, which is of one machine")
 	}
-	return scheme + "://" + net.JoinHostPort(strings.Trim(host, "[]"), strconv.FormatUint(port, 10)), nil
+	return address.Origin(u)
 }
 
 // Execute executes the requests with those IDs about which something is to be done now, and gives all of them as they are then.

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/gate"
+	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/page"
 	"github.com/acapcrawl/acapcrawl/policy"
 )
@@ -54,7 +54,7 @@ func (w *web) open(rawurl string) error {
 	if err != nil {
 		return err
 	}
-	if what := gate.Inner(u.Hostname()); what != "" && hostOf(u) != w.named {
+	if what := address.Inner(u.Hostname()); what != "" && hostOf(u) != w.named {
 		return fmt.Errorf("%s is %s address, which is not requested", u.Host, what)
 	}
 	return nil

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 // Check verifies the file: that queue, index of due hosts, index of addresses to be visited again, lists of what
@@ -44,7 +46,7 @@ func (c *checker) known() error {
 			return err
 		}
 		c.counts[n]++
-		host, err := hostName(r.URL)
+		host, err := address.Host(r.URL)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocolly/colly/v2"
 
+	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/gate"
 )
@@ -181,7 +182,7 @@ func location(resp *http.Response) string {
 // with the redirect itself, or another error. The gate decides on the request for the target when it is made.
 func (v *visitor) follow(to string) (*url.URL, error) {
 	p := v.now
-	u, err := normal(to)
+	u, err := address.Parse(to)
 	switch {
 	case err != nil || p.trace.TakeDown != nil: // what is taken down leads nowhere
 		return nil, http.ErrUseLastResponse

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/page"
 )
@@ -539,7 +540,7 @@ func TestOtherSpellings(t *testing.T) {
 	g := gate.New(c.gate)
 	defer g.Close()
 	g.Use(rules{})
-	u, err := normal(s.URL)
+	u, err := address.Parse(s.URL)
 	must(t, err)
 	g.Name(u)
 	sum, err := New(g, &c.handler, c.frontier, Options{Scope: ScopeAny, Depth: -1}).Run(context.Background(), []string{s.URL})

@@ -8,11 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 // The buckets of frontier.db.
@@ -179,9 +180,9 @@ func (b *batch) host(name string) (*hostRecord, error) {
 	return h, nil
 }
 
-// hostFor is the host of an address in normal form, with its name.
-func (b *batch) hostFor(address string) (string, *hostRecord, error) {
-	name, err := hostName(address)
+// hostFor returns the record of the host of an address in normal form, and its name.
+func (b *batch) hostFor(normal string) (string, *hostRecord, error) {
+	name, err := address.Host(normal)
 	if err != nil {
 		return "", nil, err
 	}
@@ -355,14 +356,4 @@ func (b *batch) move(name string, from, to int64) error {
 	}
 	b.counts[hostCount]++
 	return b.ready.Put(timeKey(to, name), nil)
-}
-
-// hostName is the host, with its port if not the default, of an address in normal form: the key of its queue.
-func hostName(address string) (string, error) {
-	if _, rest, ok := strings.Cut(address, "://"); ok {
-		if host, _, ok := strings.Cut(rest, "/"); ok && host != "" {
-			return host, nil
-		}
-	}
-	return "", fmt.Errorf("the frontier holds %q, which is not an address in normal form", address)
 }

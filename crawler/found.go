@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 // foundKey returns a key of bFound: the number of a seed, then a host.
@@ -27,7 +29,7 @@ func (b *batch) file(r *Record) error {
 	if r.filed == queued && (!queued || r.filedFrom == r.from) {
 		return nil
 	}
-	host, err := hostName(r.URL)
+	host, err := address.Host(r.URL)
 	if err != nil {
 		return err
 	}

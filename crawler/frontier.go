@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 // FrontierOptions configure a Frontier. Zero values take the default named.
@@ -128,7 +130,7 @@ func (f *Frontier) Close() error {
 func (f *Frontier) AddSeeds(seeds ...string) (urls []string, err error) {
 	var offers []Offer
 	for _, s := range seeds {
-		u, err := Normal(s)
+		u, err := address.Normal(s)
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +164,7 @@ func (f *Frontier) arouse(offers []Offer) error {
 		if !o.Seed {
 			continue
 		}
-		name, err := hostName(o.URL)
+		name, err := address.Host(o.URL)
 		if err != nil {
 			return err
 		}
@@ -192,7 +194,7 @@ func (f *Frontier) AddListed(visited string, depth int, links ...string) (int, e
 func (f *Frontier) add(from uint64, depth int, links []string, listed bool) (int, error) {
 	var offers []Offer
 	for _, s := range links {
-		if u, err := Normal(s); err == nil {
+		if u, err := address.Normal(s); err == nil {
 			offers = append(offers, Offer{URL: u, Depth: depth, Listed: listed, From: from, State: Queued})
 		}
 	}
@@ -390,14 +392,14 @@ func (f *Frontier) leased(address string) bool {
 	return f.leaseOf(address) != nil
 }
 
-// leaseOf gives the lease of an address that is leased, or was given back and is not yet committed; else nil. f.mu is held.
-func (f *Frontier) leaseOf(address string) *Lease {
-	name, err := hostName(address)
+// leaseOf returns the lease of url until its end is committed, nil if there is none. f.mu is held.
+func (f *Frontier) leaseOf(url string) *Lease {
+	name, err := address.Host(url)
 	if err != nil {
 		return nil
 	}
 	if h := f.hosts[name]; h != nil {
-		return h.taken[address]
+		return h.taken[url]
 	}
 	return nil
 }

@@ -14,6 +14,8 @@ import (
 
 	"go.etcd.io/bbolt"
 	"go.uber.org/goleak"
+
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 func TestMain(m *testing.M) {
@@ -626,7 +628,7 @@ func BenchmarkOffers(b *testing.B) {
 					if i%5 == 0 {
 						raw = fmt.Sprintf("http://host%d.example/new/%d/%d", p%10, p, i)
 					}
-					u, err := Normal(raw)
+					u, err := address.Normal(raw)
 					if err != nil {
 						b.Error(err)
 					}

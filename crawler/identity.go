@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 // Link is the address at which a link is followed: its normal form, without the query parameters of these names.
@@ -16,7 +18,7 @@ func Link(raw string, names []string) (string, error) {
 }
 
 func link(raw string, names []string) (*url.URL, error) {
-	u, err := normal(raw)
+	u, err := address.Parse(raw)
 	if err == nil {
 		drop(u, names)
 	}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/gate"
 )
@@ -35,24 +36,24 @@ type outcome struct {
 	broken   *defect.Error // the panic that ended the visit
 }
 
-// outcomeOf returns how a visit of address, leased as l, ended, from its hops and its error. It is not called for a visit
+// outcomeOf returns how a visit of visited, leased as l, ended, from its hops and its error. It is not called for a visit
 // that the page budget ended.
-func outcomeOf(l *Lease, address string, hops []gate.Hop, err error, now time.Time) outcome {
+func outcomeOf(l *Lease, visited string, hops []gate.Hop, err error, now time.Time) outcome {
 	o := outcome{End: End{Asked: lastAsked(l, hops), State: Fetched}}
 	if len(hops) > 0 {
 		last := hops[len(hops)-1]
 		o.Status = last.Status
-		if host, err := hostName(last.URL); err == nil && host == l.Host {
+		if host, err := address.Host(last.URL); err == nil && host == l.Host {
 			o.Took = last.Took
 		}
-		if last.URL != address {
+		if last.URL != visited {
 			o.Final = last.URL
 		}
 	}
 	var refusal *gate.Refusal
 	switch {
 	case errors.As(err, &refusal):
-		o.refuse(refusal, address)
+		o.refuse(refusal, visited)
 	case err != nil:
 		o.fail(plain(err), now)
 	case again(o.Status):
@@ -67,8 +68,8 @@ func outcomeOf(l *Lease, address string, hops []gate.Hop, err error, now time.Ti
 	return o
 }
 
-// refuse records that the gate did not send a request of the visit of address.
-func (o *outcome) refuse(r *gate.Refusal, address string) {
+// refuse records that the gate did not send a request of the visit of visited.
+func (o *outcome) refuse(r *gate.Refusal, visited string) {
 	o.State, o.Why, o.down = Refused, r.Error(), r.TakeDown
 	if r.Rule == "" {
 		o.decision = r.Decision
@@ -77,7 +78,7 @@ func (o *outcome) refuse(r *gate.Refusal, address string) {
 			return
 		}
 	}
-	if at, err := Normal(r.URL); err == nil && at != address {
+	if at, err := address.Normal(r.URL); err == nil && at != visited {
 		o.Led = at
 	}
 }
@@ -136,7 +137,7 @@ func plain(err error) error {
 // lastAsked returns the start of the last request to the host of the lease.
 func lastAsked(l *Lease, hops []gate.Hop) (t time.Time) {
 	for _, h := range hops {
-		if host, err := hostName(h.URL); err == nil && host == l.Host {
+		if host, err := address.Host(h.URL); err == nil && host == l.Host {
 			t = later(t, h.Start)
 		}
 	}

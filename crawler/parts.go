@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/gate"
 )
@@ -31,7 +32,7 @@ const required = "part:"
 
 // partKey is the address in the frontier of a resource that pages name so.
 func partKey(named string) (string, error) {
-	address, err := Normal(named)
+	address, err := address.Normal(named)
 	if err == nil && address != named {
 		address += " " + named
 	}
@@ -68,8 +69,8 @@ func offerParts(offers []Offer, had, missing []string, recrawl Recrawl) []Offer 
 
 // part is the visit of a resource that pages require. Nothing is kept of it under its own address, and no link of it is followed; scope
 // and budget are those of its pages.
-func (r *run) part(ctx context.Context, l *Lease, address, named string) error {
-	u, err := normal(address)
+func (r *run) part(ctx context.Context, l *Lease, normal, named string) error {
+	u, err := address.Parse(normal)
 	if err != nil {
 		return r.queue.Done(l, End{State: Refused, Why: err.Error()})
 	}
@@ -96,7 +97,7 @@ func (r *run) part(ctx context.Context, l *Lease, address, named string) error {
 	case err != nil:
 		return r.lose(l, err)
 	}
-	end := outcomeOf(l, address, got.Hops, got.Err, time.Now())
+	end := outcomeOf(l, normal, got.Hops, got.Err, time.Now())
 	if end.Asked.Before(start) { // it was not asked for now
 		end.Asked, end.Took = time.Time{}, 0
 	}
@@ -192,8 +193,8 @@ func (f *Frontier) AddParts(had, missing []string, recrawl Recrawl) error {
 // Again queues pages that were visited before at their depth. Those that are queued, or were left aside, stay so.
 func (f *Frontier) Again(addresses ...string) error {
 	c := &change{}
-	for _, address := range addresses {
-		if u, err := Normal(address); err == nil {
+	for _, raw := range addresses {
+		if u, err := address.Normal(raw); err == nil {
 			c.offers = append(c.offers, Offer{URL: u, Again: true})
 		}
 	}

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 // ErrFull means that so many addresses of a host are noted that no further one is (FrontierOptions.MaxHost).
@@ -22,8 +24,8 @@ var ErrFull = errors.New("the host has too many addresses")
 // that is durable. Scope and policy are asked when its turn comes (P08): then Get tells what became of it, and until then that it is
 // queued. One that is not known yet counts as a link of a seed; there is an ErrFull where it is not noted. One that was promoted and
 // not visited since stays as it is.
-func (f *Frontier) Promote(address string) error {
-	u, err := Normal(address)
+func (f *Frontier) Promote(raw string) error {
+	u, err := address.Normal(raw)
 	if err != nil {
 		return err
 	}
@@ -57,7 +59,7 @@ func (b *batch) promote(c *change) error {
 
 // first queues r ahead of everything else of its host, since a re-crawl asks for it.
 func (b *batch) first(r *Record, old State, found bool) error {
-	host, err := hostName(r.URL)
+	host, err := address.Host(r.URL)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 // memoryQueue is a Queue without a disk: the rules of a Frontier on plain maps, with one lock. It shows that the seam
@@ -54,8 +56,8 @@ func (q *memoryQueue) change() {
 	q.changed = make(chan struct{})
 }
 
-func (q *memoryQueue) host(address string) *memoryHost {
-	name, err := hostName(address)
+func (q *memoryQueue) host(normal string) *memoryHost {
+	name, err := address.Host(normal)
 	if err != nil {
 		panic(err)
 	}
@@ -161,7 +163,7 @@ func (q *memoryQueue) pick(now time.Time) (*Lease, time.Duration) {
 		return nil, at.Sub(now)
 	}
 	h := q.host(first.URL)
-	name, _ := hostName(first.URL)
+	name, _ := address.Host(first.URL)
 	l := &Lease{URL: first.URL, Host: name, Depth: first.Depth, Tries: first.Tries, Met: h.met, Pause: h.delay,
 		Recrawl: q.asked[first.URL], From: first.from, before: h.due}
 	if _, _, part := partOf(l.URL); part {
@@ -462,7 +464,7 @@ func (q *memoryQueue) Counts() (c Counts) {
 		*map[State]*int{Queued: &c.Queued, Fetched: &c.Fetched, Refused: &c.Refused, Unreachable: &c.Unreachable, Failed: &c.Failed,
 			Outside: &c.Outside, Deep: &c.Deep, Trapped: &c.Trapped}[r.State]++
 		if r.State == Queued {
-			name, _ := hostName(r.URL)
+			name, _ := address.Host(r.URL)
 			hosts[name] = true
 		}
 		if !r.Again.IsZero() {

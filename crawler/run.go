@@ -7,12 +7,14 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 // prepare queues the seeds and whatever this run visits again.
 func (r *run) prepare(seeds []string) error {
 	for _, seed := range seeds {
-		u, err := Normal(seed)
+		u, err := address.Normal(seed)
 		if err != nil {
 			return err
 		}
@@ -108,7 +110,7 @@ func (r *run) measure() error {
 	r.numbers = map[string]uint64{}
 	r.extent = Extent{r.o.Scope, r.o.Depth, r.o.Include, r.o.Exclude, slices.Sorted(maps.Keys(seeds))}
 	for _, seed := range r.extent.Seeds {
-		host, err := hostName(seed)
+		host, err := address.Host(seed)
 		if err != nil {
 			return err
 		}

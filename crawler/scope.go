@@ -2,13 +2,12 @@ package crawler
 
 import (
 	"fmt"
-	"net/netip"
 	"net/url"
+	"path"
 	"strings"
 
-	"golang.org/x/net/publicsuffix"
-
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 // Scope says how far from its seeds a crawl goes.
@@ -48,7 +47,7 @@ func newArea(s Scope, seeds []string) (*area, error) {
 		a.names[host] = true
 		a.folders[host] = append(a.folders[host], folder(u))
 		if a.scope == ScopeDomain {
-			a.names[domain(host)] = true
+			a.names[address.Domain(host)] = true
 		}
 	}
 	return a, nil
@@ -61,7 +60,7 @@ func (a *area) holds(u *url.URL) bool {
 	case ScopeHost:
 		return a.names[host]
 	case ScopeDomain:
-		return a.names[host] || a.names[domain(host)]
+		return a.names[host] || a.names[address.Domain(host)]
 	case ScopePrefix:
 		for _, f := range a.folders[host] {
 			if strings.HasPrefix(u.EscapedPath(), f) {
@@ -71,17 +70,6 @@ func (a *area) holds(u *url.URL) bool {
 		return false
 	}
 	return a.scope == ScopeAny
-}
-
-// domain is the registrable domain of a host name; an IP address or a name without one stands for itself.
-func domain(host string) string {
-	if _, err := netip.ParseAddr(host); err == nil {
-		return host
-	}
-	if d, err := publicsuffix.EffectiveTLDPlusOne(host); err == nil {
-		return d
-	}
-	return host
 }
 
 // filter is the patterns of the addresses that a crawl includes and excludes, immutable once made. In a pattern * stands for
@@ -115,16 +103,16 @@ func globText(raw string) (text string, whole bool) {
 	if whole = raw != "" && raw[0] != '/' && raw[0] != '*'; whole {
 		raw = normalStart(raw)
 	}
-	return escape(raw), whole
+	return address.Escape(raw), whole
 }
 
 // normalStart writes scheme and host of a pattern as addresses have them, where both are written out.
 func normalStart(s string) string {
-	end := hostEnd(s)
+	end := address.HostEnd(s)
 	if end == len(s) || strings.Contains(s[:end], "*") {
 		return s
 	}
-	u, err := normal(s[:end])
+	u, err := address.Parse(s[:end])
 	if err != nil {
 		return s
 	}
@@ -165,4 +153,10 @@ func (p pattern) matches(local, whole string) bool {
 		return p.glob.Matches(whole)
 	}
 	return p.glob.Matches(local)
+}
+
+// folder returns the path of u up to and with its last slash.
+func folder(u *url.URL) string {
+	dir, _ := path.Split(u.EscapedPath())
+	return dir
 }

@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 func TestFilter(t *testing.T) {
@@ -31,17 +33,17 @@ func TestFilter(t *testing.T) {
 		{"http://www.", []string{"http://www.example/"}, []string{"http://example/"}},
 	} {
 		excluding, including := newFilter(nil, []string{c.pattern}), newFilter([]string{"/never/", c.pattern}, nil)
-		for i, address := range append(append([]string{}, c.in...), c.out...) {
-			u, err := normal(address)
+		for i, raw := range append(append([]string{}, c.in...), c.out...) {
+			u, err := address.Parse(raw)
 			if err != nil {
 				t.Fatal(err)
 			}
 			matches := i < len(c.in)
 			if ok, why := excluding.admits(u); ok == matches || (why == "") != ok || !ok && !strings.Contains(why, c.pattern) {
-				t.Errorf("without %s, %s: %t, %q", c.pattern, address, ok, why)
+				t.Errorf("without %s, %s: %t, %q", c.pattern, raw, ok, why)
 			}
 			if ok, why := including.admits(u); ok != matches || (why == "") != ok || !ok && !strings.Contains(why, c.pattern) {
-				t.Errorf("with %s alone, %s: %t, %q", c.pattern, address, ok, why)
+				t.Errorf("with %s alone, %s: %t, %q", c.pattern, raw, ok, why)
 			}
 		}
 	}
@@ -49,15 +51,15 @@ func TestFilter(t *testing.T) {
 
 func TestFilterOfBoth(t *testing.T) {
 	f := newFilter([]string{"/news/"}, []string{"/news/live/", "*.pdf"})
-	for address, want := range map[string]bool{
+	for raw, want := range map[string]bool{
 		"http://h/news/a": true, "http://h/news/live/a": false, "http://h/news/a.pdf": false, "http://h/": false,
 	} {
-		u, err := normal(address)
+		u, err := address.Parse(raw)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if ok, why := f.admits(u); ok != want {
-			t.Errorf("%s: %t, %q", address, ok, why)
+			t.Errorf("%s: %t, %q", raw, ok, why)
 		}
 	}
 	if ok, _ := newFilter(nil, nil).admits(&url.URL{Scheme: "http", Host: "h", Path: "/"}); !ok {
@@ -75,7 +77,7 @@ func FuzzFilter(f *testing.F) {
 		if raw == "" || len(raw) > 50 || len(path) > 100 {
 			return
 		}
-		u, err := normal("http://h/" + path)
+		u, err := address.Parse("http://h/" + path)
 		if err != nil {
 			return
 		}
@@ -112,4 +114,40 @@ func glob(pattern, s string) bool {
 		fits = next
 	}
 	return fits[len(s)]
+}
+
+func TestScope(t *testing.T) {
+	seeds := []string{"http://www.example.co.uk:8080/docs/index.html", "http://127.0.0.1:99/x"}
+	for _, c := range []struct {
+		address string
+		in      string // scopes that hold it
+	}{
+		{"https://www.example.co.uk/docs/a", "host domain prefix any"},
+		{"http://www.example.co.uk/other", "host domain any"},
+		{"http://www.example.co.uk/docsother", "host domain any"},
+		{"http://example.co.uk/docs/", "domain any"},
+		{"http://other.co.uk/docs/", "any"},
+		{"http://127.0.0.1/y", "host domain prefix any"},
+		{"http://128.0.0.1/", "any"},
+		{"http://2130706433/", "any"},
+		{"http://[::ffff:127.0.0.1]/", "any"},
+		{"http://x.127.0.0.1/", "any"},
+	} {
+		u, err := address.Parse(c.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []Scope{ScopeHost, ScopeDomain, ScopePrefix, ScopeAny} {
+			a, err := newArea(s, seeds)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := strings.Contains(c.in, string(s)); a.holds(u) != want {
+				t.Errorf("scope %s holds %s: %t", s, c.address, !want)
+			}
+		}
+	}
+	if _, err := newArea("web", nil); err == nil {
+		t.Error("an unknown scope was accepted")
+	}
 }

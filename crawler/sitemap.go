@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/transform"
 
+	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
@@ -35,7 +36,7 @@ func Sitemap(body []byte) (pages, sitemaps []string, err error) {
 	}
 	limited := &io.LimitedReader{R: r, N: maxSitemapBytes}
 	l := listing{seen: map[string]bool{}}
-	text := bufio.NewReaderSize(utf8Reader(bufio.NewReader(limited)), maxURL) // no line of more is an address
+	text := bufio.NewReaderSize(utf8Reader(bufio.NewReader(limited)), address.MaxLength) // no line of more is an address
 	start, _ := text.Peek(512)
 	if start = bytes.TrimLeft(start, " \t\r\n"); bytes.HasPrefix(start, []byte("<")) {
 		err = l.readXML(text)
@@ -57,7 +58,7 @@ type listing struct {
 
 func (l *listing) add(to *[]string, link string) error {
 	switch {
-	case link == "" || len(link) > maxURL || l.seen[link]:
+	case link == "" || len(link) > address.MaxLength || l.seen[link]:
 		return nil
 	case len(l.seen) == maxSitemapLinks:
 		return fmt.Errorf("it lists more than %d addresses", maxSitemapLinks)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf16"
+
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 const (
@@ -65,9 +67,9 @@ func TestSitemap(t *testing.T) {
 		"index":                  {[]byte("<sitemapindex><sitemap><loc>http://example.com/1.xml.gz</loc></sitemap></sitemapindex>"), nil, []string{"http://example.com/1.xml.gz"}, false},
 		"text":                   {[]byte("\ufeffhttp://example.com/a\r\nnot an address\n\n https://example.com/b"), []string{"http://example.com/a", "https://example.com/b"}, nil, false},
 		"text in UTF-16":         {wide("\ufeffhttp://example.com/a\nhttp://example.com/b\n", 0), ab, nil, false},
-		"text with a long line":  {[]byte("http://example.com/a\nhttp://h/" + strings.Repeat("x", 3*maxURL) + "\nhttp://example.com/b"), ab, nil, false},
-		"text, much too long":    {[]byte("http://example.com/a\nx" + strings.Repeat("y", 2*maxURL-2) + "http://example.com/no"), ab[:1], nil, false},
-		"XML with a long loc":    {[]byte("<urlset><url><loc>http://h/" + strings.Repeat("x", 3*maxURL) + "</loc></url><url><loc>http://example.com/a</loc></url></urlset>"), ab[:1], nil, false},
+		"text with a long line":  {[]byte("http://example.com/a\nhttp://h/" + strings.Repeat("x", 3*address.MaxLength) + "\nhttp://example.com/b"), ab, nil, false},
+		"text, much too long":    {[]byte("http://example.com/a\nx" + strings.Repeat("y", 2*address.MaxLength-2) + "http://example.com/no"), ab[:1], nil, false},
+		"XML with a long loc":    {[]byte("<urlset><url><loc>http://h/" + strings.Repeat("x", 3*address.MaxLength) + "</loc></url><url><loc>http://example.com/a</loc></url></urlset>"), ab[:1], nil, false},
 		"cut short":              {[]byte("<urlset><url><loc>http://example.com/a</loc></url><url><lo"), ab[:1], nil, true},
 		"end tags missing":       {[]byte("<urlset><url><loc>http://example.com/a<url><loc>http://example.com/b</urlset>"), []string{ab[1], ab[0]}, nil, false},
 		"lone ampersand":         {[]byte("<urlset><url><loc>http://example.com/?a&region=b&copy=c</loc></url></urlset>"), []string{"http://example.com/?a&region=b&copy=c"}, nil, false},
@@ -131,7 +133,7 @@ func FuzzSitemap(f *testing.F) {
 		pages, sitemaps, _ := Sitemap(body)
 		seen := map[string]bool{}
 		for _, link := range slices.Concat(pages, sitemaps) {
-			if link == "" || len(link) > maxURL || seen[link] || strings.TrimSpace(link) != link && !strings.HasPrefix(link, "http") {
+			if link == "" || len(link) > address.MaxLength || seen[link] || strings.TrimSpace(link) != link && !strings.HasPrefix(link, "http") {
 				t.Errorf("%q", link)
 			}
 			seen[link] = true

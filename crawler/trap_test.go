@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 // Addresses as sites have them, in testdata/addresses.txt, are no traps.
@@ -17,7 +19,7 @@ func TestNoTrap(t *testing.T) {
 	lines := bufio.NewScanner(file)
 	n := 0
 	for ; lines.Scan(); n++ {
-		u, err := normal(lines.Text())
+		u, err := address.Parse(lines.Text())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +49,7 @@ func TestTrap(t *testing.T) {
 		{"many parameters", "http://h/?" + strings.ReplaceAll(numbered("f", 101, "&"), "&", "=1&")},
 		{"address in address", "http://h/login?to=%2Flogin%3Fto%3D%252Flogin%253Fto%253D%25252Flogin%25253Fto%25253D%2525252Flogin"},
 	} {
-		u, err := normal(c.address)
+		u, err := address.Parse(c.address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,19 +76,19 @@ func FuzzTrap(f *testing.F) {
 		if !strings.HasSuffix(link, "/") || strings.Contains(link, ".") || len(link) > 100 || strings.ContainsAny(link, "?#%:\\") {
 			return
 		}
-		address := "http://h/"
+		raw := "http://h/"
 		for range maxSegments + 1 {
-			address += link
+			raw += link
 		}
-		if u, err := normal(address); err == nil && u.Path != "/" && trap(u) == "" {
+		if u, err := address.Parse(raw); err == nil && u.Path != "/" && trap(u) == "" {
 			t.Errorf("%s is no trap", u)
 		}
 	})
 }
 
 func BenchmarkTrap(b *testing.B) {
-	for _, address := range []string{"http://h/news/2026/11/21/ships-in-berth.html", "http://h/a/b/c/d/e/f/g/h/i/j/k/l?m=n&o=p&q=r"} {
-		u, err := normal(address)
+	for _, raw := range []string{"http://h/news/2026/11/21/ships-in-berth.html", "http://h/a/b/c/d/e/f/g/h/i/j/k/l?m=n&o=p&q=r"} {
+		u, err := address.Parse(raw)
 		if err != nil {
 			b.Fatal(err)
 		}

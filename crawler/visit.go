@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/defect"
 	"github.com/acapcrawl/acapcrawl/gate"
 	"github.com/acapcrawl/acapcrawl/memory"
@@ -106,7 +107,7 @@ func (r *run) visit(ctx context.Context, v *visitor, l *Lease) (err error) {
 	if address, named, is := partOf(l.URL); is {
 		return r.part(ctx, l, address, named)
 	}
-	u, err := normal(l.URL)
+	u, err := address.Parse(l.URL)
 	if err != nil {
 		return r.done(l, outcome{End: End{State: Refused, Why: err.Error()}}, Receipt{})
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 // Bounds of one write transaction: changes, and addresses offered in them.
@@ -226,7 +228,7 @@ func (b *batch) endTarget(r *Record, e *End) error {
 	old := target.State
 	target.reachedFrom(r, e, found)
 	if found && old == Queued {
-		host, err := hostName(target.URL)
+		host, err := address.Host(target.URL)
 		if err != nil {
 			return err
 		}

@@ -7,36 +7,6 @@ import (
 	"testing"
 )
 
-func TestClosedAddresses(t *testing.T) {
-	for _, a := range []string{
-		"127.0.0.1", "127.255.0.3", "::1", "::ffff:127.0.0.1", "0.0.0.0", "0.1.2.3", "::", "10.0.0.1", "172.16.0.1",
-		"172.31.255.255", "192.168.1.1", "::ffff:10.0.0.1", "fc00::1", "fd12::1", "169.254.169.254", "fe80::1", "fe80::1%eth0",
-		"100.64.0.1", "100.127.255.255", "224.0.0.1", "ff02::1", "255.255.255.255", "240.0.0.1", "192.0.0.8", "192.0.2.1",
-		"198.18.0.1", "198.51.100.1", "203.0.113.1", "64:ff9b::7f00:1", "64:ff9b::a9fe:a9fe", "64:ff9b:1::1", "2002:7f00:1::",
-		"2002:a00:1::1", "2001::1", "::7f00:1", "2001:db8::1", "fec0::1",
-	} {
-		if closed(netip.MustParseAddr(a)) == "" {
-			t.Errorf("%s is open", a)
-		}
-	}
-	for _, a := range []string{"8.8.8.8", "172.32.0.1", "100.128.0.1", "2606:4700::1111", "64:ff9b::808:808", "2001:200::1", "2002:808:808::1"} {
-		if what := closed(netip.MustParseAddr(a)); what != "" {
-			t.Errorf("%s is %s address", a, what)
-		}
-	}
-}
-
-func TestOddNumbers(t *testing.T) {
-	for host, odd := range map[string]bool{
-		"2130706433": true, "0x7f000001": true, "0x7f.1": true, "127.1": true, "0177.0.0.1": true, "127.0.0.1.": true, "1.2.3.4.5": true,
-		"127.0.0.1": false, "::1": false, "example.com": false, "example.com.": false, "123.example": false, "0x.example": false, "a.0x": true,
-	} {
-		if oddNumber(host) != odd {
-			t.Errorf("oddNumber(%q) = %v", host, !odd)
-		}
-	}
-}
-
 func TestLoopbackOnlyWhenNamed(t *testing.T) {
 	other := newSite(t, hello)
 	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
@@ -124,7 +94,7 @@ func FuzzTarget(f *testing.F) {
 		if u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RequestURI() != req.URL.RequestURI() {
 			t.Errorf("%q became %q", raw, u)
 		}
-		if key != strings.ToLower(key) || !ascii(key) {
+		if key != strings.ToLower(key) || strings.ContainsFunc(key, func(r rune) bool { return r >= 0x80 }) {
 			t.Errorf("%q has key %q", raw, key)
 		}
 	})

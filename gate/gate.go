@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/coding"
 )
 
@@ -95,7 +96,7 @@ func (g *Gate) Use(p Policies) { g.policies = p }
 
 // Pace tells the Crawl-delay of u's host, for requests made before its policy is asked for. At most MaxCrawlDelay counts.
 func (g *Gate) Pace(u *url.URL, d time.Duration) {
-	if key, err := hostKey(u); err == nil {
+	if key, err := address.Endpoint(u); err == nil {
 		g.hosts.pace(key, d)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 // resolvedFor is how long an answer of the DNS is used for pauses and slots.
@@ -57,7 +59,7 @@ func (ps *places) of(ctx context.Context, key string) (netip.Addr, error) {
 	}
 	preferred := found[0].Is4()
 	a := slices.MinFunc(found, func(a, b netip.Addr) int {
-		return cmp.Or(later(closed(a) != "", closed(b) != ""), later(a.Is4() != preferred, b.Is4() != preferred), a.Compare(b))
+		return cmp.Or(later(address.Special(a) != "", address.Special(b) != ""), later(a.Is4() != preferred, b.Is4() != preferred), a.Compare(b))
 	})
 	ps.learn(name, a)
 	return a, nil

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 // testKey is that of RFC 9421 B.1.4.
@@ -152,7 +154,7 @@ func TestAuthority(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		key, err := hostKey(u)
+		key, err := address.Endpoint(u)
 		if got := authority(u, key); err != nil || got != want {
 			t.Errorf("%s: %q, %v, want %q", raw, got, err, want)
 		}

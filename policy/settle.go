@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
-	"golang.org/x/net/idna"
-
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/address"
 )
 
 // MaxReferences is how many files an origin's robots.txt can refer to; more are unavailable (D07).
@@ -38,32 +34,11 @@ type Origin struct {
 
 // Key names the origin of u: scheme, host and port (O12), lower case, punycode, without the port that the scheme implies.
 func Key(u *url.URL) (string, error) {
-	scheme, host := strings.ToLower(u.Scheme), strings.ToLower(u.Hostname())
-	if scheme != "http" && scheme != "https" || host == "" {
-		return "", fmt.Errorf("%q has no robots.txt: it is not an absolute http or https URL", u.Redacted())
-	}
-	if strings.ContainsFunc(host, func(r rune) bool { return r >= 0x80 }) {
-		a, err := idna.Lookup.ToASCII(host)
-		if err != nil {
-			return "", fmt.Errorf("%q has no robots.txt: %q is not a host name", u.Redacted(), host)
-		}
-		host = a
-	}
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	port := u.Port()
-	if port == "" {
-		return scheme + "://" + host, nil
-	}
-	n, err := strconv.ParseUint(port, 10, 16)
+	origin, err := address.Origin(u)
 	if err != nil {
-		return "", fmt.Errorf("%q has no robots.txt: %q is not a port", u.Redacted(), port)
+		return "", fmt.Errorf("%q has no robots.txt: %w", u.Redacted(), err)
 	}
-	if scheme == "http" && n == 80 || scheme == "https" && n == 443 {
-		return scheme + "://" + host, nil
-	}
-	return scheme + "://" + net.JoinHostPort(strings.Trim(host, "[]"), strconv.FormatUint(n, 10)), nil
+	return origin, nil
 }
 
 func robotsURL(key string) string { return key + "/robots.txt" }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/disk"
 	"github.com/acapcrawl/acapcrawl/holdings"
@@ -29,7 +30,7 @@ type eraser struct {
 // Erase erases what is held of a page, and returns the number of its copies.
 func (e eraser) Erase(ctx context.Context, rawurl, why, line string) (int, error) {
 	e.room.Make()
-	address, err := crawler.Normal(rawurl)
+	address, err := address.Normal(rawurl)
 	if err != nil {
 		return 0, nil // nothing is held under something that is no address
 	}
@@ -49,7 +50,7 @@ func (e eraser) Erase(ctx context.Context, rawurl, why, line string) (int, error
 
 // Holds reports whether anything is held of a page.
 func (e eraser) Holds(rawurl string) (bool, error) {
-	address, err := crawler.Normal(rawurl)
+	address, err := address.Normal(rawurl)
 	if err != nil {
 		return false, nil
 	}
@@ -58,7 +59,7 @@ func (e eraser) Holds(rawurl string) (bool, error) {
 
 // Verify returns what was erased of a page since that time, and what is left of it.
 func (e eraser) Verify(rawurl string, since time.Time) (v actions.Evidence, err error) {
-	address, err := crawler.Normal(rawurl)
+	address, err := address.Normal(rawurl)
 	if err != nil {
 		return v, nil
 	}
@@ -90,7 +91,7 @@ type recrawler struct{ *crawler.Frontier }
 
 // Visited returns what came of the last visit to a page, if it was visited since that time.
 func (r recrawler) Visited(rawurl string, since time.Time) (v actions.Visit, visited bool, err error) {
-	address, err := crawler.Normal(rawurl)
+	address, err := address.Normal(rawurl)
 	if err != nil {
 		return v, false, err
 	}

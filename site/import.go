@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/archive"
-	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/policy"
 	"github.com/acapcrawl/acapcrawl/terms"
@@ -59,7 +59,7 @@ func (s *Site) Import(ctx context.Context, o ImportOptions) (*Importer, error) {
 	if o.Ready != nil {
 		o.Ready()
 	}
-	m := &Importer{holdings: h, o: holdings.ImportOptions{Normal: crawler.Normal, MaxBody: s.cfg.MaxBody,
+	m := &Importer{holdings: h, o: holdings.ImportOptions{Normal: address.Normal, MaxBody: s.cfg.MaxBody,
 		Policies: &assumedPolicies{lastPolicies: known, assume: o.Assume, origins: map[string]bool{}}}}
 	m.erased, m.end = s.erased.watch()
 	return m, nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/url"
 
+	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
 	"github.com/acapcrawl/acapcrawl/crawler"
@@ -41,7 +42,7 @@ func ReadPast(cfg *config.Config, u *url.URL) (p Past, err error) {
 }
 
 func pastOf(a *archive.Archive, with func(func(*crawler.Frontier) error) error, u *url.URL) (p Past, err error) {
-	address, err := crawler.Normal(u.String())
+	address, err := address.Normal(u.String())
 	if err != nil {
 		return p, err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
+	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/policy"
@@ -105,7 +106,7 @@ func (s *Site) takenDownBy(o *policy.Origin) (addresses []string, err error) {
 		return nil, err
 	}
 	for _, a := range p.Actions() {
-		address, err := crawler.Normal(a.URL)
+		address, err := address.Normal(a.URL)
 		if err != nil || a.Action != acap.TakeDown || !a.Execute {
 			continue
 		}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/archive"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/holdings"
 )
@@ -90,7 +90,7 @@ func receiptOf(r archive.Receipt) receipt {
 
 // runArchiveErased prints the receipt of an erasure. The status is 1 if nothing was erased or something is left.
 func (c *Command) runArchiveErased(ctx context.Context, cfg *config.Config, r archiveRequest) error {
-	address, err := crawler.Normal(r.Erased)
+	address, err := address.Normal(r.Erased)
 	if err != nil {
 		return misuse("acapcrawl archive verify --erased https://example.com/page.html", "--erased: %v", err)
 	}

@@ -7,12 +7,13 @@ import (
 	"io"
 	"strings"
 
+	"github.com/spf13/cobra"
+
+	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/holdings"
 	"github.com/acapcrawl/acapcrawl/site"
-	"github.com/spf13/cobra"
 )
 
 // exportRequest holds the arguments of archive export that are not settings.
@@ -62,7 +63,7 @@ those of pywb. Later take-downs cannot erase exported data.`,
 			if err != nil {
 				return err
 			}
-			normal, err := crawler.Normal(u.String())
+			normal, err := address.Normal(u.String())
 			if err != nil {
 				return err
 			}

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/acapcrawl/acapcrawl/acap"
+	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/config"
-	"github.com/acapcrawl/acapcrawl/crawler"
 	"github.com/acapcrawl/acapcrawl/display"
 	"github.com/acapcrawl/acapcrawl/present"
 	"github.com/acapcrawl/acapcrawl/snippet"
@@ -117,7 +117,7 @@ func (c *Command) runShow(ctx context.Context, cfg *config.Config, r showRequest
 	if out, ok := c.Stdout.(*results); ok && r.Picture && !r.JSON && out.terminal() {
 		return misuse("> FILE, or --json", "a picture cannot be written to a terminal")
 	}
-	address, err := crawler.Normal(r.URL.String())
+	address, err := address.Normal(r.URL.String())
 	if err != nil {
 		return misuse("", "%w", err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/acapcrawl/acapcrawl/acap"
 	"github.com/acapcrawl/acapcrawl/actions"
-	"github.com/acapcrawl/acapcrawl/crawler"
+	"github.com/acapcrawl/acapcrawl/address"
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
@@ -48,7 +48,7 @@ func TestSubmitSpellings(t *testing.T) {
 		if !strings.HasPrefix(r.URL, r.Origin+"/") {
 			t.Errorf("%q is %s of %s", raw, r.URL, r.Origin)
 		}
-		address, err := crawler.Normal(raw)
+		address, err := address.Normal(raw)
 		if err != nil {
 			t.Errorf("%q is %s, and not crawled: %v", raw, r.URL, err)
 			return

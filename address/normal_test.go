@@ -1,4 +1,4 @@
-package crawler
+package address
 
 import (
 	"net/url"
@@ -45,7 +45,7 @@ func TestNormal(t *testing.T) {
 		}
 	}
 	for _, in := range []string{"", "/x", "example.com", "ftp://h/x", "mailto:a@b", "javascript:void(0)", "http:///x",
-		"http:x", "http://h:99999/", "http://h:x/", "http://" + strings.Repeat("a", maxURL), "//h/x", "http://a\x00b/"} {
+		"http:x", "http://h:99999/", "http://h:x/", "http://" + strings.Repeat("a", MaxLength), "//h/x", "http://a\x00b/"} {
 		if got, err := Normal(in); err == nil {
 			t.Errorf("Normal(%q) = %q; want an error", in, got)
 		}
@@ -67,14 +67,14 @@ func FuzzNormal(f *testing.F) {
 			return
 		}
 		twice, err := Normal(once)
-		if err != nil && len(once) <= maxURL || err == nil && twice != once {
+		if err != nil && len(once) <= MaxLength || err == nil && twice != once {
 			t.Fatalf("Normal(%q) = %q, of which the normal form is %q, %v", in, once, twice, err)
 		}
 		u, err := url.Parse(once)
 		if err != nil || u.String() != once || u.Hostname() == "" || u.User != nil || strings.Contains(once, "#") {
 			t.Fatalf("Normal(%q) = %q: %v", in, once, err)
 		}
-		if _, err := hostName(once); err != nil {
+		if _, err := Host(once); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -101,41 +101,5 @@ func TestAlready(t *testing.T) {
 		if u := already(raw); u != nil {
 			t.Errorf("%s is taken as %#v", raw, u)
 		}
-	}
-}
-
-func TestScope(t *testing.T) {
-	seeds := []string{"http://www.example.co.uk:8080/docs/index.html", "http://127.0.0.1:99/x"}
-	for _, c := range []struct {
-		address string
-		in      string // scopes that hold it
-	}{
-		{"https://www.example.co.uk/docs/a", "host domain prefix any"},
-		{"http://www.example.co.uk/other", "host domain any"},
-		{"http://www.example.co.uk/docsother", "host domain any"},
-		{"http://example.co.uk/docs/", "domain any"},
-		{"http://other.co.uk/docs/", "any"},
-		{"http://127.0.0.1/y", "host domain prefix any"},
-		{"http://128.0.0.1/", "any"},
-		{"http://2130706433/", "any"},
-		{"http://[::ffff:127.0.0.1]/", "any"},
-		{"http://x.127.0.0.1/", "any"},
-	} {
-		u, err := normal(c.address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, s := range []Scope{ScopeHost, ScopeDomain, ScopePrefix, ScopeAny} {
-			a, err := newArea(s, seeds)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if want := strings.Contains(c.in, string(s)); a.holds(u) != want {
-				t.Errorf("scope %s holds %s: %t", s, c.address, !want)
-			}
-		}
-	}
-	if _, err := newArea("web", nil); err == nil {
-		t.Error("an unknown scope was accepted")
 	}
 }

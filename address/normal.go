@@ -1,36 +1,32 @@
-package crawler
+package address
 
 import (
 	"errors"
 	"fmt"
 	"net/url"
-	"path"
 	"strconv"
 	"strings"
-
-	"golang.org/x/net/idna"
 )
 
-// maxURL is the length in octets that RFC 9110 4.1 asks every recipient to support; longer addresses are not queued.
-const maxURL = 8000
+// MaxLength is the length in octets that RFC 9110 4.1 asks every recipient to support. Longer addresses have no normal
+// form.
+const MaxLength = 8000
 
-// hostProfile maps names in other scripts to what is looked up, without refusing names that merely look odd.
-var hostProfile = idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.Transitional(false))
-
-// Normal returns the normal form of an absolute http or https address (RFC 3986 6.2.2, 6.2.3): scheme and host in
-// lower case, host in punycode, default port and fragment dropped, dot segments removed, percent-encoding in upper
-// case with unreserved characters decoded. Reserved characters are never decoded and the query keeps its order.
-// Credentials are dropped: a link must not make the crawler send them. Other spellings of an address (decimal,
-// hexadecimal, IPv4-mapped) stay other hosts.
+// Normal returns the normal form of an absolute http or https address (RFC 3986 6.2.2, 6.2.3): scheme and host in lower
+// case, host in punycode, no default port and no fragment, no dot segments, percent-encoding in upper case with unreserved
+// characters decoded. Reserved characters are never decoded and the query keeps its order. Credentials are dropped: a link
+// must not make the crawler send them. Other spellings of an IP address (decimal, hexadecimal, IPv4-mapped) stay other
+// hosts.
 func Normal(raw string) (string, error) {
-	u, err := normal(raw)
+	u, err := Parse(raw)
 	if err != nil {
 		return "", err
 	}
 	return u.String(), nil
 }
 
-func normal(raw string) (*url.URL, error) {
+// Parse is Normal for a caller that needs the parts. Its String is what Normal returns.
+func Parse(raw string) (*url.URL, error) {
 	if u := already(raw); u != nil {
 		return u, nil
 	}
@@ -40,13 +36,13 @@ func normal(raw string) (*url.URL, error) {
 // rewritten brings an address into normal form.
 func rewritten(raw string) (*url.URL, error) {
 	raw = strings.Trim(raw, "\t\n\f\r ")
-	if len(raw) > maxURL {
-		return nil, fmt.Errorf("the address that begins %.40q is longer than %d octets; shorten it", raw, maxURL)
+	if len(raw) > MaxLength {
+		return nil, fmt.Errorf("the address that begins %.40q is longer than %d octets; shorten it", raw, MaxLength)
 	}
 	if i := strings.IndexByte(raw, '#'); i >= 0 {
 		raw = raw[:i]
 	}
-	u, err := url.Parse(escape(raw))
+	u, err := url.Parse(Escape(raw))
 	if err != nil {
 		var ue *url.Error
 		if errors.As(err, &ue) {
@@ -75,7 +71,7 @@ func rewritten(raw string) (*url.URL, error) {
 // others.
 func already(raw string) *url.URL {
 	scheme, rest, found := strings.Cut(raw, "://")
-	if !found || scheme != "http" && scheme != "https" || len(raw) > maxURL {
+	if !found || scheme != "http" && scheme != "https" || len(raw) > MaxLength {
 		return nil
 	}
 	slash := strings.IndexByte(rest, '/')
@@ -116,28 +112,11 @@ func plainPort(scheme, port string) bool {
 }
 
 func normalHost(u *url.URL) (string, error) {
-	host := strings.ToLower(u.Hostname())
-	if !ascii(host) {
-		name, err := hostProfile.ToASCII(host)
-		if err != nil {
-			return "", fmt.Errorf("the host cannot be written as a domain name: %w", err)
-		}
-		host = name
+	host, port, err := hostPort(u)
+	if err != nil || port == defaultPort(u.Scheme) {
+		return bracketed(host), err
 	}
-	if strings.Contains(host, ":") {
-		host = "[" + host + "]"
-	}
-	if u.Port() == "" {
-		return host, nil
-	}
-	port, err := strconv.ParseUint(u.Port(), 10, 16)
-	if err != nil {
-		return "", fmt.Errorf("%s is not a port", u.Port())
-	}
-	if port == 80 && u.Scheme == "http" || port == 443 && u.Scheme == "https" {
-		return host, nil
-	}
-	return host + ":" + strconv.FormatUint(port, 10), nil
+	return bracketed(host) + ":" + strconv.Itoa(port), nil
 }
 
 // removeDots removes dot segments (RFC 3986 5.2.4); empty segments stay.
@@ -170,10 +149,10 @@ func removeDots(p string) string {
 	return "/" + strings.Join(out, "/")
 }
 
-// escape decodes percent-encoded unreserved characters, writes other encodings in upper case, and encodes what may
-// not stand in an address, a lone percent sign included. The host is left to normalHost.
-func escape(s string) string {
-	start := hostEnd(s)
+// Escape returns an address with its unreserved characters decoded, other percent-encodings in upper case, and everything
+// encoded that an address must not contain, such as a lone percent sign. It leaves scheme and host as they are.
+func Escape(s string) string {
+	start := HostEnd(s)
 	clean := true
 	for i := start; i < len(s) && clean; i++ {
 		clean = s[i] != '%' && legal(s[i])
@@ -204,8 +183,8 @@ func escape(s string) string {
 	return b.String()
 }
 
-// hostEnd is where the path, or the query after a missing path, of an absolute address begins.
-func hostEnd(s string) int {
+// HostEnd returns where the path of an absolute address begins, or the query if it has no path.
+func HostEnd(s string) int {
 	i := strings.Index(s, "://")
 	if i < 0 {
 		return 0
@@ -237,19 +216,4 @@ func unhex(c byte) byte {
 		return c - 'A' + 10
 	}
 	return c - 'a' + 10
-}
-
-func ascii(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
-}
-
-// folder is the path of u up to and with its last slash.
-func folder(u *url.URL) string {
-	dir, _ := path.Split(u.EscapedPath())
-	return dir
 }
