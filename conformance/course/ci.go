@@ -13,9 +13,9 @@ import (
 // helpPage is the address of the page that lists the stations.
 const helpPage = "https://github.com/acapcrawl/acapcrawl/blob/main/docs/site.md#the-stations"
 
-// Tests returns the report in the terms of JUnit: a suite for each visitor and protocol, a test
-// case for each requirement. A violation that counts is a failure; everything else that was not
-// kept is skipped, with the reason.
+// Tests returns the report for JUnit: a suite for each visitor and protocol, and a test case for
+// each requirement. A violation that counts is a failure. Any other outcome except Kept and Used is
+// skipped, with the reason.
 func (r *Report) Tests() *check.Tests {
 	t := &check.Tests{Name: "conformance site"}
 	for _, v := range r.Visitors {
@@ -54,12 +54,13 @@ func (v *Visitor) test(r Result) check.TestCase {
 	return c
 }
 
-// fails reports whether a result is a violation that counts.
+// fails reports whether a result is a violation that counts as a failure.
 func (v *Visitor) fails(r Result) bool {
 	return r.Outcome == Violated && slices.Contains(v.Counted, r.Protocol)
 }
 
-// detail lists the evidence: two lines for each visit, with the line that it violates.
+// detail returns the evidence as text: for each visit one line, followed by the rule that it
+// violates.
 func (r Result) detail() string {
 	if len(r.Evidence) == 0 {
 		return ""
@@ -75,9 +76,9 @@ func (r Result) detail() string {
 	return b.String()
 }
 
-// Problems returns the report in the terms of SARIF: a violation that counts is an error, another
-// one a warning, and advice that was not heeded a notice. The place of a result is its first visit:
-// the line of the log, or without a log the address that was requested.
+// Problems returns the report for SARIF. A violation that counts is an error, any other violation
+// is a warning, and ignored advice is a notice. Each problem points to its first visit: to the line
+// of the log, or without a log to the requested address.
 func (r *Report) Problems() *check.Problems {
 	out := &check.Problems{}
 	for _, s := range Stations() {

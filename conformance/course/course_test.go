@@ -12,8 +12,8 @@ var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
 
 var metaContent = regexp.MustCompile(`^<meta .* content="(.*)">$`)
 
-// What the table says by hand and what the engine decides must be the same: traps are refused by the line that the table names, and nothing
-// else is.
+// The table of stations agrees with the engine: the engine refuses each trap because of the line
+// that the table names, and refuses nothing else.
 func TestTableAgainstEngine(t *testing.T) {
 	for _, names := range [][]string{{"samplebot"}, {"SAMPLE"}, {"a.b-c_d"}} {
 		w := NewWeb(names, []string{"news"}, symbolic)
@@ -21,12 +21,13 @@ func TestTableAgainstEngine(t *testing.T) {
 		for _, s := range w.stations {
 			for _, trap := range s.Traps {
 				origin, p := s.place(trap)
-				because, err := r.of(t.Context(), origin, p)
+				because, err := r.reason(t.Context(), origin, p)
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := plainly(w.fill(s.Because))
-				if tag := metaContent.FindStringSubmatch(want); tag != nil { // the engine names what the tag says
+				want := shortenAddresses(w.fillIn(s.Because))
+				// the engine reports the content of a META tag
+				if tag := metaContent.FindStringSubmatch(want); tag != nil {
 					want = tag[1]
 				}
 				if because == "" || !strings.Contains(because, want) {
@@ -36,14 +37,14 @@ func TestTableAgainstEngine(t *testing.T) {
 			open := slices.Concat(s.Controls, []string{s.Page(), s.bait()})
 			if s.Whole {
 				open = nil
-				because, err := r.of(t.Context(), s.Origin, s.Page())
+				because, err := r.reason(t.Context(), s.Origin, s.Page())
 				if err != nil || !strings.Contains(because, s.Because) {
 					t.Errorf("%s: %q, %v", s.ID, because, err)
 				}
 			}
 			for _, at := range open {
 				origin, p := s.place(at)
-				if because, err := r.of(t.Context(), origin, p); err != nil || because != "" {
+				if because, err := r.reason(t.Context(), origin, p); err != nil || because != "" {
 					t.Errorf("%v %s: %s%s is refused: %s %v", names, s.ID, origin, p, because, err)
 				}
 			}
@@ -51,7 +52,8 @@ func TestTableAgainstEngine(t *testing.T) {
 	}
 }
 
-// Every robots.txt is of the media type that RFC 9309 2.3 demands: who reads no other type is accused of nothing else.
+// RFC 9309 2.3 demands text/plain. A crawler that reads no other type must not be accused because
+// of the type.
 func TestRobotsIsPlainText(t *testing.T) {
 	for _, o := range Origins() {
 		for p, a := range policyFiles(o) {

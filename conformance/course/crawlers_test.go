@@ -18,20 +18,21 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// rover is a crawler for tests of the judge. It follows links breadth first, and judges redirects
-// as links.
+// rover is a crawler for tests of the judge. It follows links breadth first. It checks redirects
+// against robots.txt, as it does links.
 type rover struct {
-	agents []string                   // User-Agents, sent in turn
-	keeps  func(robots []byte) []byte // what it makes of a robots.txt before it obeys it; nil: it never asks for one
-	passes func(link *url.URL) bool   // leaves a link; may be nil
-	robots map[string]*acap.Policy    // by host; nil: nothing may be requested
+	agents []string // User-Agents, sent in turn
+	// returns the part of a robots.txt that it obeys; nil: it never requests robots.txt
+	keeps  func(robots []byte) []byte
+	passes func(link *url.URL) bool // reports whether to skip a link; may be nil
+	robots map[string]*acap.Policy  // by host; nil: nothing may be requested
 	client http.Client
 	sent   int
 }
 
 var errClosed = errors.New("closed by robots.txt")
 
-// get requests an address and follows redirects that allowed lets it follow.
+// get requests an address and follows redirects to addresses that allowed permits.
 func (r *rover) get(u *url.URL, allowed func(*url.URL) bool) (status int, body []byte) {
 	r.client.CheckRedirect = func(req *http.Request, via []*http.Request) error {
 		if len(via) > 5 || !allowed(req.URL) {
@@ -53,7 +54,8 @@ func (r *rover) get(u *url.URL, allowed func(*url.URL) bool) (status int, body [
 	return resp.StatusCode, body
 }
 
-// may reports whether robots.txt of the host of u permits u; it asks for that first.
+// may reports whether robots.txt of the host of u permits u. It requests robots.txt first if
+// necessary.
 func (r *rover) may(u *url.URL) bool {
 	if r.keeps == nil {
 		return true
@@ -61,7 +63,7 @@ func (r *rover) may(u *url.URL) bool {
 	p, asked := r.robots[u.Host]
 	if !asked {
 		at := &url.URL{Scheme: u.Scheme, Host: u.Host, Path: robotsPath}
-		client := r.client // a redirect of a page leads here: its own rule for redirects stays
+		client := r.client // get overwrites CheckRedirect, and may is called by the CheckRedirect of a page
 		status, body := r.get(at, func(*url.URL) bool { return true })
 		r.client = client
 		switch {
@@ -106,8 +108,8 @@ func (r *rover) crawl(t *testing.T, seeds []string) {
 	}
 }
 
-// run lets the crawler over the course, as --run does, and returns what the judge says of it by
-// default.
+// run serves the course, crawls it as a started crawler does, and returns the judge's default
+// result.
 func (r *rover) run(t *testing.T) *Visitor {
 	t.Helper()
 	s, err := Serve(t.Context(), Options{Run: "1"})
@@ -132,7 +134,7 @@ func (r *rover) run(t *testing.T) *Visitor {
 	return report.Visitors[0]
 }
 
-// violated lists what the visitor violated of a protocol.
+// violated returns the IDs of the stations of a protocol that the visitor violated.
 func (v *Visitor) violated(p Protocol) (ids []string) {
 	for _, r := range v.Results {
 		if r.Protocol == p && r.Outcome == Violated {
@@ -142,7 +144,7 @@ func (v *Visitor) violated(p Protocol) (ids []string) {
 	return ids
 }
 
-// rep keeps what RFC 9309 defines of a robots.txt: a crawler that knows it and nothing else.
+// rep returns robots.txt without its ACAP lines, as a crawler sees it that knows only RFC 9309.
 func rep(robots []byte) []byte {
 	lines := bytes.SplitAfter(robots, []byte("\n"))
 	return bytes.Join(slices.DeleteFunc(lines, func(line []byte) bool {
@@ -150,11 +152,11 @@ func rep(robots []byte) []byte {
 	}), nil)
 }
 
-// oneGroup is a parser that keeps one group for any crawler, the first or the last, and loses the
-// others.
+// oneGroup returns a parser that uses only the first, or only the last, of several groups for any
+// crawler.
 func oneGroup(last bool) func([]byte) []byte {
 	return func(robots []byte) []byte {
-		var groups []string // each from its first User-agent line on
+		var groups []string // each begins with its first User-agent line
 		head := false
 		for line := range strings.Lines(string(rep(robots))) {
 			starts := strings.HasPrefix(strings.ToLower(line), "user-agent:")
@@ -184,8 +186,8 @@ func oneGroup(last bool) func([]byte) []byte {
 
 var roverbot = []string{"roverbot/1.0"}
 
-// A crawler that obeys RFC 9309 and knows nothing else fails at nothing, whatever its User-Agent:
-// it is not judged by ACAP.
+// A crawler that obeys RFC 9309 and knows nothing else has no failures, whatever its User-Agent is.
+// It is not judged by ACAP.
 func TestCrawlerWithoutACAP(t *testing.T) {
 	rotating := []string{"", "Lynx/2.9"}
 	for i := range 6 {
@@ -200,7 +202,8 @@ func TestCrawlerWithoutACAP(t *testing.T) {
 			if ids := got.violated(REP); len(ids) > 0 || got.Failures() > 0 {
 				t.Errorf("of RFC 9309 it is said to violate %v; %d failures", ids, got.Failures())
 			}
-			for _, id := range []string{"robots-first", "plain", "again", "shared", "blank-line", "down", "redirect-away", "conventional"} {
+			for _, id := range []string{"robots-first", "plain", "again", "shared", "blank-line", "down",
+				"redirect-away", "conventional"} {
 				got.wants(t, id, Kept)
 			}
 			for _, id := range []string{"own-group", "own-case", "own-again"} {
@@ -228,7 +231,7 @@ func TestCrawlerWithoutACAP(t *testing.T) {
 	}
 }
 
-// A parser that keeps one of several groups for any crawler fails at that exercise alone.
+// A parser that uses one of several groups for any crawler fails only at that station.
 func TestOneGroup(t *testing.T) {
 	for _, last := range []bool{false, true} {
 		t.Run(fmt.Sprintf("last %v", last), func(t *testing.T) {
@@ -242,12 +245,13 @@ func TestOneGroup(t *testing.T) {
 	}
 }
 
-// A crawler that ignores robots.txt fails at RFC 9309. It shows no sign of reading ACAP, though it
-// takes what ACAP permits against a conventional rule.
+// A crawler that ignores robots.txt violates RFC 9309. It shows no sign of reading ACAP, although
+// it makes requests that ACAP permits against a conventional rule.
 func TestCrawlerWithoutRobots(t *testing.T) {
 	r := &rover{agents: roverbot}
 	got := r.run(t)
-	for _, id := range []string{"robots-first", "plain", "again", "shared", "unknown", "blank-line", "own-group", "down", "redirect", "conventional"} {
+	for _, id := range []string{"robots-first", "plain", "again", "shared", "unknown", "blank-line", "own-group",
+		"down", "redirect", "conventional"} {
 		got.wants(t, id, Violated)
 	}
 	if got.ACAP.Sign != "" || got.ACAP.Judged || got.Failures() != got.Violations(REP) {
@@ -255,7 +259,7 @@ func TestCrawlerWithoutRobots(t *testing.T) {
 	}
 }
 
-// A crawler that obeys ACAP in robots.txt, and nowhere else, is judged by ACAP.
+// A crawler that obeys ACAP in robots.txt and nowhere else is judged by ACAP.
 func TestCrawlerWithSomeACAP(t *testing.T) {
 	r := &rover{agents: roverbot, keeps: func(robots []byte) []byte { return robots }}
 	got := r.run(t)
@@ -268,8 +272,8 @@ func TestCrawlerWithSomeACAP(t *testing.T) {
 	got.wants(t, "acap-class", Violated)
 }
 
-// A reader of ACAP that takes the record with its name instead of those for any crawler, as RFC
-// 9309 has it, fails at that exercise alone among those of crawl.
+// A crawler may obey the ACAP record with its own name instead of the records for any crawler, as
+// RFC 9309 does with groups. It fails only at that station of the category crawl.
 func TestNamedRecordInstead(t *testing.T) {
 	r := &rover{agents: roverbot, keeps: func(robots []byte) []byte {
 		records := strings.SplitAfter(string(robots), "\n\n")
@@ -291,7 +295,8 @@ func TestNamedRecordInstead(t *testing.T) {
 	}
 }
 
-// A crawler that takes links by chance leaves some traps of ACAP, and that is no sign.
+// A crawler that follows links at random leaves some ACAP traps. That is not a sign of reading
+// ACAP.
 func TestChanceIsNoSign(t *testing.T) {
 	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -307,8 +312,8 @@ func TestChanceIsNoSign(t *testing.T) {
 	}
 }
 
-// A file that only an ACAP field names is a sign from the robots.txt on that names it, and nothing
-// else names it.
+// A fetch of a file that only an ACAP field names is a sign if it follows the robots.txt that names
+// the file. No other line of the course names these files.
 func TestFilesOfACAP(t *testing.T) {
 	for _, f := range acapFiles() {
 		file := f.origin + f.path
@@ -333,7 +338,8 @@ func TestFilesOfACAP(t *testing.T) {
 		for origin, answers := range w.answers {
 			for at, a := range answers {
 				link := symbolic(f.origin) + f.path
-				names := bytes.Contains(a.Body, []byte(link)) || origin == f.origin && bytes.Contains(rep(a.Body), []byte(f.path))
+				names := bytes.Contains(a.Body, []byte(link)) || origin == f.origin &&
+					bytes.Contains(rep(a.Body), []byte(f.path))
 				if at != robotsPath && names {
 					t.Errorf("%s%s names %s", origin, at, file)
 				}

@@ -6,16 +6,19 @@ import (
 	"time"
 )
 
-// crowd is what the visitors of a record have in common. A crawler may come from several addresses
-// and under several User-Agents with one name, and may leave it to another program at its address
-// to read robots.txt: so what one visitor does can excuse another. A run is one visitor, and the
-// visits of others do not affect it.
+// crowd indexes the visits of all visitors. A crawler may come from several addresses and with
+// several User-Agents that share a name. It may also leave reading robots.txt to another program at
+// its address. So the visits of one visitor can excuse another. Each run is one visitor, and visits
+// of other visitors do not excuse it.
 type crowd struct {
-	robots  map[[2]string]*Visit    // first request for robots.txt, by kin and origin
-	readers map[[2]string]*Visit    // the same by address and origin, of visitors that requested nothing but files of terms
-	got     map[[3]string]time.Time // first GET, by kin, origin and target; by address instead of kin of those visitors
-	others  map[[2]string]int       // requests for all but files of terms, by kin and origin
-	pages   map[string]int          // different pages that were answered, by User-Agent
+	robots map[[2]string]*Visit // first request for robots.txt, by kin and origin
+	// the same by address and origin, only of visitors that requested nothing but policy files
+	readers map[[2]string]*Visit
+	// time of the first GET, by kin, origin and target; for those visitors also by "at " and
+	// address instead of kin
+	got    map[[3]string]time.Time
+	others map[[2]string]int // number of requests for other than policy files, by kin and origin
+	pages  map[string]int    // number of different pages that were answered, by User-Agent
 }
 
 func newCrowd(list []*Visitor) *crowd {
@@ -23,14 +26,14 @@ func newCrowd(list []*Visitor) *crowd {
 		others: map[[2]string]int{}, pages: map[string]int{}}
 	seen := map[[3]string]bool{}
 	for _, v := range list {
-		reads := v.Run == "" && v.onlyReads()
+		reads := v.Run == "" && v.readsOnlyPolicy()
 		for _, at := range v.visits {
 			by, from := [2]string{v.kin, at.Origin}, [2]string{v.Address, at.Origin}
 			page := [3]string{v.kin, at.Origin, target(at.Target)}
 			if reads {
-				c.get([3]string{"at " + v.Address, at.Origin, target(at.Target)}, at)
+				c.recordGet([3]string{"at " + v.Address, at.Origin, target(at.Target)}, at)
 			}
-			c.get(page, at)
+			c.recordGet(page, at)
 			switch p := pathOf(at.Target); {
 			case p == robotsPath:
 				c.robots[by] = earlier(c.robots[by], at)
@@ -51,14 +54,15 @@ func newCrowd(list []*Visitor) *crowd {
 	return c
 }
 
-// get notes a visit to a page, or file of terms, by whom it is.
-func (c *crowd) get(page [3]string, at *Visit) {
+// recordGet stores the time of a visit for page if it is a GET and the earliest so far.
+func (c *crowd) recordGet(page [3]string, at *Visit) {
 	if t, ok := c.got[page]; at.Method == "GET" && (!ok || at.Time.Before(t)) {
 		c.got[page] = at.Time
 	}
 }
 
-// kin is what the User-Agents of one crawler have in common: their first name.
+// kin returns what the User-Agents of one crawler have in common: the first name in lower case, or
+// the whole User-Agent if it has no name.
 func kin(agent string) string {
 	if names := Names(agent); len(names) > 0 {
 		return strings.ToLower(names[0])
@@ -73,16 +77,19 @@ func earlier(a, b *Visit) *Visit {
 	return a
 }
 
-// answered reports whether the visitor was given a page, and neither sent on nor told that there is none.
+// answered reports whether the visitor got a page, and not a redirect or an error. A broken
+// connection has status 0 and counts as answered.
 func (v *Visit) answered() bool { return v.Status < 300 }
 
-// onlyReads reports whether a visitor requested files of terms alone.
-func (v *Visitor) onlyReads() bool {
+// readsOnlyPolicy reports whether a visitor requested nothing but robots.txt and policy files.
+func (v *Visitor) readsOnlyPolicy() bool {
 	return !slices.ContainsFunc(v.visits, func(at *Visit) bool { return !policyFile(pathOf(at.Target)) })
 }
 
-// read gives who asked for robots.txt of the origin before a visit in the place of the visitor, which did not; nil where nobody did.
-func (c *crowd) read(v *Visitor, at *Visit) *Visit {
+// robotsReadBefore returns the request for robots.txt of the origin that another visitor made
+// before the visit at: the same crawler with another address or User-Agent, or a program at the
+// same address that requests only policy files. It returns nil if there is none, and for a run.
+func (c *crowd) robotsReadBefore(v *Visitor, at *Visit) *Visit {
 	if v.Run != "" {
 		return nil
 	}
@@ -94,33 +101,39 @@ func (c *crowd) read(v *Visitor, at *Visit) *Visit {
 	return nil
 }
 
-// reader gives who had asked for robots.txt of the origin when the visitor itself, by its name, had not yet: what it knows of that origin
-// is what the other was told.
-func (c *crowd) reader(v *Visitor, at *Visit) *Visit {
+// robotsReader is like robotsReadBefore, but returns nil if the crawler itself, by its name, had
+// already requested robots.txt. If the result is not nil, the crawler knows only the robots.txt
+// that was served to the other program.
+func (c *crowd) robotsReader(v *Visitor, at *Visit) *Visit {
 	if own := c.robots[[2]string{v.kin, at.Origin}]; own != nil && own.Time.Compare(at.Time) <= 0 {
 		return nil
 	}
-	return c.read(v, at)
+	return c.robotsReadBefore(v, at)
 }
 
-// led reports whether the crawler had got the page with the link that leads to the traps of s by the time of the visit; without it
-// no link was followed.
-func (c *crowd) led(v *Visitor, s *Station, at *Visit) bool {
+// gotLinkBefore reports whether, before the visit, the crawler had fetched the page whose link
+// leads to the traps of s. If it had not, it did not follow that link. It returns true if s does
+// not depend on a link.
+func (c *crowd) gotLinkBefore(v *Visitor, s *Station, at *Visit) bool {
 	t, ok := c.got[[3]string{v.kin, s.Origin, target(s.From)}]
 	return s.From == "" || ok && !at.Time.Before(t)
 }
 
-// patience is for how long robots.txt has to be unreachable before a crawler may do without (RFC 9309 2.3.1.4).
-const patience = 30 * 24 * time.Hour
+// unreachableLimit is how long robots.txt must be unreachable before a crawler may ignore it:
+// RFC 9309 2.3.1.4 says after 30 days.
+const unreachableLimit = 30 * 24 * time.Hour
 
-// outlasted reports whether the crawler had by the time of a visit waited long enough for a robots.txt that cannot be had.
-func (c *crowd) outlasted(v *Visitor, s *Station, at *Visit) bool {
+// waitedLongEnough reports whether the crawler requested the unreachable robots.txt of s for the
+// first time more than unreachableLimit before the visit.
+func (c *crowd) waitedLongEnough(v *Visitor, s *Station, at *Visit) bool {
 	asked := c.robots[[2]string{v.kin, at.Origin}]
-	return s.Whole && s.Protocol == REP && asked != nil && at.Time.Sub(asked.Time) > patience
+	return s.Whole && s.Protocol == REP && asked != nil && at.Time.Sub(asked.Time) > unreachableLimit
 }
 
-// look reports whether a visitor only had a look: one page, and no robots.txt. A run is never one.
-func (c *crowd) look(v *Visitor) bool {
+// isSingleLook reports whether a visitor requested no robots.txt and its User-Agent, at any
+// address, got at most one page. That is a person who tries a tool, not a crawl. A run is never a
+// single look.
+func (c *crowd) isSingleLook(v *Visitor) bool {
 	return v.Run == "" && c.pages[v.Agent] < 2 &&
 		!slices.ContainsFunc(v.visits, func(at *Visit) bool { return pathOf(at.Target) == robotsPath })
 }

@@ -1,27 +1,33 @@
-// Package course is the reference publisher site for testing crawlers, and the judge of those that visit it.
+// Package course is a publisher site for testing crawlers, and the judge of the crawlers that visit
+// it.
 //
-// The course is a field of stations. A station is one requirement: a page with a bait (a link, a redirect, an entry of a sitemap), a trap that
-// the bait leads to and that must not be requested, and a control, which the same kind of bait leads to and which may be. Who
-// took the control and left the trap has kept the requirement; who was never led to either has not been tested by it. The stations stand on
-// several origins, each with a robots.txt of its own.
+// The course consists of stations. Each station tests one requirement. It has a bait (a link, a
+// redirect or an entry of a sitemap), a trap and a control. The bait leads to the trap, which the
+// crawler must not request. The same kind of bait leads to the control, which the crawler may
+// request. A crawler that requested the control and not the trap has kept the requirement. A
+// crawler that did not get the bait, or did not request the control, has not been tested. The
+// stations are spread over several origins, and each origin has its own robots.txt.
 //
-// The judge sees requests and nothing else. It asks the engine that crawls, on the course's own bytes, whether anything that the
-// visitor may be (the names in its User-Agent, any purpose unless told, strict and lenient readings) lets it do what it did.
+// The judge sees only requests. For each request it asks the policy engine of acapcrawl whether the
+// course permits it. It tries every crawler that the visitor may be: the names in its User-Agent,
+// any purpose unless the purposes are known, and strict and lenient readings. A request is a
+// violation only if none of these crawlers may make it.
 //
-//	station.go           Station: one requirement; protocols, levels, categories
-//	stations_*.go        the table
-//	origins.go           the origins and what is odd about their robots.txt
-//	web.go               Web: what every address of the course answers to a visitor
-//	server.go            Server: an origin a port, and the record of visits
-//	visit.go             Visit: one request, as a line of JSON
-//	visitors.go          which visits are of one visitor
-//	visitor.go           names in a User-Agent, and who is a browser
-//	judge.go             Judge: from visits to outcomes, with the evidence
-//	crowd.go             what visitors have in common: one crawler at several addresses, robots.txt read by another program
-//	reads_acap.go        ReadsACAP: whether a visitor is judged by ACAP
-//	reading.go           what one crawler that the visitor may be has to do, by the engine
-//	manners.go           what time tells: robots.txt first, delays, parallel requests
-//	text.go, html.go     the report in words and as a page
-//	ci.go                the report as JUnit and SARIF have it
-//	page.go              the table as a page for readers
+//		station.go           Station: one requirement; protocols, levels, categories
+//		stations_*.go        the table of stations
+//		origins.go           the origins, and what is unusual about the robots.txt of each
+//		web.go               Web: the answer of every address of the course to one visitor
+//		server.go            Server: serves each origin on its own port and records the visits
+//		visit.go             Visit: one request, stored as a line of JSON
+//		visitors.go          groups visits by visitor
+//		visitor.go           names in a User-Agent; User-Agents of browsers
+//		judge.go             Judge: computes outcomes from visits, with the evidence
+//		crowd.go             visits that excuse another visitor: one crawler at several addresses,
+//	                    a program that reads robots.txt for a crawler
+//		reads_acap.go        ReadsACAP: whether a visitor is judged by ACAP
+//		reading.go           what the engine permits to one crawler that the visitor may be
+//		manners.go           requirements about order and time: robots.txt first, delays, parallel requests
+//		text.go, html.go     the report as text and as HTML
+//		ci.go                the report as JUnit and SARIF
+//		page.go              the table of stations as a page of the documentation
 package course

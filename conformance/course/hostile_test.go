@@ -16,16 +16,19 @@ import (
 	"golang.org/x/net/html"
 )
 
-// hostile are texts that a visitor sends to be read by somebody.
+// hostile are texts that attack a reader of the report.
 var hostile = []string{
-	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, "\x1b[2J\x1b]0;owned\x07", "a\u202eb", `</td></table><h1>`, `{{.}}`, "%n%s", strings.Repeat("é", 5000),
+	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, "\x1b[2J\x1b]0;owned\x07", "a\u202eb",
+	`</td></table><h1>`, `{{.}}`, "%n%s", strings.Repeat("é", 5000),
 }
 
 func TestHostileVisitorsInReports(t *testing.T) {
 	var visits []Visit
 	for i, text := range hostile {
 		for _, at := range []string{"/plain/", "/plain/trap" + text, "/plain/open.html"} {
-			visits = append(visits, Visit{Time: noon.Add(time.Duration(i) * time.Second), Origin: "rules", Method: "GET", Target: at, Status: 200, Address: text, Agent: text, Names: Names(text), Purposes: []string{text}})
+			visits = append(visits, Visit{Time: noon.Add(time.Duration(i) * time.Second), Origin: "rules",
+				Method: "GET", Target: at, Status: 200, Address: text, Agent: text, Names: Names(text),
+				Purposes: []string{text}})
 		}
 	}
 	r, err := Judge(t.Context(), visits, Told{})
@@ -48,7 +51,8 @@ func TestHostileVisitorsInReports(t *testing.T) {
 		t.Errorf("JUnit: %v in %q", err, report.String())
 	}
 	report.Reset()
-	if err := r.Problems().WriteSARIF(&report, "1"); err != nil || !json.Valid(report.Bytes()) || strings.ContainsAny(report.String(), "\u202e\x1b") {
+	if err := r.Problems().WriteSARIF(&report, "1"); err != nil || !json.Valid(report.Bytes()) ||
+		strings.ContainsAny(report.String(), "\u202e\x1b") {
 		t.Errorf("SARIF: %v in %q", err, report.String())
 	}
 	report.Reset()
@@ -62,7 +66,8 @@ func TestHostileVisitorsInReports(t *testing.T) {
 	}
 }
 
-// inert wants a page without anything that a visitor put into it: no script, no image, one heading.
+// inert fails if a page contains an element or attribute that a visitor could have inserted: a
+// script, an image, a second heading.
 func inert(t *testing.T, page []byte) {
 	t.Helper()
 	root, err := html.Parse(bytes.NewReader(page))
@@ -90,8 +95,8 @@ func inert(t *testing.T, page []byte) {
 	}
 }
 
-// Whatever a log holds is read or refused with a sentence, and judged without a panic; the page of the report stays inert.
-// A log that was cut off is read up to there; one that is broken elsewhere is not read.
+// A log whose last line is cut off is read up to that line. A log that is broken elsewhere is
+// refused.
 func TestLogBreaksOff(t *testing.T) {
 	whole := `{"time":"2026-06-01T12:00:00Z","origin":"rules","method":"GET","target":"/robots.txt"}`
 	for log, want := range map[string]int{whole + "\n" + whole[:40]: 1, whole + "\n" + whole: 2, whole[:40]: 0} {
@@ -101,7 +106,8 @@ func TestLogBreaksOff(t *testing.T) {
 		}
 	}
 	for _, log := range []string{whole[:40] + "\n" + whole, whole[:40] + "\n"} {
-		if got, err := ReadVisits("log", strings.NewReader(log)); err == nil || errors.Is(err, ErrUnfinished) || got != nil {
+		if got, err := ReadVisits("log", strings.NewReader(log)); err == nil || errors.Is(err, ErrUnfinished) ||
+			got != nil {
 			t.Errorf("%q: %d visits, %v", log, len(got), err)
 		}
 	}
@@ -139,15 +145,17 @@ func FuzzJudge(f *testing.F) {
 			t.Fatal(err)
 		}
 		inert(t, out.Bytes())
-		if err := errors.Join(r.WriteText(&out), r.Tests().WriteJUnit(&out), r.Problems().WriteSARIF(&out, "")); err != nil {
+		if err := errors.Join(r.WriteText(&out), r.Tests().WriteJUnit(&out),
+			r.Problems().WriteSARIF(&out, "")); err != nil {
 			t.Fatal(err)
 		}
 	})
 }
 
-// A name is always one that robots.txt can hold on a line of its own.
+// Every name that Names returns can stand on a line of robots.txt.
 func FuzzNames(f *testing.F) {
-	for _, agent := range append(hostile, "Wget/1.21.3", "colly - https://github.com/gocolly/colly/v2", "Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
+	for _, agent := range append(hostile, "Wget/1.21.3", "colly - https://github.com/gocolly/colly/v2",
+		"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)",
 		"Mozilla/5.0 (Linux; Android 6.0.1) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/1.2 Mobile Safari/537.36 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)", "Go-http-client/1.1", "acapcrawl/0.1 (+https://bot.example/)", "") {
 		f.Add(agent)
 	}
@@ -162,7 +170,8 @@ func FuzzNames(f *testing.F) {
 
 func TestNames(t *testing.T) {
 	for agent, want := range map[string]string{
-		"Wget/1.21.3": "Wget", "colly - https://github.com/gocolly/colly/v2": "colly", "Go-http-client/1.1": "Go-http-client", "": "", "  ": "",
+		"Wget/1.21.3": "Wget", "colly - https://github.com/gocolly/colly/v2": "colly",
+		"Go-http-client/1.1": "Go-http-client", "": "", "  ": "",
 		"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)":                                                                          "Googlebot",
 		"Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm) Chrome/103.0.5060.134 Safari/537.36": "bingbot",
 		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36":                                             "",
@@ -182,13 +191,14 @@ func TestNames(t *testing.T) {
 		"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)":                                  false,
 		"Wget/1.21.3": false, "": false,
 	} {
-		if browser(agent) != want {
-			t.Errorf("%q: a browser is %v, want %v", agent, browser(agent), want)
+		if isBrowser(agent) != want {
+			t.Errorf("%q: a browser is %v, want %v", agent, isBrowser(agent), want)
 		}
 	}
 }
 
-// Who comes under two names is two visitors, and a click makes a visitor a person.
+// Two names at one address are two visitors, and a visitor whose request says that a person clicked
+// is a person.
 func TestVisitorsAreNotMixed(t *testing.T) {
 	s, err := Serve(context.Background(), Options{})
 	if err != nil {
@@ -225,26 +235,28 @@ func TestVisitorsAreNotMixed(t *testing.T) {
 		t.Fatalf("%d visitors", len(r.Visitors))
 	}
 	good, bad, person := r.Visitors[0], r.Visitors[1], r.Visitors[2]
-	if good.Violations(Protocols()...) != 0 || bad.Violations(REP) != 1 || bad.Violations(ACAP, Tags) != 0 || person.Unjudged == "" {
+	if good.Violations(Protocols()...) != 0 || bad.Violations(REP) != 1 || bad.Violations(ACAP, Tags) != 0 ||
+		person.Unjudged == "" {
 		t.Errorf("good %d, bad %d, person %q", good.Violations(REP), bad.Violations(REP), person.Unjudged)
 	}
 }
 
-// What a visitor sends fills no memory, and what is not kept for it is counted.
+// Texts of visitors are stored up to a limit, and visits beyond it are counted.
 func TestVisitsAreBounded(t *testing.T) {
 	s := &Server{webs: map[string]*Web{}, open: map[string]int{}}
 	long := strings.Repeat("x", maxText)
 	const visits = maxHeld/(2*maxText) + 10
 	for range visits {
-		s.note(Visit{Time: noon, Origin: "rules", Target: long, Agent: long})()
+		s.recordVisit(Visit{Time: noon, Origin: "rules", Target: long, Agent: long})()
 	}
-	s.note(Visit{Time: noon, Origin: "rules", Target: "/", Agent: "late"})()
+	s.recordVisit(Visit{Time: noon, Origin: "rules", Target: "/", Agent: "late"})()
 	if got, left := len(s.Visits()), s.Left(); got != maxHeld/(2*maxText) || left != 11 {
 		t.Errorf("%d visits are kept and %d left out", got, left)
 	}
 }
 
-// A visitor that has its answer whole has no request under way any more: who asks for one thing after the other never has two.
+// A request is no longer in progress once the visitor has the whole answer: sequential requests
+// never count as parallel.
 func TestAnswersEndVisits(t *testing.T) {
 	s, err := Serve(t.Context(), Options{})
 	if err != nil {

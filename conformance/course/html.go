@@ -11,7 +11,7 @@ import (
 //go:embed report.html.tmpl
 var reportPage string
 
-// WriteHTML writes the report as one page that needs nothing else.
+// WriteHTML writes the report as one HTML page that loads no other files.
 func (r *Report) WriteHTML(w io.Writer) error {
 	t, err := template.New("report").Funcs(template.FuncMap{
 		"shown":     display.Line,

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Outcome is what the visits of one visitor say of one requirement.
+// Outcome is the result of one requirement for one visitor.
 type Outcome string
 
 // The outcomes.
@@ -17,24 +17,25 @@ const (
 	Kept      Outcome = "kept"
 	Violated  Outcome = "violated"
 	Untested  Outcome = "not exercised"
-	Unheeded  Outcome = "not heeded" // of advice
-	Used      Outcome = "used"       // of a freedom
-	NotJudged Outcome = "not judged" // of ACAP, where the visitor shows no sign of reading it
+	Unheeded  Outcome = "not heeded" // a Violated requirement of level Advice
+	Used      Outcome = "used"       // a Kept requirement of level May
+	NotJudged Outcome = "not judged" // of ACAP, if the visitor shows no sign of reading it
 )
 
-// Report is what the judge says of a record of visits.
+// Report is the result of Judge.
 type Report struct {
-	Visitors     []*Visitor  `json:"visitors"`
-	Left         int         `json:"left_out,omitempty"` // visits of visitors beyond maxVisitors; who serves adds Server.Left
+	Visitors []*Visitor `json:"visitors"`
+	// visits of visitors beyond maxVisitors; a caller that serves the course adds Server.Left
+	Left         int         `json:"left_out,omitempty"`
 	Stations     []*Station  `json:"-"`
 	Unobservable [][2]string `json:"unobservable"`
 }
 
-// Visitor is one run of a crawler that --run started, whatever User-Agents it sent, or otherwise
-// one User-Agent at one address.
+// Visitor is a run of a crawler that the course started, with all its User-Agents, or otherwise one
+// User-Agent at one address.
 type Visitor struct {
 	Agent    string     `json:"agent"`            // the first
-	Agents   int        `json:"agents,omitempty"` // how many different ones it sent, if more than one
+	Agents   int        `json:"agents,omitempty"` // the number of different User-Agents, if more than one
 	Address  string     `json:"address"`          // the first
 	Run      string     `json:"run,omitempty"`
 	Names    []string   `json:"names,omitempty"`
@@ -42,16 +43,16 @@ type Visitor struct {
 	First    time.Time  `json:"first"`
 	Last     time.Time  `json:"last"`
 	Requests int        `json:"requests"`
-	Unjudged string     `json:"unjudged,omitempty"` // why it was not judged
-	Counted  []Protocol `json:"counted,omitempty"`  // whose violations count as failures
+	Unjudged string     `json:"unjudged,omitempty"` // the reason, if it was not judged
+	Counted  []Protocol `json:"counted,omitempty"`  // the protocols whose violations count as failures
 	ACAP     *ReadsACAP `json:"acap,omitempty"`     // nil if the visitor was not judged
 	Results  []Result   `json:"results,omitempty"`
 
 	visits []*Visit
 	told   bool
-	served []string // by which names the course spoke to it; none if it came under several
-	called []string // of a run with several first names, those names
-	kin    string   // see crowd
+	served []string // the names under which the course was served to it; nil if there were several first names
+	called []string // the different first names by which robots.txt addressed it
+	kin    string   // see func kin
 }
 
 // Result is the outcome of one station.
@@ -63,12 +64,12 @@ type Result struct {
 	Rests    string     `json:"rests_on"`
 	Says     string     `json:"says"`
 	Outcome  Outcome    `json:"outcome"`
-	Why      string     `json:"why,omitempty"` // of what was not exercised
+	Why      string     `json:"why,omitempty"` // why the requirement was not exercised
 	Evidence []Evidence `json:"evidence,omitempty"`
-	More     int        `json:"more_evidence,omitempty"` // how many there are beside these
+	More     int        `json:"more_evidence,omitempty"` // the number of further visits that Evidence does not contain
 }
 
-// Evidence is a visit, and what it stands against.
+// Evidence is a visit and the rule that it violates.
 type Evidence struct {
 	Visit
 	File    string `json:"file,omitempty"`
@@ -76,20 +77,23 @@ type Evidence struct {
 	Because string `json:"because"`
 }
 
-// maxEvidence is how many visits are shown for one requirement of one visitor.
+// maxEvidence limits the visits in Evidence for one requirement of one visitor.
 const maxEvidence = 20
 
-// Told is what is known of the judged crawler in addition to its visits.
+// Told is what the user says about the crawler in addition to its visits.
 type Told struct {
-	Crawler   []string   // names it answers to; visitors with another name are not judged
-	Purposes  []string   // it collects for
-	Protocols []Protocol // whose violations count; none: RFC 9309, and ACAP for a visitor that shows a sign of reading it
+	Crawler  []string // names that the crawler obeys; visitors with other names are not judged
+	Purposes []string // purposes that the crawler collects for
+	// protocols whose violations count; none: RFC 9309, and ACAP for a visitor that shows a sign of
+	// reading it
+	Protocols []Protocol
 }
 
-// Judge says of each visitor which requirements it kept, violated and was not tested by. Visits may come in any order.
+// Judge returns which requirements each visitor kept, violated or was not tested by. Visits may be
+// in any order.
 func Judge(ctx context.Context, visits []Visit, told Told) (*Report, error) {
 	r := &Report{Unobservable: Unobservable()}
-	r.Visitors, r.Left = visitors(visits, told)
+	r.Visitors, r.Left = groupVisitors(visits, told)
 	c := newCrowd(r.Visitors)
 	for _, v := range r.Visitors {
 		if v.Unjudged = v.unjudged(told); v.Unjudged != "" {
@@ -102,7 +106,7 @@ func Judge(ctx context.Context, visits []Visit, told Told) (*Report, error) {
 	return r, nil
 }
 
-// unjudged says why nothing is said of a visitor.
+// unjudged returns why a visitor is not judged; "" if it is judged.
 func (v *Visitor) unjudged(told Told) string {
 	if len(told.Crawler) > 0 {
 		for _, n := range told.Crawler {
@@ -120,51 +124,51 @@ func (v *Visitor) unjudged(told Told) string {
 	switch {
 	case v.Run != "":
 		return ""
-	case browser(v.Agent):
+	case isBrowser(v.Agent):
 		return "a person's browser, by its User-Agent"
-	case clicked && !robotic.MatchString(v.Agent): // a browser that a program drives clicks, too
+	case clicked && !robotic.MatchString(v.Agent): // a program that drives a browser sends Sec-Fetch-User, too
 		return "a person's browser, which says that somebody clicked (Sec-Fetch-User)"
 	}
 	return ""
 }
 
-// judge fills Results, ACAP and Counted.
+// judge sets Results, ACAP and Counted.
 func (v *Visitor) judge(ctx context.Context, c *crowd, told Told) error {
-	web := NewWeb(v.served, v.visits[0].Purposes, symbolic) // as it was served
+	web := NewWeb(v.served, v.visits[0].Purposes, symbolic) // the course as it was served to the visitor
 	w := newWatch(v, c)
-	against, err := v.against(ctx, c, w, web)
+	against, err := v.findViolations(ctx, c, w, web)
 	if err != nil {
 		return err
 	}
 	for _, s := range web.stations {
 		v.Results = append(v.Results, s.result(w, against[s]))
 	}
-	v.presume(c, web.stations)
+	v.dropDependentViolations(c, web.stations)
 	v.judgeACAP(w, web.stations, against, told.Protocols)
 	return nil
 }
 
-// against returns the visits that break the requirement of a station: no reading permits them.
-func (v *Visitor) against(ctx context.Context, c *crowd, w *watch, web *Web) (map[*Station][]Evidence, error) {
+// findViolations returns, by station, the visits that no reading permits.
+func (v *Visitor) findViolations(ctx context.Context, c *crowd, w *watch, web *Web) (map[*Station][]Evidence, error) {
 	own := newRefusals(readings(web, web, v.Names, v.Purposes, v.told, v.First))
-	others := map[*Visit]*refusals{} // by who read robots.txt instead
+	others := map[*Visit]*refusals{} // by the request for robots.txt that another program made
 	against := map[*Station][]Evidence{}
 	for _, at := range v.visits {
-		s := web.of(at.Origin, at.Target)
-		if s == nil || w.look || v.severalNames(s) || c.outlasted(v, s, at) || policyFile(pathOf(at.Target)) ||
-			!c.led(v, s, at) {
+		s := web.stationOf(at.Origin, at.Target)
+		if s == nil || w.look || v.severalNames(s) || c.waitedLongEnough(v, s, at) || policyFile(pathOf(at.Target)) ||
+			!c.gotLinkBefore(v, s, at) {
 			continue
 		}
-		because, err := own.of(ctx, at.Origin, at.Target)
+		because, err := own.reason(ctx, at.Origin, at.Target)
 		if err != nil {
 			return nil, err
 		}
-		if reader := c.reader(v, at); because != "" && reader != nil {
+		if reader := c.robotsReader(v, at); because != "" && reader != nil {
 			if others[reader] == nil {
 				files := NewWeb(reader.Names, reader.Purposes, symbolic)
 				others[reader] = newRefusals(readings(web, files, v.Names, v.Purposes, v.told, v.First))
 			}
-			if because, err = others[reader].of(ctx, at.Origin, at.Target); err != nil {
+			if because, err = others[reader].reason(ctx, at.Origin, at.Target); err != nil {
 				return nil, err
 			}
 		}
@@ -175,13 +179,14 @@ func (v *Visitor) against(ctx context.Context, c *crowd, w *watch, web *Web) (ma
 	return against, nil
 }
 
-// severalNames reports whether a station cannot judge a visitor because it depends on the name, and
-// the visitor came under several.
+// severalNames reports whether a station cannot test a visitor because it depends on the name, and
+// robots.txt addressed the visitor by several names.
 func (v *Visitor) severalNames(s *Station) bool { return s.Needs == NeedsName && len(v.called) > 1 }
 
-// presume takes back violations that may come from another one: a rule that ends in $ tells nothing else of who does not know $. Who reads no
-// robots.txt, or keeps nothing of the same kind, does not fail at that.
-func (v *Visitor) presume(c *crowd, stations []*Station) {
+// dropDependentViolations drops a violation that can follow from the violation of the station in
+// Presumes: a rule that ends in $ shows nothing else about a crawler that does not know $. The
+// violation stays if the crawler reads no robots.txt or kept nothing of the same category.
+func (v *Visitor) dropDependentViolations(c *crowd, stations []*Station) {
 	of := map[string]Outcome{}
 	for i := range v.Results {
 		of[v.Results[i].ID] = v.Results[i].Outcome
@@ -190,12 +195,13 @@ func (v *Visitor) presume(c *crowd, stations []*Station) {
 		r := &v.Results[i]
 		reads := c.robots[[2]string{v.kin, s.Origin}] != nil && v.Tally(s.Category, Kept) > 0
 		if s.Presumes != "" && reads && r.Outcome == Violated && of[s.Presumes] == Violated {
-			r.Outcome, r.Why, r.Evidence, r.More = Untested, "it did not keep "+s.Presumes+", without which this cannot be told", nil, 0
+			r.Outcome, r.Evidence, r.More = Untested, nil, 0
+			r.Why = "it did not keep " + s.Presumes + ", without which this cannot be told"
 		}
 	}
 }
 
-// refusals asks all readings, once for each address.
+// refusals asks all readings and caches the result for each address.
 type refusals struct {
 	readings []*reading
 	known    map[string]string
@@ -203,18 +209,19 @@ type refusals struct {
 
 func newRefusals(list []*reading) *refusals { return &refusals{list, map[string]string{}} }
 
-// maxKnown is how many answers are kept.
+// maxKnown is the size of that cache.
 const maxKnown = 10_000
 
-// of says why no reading permits a request; "" where one does.
-func (r *refusals) of(ctx context.Context, origin, at string) (string, error) {
+// reason returns a rule that prohibits a request if no reading permits it, that of the first
+// reading; "" if one permits it.
+func (r *refusals) reason(ctx context.Context, origin, at string) (string, error) {
 	key := origin + target(at)
 	if because, ok := r.known[key]; ok {
 		return because, nil
 	}
 	first := ""
 	for _, reading := range r.readings {
-		because, err := reading.refuses(ctx, origin, at)
+		because, err := reading.reasonAgainst(ctx, origin, at)
 		if err != nil {
 			return "", err
 		}
@@ -235,7 +242,7 @@ func pathOf(at string) string {
 	return p
 }
 
-// result puts together what a station says.
+// result returns the result of the station. against are the visits that violate it.
 func (s *Station) result(w *watch, against []Evidence) Result {
 	r := Result{ID: s.ID, Category: s.Category, Protocol: s.Protocol, Level: s.Level, Rests: s.Rests, Says: s.Says}
 	switch {
@@ -263,20 +270,22 @@ func (s *Station) result(w *watch, against []Evidence) Result {
 	return r
 }
 
-// untested says why a station with traps has not tested the visitor; "" where it has.
+// untested returns why a station with traps has not tested the visitor; "" if it has.
 func (s *Station) untested(w *watch) string {
 	v, served := w.visitor, w.visitor.visits[0]
 	switch {
 	case w.look:
 		return "it requested one page without robots.txt: that is a look, not a crawl"
 	case v.severalNames(s):
-		return fmt.Sprintf("robots.txt called it by %d names, since its User-Agent changed; name the crawler with --crawler", len(v.called))
+		return fmt.Sprintf("robots.txt called it by %d names, since its User-Agent changed; "+
+			"name the crawler with --crawler", len(v.called))
 	case s.Needs == NeedsName && len(v.Names) == 0:
 		return "its User-Agent has no name by which robots.txt could address it"
 	case s.Needs == NeedsName && !v.told && len(v.Names) > 1:
 		return "its User-Agent has several names; say with --crawler which it answers to"
-	case s.Needs == NeedsName && !v.answers(served):
-		return "robots.txt did not call it by a name that it answers to; say with --crawler what that is when the course is served"
+	case s.Needs == NeedsName && !v.servedOwnName(served):
+		return "robots.txt did not call it by a name that it answers to; " +
+			"say with --crawler what that is when the course is served"
 	case s.Needs == NeedsPurpose && len(served.Purposes) == 0:
 		return "its purposes were not known when the course was served; say them with --purpose"
 	case s.Whole && !w.requested(s.Origin, robotsPath):
@@ -284,26 +293,28 @@ func (s *Station) untested(w *watch) string {
 	case s.Whole:
 		return ""
 	case s.Level == May:
-		if w.any(s, s.Controls) {
+		if w.requestedAny(s, s.Controls) {
 			return ""
 		}
 		return "it did not use it"
 	case !w.requested(s.Origin, s.bait()):
 		return "it never fetched " + s.Origin + s.bait() + ", which holds the bait"
-	case !w.any(s, s.Controls):
+	case !w.requestedAny(s, s.Controls):
 		return "it never took such a bait where it may: " + s.Origin + s.Controls[0] + " was not requested"
-	case w.trap(s) != "":
-		return "it requested " + w.trap(s) + ", and may have been free to: that depends on who it is, or on how it came there"
+	case w.requestedTrap(s) != "":
+		return "it requested " + w.requestedTrap(s) +
+			", and may have been free to: that depends on who it is, or on how it came there"
 	}
 	return ""
 }
 
-// answers reports whether the name by which the course spoke to the visitor is its own.
-func (v *Visitor) answers(served *Visit) bool {
-	return len(served.Names) > 0 && slices.ContainsFunc(v.Names, func(n string) bool { return strings.EqualFold(n, served.Names[0]) })
+// servedOwnName reports whether the name by which the course addressed the visitor is its own.
+func (v *Visitor) servedOwnName(served *Visit) bool {
+	return len(served.Names) > 0 && slices.ContainsFunc(v.Names,
+		func(n string) bool { return strings.EqualFold(n, served.Names[0]) })
 }
 
-// Violations counts the requirements of the given protocols that a visitor violated.
+// Violations returns the number of requirements of the given protocols that the visitor violated.
 func (v *Visitor) Violations(of ...Protocol) int {
 	n := 0
 	for _, r := range v.Results {
@@ -314,7 +325,8 @@ func (v *Visitor) Violations(of ...Protocol) int {
 	return n
 }
 
-// Tally counts the outcomes of one category, or of all where it is "".
+// Tally returns the number of results with one of the outcomes in a category, or in all categories
+// if it is "".
 func (v *Visitor) Tally(category string, o ...Outcome) int {
 	n := 0
 	for _, r := range v.Results {
@@ -325,7 +337,7 @@ func (v *Visitor) Tally(category string, o ...Outcome) int {
 	return n
 }
 
-// Categories lists the categories in the order of a report.
+// Categories lists the categories of all protocols in the order of a report.
 func Categories() []string {
 	var list []string
 	for _, p := range Protocols() {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// walk is a record of one visitor: "origin/path" is got, with "HEAD " before it asked for by that method, a second after the one before.
+// walk returns the visits of one visitor, one second apart. Each place is "origin/path" for GET or
+// "HEAD origin/path" for HEAD.
 func walk(from time.Time, agent, address string, names []string, places ...string) []Visit {
 	var visits []Visit
 	for i, at := range places {
@@ -16,7 +17,8 @@ func walk(from time.Time, agent, address string, names []string, places ...strin
 			method, at = "HEAD", rest
 		}
 		origin, p, _ := strings.Cut(at, "/")
-		visits = append(visits, Visit{Time: from.Add(time.Duration(i) * time.Second), Open: 1, Origin: origin, Method: method, Target: "/" + p, Status: 200,
+		visits = append(visits, Visit{Time: from.Add(time.Duration(i) * time.Second), Open: 1, Origin: origin,
+			Method: method, Target: "/" + p, Status: 200,
 			Address: address, Agent: agent, Names: names})
 	}
 	return visits
@@ -28,7 +30,7 @@ func judged(t *testing.T, told Told, visits ...[]Visit) []*Visitor {
 	for _, v := range visits {
 		all = append(all, v...)
 	}
-	if told.Protocols == nil { // that of ACAP, too
+	if told.Protocols == nil { // including ACAP
 		told.Protocols = Protocols()
 	}
 	r, err := Judge(t.Context(), all, told)
@@ -43,7 +45,8 @@ func (v *Visitor) wants(t *testing.T, id string, want Outcome) {
 	for _, r := range v.Results {
 		if r.ID == id {
 			if r.Outcome != want {
-				t.Errorf("%s at %s: %s is %s (%s %v), want %s", v.Agent, v.Address, id, r.Outcome, r.Why, r.Evidence, want)
+				t.Errorf("%s at %s: %s is %s (%s %v), want %s", v.Agent, v.Address, id, r.Outcome, r.Why, r.Evidence,
+					want)
 			}
 			return
 		}
@@ -53,11 +56,14 @@ func (v *Visitor) wants(t *testing.T, id string, want Outcome) {
 
 var samplebot = []string{"samplebot"}
 
-// One crawler at two addresses: what robots.txt says to one, and where a link leads from a page that it got, the other knows too.
+// One crawler at two addresses: each visitor knows the robots.txt and the links that the other one
+// fetched.
 func TestCrawlerOfTwoAddresses(t *testing.T) {
 	got := judged(t, Told{},
-		walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, "rules/robots.txt", "tags/robots.txt", "tags/meta/", "tags/meta/bait.html"),
-		walk(noon.Add(time.Hour), "samplebot/1.0", "192.0.2.2", samplebot, "rules/plain/", "rules/plain/open.html", "rules/plain/trap.html", "tags/meta/trap.html"),
+		walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, "rules/robots.txt", "tags/robots.txt", "tags/meta/",
+			"tags/meta/bait.html"),
+		walk(noon.Add(time.Hour), "samplebot/1.0", "192.0.2.2", samplebot, "rules/plain/", "rules/plain/open.html",
+			"rules/plain/trap.html", "tags/meta/trap.html"),
 		walk(noon.Add(-time.Hour), "samplebot/1.0", "192.0.2.3", samplebot, "rules/plain/", "rules/plain/open.html"))
 	if len(got) != 3 {
 		t.Fatalf("%d visitors", len(got))
@@ -70,23 +76,28 @@ func TestCrawlerOfTwoAddresses(t *testing.T) {
 	hasty.wants(t, "robots-first", Violated)
 }
 
-// One crawler with a User-Agent as of a desk and one as of a telephone reads robots.txt once.
+// One crawler with a desktop and a mobile User-Agent needs to read robots.txt only once.
 func TestCrawlerOfTwoAgents(t *testing.T) {
 	got := judged(t, Told{},
-		walk(noon, "Mozilla/5.0 (compatible; samplebot/2.1; +http://sample.example/bot)", "192.0.2.1", samplebot, "rules/robots.txt", "rules/plain/", "rules/plain/open.html"),
-		walk(noon.Add(time.Hour), "Mozilla/5.0 (Linux; Android 6.0.1) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Mobile Safari/537.36 (compatible; Samplebot/2.1)", "192.0.2.1", []string{"Samplebot"},
+		walk(noon, "Mozilla/5.0 (compatible; samplebot/2.1; +http://sample.example/bot)", "192.0.2.1", samplebot,
+			"rules/robots.txt", "rules/plain/", "rules/plain/open.html"),
+		walk(noon.Add(time.Hour),
+			"Mozilla/5.0 (Linux; Android 6.0.1) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Mobile Safari/537.36 (compatible; Samplebot/2.1)", "192.0.2.1", []string{"Samplebot"},
 			"rules/order/", "rules/order/open.html"))
 	got[0].wants(t, "robots-first", Kept)
 	got[1].wants(t, "robots-first", Untested)
 }
 
-// A crawler may let another program read robots.txt, which has a User-Agent of its own: a record with the name of the crawler is not shown
-// to either. A crawler beside it that reads for itself is no excuse.
+// A crawler may leave reading robots.txt to another program with its own User-Agent. Then neither
+// program is served a record with the crawler's name. A second crawler at the address that reads
+// robots.txt for itself does not excuse the first.
 func TestRobotsReadByAnotherProgram(t *testing.T) {
-	pages := []string{"named/own-group/", "named/own-group/trap.html", "named/own-group/open.html", "addressed/acap-named/", "addressed/acap-named/trap.html", "addressed/acap-named/open.html",
+	pages := []string{"named/own-group/", "named/own-group/trap.html", "named/own-group/open.html",
+		"addressed/acap-named/", "addressed/acap-named/trap.html", "addressed/acap-named/open.html",
 		"acap/acap-any/", "acap/acap-any/trap.html"}
 	got := judged(t, Told{},
-		walk(noon, "Python-urllib/3.11", "192.0.2.1", []string{"Python-urllib"}, "named/robots.txt", "addressed/robots.txt", "acap/robots.txt", "named/robots.txt", "named/robots.txt", "named/robots.txt"),
+		walk(noon, "Python-urllib/3.11", "192.0.2.1", []string{"Python-urllib"}, "named/robots.txt",
+			"addressed/robots.txt", "acap/robots.txt", "named/robots.txt", "named/robots.txt", "named/robots.txt"),
 		walk(noon.Add(time.Minute), "samplebot/1.0", "192.0.2.1", samplebot, pages...))
 	reader, crawler := got[0], got[1]
 	reader.wants(t, "robots-again", Untested)
@@ -96,28 +107,32 @@ func TestRobotsReadByAnotherProgram(t *testing.T) {
 	crawler.wants(t, "acap-any", Violated)
 
 	got = judged(t, Told{},
-		walk(noon, "goodbot/1.0", "192.0.2.1", []string{"goodbot"}, "named/robots.txt", "addressed/robots.txt", "named/own-group/"),
+		walk(noon, "goodbot/1.0", "192.0.2.1", []string{"goodbot"}, "named/robots.txt", "addressed/robots.txt",
+			"named/own-group/"),
 		walk(noon.Add(time.Minute), "samplebot/1.0", "192.0.2.1", samplebot, pages...))
 	got[1].wants(t, "robots-first", Violated)
 	got[1].wants(t, "own-group", Violated)
 	got[1].wants(t, "acap-named", Violated)
 }
 
-// Who never got the page with the link that must not be followed followed no link.
+// A visitor that never fetched the page with the prohibited link did not follow that link.
 func TestTrapThatNobodyWasLedTo(t *testing.T) {
 	for _, places := range [][]string{
 		{"tags/meta/trap.html", "tags/meta/open.html"},
 		{"tags/meta/", "HEAD tags/meta/bait.html", "tags/meta/trap.html", "tags/meta/open.html"},
 		{"tags/meta/trap.html", "tags/meta/", "tags/meta/bait.html", "tags/meta/open.html"},
 	} {
-		got := judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, append([]string{"tags/robots.txt"}, places...)...))
+		got := judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot,
+			append([]string{"tags/robots.txt"}, places...)...))
 		got[0].wants(t, "meta", Untested)
 	}
-	got := judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, "tags/robots.txt", "tags/meta/bait.html", "HEAD tags/meta/trap.html"))
+	got := judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, "tags/robots.txt",
+		"tags/meta/bait.html", "HEAD tags/meta/trap.html"))
 	got[0].wants(t, "meta", Violated)
 }
 
-// What was not tested is not said to be kept: the trap was requested by who may, or the name was another's.
+// A station that did not test the visitor is not reported as kept: the request for the trap was
+// permitted, or robots.txt used another name.
 func TestKeptIsOnlyWhatWasTested(t *testing.T) {
 	named := []string{"addressed/robots.txt", "addressed/acap-named/", "addressed/acap-named/open.html"}
 	for _, places := range [][]string{named, append(named, "addressed/acap-named/trap.html")} {
@@ -128,31 +143,37 @@ func TestKeptIsOnlyWhatWasTested(t *testing.T) {
 	judged(t, Told{Crawler: []string{"SampleBot"}}, visits)[0].wants(t, "acap-named", Kept)
 }
 
-// One request without robots.txt is a look, whatever it is for and wherever a redirect leads; who asks for robots.txt crawls.
+// One page without robots.txt is a look and violates nothing, even if a redirect follows. A visitor
+// that requests robots.txt is a crawler.
 func TestLook(t *testing.T) {
 	one := walk(noon, "curl/8.5.0", "192.0.2.1", []string{"curl"}, "rules/plain/trap.html")
 	judged(t, Told{}, one)[0].wants(t, "plain", Untested)
-	two := walk(noon, "curl/8.5.0", "192.0.2.1", []string{"curl"}, "ways/redirect/to-closed.html", "ways/redirect/closed/trap.html")
+	two := walk(noon, "curl/8.5.0", "192.0.2.1", []string{"curl"}, "ways/redirect/to-closed.html",
+		"ways/redirect/closed/trap.html")
 	two[0].Status = 302
 	judged(t, Told{}, two)[0].wants(t, "redirect", Untested)
 	judged(t, Told{}, two)[0].wants(t, "robots-first", Untested)
-	judged(t, Told{}, walk(noon, "curl/8.5.0", "192.0.2.1", []string{"curl"}, "rules/robots.txt", "rules/plain/trap.html"))[0].wants(t, "plain", Violated)
+	judged(t, Told{}, walk(noon, "curl/8.5.0", "192.0.2.1", []string{"curl"}, "rules/robots.txt",
+		"rules/plain/trap.html"))[0].wants(t, "plain", Violated)
 
-	many := judged(t, Told{}, one, walk(noon, "curl/8.5.0", "192.0.2.2", []string{"curl"}, "rules/longest/closed/trap.html"))
+	many := judged(t, Told{}, one, walk(noon, "curl/8.5.0", "192.0.2.2", []string{"curl"},
+		"rules/longest/closed/trap.html"))
 	many[0].wants(t, "plain", Violated)
 	many[1].wants(t, "longest", Violated)
 }
 
-// Who stays for days reads robots.txt every day, as it should.
+// A crawler that stays for days may read robots.txt every day.
 func TestRobotsAgainAfterDays(t *testing.T) {
 	var visits []Visit
 	for day := range 6 {
-		visits = append(visits, walk(noon.AddDate(0, 0, day), "samplebot/1.0", "192.0.2.1", samplebot, "rules/robots.txt", "rules/plain/")...)
+		visits = append(visits, walk(noon.AddDate(0, 0, day), "samplebot/1.0", "192.0.2.1", samplebot,
+			"rules/robots.txt", "rules/plain/")...)
 	}
 	judged(t, Told{}, visits)[0].wants(t, "robots-again", Kept)
 }
 
-// A browser that a program drives says that somebody clicked; so does a person's whose User-Agent nobody knows.
+// A click counts as a person's only if the User-Agent does not look like a robot's, as that of a
+// headless browser does.
 func TestClicks(t *testing.T) {
 	for agent, person := range map[string]bool{
 		"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) HeadlessChrome/126.0 Safari/537.36": false,
@@ -161,26 +182,30 @@ func TestClicks(t *testing.T) {
 	} {
 		visits := walk(noon, agent, "192.0.2.1", Names(agent), "rules/robots.txt", "rules/plain/trap.html")
 		visits[1].Clicked = true
-		if got := judged(t, Told{}, visits)[0].Unjudged; (got != "") != person || strings.Contains(got, "by its User-Agent") {
+		if got := judged(t, Told{}, visits)[0].Unjudged; (got != "") != person ||
+			strings.Contains(got, "by its User-Agent") {
 			t.Errorf("%s is not judged: %q", agent, got)
 		}
 	}
 }
 
-// Names and User-Agents that look alike when they are joined are not mixed.
+// Visitors with the names "b c" and "b", "c" are not mixed up.
 func TestVisitorsAreToldApart(t *testing.T) {
-	if got := judged(t, Told{}, walk(noon, "x", "a", []string{"b c"}, "rules/"), walk(noon, "x", "a", []string{"b", "c"}, "rules/")); len(got) != 2 {
+	if got := judged(t, Told{}, walk(noon, "x", "a", []string{"b c"}, "rules/"),
+		walk(noon, "x", "a", []string{"b", "c"}, "rules/")); len(got) != 2 {
 		t.Errorf("%d visitors, want 2", len(got))
 	}
 }
 
-// A crawler that was started for the record, and changes its User-Agent and address with each
-// request, is one visitor: it has no look, it has asked for robots.txt, and it knows where its
-// links came from. Without a run three visitors came.
+// A run whose User-Agent and address change with each request is one visitor: it is not a single
+// look, it has requested robots.txt, and it has fetched the page with the link. Without a run the
+// same visits are three visitors.
 func TestCrawlerOfManyAgents(t *testing.T) {
 	all := slices.Concat(
-		walk(noon, "sample/1", "192.0.2.1", []string{"sample"}, "rules/robots.txt", "rules/plain/trap.html", "addressed/acap-named/trap.html"),
-		walk(noon.Add(time.Minute), "example/2", "192.0.2.2", []string{"example"}, "tags/robots.txt", "tags/meta/bait.html"),
+		walk(noon, "sample/1", "192.0.2.1", []string{"sample"}, "rules/robots.txt", "rules/plain/trap.html",
+			"addressed/acap-named/trap.html"),
+		walk(noon.Add(time.Minute), "example/2", "192.0.2.2", []string{"example"}, "tags/robots.txt",
+			"tags/meta/bait.html"),
 		walk(noon.Add(time.Hour), "", "192.0.2.3", nil, "rules/order/", "rules/order/open.html", "tags/meta/trap.html"))
 	got := judged(t, Told{}, all)
 	if len(got) != 3 {
@@ -219,8 +244,7 @@ func TestCrawlerOfManyAgents(t *testing.T) {
 	}
 }
 
-// What robots.txt and pages say to a visitor that is called by several names is the same, in every
-// exercise that needs no name.
+// Stations that do not need a name are the same for a visitor with several names.
 func TestNamelessExercises(t *testing.T) {
 	none := NewWeb(nil, nil, symbolic)
 	for _, names := range [][]string{nil, {"samplebot"}} {
@@ -231,7 +255,7 @@ func TestNamelessExercises(t *testing.T) {
 			}
 			for _, at := range slices.Concat(s.Traps, s.Controls) {
 				origin, p := s.place(at)
-				because, err := r.of(t.Context(), origin, p)
+				because, err := r.reason(t.Context(), origin, p)
 				if err != nil || (because != "") != slices.Contains(s.Traps, at) {
 					t.Errorf("%v: %s is refused by %q, %v", names, at, because, err)
 				}
@@ -240,7 +264,8 @@ func TestNamelessExercises(t *testing.T) {
 	}
 }
 
-// Who never asks for robots.txt keeps no delay; for whom another program asked may keep what that one was told, or not know it.
+// A visitor that never requests robots.txt violates the delay. If another program requested it, the
+// delay is not tested.
 func TestDelayUnread(t *testing.T) {
 	fast := func(visits []Visit) []Visit {
 		for i := range visits {
@@ -253,14 +278,16 @@ func TestDelayUnread(t *testing.T) {
 	got[0].wants(t, "crawl-delay", Unheeded)
 	got = judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, pages...))
 	got[0].wants(t, "crawl-delay", Kept)
-	got = judged(t, Told{}, walk(noon.Add(-time.Minute), "Python-urllib/3.12", "192.0.2.1", []string{"Python-urllib"}, "slow/robots.txt"),
+	got = judged(t, Told{}, walk(noon.Add(-time.Minute), "Python-urllib/3.12", "192.0.2.1", []string{"Python-urllib"},
+		"slow/robots.txt"),
 		fast(walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, pages...)))
 	got[1].wants(t, "crawl-delay", Untested)
 }
 
-// A visit that two logs hold came once.
+// A visit in two logs counts once.
 func TestLogsOverlap(t *testing.T) {
-	visits := walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, "slow/robots.txt", "slow/", "slow/crawl-delay/", "slow/crawl-delay/open.html")
+	visits := walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, "slow/robots.txt", "slow/", "slow/crawl-delay/",
+		"slow/crawl-delay/open.html")
 	got := judged(t, Told{}, visits, visits)
 	got[0].wants(t, "crawl-delay", Kept)
 	if got[0].Requests != 4 {
@@ -268,13 +295,15 @@ func TestLogsOverlap(t *testing.T) {
 	}
 }
 
-// Who has waited thirty days for robots.txt may do without it; the terms that ACAP refers to have no such end.
+// A crawler that waited thirty days for robots.txt may ignore it. For files that ACAP refers to
+// there is no such limit.
 func TestThirtyDays(t *testing.T) {
 	for days, want := range map[int]Outcome{29: Violated, 31: Kept} {
 		for _, station := range [][2]string{{"down", "down"}, {"broken", "broken"}, {"lost", "reference-lost"}} {
 			origin, id := station[0], station[1]
 			got := judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, origin+"/robots.txt"),
-				walk(noon.AddDate(0, 0, days), "samplebot/1.0", "192.0.2.1", samplebot, origin+"/robots.txt", origin+"/"+id+"/"))
+				walk(noon.AddDate(0, 0, days), "samplebot/1.0", "192.0.2.1", samplebot, origin+"/robots.txt",
+					origin+"/"+id+"/"))
 			if id == "reference-lost" {
 				want = Violated
 			}
@@ -283,14 +312,17 @@ func TestThirtyDays(t *testing.T) {
 	}
 }
 
-// What may come of not knowing $ is not held to come of anything else, but of those that read robots.txt at all.
+// A violation that can follow from not knowing $ is dropped, but only for a crawler that reads
+// robots.txt and keeps other rules.
 func TestPresumed(t *testing.T) {
 	places := []string{"rules/plain/", "rules/plain/open.html", "rules/end/trap.php", "rules/fragment/trap.html"}
-	got := judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, append([]string{"rules/robots.txt"}, places...)...))
+	got := judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot,
+		append([]string{"rules/robots.txt"}, places...)...))
 	got[0].wants(t, "end", Violated)
 	got[0].wants(t, "fragment", Untested)
 	got = judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, places...))
 	got[0].wants(t, "fragment", Violated)
-	got = judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, "rules/robots.txt", "rules/plain/", "rules/plain/open.html", "rules/fragment/trap.html"))
+	got = judged(t, Told{}, walk(noon, "samplebot/1.0", "192.0.2.1", samplebot, "rules/robots.txt", "rules/plain/",
+		"rules/plain/open.html", "rules/fragment/trap.html"))
 	got[0].wants(t, "fragment", Violated)
 }

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Crawlers that are installed run live: what they are known not to keep is found, and what they are known to keep is not.
+// Installed crawlers visit the course: the judge finds the requirements that they are known to
+// violate, and no violation of those that they keep.
 func TestLive(t *testing.T) {
 	for _, tc := range []struct {
 		program        string
@@ -14,10 +15,12 @@ func TestLive(t *testing.T) {
 		violated, kept []string
 	}{
 		{"wget", []string{"-q", "-r", "-l", "6", "--tries=1", "-T", "10", "-H"},
-			[]string{"robots-first", "wildcard", "end", "redirect", "redirect-chain", "acap-any", "acap-named", "acap-scope", "acap-follow", "acap-meta", "acap-class", "reference", "reference-lost"},
+			[]string{"robots-first", "wildcard", "end", "redirect", "redirect-chain", "acap-any", "acap-named",
+				"acap-scope", "acap-follow", "acap-meta", "acap-class", "reference", "reference-lost"},
 			[]string{"large", "plain", "longest", "own-group", "image", "meta", "conventional"}},
 		{"wget2", []string{"-q", "-r", "-l", "6", "--tries=1", "-T", "10", "-H"},
-			[]string{"acap-any", "acap-named", "acap-scope", "acap-follow", "acap-meta", "acap-class", "reference", "reference-lost"},
+			[]string{"acap-any", "acap-named", "acap-scope", "acap-follow", "acap-meta", "acap-class", "reference",
+				"reference-lost"},
 			[]string{"large", "plain", "meta", "conventional"}},
 	} {
 		t.Run(tc.program, func(t *testing.T) {
@@ -34,7 +37,7 @@ func TestLive(t *testing.T) {
 				cmd.Args = append(cmd.Args, s.URL(o)+"/")
 			}
 			cmd.Dir, cmd.WaitDelay = t.TempDir(), 10*time.Second
-			out, err := cmd.CombinedOutput() // its status tells of errors on the way, which there are
+			out, err := cmd.CombinedOutput() // its exit status reports failed requests, which are expected
 			if _, exited := err.(*exec.ExitError); err != nil && !exited {
 				t.Fatalf("%v: %s", err, out)
 			}

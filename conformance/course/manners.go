@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// watch is the record of one visitor, by origin.
+// watch holds the visits of one visitor, indexed for the stations.
 type watch struct {
 	visitor *Visitor
 	origins map[string][]*Visit
-	fetched map[string]bool // origin and target of what was got
-	tried   map[string]bool // the same by whatever method
+	fetched map[string]bool // origin and target of each GET request
+	tried   map[string]bool // origin and target of each request by any method
 	crowd   *crowd
-	look    bool // it only had a look: it is accused of nothing
+	look    bool // see crowd.isSingleLook: the visitor is not accused of anything
 }
 
-// finding is what a record says of a requirement that is no trap.
+// finding is the outcome of a requirement that is not tested by traps.
 type finding struct {
 	outcome  Outcome
 	why      string
@@ -25,7 +25,8 @@ type finding struct {
 }
 
 func newWatch(v *Visitor, c *crowd) *watch {
-	w := &watch{visitor: v, origins: map[string][]*Visit{}, fetched: map[string]bool{}, tried: map[string]bool{}, crowd: c, look: c.look(v)}
+	w := &watch{visitor: v, origins: map[string][]*Visit{}, fetched: map[string]bool{}, tried: map[string]bool{},
+		crowd: c, look: c.isSingleLook(v)}
 	for _, at := range v.visits {
 		w.origins[at.Origin] = append(w.origins[at.Origin], at)
 		address := at.Origin + target(at.Target)
@@ -39,12 +40,12 @@ func newWatch(v *Visitor, c *crowd) *watch {
 
 func (w *watch) requested(origin, at string) bool { return w.fetched[origin+target(at)] }
 
-func (w *watch) any(s *Station, places []string) bool {
+func (w *watch) requestedAny(s *Station, places []string) bool {
 	return slices.ContainsFunc(places, func(at string) bool { return w.requested(s.place(at)) })
 }
 
-// trap gives a trap of s that the visitor requested; "" where it left them.
-func (w *watch) trap(s *Station) string {
+// requestedTrap returns a trap of s that the visitor requested, by any method; "" if there is none.
+func (w *watch) requestedTrap(s *Station) string {
 	for _, at := range s.Traps {
 		if origin, p := s.place(at); w.tried[origin+target(p)] {
 			return origin + p
@@ -57,7 +58,8 @@ func evidence(v *Visit, because string) Evidence {
 	return Evidence{Visit: *v, File: v.File, Line: v.Line, Because: because}
 }
 
-// robotsFirst looks at the first request to each origin.
+// robotsFirst checks that the visitor requested robots.txt of each origin before anything else of
+// it.
 func robotsFirst(w *watch) finding {
 	f := finding{outcome: Untested, why: "it was given fewer than two pages"}
 	pages := map[string]bool{}
@@ -66,7 +68,7 @@ func robotsFirst(w *watch) finding {
 			pages[at.Origin+target(at.Target)] = true
 		}
 	}
-	if len(pages) < 2 { // one request is somebody's curiosity
+	if len(pages) < 2 { // a single request may come from a person
 		return f
 	}
 	f = finding{outcome: Kept}
@@ -85,11 +87,12 @@ func robotsFirst(w *watch) finding {
 		if early == nil {
 			continue
 		}
-		by := w.crowd.read(w.visitor, early)
+		by := w.crowd.robotsReadBefore(w.visitor, early)
 		switch {
 		case by != nil:
 			f.outcome = Untested
-			f.why = fmt.Sprintf("robots.txt of %s was requested before by %s: the two may be one crawler", o.name, title(by.Agent, by.Address))
+			f.why = fmt.Sprintf("robots.txt of %s was requested before by %s: the two may be one crawler", o.name,
+				title(by.Agent, by.Address))
 		case asked:
 			f.evidence = append(f.evidence, evidence(early, "robots.txt of this origin was requested later"))
 		default:
@@ -102,14 +105,16 @@ func robotsFirst(w *watch) finding {
 	return f
 }
 
-// delay is what the origin slow asks for. Requests are held against half of it: nobody is blamed for the way that they take.
+// delay is the Crawl-delay of the origin slow. Requests must be at least half of it apart; the
+// tolerance is for varying network latency.
 const delay = time.Second
 
 func crawlDelay(w *watch) finding {
 	f := finding{outcome: Untested, why: "it requested fewer than two pages of the origin slow after its robots.txt"}
 	var last *Visit
-	// Who never asks for robots.txt, nor has another one ask, is held to it from the beginning.
-	asked := !w.tried["slow"+robotsPath] && !slices.ContainsFunc(w.origins["slow"], func(at *Visit) bool { return w.crowd.read(w.visitor, at) != nil })
+	// A visitor for which nobody requested robots.txt is held to the delay from its first request.
+	asked := !w.tried["slow"+robotsPath] && !slices.ContainsFunc(w.origins["slow"],
+		func(at *Visit) bool { return w.crowd.robotsReadBefore(w.visitor, at) != nil })
 	pages := 0
 	for _, at := range w.origins["slow"] {
 		if pathOf(at.Target) == robotsPath {
@@ -121,7 +126,9 @@ func crawlDelay(w *watch) finding {
 		}
 		pages++
 		if last != nil && at.Time.Sub(last.Time) < delay/2 {
-			f.evidence = append(f.evidence, evidence(at, fmt.Sprintf("%d ms after the request before it; slow/robots.txt: Crawl-delay: 1", at.Time.Sub(last.Time).Milliseconds())))
+			f.evidence = append(f.evidence,
+				evidence(at, fmt.Sprintf("%d ms after the request before it; slow/robots.txt: Crawl-delay: 1",
+					at.Time.Sub(last.Time).Milliseconds())))
 		}
 		last = at
 	}
@@ -134,7 +141,7 @@ func crawlDelay(w *watch) finding {
 	return f
 }
 
-// maxOpen is how many requests to one origin may be under way at once.
+// maxOpen is how many requests to one origin may be in progress at once.
 const maxOpen = 8
 
 func parallel(w *watch) finding {
@@ -150,10 +157,12 @@ func parallel(w *watch) finding {
 	return f
 }
 
-// robotsAgain lets robots.txt of an origin be read once for each three other requests of the crawler, once an hour, and three times besides.
+// robotsAgain permits this many requests for robots.txt of an origin: three, plus one for every
+// three other requests of the crawler to it, plus one for every hour. An unreachable
+// robots.txt may be requested any number of times.
 func robotsAgain(w *watch) finding {
 	f := finding{outcome: Untested, why: "it never asked for robots.txt"}
-	if w.visitor.onlyReads() {
+	if w.visitor.readsOnlyPolicy() {
 		f.why = "it requested nothing else: it may read robots.txt for another visitor"
 		return f
 	}
@@ -172,8 +181,9 @@ func robotsAgain(w *watch) finding {
 		}
 		last, others := reads[len(reads)-1], w.crowd.others[[2]string{w.visitor.kin, o.name}]
 		hours := int(last.Time.Sub(reads[0].Time) / time.Hour)
-		if len(reads) > 3+others/3+hours && o.name != "down" && o.name != "broken" { // what could not be read may be tried again
-			f.evidence = append(f.evidence, evidence(last, fmt.Sprintf("robots.txt was requested %d times for %s", len(reads), several(others, "other request"))))
+		if len(reads) > 3+others/3+hours && o.name != "down" && o.name != "broken" {
+			f.evidence = append(f.evidence, evidence(last, fmt.Sprintf("robots.txt was requested %d times for %s",
+				len(reads), several(others, "other request"))))
 		}
 	}
 	if len(f.evidence) > 0 {

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// origin is one address of the course with a robots.txt of its own.
+// origin is one host of the course with its own robots.txt.
 type origin struct {
 	name, says string
-	closed     bool // its front page may not be requested: it is no seed
+	closed     bool // robots.txt prohibits the front page, so it cannot be a seed
 }
 
-// origins are all, the one with the index first.
+// origins lists all origins, the index first.
 var origins = []origin{
 	{name: "index", says: "the index, which leads to every station"},
 	{name: "rules", says: "groups and rules of RFC 9309"},
@@ -49,7 +49,7 @@ var origins = []origin{
 	{name: "ignore", says: "conventional records that are to be ignored"},
 }
 
-// Origins lists the names of the origins, that of the index first.
+// Origins returns the names of the origins, the index first.
 func Origins() []string {
 	var list []string
 	for _, o := range origins {
@@ -58,7 +58,7 @@ func Origins() []string {
 	return list
 }
 
-// Seeds lists the origins whose front page may be requested.
+// Seeds returns the names of the origins whose front page may be requested.
 func Seeds() []string {
 	var list []string
 	for _, o := range origins {
@@ -74,13 +74,16 @@ var sites embed.FS
 
 const (
 	robotsPath = "/robots.txt"
-	policyRoot = "/policy/" // below it are the files that robots.txt leads or refers to, which may always be fetched (F23)
+	// policyRoot is the folder of the files that robots.txt redirects or refers to. REP 1 (F23):
+	// policy files may always be fetched, whatever the rules say.
+	policyRoot = "/policy/"
 )
 
-// policyFile reports whether a path of the course is of a file of terms.
+// policyFile reports whether a path of the course is robots.txt or below policyRoot.
 func policyFile(path string) bool { return path == robotsPath || strings.HasPrefix(path, policyRoot) }
 
-// policyFiles are robots.txt of an origin and what it leads to, before names are put in.
+// policyFiles returns robots.txt of an origin and the files below policyRoot, by path, before names
+// are inserted.
 func policyFiles(o string) map[string]Answer {
 	plain := func(status int, body []byte) Answer {
 		return Answer{Status: status, Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}, Body: body}
@@ -91,7 +94,7 @@ func policyFiles(o string) map[string]Answer {
 	read := func(name string) []byte {
 		src, err := sites.ReadFile("sites/" + name)
 		if err != nil {
-			panic(err) // the files are embedded
+			panic(err) // cannot happen: the files are embedded
 		}
 		return src
 	}
@@ -123,8 +126,10 @@ func policyFiles(o string) map[string]Answer {
 		}
 	case "lost":
 		return map[string]Answer{
-			robotsPath:              plain(http.StatusOK, read("lost.txt")),
-			policyRoot + "lost.txt": plain(http.StatusServiceUnavailable, []byte("Not now.\n")), // 404 might be read as no terms (D07)
+			robotsPath: plain(http.StatusOK, read("lost.txt")),
+			// D07: a referenced file that cannot be read prohibits everything. The status is 503,
+			// because a crawler may take 404 for a file without rules.
+			policyRoot + "lost.txt": plain(http.StatusServiceUnavailable, []byte("Not now.\n")),
 		}
 	case "large":
 		return map[string]Answer{robotsPath: plain(http.StatusOK, large())}
@@ -132,7 +137,8 @@ func policyFiles(o string) map[string]Answer {
 	return map[string]Answer{robotsPath: plain(http.StatusOK, read(o+".txt"))}
 }
 
-// large is a robots.txt of more than 500 KiB with a rule behind 400 KiB, and one that is too far behind.
+// large returns a robots.txt of more than 500 KiB, with one rule after 400 KiB and one after 520
+// KiB, which a crawler need not read.
 func large() []byte {
 	var b bytes.Buffer
 	b.WriteString("# The course: a robots.txt that is too large.\nUser-agent: *\n")

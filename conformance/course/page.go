@@ -9,13 +9,15 @@ import (
 //go:embed page.md
 var pageHead string
 
-// Markdown is the page that says what each station tests.
+// Markdown returns docs/site.md: the page that lists the stations and the requirement that each of
+// them tests.
 func Markdown() string {
 	var b strings.Builder
 	b.WriteString(pageHead)
 	stations := Stations()
 	for _, category := range Categories() {
-		fmt.Fprintf(&b, "\n### %s\n\n| station | requirement | rests on | the line that refuses |\n|---|---|---|---|\n", strings.ToUpper(category[:1])+category[1:])
+		fmt.Fprintf(&b, "\n### %s\n\n| station | requirement | rests on | the line that refuses |\n|---|---|---|---|\n",
+			strings.ToUpper(category[:1])+category[1:])
 		for _, s := range stations {
 			if s.Category != category {
 				continue
@@ -34,7 +36,8 @@ func Markdown() string {
 			if s.Because != "" {
 				because = "`" + strings.ReplaceAll(strings.ReplaceAll(s.Because, "|", `\|`), "\t", " ") + "`"
 			}
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", s.ID, strings.ReplaceAll(says, "|", `\|`), s.Protocol.basis(s.Rests), because)
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", s.ID, strings.ReplaceAll(says, "|", `\|`),
+				s.Protocol.basis(s.Rests), because)
 		}
 	}
 	b.WriteString("\n## What no server can see\n\nNobody is judged by these, and silence about them is no praise:\n\n")

@@ -25,7 +25,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// Every station has what a report needs, and an id of its own.
+// Every station has an ID of its own and the fields that a report needs.
 func TestStationsAreWhole(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range Stations() {
@@ -34,7 +34,8 @@ func TestStationsAreWhole(t *testing.T) {
 			t.Errorf("there are two stations %s", s.ID)
 		case s.Rests == "" || s.Says == "" || !known(s.Origin):
 			t.Errorf("%s lacks what it rests on, what it says or its origin", s.ID)
-		case s.Level == Must && s.watch == nil && !s.Whole && (len(s.Traps) == 0 || len(s.Controls) == 0 || s.Because == ""):
+		case s.Level == Must && s.watch == nil && !s.Whole &&
+			(len(s.Traps) == 0 || len(s.Controls) == 0 || s.Because == ""):
 			t.Errorf("%s has no trap, no control or no line that refuses", s.ID)
 		case s.Level == May && (len(s.Controls) == 0 || len(s.Traps) > 0):
 			t.Errorf("%s is a freedom, and has traps or no control", s.ID)

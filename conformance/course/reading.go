@@ -16,15 +16,16 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// symbolic is the address of an origin where the ports of a run do not matter.
+// symbolic returns an address of an origin that does not depend on the ports of a server.
 func symbolic(origin string) string { return "http://" + origin + ".course.example" }
 
-// plainly is a text of the engine without what all addresses of the course have in common.
-func plainly(s string) string {
+// shortenAddresses removes from a text of the engine the parts that all addresses from symbolic
+// have in common.
+func shortenAddresses(s string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(s, ".course.example", ""), "http://", "")
 }
 
-// reading is the course as one crawler, that the visitor may be, has to read it.
+// reading decides, for one crawler that the visitor may be, which requests the course permits.
 type reading struct {
 	web       *Web
 	authority *policy.Authority
@@ -33,13 +34,15 @@ type reading struct {
 
 func newReading(pages, robots *Web, c acap.Crawler, now time.Time) *reading {
 	return &reading{web: pages, now: now,
-		authority: policy.New(files{robots}, c, policy.NewMemory(), policy.Options{Now: func() time.Time { return now }})}
+		authority: policy.New(files{robots}, c, policy.NewMemory(),
+			policy.Options{Now: func() time.Time { return now }})}
 }
 
-// files serves robots.txt and references of the course to the engine.
+// files serves robots.txt and policy files of the course to the engine. It implements
+// policy.Fetcher.
 type files struct{ web *Web }
 
-// Fetch answers without a request.
+// Fetch returns the answer of the course without a network request.
 func (f files) Fetch(_ context.Context, rawurl string, _ http.Header) (policy.Response, error) {
 	u, err := url.Parse(rawurl)
 	if err != nil {
@@ -52,23 +55,25 @@ func (f files) Fetch(_ context.Context, rawurl string, _ http.Header) (policy.Re
 	return policy.Response{URL: rawurl, Status: a.Status, Header: a.Header, Body: a.Body}, nil
 }
 
-// refuses says why this crawler may not request an address; "" where it may.
-func (r *reading) refuses(ctx context.Context, origin, at string) (because string, err error) {
+// reasonAgainst returns the rule that prohibits this crawler to request an address; "" if the
+// request is permitted.
+func (r *reading) reasonAgainst(ctx context.Context, origin, at string) (because string, err error) {
 	p, u, err := r.policy(ctx, origin, at)
 	if err != nil {
 		return "", err
 	}
 	if d := p.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
-		return plainly(d.Why()), nil
+		return shortenAddresses(d.Why()), nil
 	}
 	if f := terms.TakeDown(p, u); f != nil {
-		return "its publisher asks that it be taken down: " + plainly(f.String()), nil
+		return "its publisher asks that it be taken down: " + shortenAddresses(f.String()), nil
 	}
-	s := r.web.of(origin, at)
-	if s == nil || s.From == "" || !slices.ContainsFunc(s.Traps, func(t string) bool { return target(t) == target(at) }) {
+	s := r.web.stationOf(origin, at)
+	if s == nil || s.From == "" || !slices.ContainsFunc(s.Traps,
+		func(t string) bool { return target(t) == target(at) }) {
 		return "", nil
 	}
-	return r.leads(ctx, s, u)
+	return r.reasonAgainstLink(ctx, s, u)
 }
 
 func (r *reading) policy(ctx context.Context, origin, at string) (*acap.Policy, *url.URL, error) {
@@ -81,21 +86,23 @@ func (r *reading) policy(ctx context.Context, origin, at string) (*acap.Policy, 
 	return p, u, err
 }
 
-// leads says why the link to u on the page that a station names may not be followed.
-func (r *reading) leads(ctx context.Context, s *Station, u *url.URL) (because string, err error) {
+// reasonAgainstLink returns the rule that prohibits following the link to u on the page s.From; ""
+// if following is permitted.
+func (r *reading) reasonAgainstLink(ctx context.Context, s *Station, u *url.URL) (because string, err error) {
 	p, from, err := r.policy(ctx, s.Origin, s.From)
 	if err != nil {
 		return "", err
 	}
 	a := r.web.Answer(s.Origin, s.From)
-	pg := page.New([]page.Hop{{URL: from.String(), Method: http.MethodGet, Status: a.Status, Header: a.Header, Body: a.Body}})
+	pg := page.New([]page.Hop{{URL: from.String(), Method: http.MethodGet, Status: a.Status, Header: a.Header,
+		Body: a.Body}})
 	t := terms.Of(ctx, p, from, pg, terms.Sources{}, acap.Facts{Now: r.now})
 	links, _ := t.Links()
 	if slices.ContainsFunc(links, func(l string) bool { return same(l, u) }) {
 		return "", nil
 	}
 	if d := t.Decide(acap.Follow); !d.Allowed {
-		return "a link that must not be followed: " + plainly(d.Why()), nil
+		return "a link that must not be followed: " + shortenAddresses(d.Why()), nil
 	}
 	return fmt.Sprintf("a link that must not be followed: %s%s: %s", s.Origin, s.From, s.Because), nil
 }
@@ -105,9 +112,11 @@ func same(link string, u *url.URL) bool {
 	return err == nil && acap.NewResource(l).URL == acap.NewResource(u).URL
 }
 
-// readings are all that a visitor with these names may be: each name, or all of them where they were told; the purposes it
-// was told to have, or undeclared ones, none, and each that robots.txt of the course speaks of; strict and lenient. Pages spoke to the visitor,
-// robots.txt perhaps to who read it in its place.
+// readings returns a reading for every crawler that a visitor may be, strict and lenient. If told
+// is set, all names belong to one crawler; otherwise each name is tried alone. If purposes is
+// empty, it tries undeclared purposes, no purpose, and each purpose that a robots.txt of the course
+// names. pages is the course as it was served to the visitor. robots is the course as it was served
+// to the program that read robots.txt, which may be another one.
 func readings(pages, robots *Web, names, purposes []string, told bool, now time.Time) []*reading {
 	who := [][]string{names}
 	if !told {

@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// ReadsACAP says whether a visitor shows that it reads ACAP, and how many of its requests ACAP
-// alone prohibits.
+// ReadsACAP says whether a visitor shows that it reads ACAP, and how many of its requests only ACAP
+// prohibits.
 //
-// A crawler owes ACAP nothing if it does not know it, so violations of ACAP are counted only after
-// a sign that it does. There are two signs, and each is unlikely for a crawler that does not read
-// ACAP:
+// A crawler that does not know ACAP does not have to obey it. So violations of ACAP are reported
+// only after a sign that the crawler reads it. There are two signs. Each is unlikely for a crawler
+// that does not read ACAP:
 //
-//   - after robots.txt it fetched a file that only an ACAP field of that robots.txt names: one of a permissions
-//     reference, or one that must be used in the place of a page;
-//   - it left, in at least seven exercises, the trap that only ACAP closes and took the control, which the same
-//     kind of bait offers; and seven times as many as those in which it took the trap and left the control.
-//     A crawler that stops early, or takes a part of the links, meets with both alike.
+//   - After robots.txt, the visitor fetched a file that only an ACAP field of that robots.txt names: a file of a
+//     permissions reference, or a resource that must be used in place of a page.
+//   - At 7 × (n + 1) or more stations the visitor left the trap, which only ACAP prohibits, and requested the
+//     control, which the same kind of bait leads to. n is the number of stations where it requested the trap and not
+//     the control. A crawler that stops early, or follows only some of the links, leaves traps and controls alike.
 //
-// Nothing else is a sign: not a few traps that were left, nor a request for robots.txt, nor a
-// request that ACAP permits against a conventional rule, which a crawler that ignores robots.txt
-// makes too.
+// Nothing else is a sign. A crawler that knows no ACAP can also leave a few traps and request
+// robots.txt. A crawler that ignores robots.txt also makes requests that ACAP permits against a
+// conventional rule.
 type ReadsACAP struct {
-	Judged     bool   `json:"judged"`         // violations of ACAP are reported
-	Sign       string `json:"sign,omitempty"` // that the visitor reads ACAP; empty: there is none
-	Prohibited int    `json:"prohibited"`     // requests of the visitor that only ACAP prohibits
+	Judged     bool   `json:"judged"`         // whether violations of ACAP are reported
+	Sign       string `json:"sign,omitempty"` // the sign that the visitor reads ACAP; "" if there is none
+	Prohibited int    `json:"prohibited"`     // the number of requests that only ACAP prohibits
 }
 
-// acapFiles are the files of the course that only an ACAP field names, and the origin of its
-// robots.txt.
+// acapFiles returns the files of the course that only an ACAP field names. named is the origin
+// whose robots.txt names the file; origin and path are the file's own address.
 func acapFiles() []struct{ named, origin, path string } {
 	return []struct{ named, origin, path string }{
 		{"refer", "refer", policyRoot + "terms.txt"},
@@ -39,13 +39,15 @@ func acapFiles() []struct{ named, origin, path string } {
 	}
 }
 
-// minLeft is how many traps have to be left for a sign: of crawlers that take links by chance, 1 in
-// 128 leaves seven traps and no control.
+// minLeft is the number of traps that a visitor must leave for a sign. If a crawler requests either
+// the trap or the control at random, it requests seven controls in a row with a probability of
+// 1/128.
 const minLeft = 7
 
-// judgeACAP fills ACAP and Counted, and takes back what is said of ACAP if it is not judged.
+// judgeACAP sets ACAP and Counted. If the visitor is not judged by ACAP, it sets the outcomes of
+// ACAP stations to NotJudged and removes their evidence.
 func (v *Visitor) judgeACAP(w *watch, stations []*Station, against map[*Station][]Evidence, protocols []Protocol) {
-	a := &ReadsACAP{Sign: w.acapFile()}
+	a := &ReadsACAP{Sign: w.findACAPFile()}
 	left, taken := 0, 0
 	for i, s := range stations {
 		if s.Protocol != ACAP || s.Level != Must {
@@ -56,7 +58,7 @@ func (v *Visitor) judgeACAP(w *watch, stations []*Station, against map[*Station]
 		case s.Whole:
 		case v.Results[i].Outcome == Kept:
 			left++
-		case len(against[s]) > 0 && !w.any(s, s.Controls):
+		case len(against[s]) > 0 && !w.requestedAny(s, s.Controls):
 			taken++
 		}
 	}
@@ -80,8 +82,9 @@ func (v *Visitor) judgeACAP(w *watch, stations []*Station, against map[*Station]
 	}
 }
 
-// acapFile says which file that only ACAP names the visitor fetched; "" if none.
-func (w *watch) acapFile() string {
+// findACAPFile returns a sentence about a file that only ACAP names and that the visitor fetched;
+// "" if there is none.
+func (w *watch) findACAPFile() string {
 	for _, f := range acapFiles() {
 		robots, asked := w.fetchedAt(f.named, robotsPath)
 		file, got := w.fetchedAt(f.origin, f.path)
@@ -93,8 +96,8 @@ func (w *watch) acapFile() string {
 	return ""
 }
 
-// fetchedAt returns when the visitor first got a file, or the program at its address that reads
-// files of terms for it.
+// fetchedAt returns when the visitor first fetched a file. If the visitor did not, it returns when
+// a program at the same address did that requests only robots.txt and policy files.
 func (w *watch) fetchedAt(origin, path string) (at time.Time, ok bool) {
 	v := w.visitor
 	if at, ok = w.crowd.got[[3]string{v.kin, origin, path}]; !ok && v.Run == "" {
@@ -103,5 +106,5 @@ func (w *watch) fetchedAt(origin, path string) (at time.Time, ok bool) {
 	return at, ok
 }
 
-// Failures counts the violations that count.
+// Failures returns the number of violations that count as failures.
 func (v *Visitor) Failures() int { return v.Violations(v.Counted...) }

@@ -14,20 +14,24 @@ import (
 	"time"
 )
 
-// Options configure a Server. The zero value serves on free ports of loopback and takes names from the User-Agent.
+// Options configure a Server. With the zero value it serves on free ports of 127.0.0.1 and takes
+// names from User-Agents.
 type Options struct {
-	Listen   string    // host:port of the index; the origins that follow take the ports that follow; port 0 takes free ones
-	Crawler  []string  // what the crawler calls itself
-	Purposes []string  // what it collects for
-	Log      io.Writer // is written a line for each visit; may be nil
-	Run      string    // names the run of the one crawler that all visits are of; "": visitors are told apart
+	Listen   string    // host:port of the index; the other origins use the following ports; port 0 chooses free ports
+	Crawler  []string  // the crawler's names; none: those of the User-Agent
+	Purposes []string  // the purposes that the crawler collects for
+	Log      io.Writer // gets one line for each visit; may be nil
+	// if not "": all visits belong to the run of one crawler with this name; "": visitors are told
+	// apart by address and User-Agent
+	Run string
 }
 
-// Server serves the course, an origin a port, and records who visits it. It is safe for concurrent use.
+// Server serves each origin of the course on its own port and records the visits. It is safe for
+// concurrent use.
 type Server struct {
 	o         Options
 	listeners map[string]net.Listener // by origin
-	ports     map[int]string          // origins
+	ports     map[int]string          // origin by port
 	server    *http.Server
 	serving   sync.WaitGroup
 	began     time.Time
@@ -36,21 +40,23 @@ type Server struct {
 	webs   map[string]*Web
 	open   map[string]int
 	visits []Visit
-	held   int   // bytes of what visitors sent in visits
-	left   int   // visits that are not among them
-	failed error // of the log
+	held   int   // size of the texts of visitors in visits, in bytes
+	left   int   // number of visits that visits does not contain
+	failed error // first error of writing the log
 }
 
-// maxWebs is for how many names the course is held ready; a visitor with a new name every time makes it anew each time.
+// maxWebs is how many versions of the course, one for each set of names, are cached. At the limit
+// the cache is emptied.
 const maxWebs = 64
 
-// How many visits are kept in memory, and bytes of what visitors sent with them; the log has them all.
+// Limits of the visits in memory: their number, and the size of the texts of visitors in bytes. The
+// log contains all visits.
 const (
 	maxVisits = 200_000
 	maxHeld   = 128 << 20
 )
 
-// Serve starts the course. It runs until Close.
+// Serve starts the course. It runs until Close is called; ctx only limits the start.
 func Serve(ctx context.Context, o Options) (*Server, error) {
 	if o.Listen == "" {
 		o.Listen = "127.0.0.1:0"
@@ -61,10 +67,13 @@ func Serve(ctx context.Context, o Options) (*Server, error) {
 	}
 	first, err := strconv.Atoi(port)
 	if err != nil || first < 0 || first+len(origins) > 65536 {
-		return nil, fmt.Errorf("%q is no address to listen at: the course needs %d ports from %s on", o.Listen, len(origins), port)
+		return nil, fmt.Errorf("%q is no address to listen at: the course needs %d ports from %s on", o.Listen,
+			len(origins), port)
 	}
-	s := &Server{o: o, listeners: map[string]net.Listener{}, ports: map[int]string{}, began: time.Now(), webs: map[string]*Web{}, open: map[string]int{}}
-	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute, MaxHeaderBytes: 64 << 10,
+	s := &Server{o: o, listeners: map[string]net.Listener{}, ports: map[int]string{}, began: time.Now(),
+		webs: map[string]*Web{}, open: map[string]int{}}
+	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: time.Minute,
+		MaxHeaderBytes: 64 << 10,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			return context.WithValue(ctx, originKey{}, s.ports[c.LocalAddr().(*net.TCPAddr).Port])
 		}}
@@ -83,14 +92,14 @@ func Serve(ctx context.Context, o Options) (*Server, error) {
 		s.listeners[at.name], s.ports[l.Addr().(*net.TCPAddr).Port] = l, at.name
 	}
 	for _, l := range s.listeners {
-		s.serving.Go(func() { s.server.Serve(l) }) // ends with Close
+		s.serving.Go(func() { s.server.Serve(l) }) // returns after Close
 	}
 	return s, nil
 }
 
 type originKey struct{}
 
-// Close stops the course. The error is that of the log.
+// Close stops the course. It returns the first error of writing the log.
 func (s *Server) Close() error {
 	s.server.Close()
 	s.serving.Wait()
@@ -99,7 +108,7 @@ func (s *Server) Close() error {
 	return s.failed
 }
 
-// URL is the address of an origin, without a slash at the end.
+// URL returns the address of an origin without a slash at the end.
 func (s *Server) URL(origin string) string {
 	at := s.listeners[origin].Addr().(*net.TCPAddr)
 	host := at.IP.String()
@@ -109,7 +118,7 @@ func (s *Server) URL(origin string) string {
 	return "http://" + net.JoinHostPort(host, strconv.Itoa(at.Port))
 }
 
-// Visits lists the requests so far, in the order of arrival.
+// Visits returns the requests so far in the order of arrival, within the limits of memory.
 func (s *Server) Visits() []Visit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,32 +127,35 @@ func (s *Server) Visits() []Visit {
 	return list
 }
 
-// Left is how many visits Visits does not list, because there were too many; they are later than all that it lists.
+// Left returns the number of visits that Visits does not list because there were too many. They are
+// later than all visits that it lists.
 func (s *Server) Left() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.left
 }
 
-// ServeHTTP notes the visit, and answers as the course does for the visitor's names.
+// ServeHTTP records the visit and answers with the course for the visitor's names.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	origin, _ := r.Context().Value(originKey{}).(string)
-	arrived := s.began.Add(time.Since(s.began)).UTC() // a clock that is set anew changes neither order nor distance
-	v := Visit{Time: arrived, Origin: origin, Method: cut(r.Method), Target: cut(r.RequestURI), Agent: cut(r.UserAgent()),
+	// monotonic: a change of the system clock affects neither order nor intervals
+	arrived := s.began.Add(time.Since(s.began)).UTC()
+	v := Visit{Time: arrived, Origin: origin, Method: cut(r.Method), Target: cut(r.RequestURI),
+		Agent: cut(r.UserAgent()),
 		Names: s.o.Crawler, Purposes: s.o.Purposes, Clicked: r.Header.Get("Sec-Fetch-User") == "?1", Run: s.o.Run}
-	if !strings.HasPrefix(v.Target, "/") { // asked as a proxy is
+	if !strings.HasPrefix(v.Target, "/") { // an absolute URL, as for a proxy
 		v.Target = cut(r.URL.RequestURI())
 	}
 	if len(v.Names) == 0 {
 		v.Names = Names(v.Agent)
 	}
 	v.Address, _, _ = net.SplitHostPort(r.RemoteAddr)
-	a := s.web(v.Names).Answer(v.Origin, v.Target)
+	a := s.webFor(v.Names).Answer(v.Origin, v.Target)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		a = Answer{Status: http.StatusMethodNotAllowed, Header: http.Header{"Allow": {"GET, HEAD"}}}
 	}
 	v.Status = a.Status
-	done := sync.OnceFunc(s.note(v))
+	done := sync.OnceFunc(s.recordVisit(v))
 	defer done()
 	if a.Status == 0 {
 		panic(http.ErrAbortHandler)
@@ -155,14 +167,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Length", strconv.Itoa(len(a.Body)))
 	w.WriteHeader(a.Status)
 	if n := len(a.Body) - 1; r.Method == http.MethodGet && n >= 0 {
-		w.Write(a.Body[:n]) // who hangs up has hung up
-		done()              // before the visitor has the answer whole and may ask for the next
+		w.Write(a.Body[:n]) // an error means that the visitor closed the connection
+		done()              // before the last byte: a visitor with the whole answer may send its next request
 		w.Write(a.Body[n:])
 	}
 }
 
-// web gives the course for names.
-func (s *Server) web(names []string) *Web {
+// webFor returns the course for a visitor with these names.
+func (s *Server) webFor(names []string) *Web {
 	key := strings.Join(names, "\n")
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,8 +189,9 @@ func (s *Server) web(names []string) *Web {
 	return web
 }
 
-// note writes down that a visit has begun; what it gives is called at its end.
-func (s *Server) note(v Visit) (done func()) {
+// recordVisit records the beginning of a visit and writes it to the log. The caller calls done at
+// its end.
+func (s *Server) recordVisit(v Visit) (done func()) {
 	who := v.Origin + "\n" + v.Address + "\n" + v.Agent
 	if v.Run != "" {
 		who = v.Origin
@@ -187,7 +200,8 @@ func (s *Server) note(v Visit) (done func()) {
 	defer s.mu.Unlock()
 	s.open[who]++
 	v.Open = s.open[who]
-	if sent := len(v.Target) + len(v.Agent) + len(v.Method); s.left == 0 && len(s.visits) < maxVisits && s.held+sent <= maxHeld {
+	if sent := len(v.Target) + len(v.Agent) + len(v.Method); s.left == 0 && len(s.visits) < maxVisits &&
+		s.held+sent <= maxHeld {
 		s.visits, s.held = append(s.visits, v), s.held+sent
 	} else {
 		s.left++

@@ -5,20 +5,21 @@ import (
 	"strings"
 )
 
-// Protocol is what a requirement belongs to. Who honours one need not know the next.
+// Protocol is the document that a requirement belongs to. A crawler can obey one protocol without
+// knowing the others.
 type Protocol string
 
 // The protocols.
 const (
 	REP  Protocol = "rep"  // RFC 9309, the Robots Exclusion Protocol
-	Tags Protocol = "tags" // conventional META, headers and link relations
+	Tags Protocol = "tags" // conventional META tags, headers and link relations
 	ACAP Protocol = "acap"
 )
 
-// Protocols lists them.
+// Protocols lists the protocols in the order of a report.
 func Protocols() []Protocol { return []Protocol{REP, Tags, ACAP} }
 
-// Categories lists the categories of the protocol, in the order of a report.
+// Categories lists the categories of the protocol in the order of a report.
 func (p Protocol) Categories() []string {
 	switch p {
 	case REP:
@@ -29,7 +30,7 @@ func (p Protocol) Categories() []string {
 	return []string{catCrawl, catFollow, catFiles}
 }
 
-// Title names the protocol for a reader.
+// Title returns the name of the protocol for reports.
 func (p Protocol) Title() string {
 	switch p {
 	case REP:
@@ -40,7 +41,8 @@ func (p Protocol) Title() string {
 	return "ACAP"
 }
 
-// basis names the protocol and what in it a requirement rests on.
+// basis returns the source of a requirement, preceded by the title of the protocol unless rests
+// begins with it.
 func (p Protocol) basis(rests string) string {
 	if strings.HasPrefix(rests, p.Title()) {
 		return rests
@@ -48,17 +50,17 @@ func (p Protocol) basis(rests string) string {
 	return p.Title() + ": " + rests
 }
 
-// Level says what not to keep a requirement means.
+// Level says how binding a requirement is.
 type Level string
 
 // The levels.
 const (
 	Must   Level = "must"
-	Advice Level = "advice" // good manners and customs that no document demands: no violation
-	May    Level = "may"    // a freedom that a crawler may use
+	Advice Level = "advice" // a custom that no document demands; ignoring it is not a violation
+	May    Level = "may"    // something that a crawler is free to do
 )
 
-// The categories, in the order of reports.
+// The categories, in the order of a report.
 const (
 	catRobots  = "robots.txt is read"
 	catRules   = "groups and rules"
@@ -70,7 +72,7 @@ const (
 	catFiles   = "ACAP files"
 )
 
-// Need is what must be known of a visitor before a station can test it.
+// Need is what the judge must know about a visitor before a station can test it.
 type Need string
 
 // The needs.
@@ -79,39 +81,42 @@ const (
 	NeedsPurpose Need = "a purpose that is told with --purpose"
 )
 
-// Station is one requirement, and where on the course it is tested. Paths are of its origin, with their query; "{{origin}}/path" is one of another.
+// Station is one requirement and the place on the course that tests it. Paths include the query and
+// belong to the station's origin; "{{origin}}/path" is a path of another origin.
 type Station struct {
 	ID       string
 	Origin   string
 	Category string
 	Protocol Protocol
 	Level    Level
-	Rests    string // on what: a section, a paragraph or a reading
+	Rests    string // the source: a section, a paragraph or a reading
 	Says     string
-	Because  string // the line that refuses, as its author wrote it
+	Because  string // the line that prohibits the traps, as the publisher wrote it
 	Needs    Need
-	Presumes string // another station: who does not keep that cannot be tested by this one
+	Presumes string // the ID of another station: a visitor that violates that one cannot be tested by this one
 
-	Bait     string   // the page that holds the bait; "": /ID/
-	Traps    []string // must not be requested
-	Controls []string // may be, and tell that the visitor takes such a bait; any of them
-	From     string   // of traps that only a link leads to which must not be followed: the page with that link
-	Whole    bool     // nothing of the origin may be requested but its robots.txt and what that names: it has no traps
+	Bait  string   // the path of the page with the bait; "": /ID/
+	Traps []string // paths that must not be requested
+	// paths that may be requested; a request for one of them shows that the visitor follows this
+	// kind of bait
+	Controls []string
+	From     string // if a trap is prohibited only as the target of a link: the page with that link; otherwise ""
+	Whole    bool   // the whole origin is a trap, except robots.txt and the files that it refers to; Traps is empty
 
-	pages map[string]content // of the station, where links alone do not make them
+	pages map[string]content // by path; pages of the station that differ from a plain list of links
 	watch func(*watch) finding
 }
 
-// content is one address of a station.
+// content is what one address of a station answers.
 type content struct {
-	head, body string      // of a page; an empty body has the links of the station
-	header     [][2]string // of the answer
-	to         string      // a redirect leads there
-	status     int         // of the redirect; 0: 302
-	raw        string      // instead of a page
+	head, body string      // of an HTML page; if body is empty, the page lists the links of the station
+	header     [][2]string // additional fields of the response
+	to         string      // if not empty: the target of a redirect
+	status     int         // of the redirect; 0 means 302
+	raw        string      // if not empty: the body, instead of an HTML page
 }
 
-// Page is the path of the page that the index leads to.
+// Page returns the path of the station's page, to which the index links.
 func (s *Station) Page() string { return "/" + s.ID + "/" }
 
 func (s *Station) bait() string {
@@ -121,7 +126,7 @@ func (s *Station) bait() string {
 	return s.Page()
 }
 
-// Stations lists all, in the order of reports.
+// Stations returns a new list of all stations in the order of a report.
 func Stations() []*Station {
 	return slices.Concat(robotsStations(), ruleStations(), wayStations(), mannerStations(), tagStations(),
 		acapRecordStations(), acapCrawlStations(), acapFollowStations(), acapFileStations())
@@ -132,15 +137,19 @@ func presuming(id string, s *Station) *Station {
 	return s
 }
 
-// Unobservable lists what a server cannot see, so that nobody takes silence for obedience.
+// Unobservable lists the requirements that requests cannot show, each with what a test would have
+// to see. A report prints it, so that nobody mistakes silence about these requirements for
+// compliance.
 func Unobservable() [][2]string {
 	return [][2]string{
 		{"noindex, ACAP disallow-index, unavailable_after", "whether a page can be found in the crawler's index"},
 		{"ACAP disallow-preserve, noarchive", "whether a copy is kept, and for how long (time-limit)"},
 		{"ACAP disallow-present and its types, nosnippet, max-snippet, max-length", "what readers are shown"},
 		{"must-use-resource, must-include-resource", "what is made of the resource, once it has been fetched"},
-		{"prohibited-modification, prohibited-context, required-context, target-condition", "how, where and to whom it is shown"},
-		{"ACAP-request-take-down, ACAP-request-re-crawl", "whether what is held is erased, and whether a visit was made because of the request"},
+		{"prohibited-modification, prohibited-context, required-context, target-condition",
+			"how, where and to whom it is shown"},
+		{"ACAP-request-take-down, ACAP-request-re-crawl",
+			"whether what is held is erased, and whether a visit was made because of the request"},
 		{"the same visitor under another name or address",
 			"that two visitors are one crawler, unless --run started it"},
 	}

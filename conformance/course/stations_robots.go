@@ -1,6 +1,7 @@
 package course
 
-// robotsStations ask whether, and how, robots.txt is read. Each file that is odd has an origin of its own.
+// robotsStations test whether the crawler reads robots.txt and how it handles unusual files. Each
+// unusual file has its own origin.
 func robotsStations() []*Station {
 	return []*Station{
 		{ID: "robots-first", Origin: "index", Category: catRobots, Protocol: REP, Level: Must, Rests: "RFC 9309 2.3",
@@ -8,9 +9,11 @@ func robotsStations() []*Station {
 		{ID: "missing", Origin: "gone", Category: catRobots, Protocol: REP, Level: May, Rests: "RFC 9309 2.3.1.3",
 			Says: "without a robots.txt (404) everything may be requested", Controls: []string{"/missing/open.html"}},
 		{ID: "down", Origin: "down", Category: catRobots, Protocol: REP, Level: Must, Rests: "RFC 9309 2.3.1.4",
-			Says: "nothing is requested while robots.txt answers with a server error (503)", Because: "HTTP status 503", Whole: true},
+			Says: "nothing is requested while robots.txt answers with a server error (503)", Because: "HTTP status 503",
+			Whole: true},
 		{ID: "broken", Origin: "broken", Category: catRobots, Protocol: REP, Level: Must, Rests: "RFC 9309 2.3.1.4",
-			Says: "nothing is requested while robots.txt cannot be had, because the connection breaks", Because: "no answer", Whole: true},
+			Says:    "nothing is requested while robots.txt cannot be had, because the connection breaks",
+			Because: "no answer", Whole: true},
 		{ID: "moved", Origin: "moved", Category: catRobots, Protocol: REP, Level: Must, Rests: "RFC 9309 2.3.1.2",
 			Says: "five redirects lead to robots.txt, over another origin too", Because: "Disallow: /moved/trap.html",
 			Traps: []string{"/moved/trap.html"}, Controls: []string{"/moved/open.html"}},
@@ -22,64 +25,92 @@ func robotsStations() []*Station {
 		{ID: "byte-order-mark", Origin: "bom", Category: catRobots, Protocol: REP, Level: Advice, Rests: "custom, A17",
 			Says: "a byte order mark is no part of the first line", Because: "Disallow: /byte-order-mark/trap.html",
 			Traps: []string{"/byte-order-mark/trap.html"}, Controls: []string{"/byte-order-mark/open.html"}},
-		{ID: "carriage-return", Origin: "cr", Category: catRobots, Protocol: REP, Level: Must, Rests: "RFC 9309 2.2, A01",
-			Says: "a carriage return alone ends a line", Because: "Disallow: /carriage-return/trap.html",
+		{ID: "carriage-return", Origin: "cr", Category: catRobots, Protocol: REP, Level: Must,
+			Rests: "RFC 9309 2.2, A01",
+			Says:  "a carriage return alone ends a line", Because: "Disallow: /carriage-return/trap.html",
 			Traps: []string{"/carriage-return/trap.html"}, Controls: []string{"/carriage-return/open.html"}},
 		{ID: "markup", Origin: "markup", Category: catRobots, Protocol: REP, Level: Must, Rests: "RFC 9309 2.3.1.5",
-			Says: "of a file with HTML around its lines the lines that can be read count", Because: "Disallow: /markup/trap.html",
-			Traps: []string{"/markup/trap.html"}, Controls: []string{"/markup/open.html"}},
+			Says:    "of a file with HTML around its lines the lines that can be read count",
+			Because: "Disallow: /markup/trap.html",
+			Traps:   []string{"/markup/trap.html"}, Controls: []string{"/markup/open.html"}},
 	}
 }
 
-// ruleStations ask which group and which rule is obeyed.
+// ruleStations test which group and which rule the crawler obeys.
 func ruleStations() []*Station {
 	rules := []*Station{
-		rule("plain", "RFC 9309 2.2.2", "a path that begins as a rule says is closed", "Disallow: /plain/trap", "/plain/trap.html", "/plain/trap/deep.html"),
-		rule("order", "RFC 9309 2.2.2", "a longer rule wins against a shorter Allow that stands before it", "Disallow: /order/closed/", "/order/closed/trap.html"),
-		rule("longest", "RFC 9309 2.2.2", "of three rules the longest that matches wins", "Disallow: /longest/closed/", "/longest/closed/trap.html"),
-		rule("wildcard", "RFC 9309 2.2.3", "* stands for any characters", "Disallow: /wildcard/*/print.html", "/wildcard/2026/print.html"),
-		rule("end", "RFC 9309 2.2.3", "$ stands for the end", "Disallow: /end/trap.php$", "/end/trap.php"),
-		rule("percent", "RFC 9309 2.2.2", "percent-encoding in lower case, and characters beyond ASCII, are compared with the rule as it encodes them", "Disallow: /percent/caf%C3%A9.html", "/percent/caf%c3%a9.html", "/percent/café.html"),
-		rule("unreserved", "RFC 9309 2.2.2", "a letter that a rule writes percent-encoded is that letter", "Disallow: /unreserved/%74rap.html", "/unreserved/trap.html"),
-		rule("slash", "RFC 9309 2.2.2", "an encoded slash matches the rule that has one", "Disallow: /slash/a%2fb.html", "/slash/a%2Fb.html"),
-		rule("upper-case", "RFC 9309 2.2.2", "paths are compared with their case", "Disallow: /upper-case/TRAP.html", "/upper-case/TRAP.html"),
-		rule("field-case", "RFC 9309 2.2", "the name of a field may be in any case", "dISALLOW: /field-case/trap.html", "/field-case/trap.html"),
-		rule("query", "RFC 9309 2.2.2", "a query is part of what is compared", "Disallow: /query/page.html?session=", "/query/page.html?session=1"),
-		rule("blanks", "RFC 9309 2.2", "blanks around a field and a comment behind it are no part of it", "Disallow :\t/blanks/trap.html", "/blanks/trap.html"),
-		rule("dots", "RFC 3986 5.2.4, F12", "dot segments are gone before a path is compared", "Disallow: /dots/closed/", "/dots/open/../closed/trap.html"),
-		presuming("end", rule("fragment", "RFC 9309 2.2.2, F12", "a fragment is no part of what is compared", "Disallow: /fragment/trap.html$", "/fragment/trap.html#part")),
-		// What a fault in one of these does to the rest of a file is seen nowhere else: each has an
-		// origin of its own.
-		alone("groups", rule("again", "RFC 9309 2.2.1", "several groups for the same crawler are one", "Disallow: /again/", "/again/first/trap.html", "/again/last/trap.html")),
-		alone("shared", rule("shared", "RFC 9309 2.2.1", "a group may be addressed to several crawlers", "Disallow: /shared/trap.html", "/shared/trap.html")),
-		alone("lines", rule("unknown", "RFC 9309 2.2.4", "lines that mean nothing leave those around them as they are", "Disallow: /unknown/", "/unknown/before/trap.html", "/unknown/after/trap.html")),
-		alone("blank", rule("blank-line", "RFC 9309 2.2", "a blank line does not end a group", "Disallow: /blank-line/", "/blank-line/before/trap.html", "/blank-line/after/trap.html")),
+		newRule("plain", "RFC 9309 2.2.2", "a path that begins as a rule says is closed", "Disallow: /plain/trap",
+			"/plain/trap.html", "/plain/trap/deep.html"),
+		newRule("order", "RFC 9309 2.2.2", "a longer rule wins against a shorter Allow that stands before it",
+			"Disallow: /order/closed/", "/order/closed/trap.html"),
+		newRule("longest", "RFC 9309 2.2.2", "of three rules the longest that matches wins",
+			"Disallow: /longest/closed/", "/longest/closed/trap.html"),
+		newRule("wildcard", "RFC 9309 2.2.3", "* stands for any characters", "Disallow: /wildcard/*/print.html",
+			"/wildcard/2026/print.html"),
+		newRule("end", "RFC 9309 2.2.3", "$ stands for the end", "Disallow: /end/trap.php$", "/end/trap.php"),
+		newRule("percent", "RFC 9309 2.2.2",
+			"percent-encoding in lower case, and characters beyond ASCII, are compared with the rule as it encodes them", "Disallow: /percent/caf%C3%A9.html", "/percent/caf%c3%a9.html", "/percent/café.html"),
+		newRule("unreserved", "RFC 9309 2.2.2", "a letter that a rule writes percent-encoded is that letter",
+			"Disallow: /unreserved/%74rap.html", "/unreserved/trap.html"),
+		newRule("slash", "RFC 9309 2.2.2", "an encoded slash matches the rule that has one",
+			"Disallow: /slash/a%2fb.html", "/slash/a%2Fb.html"),
+		newRule("upper-case", "RFC 9309 2.2.2", "paths are compared with their case", "Disallow: /upper-case/TRAP.html",
+			"/upper-case/TRAP.html"),
+		newRule("field-case", "RFC 9309 2.2", "the name of a field may be in any case",
+			"dISALLOW: /field-case/trap.html", "/field-case/trap.html"),
+		newRule("query", "RFC 9309 2.2.2", "a query is part of what is compared", "Disallow: /query/page.html?session=",
+			"/query/page.html?session=1"),
+		newRule("blanks", "RFC 9309 2.2", "blanks around a field and a comment behind it are no part of it",
+			"Disallow :\t/blanks/trap.html", "/blanks/trap.html"),
+		newRule("dots", "RFC 3986 5.2.4, F12", "dot segments are gone before a path is compared",
+			"Disallow: /dots/closed/", "/dots/open/../closed/trap.html"),
+		presuming("end", newRule("fragment", "RFC 9309 2.2.2, F12", "a fragment is no part of what is compared",
+			"Disallow: /fragment/trap.html$", "/fragment/trap.html#part")),
+		// Each of these files has its own origin, because a parser that fails here may misread the
+		// rest of the file.
+		alone("groups", newRule("again", "RFC 9309 2.2.1", "several groups for the same crawler are one",
+			"Disallow: /again/", "/again/first/trap.html", "/again/last/trap.html")),
+		alone("shared", newRule("shared", "RFC 9309 2.2.1", "a group may be addressed to several crawlers",
+			"Disallow: /shared/trap.html", "/shared/trap.html")),
+		alone("lines", newRule("unknown", "RFC 9309 2.2.4",
+			"lines that mean nothing leave those around them as they are", "Disallow: /unknown/",
+			"/unknown/before/trap.html", "/unknown/after/trap.html")),
+		alone("blank", newRule("blank-line", "RFC 9309 2.2", "a blank line does not end a group",
+			"Disallow: /blank-line/", "/blank-line/before/trap.html", "/blank-line/after/trap.html")),
 	}
 	named := func(origin, id, says, because string, traps ...string) *Station {
-		s := alone(origin, rule(id, "RFC 9309 2.2.1", says, because, traps...))
+		s := alone(origin, newRule(id, "RFC 9309 2.2.1", says, because, traps...))
 		s.Needs = NeedsName
 		return s
 	}
 	rules[4].Controls = []string{"/end/trap.php?x=1", "/end/trap.phps", "/end/open.php?x=1", "/end/open.phps"}
 	return append(rules,
-		named("named", "own-group", "the group with one's own name is obeyed, and not that for any crawler", "Disallow: /own-group/trap.html", "/own-group/trap.html"),
-		presuming("own-group", named("cased", "own-case", "one's own name in another letter case is one's own too", "Disallow: /own-case/trap.html", "/own-case/trap.html")),
-		presuming("own-group", named("twice", "own-again", "several groups with one's own name are one", "Disallow: /own-again/", "/own-again/first/trap.html", "/own-again/last/trap.html")),
-		&Station{ID: "own-only", Origin: "named", Category: catRules, Protocol: REP, Level: May, Needs: NeedsName, Rests: "RFC 9309 2.2.1",
-			Says: "who has a group of its own is not bound by that for any crawler", Controls: []string{"/own-only/open.html"}},
-		&Station{ID: "conventional", Origin: "both", Category: catRules, Protocol: REP, Level: Must, Rests: "P1 2.10.2, O05",
-			Says: "an ACAP permission with another pattern lifts no conventional rule", Because: "Disallow: /conventional/closed/",
-			Traps: []string{"/conventional/closed/trap.html"}, Controls: []string{"/conventional/open.html"}},
+		named("named", "own-group", "the group with one's own name is obeyed, and not that for any crawler",
+			"Disallow: /own-group/trap.html", "/own-group/trap.html"),
+		presuming("own-group", named("cased", "own-case", "one's own name in another letter case is one's own too",
+			"Disallow: /own-case/trap.html", "/own-case/trap.html")),
+		presuming("own-group", named("twice", "own-again", "several groups with one's own name are one",
+			"Disallow: /own-again/", "/own-again/first/trap.html", "/own-again/last/trap.html")),
+		&Station{ID: "own-only", Origin: "named", Category: catRules, Protocol: REP, Level: May, Needs: NeedsName,
+			Rests:    "RFC 9309 2.2.1",
+			Says:     "who has a group of its own is not bound by that for any crawler",
+			Controls: []string{"/own-only/open.html"}},
+		&Station{ID: "conventional", Origin: "both", Category: catRules, Protocol: REP, Level: Must,
+			Rests:   "P1 2.10.2, O05",
+			Says:    "an ACAP permission with another pattern lifts no conventional rule",
+			Because: "Disallow: /conventional/closed/",
+			Traps:   []string{"/conventional/closed/trap.html"}, Controls: []string{"/conventional/open.html"}},
 	)
 }
 
-// rule is a station of the origin where all rules are addressed to any crawler.
-func rule(id, rests, says, because string, traps ...string) *Station {
-	return &Station{ID: id, Origin: "rules", Category: catRules, Protocol: REP, Level: Must, Rests: rests, Says: says, Because: because,
-		Traps: traps, Controls: []string{"/" + id + "/open.html"}}
+// newRule returns a station of the origin rules, where all rules are addressed to any crawler.
+func newRule(id, rests, says, because string, traps ...string) *Station {
+	return &Station{ID: id, Origin: "rules", Category: catRules, Protocol: REP, Level: Must, Rests: rests, Says: says,
+		Because: because,
+		Traps:   traps, Controls: []string{"/" + id + "/open.html"}}
 }
 
-// alone moves a station to an origin of its own.
+// alone moves a station to its own origin and returns it.
 func alone(origin string, s *Station) *Station {
 	s.Origin = origin
 	return s

@@ -1,12 +1,16 @@
 package course
 
-// wayStations ask whether all that leads to an address is held against robots.txt, and not only links of pages.
+// wayStations test whether the crawler checks robots.txt for every source of an address, not only
+// for links of pages.
 func wayStations() []*Station {
 	way := func(id, says string, pages map[string]content) *Station {
-		return &Station{ID: id, Origin: "ways", Category: catWays, Protocol: REP, Level: Must, Rests: "RFC 9309 2.2.2", Says: says, pages: pages,
-			Because: "Disallow: /" + id + "/closed/", Traps: []string{"/" + id + "/closed/trap.html"}, Controls: []string{"/" + id + "/open.html"}}
+		return &Station{ID: id, Origin: "ways", Category: catWays, Protocol: REP, Level: Must, Rests: "RFC 9309 2.2.2",
+			Says: says, pages: pages,
+			Because: "Disallow: /" + id + "/closed/", Traps: []string{"/" + id + "/closed/trap.html"},
+			Controls: []string{"/" + id + "/open.html"}}
 	}
-	// Of a page that can name one address alone there are two, one with the trap and one with the control.
+	// pair makes two copies of a page that can name only one address: one names the trap, the other
+	// the control.
 	pair := func(id, says string, page func(to string) content) *Station {
 		trap, open := "/"+id+"/to-closed.html", "/"+id+"/to-open.html"
 		s := way(id, says, map[string]content{"/" + id + "/": {body: anchor(trap) + anchor(open)}})
@@ -20,25 +24,32 @@ func wayStations() []*Station {
 		s.Traps, s.Controls = []string{trap}, []string{open}
 		return s
 	}
-	redirect := pair("redirect", "a redirect is no way into what is closed, by whatever status", func(to string) content { return content{to: to} })
-	redirect.pages["/redirect/"] = content{body: anchor("/redirect/to-closed.html") + anchor("/redirect/301") + anchor("/redirect/303") + anchor("/redirect/307") + anchor("/redirect/308") + anchor("/redirect/to-open.html")}
-	for path, status := range map[string]int{"/redirect/301": 301, "/redirect/303": 303, "/redirect/307": 307, "/redirect/308": 308} {
+	redirect := pair("redirect", "a redirect is no way into what is closed, by whatever status",
+		func(to string) content { return content{to: to} })
+	redirect.pages["/redirect/"] = content{body: anchor("/redirect/to-closed.html") + anchor("/redirect/301") +
+		anchor("/redirect/303") + anchor("/redirect/307") + anchor("/redirect/308") + anchor("/redirect/to-open.html")}
+	for path, status := range map[string]int{"/redirect/301": 301, "/redirect/303": 303, "/redirect/307": 307,
+		"/redirect/308": 308} {
 		trap := "/redirect/closed/" + path[len("/redirect/"):] + ".html"
 		redirect.pages[path] = content{to: trap, status: status}
 		redirect.Traps = append(redirect.Traps, trap)
 	}
-	chain := pair("redirect-chain", "the last of several redirects is judged as the first is", func(to string) content { return content{to: "/redirect-chain/on?" + to} })
+	chain := pair("redirect-chain", "the last of several redirects is judged as the first is",
+		func(to string) content { return content{to: "/redirect-chain/on?" + to} })
 	chain.pages["/redirect-chain/on?"+chain.Traps[0]] = content{to: chain.Traps[0]}
 	chain.pages["/redirect-chain/on?"+chain.Controls[0]] = content{to: chain.Controls[0]}
-	away := pair("redirect-away", "a redirect to another origin is judged by that origin's robots.txt", func(to string) content { return content{to: "{{elsewhere}}" + to} })
-	away.Traps, away.Controls = []string{"{{elsewhere}}/redirect-away/closed/trap.html"}, []string{"{{elsewhere}}/redirect-away/open.html"}
+	away := pair("redirect-away", "a redirect to another origin is judged by that origin's robots.txt",
+		func(to string) content { return content{to: "{{elsewhere}}" + to} })
+	away.Traps = []string{"{{elsewhere}}/redirect-away/closed/trap.html"}
+	away.Controls = []string{"{{elsewhere}}/redirect-away/open.html"}
 	away.pages["/redirect-away/to-closed.html"] = content{to: away.Traps[0]}
 	away.pages["/redirect-away/to-open.html"] = content{to: away.Controls[0]}
 	sitemap := way("sitemap", "an entry of a sitemap is judged as a link is", nil)
 	sitemap.Bait = "/sitemap.xml"
 	sitemap.pages = map[string]content{
 		"/sitemap/": {body: "<p>What is tested here stands in the sitemap that robots.txt names.</p>"},
-		"/sitemap.xml": {header: [][2]string{{"Content-Type", "application/xml"}}, raw: `<?xml version="1.0" encoding="UTF-8"?>
+		"/sitemap.xml": {header: [][2]string{{"Content-Type", "application/xml"}},
+			raw: `<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
 <url><loc>{{ways}}/sitemap/closed/trap.html</loc></url>
 <url><loc>{{ways}}/sitemap/open.html</loc></url>
@@ -47,8 +58,10 @@ func wayStations() []*Station {
 	feed := way("feed", "an item of a feed is judged as a link is", nil)
 	feed.Bait = "/feed/news.rss"
 	feed.pages = map[string]content{
-		"/feed/": {head: `<link rel="alternate" type="application/rss+xml" href="/feed/news.rss">`, body: anchor("/feed/news.rss")},
-		"/feed/news.rss": {header: [][2]string{{"Content-Type", "application/rss+xml"}}, raw: `<?xml version="1.0" encoding="UTF-8"?>
+		"/feed/": {head: `<link rel="alternate" type="application/rss+xml" href="/feed/news.rss">`,
+			body: anchor("/feed/news.rss")},
+		"/feed/news.rss": {header: [][2]string{{"Content-Type", "application/rss+xml"}},
+			raw: `<?xml version="1.0" encoding="UTF-8"?>
 <rss version="2.0"><channel><title>News</title><link>{{ways}}/feed/</link>
 <item><title>One</title><link>{{ways}}/feed/closed/trap.html</link></item>
 <item><title>Two</title><link>{{ways}}/feed/open.html</link></item>
@@ -56,22 +69,30 @@ func wayStations() []*Station {
 `}}
 	return []*Station{redirect, chain, away,
 		pair("refresh", "a META refresh is no way into what is closed", func(to string) content {
-			return content{head: `<meta http-equiv="refresh" content="0; url=` + to + `">`, body: "<p>This page leads on.</p>"}
+			return content{head: `<meta http-equiv="refresh" content="0; url=` + to + `">`,
+				body: "<p>This page leads on.</p>"}
 		}),
-		pair("canonical", "the canonical address of a page is not requested where it is closed", func(to string) content {
-			return content{head: `<link rel="canonical" href="` + to + `">`, body: "<p>This page has another address.</p>"}
-		}),
+		pair("canonical", "the canonical address of a page is not requested where it is closed",
+			func(to string) content {
+				return content{head: `<link rel="canonical" href="` + to + `">`,
+					body: "<p>This page has another address.</p>"}
+			}),
 		pair("next", "the next page in a row is judged as a link is", func(to string) content {
 			return content{head: `<link rel="next" href="` + to + `">`, body: "<p>This page has another after it.</p>"}
 		}),
 		pair("link-header", "an address in a Link header is judged as a link is", func(to string) content {
-			return content{header: [][2]string{{"Link", "<" + to + `>; rel="next"`}}, body: "<p>The header of this page leads on.</p>"}
+			return content{header: [][2]string{{"Link", "<" + to + `>; rel="next"`}},
+				body: "<p>The header of this page leads on.</p>"}
 		}),
 		sitemap, feed,
-		embedded("area", "an area of a map is judged as a link is", `<map name="m"><area shape="default" href="%s" alt="area"></map>`, ".html"),
+		embedded("area", "an area of a map is judged as a link is",
+			`<map name="m"><area shape="default" href="%s" alt="area"></map>`, ".html"),
 		embedded("frame", "what a page frames is judged as a link is", `<iframe src="%s"></iframe>`, ".html"),
-		embedded("image", "an image of a page is not requested where it is closed", `<img src="%s" alt="a picture">`, ".png"),
-		embedded("style", "a style sheet of a page is not requested where it is closed", `<link rel="stylesheet" href="%s">`, ".css"),
-		embedded("script", "a script of a page is not requested where it is closed", `<script src="%s"></script>`, ".js"),
+		embedded("image", "an image of a page is not requested where it is closed", `<img src="%s" alt="a picture">`,
+			".png"),
+		embedded("style", "a style sheet of a page is not requested where it is closed",
+			`<link rel="stylesheet" href="%s">`, ".css"),
+		embedded("script", "a script of a page is not requested where it is closed", `<script src="%s"></script>`,
+			".js"),
 	}
 }

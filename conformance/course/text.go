@@ -9,7 +9,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
-// WriteText writes the report in words.
+// WriteText writes the report as text.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	if len(r.Visitors) == 0 {
@@ -22,7 +22,8 @@ func (r *Report) WriteText(w io.Writer) error {
 		v.text(&b)
 	}
 	if r.Left > 0 {
-		fmt.Fprintf(&b, "\n%d visits are left out: there were more visits than are kept, or more than %d visitors.\n", r.Left, maxVisitors)
+		fmt.Fprintf(&b, "\n%d visits are left out: there were more visits than are kept, or more than %d visitors.\n",
+			r.Left, maxVisitors)
 	}
 	b.WriteString("\nWhat no server can see, and nobody is judged by:\n")
 	for _, u := range r.Unobservable {
@@ -32,7 +33,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// Title names the visitor.
+// Title returns the visitor's User-Agent and address for reports.
 func (v *Visitor) Title() string {
 	if v.Agents > 1 {
 		return fmt.Sprintf("%s, and under %s", title(v.Agent, v.Address), several(v.Agents-1, "other User-Agent"))
@@ -47,7 +48,7 @@ func title(agent, address string) string {
 	return display.Line(agent) + " at " + display.Line(address)
 }
 
-// Verdict says what came of the requirements of one protocol, and whether it counts.
+// Verdict returns a summary of the results of one protocol, and says whether its violations count.
 func (v *Visitor) Verdict(p Protocol) string {
 	if p == ACAP && !v.ACAP.Judged {
 		return fmt.Sprintf("not judged: the crawler shows no sign of reading ACAP, which prohibits %s of it",
@@ -67,7 +68,8 @@ func (v *Visitor) Verdict(p Protocol) string {
 }
 
 func (v *Visitor) text(b *strings.Builder) {
-	fmt.Fprintf(b, "%s\n  %s from %s to %s", v.Title(), several(v.Requests, "request"), v.First.UTC().Format("2006-01-02T15:04:05Z"), v.Last.UTC().Format("2006-01-02T15:04:05Z"))
+	fmt.Fprintf(b, "%s\n  %s from %s to %s", v.Title(), several(v.Requests, "request"),
+		v.First.UTC().Format("2006-01-02T15:04:05Z"), v.Last.UTC().Format("2006-01-02T15:04:05Z"))
 	if len(v.Names) > 0 {
 		fmt.Fprintf(b, "; robots.txt calls it %s", display.Line(strings.Join(v.Names, ", ")))
 	}
@@ -80,13 +82,13 @@ func (v *Visitor) text(b *strings.Builder) {
 		return
 	}
 	for _, p := range Protocols() {
-		v.protocol(b, p)
+		v.writeProtocol(b, p)
 	}
 }
 
-// protocol writes what is said of one protocol: the counts, what was violated with its evidence,
-// and what was not tested.
-func (v *Visitor) protocol(b *strings.Builder, p Protocol) {
+// writeProtocol writes the results of one protocol: the counts by category, the violations with
+// their evidence, and the requirements that were not tested.
+func (v *Visitor) writeProtocol(b *strings.Builder, p Protocol) {
 	fmt.Fprintf(b, "\n  %s: %s\n", p.Title(), v.Verdict(p))
 	if p == ACAP && !v.ACAP.Judged {
 		return
@@ -121,7 +123,7 @@ func (v *Visitor) protocol(b *strings.Builder, p Protocol) {
 	}
 }
 
-// several counts things of which there may be one.
+// several returns a number with its noun, in the plural unless n is 1.
 func several(n int, what string) string {
 	if n != 1 {
 		what += "s"
@@ -129,10 +131,11 @@ func several(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// Basis names what the requirement rests on.
+// Basis returns the source of the requirement.
 func (r Result) Basis() string { return r.Protocol.basis(r.Rests) }
 
-// Sentence is the visit as a log has it.
+// Sentence returns the visit on one line: file and line of the log, time, origin, method, target
+// and status.
 func (e Evidence) Sentence() string {
 	place := ""
 	if e.File != "" {

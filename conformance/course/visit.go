@@ -9,44 +9,50 @@ import (
 	"time"
 )
 
-// Visit is one request that reached the course. A log of visits has one JSON object a line.
+// Visit is one request that reached the course. A log of visits has one JSON object on each line.
 type Visit struct {
-	Time     time.Time `json:"time"` // of arrival
-	Open     int       `json:"open"` // requests of the same visitor to the same origin that were under way, itself among them
-	Origin   string    `json:"origin"`
-	Method   string    `json:"method"`
-	Target   string    `json:"target"` // path and query as they were sent
-	Status   int       `json:"status"` // 0: the connection was broken
-	Address  string    `json:"address"`
-	Agent    string    `json:"agent"`
-	Names    []string  `json:"names,omitempty"`    // by which robots.txt and pages spoke to the visitor
-	Purposes []string  `json:"purposes,omitempty"` // that it is told to have
-	Clicked  bool      `json:"clicked,omitempty"`  // the request says that a person asked for it (Sec-Fetch-User)
-	Run      string    `json:"run,omitempty"`      // names the run of one crawler that was started for the record
+	Time time.Time `json:"time"` // of arrival
+	// number of requests by the same visitor to the same origin that were in progress, including
+	// this one
+	Open     int      `json:"open"`
+	Origin   string   `json:"origin"`
+	Method   string   `json:"method"`
+	Target   string   `json:"target"` // path and query as the visitor sent them
+	Status   int      `json:"status"` // 0 means that the server broke the connection
+	Address  string   `json:"address"`
+	Agent    string   `json:"agent"`
+	Names    []string `json:"names,omitempty"`    // the names by which robots.txt and pages addressed the visitor
+	Purposes []string `json:"purposes,omitempty"` // the visitor's purposes, if they were given to the server
+	Clicked  bool     `json:"clicked,omitempty"`  // the request says that a person started it (Sec-Fetch-User: ?1)
+	Run      string   `json:"run,omitempty"`      // identifies the run, if the course started the crawler itself
 
-	File string `json:"-"` // the log that it was read from
+	File string `json:"-"` // the log that contained it
 	Line int    `json:"-"`
 }
 
-// same reports whether two visits of a visitor are one that two logs hold.
+// same reports whether v and w, visits of one visitor, are the same visit from two logs.
 func (v *Visit) same(w *Visit) bool {
-	return v.Time.Equal(w.Time) && v.Origin == w.Origin && v.Method == w.Method && v.Target == w.Target && v.Open == w.Open
+	return v.Time.Equal(w.Time) && v.Origin == w.Origin && v.Method == w.Method && v.Target == w.Target &&
+		v.Open == w.Open
 }
 
-// maxLine is the longest line of a log that is read, and maxText what is kept of what a visitor sends.
+// maxLine is the size limit of a line in a log, and maxText the limit of each text of a visitor
+// that is stored, both in bytes.
 const (
 	maxLine = 1 << 20
 	maxText = 4 << 10
 )
 
-// ErrUnfinished is told of a log in which the last line breaks off, as where a disk was full. Nothing came behind it, so what is before can
-// be judged.
+// ErrUnfinished reports that the last line of a log is cut off, for example because the disk was
+// full. The visits before that line can still be judged.
 var ErrUnfinished = errors.New("breaks off and is left out")
 
-// ReadVisits reads a log. The error names the line; with ErrUnfinished it gives the visits before.
+// ReadVisits reads a log. name is used in errors, which give the number of the line. If the error
+// is ErrUnfinished, the list contains the visits before the incomplete line; with any other error
+// it is nil.
 func ReadVisits(name string, r io.Reader) ([]Visit, error) {
 	var list []Visit
-	ends := true // the line at hand has an end
+	ends := true // whether the current line ends in a line break
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, maxLine)
 	in.Split(func(data []byte, atEOF bool) (int, []byte, error) {
@@ -89,7 +95,7 @@ func known(origin string) bool {
 	return false
 }
 
-// cut bounds what a visitor sends.
+// cut returns at most the first maxText bytes of a text that a visitor sent.
 func cut(s string) string {
 	if len(s) > maxText {
 		return s[:maxText]

@@ -9,36 +9,43 @@ import (
 var (
 	productToken = regexp.MustCompile(`^[A-Za-z0-9!$%&'+.^_|~-]{1,64}$`)
 	compatible   = regexp.MustCompile(`compatible; *([^;/() ]+)`)
-	introduced   = regexp.MustCompile(`\(([^;/() ]+)(?:/[^;() ]*)?; *\+?https?:`) // (Applebot/0.1; +http://www.apple.com/go/applebot)
-	robotic      = regexp.MustCompile(`(?i)compatible;|bot|crawl|spider|headless|https?://|\+http|mailto:`)
-	browsing     = regexp.MustCompile(`^Mozilla/5\.0 \([^()]*(\([^()]*\)[^()]*)*\) .*(Chrome|Firefox|Safari|Edg|OPR)/`)
+	// (Applebot/0.1; +http://www.apple.com/go/applebot)
+	introduced = regexp.MustCompile(`\(([^;/() ]+)(?:/[^;() ]*)?; *\+?https?:`)
+	robotic    = regexp.MustCompile(`(?i)compatible;|bot|crawl|spider|headless|https?://|\+http|mailto:`)
+	browsing   = regexp.MustCompile(`^Mozilla/5\.0 \([^()]*(\([^()]*\)[^()]*)*\) .*(Chrome|Firefox|Safari|Edg|OPR)/`)
 )
 
-// Name reports whether a crawler can be called so in robots.txt and on pages of the course.
+// Name reports whether s can be a crawler's name in robots.txt and on pages of the course.
 func Name(s string) bool { return productToken.MatchString(s) && strings.ContainsFunc(s, letter) }
 
-// platforms are product tokens that say what a program is like, not what it is.
-var platforms = []string{"mozilla", "applewebkit", "khtml", "gecko", "chrome", "headlesschrome", "chromium", "safari", "version", "mobile", "compatible", "like"}
+// platforms are product tokens, in lower case, that name a platform or an engine instead of a
+// crawler.
+var platforms = []string{"mozilla", "applewebkit", "khtml", "gecko", "chrome", "headlesschrome", "chromium", "safari",
+	"version", "mobile", "compatible", "like"}
 
-// Names gives the product tokens of a User-Agent, the likeliest first: what calls itself compatible or gives an address, then those outside
-// comments, without those of browsers.
+// Names returns the product tokens of a User-Agent, the most likely name first, at most eight. In a
+// User-Agent that begins with Mozilla/, the tokens of comments that say "compatible" or give an
+// address come first. The tokens outside comments follow. Tokens of browsers are left out.
 func Names(agent string) []string {
 	agent = cut(agent)
 	var names []string
 	add := func(token string) {
 		token, _, _ = strings.Cut(strings.Trim(token, ",;"), "/")
-		if Name(token) && !slices.Contains(platforms, strings.ToLower(token)) && !slices.Contains(names, token) && len(names) < 8 {
+		if Name(token) && !slices.Contains(platforms, strings.ToLower(token)) && !slices.Contains(names, token) &&
+			len(names) < 8 {
 			names = append(names, token)
 		}
 	}
 	mozilla := strings.HasPrefix(agent, "Mozilla/")
 	if mozilla {
-		for _, m := range slices.Concat(compatible.FindAllStringSubmatch(agent, -1), introduced.FindAllStringSubmatch(agent, -1)) {
+		for _, m := range slices.Concat(compatible.FindAllStringSubmatch(agent, -1),
+			introduced.FindAllStringSubmatch(agent, -1)) {
 			add(m[1])
 		}
 	}
-	for i, word := range strings.Fields(outside(agent)) {
-		// "colly - https://…": what follows the first blank describes it, unless it has a version.
+	for i, word := range strings.Fields(withoutComments(agent)) {
+		// In "colly - https://…" the words after the first blank describe the program, unless a
+		// word has a version.
 		if mozilla || i == 0 || strings.Contains(word, "/") && !strings.Contains(word, "://") {
 			add(word)
 		}
@@ -48,8 +55,8 @@ func Names(agent string) []string {
 
 func letter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }
 
-// outside gives a User-Agent without its comments.
-func outside(agent string) string {
+// withoutComments returns a User-Agent without the comments in parentheses.
+func withoutComments(agent string) string {
 	depth := 0
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -64,5 +71,5 @@ func outside(agent string) string {
 	}, agent)
 }
 
-// browser reports whether a User-Agent is that of a browser with a person before it.
-func browser(agent string) bool { return browsing.MatchString(agent) && !robotic.MatchString(agent) }
+// isBrowser reports whether a User-Agent looks like a browser that a person uses.
+func isBrowser(agent string) bool { return browsing.MatchString(agent) && !robotic.MatchString(agent) }

@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// maxVisitors is how many visitors are judged, those that came first.
+// maxVisitors is the highest number of visitors that are judged. Later visitors are left out.
 const maxVisitors = 1000
 
-// visitors groups visits by visitor, in the order of arrival. left is the number of visits of
+// groupVisitors groups visits by visitor, in the order of arrival. left is the number of visits by
 // visitors beyond maxVisitors.
-func visitors(visits []Visit, told Told) (list []*Visitor, left int) {
+func groupVisitors(visits []Visit, told Told) (list []*Visitor, left int) {
 	sorted := make([]*Visit, len(visits))
 	for i := range visits {
 		sorted[i] = &visits[i]
 	}
 	slices.SortStableFunc(sorted, func(a, b *Visit) int { return a.Time.Compare(b.Time) })
 	known, agents := map[string]*Visitor{}, map[string]bool{}
-	list = []*Visitor{} // an empty one in JSON, too
+	list = []*Visitor{} // not nil, so that JSON has []
 	for _, at := range sorted {
 		key := fmt.Sprintf("%q %q %q %q", at.Address, at.Agent, at.Names, at.Purposes)
 		if at.Run != "" {
@@ -33,25 +33,25 @@ func visitors(visits []Visit, told Told) (list []*Visitor, left int) {
 			known[key] = v
 			list = append(list, v)
 		}
-		if n := len(v.visits); n > 0 && v.visits[n-1].same(at) { // of logs that overlap
+		if n := len(v.visits); n > 0 && v.visits[n-1].same(at) { // a visit that two overlapping logs contain
 			continue
 		}
 		if agent := fmt.Sprintf("%q %q", key, at.Agent); !agents[agent] {
 			agents[agent] = true
 			v.Agents++
-			v.calls(at)
+			v.addCalledName(at)
 		}
 		v.Last = at.Time
 		v.Requests++
 		v.visits = append(v.visits, at)
 	}
 	for _, v := range list {
-		v.settleNames()
+		v.setServedNames()
 	}
 	return list, left
 }
 
-// newVisitor makes the visitor of a first visit.
+// newVisitor returns a visitor with the properties of its first visit.
 func newVisitor(at *Visit, told Told) *Visitor {
 	v := &Visitor{Agent: at.Agent, Address: at.Address, Run: at.Run, Names: at.Names, Purposes: at.Purposes,
 		First: at.Time}
@@ -68,9 +68,9 @@ func newVisitor(at *Visit, told Told) *Visitor {
 	return v
 }
 
-// calls notes the name by which robots.txt called the visitor under a User-Agent: the first name in
-// it.
-func (v *Visitor) calls(at *Visit) {
+// addCalledName adds the name by which robots.txt addressed the visitor in this visit: the first
+// name of its User-Agent.
+func (v *Visitor) addCalledName(at *Visit) {
 	name := ""
 	if len(at.Names) > 0 {
 		name = at.Names[0]
@@ -80,9 +80,10 @@ func (v *Visitor) calls(at *Visit) {
 	}
 }
 
-// settleNames decides by which names the visitor was served. A run that sent several first names
-// was called by none of them in every robots.txt, so it is judged as a crawler without a name.
-func (v *Visitor) settleNames() {
+// setServedNames sets the names under which the course was served to the visitor. If a run sent
+// several first names, no robots.txt addressed it by all of them, so it is judged as a crawler
+// without a name.
+func (v *Visitor) setServedNames() {
 	if v.Agents == 1 {
 		v.Agents = 0
 	}

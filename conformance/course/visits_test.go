@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// recorded is a log of visits that a program made, as it was judged by hand before the judge saw it.
+// recorded is a log of visits by a program, with the results that a person determined before the
+// judge ran.
 type recorded struct {
 	Program    string      `json:"program"`
 	Command    string      `json:"command"`
@@ -25,7 +26,8 @@ type judgement struct {
 	Visitors []visitor `json:"visitors"`
 }
 
-// visitor is what is wanted of one. Violated and NotHeeded are all there are; Kept and Untested are some.
+// visitor is the expected result of one visitor. Violated and NotHeeded are complete; Kept and
+// Untested list examples.
 type visitor struct {
 	Agent     string   `json:"agent"`
 	Unjudged  bool     `json:"unjudged"`
@@ -61,7 +63,8 @@ func TestRecordedVisits(t *testing.T) {
 						visits[i].Run = "1"
 					}
 				}
-				r, err := Judge(t.Context(), visits, Told{Crawler: j.Crawler, Purposes: j.Purposes, Protocols: Protocols()})
+				r, err := Judge(t.Context(), visits, Told{Crawler: j.Crawler, Purposes: j.Purposes,
+					Protocols: Protocols()})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -104,7 +107,8 @@ func (j judgement) compare(t *testing.T, r *Report) {
 		for o, ids := range map[Outcome][]string{Violated: want.Violated, Unheeded: want.NotHeeded} {
 			for _, res := range got.Results {
 				if (res.Outcome == o) != slices.Contains(ids, res.ID) {
-					t.Errorf("%s, %s: %s is %s (%s %v)", want.Agent, j.Reason, res.ID, res.Outcome, res.Why, res.Evidence)
+					t.Errorf("%s, %s: %s is %s (%s %v)", want.Agent, j.Reason, res.ID, res.Outcome, res.Why,
+						res.Evidence)
 				}
 			}
 		}

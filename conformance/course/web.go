@@ -12,26 +12,28 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Web is the course as one visitor sees it: robots.txt and pages name it.
+// Web is the course for one visitor: robots.txt and pages contain its name.
 type Web struct {
 	names    []string
 	purposes []string
 	base     func(origin string) string
-	answers  map[string]map[string]Answer // by origin and target
-	pages    map[string]*Station          // by key
+	answers  map[string]map[string]Answer // by origin and normalized target
+	pages    map[string]*Station          // the station of each address, by key
 	stations []*Station
 }
 
-// Answer is what one address answers. The zero Answer breaks the connection.
+// Answer is the response of one address. The zero Answer breaks the connection.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// NewWeb makes the course for a visitor with these names and purposes; base gives the address of an origin, without a slash at the end.
+// NewWeb returns the course for a visitor with these names and purposes. base returns the address
+// of an origin without a slash at the end.
 func NewWeb(names, purposes []string, base func(origin string) string) *Web {
-	w := &Web{names: names, purposes: purposes, base: base, answers: map[string]map[string]Answer{}, pages: map[string]*Station{}, stations: Stations()}
+	w := &Web{names: names, purposes: purposes, base: base, answers: map[string]map[string]Answer{},
+		pages: map[string]*Station{}, stations: Stations()}
 	for _, o := range origins {
 		w.answers[o.name] = map[string]Answer{}
 		for p, a := range policyFiles(o.name) {
@@ -39,7 +41,7 @@ func NewWeb(names, purposes []string, base func(origin string) string) *Web {
 		}
 	}
 	for _, s := range w.stations {
-		w.station(s)
+		w.addStation(s)
 	}
 	for _, o := range origins {
 		w.add(o.name, "/", w.front(o))
@@ -47,7 +49,7 @@ func NewWeb(names, purposes []string, base func(origin string) string) *Web {
 	return w
 }
 
-// target is how an address of an origin is compared.
+// target normalizes path and query, so that equivalent spellings of an address compare equal.
 func target(t string) string {
 	u, err := url.Parse("http://course.example" + t)
 	if err != nil {
@@ -56,33 +58,35 @@ func target(t string) string {
 	return strings.TrimPrefix(acap.NewResource(u).URL, "http://course.example")
 }
 
-// Answer gives what the origin answers for the target of a request: 404 where it has nothing.
+// Answer returns the response of the origin to the target of a request; 404 if the course has no
+// such address.
 func (w *Web) Answer(origin, at string) Answer {
 	if a, ok := w.answers[origin][target(at)]; ok {
 		return a
 	}
-	return Answer{Status: http.StatusNotFound, Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}}, Body: []byte("There is nothing here.\n")}
+	return Answer{Status: http.StatusNotFound, Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}},
+		Body: []byte("There is nothing here.\n")}
 }
 
-// add puts in names and addresses.
+// add stores an answer after inserting the visitor's name and the addresses of origins.
 func (w *Web) add(origin, at string, a Answer) {
 	header := http.Header{}
 	for name, values := range a.Header {
 		for _, v := range values {
-			header.Add(name, w.fill(v))
+			header.Add(name, w.fillIn(v))
 		}
 	}
-	a.Header, a.Body = header, []byte(w.fill(string(a.Body)))
+	a.Header, a.Body = header, []byte(w.fillIn(string(a.Body)))
 	w.answers[origin][target(at)] = a
 }
 
-// Names that nobody has, for a visitor without one.
+// The names that are inserted for a visitor without a name or purpose. No crawler has them.
 const (
 	noName    = "a-crawler-without-a-name"
 	noPurpose = "a-purpose-that-was-not-told"
 )
 
-func (w *Web) fill(s string) string {
+func (w *Web) fillIn(s string) string {
 	if !strings.Contains(s, "{{") {
 		return s
 	}
@@ -107,7 +111,8 @@ func otherCase(name string) string {
 	return strings.ToLower(name)
 }
 
-// place splits "{{origin}}/path" for a station.
+// place returns origin and path of an address of a station: "{{origin}}/path", or a path of the
+// station's own origin.
 func (s *Station) place(at string) (origin, p string) {
 	if rest, ok := strings.CutPrefix(at, "{{"); ok {
 		origin, p, _ = strings.Cut(rest, "}}")
@@ -116,8 +121,8 @@ func (s *Station) place(at string) (origin, p string) {
 	return s.Origin, at
 }
 
-// station adds the addresses of s.
-func (w *Web) station(s *Station) {
+// addStation adds the addresses of s.
+func (w *Web) addStation(s *Station) {
 	put := func(origin, at string, a Answer) {
 		w.pages[key(origin, at)] = s
 		if _, ok := w.answers[origin][target(at)]; !ok {
@@ -130,15 +135,15 @@ func (w *Web) station(s *Station) {
 	put(s.Origin, s.Page(), s.answer(content{body: s.links()}))
 	for _, at := range slices.Concat(s.Traps, s.Controls) {
 		origin, p := s.place(at)
-		put(origin, p, s.end(p, slices.Contains(s.Traps, at)))
+		put(origin, p, s.leafAnswer(p, slices.Contains(s.Traps, at)))
 	}
 	if s.Whole {
 		w.pages[key(s.Origin, "/")] = s
 	}
 }
 
-// of gives the station that an address belongs to; nil where there is none.
-func (w *Web) of(origin, at string) *Station {
+// stationOf returns the station that an address belongs to; nil if there is none.
+func (w *Web) stationOf(origin, at string) *Station {
 	if s := w.pages[key(origin, at)]; s != nil {
 		return s
 	}
@@ -148,7 +153,8 @@ func (w *Web) of(origin, at string) *Station {
 	return nil
 }
 
-// key is what the addresses of a station have in common.
+// key returns origin and first segment of the path, which the addresses of a station have in
+// common.
 func key(origin, at string) string {
 	at, _, _ = strings.Cut(target(at), "?")
 	if i := strings.IndexByte(at[1:], '/'); i >= 0 {
@@ -157,7 +163,8 @@ func key(origin, at string) string {
 	return origin + at
 }
 
-// links are the traps, then the controls: who stops early has passed the traps.
+// links returns HTML links to the traps and then the controls. The traps come first, so that a
+// crawler that stops early has seen them.
 func (s *Station) links() string {
 	var b strings.Builder
 	for _, at := range slices.Concat(s.Traps, s.Controls) {
@@ -198,12 +205,14 @@ func (s *Station) answer(c content) Answer {
 }
 
 func document(title, head, body string) []byte {
-	return fmt.Appendf(nil, "<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>%s</title>%s</head>\n<body>\n<h1>%[1]s</h1>\n%[3]s</body>\n</html>\n",
+	return fmt.Appendf(nil,
+		"<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>%s</title>%s</head>\n"+
+			"<body>\n<h1>%[1]s</h1>\n%[3]s</body>\n</html>\n",
 		html.EscapeString(title), head, body)
 }
 
-// end is what a trap or a control holds: nothing that leads further.
-func (s *Station) end(p string, trap bool) Answer {
+// leafAnswer returns the answer of a trap or a control, which has no links.
+func (s *Station) leafAnswer(p string, trap bool) Answer {
 	text := "This may be requested."
 	if trap {
 		text = "This must not be requested: " + s.Says + "."
@@ -223,13 +232,15 @@ func (s *Station) end(p string, trap bool) Answer {
 	return Answer{Status: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: body}
 }
 
-// picture is a GIF of one pixel.
-const picture = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
+// picture is a GIF image of one pixel.
+const picture = "GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff" +
+	"!\xf9\x04\x01\x00\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"
 
-// front is the first page of an origin; that of the index leads to every station.
+// front returns the front page of an origin. That of the index links to every station.
 func (w *Web) front(o origin) Answer {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<p>This is a course for crawlers: %s. What must not be requested is a trap.</p>\n", html.EscapeString(o.says))
+	fmt.Fprintf(&b, "<p>This is a course for crawlers: %s. What must not be requested is a trap.</p>\n",
+		html.EscapeString(o.says))
 	for _, s := range w.stations {
 		switch {
 		case o.name == "index" && s.Origin != o.name:
@@ -238,5 +249,6 @@ func (w *Web) front(o origin) Answer {
 			b.WriteString(anchor(s.Page()))
 		}
 	}
-	return Answer{Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}, Body: document("The course: "+o.name, "", b.String())}
+	return Answer{Status: http.StatusOK, Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
+		Body: document("The course: "+o.name, "", b.String())}
 }
