@@ -1,16 +1,16 @@
-// Package snippet cuts the few words of a page that a reader sees beside a search result.
+// Package snippet cuts the few words of a page that a reader sees with a search result.
 //
-// One pure builder: text, limits and query in, a Snippet out. It never exceeds a limit of the publisher (J01, J02, J05), keeps
-// what must stand unmodified (X06), and else looks for the passage that a reader would like: the one with the words
-// searched for, from the beginning of a sentence, cut between words.
+// Build is a pure function: text, limits and query in, a Snippet out. It never exceeds a limit of
+// the publisher (J01, J02, J05), and keeps unmodified what must be unmodified (X06). Within these
+// limits it looks for the passage that a reader would like: the one with the words searched for,
+// from the beginning of a sentence, cut between words.
 //
-//   - snippet.go: Build, and how passages are put together
+//   - snippet.go: Build, and how passages are joined
 //   - passage.go: which passage, and where it begins
-//   - plain.go, room.go: what a text is made into before it is looked at
-//   - measure.go, eight.go: characters, words, and what fits
-//   - query.go, match.go: words of the query, and where they stand in a text
-//   - known.go: what is remembered of words
-//   - letters.go: what letters are and which are the same
+//   - plain.go, room.go: how a text is prepared
+//   - measure.go: characters, words, and what fits
+//   - query.go, match.go: words of the query, and their places in a text
+//   - letters.go: classes of letters, and folding
 //
-// The text is plain: whoever shows it escapes it, and marks up what Marks names.
+// The text of a Snippet is plain: the caller escapes it, and marks up the ranges in Marks.
 package snippet

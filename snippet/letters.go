@@ -16,7 +16,8 @@ var lower = func() (t [utf8.RuneSelf]byte) {
 	return t
 }()
 
-// same tells whether a word of a text is a word of the query or, by a rough measure that serves highlights, a form of it.
+// same tells whether a word of a text is a word of the query or, by a rough measure that serves
+// highlights, a form of it.
 func same(word, term []rune) bool {
 	if len(word) == 0 || len(term) == 0 {
 		return false
@@ -90,7 +91,8 @@ const (
 	syllabic                 // of Hangul
 )
 
-// classOf tells without a table. All but the unusual are letters, none transparent, attached or part of another's grapheme cluster.
+// classOf tells without a table. All but the unusual are letters, none transparent, attached or
+// part of another's grapheme cluster.
 func classOf(r rune) class {
 	switch {
 	case r < utf8.RuneSelf:
@@ -98,8 +100,7 @@ func classOf(r rune) class {
 			return alphabetic
 		}
 	case r < 0x3041:
-		if r >= 0x00C0 && r <= 0x02AF && r != '×' && r != '÷' || r >= 0x0391 && r <= 0x03CE && r != 0x03A2 || r >= 0x0400 && r <= 0x0481 ||
-			r >= 0x05D0 && r <= 0x05EA || r >= 0x0620 && r <= 0x064A && r != 0x0640 {
+		if isAlphabetic(r) {
 			return alphabetic
 		}
 	case r >= 0x4E00 && r <= 0x9FFF, r <= 0x3096, r >= 0x30A1 && r <= 0x30FA, r >= 0x3400 && r <= 0x4DBF:
@@ -108,6 +109,22 @@ func classOf(r rune) class {
 		return syllabic
 	}
 	return unusual
+}
+
+// isAlphabetic reports whether r is a usual letter of the Latin, Greek, Cyrillic, Hebrew or Arabic
+// alphabet beyond ASCII.
+func isAlphabetic(r rune) bool {
+	switch {
+	case r <= 0x02AF:
+		return r >= 0x00C0 && r != '×' && r != '÷'
+	case r <= 0x03CE:
+		return r >= 0x0391 && r != 0x03A2
+	case r <= 0x0481:
+		return r >= 0x0400
+	case r <= 0x05EA:
+		return r >= 0x05D0
+	}
+	return r >= 0x0620 && r <= 0x064A && r != 0x0640
 }
 
 // stops tells of the usual punctuation of running text beyond ASCII.
@@ -131,7 +148,8 @@ func isDense(r rune) bool {
 	return isIdeograph(r) || unspaced(r) || r >= 0x1100 && unicode.Is(unicode.Hangul, r)
 }
 
-// transparent tells of marks that readers leave out: accents, vowel points, tatweel, format characters.
+// transparent tells of marks that readers leave out: accents, vowel points, tatweel, format
+// characters.
 func transparent(r rune) bool {
 	switch {
 	case r < 0x00AD, classOf(r) != unusual:
@@ -174,7 +192,13 @@ func fold(r rune) (a, b rune) {
 	return foldUnusual(r)
 }
 
-// foldUnusual folds without latin.
+// spelled holds the letters that no decomposition replaces.
+var spelled = map[rune][2]rune{
+	'ß': {'s', 's'}, 'æ': {'a', 'e'}, 'œ': {'o', 'e'}, 'þ': {'t', 'h'}, 'ø': {'o'}, 'ł': {'l'}, 'đ': {'d'}, 'ð': {'d'}, 'ı': {'i'},
+	'ς': {'σ'}, 'ё': {'е'}, 'أ': {'ا'}, 'إ': {'ا'}, 'آ': {'ا'}, 'ى': {'ي'},
+}
+
+// foldUnusual folds without the table latin.
 func foldUnusual(r rune) (a, b rune) {
 	switch {
 	case r >= 'а' && r <= 'я':
@@ -182,31 +206,8 @@ func foldUnusual(r rune) (a, b rune) {
 	case r < 0x0590 || r > 0x06FF: // there are no capitals between
 		r = unicode.ToLower(r)
 	}
-	switch r {
-	case 'ß':
-		return 's', 's'
-	case 'æ':
-		return 'a', 'e'
-	case 'œ':
-		return 'o', 'e'
-	case 'þ':
-		return 't', 'h'
-	case 'ø':
-		return 'o', 0
-	case 'ł':
-		return 'l', 0
-	case 'đ', 'ð':
-		return 'd', 0
-	case 'ı':
-		return 'i', 0
-	case 'ς':
-		return 'σ', 0
-	case 'ё':
-		return 'е', 0
-	case 'أ', 'إ', 'آ':
-		return 'ا', 0
-	case 'ى':
-		return 'ي', 0
+	if l, ok := spelled[r]; ok {
+		return l[0], l[1]
 	}
 	if r < 0x0400 || r >= 0x1E00 && r < 0x2000 {
 		var b [utf8.UTFMax]byte

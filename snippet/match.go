@@ -68,7 +68,8 @@ type finder struct {
 	counts []int
 }
 
-// find lists the places of the terms in text, in order, at most maxFound of each, and counts them all. Both are good until the next text.
+// find lists the places of the terms in text, in order, at most maxFound of each, and counts them
+// all. Both are good until the next text.
 func (q query) find(text string) (places []found, counts []int) {
 	f := finder{query: q, text: text, places: q.room.places[:0], counts: q.room.counts[:len(q.terms)]}
 	clear(f.counts)
@@ -90,22 +91,15 @@ func (f *finder) note(t, start, end int) {
 	}
 }
 
-// runs finds the terms that can stand anywhere, in order.
+// runs finds the terms that can occur anywhere, in order.
 func (f *finder) runs() {
-	var b beginnings
-	for t, term := range f.terms {
-		if term.dense && !attached(term.runes[0]) { // a mark alone begins no word
-			first := string(term.runes[0]) // three bytes at least
-			b[first[1]&0x3F].second |= 1 << t
-			b[first[2]&0x3F].third |= 1 << t
+	for i, r := range f.text {
+		if r < utf8.RuneSelf || attached(r) { // a mark alone begins no word
+			continue
 		}
-	}
-	for i := b.next(f.text, 0); i < len(f.text); i = b.next(f.text, i+1) {
-		for terms := b.at(f.text, i); terms != 0; terms &= terms - 1 {
-			t := bits.TrailingZeros32(terms)
-			runes := f.terms[t].runes
-			if r, _ := utf8.DecodeRuneInString(f.text[i:]); r == runes[0] {
-				if end, ok := begins(f.text, i, runes); ok {
+		for t, term := range f.terms {
+			if term.dense && r == term.runes[0] {
+				if end, ok := begins(f.text, i, term.runes); ok {
 					f.note(t, i, end)
 				}
 			}
@@ -113,116 +107,38 @@ func (f *finder) runs() {
 	}
 }
 
-// beginnings tell what terms have a byte as the second of their first character, and as the third: by its last six bits.
-type beginnings [64]struct{ second, third uint32 }
-
-func (b *beginnings) at(text string, i int) (terms uint32) {
-	if i+3 > len(text) || text[i] < 0xE0 {
-		return 0
-	}
-	return b[text[i+1]&0x3F].second & b[text[i+2]&0x3F].third
-}
-
-// next is the first place from i on where a term may begin, at most the length of text.
-func (b *beginnings) next(text string, i int) int {
-	for i+8 <= len(text) {
-		x := eight(text, i)
-		const two = 1 | 1<<24
-		if x&(0xC0C0E0*two) == 0x8080E0*two { // two characters of three bytes
-			if b[x>>8&0x3F].second&b[x>>16&0x3F].third != 0 {
-				return i
-			}
-			if b[x>>32&0x3F].second&b[x>>40&0x3F].third != 0 {
-				return i + 3
-			}
-			i += 6
-			continue
-		}
-		leads := x & (x << 1) & (x << 2) & high
-		if skip := bits.TrailingZeros64(leads) / 8; skip > 0 { // to the next lead, or all
-			i += skip
-			continue
-		}
-		if b.at(text, i) != 0 {
-			return i
-		}
-		i++
-	}
-	for i < len(text) && b.at(text, i) == 0 {
-		i++
-	}
-	return i
-}
-
-// words finds the terms that stand as words. Most words are passed over by what they begin with.
+// words finds the terms that occur as words. It skips most words by their first letter.
 func (f *finder) words() {
-	text, first := f.text, f.first
-	within := mark(false) // whether the text before i ends within a word
-	for i := 0; i < len(text); {
-		for ; i+16 <= len(text); i += 16 {
-			x, y := eight(text, i), eight(text, i+8)
-			if (x|y)&high != 0 {
-				break
+	within := false // the text before i ends within a word
+	for i, r := range f.text {
+		if r < utf8.RuneSelf {
+			letter := lower[r]
+			if f.first[letter] && !within {
+				f.word(i)
 			}
-			madeX, madeY := alphanumeric(x), alphanumeric(y)
-			hereX, hereY := first.in(x)&madeX&^(madeX<<8|within), first.in(y)&madeY&^(madeY<<8|madeX>>56)
-			if hereX|hereY != 0 {
-				f.each(i, hereX)
-				f.each(i+8, hereY)
-			}
-			within = madeY >> 56
-		}
-		if i+8 <= len(text) {
-			x := eight(text, i)
-			if made, leads, n := alphabetics(x); n > 0 {
-				f.each(i, (first.in(x&^high)&^x|leads)&made&^(made<<8|within))
-				within = last(made, n)
-				i += n
-				continue
-			}
-		}
-		if i == len(text) {
-			break
-		}
-		if text[i] < utf8.RuneSelf {
-			x, marks, n := ascii(text, i)
-			made := alphanumeric(x) & marks
-			f.each(i, first.in(x)&made&^(made<<8|within))
-			within = last(made, n)
-			i += n
+			within = letter != 0
 			continue
 		}
-		if n := ideographs(text[i:], len(text)); n > 0 {
-			within = 0
-			i += 3 * n
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(text[i:])
 		goesOn := classOf(r) == alphabetic
 		if classOf(r) == unusual && !stops(r) { // a mark alone begins no word
-			goesOn = letter(r) && !isDense(r) && (within != 0 || !attached(r)) || within != 0 && transparent(r)
-			if next, _ := utf8.DecodeRuneInString(text[i+n:]); r == nonJoiner && within != 0 && beginsAlone(next) {
-				f.word(i + n)
+			goesOn = letter(r) && !isDense(r) && (within || !attached(r)) || within && transparent(r)
+		}
+		if r == nonJoiner && within {
+			behind := i + utf8.RuneLen(r)
+			if next, _ := utf8.DecodeRuneInString(f.text[behind:]); beginsAlone(next) {
+				f.word(behind)
 			}
 		}
-		if goesOn && within == 0 {
+		if goesOn && !within {
 			f.word(i)
 		}
-		within = mark(goesOn)
-		i += n
+		within = goesOn
 	}
 }
 
 // beginsAlone reports whether the part of a word that begins with r, behind a non-joiner, may be
 // searched for alone.
 func beginsAlone(r rune) bool { return letter(r) && !isDense(r) && !attached(r) }
-
-// each looks at the words of which the first bytes are marked.
-func (f *finder) each(i int, marks uint64) {
-	for ; marks != 0; marks &= marks - 1 {
-		f.word(i + bits.TrailingZeros64(marks)/8)
-	}
-}
 
 // likely reports whether a word that begins with r may be one of the query.
 func (f *finder) likely(r rune) bool {
@@ -242,13 +158,12 @@ func (f *finder) word(start int) {
 	if r, _ := utf8.DecodeRuneInString(f.text[start:]); r >= utf8.RuneSelf && !f.likely(r) {
 		return
 	}
-	k := &f.room.known
-	p, end := pack(f.text, start)
+	end := wordEnd(f.text, start)
 	word := f.text[start:end]
-	terms, told := k.recall(word, p)
-	if !told {
+	terms, known := f.room.known[word]
+	if !known {
 		terms = f.ask(word)
-		k.remember(word, p, terms)
+		f.room.remember(word, terms)
 	}
 	if terms == 0 && f.match != nil {
 		if longer := apostrophised(f.text, end); longer > end && f.match(f.text[start:longer]) {
@@ -304,30 +219,16 @@ func (f *finder) ask(word string) (terms uint32) {
 	return terms
 }
 
-// wordEnd tells where the word at i ends.
+// wordEnd returns the end of the word at i.
 func wordEnd(text string, i int) int {
-	for i < len(text) {
-		if text[i] < utf8.RuneSelf {
-			x, marks, n := uint64(high), uint64(high), 8
-			if i+8 <= len(text) {
-				x = eight(text, i)
-			}
-			if x&high != 0 {
-				x, marks, n = ascii(text, i)
-			}
-			if others := marks &^ alphanumeric(x); others != 0 {
-				return i + bits.TrailingZeros64(others)/8
-			}
-			i += n
-			continue
+	for n, r := range text[i:] {
+		switch {
+		case r < utf8.RuneSelf && lower[r] == 0,
+			r >= utf8.RuneSelf && classOf(r) != alphabetic && !transparent(r) && (!letter(r) || isDense(r)):
+			return i + n
 		}
-		r, n := utf8.DecodeRuneInString(text[i:])
-		if classOf(r) != alphabetic && !transparent(r) && (!letter(r) || isDense(r)) {
-			break
-		}
-		i += n
 	}
-	return i
+	return len(text)
 }
 
 // folded adds what word is compared by to out.

@@ -1,7 +1,6 @@
 package snippet
 
 import (
-	"math/bits"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,20 +9,14 @@ import (
 )
 
 // Chars counts what max-length counts as characters: code points, white space collapsed (J01).
-func Chars(s string) int { return runes(collapse(s)) }
+func Chars(s string) int { return utf8.RuneCountInString(collapse(s)) }
 
-// Words counts what max-length counts as words: tokens between white space, but each ideograph or kana is one of its own,
-// and so is what stands beside it in its token (J02).
+// Words counts what max-length counts as words: tokens between white space, but each ideograph or
+// kana is one of its own, and so is what stands beside it in its token (J02).
 func Words(s string) int {
 	var c counter
-	for i := 0; i < len(s); {
-		if s[i] < utf8.RuneSelf {
-			i += c.ascii(s, i)
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(s[i:])
+	for _, r := range s {
 		c.add(r)
-		i += n
 	}
 	return c.words
 }
@@ -73,7 +66,7 @@ func (c *counter) add(r rune) {
 
 func (c *counter) addUnusual(r rune) {
 	switch {
-	case !stops(r) && unicode.IsSpace(r):
+	case r == ' ', !stops(r) && unicode.IsSpace(r):
 		c.last = blank
 	case isIdeograph(r):
 		c.words++
@@ -82,18 +75,6 @@ func (c *counter) addUnusual(r rune) {
 		c.words++
 		c.last = run
 	}
-}
-
-// ascii adds the next characters of s from i on, some at once, and tells how many.
-func (c *counter) ascii(s string, i int) int {
-	x, marks, n := ascii(s, i)
-	in := marks &^ (equal(x, ' '*every) | atLeast(x, '\t')&^atLeast(x, '\r'+1))
-	c.words += bits.OnesCount64(in &^ (in<<8 | mark(c.last == run)))
-	c.last = blank
-	if last(in, n) != 0 {
-		c.last = run
-	}
-	return n
 }
 
 func isIdeograph(r rune) bool {
@@ -116,8 +97,8 @@ func unspaced(r rune) bool {
 	return r >= 0x0E00 && classOf(r) == unusual && unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// cluster is the length in bytes of the grapheme cluster that begins s; a blank behind a character is never part of it, as it would be
-// behind U+0600. s must not be empty and begin at a boundary.
+// cluster is the length in bytes of the grapheme cluster that begins s; a blank behind a character
+// is never part of it, as it would be behind U+0600. s must not be empty and begin at a boundary.
 func cluster(s string) int {
 	if s[0] < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf) {
 		return 1 // collapsed text holds no CR LF
@@ -139,84 +120,34 @@ func single(r rune) bool {
 	return r < utf8.RuneSelf || classOf(r) != unusual || r >= 0x2010 && r <= 0x2027 || r >= 0x3001 && r <= 0x301F || r >= 0xFF01 && r <= 0xFF60
 }
 
-// fit tells how many bytes of s, which begins at a word, are within both limits: all of s, else up to the end of a word,
-// else, where not even one word fits, up to the end of a grapheme cluster (J01).
+// fit returns how many bytes of s, which begins at a word, are within both limits: all of s, else
+// up to the end of a word, else, where not even one word fits, up to the end of a grapheme cluster
+// (J01).
 func fit(s string, chars, words int) int {
 	var c counter
 	end, n := 0, 0
 	var before rune
-	r, size := utf8.DecodeRuneInString(s)
-	alone := single(r)
 	for pos := 0; pos < len(s); {
-		if before < 0x0E00 && min(chars-n, words-c.words, len(s)-pos-1) >= 8 {
-			if x := eight(s, pos); x&high == 0 && s[pos+8] < utf8.RuneSelf {
-				blanks := equal(x, ' '*every)
-				if cuts := blanks &^ (blanks<<8 | mark(pos == 0 || before == ' ')); cuts != 0 {
-					end = pos + bits.Len64(cuts)/8 - 1
-				}
-				c.ascii(s, pos)
-				n += 8
-				pos += 8
-				before, r = rune(s[pos-1]), rune(s[pos])
-				continue
-			}
-		}
-		if k := ideographs(s[pos:], min(chars-n, words-c.words)+1) - 1; k > 0 { // each a character, a word, and a place to cut
-			if pos > 0 && parts(before, r) {
-				end = pos
-			}
-			if k > 1 {
-				end = pos + 3*(k-1)
-			}
-			n += k
-			c.words += k
-			c.last = ideograph
-			pos += 3 * k
-			before, _ = utf8.DecodeRuneInString(s[pos-3:])
-			r, _ = utf8.DecodeRuneInString(s[pos:])
-			continue
-		}
-		next, nextSize := utf8.DecodeRuneInString(s[pos+size:])
-		nextAlone := single(next)
-		if parts(before, r) && pos > 0 {
+		r, _ := utf8.DecodeRuneInString(s[pos:])
+		if pos > 0 && parts(before, r) {
 			end = pos
 		}
-		before = r
-		c.add(r)
-		n++
-		whole := size // of the cluster
-		if !alone || !nextAlone && nextSize > 0 {
-			whole = cluster(s[pos:])
-			for at := pos + size; at < pos+whole; at += size {
-				before, size = utf8.DecodeRuneInString(s[at:])
-				c.add(before)
-				n++
-			}
-			next, nextSize = utf8.DecodeRuneInString(s[pos+whole:])
-			nextAlone = single(next)
+		whole := s[pos : pos+cluster(s[pos:])]
+		for _, r := range whole {
+			c.add(r)
+			n++
+			before = r
 		}
-		if n > chars || c.words > words {
-			if end == 0 {
-				return pos
-			}
+		switch {
+		case n <= chars && c.words <= words:
+			pos += len(whole)
+		case end == 0:
+			return pos
+		default:
 			return end
 		}
-		pos += whole
-		r, size, alone = next, nextSize, nextAlone
 	}
 	return len(s)
-}
-
-// ideographs counts those that s begins with, of U+4E00 to U+9FFF and of kana, up to most.
-func ideographs(s string, most int) (n int) {
-	for ; n < most && len(s) >= 3; s = s[3:] {
-		x := uint32(s[0])<<16 | uint32(s[1])<<8 | uint32(s[2])
-		if x&0x00C0C0 != 0x008080 || (x < 0xE4B880 || x > 0xE9BFBF) && (x < 0xE38181 || x > 0xE38296) && (x < 0xE382A1 || x > 0xE383BA) {
-			break
-		}
-		n++
-	}
-	return n
 }
 
 // parts tells whether a text may be cut between two runes that stand side by side.

@@ -17,8 +17,9 @@ type searched struct {
 	counts []int
 }
 
-// best is the stretch of places no longer than size bytes that says most: each term counts once, the rarer in the text
-// the more, terms in skip not at all; then more places are better, then the earlier ones.
+// best is the stretch of places no longer than size bytes that says most: each term counts once,
+// the rarer in the text the more, terms in skip not at all; then more places are better, then the
+// earlier ones.
 func (s searched) best(size int, skip uint64, avoid span) (stretch span, terms uint64) {
 	var here [maxTerms]int
 	score, top, mask := 0, 0, uint64(0)
@@ -70,9 +71,9 @@ func between(avoid span, a, b found) bool {
 	return avoid.end > 0 && a.end <= avoid.start && b.start >= avoid.end
 }
 
-// around is a passage within the limits that holds stretch, or as much of it as there is room for: from the beginning of
-// its sentence if the stretch is then within reach, else from a few words before it. It does not go back beyond floor, which
-// is a word's beginning.
+// around is a passage within the limits that holds stretch, or as much of it as there is room for:
+// from the beginning of its sentence if the stretch is then within reach, else from a few words
+// before it. It does not go back beyond floor, which is a word's beginning.
 func around(text string, stretch span, floor, chars, words int) span {
 	from := snap(text, stretch.start)
 	back := max(chars/4, 1)
@@ -99,8 +100,8 @@ func around(text string, stretch span, floor, chars, words int) span {
 	return span{from, from + fit(text[from:], chars, words)}
 }
 
-// widen moves the start of a passage that reaches the end of the text back to where it still fits, to a sentence if
-// one begins there.
+// widen moves the start of a passage that reaches the end of the text back to where it still fits,
+// to a sentence if one begins there.
 func widen(text string, start, end, floor, chars, words int) int {
 	if end < len(text) {
 		return start
@@ -163,7 +164,8 @@ func beginsWord(text string, i int) bool {
 	return cluster(text[i-n:]) == n
 }
 
-// wordBefore is the first beginning of a word at most chars characters before i; i itself if there is none.
+// wordBefore is the first beginning of a word at most chars characters before i; i itself if there
+// is none.
 func wordBefore(text string, i, chars int) int {
 	first := i
 	for pos, n := i, 0; ; n++ {
@@ -181,7 +183,8 @@ func wordBefore(text string, i, chars int) int {
 	}
 }
 
-// sentenceBefore is the beginning of the sentence that i stands in, -1 if that is more than chars characters before.
+// sentenceBefore is the beginning of the sentence that i stands in, -1 if that is more than chars
+// characters before.
 func sentenceBefore(text string, i, chars int) int {
 	for pos, n := i, 0; n <= chars; n++ {
 		if beginsSentence(text, pos) {
@@ -193,8 +196,8 @@ func sentenceBefore(text string, i, chars int) int {
 	return -1
 }
 
-// beginsSentence tells whether a sentence begins at i, as far as that can be seen: after a full stop that does not follow
-// an abbreviation, and not with a small letter.
+// beginsSentence tells whether a sentence begins at i, as far as that can be seen: after a full
+// stop that does not follow an abbreviation, and not with a small letter.
 func beginsSentence(text string, i int) bool {
 	if i == 0 {
 		return true

@@ -24,8 +24,8 @@ type term struct {
 type query struct {
 	terms []term
 	match func(word string) bool
-	rune  []rune // what words begin with that are like a term
-	first first  // likewise, those of ASCII
+	rune  []rune              // what words begin with that are like a term
+	first [utf8.RuneSelf]bool // of them those of ASCII
 	room  *Room
 }
 
@@ -36,7 +36,7 @@ func (w Wanted) read() query {
 	}
 	if room.asked != w.Query {
 		room.query, room.asked = read(w.Query), strings.Clone(w.Query)
-		room.known.forget()
+		clear(room.known)
 	}
 	q := room.query
 	q.match, q.room = w.Match, room
@@ -55,7 +55,7 @@ func read(text string) query {
 			}
 			q.rune = append(q.rune, r)
 			if r < utf8.RuneSelf {
-				q.first.add(r)
+				q.first[r] = true
 			}
 		}
 	}

@@ -1,23 +1,22 @@
 package snippet
 
 import (
-	"slices"
 	"strings"
-	"unsafe"
+	"unicode/utf8"
 
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// Room is memory that one call of Build leaves to the next, and what was found of words. It serves one goroutine.
+// Room keeps memory, and which words of texts count as words of the query, from one call of Build to
+// the next. It is for one goroutine at a time.
 type Room struct {
-	text   []byte
 	left   []span // of the joined text, the extra parts of the kind that was added last
 	places []found
 	spare  []found // for texts of which the places do not matter
 	counts [maxTerms]int
 	query  query // what asked says
 	asked  string
-	known  known
+	known  map[string]uint32 // terms of the query that a word of a text counts as
 }
 
 // extra says which parts of a page are searched only for words that no other part has.
@@ -33,34 +32,33 @@ func kindOf(b page.Block, text, title string) extra {
 }
 
 // joined returns text with an ellipsis before and behind headings and extra parts, unless a
-// sentence ends there. Of the extra parts it has those that are wanted. The text is good until the
-// room is used for another one.
+// sentence ends there. Of the extra parts it has those that are wanted.
 func (r *Room) joined(text, title string, blocks []page.Block, wanted extra) (out string, chars int) {
 	out = r.join(text, title, blocks, wanted, trimmed)
 	if chars, ok := countPlain(out); ok { // as a whole, since most texts are
 		return out, chars
 	}
 	out = r.join(text, title, blocks, wanted, Plain)
-	return out, runes(out)
+	return out, utf8.RuneCountInString(out)
 }
 
 // join joins the pieces of text that plain makes of its blocks and of what stands between them.
 func (r *Room) join(text, title string, blocks []page.Block, wanted extra, plain func(string) string) string {
-	start := len(r.text)
-	out := slices.Grow(r.text, len(text)+len(text)/16)
+	var out strings.Builder
+	out.Grow(len(text) + len(text)/16)
 	r.left = r.left[:0]
 	last := page.Prose
 	add := func(piece string, kind page.Kind) {
 		if piece = plain(piece); piece == "" {
 			return
 		}
-		if len(out) > start {
-			if (last != kind || kind == page.Heading) && !endsSentence(view(out[start:])) {
-				out = append(out, ellipsis...)
+		if out.Len() > 0 {
+			if (last != kind || kind == page.Heading) && !endsSentence(out.String()) {
+				out.WriteString(ellipsis)
 			}
-			out = append(out, ' ')
+			out.WriteByte(' ')
 		}
-		out = append(out, piece...)
+		out.WriteString(piece)
 		last = kind
 	}
 	at := 0
@@ -72,15 +70,22 @@ func (r *Room) join(text, title string, blocks []page.Block, wanted extra, plain
 		if kind.asides && !wanted.asides || kind.titles && !wanted.titles {
 			continue
 		}
-		before := len(out)
+		before := out.Len()
 		if add(piece, block.Kind); kind.asides || kind.titles && !wanted.asides {
-			r.left = append(r.left, span{before - start, len(out) - start})
+			r.left = append(r.left, span{before, out.Len()})
 		}
 	}
 	add(text[at:], page.Prose)
-	r.text = out
-	return view(out[start:])
+	return out.String()
 }
 
-// view is b as a string, as long as nothing is written there.
-func view(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
+// maxKnown bounds the words that a Room remembers.
+const maxKnown = 1 << 14
+
+// remember stores the terms as which a word of a text is found.
+func (r *Room) remember(word string, terms uint32) {
+	if r.known == nil || len(r.known) >= maxKnown {
+		r.known = map[string]uint32{}
+	}
+	r.known[strings.Clone(word)] = terms
+}

@@ -18,7 +18,8 @@ const (
 	mostPart = 5  // passages of a snippet
 )
 
-// Include is a part that must be shown with a snippet (P1 2.5.5.6). Text is plain, not markup (J10).
+// Include is a part that must be shown with a snippet (P1 2.5.5.6). Text is plain, not markup
+// (J10).
 type Include struct {
 	Role string `json:"role"`
 	Text string `json:"text,omitempty"`
@@ -50,8 +51,9 @@ type Wanted struct {
 	Room   *Room                  // for many snippets, one after the other, that share Match; nil: for each its own
 }
 
-// Build makes a snippet of text. It is false where none can be made: a limit of 0 (J05), an extract that is longer than the
-// limits (J04) or has no text (J12), nothing that fits, no text. It depends on its arguments alone and leaves Include to the caller.
+// Build makes a snippet of text. It is false where none can be made: a limit of 0 (J05), an extract
+// that is longer than the limits (J04) or has no text (J12), nothing that fits, no text. It depends
+// on its arguments alone and leaves Include to the caller.
 func Build(text string, r Rules) (Snippet, bool) {
 	limit := measure{math.MaxInt, math.MaxInt}
 	if r.MaxChars != nil {
@@ -83,9 +85,7 @@ func Build(text string, r Rules) (Snippet, bool) {
 	if out == "" || !limit.holds(out) {
 		return Snippet{}, false
 	}
-	if len(r.Blocks) > 0 {
-		out = strings.Clone(out) // the room is used again
-	}
+	out = strings.Clone(out) // else the snippet would keep the whole text in memory
 	return Snippet{Text: out, Marks: q.marks(out)}, true
 }
 
@@ -96,7 +96,6 @@ func (r Rules) search(text string, q query) searched {
 		return q.in(plain(text))
 	}
 	room := q.room
-	room.text = room.text[:0]
 	var has extra
 	out := q.in(room.joined(text, r.Title, r.Blocks, has))
 	for _, wanted := range []extra{{titles: true}, {asides: true}} {
@@ -151,7 +150,7 @@ func (s *searched) prefer(elsewhere []int, parts []span) {
 type measure struct{ chars, words int }
 
 func (m measure) holds(s string) bool {
-	return (len(s) <= m.chars || runes(s) <= m.chars) && (len(s) <= m.words || Words(s) <= m.words)
+	return (len(s) <= m.chars || utf8.RuneCountInString(s) <= m.chars) && (len(s) <= m.words || Words(s) <= m.words)
 }
 
 // require joins the extracts that do not stand in one before.
@@ -221,8 +220,8 @@ func (s searched) bytes(room measure) int {
 	return int(size)
 }
 
-// cut dresses the passage that choose finds with ellipses, as far as they fit (J05). Where there is room for more than a
-// few words, room is kept for them.
+// cut dresses the passage that choose finds with ellipses, as far as they fit (J05). Where there is
+// room for more than a few words, room is kept for them.
 func (s searched) cut(room measure, choose func(measure) span) string {
 	p := choose(room)
 	if out := s.dress(p); room.holds(out) {
@@ -289,8 +288,8 @@ func (s searched) several(stretches []span, part, room measure) string {
 	return out
 }
 
-// with begins with what is required and goes on with a passage elsewhere that the query asks for, else with the text that
-// follows, as far as there is room.
+// with begins with what is required and goes on with a passage elsewhere that the query asks for,
+// else with the text that follows, as far as there is room.
 func (s searched) with(required string, room measure) string {
 	rest := measure{room.chars - utf8.RuneCountInString(required) - 3, room.words - Words(required) - 1}
 	if rest.chars < roomy || rest.words < roomy/6 {

@@ -189,7 +189,8 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// Blocks are told apart, what stands on every page is passed over, and what is shown does nothing to who shows it.
+// Blocks are told apart, what stands on every page is passed over, and what is shown does nothing
+// to who shows it.
 func TestBlocks(t *testing.T) {
 	const text = "Home\nPictures from the regatta\nIda Marsh stood at the quay.\nFerries\nTimetables" // Home and Ferries stand aside
 	for _, c := range []struct{ query, want string }{
