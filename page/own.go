@@ -21,19 +21,21 @@ func (p *Page) readOwn() acap.Own {
 	return own
 }
 
-// Strays lists META tags that look as if they carried rules, and stand behind the head, where they do not count (N11).
+// Strays lists META tags that look as if they carried rules, and stand behind the head, where they
+// do not count (N11).
 func (p *Page) Strays() []acap.Tag { return slices.Clip(p.tree().strays) }
 
-// spot is a place in a source text: line and column from 1, in characters. A loose one is of the tag, for what it says is written
-// otherwise.
+// spot is a place in a source text: line and column from 1, in characters. A loose one is of the
+// tag, for what it says is written otherwise.
 type spot struct {
 	line, column int
 	loose        bool
 }
 
-// locate gives META tags and marks the place of what they say, or else of their start tag. The parser keeps no positions, so
-// the source is tokenized again, but only where there is something to find and only as far as needed. Tags and elements are
-// matched by what they say, in order; an element that the parser made twice has the place of its tag.
+// locate gives META tags and marks the place of what they say, or else of their start tag. The
+// parser keeps no positions, so the source is tokenized again, but only where there is something to
+// find and only as far as needed. Tags and elements are matched by what they say, in order; an
+// element that the parser made twice has the place of its tag.
 func (t *tree) locate(src string, xhtml bool) {
 	metas := slices.DeleteFunc(slices.Clone(t.metas), func(n *html.Node) bool {
 		name, content, _ := metaText(n.Attr)
@@ -138,8 +140,8 @@ func metaKey(attrs []html.Attribute) string {
 	return "\x00" + name + "\x00" + content
 }
 
-// metaText gives what a META tag says; ok is false where it says nothing. A definition of the pilot may stand in its value
-// (PILOT 1.3.4).
+// metaText gives what a META tag says; ok is false where it says nothing. A definition of the pilot
+// may stand in its value (PILOT 1.3.4).
 func metaText(attrs []html.Attribute) (name, content string, ok bool) {
 	name = unquote(attr(attrs, "name"))
 	key := "content"
@@ -223,8 +225,8 @@ func (c *cursor) to(offset int) spot {
 	return c.spot
 }
 
-// value gives the place of what an attribute of the tag at offset says, the first of keys that the tag has; the tag's own where the
-// source does not say it in these characters.
+// value gives the place of what an attribute of the tag at offset says, the first of keys that the
+// tag has; the tag's own where the source does not say it in these characters.
 func (c *cursor) value(offset int, says string, keys ...string) spot {
 	s := c.to(offset)
 	s.loose = true
@@ -243,7 +245,8 @@ func (c *cursor) value(offset int, says string, keys ...string) spot {
 	return s
 }
 
-// attribute gives the value of an attribute as the source writes it, and where it begins; -1 where the tag at offset has none.
+// attribute gives the value of an attribute as the source writes it, and where it begins; -1 where
+// the tag at offset has none.
 func attribute(src string, offset int, key string) (raw string, at int) {
 	at = -1
 	eachAttribute(src, offset, func(name, value string, begins int) bool {
@@ -258,59 +261,65 @@ func attribute(src string, offset int, key string) (raw string, at int) {
 
 // eachAttribute calls visit with the attributes of the tag at offset until visit returns false: the
 // name and the value as the source writes them, and the offset of the value, -1 if there is none.
+// It is here because no parser gives the offset of an attribute.
 func eachAttribute(src string, offset int, visit func(name, raw string, at int) bool) {
-	i := offset + 1
-	for i < len(src) && !isBlank(rune(src[i])) && src[i] != '/' && src[i] != '>' {
-		i++
-	}
-	for i < len(src) && src[i] != '>' {
-		if isBlank(rune(src[i])) || src[i] == '/' {
-			i++
-			continue
+	i := skipUntil(src, offset+1, blanks+"/>")
+	for {
+		i = skipAll(src, i, blanks+"/")
+		if i == len(src) || src[i] == '>' {
+			return
 		}
 		begin := i
-		for i < len(src) && !isBlank(rune(src[i])) && !(src[i] == '=' && i > begin) && src[i] != '/' && src[i] != '>' {
-			i++
-		}
+		i = skipUntil(src, i+1, blanks+"/>=") // a name may begin with =
 		name := src[begin:i]
-		for i < len(src) && isBlank(rune(src[i])) {
-			i++
-		}
+		i = skipAll(src, i, blanks)
 		if i == len(src) || src[i] != '=' {
 			if !visit(name, "", -1) {
 				return
 			}
 			continue
 		}
-		for i++; i < len(src) && isBlank(rune(src[i])); i++ {
+		begin = skipAll(src, i+1, blanks)
+		if begin == len(src) {
+			return
 		}
-		if i == len(src) {
-			break
-		}
-		begin = i
-		var raw string
-		if quote := src[i]; quote == '"' || quote == '\'' {
+		if quote := src[begin]; quote == '"' || quote == '\'' {
 			begin++
-			end := strings.IndexByte(src[begin:], quote)
-			if end < 0 {
+			i = skipUntil(src, begin, string(quote))
+			if i == len(src) {
 				return
 			}
-			i = begin + end + 1
-			raw = src[begin : i-1]
 		} else {
-			for i < len(src) && !isBlank(rune(src[i])) && src[i] != '>' {
-				i++
-			}
-			raw = src[begin:i]
+			i = skipUntil(src, begin, blanks+">")
 		}
-		if !visit(name, raw, begin) {
+		if !visit(name, src[begin:i], begin) {
 			return
+		}
+		if i < len(src) && src[i] != '>' {
+			i++ // the quotation mark or blank
 		}
 	}
 }
 
-// speaks reports whether a META tag may carry rules for crawlers. What describes the page is none of them, and is not
-// kept with what is remembered of it.
+// skipUntil returns the offset of the first of some bytes in src from i on, the length of src if
+// there is none.
+func skipUntil(src string, i int, bytes string) int {
+	if n := strings.IndexAny(src[i:], bytes); n >= 0 {
+		return i + n
+	}
+	return len(src)
+}
+
+// skipAll returns the offset of the first byte in src from i on that is not one of bytes.
+func skipAll(src string, i int, bytes string) int {
+	for i < len(src) && strings.IndexByte(bytes, src[i]) >= 0 {
+		i++
+	}
+	return i
+}
+
+// speaks reports whether a META tag may carry rules for crawlers. What describes the page is none
+// of them, and is not kept with what is remembered of it.
 func speaks(name, content string) bool {
 	name = strings.ToLower(name)
 	if strings.Contains(name, "robots") || defines(name) {

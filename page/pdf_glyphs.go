@@ -88,26 +88,15 @@ func (d *drawing) form(name string) {
 	*d = outside
 }
 
+// do executes an operator of a content stream: the graphics state, text state and text operators
+// that decide where text is (ISO 32000-1, 8.4.4, 9.3, 9.4), and forms.
 func (d *drawing) do(stack *pdf.Stack, op string) {
-	args := make([]pdf.Value, min(stack.Len(), 6)) // the last ones
+	args := make(operands, min(stack.Len(), 6)) // the last ones
 	for i := len(args) - 1; i >= 0; i-- {
 		args[i] = stack.Pop()
 	}
 	for stack.Len() > 0 {
 		stack.Pop()
-	}
-	arg := func(i int) pdf.Value {
-		if i < len(args) {
-			return args[i]
-		}
-		return pdf.Value{}
-	}
-	number := func(i int) float64 { return arg(i).Float64() }
-	six := func() (m matrix) {
-		for i := range m {
-			m[i] = number(i)
-		}
-		return m
 	}
 	s := &d.state
 	switch op {
@@ -120,50 +109,78 @@ func (d *drawing) do(stack *pdf.Stack, op string) {
 			*s, d.saved = d.saved[n-1], d.saved[:n-1]
 		}
 	case "cm":
-		s.page = six().times(s.page)
+		s.page = args.matrix().times(s.page)
 	case "Do":
-		d.form(arg(0).Name())
+		d.form(args.value(0).Name())
+	case "Tf":
+		s.font, s.size = d.font(args.value(0).Name()), args.number(1)
+	case "Tc":
+		s.char = args.number(0)
+	case "Tw":
+		s.word = args.number(0)
+	case "Tz":
+		s.scale = args.number(0) / 100
+	case "TL":
+		s.leading = args.number(0)
+	default:
+		d.doText(args, op)
+	}
+}
+
+// doText executes the operators that position and show text (ISO 32000-1, 9.4.2 and 9.4.3).
+func (d *drawing) doText(args operands, op string) {
+	s := &d.state
+	switch op {
 	case "BT":
 		d.text = matrix{1, 0, 0, 1, 0, 0}
 		d.start = d.text
-	case "Tf":
-		s.font, s.size = d.font(arg(0).Name()), number(1)
-	case "Tc":
-		s.char = number(0)
-	case "Tw":
-		s.word = number(0)
-	case "Tz":
-		s.scale = number(0) / 100
-	case "TL":
-		s.leading = number(0)
 	case "Tm":
-		d.text = six()
+		d.text = args.matrix()
 		d.start = d.text
 	case "Td":
-		d.move(number(0), number(1))
+		d.move(args.number(0), args.number(1))
 	case "TD":
-		s.leading = -number(1)
-		d.move(number(0), number(1))
+		s.leading = -args.number(1)
+		d.move(args.number(0), args.number(1))
 	case "T*":
 		d.move(0, -s.leading)
 	case "Tj":
-		d.show(arg(0))
+		d.show(args.value(0))
 	case "'":
 		d.move(0, -s.leading)
-		d.show(arg(0))
+		d.show(args.value(0))
 	case "\"":
-		s.word, s.char = number(0), number(1)
+		s.word, s.char = args.number(0), args.number(1)
 		d.move(0, -s.leading)
-		d.show(arg(2))
+		d.show(args.value(2))
 	case "TJ":
-		for i := range arg(0).Len() {
-			if v := arg(0).Index(i); v.Kind() == pdf.String {
+		for i := range args.value(0).Len() {
+			if v := args.value(0).Index(i); v.Kind() == pdf.String {
 				d.show(v)
 			} else {
 				d.advance(-v.Float64() / 1000 * s.size * s.scale)
 			}
 		}
 	}
+}
+
+// operands are those of an operator. Missing ones are null and 0.
+type operands []pdf.Value
+
+func (o operands) value(i int) pdf.Value {
+	if i < len(o) {
+		return o[i]
+	}
+	return pdf.Value{}
+}
+
+func (o operands) number(i int) float64 { return o.value(i).Float64() }
+
+func (o operands) matrix() (m matrix) {
+	for i := range m {
+		m[i] = o.number(i)
+	}
+	return m
 }
 
 // move begins a line.
@@ -281,7 +298,8 @@ func (f *pdfFont) code(codes string) string {
 	return codes[:f.bytes]
 }
 
-// width is that of a code. Those of a font by a predefined CMap have numbers of their own, which nothing here knows.
+// width is that of a code. Those of a font by a predefined CMap have numbers of their own, which
+// nothing here knows.
 func (f *pdfFont) width(code string) float64 {
 	if f.decoder != nil {
 		if halfWidth(f.known[code]) {

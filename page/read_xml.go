@@ -82,16 +82,7 @@ func (x *xmlText) start(raw string) bool {
 	x.z.NextIsNotRawText()
 	name, more := x.z.TagName()
 	prefix, bare := string(name[:len(name)-len(local(name))]), string(local(name))
-	var kind, class string
-	for n := 0; more && n < maxXMLAttrs; n++ {
-		var key, value []byte
-		switch key, value, more = x.z.TagAttr(); string(key) {
-		case "type":
-			kind = strings.ToLower(strings.TrimSpace(string(value)))
-		case "class":
-			class = string(value)
-		}
-	}
+	kind, class, more := x.attributes(more)
 	if x.field.depth > 0 {
 		x.field.tag(raw)
 	}
@@ -105,10 +96,11 @@ func (x *xmlText) start(raw string) bool {
 		x.root = prefix
 	}
 	x.open = append(x.open, bare)
+	hides := more || mentions(class) || bare == "script" || bare == "style" // more: attributes that were not read
 	switch {
 	case x.field.depth > 0:
 	case !x.feed():
-		if x.skip == 0 && (more || mentions(class) || bare == "script" || bare == "style") { // marks that were not read
+		if x.skip == 0 && hides {
 			x.skip = len(x.open)
 		}
 	case prefix == "" || prefix == x.root || prefix == "content:":
@@ -117,6 +109,21 @@ func (x *xmlText) start(raw string) bool {
 		}
 	}
 	return true
+}
+
+// attributes reads the attributes type and class of a tag that has attributes if has is true. more is
+// true if there are too many to read all.
+func (x *xmlText) attributes(has bool) (kind, class string, more bool) {
+	for n := 0; has && n < maxXMLAttrs; n++ {
+		var key, value []byte
+		switch key, value, has = x.z.TagAttr(); string(key) {
+		case "type":
+			kind = strings.ToLower(strings.TrimSpace(string(value)))
+		case "class":
+			class = string(value)
+		}
+	}
+	return kind, class, has
 }
 
 // kindOf is the kind of a text of that type; ok is false for what is none.

@@ -11,7 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// tree is a parsed page and what one walk over it found. The zero tree is that of a page without markup.
+// tree is a parsed page and what one walk over it found. The zero tree is that of a page without
+// markup.
 type tree struct {
 	root  *html.Node
 	html  *html.Node
@@ -65,7 +66,8 @@ func parse(src string, xhtml bool) *tree {
 	return t
 }
 
-// note keeps what n means for the page. The content of noscript, which the parser leaves as text, becomes its children.
+// note keeps what n means for the page. The content of noscript, which the parser leaves as text,
+// becomes its children.
 func (t *tree) note(n *html.Node, tags int) {
 	switch n.DataAtom {
 	case atom.Html:
@@ -81,18 +83,7 @@ func (t *tree) note(n *html.Node, tags int) {
 			t.base = first(t.base, n)
 		}
 	case atom.Meta:
-		if strings.EqualFold(attr(n.Attr, "http-equiv"), "content-language") && inHead(n) {
-			t.languages = append(t.languages, attr(n.Attr, "content"))
-		}
-		switch name, content, ok := metaText(n.Attr); {
-		case ok && inHead(n):
-			t.metas = append(t.metas, n)
-			if speaks(name, content) {
-				t.heard()
-			}
-		case ok && speaks(name, content) && len(t.outside) <= maxSaid:
-			t.outside = append(t.outside, n)
-		}
+		t.noteMeta(n)
 	case atom.H1:
 		if len(t.h1) < mostH1 {
 			t.h1 = append(t.h1, n)
@@ -107,13 +98,34 @@ func (t *tree) note(n *html.Node, tags int) {
 		case a.Key == "data-nosnippet":
 			t.nosnippet = true
 		case a.Key == "class" && a.Namespace == "":
-			if marks := marksOf(n, a.Val); marks != nil && !t.talkative {
-				t.heard()
-				t.marked = append(t.marked, n)
-				t.number(marks)
-				t.marks[n] = marks
-			}
+			t.noteClass(n, a.Val)
 		}
+	}
+}
+
+// noteMeta keeps a META tag that may carry rules: one in the head, and one elsewhere if it does.
+func (t *tree) noteMeta(n *html.Node) {
+	if strings.EqualFold(attr(n.Attr, "http-equiv"), "content-language") && inHead(n) {
+		t.languages = append(t.languages, attr(n.Attr, "content"))
+	}
+	switch name, content, ok := metaText(n.Attr); {
+	case ok && inHead(n):
+		t.metas = append(t.metas, n)
+		if speaks(name, content) {
+			t.heard()
+		}
+	case ok && speaks(name, content) && len(t.outside) <= maxSaid:
+		t.outside = append(t.outside, n)
+	}
+}
+
+// noteClass keeps the marks in the class attribute of n.
+func (t *tree) noteClass(n *html.Node, class string) {
+	if marks := marksOf(n, class); marks != nil && !t.talkative {
+		t.heard()
+		t.marked = append(t.marked, n)
+		t.number(marks)
+		t.marks[n] = marks
 	}
 }
 
@@ -139,8 +151,8 @@ func inHead(n *html.Node) bool {
 	return false
 }
 
-// readNoscript gives n the elements that a reader without scripts sees. The parser reads pages as with scripts, so that
-// an image in a noscript of the head does not end the head.
+// readNoscript gives n the elements that a reader without scripts sees. The parser reads pages as
+// with scripts, so that an image in a noscript of the head does not end the head.
 func readNoscript(n *html.Node, tags int) {
 	text := n.FirstChild
 	if text == nil || text.Type != html.TextNode || !strings.ContainsAny(text.Data, "<&") {
@@ -179,7 +191,8 @@ func (t *tree) number(marks []acap.Mark) {
 	}
 }
 
-// placeOf says whether a mark on n speaks for the page or for its element, BODY among them (N27). A nil node has none.
+// placeOf says whether a mark on n speaks for the page or for its element, BODY among them (N27). A
+// nil node has none.
 func placeOf(n *html.Node) acap.Place {
 	if n != nil && (n.DataAtom == atom.Html && n.Namespace == "" || inHead(n)) {
 		return acap.OnHead
@@ -210,7 +223,8 @@ func foldPrefix(s, prefix string) bool {
 
 const curly = "“”„‟‘’‚‛"
 
-// unquote strips the curly quotes that a word processor left around an attribute value, when no blank is inside (N14).
+// unquote strips the curly quotes that a word processor left around an attribute value, when no
+// blank is inside (N14).
 func unquote(v string) string {
 	r := []rune(v)
 	if len(r) < 2 || !strings.ContainsRune(curly, r[0]) || slices.ContainsFunc(r, isBlank) {
