@@ -9,13 +9,13 @@ import (
 	"unicode/utf8"
 )
 
-// Line is one line of CDXJ: a key by which lines are sorted, a time, and where the record stands.
+// Line is one line of CDXJ. It consists of a sort key, a time, and the place of the record.
 type Line struct {
 	Key, Timestamp string
 	fields         cdx
 }
 
-// cdx are the fields in the order in which warcio's cdx-index prints them.
+// cdx holds the fields of a line in the order in which warcio's cdx-index prints them.
 type cdx struct {
 	URL      string `json:"url"`
 	MIME     string `json:"mime,omitempty"`
@@ -26,10 +26,11 @@ type cdx struct {
 	Filename string `json:"filename"`
 }
 
-// Index gives the line for a record that was written to file at p; false for one that is not indexed: of what an Entry can be, that
-// is all but responses, resources and revisits.
+// Index returns the line for a record that was written to file at p. It returns false for types
+// that are not indexed: all except responses, resources and revisits.
 func (e *Entry) Index(p Place, file string) (Line, bool) {
-	f := cdx{URL: e.Target, Length: strconv.FormatInt(p.Length, 10), Offset: strconv.FormatInt(p.Offset, 10), Filename: file}
+	f := cdx{URL: e.Target, Length: strconv.FormatInt(p.Length, 10), Offset: strconv.FormatInt(p.Offset, 10),
+		Filename: file}
 	switch e.Type {
 	case Response, Revisit:
 		m, err := ParseMessage(e.Head)
@@ -47,21 +48,23 @@ func (e *Entry) Index(p Place, file string) (Line, bool) {
 	}
 	_, f.Digest, _ = strings.Cut(e.payloadDigest(), ":")
 	digits := strings.NewReplacer("-", "", ":", "", "T", "").Replace(Date(e.Date))
-	return Line{Key: strings.Join(strings.Fields(oneLine(SURT(e.Target))), "%20"), Timestamp: digits[:14], fields: f}, true
+	key := strings.Join(strings.Fields(oneLine(SURT(e.Target))), "%20")
+	return Line{Key: key, Timestamp: digits[:14], fields: f}, true
 }
 
-// String is the line without its end.
+// String returns the line without a line feed.
 func (l Line) String() string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if e.Encode(l.fields) != nil { // strings always can be
+	if e.Encode(l.fields) != nil { // strings can always be encoded
 		return ""
 	}
 	return l.Key + " " + l.Timestamp + " " + strings.TrimSuffix(b.String(), "\n")
 }
 
-// mimeOf is the media type as it is declared, without parameters. Octets beyond Latin-1 are read one by one, as Fetch reads headers.
+// mimeOf returns the declared media type without parameters. If it contains characters beyond
+// Latin-1, its octets are decoded as Latin-1, as the Fetch standard reads headers.
 func mimeOf(h http.Header) string {
 	declared, _, _ := strings.Cut(strings.Join(h.Values("Content-Type"), ", "), ";")
 	declared = strings.ToValidUTF8(strings.TrimSpace(declared), string(utf8.RuneError))

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Digest labels the SHA-256 of parts, one after the other.
+// Digest returns the labelled SHA-256 of the concatenated parts.
 func Digest(parts ...[]byte) string {
 	return "sha256:" + hex.EncodeToString(sum(sha256.New(), parts))
 }
@@ -25,8 +25,8 @@ func sum(h hash.Hash, parts [][]byte) []byte {
 	return h.Sum(nil)
 }
 
-// Matches reports whether parts, one after the other, have the labelled digest, written in hexadecimal, base32 or base64 (RFC 4648).
-// Known is false where its algorithm is none of those in use: then nothing can be said.
+// Matches reports whether the concatenated parts have the labelled digest, which is in hexadecimal,
+// base32 or base64 (RFC 4648). known is false if the algorithm is not supported.
 func Matches(digest string, parts ...[]byte) (matches, known bool) {
 	name, value, labelled := strings.Cut(digest, ":")
 	h := algorithm(name)
@@ -65,8 +65,9 @@ func algorithm(name string) hash.Hash {
 	return nil
 }
 
-// Check compares a record's digests with its block, of which payloads are what may be meant by its payload: whether a transfer coding
-// is undone before the digest is taken depends on the tool. It gives the clause that says what is wrong; "" where nothing is.
+// Check compares the digests of a record with its block and its payload. payloads are the possible
+// payloads: tools differ in whether they compute the digest before or after undoing a transfer
+// coding. Check returns a clause that describes the mismatch, or "".
 func (r *Record) Check(block []byte, payloads ...[]byte) string {
 	if d := r.Fields.Get(fieldBlockDigest); d != "" {
 		if ok, known := Matches(d, block); known && !ok {
@@ -88,5 +89,5 @@ func (r *Record) Check(block []byte, payloads ...[]byte) string {
 	return ""
 }
 
-// PayloadDigest is the labelled digest of the payload; "" for none.
+// PayloadDigest returns the labelled digest of the payload, or "".
 func (r *Record) PayloadDigest() string { return r.Fields.Get(fieldPayloadDigest) }

@@ -11,19 +11,20 @@ import (
 	"strings"
 )
 
-// Message is an HTTP request or response as a block holds it.
+// Message is the HTTP request or response in a block.
 type Message struct {
-	Head   []byte // from its first line to the blank line, as it stands
+	Head   []byte // from its first line to the blank line, unchanged
 	Line   string // the first line
 	Header http.Header
-	Body   []byte // what follows the head, as it stands; nil where no blank line ends the head
+	Body   []byte // the rest, unchanged; nil if no blank line ends the head
 }
 
-// longestHead bounds the head of a message, in octets.
+// longestHead is the maximal length of a message's head in octets.
 const longestHead = 1 << 20
 
-// ParseMessage takes a block apart. It is as lenient as archives need it: lines may end with a line feed alone, and those that are
-// no header field are left out. Of a head that is too long nothing is read.
+// ParseMessage splits a block into head and body. It is lenient, because archives need that: a line
+// may end with a line feed only, and lines that are not header fields are skipped. It returns an
+// error if the head is too long or not that of an HTTP message.
 func ParseMessage(block []byte) (Message, error) {
 	head, body := splitHead(block)
 	m := Message{Head: head, Body: body, Header: http.Header{}}
@@ -49,7 +50,8 @@ func ParseMessage(block []byte) (Message, error) {
 	return m, nil
 }
 
-// splitHead finds the blank line that ends a head. Without one, all of the block is head.
+// splitHead splits block after the blank line that ends a head. Without a blank line, the whole
+// block is the head.
 func splitHead(block []byte) (head, body []byte) {
 	for at := 0; at < len(block); {
 		end := bytes.IndexByte(block[at:], '\n')
@@ -65,7 +67,7 @@ func splitHead(block []byte) (head, body []byte) {
 	return block, nil
 }
 
-// Status is the code of a response; 0 where the first line has none.
+// Status returns the status code of a response, or 0 if the first line has none.
 func (m Message) Status() int {
 	_, rest, _ := strings.Cut(m.Line, " ")
 	code, _, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
@@ -76,7 +78,7 @@ func (m Message) Status() int {
 	return n
 }
 
-// Proto is the protocol and its version that the first line names.
+// Proto returns the protocol and version in the first line, or "".
 func (m Message) Proto() string {
 	if i := strings.LastIndex(m.Line, "HTTP/"); i >= 0 {
 		proto, _, _ := strings.Cut(m.Line[i:], " ")
@@ -85,14 +87,15 @@ func (m Message) Proto() string {
 	return ""
 }
 
-// Method is that of a request.
+// Method returns the method of a request.
 func (m Message) Method() string {
 	method, _, _ := strings.Cut(m.Line, " ")
 	return method
 }
 
-// Payload is the body with its transfer coding undone (RFC 9112 7.1); whole says that it does not break off. Some tools undo the
-// coding and leave the field: a body that does not begin with a chunk is taken as it is.
+// Payload returns the body without its transfer coding (RFC 9112 7.1). whole is false if the body
+// is truncated. Some tools undo the coding but leave the header field: a body that does not begin
+// with a chunk is returned unchanged.
 func (m Message) Payload() (payload []byte, whole bool) {
 	codings := strings.ToLower(strings.Join(m.Header.Values("Transfer-Encoding"), ","))
 	last := strings.TrimSpace(codings[strings.LastIndexByte(codings, ',')+1:])
@@ -103,7 +106,8 @@ func (m Message) Payload() (payload []byte, whole bool) {
 	return payload, err == nil
 }
 
-// beginsChunk reports whether body begins with the size of a chunk, on a line of its own, and what follows is as long.
+// beginsChunk reports whether body begins with a chunk: a line with its size, followed by that many
+// octets and a line end. A chunk that is cut off counts too.
 func beginsChunk(body []byte) bool {
 	line, _, found := bytes.Cut(body, []byte("\n"))
 	size, _, _ := strings.Cut(strings.TrimRight(string(line), "\r"), ";")
@@ -112,33 +116,35 @@ func beginsChunk(body []byte) bool {
 		return false
 	}
 	rest := body[len(line)+1:]
-	return uint64(len(rest)) < n || bytes.HasPrefix(rest[n:], []byte("\r\n")) || bytes.HasPrefix(rest[n:], []byte("\n")) || n == 0
+	return uint64(len(rest)) < n || n == 0 ||
+		bytes.HasPrefix(rest[n:], []byte("\r\n")) || bytes.HasPrefix(rest[n:], []byte("\n"))
 }
 
-// original is how a field is named that no longer says how the body is made, as other tools of archives do it.
+// original is the prefix of fields that no longer describe the body. Other archiving tools use the
+// same prefix.
 const original = "X-Archive-Orig-"
 
-// Consistent returns head without what contradicts the body behind it, of length octets and without
-// transfer coding: such fields are renamed to X-Archive-Orig-NAME. coded says that the body is in
-// the codings that Content-Encoding names.
+// Consistent returns head without fields that contradict the body. The body has length octets and
+// no transfer coding. Contradicting fields are renamed to X-Archive-Orig-NAME. coded says that the
+// body still has the codings in Content-Encoding.
 func Consistent(head []byte, length int64, coded bool) []byte {
 	names := []string{"Transfer-Encoding"}
 	if !coded {
 		names = append(names, "Content-Encoding")
 	}
-	m, _ := ParseMessage(head) // fields that cannot be read say nothing
+	m, _ := ParseMessage(head) // fields that cannot be read are ignored
 	for _, said := range m.Header.Values("Content-Length") {
 		if said != strconv.FormatInt(length, 10) {
 			names = append(names, "Content-Length")
 			break
 		}
 	}
-	return undone(head, names...)
+	return renameFields(head, names...)
 }
 
-// undone returns a head in which the fields named speak of the original message alone: they are
-// renamed to X-Archive-Orig-NAME. All else stays as it is.
-func undone(head []byte, names ...string) []byte {
+// renameFields returns head with the prefix X-Archive-Orig- added to the named fields. All other
+// lines are unchanged.
+func renameFields(head []byte, names ...string) []byte {
 	out := make([]byte, 0, len(head)+len(original)*len(names))
 	for line := range bytes.Lines(head) {
 		name, _, found := bytes.Cut(line, []byte(":"))
@@ -152,7 +158,7 @@ func undone(head []byte, names ...string) []byte {
 	return out
 }
 
-// complete reports whether head is none or ends with its first blank line.
+// complete reports whether head is empty or ends with its first blank line.
 func complete(head []byte) bool {
 	before, after := splitHead(head)
 	return len(head) == 0 || len(after) == 0 && bytes.HasSuffix(before, []byte("\n")) && endsBlank(before)
@@ -164,7 +170,8 @@ func endsBlank(head []byte) bool {
 	return len(head) == 0 || bytes.HasSuffix(head, []byte("\n"))
 }
 
-// Complete gives a head as Writer takes it: up to its blank line, which is added where there is none.
+// Complete returns the head in the form that Writer requires: up to its blank line, which is added
+// if it is missing.
 func Complete(head []byte) []byte {
 	head, _ = splitHead(head)
 	if !complete(head) {

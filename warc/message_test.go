@@ -52,10 +52,10 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-func TestUndone(t *testing.T) {
+func TestRenameFields(t *testing.T) {
 	head := "HTTP/1.1 200 OK\r\nA: Transfer-Encoding: x\r\ntransfer-encoding : chunked\r\nContent-Length: 5\r\n\r\n"
 	want := "HTTP/1.1 200 OK\r\nA: Transfer-Encoding: x\r\nX-Archive-Orig-transfer-encoding : chunked\r\nContent-Length: 5\r\n\r\n"
-	if got := string(undone([]byte(head), "Transfer-Encoding")); got != want {
+	if got := string(renameFields([]byte(head), "Transfer-Encoding")); got != want {
 		t.Errorf("%q", got)
 	}
 }
@@ -81,7 +81,7 @@ func TestDigests(t *testing.T) {
 	}
 }
 
-// A value that goes on over many lines costs no more than its length: each line once took as much as all before it.
+// Parsing a value that is folded over many lines takes linear time. It used to take quadratic time.
 func TestManyLines(t *testing.T) {
 	const n = 20000
 	lines := "a: b\n" + strings.Repeat(" x\n", n)

@@ -12,51 +12,55 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// longestHeader bounds the named fields of a record, in octets. Addresses are the longest values that are known.
+// longestHeader is the maximal length of a record's named fields in octets. Addresses are the
+// longest values in practice.
 const longestHeader = 1 << 20
 
-// Damage is a record that cannot be read, or not to its end.
+// Damage is the error for a record that cannot be read, or not to its end.
 type Damage struct {
-	Offset int64  // in the file, where the record or its gzip member begins
-	What   string // a clause that goes on from "the record"
+	Offset int64  // where the record or its gzip member begins in the file
+	What   string // a clause that continues "the record"
 }
 
 func (d *Damage) Error() string { return fmt.Sprintf("offset %d: the record %s", d.Offset, d.What) }
 
-// Reader reads records from a stream. Its memory is bounded whatever the file. It is not safe for concurrent use.
+// Reader reads records from a stream. It uses a bounded amount of memory. It is not safe for
+// concurrent use.
 type Reader struct {
 	src    *source
-	in     *bufio.Reader // the text of the file, or of the member that is open
-	gz     *gzip.Reader  // of the member that is open
-	packed bool          // a member is open
-	at     int64         // where the record that was read last begins, or its member
-	block  *block        // of the record that was given last
-	lost   bool          // nothing is known of what comes next
-	seen   int64         // how far the search for records has read already: what is broken before it is not gone back for again
+	in     *bufio.Reader // the content of the file, or of the open member
+	gz     *gzip.Reader  // decompresses the open member
+	packed bool          // a gzip member is open
+	at     int64         // offset of the last record, or of its member
+	block  *block        // of the record that Next returned last
+	lost   bool          // the place of the next record is unknown
+	seen   int64         // end of the last search for a record; a search never starts before it again
 }
 
-// NewReader reads from r, which is taken for compressed where it begins as gzip does.
+// NewReader returns a Reader for r. The file is treated as compressed if it begins with the magic
+// number of gzip.
 func NewReader(r io.Reader) *Reader {
 	src := newSource(r)
 	return &Reader{src: src, in: bufio.NewReaderSize(src, 32<<10)}
 }
 
-// Next gives the next record, and ends the one before. Errors: io.EOF at the end; a *Damage, after which it can be called again and
-// goes on with the next record that it finds; or what kept the stream from being read.
+// Next returns the next record and makes the block of the last one invalid. It returns io.EOF at
+// the end, *Damage for a broken record, or the error of the stream. After *Damage, Next can be
+// called again and continues with the next record that it finds.
 func (r *Reader) Next() (*Record, error) {
 	if r.block != nil {
-		told := r.block.err != nil
+		reported := r.block.err != nil
 		_, err := io.Copy(io.Discard, r.block)
 		r.block = nil
-		if err != nil && !told {
+		if err != nil && !reported {
 			return nil, err
 		}
 	}
-	if r.lost && !r.find() {
+	if r.lost && !r.findRecord() {
 		return nil, r.end()
 	}
 	r.lost = false
-	if err := r.begin(); err != nil {
+	if err := r.skipToRecord(); err != nil {
 		return nil, err
 	}
 	rec, err := r.header()
@@ -69,7 +73,7 @@ func (r *Reader) Next() (*Record, error) {
 	return rec, nil
 }
 
-// end is what Next says when there is no more record.
+// end returns the error of the stream, or io.EOF if there is none.
 func (r *Reader) end() error {
 	if err := r.src.failure(); err != nil {
 		return err
@@ -77,7 +81,7 @@ func (r *Reader) end() error {
 	return io.EOF
 }
 
-// damage says what is wrong with the record at r.at, unless the file could not be read.
+// damage returns the error of the stream, or, if there is none, a *Damage for the record at r.at.
 func (r *Reader) damage(format string, args ...any) error {
 	if err := r.src.failure(); err != nil {
 		return err
@@ -85,8 +89,8 @@ func (r *Reader) damage(format string, args ...any) error {
 	return &Damage{r.at, fmt.Sprintf(format, args...)}
 }
 
-// begin stands at the first octet of the next record.
-func (r *Reader) begin() error {
+// skipToRecord moves to the first octet of the next record and opens its gzip member if necessary.
+func (r *Reader) skipToRecord() error {
 	for {
 		if r.packed {
 			r.skipNewlines()
@@ -118,7 +122,7 @@ func (r *Reader) begin() error {
 
 var magic = []byte{0x1f, 0x8b}
 
-// open opens the gzip member at which the source stands.
+// open opens the gzip member at the current position of the source.
 func (r *Reader) open() (err error) {
 	if r.gz == nil {
 		r.gz, err = gzip.NewReader(r.src)
@@ -134,7 +138,7 @@ func (r *Reader) open() (err error) {
 	return nil
 }
 
-// skipNewlines passes over what separates records, and gives the number of lines that end there.
+// skipNewlines skips the line ends between records and returns the number of line feeds.
 func (r *Reader) skipNewlines() (n int) {
 	for {
 		b, err := r.in.Peek(1)
@@ -148,15 +152,19 @@ func (r *Reader) skipNewlines() (n int) {
 	}
 }
 
-// otherFormats are files that are no WARC files, by how they begin, and what can be done with them.
+// otherFormats lists the first octets of formats other than WARC, and advice for the user.
 var otherFormats = []struct{ begins, sentence string }{
-	{"filedesc:", "it is an ARC file, the format before WARC; convert it first, for example with: warcio recompress FILE.arc.gz FILE.warc.gz"},
+	{"filedesc:", "it is an ARC file, the format before WARC; convert it first, for example with: " +
+		"warcio recompress FILE.arc.gz FILE.warc.gz"},
 	{"PK\x03\x04", "it is a ZIP file, such as WACZ; unpack it first, and import the WARC files in its folder archive"},
-	{"\x28\xb5\x2f\xfd", "it is compressed with Zstandard; decompress it first, for example with: zstd -d FILE.warc.zst"},
-	{"\x5d\x2a\x4d\x18", "it is compressed with Zstandard and a dictionary; decompress it first, with a tool that knows .warc.zst"},
+	{"\x28\xb5\x2f\xfd", "it is compressed with Zstandard; " +
+		"decompress it first, for example with: zstd -d FILE.warc.zst"},
+	{"\x5d\x2a\x4d\x18", "it is compressed with Zstandard and a dictionary; " +
+		"decompress it first, with a tool that knows .warc.zst"},
 }
 
-// otherFormat returns an error for a file of another format, compressed or not. It is no *Damage.
+// otherFormat returns an error if the file, compressed or not, is of another format. The error is
+// not a *Damage.
 func (r *Reader) otherFormat() error {
 	if r.at != 0 {
 		return nil
@@ -169,7 +177,7 @@ func (r *Reader) otherFormat() error {
 	return nil
 }
 
-// header reads version and named fields.
+// header reads the version and the named fields of a record.
 func (r *Reader) header() (*Record, error) {
 	if err := r.otherFormat(); err != nil {
 		return nil, err
@@ -216,7 +224,7 @@ func (r *Reader) length(rec *Record) error {
 
 var errLong = errors.New("the line is too long")
 
-// line reads one line without its end, and takes its length from room.
+// line reads one line without its end and subtracts its length from room.
 func (r *Reader) line(room *int) (string, error) {
 	var line []byte
 	for {
@@ -232,7 +240,8 @@ func (r *Reader) line(room *int) (string, error) {
 	}
 }
 
-// block is what a record holds. It ends where the next record begins, and says so if it does not.
+// block reads the block of a record. At its end it checks that another record or the end of the
+// file follows.
 type block struct {
 	r    *Reader
 	left int64
@@ -244,7 +253,7 @@ func (b *block) Read(p []byte) (int, error) {
 		return 0, b.err
 	}
 	if b.left == 0 {
-		if b.err = b.r.close(); b.err != io.EOF {
+		if b.err = b.r.checkEnd(); b.err != io.EOF {
 			b.r.lost = true
 		}
 		return 0, b.err
@@ -262,9 +271,9 @@ func (b *block) Read(p []byte) (int, error) {
 	return n, b.err
 }
 
-// close looks whether what follows a block can follow one: the next record, the end, or in a file that is not compressed two newlines,
-// whatever comes then. It gives io.EOF, the end of the block, or the damage.
-func (r *Reader) close() error {
+// checkEnd checks what follows a block: the next record, the end, or, in an uncompressed file, two
+// newlines and anything. It returns io.EOF if that is correct, and otherwise the damage.
+func (r *Reader) checkEnd() error {
 	newlines := r.skipNewlines()
 	next, err := r.in.Peek(len(first))
 	switch {
@@ -278,9 +287,9 @@ func (r *Reader) close() error {
 
 var first = []byte("WARC/")
 
-// find looks for the next record after one that is broken: in the rest of its member first, then in the file from where the broken
-// one began.
-func (r *Reader) find() bool {
+// findRecord looks for the next record after a broken one. It searches the rest of the gzip member
+// first, then the file from the beginning of the broken record.
+func (r *Reader) findRecord() bool {
 	if r.packed && r.findLine() {
 		return true
 	}
@@ -308,14 +317,17 @@ func (r *Reader) find() bool {
 	return false
 }
 
-// trial is how much of a gzip member is looked at to see whether it holds a record, in octets.
+// trial is the number of octets of a gzip member that are read to find out whether it contains a
+// record.
 const trial = 4 << 10
 
-// candidate reports whether a record may begin where the source stands, or a gzip member with one.
+// candidate reports whether a record, or a gzip member with one, may begin at the current position
+// of the source.
 func (r *Reader) candidate() bool {
 	switch r.src.buf[r.src.pos] {
 	case first[0]:
-		line := r.src.peek(len("WARC/1.0\n")) // which need not begin a line: what was before it may be cut off
+		// It need not be at the beginning of a line: the octets before it may be cut off.
+		line := r.src.peek(len("WARC/1.0\n"))
 		return len(line) > 8 && bytes.HasPrefix(line, first) && (line[8] == '\r' || line[8] == '\n')
 	case magic[0]:
 		if head := r.src.peek(4); len(head) < 4 || head[1] != magic[1] || head[2] != 8 || head[3] > 0x1f {
@@ -335,7 +347,7 @@ func (r *Reader) candidate() bool {
 	return false
 }
 
-// findLine looks for a record at the beginning of a line in what is left of the member that is open.
+// findLine looks for a record at the beginning of a line in the rest of the open member.
 func (r *Reader) findLine() bool {
 	for {
 		switch _, err := r.in.ReadSlice('\n'); err {
@@ -345,13 +357,14 @@ func (r *Reader) findLine() bool {
 			}
 		case bufio.ErrBufferFull:
 		default:
-			return err == io.EOF && r.after()
+			return err == io.EOF && r.atNextMember()
 		}
 	}
 }
 
-// after stands at the end of a member that was whole, behind which the next one begins.
-func (r *Reader) after() bool {
+// atNextMember leaves a member that was read to its end, and reports whether a member or a record
+// follows.
+func (r *Reader) atNextMember() bool {
 	r.packed = false
 	r.in.Reset(r.src)
 	head := r.src.peek(len(first))

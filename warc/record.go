@@ -48,16 +48,17 @@ const (
 	TypeResponse = "application/http;msgtype=response"
 )
 
-// IdenticalPayload is the Profile of a revisit whose payload is that of an earlier record (WARC 1.1, 6.7.2).
+// IdenticalPayload is the Profile of a revisit whose payload is that of an earlier record (WARC
+// 1.1, 6.7.2).
 const IdenticalPayload = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 
-// Field is a name with its value, on one line.
+// Field is a name with its value. The value has no line ends.
 type Field struct{ Name, Value string }
 
-// Fields are named fields in the order in which they stand.
+// Fields are named fields in their order in the file.
 type Fields []Field
 
-// Get gives the first value of name, in whatever case it is written; "" if there is none.
+// Get returns the first value of name without regard to case, or "".
 func (f Fields) Get(name string) string {
 	for _, each := range f {
 		if strings.EqualFold(each.Name, name) {
@@ -67,7 +68,7 @@ func (f Fields) Get(name string) string {
 	return ""
 }
 
-// All gives every value of name.
+// All returns all values of name without regard to case.
 func (f Fields) All(name string) (values []string) {
 	for _, each := range f {
 		if strings.EqualFold(each.Name, name) {
@@ -77,31 +78,33 @@ func (f Fields) All(name string) (values []string) {
 	return values
 }
 
-// Record is one record as it was read.
+// Record is a record that was read.
 type Record struct {
 	Version string // "1.0" or "1.1"
 	Fields  Fields
 	Length  int64     // octets of the block
-	Block   io.Reader // until the next record is asked for; ends with a *Damage where the record turns out to be broken
-	Offset  int64     // in the file, of the record or of the gzip member that it is in
+	Block   io.Reader // valid until Next is called; ends with a *Damage if the record is broken
+	Offset  int64     // of the record or its gzip member in the file
 }
 
-// Type is the record's type; there are more than those that this package names.
+// Type returns the record's type in lower case. It may be one that this package does not name.
 func (r *Record) Type() string { return strings.ToLower(r.Fields.Get(fieldType)) }
 
-// ID is the record's name, without its angle brackets.
+// ID returns the record's ID without angle brackets.
 func (r *Record) ID() string { return unbracket(r.Fields.Get(fieldID)) }
 
-// Target is the address that gave rise to the record. WARC 1.0 put it in angle brackets, and wget does.
+// Target returns the address of which the record was made. WARC 1.0 writes it in angle brackets,
+// and so does wget; they are removed.
 func (r *Record) Target() string { return unbracket(r.Fields.Get(fieldTarget)) }
 
-// ContentType is the media type of the block, as it is written.
+// ContentType returns the media type of the block, unchanged.
 func (r *Record) ContentType() string { return r.Fields.Get(fieldContentType) }
 
-// Date is when the capture began. It may be as coarse as a year (W3C-DTF); false where it cannot be read.
+// Date returns the time at which the capture began. It may be as coarse as a year (W3C-DTF). It
+// returns false if the date cannot be read.
 func (r *Record) Date() (time.Time, bool) { return ParseDate(r.Fields.Get(fieldDate)) }
 
-// Concurrent are the IDs of the records of the same capture.
+// Concurrent returns the IDs of the records of the same capture.
 func (r *Record) Concurrent() []string {
 	ids := r.Fields.All(ConcurrentTo)
 	for i, id := range ids {
@@ -110,9 +113,11 @@ func (r *Record) Concurrent() []string {
 	return ids
 }
 
-// ParseDate reads a WARC-Date (WARC 1.1, 5.4), and the form of fourteen digits that some tools write.
+// ParseDate parses a WARC-Date (WARC 1.1, 5.4), and the form of fourteen digits that some tools
+// write.
 func ParseDate(text string) (time.Time, bool) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z", "2006-01-02T15:04:05", "2006-01-02", "2006-01", "2006", "20060102150405"} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z", "2006-01-02T15:04:05", "2006-01-02", "2006-01",
+		"2006", "20060102150405"} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t.UTC(), true
 		}
@@ -129,7 +134,7 @@ func unbracket(s string) string {
 	return s
 }
 
-// ParseFields reads a block of type TypeFields. Lines that are no named field are left out.
+// ParseFields parses a block of type TypeFields. It skips lines that are not named fields.
 func ParseFields(block []byte) Fields {
 	var f folded
 	for line := range strings.Lines(string(block)) {
@@ -138,13 +143,14 @@ func ParseFields(block []byte) Fields {
 	return f.all()
 }
 
-// folded puts fields together line by line.
+// folded collects fields line by line, and joins values that are folded over several lines.
 type folded struct {
 	fields Fields
-	value  []byte // of the last field, where it goes on over several lines
+	value  []byte // of the last field, if it has several lines
 }
 
-// add takes one line: a field, or more of the value before (RFC 5322 2.2.3). It reports whether it is one of both.
+// add adds a line, either a field or a continuation of the last value (RFC 5322 2.2.3). It returns
+// false if the line is neither.
 func (f *folded) add(line string) bool {
 	if len(f.fields) > 0 && (strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")) {
 		more := strings.TrimSpace(line)
@@ -166,7 +172,7 @@ func (f *folded) add(line string) bool {
 	return true
 }
 
-// all gives the fields so far.
+// all returns the fields so far.
 func (f *folded) all() Fields {
 	if f.value != nil {
 		f.fields[len(f.fields)-1].Value, f.value = string(f.value), nil
@@ -174,8 +180,8 @@ func (f *folded) all() Fields {
 	return f.fields
 }
 
-// Bytes is f as a block of type TypeFields, or as the fields of a record. Control characters in values become blanks, so that no
-// value ends its line.
+// Bytes returns f as a block of type TypeFields, which is also the form of a record's fields.
+// Control characters in values are replaced by blanks, so that no value can end its line.
 func (f Fields) Bytes() []byte {
 	var b []byte
 	for _, each := range f {

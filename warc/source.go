@@ -5,26 +5,28 @@ import (
 	"slices"
 )
 
-// window is how far back a search can begin when a record turns out to be broken, in octets of the file. A wrong coding is noticed
-// within that; the start of the next record is not missed for what was read too far.
+// window is the number of octets of the file that a source keeps, so that a search can start before
+// the current position. A decompressor notices a wrong coding within that distance, so no record
+// that begins in the skipped data is missed.
 const window = 256 << 10
 
-// source is the file as a stream that can go back as far as window. It is an io.ByteReader, so that a decompressor takes no octet
-// too many.
+// source is the file as a stream that can be rewound by up to window octets. It implements
+// io.ByteReader, so that a decompressor does not read beyond the end of its member.
 type source struct {
 	r     io.Reader
 	buf   []byte
 	pos   int   // of the next octet in buf
 	base  int64 // offset of buf[0]
-	err   error // after the last octet of buf
-	limit int64 // offset at which it seems to end; 0: none
+	err   error // returned after the last octet of buf
+	limit int64 // offset at which reads return io.EOF; 0: no limit
 }
 
 func newSource(r io.Reader) *source { return &source{r: r, buf: make([]byte, 0, 16<<10)} }
 
 func (s *source) offset() int64 { return s.base + int64(s.pos) }
 
-// ready reports whether n octets are there to be read, and reads on for them; n is far less than window.
+// ready reads until n octets are buffered, and reports whether there are so many. n must be far
+// less than window.
 func (s *source) ready(n int) bool {
 	for len(s.buf)-s.pos < n && s.err == nil {
 		if len(s.buf) == cap(s.buf) {
@@ -37,7 +39,8 @@ func (s *source) ready(n int) bool {
 	return len(s.buf)-s.pos >= n
 }
 
-// makeRoom forgets what is further back than window, or takes more memory until there is as much on either side.
+// makeRoom drops the octets before window, or enlarges the buffer until it holds window octets
+// before and after pos.
 func (s *source) makeRoom() {
 	old := s.pos - window
 	if old <= 0 || cap(s.buf) < 2*window {
@@ -49,13 +52,13 @@ func (s *source) makeRoom() {
 	s.base += int64(old)
 }
 
-// peek gives the next n octets, or as many as there are.
+// peek returns the next n octets, or fewer at the end of the file.
 func (s *source) peek(n int) []byte {
 	s.ready(n)
 	return s.buf[s.pos:min(s.pos+n, len(s.buf))]
 }
 
-// failure is why the file could not be read on; nil at its end.
+// failure returns the error of the underlying reader, or nil if there was none besides io.EOF.
 func (s *source) failure() error {
 	if s.err == io.EOF {
 		return nil
@@ -92,7 +95,7 @@ func (s *source) ReadByte() (byte, error) {
 	return s.buf[s.pos-1], nil
 }
 
-// rewind goes back to an offset, or as near to it as it can.
+// rewind moves to the offset to, or to the nearest buffered offset.
 func (s *source) rewind(to int64) {
 	s.pos = int(min(max(to-s.base, 0), int64(len(s.buf))))
 }

@@ -47,7 +47,7 @@ func SURT(address string) string {
 // surtURL is an address taken apart. The query is "" where there is none.
 type surtURL struct {
 	scheme, host, path, query string
-	number                    uint64 // of the port; 0: none
+	number                    uint64 // of the port; 0 for none
 }
 
 // port returns the port with its colon, "" for the default of the scheme.
@@ -59,8 +59,9 @@ func (u surtURL) port() string {
 	return ":" + strconv.FormatUint(u.number, 10)
 }
 
-// splitAddress takes an address apart as the package surt does: without a scheme it is taken for
-// http, of several in a row the last counts. It returns false for a port that is not a number.
+// splitAddress splits an address as the Python package surt does: an address without a scheme is
+// read as http, and of several schemes in a row the last one counts. It returns false if the port
+// is not a number.
 func splitAddress(address string) (u surtURL, ok bool) {
 	rest := strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' || r == '\t' {
@@ -98,7 +99,8 @@ func splitAddress(address string) (u surtURL, ok bool) {
 	return u, true
 }
 
-// schemeOf returns what stands before the first colon, if it has the form of a scheme.
+// schemeOf returns the part before the first colon if it has the form of a scheme, and otherwise
+// "".
 func schemeOf(address string) string {
 	scheme, _, found := strings.Cut(address, ":")
 	if !found || strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+.-") != "" {
@@ -110,7 +112,7 @@ func schemeOf(address string) string {
 	return scheme
 }
 
-// cutWebScheme cuts http:// or https:// off an address.
+// cutWebScheme splits off http:// or https://.
 func cutWebScheme(address string) (scheme, rest string, found bool) {
 	scheme, rest, found = strings.Cut(address, "://")
 	return scheme, rest, found && (scheme == "http" || scheme == "https")
@@ -160,8 +162,9 @@ func surtHost(host string) string {
 	return host
 }
 
-// surtIPv4 returns the dotted form of an IPv4 address that is one number, or up to four as the C
-// library reads them: those that begin with 0 are octal, the last fills what is left.
+// surtIPv4 returns the dotted form of an IPv4 address. The address may be one number, or up to four
+// numbers in the notation of the C library: a number that begins with 0 is octal, and the last one
+// fills the remaining octets.
 func surtIPv4(host string) (string, bool) {
 	if host == "" || strings.Trim(host, "0123456789.") != "" || !strings.Contains("0123456789", host[:1]) {
 		return "", false
@@ -194,7 +197,8 @@ func surtIPv4(host string) (string, bool) {
 	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, value))).String(), true
 }
 
-// surtPath returns an unescaped path without dot segments and empty ones, the last one aside.
+// surtPath returns an unescaped path without dot segments and without empty segments. An empty last
+// segment is kept.
 func surtPath(path string) string {
 	_, path, _ = strings.Cut(path, "/")
 	var kept []string
@@ -215,8 +219,8 @@ func surtPath(path string) string {
 	return "/" + strings.Join(append(kept, last), "/")
 }
 
-// The session ids that are dropped; what stands before one and after it is kept, the groups 1 and
-// 2.
+// The session ids that SURT removes. Groups 1 and 2 match the text before and after one, which is
+// kept.
 var (
 	pathSessions = []*regexp.Regexp{
 		regexp.MustCompile(`(?is)^(.*/)\((?:[a-z]\([0-9a-z]{24}\))+\)/([^?]+\.aspx.*)$`),
@@ -258,8 +262,8 @@ func sortedQuery(query string) string {
 	return strings.Join(parameters, "&")
 }
 
-// unescape undoes percent-encoding until there is none: an octet that is undone may complete
-// another one.
+// unescape decodes percent-encoding repeatedly, because a decoded octet may be part of another
+// encoding.
 func unescape(text string) string {
 	out := make([]byte, 0, len(text))
 	for _, c := range []byte(text) {
@@ -275,7 +279,7 @@ func unescape(text string) string {
 	return string(out)
 }
 
-// escape percent-encodes what is not printable ASCII, and #, % and the space.
+// escape percent-encodes all octets that are not printable ASCII, and #, % and the space.
 func escape(text string) string {
 	const digits = "0123456789ABCDEF"
 	out := make([]byte, 0, len(text))

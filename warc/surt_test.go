@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The keys are those that pywb computes.
+// The expected keys are those that pywb computes.
 func TestSURT(t *testing.T) {
 	table, err := os.ReadFile("testdata/keys.txt")
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 123456789, time.UTC)
 
-// exchange is a small archive: a warcinfo, and for each page its request, response and metadata.
+// exchange returns a small archive: a warcinfo, and the request, response and metadata of each
+// page.
 func exchange(pages int) []Entry {
 	list := []Entry{{Type: Warcinfo, ID: NewID(), Date: noon, ContentType: TypeFields, More: Fields{{Filename, "x.warc.gz"}},
 		Payload: Fields{{"software", "acapcrawl"}, {"format", "WARC File Format 1.1"}}.Bytes()}}
@@ -50,16 +51,16 @@ func write(t *testing.T, compressed bool, entries ...Entry) ([]byte, []Place) {
 	return out.Bytes(), places
 }
 
-// got is what became of a record: its type and block, or the damage.
+// got is the result of reading a record: its type and block, or the damage.
 type got struct {
 	kind, target string
 	offset       int64
 	block        []byte
-	digest       string // what is wrong with a digest
+	digest       string // result of Check
 	damage       *Damage
 }
 
-// readAll reads a file to its end. Every error but damage is one of the test.
+// readAll reads a file to its end. It fails the test on any error except *Damage.
 func readAll(t *testing.T, r io.Reader) (list []got) {
 	t.Helper()
 	in := NewReader(r)
@@ -108,7 +109,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Each record stands alone at its place, as an index promises.
+// Each record can be read from its place, which the index needs.
 func TestPlaces(t *testing.T) {
 	entries := exchange(5)
 	for _, compressed := range []bool{true, false} {
@@ -122,7 +123,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// A block that is not read is passed over, and so is the rest of one.
+// Next skips a block that was not read, or not to its end.
 func TestUnread(t *testing.T) {
 	file, _ := write(t, true, exchange(10)...)
 	in := NewReader(bytes.NewReader(file))
@@ -140,7 +141,7 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-// Broken files lose the record that is broken, and say so; what comes before and after is read.
+// Only the broken record is lost and reported. The records before and after it are read.
 func TestDamage(t *testing.T) {
 	entries := exchange(6)
 	const broken = 8 // the response of page 2
@@ -167,7 +168,8 @@ func TestDamage(t *testing.T) {
 				read[g.kind+g.target] = true
 			}
 			for i, e := range entries {
-				// Without compression nothing tells where a record ends before one without a line of its own.
+				// Without compression the end of a record is not detected if the next one does not
+				// begin on a line of its own.
 				if i != broken && !read[e.Type+e.Target] && (compressed || name != "octets in its place" || i != broken+1) {
 					t.Errorf("compressed %v, %s: record %d, %s %s, is lost too", compressed, name, i, e.Type, e.Target)
 				}
@@ -182,7 +184,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// A file that breaks off is read as far as it goes, wherever that is.
+// All complete records of a truncated file are read, wherever it is cut off.
 func TestBreaksOff(t *testing.T) {
 	entries := exchange(3)
 	for _, compressed := range []bool{true, false} {
@@ -266,7 +268,8 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// A record that is far longer than the window is found broken at its end, and the next one is read.
+// Damage at the end of a record far longer than the window is reported, and the next record is
+// read.
 func TestLongDamage(t *testing.T) {
 	noise := make([]byte, 3*window)
 	rand.NewChaCha8([32]byte{}).Read(noise)
@@ -318,7 +321,7 @@ func TestWriteError(t *testing.T) {
 	}
 }
 
-// No value ends its line, whatever a site sends.
+// No value can end its line, whatever a site sends.
 func TestInjection(t *testing.T) {
 	e := Entry{Type: Metadata, ID: NewID(), Date: noon, Target: "http://example.com/\r\nWARC-Type: response", ContentType: TypeFields,
 		Payload: Fields{{"line", "a\r\n\r\nWARC/1.0\r\nb\x00\xff"}}.Bytes()}

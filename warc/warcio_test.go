@@ -15,8 +15,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/warcio"
 )
 
-// other gives npm's warcio, or skips the test.
-func other(t *testing.T) string {
+// findWarcio returns the path of npm's warcio, or skips the test.
+func findWarcio(t *testing.T) string {
 	t.Helper()
 	program, err := warcio.Find()
 	if err != nil {
@@ -37,10 +37,10 @@ func output(t *testing.T, program string, args ...string) string {
 	return string(out)
 }
 
-// warcio reads our files without a complaint, finds every record where we say it is, and prints our
-// lines of the index, keys aside.
+// warcio reads our files without complaint, finds every record at the place that we report, and
+// prints our lines of the index except for the keys.
 func TestWarcioReads(t *testing.T) {
-	program := other(t)
+	program := findWarcio(t)
 	entries := exchange(30)
 	first := entries[5]
 	revisit := Entry{Type: Revisit, ID: NewID(), Date: noon, Target: "http://example.org:8080/again", ContentType: TypeResponse, Head: []byte("HTTP/1.1 206 Some\r\n\r\n"),
@@ -76,7 +76,7 @@ func TestWarcioReads(t *testing.T) {
 			}
 		}
 		theirs := strings.Split(strings.TrimSpace(output(t, program, "cdx-index", path)), "\n")
-		if name == "test.warc" { // of what is not compressed, its lengths leave newlines out
+		if name == "test.warc" { // without compression warcio's lengths exclude newlines
 			ours, theirs = withoutLength(ours), withoutLength(theirs)
 		}
 		ours, theirs = withoutKey(ours), withoutKey(theirs)
@@ -87,7 +87,7 @@ func TestWarcioReads(t *testing.T) {
 				t.Fatalf("%s: line %d\nours   %s\ntheirs %s", name, i, ours[min(i, len(ours)-1)], theirs[min(i, len(theirs)-1)])
 			}
 		}
-		checked(t, program, path, len(entries))
+		checkDigests(t, program, path, len(entries))
 	}
 }
 
@@ -98,7 +98,7 @@ func withoutLength(lines []string) (out []string) {
 	return out
 }
 
-// withoutKey drops the keys: ours are those of pywb, from which those of warcio differ.
+// withoutKey removes the keys: ours are those of pywb, which differ from those of warcio.
 func withoutKey(lines []string) (out []string) {
 	for _, l := range lines {
 		_, rest, _ := strings.Cut(l, " ")
@@ -107,8 +107,9 @@ func withoutKey(lines []string) (out []string) {
 	return out
 }
 
-// checked has warcio's library compute every digest: its command line has no check.
-func checked(t *testing.T, program, path string, records int) {
+// checkDigests lets warcio's library verify every digest, because its command line has no such
+// command.
+func checkDigests(t *testing.T, program, path string, records int) {
 	t.Helper()
 	out, err := warcio.Node(t.Context(), program, `
 import { createReadStream } from "node:fs";
@@ -125,9 +126,9 @@ for await (const r of new WARCIO.WARCParser(createReadStream(process.argv[2]), {
 	}
 }
 
-// What warcio writes is read by us, compressed and plain, WARC 1.0 and 1.1.
+// We read files that warcio writes: compressed and plain, WARC 1.0 and 1.1.
 func TestWarcioWrites(t *testing.T) {
-	program := other(t)
+	program := findWarcio(t)
 	for _, how := range [][]string{{"WARC/1.0", "gz", "sha-1"}, {"WARC/1.1", "gz", "sha-256"}, {"WARC/1.0", "plain", "sha-256"}, {"WARC/1.1", "plain", "sha-1"}} {
 		file, err := warcio.Node(t.Context(), program, `
 const [warcVersion, form, algo] = process.argv.slice(2);

@@ -13,23 +13,23 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// Entry is a record to be written.
+// Entry is a record to write.
 type Entry struct {
 	Type        string
 	ID          string // from NewID
 	Date        time.Time
 	Target      string // "" for a warcinfo
 	ContentType string
-	More        Fields // further named fields
-	Head        []byte // of an HTTP message
-	Payload     []byte // what follows the head, or all of the block
-	Digest      string // of a payload that is not in the block; "": of Payload, where the record has one
+	More        Fields // additional named fields
+	Head        []byte // of an HTTP message; nil for none
+	Payload     []byte // the rest of the block, or the whole block if Head is nil
+	Digest      string // of a payload that is not in the block; "": computed from Payload for types that have one
 }
 
-// Place is where a record stands.
+// Place is the position of a record in its file.
 type Place struct{ Offset, Length int64 }
 
-// NewID makes a name for a record: a random UUID (RFC 9562 5.4).
+// NewID returns a new record ID: a random UUID (RFC 9562 5.4).
 func NewID() string {
 	var u [16]byte
 	rand.Read(u[:]) // never fails
@@ -41,7 +41,7 @@ func uuid(u []byte) string {
 	return fmt.Sprintf("urn:uuid:%x-%x-%x-%x-%x", u[:4], u[4:6], u[6:8], u[8:10], u[10:])
 }
 
-// IDOf makes the name of a record from another, from NewID, and what tells it from others made of that: the same each time
+// IDOf derives a record ID from another ID, a number and a kind. Equal arguments yield equal IDs
 // (RFC 9562 5.8).
 func IDOf(space string, number uint64, kind string) string {
 	sum := sha256.Sum256(append(binary.BigEndian.AppendUint64([]byte(space), number), kind...))
@@ -50,21 +50,21 @@ func IDOf(space string, number uint64, kind string) string {
 	return uuid(u)
 }
 
-// Ref is how a field names another record.
+// Ref returns the form in which a field refers to another record: the ID in angle brackets.
 func Ref(id string) string { return "<" + id + ">" }
 
-// Date is a time as WARC 1.1 writes it, as exactly as it is known.
+// Date formats a time for WARC 1.1 with its full precision.
 func Date(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
 var errHead = errors.New("the head of an HTTP message ends with its first blank line")
 
-// Writer writes records of WARC 1.1. It is not safe for concurrent use.
+// Writer writes WARC 1.1 records. It is not safe for concurrent use.
 type Writer struct {
 	out *counter
-	gz  *gzip.Writer // nil: nothing is compressed
+	gz  *gzip.Writer // nil: no compression
 }
 
-// NewWriter writes to w, each record as a gzip member of its own where compressed is set.
+// NewWriter returns a Writer for w. If compressed is set, each record is a gzip member of its own.
 func NewWriter(w io.Writer, compressed bool) *Writer {
 	out := &Writer{out: &counter{w: w}}
 	if compressed {
@@ -73,7 +73,8 @@ func NewWriter(w io.Writer, compressed bool) *Writer {
 	return out
 }
 
-// Write writes one record with its length and its digests, and says where it stands. After an error nothing more should be written.
+// Write writes a record with its length and digests, and returns its place. After an error the
+// Writer must not be used again.
 func (w *Writer) Write(e Entry) (p Place, err error) {
 	if !complete(e.Head) {
 		return p, errHead
@@ -84,7 +85,8 @@ func (w *Writer) Write(e Entry) (p Place, err error) {
 		w.gz.Reset(w.out)
 		to = w.gz
 	}
-	for _, part := range [][]byte{[]byte("WARC/1.1\r\n"), e.fields().Bytes(), []byte("\r\n"), e.Head, e.Payload, []byte("\r\n\r\n")} {
+	fields := e.fields().Bytes()
+	for _, part := range [][]byte{[]byte("WARC/1.1\r\n"), fields, []byte("\r\n"), e.Head, e.Payload, []byte("\r\n\r\n")} {
 		if _, err := to.Write(part); err != nil {
 			return p, err
 		}
@@ -109,7 +111,8 @@ func (e *Entry) fields() Fields {
 		Field{fieldLength, strconv.Itoa(len(e.Head) + len(e.Payload))})
 }
 
-// payloadDigest is "" for records that have no payload (WARC 1.1, 4), and for requests, of which nobody asks it.
+// payloadDigest returns the digest of the payload. It returns "" for types without a payload (WARC
+// 1.1, 4), and for requests, because nothing uses their digest.
 func (e *Entry) payloadDigest() string {
 	switch {
 	case e.Digest != "":
@@ -120,7 +123,7 @@ func (e *Entry) payloadDigest() string {
 	return ""
 }
 
-// counter counts what is written.
+// counter counts the octets written to w.
 type counter struct {
 	w io.Writer
 	n int64
