@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// Action is an action request that reaches the crawler (P1 2.6).
+// Action is an action request that addresses the crawler (P1 2.6).
 type Action struct {
 	Action  string // "take-down" or "re-crawl"
-	URL     string // absolute, normalised; of the origin of the file
+	URL     string // absolute and normalised, in the origin of the file
 	Field   *Field
-	Execute bool   // false: refused, with Why
+	Execute bool   // false: it is refused, for the reason Why
 	Why     string // one clause
 }
 
@@ -22,12 +22,13 @@ const (
 	ReCrawl  = "re-crawl"
 )
 
-// maxReCrawls bounds the re-crawls that one policy may ask for; take-downs are not limited (P09).
+// maxReCrawls bounds the re-crawls that one policy may ask for; take-downs are not limited (P1 2.6,
+// P09).
 const maxReCrawls = 1000
 
-// NewAction reads a request that came by another way than a file, as one that stands in the
-// robots.txt of its origin is read (P01, P02, P10): rawurl is absolute and names a single resource.
-// by is what the answers for it will name. The error is a clause.
+// NewAction reads a request that did not come from a file, by the rules for one in the robots.txt
+// of its origin (P1 2.6; P01 and P02: it names one resource, without wildcards; P10: paths are
+// exact). rawurl is absolute. by is the field that decisions will name. The error is a clause.
 func NewAction(action, rawurl string, by *Field) (Action, error) {
 	if action != TakeDown && action != ReCrawl {
 		return Action{}, fmt.Errorf("%q is no action; they are %s and %s", action, TakeDown, ReCrawl)
@@ -49,7 +50,7 @@ func NewAction(action, rawurl string, by *Field) (Action, error) {
 	} else {
 		path = ""
 	}
-	why := notSingle("/" + strings.TrimLeft(path, "/")) // beginning with //, where a line would name a host
+	why := notSingle("/" + strings.TrimLeft(path, "/")) // a line that begins with // would name a host
 	if why == "" && isPolicyFile(u) {
 		why = policyFile
 	}
@@ -59,16 +60,17 @@ func NewAction(action, rawurl string, by *Field) (Action, error) {
 	return Action{Action: action, URL: NewResource(u).URL, Field: by, Execute: true}, nil
 }
 
-// notSingle says why what a request names is not a single resource; "" if it is one.
+// notSingle returns why a path does not name a single resource, "" if it does.
 func notSingle(path string) string {
 	switch {
 	case path == "":
 		return "it names no resource"
-	case strings.ContainsAny(path, "*$"): // P01
+	case strings.ContainsAny(path, "*$"): // P1 2.6 (P01): a request with a wildcard is refused
 		return "it holds a wildcard; a request names a single resource"
 	case len(strings.Fields(path)) > 1:
 		return "it names more than one resource"
-	case strings.HasPrefix(path, "//") || hasScheme(path): // P03
+	// P1 2.6 (P03): a request for a complete URI or another host is refused
+	case strings.HasPrefix(path, "//") || hasScheme(path):
 		return "it names a resource by an absolute URI"
 	}
 	if _, err := url.Parse(path); err != nil {
@@ -81,11 +83,11 @@ const policyFile = "it names robots.txt, which is read whatever is asked"
 
 func isPolicyFile(u *url.URL) bool { return NewResource(u).rep == "/robots.txt" }
 
-// requests lists the action requests of a file and of the files it refers to that reach c.
-// Take-downs come first, so that a re-crawl of the same resource confirms its absence (P11, X31). A
-// repeated request is listed once.
+// requests returns the action requests to c, of a file and of the files it refers to. Take-downs
+// come first, so that a re-crawl of the same resource confirms its absence (P1 2.2.1, P11; P1 2.6,
+// X31). A repeated request is listed once.
 func (f *File) requests(c *Crawler, refs []Reference, tell *reporter) []Action {
-	if f.base == nil { // nothing can be named from nowhere
+	if f.base == nil { // without an origin no resource can be named
 		return nil
 	}
 	l := &requestList{file: f, crawler: c, root: *rootOf(f.base), tell: tell, seen: map[string]bool{}}
@@ -102,9 +104,12 @@ func (f *File) requests(c *Crawler, refs []Reference, tell *reporter) []Action {
 		ref := byField[want.Field]
 		switch {
 		case ref.File == nil || ref.File == f:
-		case !near(l.root, want.URL) || !near(l.root, ref.Final): // P13
+		// P1 2.3.2 (P13): requests of a referenced file are done if it is on this host
+		case !near(l.root, want.URL) || !near(l.root, ref.Final):
 			l.add(ref.File, "it stands in a file of another host")
-		case void: // D08, A15
+		// P1 2.3.2 (D08): a second reference counts for its prohibitions only; P1 3 (A15): a record
+		// that names nobody prohibits for all and permits nothing
+		case void:
 			l.add(ref.File, "prohibitions alone count behind a second reference of a record, "+
 				"and behind one that names nobody")
 		default:
@@ -115,7 +120,7 @@ func (f *File) requests(c *Crawler, refs []Reference, tell *reporter) []Action {
 	return l.out
 }
 
-// requestList gathers what File.requests lists.
+// requestList collects what File.requests returns.
 type requestList struct {
 	file     *File
 	crawler  *Crawler
@@ -140,7 +145,8 @@ func (l *requestList) add(g *File, refused string) {
 			continue
 		}
 		u, err := l.file.resolve(r.path)
-		if err != nil || *rootOf(u) != l.root || u.User != nil { // P03: a request names a resource of its own origin
+		// P1 2.6 (P03): a request names a resource of its own origin
+		if err != nil || *rootOf(u) != l.root || u.User != nil {
 			continue
 		}
 		a := l.action(r, u, refused)
@@ -150,7 +156,7 @@ func (l *requestList) add(g *File, refused string) {
 		}
 		l.seen[key] = l.seen[key] || a.Execute
 		if a.Action == ReCrawl && a.Execute {
-			if l.recrawls++; l.recrawls > maxReCrawls { // P09: a policy asks for so many re-crawls at most
+			if l.recrawls++; l.recrawls > maxReCrawls { // P1 2.6 (P09): a policy asks for so many re-crawls at most
 				a.refuse(l.tell, fmt.Sprintf("%d re-crawls are requested before it", maxReCrawls))
 			}
 		}
@@ -174,15 +180,15 @@ func (l *requestList) action(r *request, u *url.URL, refused string) Action {
 	return a
 }
 
-// refuse notes why a request that is well formed is not executed.
+// refuse marks a well-formed request as not executed, and reports why.
 func (a *Action) refuse(tell *reporter, why string) {
 	a.Execute, a.Why = false, why
 	tell.report(a.Field, "refused-request", Error, "", "the request is not executed: %s", why)
 }
 
-// near reports whether a file at address, "" for none, is of the host with the given root (P13): of
-// the same origin, or of the same host name with both at the ports of their schemes, since sites
-// lead from http to https.
+// near reports whether a file at address belongs to the host of root (P1 2.3.2, P13): it has the
+// same origin, or the same host name with both at the default ports of their schemes, since sites
+// redirect from http to https. An empty address belongs to it.
 func near(root url.URL, address string) bool {
 	if address == "" {
 		return true
@@ -201,8 +207,8 @@ func near(root url.URL, address string) bool {
 	return strings.EqualFold(u.Hostname(), root.Hostname()) && usual(u) && usual(&root)
 }
 
-// WithActions gives p with other requests than those its file makes: what an operator has
-// confirmed, or was told by another way.
+// WithActions returns p with the given requests in place of those of its file: what an operator has
+// confirmed, or received by another channel.
 func (p *Policy) WithActions(list []Action) *Policy {
 	if p == nil {
 		return nil
@@ -212,7 +218,7 @@ func (p *Policy) WithActions(list []Action) *Policy {
 	return &q
 }
 
-// barred are the fields of take-downs that are executed, by URL.
+// barred returns the fields of the take-downs that are executed, by URL.
 func barred(list []Action) map[string]*Field {
 	var out map[string]*Field
 	for _, a := range list {
@@ -228,8 +234,9 @@ func barred(list []Action) map[string]*Field {
 	return out
 }
 
-// TakeDown gives the request for r that stands; nil where none does. While it stands nothing is
-// fetched to be kept, kept, indexed or shown of r (P04, P05); it changes no decision (X64).
+// TakeDown returns the take-down request for r that is in force, nil if there is none. While it is
+// in force, r is not fetched for keeping, kept, indexed or shown (P1 2.6, P04; P1 2.6.1, P05). It
+// changes no decision (P1 2.6.1, X64).
 func (p *Policy) TakeDown(r Resource) *Field {
 	if p == nil {
 		return nil
@@ -237,7 +244,7 @@ func (p *Policy) TakeDown(r Resource) *Field {
 	return p.barred[r.URL]
 }
 
-// refuseUncrawled refuses the re-crawls of what may not be crawled (P08).
+// refuseUncrawled refuses re-crawls of resources that may not be crawled (P1 2.6.2, P08).
 func (p *Policy) refuseUncrawled(tell *reporter) {
 	for i := range p.actions {
 		a := &p.actions[i]

@@ -2,8 +2,9 @@ package acap
 
 import "slices"
 
-// admit takes the statements of a file that reach the crawler. For a referred file parent is the file that refers to it, and
-// second says that it is not the first of its record (D08).
+// admit adds the statements of a file that address the crawler. If f is a referred file, parent is
+// the file that refers to it, and second means that it is not the first reference of its record (P1
+// 2.3.2, D08).
 func (p *Policy) admit(f, parent *File, second bool) {
 	x := p.expander(f, parent)
 	x.seq = p.statements
@@ -14,10 +15,13 @@ func (p *Policy) admit(f, parent *File, second bool) {
 	x.walk(second, func(e *entry, h hearing, statements []*statement) {
 		for _, s := range statements {
 			if !h.reaches || s.allow && !h.permits || !h.serves(s.allow) {
-				continue // X39: a permission that does not count still prohibits when it cannot be interpreted
+				// P1 2.4.3 (X39): a permission that does not count still prohibits when it cannot
+				// be interpreted
+				continue
 			}
 			s.named, s.purpose = h.named, e.sub != nil
-			s.counts = h.permits && h.serves(true) // X32
+			// P1 2.5.3.1 (X32): it counts once an image's own terms are known
+			s.counts = h.permits && h.serves(true)
 			if s.beyond {
 				p.beyond = append(p.beyond, s)
 				continue
@@ -27,14 +31,16 @@ func (p *Policy) admit(f, parent *File, second bool) {
 	})
 	p.statements = x.seq
 	if x.full {
-		x.report(&Field{Source: f.source, URL: f.URL, Line: 1, Column: 1}, "too-complex", Error, "use fewer fields, sets and definitions",
+		x.report(&Field{Source: f.source, URL: f.URL, Line: 1, Column: 1}, "too-complex", Error,
+			"use fewer fields, sets and definitions",
 			"the fields make more than %d statements: nothing is permitted", maxStatements)
 		p.refusal = &Decision{Reason: Unavailable, Note: "robots.txt is too complex to be judged"}
 	}
 	p.findings = append(p.findings, x.findings...)
 }
 
-// expander returns what turns the fields of f into statements; parent is the file that refers to f, nil for robots.txt itself.
+// expander returns what turns the fields of f into statements; parent is the file that refers to f,
+// nil for robots.txt itself.
 func (p *Policy) expander(f, parent *File) *expander {
 	return &expander{crawler: &p.crawler, file: f, parent: parent, version: f.gating(&p.crawler), base: p.origin}
 }
@@ -47,15 +53,17 @@ type hearing struct {
 	permits bool // a permission in it counts
 }
 
-// walk calls visit with each field of a file in order, how it counts, and its statements. It ends where the file makes too many
-// statements.
+// walk calls visit with each field of a file in order, how it counts, and its statements. It ends
+// where the file makes too many statements.
 func (x *expander) walk(second bool, visit func(*entry, hearing, []*statement)) {
 	var to audience
 	for _, e := range x.file.entries {
 		to.turn(e, x.crawler)
 		h := hearing{audience: &to}
 		h.reaches, h.named, h.permits = e.reach(x.crawler, &to, x.parent == nil)
-		h.permits = h.permits && !x.file.cut && !second // A19, D08
+		// P1 4 (A19): a file that was cut permits nothing; P1 2.3.2 (D08): a second reference
+		// counts for its prohibitions only
+		h.permits = h.permits && !x.file.cut && !second
 		statements := x.expand(e)
 		if x.full {
 			return
@@ -64,26 +72,31 @@ func (x *expander) walk(second bool, visit func(*entry, hearing, []*statement)) 
 	}
 }
 
-// lookAtReferred reports references in a referred file (D01) and definitions that hide those of the referring file (D03).
+// lookAtReferred reports references in a referred file (P1 2.3.2, D01) and definitions that hide
+// those of the referring file (P1 2.7, D03).
 func (x *expander) lookAtReferred() {
 	for _, r := range x.file.records {
 		for _, field := range r.references {
-			x.report(field, "nested-reference", Error, "name the file in robots.txt", "a reference in a referred file is not followed")
+			x.report(field, "nested-reference", Error, "name the file in robots.txt",
+				"a reference in a referred file is not followed")
 		}
 	}
 	for _, d := range x.file.definitions {
 		if x.parent.usages[d.name] != nil {
-			x.report(d.field, "shadowed-definition", Notice, "", "the usage %q is defined in the referring file too: the definition here holds here", d.name)
+			x.report(d.field, "shadowed-definition", Notice, "",
+				"the usage %q is defined in the referring file too: the definition here holds here", d.name)
 		}
 	}
 	for _, d := range x.file.setDefinitions {
 		if x.parent.sets[d.name] != nil {
-			x.report(d.field, "shadowed-definition", Notice, "", "the resource set %q is defined in the referring file too: the definition here holds here", d.name)
+			x.report(d.field, "shadowed-definition", Notice, "",
+				"the resource set %q is defined in the referring file too: the definition here holds here", d.name)
 		}
 	}
 }
 
-// audience remembers whom the record and the sub-record of the last field address: all fields of one stand together.
+// audience remembers whom the record and the sub-record of the last field address. All fields of a
+// record follow each other.
 type audience struct {
 	record         *record
 	reaches, named bool
@@ -134,7 +147,7 @@ func (p *Policy) arrangeUsage(k kind) {
 	}
 }
 
-// index makes a lookup of the statements that have patterns; in order, they come first.
+// index returns a lookup of the statements with patterns, which come first in the list.
 func index(list []*statement) *lookup {
 	n := len(list)
 	for n > 0 && list[n-1].pattern == nil {
@@ -187,19 +200,25 @@ func inOrder(a, b *statement, rooted bool) int {
 	return a.seq - b.seq
 }
 
-// reach says whether a field addresses c, whether by name, and whether a permission in it counts.
+// reach reports whether a field addresses c, whether it does so by name, and whether a permission
+// in it counts.
 func (e *entry) reach(c *Crawler, to *audience, top bool) (reaches, named, permits bool) {
 	switch {
-	case e.stray: // C10
+	// P1 2.10.2 (C10): within a conventional record ACAP fields are ignored
+	case e.stray:
 		return c.Strict, false, false
-	case e.record == nil: // A13
+	// P1 2.3 (A13): outside any record a field prohibits for all and permits nothing
+	case e.record == nil:
 		return true, false, false
 	}
 	reaches, named = to.reaches, to.named
 	switch {
-	case e.record.nobody: // A15
+	// P1 3 (A15): a record that names nobody prohibits for all
+	case e.record.nobody:
 		return true, false, false
-	case top && len(e.record.references) > 0: // D02; X50: not for a nested reference
+	// P1 2.3 (D02): next to a reference permissions do not count; P1 2.3.2 (X50): a nested one is
+	// pooled
+	case top && len(e.record.references) > 0:
 		return reaches, named, false
 	}
 	return reaches, named, true
@@ -207,8 +226,8 @@ func (e *entry) reach(c *Crawler, to *audience, top bool) (reaches, named, permi
 
 // uncancelled leaves out the conventional rules that a contrary ACAP field with the same pattern
 // cancels (P1 2.10.2, O04). The ACAP field must be at least as specific as the group in its
-// addressee (O07). Where both polarities reach the crawler with the pattern nothing is cancelled,
-// whichever of them overrides the other (X72, X85).
+// addressee (P1 2.10.2, O07). If fields of both polarities have the pattern, nothing is cancelled,
+// whichever of them overrides the other (P1 2.10.2, X72, X85).
 func (p *Policy) uncancelled(lines []ruleLine, named bool) []*rule {
 	type speech struct{ allows, denies, cancels bool }
 	spoken := make(map[string]speech, len(p.by[kCrawl]))

@@ -2,14 +2,14 @@ package acap
 
 import "time"
 
-// Bound is a field and what it limits of a permitted usage.
+// Bound is a field with the limits that it sets to a permitted usage.
 type Bound struct {
 	Field  *Field
 	Limits Limits
 }
 
-// Bounds tells which fields hold the Limits, in the order of appearance. A time or a length that another field limits more closely is
-// left out.
+// Bounds returns the fields that set the Limits, in the order of appearance. It leaves out a time
+// or a length if another field sets a stricter one.
 func (d Decision) Bounds(f Facts) (list []Bound) {
 	all := d.Limits(f)
 	add := func(by *Field, l Limits) {
@@ -27,7 +27,8 @@ func (d Decision) Bounds(f Facts) (list []Bound) {
 		add(s.field, l)
 	}
 	if c := d.fields.caps; c != nil {
-		for _, one := range []restraint{{maxChars: c.maxChars, snippet: c.snippet}, {until: c.until, untilField: c.untilField}} {
+		for _, one := range []restraint{{maxChars: c.maxChars, snippet: c.snippet},
+			{until: c.until, untilField: c.untilField}} {
 			var l Limits
 			one.limit(&l, d)
 			by := one.snippet
@@ -47,7 +48,7 @@ func ifEqual(a, b *int) *int {
 	return a
 }
 
-// Holder gives the first field whose limits, of those that bind, are what is asked for; Because where there is none.
+// Holder returns the first field with a binding limit for which is returns true, or else Because.
 func (d Decision) Holder(f Facts, is func(Limits) bool) *Field {
 	for _, b := range d.Bounds(f) {
 		if is(b.Limits) {

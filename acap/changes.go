@@ -2,10 +2,10 @@ package acap
 
 import "strings"
 
-// Changes is a set of modifications (P1 2.5.5.5): what a presentation makes of a resource, or what may not be made of it.
+// Changes is a set of modifications of a resource (P1 2.5.5.5).
 type Changes uint8
 
-// The kinds of modification, but for any, which is all of them.
+// The kinds of modification. The value any stands for all of them.
 const (
 	FormatChange Changes = 1 << iota
 	StyleChange
@@ -23,11 +23,11 @@ const (
 type modification struct {
 	name     string
 	newer    bool    // of version 1.1
-	prevents Changes // what it prohibits, with what that implies (K16)
+	prevents Changes // what it prohibits, with what that implies (P1 2.5.5.5, K16)
 }
 
-// modifications are the values of prohibited-modification: content includes translation and re-organisation, and the appearance of a
-// text is its style (K16).
+// modifications are the values of prohibited-modification: content includes translation and
+// re-organisation, and the appearance of a text is its style (P1 2.5.5.5, K16).
 var modifications = []modification{
 	{"any", false, anyChange},
 	{"format", false, FormatChange},
@@ -49,7 +49,7 @@ func modificationNamed(name string) (m modification, known bool) {
 	return m, false
 }
 
-// prevented is what values of prohibited-modification prohibit together.
+// prevented returns what several values of prohibited-modification prohibit together.
 func prevented(names []string) (c Changes) {
 	for _, name := range names {
 		m, _ := modificationNamed(name)
@@ -58,10 +58,11 @@ func prevented(names []string) (c Changes) {
 	return c
 }
 
-// String lists the kinds, as a sentence has them.
+// String returns the kinds as words: "format, style and content".
 func (c Changes) String() string {
 	var names []string
-	for i, name := range [...]string{"format", "style", "appearance", "translation", "content", "annotation", "metadata", "structure"} {
+	for i, name := range [...]string{"format", "style", "appearance", "translation", "content", "annotation",
+		"metadata", "structure"} {
 		if c&(1<<i) != 0 {
 			names = append(names, name)
 		}
@@ -72,7 +73,8 @@ func (c Changes) String() string {
 	return strings.Join(names, "")
 }
 
-// changes are what a form makes of what it shows, by its nature (K02, X28). The others show it as it is.
+// changes are the modifications that a form of presentation always makes (P1 2.5.5.5; K02 and X28:
+// a snippet and a thumbnail change what they show).
 var changes = [kinds]Changes{
 	kSnippet:      ContentChange | StructureChange,
 	kOldSnippet:   ContentChange | StructureChange,
@@ -80,7 +82,8 @@ var changes = [kinds]Changes{
 	kOldThumbnail: StyleChange | AppearanceChange | FormatChange | ContentChange,
 }
 
-// Changes is what showing a resource in this form makes of it, whoever shows it. Whoever does more says so by Decision.Changing.
+// Changes returns the modifications that this form of presentation always makes. If a presentation
+// makes more, pass them to Decision.Changing.
 func (u Usage) Changes() Changes {
 	if k := u.kind(); k != noKind {
 		return changes[k]
@@ -88,8 +91,8 @@ func (u Usage) Changes() Changes {
 	return 0
 }
 
-// Changing makes a permission a refusal where one of the changes may not be made. why says by what the presentation makes them:
-// "a part is left out".
+// Changing returns d, or a refusal if one of the changes is prohibited. why names what makes the
+// changes: "a part is left out".
 func (d Decision) Changing(c Changes, why string) Decision {
 	if !d.Allowed {
 		return d
@@ -97,7 +100,8 @@ func (d Decision) Changing(c Changes, why string) Decision {
 	k := d.Usage.kind()
 	for _, s := range d.bound() {
 		if bad := s.limits.prevents & c; bad != 0 && s.binds("prohibited-modification", k) {
-			return Decision{Usage: d.Usage, Reason: ByProhibition, Because: s.field, Note: why + ", which changes " + bad.String()}
+			return Decision{Usage: d.Usage, Reason: ByProhibition, Because: s.field,
+				Note: why + ", which changes " + bad.String()}
 		}
 	}
 	return d

@@ -1,17 +1,17 @@
 package acap
 
-// Context is what stands around a resource that is shown (P1 2.5.5.7, 2.5.5.8).
+// Context is what surrounds a resource that is shown (P1 2.5.5.7, 2.5.5.8).
 type Context uint8
 
 // The contexts.
 const (
 	NoFrame       Context = iota // it is shown by itself
-	UserFrame                    // within a frame, page or screen of whoever shows it
-	OriginalFrame                // as its publisher's site shows it, with all that stands around it there
+	UserFrame                    // within a frame, page or screen of the presenting service
+	OriginalFrame                // as its publisher's site shows it, with everything around it
 )
 
-// Within makes a permission to show the original or a copy a refusal where it may not be shown in that context; other forms have none
-// (K04).
+// Within returns d, or a refusal if the original or a copy may not be shown in this context. Other
+// forms have no context (P1 2.5.5.7, K04).
 func (d Decision) Within(c Context) Decision {
 	k := d.Usage.kind()
 	if !d.Allowed || !wholes.has(k) {
@@ -20,7 +20,8 @@ func (d Decision) Within(c Context) Decision {
 	for _, s := range d.bound() {
 		for _, v := range s.limits.prohibited {
 			if v == withinUser && c == UserFrame {
-				return Decision{Usage: d.Usage, Reason: ByProhibition, Because: s.field, Note: "it may not be shown within a frame of this service"}
+				return Decision{Usage: d.Usage, Reason: ByProhibition, Because: s.field,
+					Note: "it may not be shown within a frame of this service"}
 			}
 		}
 		for _, v := range s.limits.required {

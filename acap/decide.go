@@ -1,7 +1,8 @@
 package acap
 
-// Decide answers for one usage of one resource (the order of evaluation is in the package comment). Facts and target are not
-// looked at: a limit that they do not meet is found by Decision.At. A nil Policy refuses.
+// Decide returns the decision on one usage of one resource. The package comment lists the order of
+// evaluation. Decide does not look at facts: Decision.At refuses a usage whose limits they do not
+// meet. A nil Policy refuses.
 func (p *Policy) Decide(u Usage, r Resource) (d Decision) {
 	k := u.kind()
 	if p == nil || k == noKind {
@@ -15,14 +16,15 @@ func (p *Policy) Decide(u Usage, r Resource) (d Decision) {
 		d.Usage = u
 		return d
 	}
-	p.settle(k, &r, &d)
+	p.decideByFields(k, &r, &d)
 	p.consult(k, &r, &d)
 	return d
 }
 
-// foreclosed returns the decision on a usage that is made before any statement is compared: a policy that could not be read, a
-// page that prohibits its own crawling (P2 2.2.9.1, X01: it is not used at all), and what an element prohibits that cannot be cut out
-// of the page (P2 2.2.6, N07 and N28). It returns nil if there is none.
+// foreclosed returns the decision on a usage that is made before any statement is compared: a
+// policy that could not be read, a page that prohibits its own crawling (P2 2.2.9.1, X01: it is not
+// used at all), and what an element prohibits that cannot be cut out of the page (P2 2.2.6, N07 and
+// N28). It returns nil if there is none.
 func (p *Policy) foreclosed(k kind) *Decision {
 	switch {
 	case p.refusal != nil:
@@ -35,7 +37,8 @@ func (p *Policy) foreclosed(k kind) *Decision {
 	return p.own.bars[k]
 }
 
-// common is the answer for several purposes: crawl if any purpose may, all else only if all may (X11); the limits of all bind (X78).
+// common returns the decision for several purposes. P1 2.3.3 (X11): crawl is permitted if any
+// purpose permits it, every other usage only if all do. The limits of all purposes bind (X78).
 func (p *Policy) common(decide func(*Policy) Decision, k kind) Decision {
 	var out Decision
 	for i, q := range p.byPurpose {
@@ -53,21 +56,23 @@ func (p *Policy) common(decide func(*Policy) Decision, k kind) Decision {
 			out.fields.caps = out.fields.caps.with(d.fields.caps)
 		}
 	}
-	if wholes.has(k) { // K03: one purpose may require what another prohibits
+	if wholes.has(k) { // P1 2.5.5.8 (K03): one purpose may require what another prohibits
 		out.form(k)
 	}
 	return out
 }
 
-// settle decides by the ACAP fields of the origin and of the page. d is zero before; here and below it is filled in place, since
-// copying it would be half of the work.
-func (p *Policy) settle(k kind, r *Resource, d *Decision) {
-	starred := p.settleBy(k, r, false, d)
-	if !starred || !d.Allowed && p.recorder == nil { // what both comparisons leave is recorded even if the first refuses
+// decideByFields decides by the ACAP fields of the origin and of the page. It fills d, which is
+// zero: copying it would take half of the time of a decision.
+func (p *Policy) decideByFields(k kind, r *Resource, d *Decision) {
+	starred := p.decideCompared(k, r, false, d)
+	// what both comparisons leave is recorded even if the first refuses
+	if !starred || !d.Allowed && p.recorder == nil {
 		return
 	}
 	var rooted Decision
-	p.settleBy(k, r, true, &rooted) // F03, X34: permit only if both comparisons permit; the limits of both bind
+	// P1 2.4.6 (F03, X34): permit only if both comparisons permit; the limits of both bind
+	p.decideCompared(k, r, true, &rooted)
 	if !d.Allowed {
 		return
 	}
@@ -80,8 +85,9 @@ func (p *Policy) settle(k kind, r *Resource, d *Decision) {
 	d.form(k)
 }
 
-// settleBy decides with patterns compared as written, or rooted; starred says whether that can make a difference.
-func (p *Policy) settleBy(k kind, r *Resource, rooted bool, d *Decision) (starred bool) {
+// decideCompared decides with patterns compared as they are written, or rooted. starred reports
+// whether the two can differ.
+func (p *Policy) decideCompared(k kind, r *Resource, rooted bool, d *Decision) (starred bool) {
 	starred = p.prevailing(k, r, rooted, &d.fields)
 	p.recorder.keep(&d.fields)
 	if !k.derived() {
@@ -93,7 +99,7 @@ func (p *Policy) settleBy(k kind, r *Resource, rooted bool, d *Decision) (starre
 		d.form(k)
 		return starred
 	}
-	var general verdict
+	var general statementSet
 	starred = p.prevailing(kPresent, r, rooted, &general) || starred
 	p.recorder.keep(&general)
 	switch {
@@ -104,22 +110,25 @@ func (p *Policy) settleBy(k kind, r *Resource, rooted bool, d *Decision) (starre
 		d.fields = general
 		d.conclude(k)
 	case d.fields.prohibition() != nil:
-		d.conclude(k) // F17: a specific prohibition always stands
+		d.conclude(k) // P1 2.5.5 (F17): a prohibition of the type itself is always in force
 	default:
-		p.meet(k, r, general, rooted, d)
+		p.comparePresent(k, r, general, rooted, d)
 	}
 	d.form(k)
 	return starred
 }
 
-// maxCompared bounds the comparisons of a hostile file; beyond it the narrowest scope counts as undetermined (P1 2.4.6).
+// maxCompared bounds the comparisons of a hostile file; beyond it the narrowest scope counts as
+// undetermined (P1 2.4.6).
 const maxCompared = 250_000
 
-// meet lets the specific permissions of d meet what is said about present (F17, F18). A general
-// prohibition stands where its pattern is narrower than, or incomparable with, that of every
-// specific permission (X43), where it covers everything (X35), or where it replaces a permission,
-// even if a beaten prohibition displaces it: the limits of that permission would bind (X81, X83).
-func (p *Policy) meet(k kind, r *Resource, general verdict, rooted bool, d *Decision) {
+// comparePresent compares the permissions of a type based on present, in d, with what is said of
+// present itself (P1 2.5.5, F17, F18). A prohibition of present is in force if no permission of the
+// type has a pattern that is at least as narrow (P1 2.5.5, X43), or if it covers everything (P1
+// 2.4.6, X35). It is also in force if it replaces a permission that cannot be interpreted, even
+// where a prohibition that was beaten displaces it: the limits of that permission would bind (P1
+// 2.4.3, X81; P1 2.5.5, X83).
+func (p *Policy) comparePresent(k kind, r *Resource, general statementSet, rooted bool, d *Decision) {
 	for i := range general.n {
 		g := general.at(i)
 		if g.allow {
@@ -135,27 +144,29 @@ func (p *Policy) meet(k kind, r *Resource, general verdict, rooted bool, d *Deci
 		return
 	}
 	permitted := general
-	if general.prohibition() != nil { // what a beaten prohibition displaced still describes any presentation (F18, X83)
+	// what a beaten prohibition displaced still describes any presentation (P1 2.5.5, F18, X83)
+	if general.prohibition() != nil {
 		permitted = p.permissions(kPresent, r, rooted)
 		p.recorder.keep(&permitted)
 	}
-	if no := permitted.prohibition(); no != nil { // X81
+	// P1 2.4.3 (X81): what replaces a permission of present is beaten by no specific permission
+	if no := permitted.prohibition(); no != nil {
 		*d = refusal(k, no)
 		return
 	}
 	for i := range permitted.n {
-		d.fields.add(permitted.at(i)) // F18
+		d.fields.add(permitted.at(i)) // P1 2.5.5 (F18): what limits present limits its types too
 	}
 	d.conclude(k)
 }
 
-// permissions gives what would prevail of a usage type if only permissions were written: those, and
-// what replaces them where they cannot be interpreted.
-func (p *Policy) permissions(k kind, r *Resource, rooted bool) (v verdict) {
-	m := matched{verdict: &v}
+// permissions returns the statements of a usage type that would be left if only permissions were
+// written, with the prohibitions that replace those that cannot be interpreted.
+func (p *Policy) permissions(k kind, r *Resource, rooted bool) (v statementSet) {
+	m := matched{statementSet: &v}
 	p.covering(k, r, rooted, func(s *statement) {
 		if s.written() {
-			m.take(s, p, rooted)
+			m.collect(s, p, rooted)
 		}
 	})
 	if p.own != nil && len(p.own.by[k]) > 0 {
@@ -167,14 +178,16 @@ func (p *Policy) permissions(k kind, r *Resource, rooted bool) (v verdict) {
 // written reports whether a statement was written as a permission.
 func (s *statement) written() bool { return s.allow || s.instead }
 
-// beater returns a specific permission that beats the prohibition g of present, nil if there is none.
-func (p *Policy) beater(g *statement, specific *verdict, rooted bool) *statement {
-	if g.all { // X35
+// beater returns a specific permission that beats the prohibition g of present, nil if there is
+// none.
+func (p *Policy) beater(g *statement, specific *statementSet, rooted bool) *statement {
+	if g.all { // P1 2.4.6 (X35): no scope beats a prohibition that covers everything; addressee and purpose do
 		return nil
 	}
 	for i := range specific.n {
 		s := specific.at(i)
-		if s.page && !g.page && s.rank()|g.rank() != s.rank() { // N02: a generic page permission never reverses a named prohibition
+		// P2 2.2.8 (N02): a generic page permission never reverses a named prohibition
+		if s.page && !g.page && s.rank()|g.rank() != s.rank() {
 			continue
 		}
 		if rel := p.compare(s, g, rooted); rel == narrower || rel == identical {
@@ -184,7 +197,8 @@ func (p *Policy) beater(g *statement, specific *verdict, rooted bool) *statement
 	return nil
 }
 
-// compare says how the scope of a relates to that of b; a page speaks of itself alone, the narrowest scope there is (P2 2.2.8 note).
+// compare returns how the scope of a relates to that of b. A statement of a page covers that page
+// alone, which is the narrowest scope (P2 2.2.8, note).
 func (p *Policy) compare(a, b *statement, rooted bool) scope {
 	switch {
 	case a.page && b.page:
@@ -201,26 +215,29 @@ func (p *Policy) compare(a, b *statement, rooted bool) scope {
 	return compareScope(a.pattern.raw, b.pattern.raw, p.crawler.Strict)
 }
 
-// prevailing fills the empty v with the statements of one exact usage type that are left after overriding (C02-C04), narrowest scope
-// (F07) and, on a page, its own statements (N02, N03). starred says whether a pattern without a root is among those that cover the
-// resource.
-func (p *Policy) prevailing(k kind, r *Resource, rooted bool, v *verdict) (starred bool) {
-	m := matched{verdict: v}
+// prevailing fills v, which is empty, with the statements of exactly one usage type that are in
+// force: those that no more specific addressee or purpose overrides (P1 2.2.1, C02-C04), with the
+// narrowest patterns (P1 2.4.6, F07), together with the page's own (P2 2.2.8, N02, N03). starred
+// reports whether one of the patterns that cover the resource begins with an asterisk.
+func (p *Policy) prevailing(k kind, r *Resource, rooted bool, v *statementSet) (starred bool) {
+	m := matched{statementSet: v}
 	p.covering(k, r, rooted, func(s *statement) {
 		starred = starred || s.pattern != nil && s.pattern.raw[0] == '*'
-		m.take(s, p, rooted)
+		m.collect(s, p, rooted)
 	})
 	if p.own != nil && len(p.own.by[k]) > 0 {
-		*v = p.own.meet(k, *v, p.recorder)
+		*v = p.own.combine(k, *v, p.recorder)
 	}
 	return starred
 }
 
-// unsaid answers where nothing speaks of the usage: disallow-other (F19), else permitted (F21). allow-other never lifts it (X38).
+// unsaid decides a usage of which no field speaks. P1 2.5.6 (F19): disallow-other prohibits it.
+// Otherwise it is permitted (P1 2.4.3, F21). allow-other changes neither (P1 2.5.6.1, X38).
 func (p *Policy) unsaid(k kind, r *Resource, d *Decision) {
 	d.Usage, d.Allowed, d.Reason = k.usage(), true, ByDefault
 	if k == kOther {
-		for _, s := range p.beyond { // L05
+		// P1 2.4.3 (L05): a failed allow-other prohibits usages outside the listed ones only
+		for _, s := range p.beyond {
 			if s.covers(r) {
 				*d = refusal(k, s)
 				return
@@ -237,7 +254,7 @@ func (p *Policy) unsaid(k kind, r *Resource, d *Decision) {
 			other = s
 		}
 	})
-	if other == nil && p.own != nil && k != kCrawl { // X68
+	if other == nil && p.own != nil && k != kCrawl { // P1 2.5.6 (X68): disallow-other in META does not reach crawl
 		for _, s := range p.own.by[kOther] {
 			if !s.allow {
 				other = s
@@ -250,8 +267,8 @@ func (p *Policy) unsaid(k kind, r *Resource, d *Decision) {
 	}
 }
 
-// conclude turns the prevailing statements into a decision: all permissions permit, with the limits of all (F15); anything else
-// prohibits (P1 2.4.6).
+// conclude turns the statements that are left into a decision. If all are permissions the usage is
+// permitted, with the limits of all (P1 2.4.6, F15). Otherwise it is prohibited (P1 2.4.6).
 func (d *Decision) conclude(k kind) {
 	no, yes := d.fields.prohibition(), d.fields.permission()
 	if no == nil {
@@ -272,7 +289,7 @@ func refusal(k kind, s *statement) Decision {
 	return d
 }
 
-// form looks at limits that no reader and no clock can change.
+// form refuses a usage because of limits that do not depend on reader or clock.
 func (d *Decision) form(k kind) {
 	if !d.Allowed {
 		return
@@ -280,7 +297,7 @@ func (d *Decision) form(k kind) {
 	var required, prohibited bool
 	for i := range d.fields.n {
 		s := d.fields.at(i)
-		if s.elsewhere { // M03
+		if s.elsewhere { // P2 2.2.9.1 (M03): at another place the usage is prohibited
 			*d = Decision{Usage: d.Usage, Reason: ByLocation, Because: s.field}
 			return
 		}
@@ -289,19 +306,23 @@ func (d *Decision) form(k kind) {
 		}
 		l := s.limits
 		note := ""
-		if l.prevents&changes[k] != 0 { // K02, X28
+		// P1 2.5.5.5 (K02, X28): a modification that is prohibited on present closes the forms that
+		// make it; which modifications a thumbnail and a snippet are
+		if l.prevents&changes[k] != 0 {
 			note = "a thumbnail changes what may not be changed"
 			if snippets.has(k) {
 				note = "a snippet changes what may not be changed"
 			}
 		}
 		if k == kOriginal || k == kCurrentCopy || k == kOldCopy {
-			if l.mustUse != nil { // I09
+			// P1 2.5.5.3 (I09): a substitute is for forms derived from a text, not for the original
+			// and copies
+			if l.mustUse != nil {
 				note = "this form cannot be made from a substitute"
 			}
 			required = required || contains(l.required, withinUser)
 			prohibited = prohibited || contains(l.prohibited, withinUser)
-			if required && prohibited { // K03
+			if required && prohibited { // P1 2.5.5.8 (K03): a context both required and prohibited can never be met
 				note = "the same context is required and prohibited"
 			}
 		}
@@ -310,7 +331,8 @@ func (d *Decision) form(k kind) {
 			return
 		}
 	}
-	if k == kOther { // X38
-		d.Allowed, d.Reason, d.Note = false, Unfulfillable, "no field alone permits other usages; ask where it refers to"
+	if k == kOther { // P1 2.5.6.1 (X38): other is never permitted by a field alone
+		d.Allowed, d.Reason, d.Note = false, Unfulfillable,
+			"no field alone permits other usages; ask where it refers to"
 	}
 }

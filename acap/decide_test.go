@@ -143,7 +143,7 @@ func TestPrevailingAsTheReference(t *testing.T) { // F07, C02-C04
 			res := resource(t, path)
 			for k := range kinds {
 				for _, rooted := range []bool{false, true} {
-					var v verdict
+					var v statementSet
 					p.prevailing(k, &res, rooted, &v)
 					want := maximal(p, k, &res, rooted)
 					same := v.n == len(want)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-const setPrefix = "resource-set:" // behind scheme (P1 2.4.5)
+const setPrefix = "resource-set:" // after scheme (P1 2.4.5)
 
 // setDefinition is one definition of a resource set as it is written (P1 2.7.3).
 type setDefinition struct {
@@ -18,13 +18,15 @@ type setDefinition struct {
 func (p *parser) resourceSet(field *Field, value string) {
 	p.late(field)
 	tokens := strings.Fields(value)
-	if len(tokens) < 2 { // X48: an empty set is an undefined one
-		p.report(field, "empty-definition", Error, "name the set and its patterns", "the resource set %q has no patterns and is not defined", value)
+	if len(tokens) < 2 { // P1 2.7.3 (X48): an empty set is an undefined one
+		p.report(field, "empty-definition", Error, "name the set and its patterns",
+			"the resource set %q has no patterns and is not defined", value)
 		return
 	}
 	name := strings.ToLower(tokens[0])
 	if !isName(name) {
-		p.report(field.at(tokens[0]), "malformed-name", Warning, nameHint, "%q is not a name; the resource set is read all the same", tokens[0])
+		p.report(field.at(tokens[0]), "malformed-name", Warning, nameHint,
+			"%q is not a name; the resource set is read all the same", tokens[0])
 	}
 	p.f.setDefinitions = append(p.f.setDefinitions, &setDefinition{field: field, name: name, tokens: tokens[1:]})
 }
@@ -37,12 +39,16 @@ func (p *parser) resolveSets() {
 			set, again = &resourceSet{}, false
 			p.f.sets[d.name] = set
 		} else {
-			p.report(d.field.at(d.name), "duplicate-definition", Error, "give every set its own name", "the resource set %q is defined twice: prohibitions use both, permissions the first", d.name) // E03
+			// P1 3 (E03): two usages of one name void each other unless alike; two sets are joined
+			// to prohibit
+			p.report(d.field.at(d.name), "duplicate-definition", Error, "give every set its own name",
+				"the resource set %q is defined twice: prohibitions use both, permissions the first", d.name)
 		}
 		for _, t := range d.tokens {
 			var spec specification
-			if _, ours := cutScheme(t); ours { // as E07: it is not known what it stands for
-				p.report(d.field.at(t), "nested-set", Error, "write the patterns of the inner set", "a resource set holds patterns, not %q: in prohibitions the set %q covers everything", t, d.name)
+			if _, ours := cutScheme(t); ours { // P1 2.7.2 (as E07): it is not known what it means
+				p.report(d.field.at(t), "nested-set", Error, "write the patterns of the inner set",
+					"a resource set holds patterns, not %q: in prohibitions the set %q covers everything", t, d.name)
 				spec = everything
 			} else {
 				spec = p.path(d.field, t)
@@ -55,10 +61,11 @@ func (p *parser) resolveSets() {
 	}
 }
 
-// lookAtUse reports definitions that no field names. Those of a file that refers to others may be named there (D03); a usage may also be
-// named by pages (X18).
+// lookAtUse reports definitions that no field uses. It skips files that refer to others, which may
+// use them (P1 2.7, D03), and usages, which pages may use (P2 3, X18).
 func (p *parser) lookAtUse() {
-	if len(p.f.setDefinitions)+len(p.f.definitions) == 0 || slices.ContainsFunc(p.f.records, func(r *record) bool { return len(r.references) > 0 }) {
+	if len(p.f.setDefinitions)+len(p.f.definitions) == 0 ||
+		slices.ContainsFunc(p.f.records, func(r *record) bool { return len(r.references) > 0 }) {
 		return
 	}
 	sets, usages := map[string]bool{}, map[string]bool{}
@@ -75,7 +82,9 @@ func (p *parser) lookAtUse() {
 	}
 	for _, d := range p.f.setDefinitions {
 		if !sets[d.name] {
-			p.report(d.field.at(d.name), "unused-definition", Notice, "write "+scheme+setPrefix+d.name+" where a field names resources", "no field names the resource set %q", d.name)
+			p.report(d.field.at(d.name), "unused-definition", Notice,
+				"write "+scheme+setPrefix+d.name+" where a field names resources", "no field names the resource set %q",
+				d.name)
 		}
 	}
 	for _, d := range p.f.definitions {
@@ -85,19 +94,23 @@ func (p *parser) lookAtUse() {
 	}
 	for _, d := range p.f.definitions {
 		if !usages[d.name] && isName(d.name) {
-			p.report(d.field.at(d.name), "unused-definition", Notice, "write ACAP-allow-("+d.name+") where it is to be permitted", "no field here names the usage %q: only pages may", d.name)
+			p.report(d.field.at(d.name), "unused-definition", Notice,
+				"write ACAP-allow-("+d.name+") where it is to be permitted",
+				"no field here names the usage %q: only pages may", d.name)
 		}
 	}
 }
 
-// resolveParts finds what the parts of composite usages name, and tells of those that name nothing that may stand there.
+// resolveParts finds what the parts of composite usages name, and reports those that name nothing
+// valid.
 func (p *parser) resolveParts() {
 	for _, d := range p.f.definitions {
 		if !d.composite {
 			continue
 		}
 		if len(d.tokens) > maxParts {
-			p.report(d.field.at(d.tokens[maxParts]), "too-many-parts", Error, "define several usages", "the composite usage (%s) has more than %d parts and counts as a prohibition", d.name, maxParts)
+			p.report(d.field.at(d.tokens[maxParts]), "too-many-parts", Error, "define several usages",
+				"the composite usage (%s) has more than %d parts and counts as a prohibition", d.name, maxParts)
 			continue
 		}
 		for _, t := range d.tokens {
@@ -105,14 +118,22 @@ func (p *parser) resolveParts() {
 			inner := p.f.usages[name]
 			d.parts = append(d.parts, part{t, name, local, inner})
 			switch {
-			case strings.Contains(t, "="): // as E05: a limit was meant
-				p.report(d.field.at(t), "qualified-local-usage", Error, "define a qualified usage and name it here", "a composite usage takes no qualifiers: (%s) counts as a prohibition", d.name)
+			case strings.Contains(t, "="): // P1 2.4.1.3 (as E05): a limit was meant
+				p.report(d.field.at(t), "qualified-local-usage", Error, "define a qualified usage and name it here",
+					"a composite usage takes no qualifiers: (%s) counts as a prohibition", d.name)
 			case local && inner == nil:
-				p.report(d.field.at(t), "undefined-usage", Error, p.nearDefined(name, p.f.usageNames), "the usage (%s) is not defined: all it could mean is prohibited", name)
-			case local && inner.composite: // E07
-				p.report(d.field.at(t), "nested-usage", Error, "name the parts of ("+name+")", "the composite usage (%s) names the composite usage (%s) and counts as a prohibition", d.name, name)
-			case !local && inner != nil && Usage(name).kind() == noKind: // E07
-				p.report(d.field.at(t), "missing-parentheses", Error, "write ("+name+")", "%q is a local usage without its parentheses and counts as a prohibition", name)
+				p.report(d.field.at(t), "undefined-usage", Error, p.nearDefined(name, p.f.usageNames),
+					"the usage (%s) is not defined: all it could mean is prohibited", name)
+			// P1 2.7.2 (E07): a composite inside a composite is invalid, and its parts are
+			// prohibited
+			case local && inner.composite:
+				p.report(d.field.at(t), "nested-usage", Error, "name the parts of ("+name+")",
+					"the composite usage (%s) names the composite usage (%s) and counts as a prohibition", d.name, name)
+			// P1 2.7.2 (E07): a composite inside a composite is invalid, and its parts are
+			// prohibited
+			case !local && inner != nil && Usage(name).kind() == noKind:
+				p.report(d.field.at(t), "missing-parentheses", Error, "write ("+name+")",
+					"%q is a local usage without its parentheses and counts as a prohibition", name)
 			}
 		}
 	}
@@ -136,10 +157,12 @@ func (f *File) setNames() []string {
 
 const nameHint = "start it with a letter and use letters, digits, - _ . alone"
 
-// late notes a definition behind a record; its meaning is plain and it is accepted (E04).
+// late reports a definition after a record. It is accepted, since its meaning is plain (P1 2.2.1,
+// E04).
 func (p *parser) late(field *Field) bool {
 	if len(p.f.records) > 0 {
-		p.report(field, "late-definition", Error, "put definitions before all records", "the definition stands after an ACAP record; it is read all the same")
+		p.report(field, "late-definition", Error, "put definitions before all records",
+			"the definition stands after an ACAP record; it is read all the same")
 	}
 	p.started = true
 	return len(p.f.records) > 0
@@ -161,11 +184,14 @@ func (p *parser) definition(field *Field, composite bool, value string) {
 	case len(tokens) > 0:
 		d.base, d.tokens = strings.ToLower(tokens[0]), tokens[1:]
 	}
-	if len(d.tokens) == 0 { // X48
-		p.report(field, "empty-definition", Error, "name a usage type and qualifiers, or the parts of a composite usage", "the usage %q is not defined by anything: a permission of it counts as a prohibition", d.name)
+	if len(d.tokens) == 0 { // P1 2.7.3 (as X48): without parts it is undefined
+		p.report(field, "empty-definition", Error,
+			"name a usage type and qualifiers, or the parts of a composite usage",
+			"the usage %q is not defined by anything: a permission of it counts as a prohibition", d.name)
 	}
-	if strings.HasPrefix(d.base, "(") { // P1 2.7.1, X48
-		p.report(field.at(tokens[0]), "nested-usage", Error, p.near(strings.Trim(d.base, "()"), usageWords), "the qualified usage (%s) qualifies the local usage %s and counts as a prohibition", d.name, d.base)
+	if strings.HasPrefix(d.base, "(") { // P1 2.7.1; P1 2.7.3 (as X48): a definition without members is an undefined one
+		p.report(field.at(tokens[0]), "nested-usage", Error, p.near(strings.Trim(d.base, "()"), usageWords),
+			"the qualified usage (%s) qualifies the local usage %s and counts as a prohibition", d.name, d.base)
 	}
 	p.f.definitions = append(p.f.definitions, d)
 	have := p.f.usages[d.name]
@@ -173,11 +199,14 @@ func (p *parser) definition(field *Field, composite bool, value string) {
 	case have == nil:
 		p.f.usages[d.name] = d
 	case have.same(d):
-		p.report(field.at(d.name), "duplicate-definition", Warning, "keep one", "the usage %q is defined twice alike", d.name)
-	case d.late && !have.late: // E04: the earlier stands
-		p.report(field.at(d.name), "duplicate-definition", Error, "give every usage its own name", "the usage %q is defined already: the earlier definition stands", d.name)
-	default: // E03
-		p.report(field.at(d.name), "duplicate-definition", Error, "give every usage its own name", "the usage %q is defined twice: its uses count as prohibitions", d.name)
+		p.report(field.at(d.name), "duplicate-definition", Warning, "keep one", "the usage %q is defined twice alike",
+			d.name)
+	case d.late && !have.late: // P1 2.2.1 (E04): the earlier one counts
+		p.report(field.at(d.name), "duplicate-definition", Error, "give every usage its own name",
+			"the usage %q is defined already: the earlier definition stands", d.name)
+	default: // P1 3 (E03): two usages of one name void each other unless alike; two sets are joined to prohibit
+		p.report(field.at(d.name), "duplicate-definition", Error, "give every usage its own name",
+			"the usage %q is defined twice: its uses count as prohibitions", d.name)
 		have.void = append(have.void, d)
 	}
 }

@@ -2,28 +2,34 @@ package acap
 
 import "net/url"
 
-// statement is the one idea everything reduces to: one usage of one set of paths is permitted or prohibited to us.
+// statement permits or prohibits one usage of the resources that one pattern covers. All fields
+// become statements.
 type statement struct {
-	field     *Field
-	kind      kind
-	allow     bool
-	fell      bool     // it replaces a field that cannot be interpreted (P1 2.4.3, F24)
-	instead   bool     // a prohibition that replaces a permission: as one of present no specific permission beats it (X81)
-	beyond    bool     // a replaced allow-other: reaches no listed usage (L05, X70)
-	page      bool     // speaks about one resource from within it
+	field *Field
+	kind  kind
+	allow bool
+	fell  bool // it replaces a field that cannot be interpreted (P1 2.4.3, F24)
+	// a prohibition that replaces a permission: as one of present no specific permission beats it
+	// (P1 2.4.3, X81)
+	instead   bool
+	beyond    bool     // a replaced allow-other: reaches no listed usage (P1 2.4.3, L05, X70)
+	page      bool     // of a page, about that page
 	pilot     bool     // about a fragment, in a form of the pilot
-	all       bool     // a prohibition that covers everything: no permission beats it by scope (X35)
-	named     bool     // addressed to us by name
-	purpose   bool     // from a sub-record that reaches us
-	elsewhere bool     // a permission whose location is not where the page is (M03)
+	all       bool     // a prohibition that covers everything: no permission beats it by scope (P1 2.4.6, X35)
+	named     bool     // addressed to the crawler by name
+	purpose   bool     // from a sub-record that addresses the crawler
+	elsewhere bool     // a permission whose location is not where the page is (P2 2.2.9.1, M03)
 	counts    bool     // the permissions in embedded would count, were they to take its place
 	seq       int      // its place in the order of appearance, the same for every purpose
 	pattern   *pattern // nil for all and page
 	limits    *restrictions
-	embedded  []*statement // the permissions that it stands in for until an image at hand tells their limits (X32)
+	// the permissions that it replaces until the terms in an image give their limits (P1 2.5.3.1,
+	// X32)
+	embedded []*statement
 }
 
-// rank is the place of a statement among addressees and purposes: bit 1 named, bit 0 purpose (C02-C04).
+// rank returns how specific the addressee and the purpose of a statement are: bit 1 for a named
+// crawler, bit 0 for a purpose (P1 2.2.1, C02-C04).
 func (s *statement) rank() uint8 {
 	var r uint8
 	if s.named {
@@ -37,7 +43,7 @@ func (s *statement) rank() uint8 {
 
 func (s *statement) covers(r *Resource) bool { return s.pattern == nil || s.pattern.covers(r) }
 
-// flat is one usage that a field permits or prohibits, before its patterns.
+// flat is one usage that a field permits or prohibits, without its patterns.
 type flat struct {
 	usage  kind
 	allow  bool
@@ -45,22 +51,24 @@ type flat struct {
 	beyond bool
 	limits *restrictions
 
-	embedded *restrictions // of the permission that it stands in for, where they wait for plus-terms (X32)
+	embedded *restrictions // of the permission that it replaces until plus-terms are known (P1 2.5.3.1, X32)
 }
 
-// expander turns fields into statements for one crawler: gating (B), fallback (G), local usages and resource sets (E).
+// expander turns fields into statements for one crawler. It checks versions (P1 2.8), applies the
+// fallback for what the crawler cannot interpret (P1 2.4.3), and expands local usages and resource
+// sets (P1 2.7).
 type expander struct {
 	reporter
 	crawler *Crawler
 	file    *File // the file of the fields, or the robots.txt of a page
-	parent  *File // the file whose reference led to it (D03)
+	parent  *File // the file whose reference led to it (P1 2.7, D03)
 	version version
-	base    *url.URL // of relative references in qualifiers (I04)
+	base    *url.URL // of relative references in qualifiers (P1 2.5.3.2, I04)
 	page    bool     // the fields are a page's own
 	located string   // normal form of the page's URL
 	words   slab[string]
-	seq     int  // statements so far, those of files read before included
-	full    bool // more than maxStatements: nothing is to be permitted
+	seq     int  // statements so far, including those of files read before
+	full    bool // more than maxStatements: nothing is permitted
 
 	read   map[*definition]qualified // qualifiers of local usages, read once
 	behind map[reached]usagesBehind  // usages behind local usages, looked up once
@@ -69,14 +77,14 @@ type expander struct {
 // maxStatements bounds the work on a hostile file: beyond it nothing is permitted.
 const maxStatements = 150_000
 
-// expand gives the statements of one field, without addressee and purpose.
+// expand returns the statements of one field. Their addressee and purpose are not set.
 func (x *expander) expand(e *entry) []*statement {
 	all := e.words(&x.words)
 	tokens := all
 	spec := specification{permit: []*pattern{nil}, deny: []*pattern{nil}}
 	if !x.page {
 		spec, tokens = x.specification(e, all)
-		if len(tokens) > 0 && len(tokens) == len(all) { // X57: qualifiers without resources
+		if len(tokens) > 0 && len(tokens) == len(all) { // P1 2.4.4 (X57): qualifiers without resources
 			c := *e
 			c.bare = true
 			e = &c
@@ -96,10 +104,11 @@ func (x *expander) expand(e *entry) []*statement {
 	}
 	statements, out := make([]statement, 0, n), make([]*statement, 0, n)
 	state := func(fl flat, embedded, out []*statement) []*statement {
-		limits, elsewhere := x.settle(e.field, fl.limits)
+		limits, elsewhere := x.resolveLimits(e.field, fl.limits)
 		for _, p := range spec.patterns(fl.allow) {
 			x.seq++
-			statements = append(statements, statement{field: e.field, kind: fl.usage, allow: fl.allow, fell: fl.fell, beyond: fl.beyond, seq: x.seq,
+			statements = append(statements, statement{field: e.field, kind: fl.usage, allow: fl.allow, fell: fl.fell,
+				beyond: fl.beyond, seq: x.seq,
 				instead: e.allow && !fl.allow, pattern: p, limits: limits, elsewhere: elsewhere, page: x.page,
 				all: !x.page && p == nil, embedded: embedded})
 			out = append(out, &statements[len(statements)-1])
@@ -116,8 +125,9 @@ func (x *expander) expand(e *entry) []*statement {
 	return out
 }
 
-// settle binds the required resources of a permission to its field and base, and compares its location (P2 2.2.9.1).
-func (x *expander) settle(field *Field, r *restrictions) (l *restrictions, elsewhere bool) {
+// resolveLimits resolves the required resources of a permission against its base, and reports
+// whether it is for another location (P2 2.2.9.1).
+func (x *expander) resolveLimits(field *Field, r *restrictions) (l *restrictions, elsewhere bool) {
 	if r == nil {
 		return nil, false
 	}
@@ -131,7 +141,7 @@ func (x *expander) settle(field *Field, r *restrictions) (l *restrictions, elsew
 		c.usageRefs = append(c.usageRefs, ref.at(field, x.base))
 	}
 	elsewhere = len(c.locations) > 0
-	for _, loc := range c.locations { // M02
+	for _, loc := range c.locations { // P2 2.2.9.1 (M02): several locations are alternatives
 		elsewhere = elsewhere && loc.normal != x.located
 	}
 	return &c, elsewhere

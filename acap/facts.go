@@ -7,18 +7,19 @@ import (
 	"time"
 )
 
-// latest is the last time that RFC 3339 can write; limits beyond it end there (X26).
+// latest is the last time that RFC 3339 can express. Later limits end there (P1 2.5.5.4, X26).
 var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
-// binds says whether a qualifier of s still says something about k: what is said about present binds a form as far as it can
-// apply to it (F18, X44, I09, J07, K04).
+// binds reports whether a qualifier of s limits k. A qualifier of present limits a type based on it
+// only where it can apply (P1 2.5.5, F18, X44; P1 2.5.5.3, I09; P1 2.5.5.6, J07; P1 2.5.5.7, K04).
 func (s *statement) binds(name string, k kind) bool {
 	switch name {
 	case "max-length":
 		return snippets.has(k)
 	case "must-use-resource":
 		return k == kIndex || k == kPresent || derivable.has(k)
-	case "prohibited-modification": // X28: a modification of a snippet or a thumbnail is one of what it shows
+	// P1 2.5.5.5 (X28): a snippet and a thumbnail show the resource modified
+	case "prohibited-modification":
 		return presents.has(k) && k != kLink
 	case "context":
 		return wholes.has(k)
@@ -26,7 +27,8 @@ func (s *statement) binds(name string, k kind) bool {
 	return true
 }
 
-// Limits gives what still binds a permitted usage under the given facts; nothing for a refused one, but where to ask (X38).
+// Limits returns what still binds a permitted usage under the given facts. For a refused usage it
+// returns only where permission may be asked for (P1 2.5.6.1, X38).
 func (d Decision) Limits(f Facts) (l Limits) {
 	for _, s := range d.bound() {
 		s.limit(&l, d, f)
@@ -96,7 +98,7 @@ func (c *restraint) limit(l *Limits, d Decision) {
 	}
 }
 
-// bound gives the statements with limits behind a decision, in the order of appearance.
+// bound returns the statements with limits that the decision rests on, in the order of appearance.
 func (d Decision) bound() []*statement {
 	var out []*statement
 	for i := range d.fields.n {
@@ -127,7 +129,7 @@ func smaller(a, b *int) *int {
 	return a
 }
 
-// until gives the end of a statement's time limits (X03).
+// until returns the end of a statement's time limits (P1 2.5.3.1, X03).
 func (s *statement) until(k kind, f Facts) (t time.Time, ok bool) {
 	r := s.limits
 	if r.hasUntil {
@@ -145,7 +147,8 @@ func (s *statement) until(k kind, f Facts) (t time.Time, ok bool) {
 	return t, ok
 }
 
-// first is when a usage began: for presentation the earliest date known (H04); an absent date is now (X04).
+// first returns when a usage began, for presentation the earliest known date (P1 2.5.3.1, H04).
+// Without a date it returns now (P1 2.5.3.1, X04).
 func (f Facts) first(k kind) time.Time {
 	var t time.Time
 	switch {
@@ -166,7 +169,8 @@ func (f Facts) first(k kind) time.Time {
 	return t
 }
 
-// At looks at clock, history and reader: a limit that they do not meet makes the decision a refusal (F16, H09).
+// At returns d, or a refusal if clock, history or reader do not meet one of its limits (P1 2.4.6,
+// F16; P1 2.5.3.1, H09).
 func (d Decision) At(f Facts) Decision {
 	if !d.Allowed {
 		return d
@@ -180,34 +184,41 @@ func (d Decision) At(f Facts) Decision {
 		until, ok := s.until(k, f)
 		switch {
 		case ok && (f.Now.IsZero() || !f.Now.Before(until)): // without a clock no limit is met
-			return Decision{Usage: d.Usage, Reason: ByExpiry, Because: s.field, Note: "since " + until.UTC().Format(time.RFC3339)}
+			return Decision{Usage: d.Usage, Reason: ByExpiry, Because: s.field,
+				Note: "since " + until.UTC().Format(time.RFC3339)}
 		case s.limits.recrawled && f.Recrawled:
-			return Decision{Usage: d.Usage, Reason: ByExpiry, Because: s.field, Note: "the resource has been re-crawled"}
+			return Decision{Usage: d.Usage, Reason: ByExpiry, Because: s.field,
+				Note: "the resource has been re-crawled"}
 		}
 	}
-	if c := d.fields.caps; c != nil && c.untilField != nil && endsByTag(k) && (f.Now.IsZero() || !f.Now.Before(c.until)) {
-		return Decision{Usage: d.Usage, Reason: ByExpiry, Because: c.untilField, Note: "since " + c.until.Format(time.RFC3339)}
+	if c := d.fields.caps; c != nil && c.untilField != nil && endsByTag(k) &&
+		(f.Now.IsZero() || !f.Now.Before(c.until)) {
+		return Decision{Usage: d.Usage, Reason: ByExpiry, Because: c.untilField,
+			Note: "since " + c.until.Format(time.RFC3339)}
 	}
 	for i := range d.fields.n {
 		s := d.fields.at(i)
 		if s.limits == nil || !presents.has(k) {
 			continue
 		}
-		for _, c := range s.limits.targets { // K12
+		for _, c := range s.limits.targets { // P1 2.5.5.9 (K12): every target-condition must hold
 			if !c.met(f.Target) {
-				return Decision{Usage: d.Usage, Reason: ByTarget, Because: s.field, Note: "the reader does not meet " + c.text}
+				return Decision{Usage: d.Usage, Reason: ByTarget, Because: s.field,
+					Note: "the reader does not meet " + c.text}
 			}
 		}
 	}
 	return d
 }
 
-// demandedOf says whether a part must be included in a form: an extract in those that show text (P1 2.5.5.6, J07).
+// demandedOf reports whether a part must be included in a form of presentation. An extract must be
+// in forms that show text (P1 2.5.5.6, J07).
 func (r *Required) demandedOf(k kind) bool {
 	return presents.has(k) && (r.Role != "extract" || snippets.has(k) || wholes.has(k))
 }
 
-// MustUse are the resources or parts the usage must be made from; with several, each field demands its own (P1 2.5.3.2).
+// MustUse returns the resources or parts that the usage must be made from. Several fields may each
+// demand one (P1 2.5.3.2).
 func (d Decision) MustUse() []*Required {
 	var out []*Required
 	k := d.Usage.kind()
@@ -219,7 +230,7 @@ func (d Decision) MustUse() []*Required {
 	return out
 }
 
-// MustInclude are the resources or parts that must be shown with the usage (P1 2.5.5.6).
+// MustInclude returns the resources or parts that must be shown with the usage (P1 2.5.5.6).
 func (d Decision) MustInclude() []*Required {
 	var out []*Required
 	k := d.Usage.kind()
@@ -233,7 +244,8 @@ func (d Decision) MustInclude() []*Required {
 	return out
 }
 
-// appendRequired leaves out what the same field demands for another purpose too (X78). What a field demands comes together.
+// appendRequired appends r unless the same field demands it already, for another purpose (P1 2.3.3,
+// X78). What one field demands is next to each other in list.
 func appendRequired(list []*Required, r *Required) []*Required {
 	for i := len(list) - 1; i >= 0 && list[i].Field == r.Field; i-- {
 		if list[i].Value == r.Value {
@@ -243,7 +255,8 @@ func appendRequired(list []*Required, r *Required) []*Required {
 	return append(list, r)
 }
 
-// UsageRefs are what permissions of other usages refer to (P1 2.5.6.1). None of them is ever fetched by itself (L02).
+// UsageRefs returns what permissions of other usages refer to (P1 2.5.6.1). The crawler never
+// fetches it (P1 2.5.6.1, L02).
 func (d Decision) UsageRefs() []*Required {
 	var out []*Required
 	for _, s := range d.bound() {
@@ -252,12 +265,15 @@ func (d Decision) UsageRefs() []*Required {
 	return out
 }
 
-// Why is one clause that names what decided: the file, the line and the field, or the rule.
+// Why returns a clause that names what decided: file, line and field, or the rule.
 func (d Decision) Why() string {
 	what, known := map[Reason]string{
-		ByPermission: "permitted by", ByProhibition: "prohibited by", ByDefault: "nothing is said about it", ByOther: "prohibited by",
-		ByConflict: "permissions and prohibitions of undetermined scope meet in", ByFallback: "a field that cannot be interpreted fully prohibits it:",
-		ByExpiry: "its time limit has passed:", ByLocation: "the page is not where its permission says:", ByTarget: "the reader does not meet a condition of",
+		ByPermission: "permitted by", ByProhibition: "prohibited by", ByDefault: "nothing is said about it",
+		ByOther:    "prohibited by",
+		ByConflict: "permissions and prohibitions of undetermined scope meet in",
+		ByFallback: "a field that cannot be interpreted fully prohibits it:",
+		ByExpiry:   "its time limit has passed:", ByLocation: "the page is not where its permission says:",
+		ByTarget: "the reader does not meet a condition of",
 		ByHeader: "restricted by", ByMeta: "restricted by", Unavailable: "its policy could not be read",
 		Unfulfillable: "what it requires cannot be had:",
 	}[d.Reason]

@@ -6,32 +6,32 @@ import (
 	"unicode/utf8"
 )
 
-// Source says in which kind of text a field stands.
+// Source is the kind of text that a field comes from.
 type Source string
 
-// The places a publisher can speak from.
+// The sources of fields.
 const (
 	Robots   Source = "robots.txt"
 	Referred Source = "reference" // a file named by ACAP-permissions-reference (P1 2.3.2)
 	Meta     Source = "meta"
 	Class    Source = "class"
 	Header   Source = "header"
-	Request  Source = "request" // of the operator's channel (P1 2.6): URL is the origin, Line the number of the request
+	Request  Source = "request" // from the operator (P1 2.6): URL is the origin, Line the number of the request
 )
 
 // Field is one statement of a publisher as it was written, with its place.
 // Fields are shared and must not be changed.
 type Field struct {
 	Source Source
-	URL    string // the document it stands in
+	URL    string // the document that holds it
 	Line   int    // from 1, in the decoded text of the document; for a header, the number of the field line
 	Column int    // from 1, in characters
 	Text   string // as written, without comment and outer blanks
 
-	in *Field // for a finding: the field that this is a token of
+	in *Field // in a finding: the field that holds this token
 }
 
-// String gives the place and the text: "http://h/robots.txt:4: ACAP-disallow-index: /".
+// String returns place and text: "http://h/robots.txt:4: ACAP-disallow-index: /".
 func (f *Field) String() string {
 	if f == nil {
 		return ""
@@ -45,7 +45,8 @@ func (f *Field) String() string {
 	return fmt.Sprintf("%s:%d: %s", f.URL, f.Line, f.Text)
 }
 
-// at gives one token of a field as a field of its own, for a finding; where it stands is looked for only if it is told.
+// at returns one token of a field as a field of its own, for a finding. Its column is computed only
+// if the finding is reported.
 func (f *Field) at(token string) *Field {
 	if token == "" {
 		return f
@@ -56,7 +57,7 @@ func (f *Field) at(token string) *Field {
 // maxLocated bounds how far into a field a token is looked for, in bytes.
 const maxLocated = 16 << 10
 
-// find gives the offsets of a token in s; without ok it does not stand there as it was read.
+// find returns the offsets of a token in s. ok is false if s does not hold it as it was read.
 func find(s, token string) (from, to int, ok bool) {
 	s = s[:min(len(s), maxLocated)]
 	if from, to, ok = within(s, token); ok {
@@ -66,7 +67,7 @@ func find(s, token string) (from, to int, ok bool) {
 	if !cut {
 		return 0, 0, false
 	}
-	if from, to, ok = within(s, name); !ok { // "a = b" was read as "a=b" (A06)
+	if from, to, ok = within(s, name); !ok { // "a = b" was read as "a=b" (P1 3, A06)
 		return 0, 0, false
 	}
 	if rest, ok := strings.CutPrefix(trimLeft(s[to:]), "="); ok {
@@ -77,7 +78,7 @@ func find(s, token string) (from, to int, ok bool) {
 	return from, to, true
 }
 
-// within finds token where it stands alone in text, in its own case if it does so anywhere, else in any.
+// within returns the offsets of token as a whole word of text, in its own letter case if possible.
 func within(text, token string) (from, to int, ok bool) {
 	if token == "" {
 		return 0, 0, false
@@ -91,9 +92,10 @@ func within(text, token string) (from, to int, ok bool) {
 	return 0, 0, false
 }
 
-// alone gives the offset of token where no word goes on before or behind it, -1 if there is none.
+// alone returns the offset of token as a whole word of text, -1 if there is none.
 func alone(text, token string) int {
-	ends := func(r rune) bool { return blank(r) || strings.ContainsRune(",;:=\"", r) } // A17
+	// P1 3 (A17): a byte-order mark, leading blanks, tabs and a blank before the colon do no harm
+	ends := func(r rune) bool { return blank(r) || strings.ContainsRune(",;:=\"", r) }
 	for from := 0; ; {
 		i := strings.Index(text[from:], token)
 		if i < 0 {
@@ -106,7 +108,7 @@ func alone(text, token string) int {
 		if (i == 0 || ends(before)) && (end == len(text) || ends(behind)) {
 			return i
 		}
-		next := strings.IndexFunc(text[i:], ends) // the next word begins behind it
+		next := strings.IndexFunc(text[i:], ends) // the next word begins after it
 		if next < 0 {
 			return -1
 		}
@@ -114,7 +116,7 @@ func alone(text, token string) int {
 	}
 }
 
-// asciiLower keeps all offsets.
+// asciiLower returns s with ASCII letters in lower case. All offsets stay the same.
 func asciiLower(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -125,7 +127,7 @@ func asciiLower(s string) string {
 	return string(b)
 }
 
-// name is the name of a field of a file, as written.
+// name returns the name of a field of a file, as written; "" for other sources.
 func (f *Field) name() string {
 	if f.Source != Robots && f.Source != Referred {
 		return ""

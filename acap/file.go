@@ -8,31 +8,33 @@ import (
 	"unicode/utf8"
 )
 
-// MaxSize is how much of a robots.txt is read, in bytes; the text is cut at a whole line (RFC 9309 2.5, A19).
+// MaxSize is how many bytes of a robots.txt are read. A longer text is cut at a whole line (RFC
+// 9309 2.5, A19).
 const MaxSize = 500 * 1024
 
-// File is a robots.txt, or a file that a permissions reference names, read into fields with positions. It speaks of no crawler
-// yet. It is immutable after Parse and safe for concurrent use.
+// File is a robots.txt, or a file that a permissions reference names, read into fields with
+// positions. It is the same for every crawler. It is immutable after Parse and safe for concurrent
+// use.
 type File struct {
 	URL      string    // the name given to Parse
-	Final    string    // where redirects led from there, if elsewhere; whoever fetched it sets it
-	Findings []Finding // what its author should know, in the order of lines; more come with a Policy
-	Sitemaps []string  // Sitemap lines as written; they stand outside all records (O09)
+	Final    string    // the URL after redirects, if it differs; the caller sets it
+	Findings []Finding // what its author should know, in the order of lines; a Policy may add more
+	Sitemaps []string  // Sitemap lines as written; they are outside all records (P1 2.10.1, O09)
 
 	source  Source
 	base    *url.URL // nil when URL is not an absolute URL
 	text    string   // decoded
 	version version
-	claimed version // what a ##ACAP comment says, or version (B09, strict variant)
+	claimed version // what a ##ACAP comment says, or version (P1 2.1, B09: only in the strict variant)
 	ignore  bool    // ACAP-ignore-conventional-records is in effect (P1 2.10.1)
-	cut     bool    // longer than MaxSize: no permission counts (A19)
+	cut     bool    // longer than MaxSize: no permission counts (P1 4, A19)
 	entries []*entry
-	loose   []*entry // those of entries that stand in no record
+	loose   []*entry // the entries that are in no record
 	records []*record
 	subs    []*subRecord
 	groups  []*group
 	actions []*request
-	others  []otherLine // that may be of a vocabulary
+	others  []otherLine // lines that may belong to a vocabulary
 	usages  map[string]*definition
 	sets    map[string]*resourceSet
 
@@ -45,17 +47,18 @@ type entry struct {
 	field   *Field
 	usage   string  // lower case, without parentheses
 	value   string  // resource specification and qualifiers; qualifiers alone in META
-	record  *record // nil: outside any ACAP record (A13)
+	record  *record // nil: outside any ACAP record (P1 2.3, A13)
 	sub     *subRecord
 	allow   bool
 	local   bool // (usage) names a local definition
-	stray   bool // within a conventional record (C10)
-	suspect bool // a qualifier stands alone on a following line (A07)
-	broken  bool // in META: what stands with its qualifiers cannot be interpreted (N15, N18)
-	bare    bool // qualifiers stand where its resources should (X57)
+	stray   bool // within a conventional record (P1 2.10.2, C10)
+	suspect bool // a qualifier is alone on the next line (P1 2.7, A07)
+	broken  bool // in META: what follows it cannot be interpreted (P2 3, N15; PILOT 1.3.1, N18)
+	bare    bool // qualifiers take the place of its resources (P1 2.4.4, X57)
 }
 
-// words splits the value of a field, which is done when a policy is made: most files are read for few of their records.
+// words splits the value of a field. That is done when a policy is made, since most policies need
+// few records of a file.
 func (e *entry) words(tokens *slab[string]) []string {
 	all := split(e.value, tokens)
 	if e.allow {
@@ -71,10 +74,10 @@ type record struct {
 	used       bool     // it has fields
 	names      []string
 	any        bool // "*" is among the names
-	nobody     bool // only empty names (A15)
+	nobody     bool // only empty names (P1 3, A15)
 	references []*Field
-	locators   []string // beside references
-	entries    []*entry // its fields; they stand together in the file
+	locators   []string // parallel to references
+	entries    []*entry // its fields, which follow each other in the file
 }
 
 // subRecord is the head of a sub-record (P1 2.3.3).
@@ -91,33 +94,34 @@ type request struct {
 	path   string
 	record *record
 	why    string // why it is refused; empty if it is not
-	sub    bool   // it stands in a sub-record (C13)
+	sub    bool   // it is in a sub-record (P1 2.3, C13)
 }
 
 // group is a conventional group (RFC 9309 2.2.1).
 type group struct {
 	agents []string
-	heads  []*Field // beside agents
-	ruled  bool     // it has Allow or Disallow lines, be they empty
+	heads  []*Field // parallel to agents
+	ruled  bool     // it has Allow or Disallow lines, even if they are empty
 	rules  []ruleLine
 	delays []delay
 }
 
-// otherLine is a line that is neither ACAP's nor RFC 9309's, with where it stands.
+// otherLine is a line that neither ACAP nor RFC 9309 defines, with its place.
 type otherLine struct {
 	field  *Field
 	group  *group // nil before any
 	agents int    // User-agent lines of the group above it
 }
 
-// delay is a Crawl-delay: it is for the agents that stand above it, even where further ones share the rules below (X53).
+// delay is a Crawl-delay. It holds for the agents above it, even if further ones share the rules
+// below (RFC 9309, X53).
 type delay struct {
-	agents int // of the group, how many
+	agents int // how many agents of the group are above it
 	pause  time.Duration
 }
 
-// resourceSet is what a resource set stands for (P1 2.7.3): the patterns of all of its definitions in prohibitions, those of the
-// first in permissions (E03).
+// resourceSet holds the patterns of a resource set (P1 2.7.3): in prohibitions those of all its
+// definitions, in permissions those of the first (P1 3, E03).
 type resourceSet = specification
 
 // definition is a qualified or composite usage (P1 2.7.1, 2.7.2).
@@ -129,7 +133,7 @@ type definition struct {
 	base      string        // standard usage of a qualified usage
 	tokens    []string      // its qualifiers, or the parts of a composite
 	parts     []part        // of a composite that is not too long
-	void      []*definition // further definitions of the name that say otherwise (E03)
+	void      []*definition // further definitions of the name that differ (P1 3, E03)
 	late      bool
 }
 
@@ -138,10 +142,11 @@ type part struct {
 	token string
 	name  string      // in lower case, without parentheses
 	local bool        // in parentheses
-	inner *definition // in the same file, nil if there is none (D03)
+	inner *definition // in the same file, nil if there is none (P1 2.7, D03)
 }
 
-// decode gives the text of a file: UTF-16 with a mark is converted, a UTF-8 mark dropped, other bytes are kept.
+// decode returns the text of a file. It converts UTF-16 with a byte-order mark, drops the mark of
+// UTF-8, and keeps other bytes.
 func decode(src []byte) string {
 	if wideMark(src) {
 		little := src[0] == 0xff
@@ -155,10 +160,12 @@ func decode(src []byte) string {
 		}
 		return string(utf16.Decode(units))
 	}
-	return strings.TrimPrefix(string(src), "\ufeff") // A17
+	// P1 3 (A17): a byte-order mark, leading blanks, tabs and a blank before the colon do no harm
+	return strings.TrimPrefix(string(src), "\ufeff")
 }
 
-// lineReader walks through the lines of a text: a line ends at CRLF, LF or CR, and at the end of the text (A01).
+// lineReader walks through the lines of a text: a line ends at CRLF, LF or CR, and at the end of
+// the text (P1 3, A01).
 type lineReader struct {
 	rest    string
 	returns int // CR still to come
@@ -191,12 +198,12 @@ func (l *lineReader) next() (line string, ok bool) {
 	return line, true
 }
 
-// column counts characters, from 1.
+// column returns the number of the character at offset, from 1.
 func column(line string, offset int) int {
 	return utf8.RuneCountInString(line[:min(offset, len(line))]) + 1
 }
 
-// Line gives the text of line n, from 1, for a caret under a field; it is empty beyond the end.
+// Line returns the text of line n, from 1. It is empty beyond the end.
 func (f *File) Line(n int) string {
 	if f == nil || n < 1 {
 		return ""
@@ -209,7 +216,7 @@ func (f *File) Line(n int) string {
 	return line
 }
 
-// Lines gives the text line by line; Lines()[0] is line 1.
+// Lines returns the text as lines. Lines()[0] is line 1.
 func (f *File) Lines() []string {
 	var out []string
 	all := linesOf(f.text)
@@ -219,10 +226,11 @@ func (f *File) Lines() []string {
 	return out
 }
 
-// Version is the ACAP version in effect, "" when none is declared (P1 2.8).
+// Version returns the ACAP version in effect, "" if none is declared (P1 2.8).
 func (f *File) Version() string { return f.version.String() }
 
-// gating is the version that decides which fields count. In the strict variant a comment that says otherwise makes it unclear (B09).
+// gating returns the version that decides which fields count. In the strict variant a comment with
+// another version makes it unclear (P1 2.1, B09).
 func (f *File) gating(c *Crawler) version {
 	v := f.version
 	if c.Strict && v.state != unsupported && f.claimed.String() != v.String() {

@@ -10,17 +10,19 @@ import (
 // Severity ranks findings.
 type Severity string
 
-// An error changes meaning or is ignored; a warning is read otherwise than it is written; a notice is a curiosity.
+// An error changes the meaning of a text, or makes a part of it ignored. A warning is about a text
+// that is read differently from how it is written. A notice is about an oddity.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
 	Notice  Severity = "notice"
 )
 
-// Finding is something a publisher should know about a text: nothing is dropped in silence. The page docs/findings.md explains
-// each code. Positions count from 1, in characters of the decoded text. In a header, Line is the number of the field line and
-// Column counts in "Name: value". Where the source of a page writes a tag otherwise than it reads, with character references for
-// instance, the place is the tag's, and Length is 1.
+// Finding is something that a publisher should know about a text. Nothing is dropped in silence.
+// The page docs/findings.md explains each code. Positions count from 1, in characters of the
+// decoded text. In a header, Line is the number of the field line and Column counts in "Name:
+// value". If a page writes a tag with character references, the place is that of the tag, and
+// Length is 1.
 type Finding struct {
 	Code     string   `json:"code"`
 	Severity Severity `json:"severity"`
@@ -33,24 +35,25 @@ type Finding struct {
 	Hint     string   `json:"hint,omitempty"` // what may be written instead
 }
 
-// String gives "url:line:column: message [code]".
+// String returns "url:line:column: message [code]".
 func (f Finding) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s [%s]", f.URL, f.Line, f.Column, f.Message, f.Code)
 }
 
-// Excerpt is Excerpt for the place of f; line is the source line it speaks of.
+// Excerpt returns the excerpt for the place of f. line is its source line.
 func (f Finding) Excerpt(line string) string { return Excerpt(line, f.Column, f.Length) }
 
-// Characters that Excerpt shows before and behind the mark, and of the mark itself.
+// How many characters Excerpt shows before and after the mark, and of the mark itself.
 const (
 	shownBefore = 60
 	shownMarked = 80
 	shownBehind = 40
 )
 
-// Excerpt gives a source line and, below it, carets under length characters from column on, joined by a line feed. Tabs stay tabs
-// in both lines, a wide character has two carets and a combining one has none, so that the carets stand where the eye looks for
-// them. A long line is cut around the mark. A column beyond the line marks its end; a column below 1 gives the line alone.
+// Excerpt returns a source line and, below it, carets under length characters from column on,
+// joined by a line feed. Tabs stay tabs in both lines, a wide character has two carets and a
+// combining one has none, so that the carets are right below the characters. A long line is cut
+// around the mark. A column beyond the line marks its end; a column below 1 gives the line alone.
 func Excerpt(line string, column, length int) string {
 	text := []rune(strings.ToValidUTF8(line, "\ufffd"))
 	if column < 1 {
@@ -90,14 +93,17 @@ func Excerpt(line string, column, length int) string {
 	return source.String() + "\n" + carets.String()
 }
 
-// wide holds the ranges of characters that take two columns of a terminal (Unicode, East Asian Width W and F).
+// wide holds the ranges of characters that take two columns of a terminal (Unicode, East Asian
+// Width W and F).
 var wide = &unicode.RangeTable{
-	R16: []unicode.Range16{{0x1100, 0x115f, 1}, {0x2e80, 0x303e, 1}, {0x3041, 0x33ff, 1}, {0x3400, 0x4dbf, 1}, {0x4e00, 0x9fff, 1},
-		{0xa000, 0xa4cf, 1}, {0xa960, 0xa97f, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1}, {0xfe30, 0xfe6f, 1}, {0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1}},
+	R16: []unicode.Range16{{0x1100, 0x115f, 1}, {0x2e80, 0x303e, 1}, {0x3041, 0x33ff, 1}, {0x3400, 0x4dbf, 1},
+		{0x4e00, 0x9fff, 1},
+		{0xa000, 0xa4cf, 1}, {0xa960, 0xa97f, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1}, {0xfe30, 0xfe6f, 1},
+		{0xff00, 0xff60, 1}, {0xffe0, 0xffe6, 1}},
 	R32: []unicode.Range32{{0x1f300, 0x1f64f, 1}, {0x1f680, 0x1f6ff, 1}, {0x1f900, 0x1f9ff, 1}, {0x20000, 0x3fffd, 1}},
 }
 
-// width is how many columns of a terminal a character takes.
+// width returns how many columns of a terminal a character takes.
 func width(r rune) int {
 	switch {
 	case r < utf8.RuneSelf:

@@ -314,7 +314,7 @@ func toldCodes(t *testing.T) map[string]map[Severity]bool {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.CallExpr:
-				if f := lastName(n.Fun); (f == "report" || f == "tell") && len(n.Args) > 3 {
+				if f := lastName(n.Fun); (f == "report" || f == "addFinding") && len(n.Args) > 3 {
 					note(n, n.Args[1], n.Args[2])
 				}
 			case *ast.CompositeLit:

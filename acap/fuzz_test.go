@@ -197,7 +197,7 @@ func FuzzDecide(f *testing.F) {
 		checkPolicy(t, p, r)
 		for k := range kinds {
 			for _, rooted := range []bool{false, true} {
-				var v verdict
+				var v statementSet
 				p.prevailing(k, &r, rooted, &v)
 				if want := maximal(p, k, &r, rooted); v.n != len(want) {
 					t.Fatalf("%s: %d statements prevail, want %d", k.usage(), v.n, len(want))

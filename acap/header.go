@@ -9,7 +9,7 @@ import (
 )
 
 // maxHeader is how many bytes of a robots header are read, over all its lines. A member that is cut
-// there is dropped (RTAG 3.1.1; X25: a limit on parsing).
+// there is dropped (RTAG 3.1.1; X25: a crawler may limit what it reads).
 const maxHeader = 16 * 1024
 
 // header reads one line of X-Robots-Tag or Robots-Tag. It obeys every restriction that it
@@ -28,7 +28,8 @@ func (n *narrowing) header(t *Tag) {
 	}
 	n.spent[name] += len(t.Content) + len(", ")
 	if name == "robots-tag" || strings.Contains(value, ";") {
-		if n.structured(field, value) && name != "robots-tag" { // X22: either header may use either dialect
+		// RTAG 3.1.1 (X22): either header may use either dialect
+		if n.structured(field, value) && name != "robots-tag" {
 			n.report(field, "other-dialect", Notice, "write noindex, nosnippet",
 				"the header is written as a Robots-Tag is, and read as one")
 		}
@@ -69,11 +70,12 @@ func (n *narrowing) member(field *Field, rules *httpsfv.Params, tokens ...httpsf
 	reached := false
 	for _, t := range tokens {
 		token := fmt.Sprint(t.Value)
-		if _, quoted := t.Value.(string); quoted { // X22: a quoted token is read without its quotation marks
+		// RTAG 3.1.1 (X22): a quoted token is read without its quotation marks
+		if _, quoted := t.Value.(string); quoted {
 			n.report(field.at(token), "quoted-token", Notice, "leave the quotation marks out",
 				"the product token %q stands in quotation marks; it is read without", token)
 		}
-		if knownRule(token) { // N20: a rule without a product token is a rule for all crawlers
+		if knownRule(token) { // RTAG 3.1.1 (N20): a rule without a product token is a rule for all crawlers
 			n.report(field.at(token), "bare-rule", Notice, "write *; "+token,
 				"the rule %q names no product token and holds for all", token)
 			n.rule(field, token, "")
@@ -86,7 +88,7 @@ func (n *narrowing) member(field *Field, rules *httpsfv.Params, tokens ...httpsf
 	}
 	for _, name := range rules.Names() {
 		switch v, _ := rules.Get(name); v := v.(type) {
-		case bool: // X23: noindex=?0 says nothing
+		case bool: // RTAG 3.1.1 (X23): noindex=?0 says nothing
 			if v {
 				n.rule(field, name, "")
 			}
@@ -113,8 +115,8 @@ func wellFormed(list httpsfv.List) error {
 }
 
 // rules reads conventional rules in every dialect at once. They are separated by commas, blanks or
-// semicolons (N13: blanks separate too), with ":" or "=" before a value. In a header "token:"
-// addresses all that follows up to the next token, and "token;" its own list member.
+// semicolons (P2 2.1, N13: blanks separate too), with ":" or "=" before a value. In a header
+// "token:" addresses all that follows up to the next token, and "token;" its own list member.
 func (n *narrowing) rules(field *Field, s string, header bool) {
 	r := &ruleReader{narrowing: n, field: field, s: s, header: header, start: true, reached: true, behind: -1}
 	for r.i < len(s) {
@@ -168,7 +170,7 @@ func (r *ruleReader) word() {
 		r.rule(word, mark, end, after)
 	case r.header && mark == ':':
 		r.reached, r.member, r.i = r.names(name), false, after
-	// X22: "token;" in any header
+	// RTAG 3.1.1 (X22): "token;" in any header
 	case r.header && r.start && (mark == ';' || mark == 0 && (name == "*" || structuredMember(r.s[end:]))):
 		r.reached, r.member, r.i = r.names(name), true, end
 	default:
@@ -188,7 +190,7 @@ func (r *ruleReader) names(word string) bool {
 	return word == "*" || word == "robots" || r.crawler.addresses(word)
 }
 
-// rule reads a rule with its value. The word ends at end; mark stands behind it, and the rest at
+// rule reads a rule with its value. The word ends at end; mark follows it, and the rest begins at
 // after.
 func (r *ruleReader) rule(word string, mark byte, end, after int) {
 	name, value, next := strings.ToLower(word), "", end
@@ -200,13 +202,13 @@ func (r *ruleReader) rule(word string, mark byte, end, after int) {
 	case strings.HasPrefix(r.s[after:], "?0"), strings.HasPrefix(r.s[after:], "?1"):
 		value, next = ruleWord(r.s, after)
 	}
-	// X22: blanks separate rules
+	// RTAG 3.1.1 (X22): blanks separate rules
 	if r.header && r.reached && r.behind >= 0 && strings.TrimSpace(r.s[r.behind:r.i]) == "" {
 		r.report(r.field.at(word), "missing-comma", Notice, "write a comma before it",
 			"the rule %q stands behind another without a comma; both hold", word)
 	}
 	r.behind, r.i = next, next
-	if r.reached && value != "?0" { // X23: noindex=?0 says nothing
+	if r.reached && value != "?0" { // RTAG 3.1.1 (X23): noindex=?0 says nothing
 		r.narrowing.rule(r.field, name, value)
 	}
 }
@@ -233,7 +235,7 @@ func ruleWord(s string, i int) (word string, end int) {
 	return strings.Trim(s[i:end], "\""), end
 }
 
-// markBehind returns the ";", ":" or "=" behind a word, 0 if there is none, and where what follows
+// markBehind returns the ";", ":" or "=" after a word, 0 if there is none, and where what follows
 // begins.
 func markBehind(s string, end int) (mark byte, after int) {
 	i := skipBlanks(s, end)
@@ -249,7 +251,7 @@ func structuredMember(s string) bool {
 	return i >= 0 && s[i] == ';'
 }
 
-// ruleDate returns the date behind unavailable_after, and where it ends. A date may hold blanks and
+// ruleDate returns the date after unavailable_after, and where it ends. A date may hold blanks and
 // commas: it ends at a semicolon, or before a word that begins another rule or addresses a crawler.
 func ruleDate(s string, i int) (date string, end int) {
 	i = skipBlanks(s, i)
@@ -275,8 +277,9 @@ func ruleDate(s string, i int) (date string, end int) {
 	return strings.Trim(s[i:end], ", \t\r\n"), end
 }
 
-// endsDate reports whether a word is not of the date before it: a rule, "token:", or behind a comma
-// what may name a rule that is not known (X91: an unknown rule behind a comma ends the date).
+// endsDate reports whether a word does not belong to the date before it. It is a rule or "token:",
+// or it follows a comma and may name an unknown rule (REP 2, X91: the date ends at a comma before
+// the name of a rule).
 func endsDate(before, word, rest string) bool {
 	name, _, addressee := strings.Cut(strings.ToLower(word), ":")
 	if takesPart(name) || addressee && isName(name) {
@@ -289,8 +292,8 @@ func endsDate(before, word, rest string) bool {
 	return mark == ';' || namesRule(name)
 }
 
-// namesRule reports whether a word behind the comma after a date may name a rule: it begins with a
-// letter, as no day and no year does, and it is no time zone.
+// namesRule reports whether a word after the comma that follows a date may name a rule: it begins
+// with a letter, as no day and no year does, and it is no time zone.
 func namesRule(word string) bool {
 	return word != "" && 'a' <= word[0] && word[0] <= 'z' && zones[strings.ToUpper(word)] == ""
 }

@@ -2,13 +2,14 @@ package acap
 
 import "fmt"
 
-// Key returns a text that is the same for two crawlers if every policy gives them the same answers. It does not depend
-// on the version of Go, so it can be stored.
+// Key returns a text that is the same for two crawlers if every policy gives them the same answers.
+// It does not depend on the version of Go, so it can be stored.
 func (c Crawler) Key() string {
 	vocabularies := make([]string, len(c.Vocabularies))
 	for i, v := range c.Vocabularies {
 		vocabularies[i] = v.Name()
 	}
-	return fmt.Sprintf("names %q, purposes %q declared %t, cannot %q, strict %t, pilot %t, sub-records %t, vocabularies %q",
+	return fmt.Sprintf("names %q, purposes %q declared %t, cannot %q, strict %t, pilot %t, "+
+		"sub-records %t, vocabularies %q",
 		c.Names, c.Purposes, c.Purposes != nil, c.Cannot, c.Strict, c.Pilot, c.SubTakeDowns, vocabularies)
 }

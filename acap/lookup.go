@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// few is how many patterns are compared one by one rather than looked up.
+// few is how many patterns are compared one by one. More are looked up.
 const few = 12
 
-// maxHits is how many patterns that match one path are held without allocating; where more match, all are compared.
+// maxHits is how many matching patterns are held without allocating. If more match a path, all
+// patterns are compared.
 const maxHits = 32
 
-// hits are the places of the patterns that match a path, ascending. Beyond maxHits nothing is held.
+// hits are the indexes of the patterns that match a path, in ascending order, at most maxHits.
 type hits struct {
 	n    int
 	list [maxHits]int32
@@ -27,30 +28,31 @@ func (h *hits) add(id int32) {
 
 func (h *hits) full() bool { return h.n > maxHits }
 
-// lookup finds among many patterns those that match a path, without comparing all. A pattern is found by what is rarest in it: the
-// literal it starts with, in a tree of such literals, or a few bytes of a piece behind an asterisk, in a table.
-// It is immutable and safe for concurrent use.
+// lookup finds the patterns that match a path without comparing all. A pattern is found by its
+// rarest part: the literal that it starts with, in a tree of literals, or a few bytes after an
+// asterisk, in a table. It is immutable and safe for concurrent use.
 type lookup struct {
 	shapes []shape
 	nodes  []node
-	firsts []byte  // of the labels, beside nodes
+	firsts []byte  // of the labels, parallel to nodes
 	ids    []int32 // of the nodes, each node's in one run
 	tables []table
 }
 
-// node stands for the literals that start with the labels on the way down to it.
+// node holds the literals that start with the labels on the path to it.
 type node struct {
 	label        string
-	child, after int32 // the children stand together: nodes[child:after]
+	child, after int32 // the children are nodes[child:after]
 	from, to     int32 // its patterns: ids[from:to]
 }
 
-// newLookup reads n patterns; nil for a few.
+// newLookup returns a lookup of n patterns, nil for a few.
 func newLookup(n int, shapeOf func(i int) shape) *lookup {
 	if n <= few {
 		return nil
 	}
-	l := &lookup{shapes: make([]shape, n), nodes: make([]node, 1, n), firsts: make([]byte, 1, n), ids: make([]int32, 0, n)}
+	l := &lookup{shapes: make([]shape, n), nodes: make([]node, 1, n), firsts: make([]byte, 1, n),
+		ids: make([]int32, 0, n)}
 	for i := range l.shapes {
 		l.shapes[i] = shapeOf(i)
 	}
@@ -67,7 +69,7 @@ func newLookup(n int, shapeOf func(i int) shape) *lookup {
 
 func (l *lookup) literal(id int32) string { return l.shapes[id].pieces[0] }
 
-// grow makes node at of the literals of order, which share their first depth bytes.
+// grow fills the node at with the literals of order, which share their first depth bytes.
 func (l *lookup) grow(at int32, order []int32, depth int) {
 	if len(order) == 0 {
 		return
@@ -101,7 +103,7 @@ func (l *lookup) grow(at int32, order []int32, depth int) {
 	}
 }
 
-// find puts the patterns that match path into h.
+// find adds the patterns that match path to h.
 func (l *lookup) find(path string, h *hits) {
 	rest, n := path, &l.nodes[0]
 	for strings.HasPrefix(rest, n.label) {
@@ -131,7 +133,8 @@ func (l *lookup) find(path string, h *hits) {
 	}
 }
 
-// scan looks every other run of bytes of path up in the tables: of two neighbouring runs of a pattern it meets one.
+// scan looks up every other run of bytes of path in the tables. It meets one of any two
+// neighbouring runs of a pattern.
 func (l *lookup) scan(path string, h *hits) {
 	for j := range l.tables {
 		t := &l.tables[j]
@@ -178,7 +181,7 @@ type table struct {
 	mask  uint64   // of the low width bytes
 	seen  []uint64 // one bit for the high bits of each run's hash: most runs of a path are in no pattern
 	drop  int      // bits of a hash that seen does without
-	slots []slot   // one for each run, where its hash says or behind
+	slots []slot   // one for each run, at the place of its hash or after it
 	ids   []int32
 }
 
@@ -198,7 +201,8 @@ func (t *table) find(run uint64) []int32 {
 	}
 }
 
-// slot is where the search for a run starts: middle bits of its hash, which say more than the low ones.
+// slot returns where the search for a run starts. It uses the middle bits of the hash, which vary
+// more than the low ones.
 func (t *table) slot(run uint64) int { return int(hashOf(run)>>24) & (len(t.slots) - 1) }
 
 func hashOf(run uint64) uint64 { return run * 0x9e3779b97f4a7c15 }
@@ -209,7 +213,7 @@ type keyed struct {
 	id  int32
 }
 
-// newTable makes a table of runs of one width; list holds at least one.
+// newTable returns a table of runs of one width. list is not empty.
 func newTable(width int, list []keyed) table {
 	slices.SortFunc(list, func(a, b keyed) int {
 		switch {
@@ -222,8 +226,9 @@ func newTable(width int, list []keyed) table {
 	})
 	size := bits.Len(uint(2 * len(list)))
 	seen := max(6, min(size+3, 17))
-	t := table{width: width, mask: maskOf(width), seen: make([]uint64, 1<<(seen-6)), drop: 64 - seen, slots: make([]slot, 1<<size),
-		ids: make([]int32, 0, len(list))}
+	t := table{width: width, mask: maskOf(width), seen: make([]uint64, 1<<(seen-6)), drop: 64 - seen,
+		slots: make([]slot, 1<<size),
+		ids:   make([]int32, 0, len(list))}
 	for len(list) > 0 {
 		run := list[0].run
 		s := slot{run: run, from: int32(len(t.ids))}
@@ -245,17 +250,17 @@ func newTable(width int, list []keyed) table {
 
 func maskOf(width int) uint64 { return ^uint64(0) >> (64 - 8*width) }
 
-// widths of the runs that tables are made for.
+// widths are the lengths of the runs in tables.
 var widths = [...]int{2, 4, 8}
 
-// Bounds on what is looked at to find the rarest runs of a pattern.
+// Bounds on how much of a pattern is searched for its rarest runs.
 const (
 	maxPieces = 8
 	maxPiece  = 64
 )
 
-// pairs calls visit with each two neighbouring runs of the pieces behind the first asterisk, of the greatest width for which there
-// are any.
+// pairs calls visit with each two neighbouring runs of the pieces after the first asterisk. The
+// runs have the greatest width for which there are any.
 func (s *shape) pairs(visit func(width int, first, second uint64)) {
 	pieces := s.pieces[1:min(len(s.pieces), 1+maxPieces)]
 	longest := 0
@@ -280,7 +285,8 @@ func (s *shape) pairs(visit func(width int, first, second uint64)) {
 	}
 }
 
-// estimate says in how many patterns a run is, or more: by two hashes, of which it believes the lower.
+// estimate counts in how many patterns a run occurs. It may count too many: it returns the lower
+// count of two hashes.
 type estimate struct {
 	size   int // bits of a hash
 	counts [2][]int32
@@ -307,7 +313,8 @@ func (e *estimate) of(run uint64) int32 {
 	return min(*first, *second)
 }
 
-// tabulate puts the patterns into tables whose rarest run is rarer than the literal they start with, and gives the others.
+// tabulate puts the patterns into tables whose rarest run is rarer than their first literal, and
+// returns the others.
 func (l *lookup) tabulate() (others []int32) {
 	literals := map[string]int32{}
 	most := int32(0)

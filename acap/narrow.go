@@ -10,16 +10,16 @@ import (
 // own is what a page says of itself to the crawler.
 type own struct {
 	by         [kinds][]*statement
-	beyond     []*statement     // replaced permissions of other (L05)
+	beyond     []*statement     // permissions of other that were replaced (P1 2.4.3, L05)
 	statements int              // in all
-	bars       [kinds]*Decision // from elements, for the page as a whole (N27, N28, N07)
-	discard    *Decision        // the page's own statements end in crawl prohibited (X01)
+	bars       [kinds]*Decision // from elements, for the page as a whole (P2 2.2.5, N27, N28; P2 2.2.6, N07)
+	discard    *Decision        // the page's own statements end in crawl prohibited (P2 2.2.9.1, X01)
 	marks      map[string][]*statement
 }
 
-// Narrow returns the policy for one page of the origin: its own statements meet those of the
-// origin. It returns p itself for a page that says nothing. Do not call it if the origin prohibits
-// crawl: such a page was not lawfully fetched (X02).
+// Narrow returns the policy for one page of the origin: its own statements are combined with those
+// of the origin. It returns p itself for a page that says nothing. Do not call it if the origin
+// prohibits crawl: such a page was not lawfully fetched (P1 2.5.1, X02).
 func (p *Policy) Narrow(page Own) *Policy { return p.narrow(page, false) }
 
 // narrow is Narrow; muted says that findings are not needed.
@@ -74,17 +74,19 @@ func (p *Policy) narrowEach(page Own) *Policy {
 }
 
 // selfDiscarding returns the decision by which a page prohibits its own crawling, nil if it does
-// not. Such a page is not used at all (M06, N26, X01).
+// not. Such a page is not used at all (P2 2.2.9.1, M06; P2 2.2.8, N26; P2 2.2.9.1, X01).
 func (p *Policy) selfDiscarding(r Resource) *Decision {
 	d := &Decision{}
-	p.settle(kCrawl, &r, d)
-	if !d.Allowed && d.Because != nil && d.Because.Source == Meta { // X01: it was fetched before it could be asked
+	p.decideByFields(kCrawl, &r, d)
+	// P2 2.2.9.1 (X01): it was fetched before it could be asked
+	if !d.Allowed && d.Because != nil && d.Because.Source == Meta {
 		return d
 	}
 	return p.own.bars[kCrawl]
 }
 
-// pageSeq is where the statements of a page begin in the order of appearance: behind all others.
+// pageSeq is the first number of a page's statements in the order of appearance: they come after
+// all others.
 const pageSeq = 1 << 30
 
 // maxOwn bounds the work on a hostile page: with more statements, or more words in the META tags
@@ -96,17 +98,17 @@ type narrowing struct {
 	expander
 	own *own
 	url string
-	// what of the parsing limit of each robots header has been used (X25)
+	// bytes of each robots header that have been read (RTAG 3.1.1, X25)
 	spent map[string]int
-	said  map[string][]*statement // of the fragment with an id (PILOT 1.3.1)
-	other bool                    // marks prohibit other for the page: it is said once (F19)
+	said  map[string][]*statement // what is said of the element with an id (PILOT 1.3.1)
+	other bool                    // marks prohibit other for the page: one statement is enough (P1 2.5.6, F19)
 	words int                     // of META tags that address the crawler, so far
 
 	tagRules []TagRule // conventional rules that address the crawler
 }
 
 func (n *narrowing) read(page Own) {
-	for i := range page.Tags { // B12: in two passes, the order of tags says nothing
+	for i := range page.Tags { // P2 2.2.7 (B12): versions are read first, since the order of tags says nothing
 		t := &page.Tags[i]
 		if t.Source != Meta {
 			continue
@@ -127,7 +129,7 @@ func (n *narrowing) read(page Own) {
 			n.meta(t)
 		}
 	}
-	n.mend(page.Marks)
+	n.matchFragments(page.Marks)
 	for i := range page.Marks {
 		n.mark(&page.Marks[i])
 	}
@@ -154,8 +156,8 @@ func (n *narrowing) field(t *Tag) *Field {
 	return f
 }
 
-// addressee says whether a META name addresses the crawler, whether by name, and whether it is a
-// list (N01, X20, C05).
+// addressee reports whether a META name addresses the crawler, whether it does so by name, and
+// whether it is a list (P2 2.2.1, N01, X20; P1 2.3.1, C05).
 func (n *narrowing) addressee(name string) (addressed, named, list bool) {
 	name = strings.TrimSpace(uncurl(name))
 	items := strings.Split(name, ",")
@@ -171,7 +173,7 @@ func (n *narrowing) addressee(name string) (addressed, named, list bool) {
 	return addressed, named, len(items) > 1
 }
 
-// uncurl strips typographic quotation marks around a value without blanks (N14).
+// uncurl strips typographic quotation marks around a value without blanks (P2 2.1, N14).
 func uncurl(s string) string {
 	t := strings.Trim(s, "\u201c\u201d\u201e")
 	if strings.ContainsAny(t, " \t\r\n") {
@@ -182,14 +184,14 @@ func uncurl(s string) string {
 
 func words(content string) []string { return strings.Fields(uncurl(content)) }
 
-// ours reports whether content is an ACAP statement, also behind a stray mark: "ACAP:
+// ours reports whether content is an ACAP statement, even with a stray mark: "ACAP:
 // disallow-index".
 func ours(tokens []string) bool {
 	return len(tokens) > 0 && strings.EqualFold(strings.TrimRight(tokens[0], ",:;"), "ACAP")
 }
 
-// versionTag reads "ACAP version n.m" and gives what stands behind. Before a statement "version" is
-// a purpose (B13); any other attempt at a declaration is one, though malformed (B07).
+// versionTag reads "ACAP version n.m" and returns what follows. Before a statement "version" is a
+// purpose (P2 3, B13). Any other attempt at a declaration counts as a malformed one (P1 2.8, B07).
 func versionTag(tokens []string) (value string, rest []string, ok bool) {
 	if !ours(tokens) || len(tokens) < 2 {
 		return "", nil, false
@@ -231,14 +233,14 @@ func (n *narrowing) meta(t *Tag) {
 	if ours(tokens) {
 		if _, rest, ok := versionTag(tokens); !ok {
 			n.statement(field, tokens[1:], named, list)
-		} else if len(rest) > 0 { // N15
+		} else if len(rest) > 0 { // P2 3 (N15): only prohibitions count in it
 			n.report(field, "mixed-dialects", Error, "write a META tag for each",
 				"something stands behind the version: only prohibitions in it count")
 			n.statement(field, rest, named, true)
 		}
 		return
 	}
-	if i := acapWord(content); i >= 0 { // X19: both dialects in one value; prohibitions of both are honoured
+	if i := acapWord(content); i >= 0 { // P2 2.2.1 (X19): prohibitions of both dialects in one value are obeyed
 		n.report(field, "mixed-dialects", Error, "write a META tag for each",
 			"ACAP statements and conventional rules stand in one tag: only their prohibitions count")
 		n.statement(field, strings.FieldsFunc(content[i+len("ACAP"):], separates), named, true)
@@ -249,7 +251,7 @@ func (n *narrowing) meta(t *Tag) {
 
 func separates(r rune) bool { return r == ',' || r == ';' || blank(r) }
 
-// acapWord finds the word ACAP, -1 if there is none.
+// acapWord returns the offset of the word ACAP, -1 if there is none.
 func acapWord(s string) int {
 	for i := 1; i+len("ACAP") < len(s); i++ {
 		if strings.EqualFold(s[i:i+len("ACAP")], "ACAP") && separates(rune(s[i-1])) &&
@@ -260,9 +262,9 @@ func acapWord(s string) int {
 	return -1
 }
 
-// statement reads the tokens behind "ACAP" (P2 3). Every allow- or disallow- token makes a
-// statement of its own if it prohibits. A permission followed by anything but qualifiers is not
-// understood (N15, X17).
+// statement reads the tokens after "ACAP" (P2 3). Every allow- or disallow- token makes a statement
+// of its own if it prohibits. A permission followed by anything but qualifiers is not understood
+// (P2 3, N15, X17).
 func (n *narrowing) statement(field *Field, tokens []string, named, prohibitionsOnly bool) {
 	tokens, ids, listed := cutFragments(tokens)
 	first := slices.IndexFunc(tokens, isStatement)
@@ -286,7 +288,7 @@ func (n *narrowing) statement(field *Field, tokens []string, named, prohibitions
 		if listed {
 			of = n.fragments(e, ids)
 		}
-		n.take(e, named, &to, of)
+		n.addStatements(e, named, &to, of)
 		if next := i + 1; !e.allow && next < len(tokens) && strings.Contains(tokens[next], "=") {
 			n.report(field.at(tokens[next]), "qualified-prohibition", Error, "leave it out",
 				"a prohibition takes no qualifiers: it holds without %q", tokens[next])
@@ -305,7 +307,8 @@ func (n *narrowing) purposes(field *Field, words []string) *subRecord {
 	for _, w := range words {
 		w = strings.TrimSuffix(w, ",")
 		sub.purposes = append(sub.purposes, n.pattern(field, w))
-		if conventionalRules[strings.ToLower(w)] != 0 { // X19: a conventional prohibition counts wherever it stands
+		// P2 2.2.1 (X19): a conventional prohibition counts anywhere
+		if conventionalRules[strings.ToLower(w)] != 0 {
 			n.rules(field, w, false)
 		}
 	}
@@ -329,7 +332,7 @@ func (n *narrowing) tagEntry(field *Field, tokens []string, prohibitionsOnly boo
 			n.report(field, "qualified-prohibition", Error, "", "a prohibition takes no qualifiers: %q", rest[0])
 		}
 		return e
-	case prohibitionsOnly: // N15, X20: a further permission is dropped
+	case prohibitionsOnly: // P2 3 (N15), P2 2.2.1 (X20): a further permission is dropped
 		n.report(field.at(token), "stray-permission", Error, "write a META tag for each statement",
 			"the permission %q does not count", token)
 		return nil
@@ -338,15 +341,16 @@ func (n *narrowing) tagEntry(field *Field, tokens []string, prohibitionsOnly boo
 			"a comma stands behind %q: the permission counts as a prohibition", token)
 		e.broken = true
 	}
-	// N16: what follows an unknown usage are its qualifiers only if no other statement is among it
+	// P2 2.2.2 (N16): what follows an unknown usage are its qualifiers only if no other statement
+	// is among it
 	if Usage(e.usage).kind() != noKind || e.local || !slices.ContainsFunc(rest, isStatement) {
 		e.value = strings.Join(rest, " ")
 	}
 	return e
 }
 
-// nearStatement gives a hint where no statement is made: the one that a word is close to, or how to
-// write one.
+// nearStatement returns a hint for words that make no statement: the statement that is closest, or
+// how to write one.
 func (n *narrowing) nearStatement(words []string) string {
 	if n.muted || n.reporter.full() {
 		return ""
@@ -367,7 +371,7 @@ func statementWords() []string {
 	return words
 }
 
-// strayRules honours conventional prohibitions that stray into an ACAP statement (N15, X19).
+// strayRules obeys conventional prohibitions within an ACAP statement (P2 3, N15; P2 2.2.1, X19).
 func (n *narrowing) strayRules(field *Field, tokens []string) {
 	var stray []string
 	for _, t := range tokens {
@@ -378,9 +382,9 @@ func (n *narrowing) strayRules(field *Field, tokens []string) {
 	n.rules(field, strings.Join(stray, " "), false)
 }
 
-// take adds a statement that reaches the crawler and its purposes: about the page, or about the
-// elements with the ids of.
-func (n *narrowing) take(e *entry, named bool, to *audience, of []string) {
+// addStatements adds the statements of e that address the crawler and its purposes: for the page,
+// or for the elements with the ids of.
+func (n *narrowing) addStatements(e *entry, named bool, to *audience, of []string) {
 	for _, s := range n.expand(e) {
 		if !to.serves(s.allow) {
 			continue
@@ -389,12 +393,12 @@ func (n *narrowing) take(e *entry, named bool, to *audience, of []string) {
 		if of == nil {
 			n.add(s)
 		} else {
-			n.say(of, s)
+			n.addFragment(of, s)
 		}
 	}
 }
 
-// counted counts a statement; it says no beyond maxOwn.
+// counted counts a statement, and reports whether there are at most maxOwn.
 func (n *narrowing) counted(field *Field) bool {
 	if n.own.statements++; n.own.statements > maxOwn {
 		n.tooComplex(field)
@@ -412,7 +416,7 @@ func (n *narrowing) tooComplex(field *Field) {
 	}
 }
 
-// add keeps a statement about the page as a whole.
+// add adds a statement about the page as a whole.
 func (n *narrowing) add(s *statement) {
 	if !n.counted(s.field) {
 		return
@@ -424,27 +428,29 @@ func (n *narrowing) add(s *statement) {
 	n.own.by[s.kind] = append(n.own.by[s.kind], s)
 }
 
-// meet lets the page's statements of one usage meet the prevailing ones of the origin. A page
-// permission takes the place of an origin's statement only if it is at least as specific in
-// addressee and purpose; beside a more specific one both must permit (N02, N03, X15, X16). One that
-// covers everything yields to no narrower scope, only to a more specific addressee or purpose
-// (X35). A prohibition of the page applies, and replaces only permissions: the prohibitions of
-// robots.txt also apply, since one of them may be harder to beat by a specific permission (F17,
-// X82).
-func (o *own) meet(k kind, origin verdict, rec *recorder) verdict {
+// combine merges the page's statements of one usage with those of the origin that are in force. A
+// permission of the page replaces a statement of the origin only if its addressee and its purpose
+// are at least as specific; otherwise both must permit (P2 2.2.8, N02, N03, X15, X16). A
+// prohibition of the origin that covers everything yields only to a more specific addressee or
+// purpose (P1 2.4.6, X35). A prohibition of the page replaces permissions alone. The prohibitions
+// of robots.txt also stay, since a permission of a type based on present may beat the one and not
+// the other (P1 2.5.5, F17, X82).
+func (o *own) combine(k kind, origin statementSet, rec *recorder) statementSet {
 	var present ranks
 	for _, s := range o.by[k] {
 		present[s.rank()] = true
 	}
-	var out verdict
+	var out statementSet
 	for _, s := range o.by[k] {
-		if !present.override(s.rank()) { // N01, N17
+		// P2 2.2.1 (N01, N17): a named ACAP tag overrides the general one; conventional tags add
+		// up; a tag for the crawler's purpose overrides the general one
+		if !present.override(s.rank()) {
 			out.add(s)
 		}
 	}
 	rec.outrankRest(o.by[k], &out)
 	denied := out.prohibition() != nil
-	var standing verdict // prohibitions of the origin that the page may not lift
+	var standing statementSet // prohibitions of the origin that the page may not lift
 	for i := range origin.n {
 		s := origin.at(i)
 		yields := !s.all && present[s.rank()] || present.override(s.rank())
@@ -468,13 +474,13 @@ func (o *own) meet(k kind, origin verdict, rec *recorder) verdict {
 	return out
 }
 
-// permissions is meet among what was written as permissions alone.
-func (o *own) permissions(k kind, origin verdict) verdict {
+// permissions is combine with only those statements of the page that were written as permissions.
+func (o *own) permissions(k kind, origin statementSet) statementSet {
 	alone := own{}
 	for _, s := range o.by[k] {
 		if s.written() {
 			alone.by[k] = append(alone.by[k], s)
 		}
 	}
-	return alone.meet(k, origin, nil)
+	return alone.combine(k, origin, nil)
 }

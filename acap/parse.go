@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// Parse reads a robots.txt, or a file in that format, as a whole: ACAP fields and conventional
-// records beside them (P1 3, RFC 9309 2.2). It never fails; what it cannot read is among the
-// Findings. name is the URL of the file.
+// Parse reads a robots.txt, or a file in that format: both ACAP fields and conventional records (P1
+// 3, RFC 9309 2.2). It never fails. What it cannot read is among the Findings. name is the URL of
+// the file.
 func Parse(name string, src []byte) *File { return parse(name, src, Robots) }
 
-// ParseReferred reads a file that a permissions reference names (P1 2.3.2): as Parse, with its
-// fields marked as such.
+// ParseReferred is Parse for a file that a permissions reference names (P1 2.3.2). The Source of
+// its fields is Referred.
 func ParseReferred(name string, src []byte) *File { return parse(name, src, Referred) }
 
 func parse(name string, src []byte, source Source) *File {
@@ -24,7 +24,7 @@ func parse(name string, src []byte, source Source) *File {
 	}
 	f.cut = len(src) > MaxSize
 	text := decode(src[:min(len(src), MaxSize+1)])
-	if f.cut { // A19: at a whole line; the byte beyond the limit tells whether the last one ended there
+	if f.cut { // P1 4 (A19): at a whole line; the byte beyond the limit shows whether the last line ended there
 		text = text[:strings.LastIndexAny(text, "\r\n")+1]
 	}
 	f.text = text
@@ -42,12 +42,12 @@ func parse(name string, src []byte, source Source) *File {
 	return f
 }
 
-// parser walks the lines of a file and knows in which record the next one stands.
+// parser reads the lines of a file in order and keeps track of the open record.
 type parser struct {
 	reporter
 	f     *File
-	n     int // of the line
-	lines int // in all, or more
+	n     int // the number of the line
+	lines int // number of lines, or more
 
 	record   *record // the open ACAP record
 	headOpen bool    // further ACAP-crawler lines still belong to it (P1 2.3, C08)
@@ -56,18 +56,18 @@ type parser struct {
 
 	group     *group // the open conventional group
 	agentOpen bool   // further User-agent lines still belong to it
-	within    bool   // after a conventional group, before the next ACAP record (C10)
+	within    bool   // after a conventional group, before the next ACAP record (P1 2.10.2, C10)
 
-	started    bool   // a definition or record has been seen (O01)
-	seenACAP   bool   // an ACAP field other than the directive has been seen (B03)
-	directed   bool   // the directive has been seen (O02)
+	started    bool   // a definition or record has been seen (P1 2.10.1, O01)
+	seenACAP   bool   // an ACAP field other than the directive has been seen (P1 2.8, B03)
+	directed   bool   // the directive has been seen (P1 2.8, O02)
 	ignoring   *Field // the directive in effect
-	permission *entry // the last field, if it was a permission (A07)
+	permission *entry // the last field, if it was a permission (P1 2.7, A07)
 	comment    string // version claimed by a ##ACAP comment (P1 2.10.3)
 	claimed    int    // the line of that comment
 	html       bool   // the file looks like HTML
 	form       form   // what its bytes are
-	quiet      bool   // the file is HTML or no text: one finding says so, and lines that are not fields are not listed
+	quiet      bool   // the file is HTML or no text: one finding says so instead of one for each line
 	ascii      bool   // the file has no other characters
 
 	name, lower, plain string // of the last line, as lowerName gives them
@@ -133,7 +133,7 @@ func (p *parser) statement(n int, line string) (trimmed string, at, cut int) {
 	trimmed = trimLeft(text)
 	at = len(text) - len(trimmed)
 	trimmed = trimRight(trimmed)
-	if rest, ok := cutFold(trimmed, "[V1.1]"); ok { // A08: the mark is passed over
+	if rest, ok := cutFold(trimmed, "[V1.1]"); ok { // P1 2.5.3.1 (A08): the mark is passed over
 		f := p.fieldAt(n, line, at)
 		f.Text = trimmed[:len(trimmed)-len(rest)]
 		p.report(&f, "version-marker", Warning, "leave the mark out",
@@ -148,9 +148,9 @@ func (p *parser) statement(n int, line string) (trimmed string, at, cut int) {
 // acapLine reads a line with the name of an ACAP field.
 func (p *parser) acapLine(field *Field, name string, w rawLine, colon bool) {
 	switch {
-	case !colon: // A05, X54: a field without its colon is read all the same
+	case !colon: // P1 2.5.3.2 (A05, X54): a field without its colon is read all the same
 		p.report(field.at(name), "missing-colon", Warning, "write "+name+":", "the colon after %s is missing", name)
-	case !strings.HasPrefix(w.line, name+":"): // A17: blanks before a name or a colon say nothing
+	case !strings.HasPrefix(w.line, name+":"): // P1 3 (A17): blanks before a name or a colon say nothing
 		p.report(field.at(name), "loose-form", Notice, "write "+name+": at the start of the line",
 			"there are blanks before the name of a field, or before its colon")
 	}
@@ -190,7 +190,7 @@ func (p *parser) unread(field *Field, name string, w rawLine, colon bool) {
 	}
 }
 
-// other keeps a line for the vocabularies that may know it.
+// other stores a line for the vocabularies that may define it.
 func (p *parser) other(field *Field) {
 	o := otherLine{field: field, group: p.group}
 	if p.group != nil {
@@ -199,8 +199,8 @@ func (p *parser) other(field *Field) {
 	p.f.others = append(p.f.others, o)
 }
 
-// claim notes the version that the first ##ACAP comment claims (P1 2.10.3): the word behind the
-// sign of equality.
+// claim stores the version that the first ##ACAP comment claims (P1 2.10.3): the word after the
+// equals sign.
 func (p *parser) claim(n int, comment string) {
 	if rest, ok := cutFold(strings.TrimLeft(comment, "#"), "acap version="); ok && p.comment == "" {
 		words := strings.FieldsFunc(rest, func(r rune) bool { return r == '#' || blank(r) })
@@ -210,12 +210,12 @@ func (p *parser) claim(n int, comment string) {
 	}
 }
 
-// blank says what stands between words: white space, and the marks that editors leave (A17).
+// blank reports whether r separates words: white space, or a mark that editors leave (P1 3, A17).
 func blank(r rune) bool {
 	return unicode.IsSpace(r) || r == '\ufeff' || r == '\u200b' || r == 0
 }
 
-// trimLeft and trimRight cut blanks off; most lines have none, or ASCII ones.
+// trimLeft and trimRight remove blanks. Most lines have none, or ASCII ones.
 func trimLeft(s string) string {
 	for s != "" && (s[0] == ' ' || s[0] == '\t') {
 		s = s[1:]
@@ -233,8 +233,8 @@ func trimRight(s string) string {
 	return strings.TrimRightFunc(s, blank)
 }
 
-// split takes a line apart. Most lines have the name of the line before, and it is known what that
-// means.
+// split splits a line into name and value. Most lines have the name of the line before, whose
+// meaning is known.
 func (p *parser) split(s string) (name, value string, colon bool) {
 	if n := len(p.name); n > 0 && n < len(s) && s[n] == ':' && s[:n] == p.name {
 		return s[:n], trimLeft(s[n+1:]), true
@@ -245,7 +245,7 @@ func (p *parser) split(s string) (name, value string, colon bool) {
 	return name, value, colon
 }
 
-// splitField takes a line apart at its colon; without one, at the first blank.
+// splitField splits a line at its colon, or else at the first blank.
 func splitField(s string) (name, value string, colon bool) {
 	i := 0
 	for i < len(s) && s[i] != ':' && s[i] > ' ' && s[i] < utf8.RuneSelf {
@@ -279,7 +279,7 @@ func startsWithQualifier(s string) bool {
 	return name != "" && isName(name)
 }
 
-// isName is name-start-char *name-char (P1 3).
+// isName reports whether s is a name: name-start-char *name-char (P1 3).
 func isName(s string) bool {
 	if s == "" || !(s[0] >= 'a' && s[0] <= 'z' || s[0] >= 'A' && s[0] <= 'Z') {
 		return false
@@ -297,7 +297,8 @@ var recordFields = []string{"acap-version", "acap-crawler", "acap-permissions-re
 	"acap-qualified-usage",
 	"acap-composite-usage", "acap-resource-set", "acap-request-take-down", "acap-request-re-crawl", ignoreDirective}
 
-// known reports whether a name without a colon is a complete ACAP field name (A05, X54).
+// known reports whether a name without a colon is a complete ACAP field name (P1 2.5.3.2, A05,
+// X54).
 func known(lower string) bool {
 	for _, verb := range []string{"acap-allow-", "acap-disallow-"} {
 		if usage, ok := strings.CutPrefix(lower, verb); ok {
@@ -307,7 +308,7 @@ func known(lower string) bool {
 	return contains(recordFields, lower)
 }
 
-// conventionalFields are the conventional lines that have effect.
+// conventionalFields returns the conventional fields that have an effect.
 func conventionalFields() []string {
 	return []string{"User-agent", "Allow", "Disallow", "Crawl-delay", "Sitemap"}
 }
@@ -320,7 +321,7 @@ func fieldNames() []string {
 	return names
 }
 
-// unknown reports a field that looks like ACAP and is not; it never ends a record (A16).
+// unknown reports a field that looks like ACAP and is not; it never ends a record (P1 2.4.3, A16).
 func (p *parser) unknown(field *Field, lower string) {
 	name := field.name()
 	p.report(field.at(name), "unknown-field", Error, strings.Replace(p.near(lower, fieldNames), "acap-", "ACAP-", 1),
@@ -328,7 +329,7 @@ func (p *parser) unknown(field *Field, lower string) {
 }
 
 // directive obeys ACAP-ignore-conventional-records before the first definition, record or
-// permission (O01), with nothing behind it but a colon (O03).
+// permission (P1 2.10.1, O01), with nothing after it but a colon (P1 2.10.1, O03).
 func (p *parser) directive(field *Field, value string) {
 	switch {
 	case value != "":
@@ -370,17 +371,17 @@ func (p *parser) acap(field *Field, lower, value string) {
 
 func (p *parser) versionField(field *Field, value string) {
 	switch {
-	case p.seenACAP: // B03
+	case p.seenACAP: // P1 2.8 (B03): a version that does not come first counts all the same
 		p.report(field, "late-version", Error, "make it the first ACAP field of the file",
 			"ACAP-version stands after other ACAP fields")
-	case p.directed: // O02
+	case p.directed: // P1 2.8 (O02): version and directive may come in either order
 		p.report(field, "late-version", Notice, "make it the first ACAP field of the file",
 			"ACAP-version stands after ACAP-ignore-conventional-records")
 	}
 	p.f.version = p.f.version.read(&p.reporter, field, value)
 }
 
-// finish looks at the file as a whole.
+// finish reports what is wrong with the file as a whole.
 func (p *parser) finish() {
 	f := p.f
 	p.resolveSets()
@@ -393,11 +394,11 @@ func (p *parser) finish() {
 	}
 	top := &Field{Source: f.source, URL: f.URL, Line: 1, Column: 1}
 	if f.cut {
-		p.tell(top, "too-long", Error, "shorten the file, with definitions for instance",
+		p.addFinding(top, "too-long", Error, "shorten the file, with definitions for instance",
 			"only the first %d bytes are read: no permission counts", MaxSize)
 	}
 	if p.html {
-		p.tell(top, "html", Warning, "serve robots.txt as plain text",
+		p.addFinding(top, "html", Warning, "serve robots.txt as plain text",
 			"the file looks like HTML; it is read line by line all the same, "+
 				"and lines that are not fields are not listed")
 	}
@@ -407,7 +408,7 @@ func (p *parser) finish() {
 	switch {
 	case p.comment == "":
 		f.claimed = f.version
-	case f.version.state == undeclared && f.claimed.newer(): // B09
+	case f.version.state == undeclared && f.claimed.newer(): // P1 2.1 (B09): a version in a comment declares nothing
 		p.report(claim, "version-comment", Warning, "add ACAP-version: 1.1",
 			"a comment declares version %s, but only the field ACAP-version has effect", p.comment)
 	case f.version.state != undeclared && f.version.String() != f.claimed.String():
@@ -416,13 +417,13 @@ func (p *parser) finish() {
 	}
 }
 
-// sort hands over the findings in the order of lines.
+// sort stores the findings in the order of lines.
 func (p *parser) sort() {
 	p.f.Findings = p.findings
 	slices.SortStableFunc(p.f.Findings, func(a, b Finding) int { return a.Line - b.Line })
 }
 
-// looksLikeHTML looks at the first line that is not blank.
+// looksLikeHTML reports whether the first line that is not blank begins with <.
 func looksLikeHTML(text string) bool {
 	return strings.HasPrefix(strings.TrimLeftFunc(text, blank), "<")
 }

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// compression returns how a file is compressed that is sent as it is by mistake, "" if it is not.
+// compression returns the format of a compressed file that was sent without a Content-Encoding, ""
+// if it is not compressed.
 func compression(src []byte) string {
 	for _, c := range [][2]string{{"gzip", "\x1f\x8b"}, {"zstd", "\x28\xb5\x2f\xfd"}, {"zip", "PK\x03\x04"},
 		{"xz", "\xfd7zXZ\x00"}} {
@@ -19,14 +20,14 @@ func compression(src []byte) string {
 	return ""
 }
 
-// form is what the bytes of a file are.
+// form is the kind of bytes that a file holds.
 type form int
 
 const (
 	textForm       form = iota
 	compressedForm      // in a format that compression names
 	wideForm            // UTF-16 with a byte-order mark, which decode converts
-	bareForm            // UTF-16 without one, by all appearances
+	bareForm            // what looks like UTF-16 without one
 	binaryForm          // many bytes are zero
 	zeroForm            // a text with a zero byte
 )
@@ -60,17 +61,17 @@ func (p *parser) lookAtBytes(src []byte) {
 	}
 	switch p.form {
 	case compressedForm:
-		p.tell(top, "not-text", Error, "send the text itself, or send it with Content-Encoding",
+		p.addFinding(top, "not-text", Error, "send the text itself, or send it with Content-Encoding",
 			"the file is compressed (%s): %s", compression(src), seen)
 	case wideForm:
-		p.tell(top, "wrong-encoding", Warning, "save the file as UTF-8",
-			"the file is in UTF-16, which is converted here; other crawlers expect UTF-8 (RFC 9309 2.3), find no rule in it, "+
-				"and may crawl everything")
+		p.addFinding(top, "wrong-encoding", Warning, "save the file as UTF-8",
+			"the file is in UTF-16, which is converted here; other crawlers expect UTF-8 (RFC 9309 2.3), "+
+				"find no rule in it, and may crawl everything")
 	case bareForm:
-		p.tell(top, "wrong-encoding", Error, "save the file as UTF-8",
+		p.addFinding(top, "wrong-encoding", Error, "save the file as UTF-8",
 			"the file looks like UTF-16 without a byte-order mark, and is not converted: %s", seen)
 	case binaryForm:
-		p.tell(top, "not-text", Error, "send a text in UTF-8",
+		p.addFinding(top, "not-text", Error, "send a text in UTF-8",
 			"the file is not a text, since many of its bytes are zero: %s", seen)
 	case zeroForm:
 		p.lookAtZero()
@@ -116,7 +117,7 @@ func (p *parser) lookAtZero() {
 	if lines > 1 {
 		more = fmt.Sprintf(" (%d lines have one)", lines)
 	}
-	p.tell(first, "nul-byte", Warning, "delete it",
+	p.addFinding(first, "nul-byte", Warning, "delete it",
 		"a NUL byte: many crawlers end the line here, others read it as a part of the value%s", more)
 }
 
@@ -129,7 +130,7 @@ func isASCII(text string) bool {
 	return true
 }
 
-// rawLine is a line as it stands in the file, and where its value stands in it.
+// rawLine is a line as it is in the file, with the offset of its value.
 type rawLine struct {
 	n     int
 	line  string
@@ -149,8 +150,8 @@ func (p *parser) place(w rawLine, offset, length int) *Field {
 	}
 }
 
-// lookAtValue reports characters of a field that say something else than its author sees: a hash
-// that cuts the value, and characters that cannot be seen.
+// lookAtValue reports characters that change a field without its author seeing it: a hash that cuts
+// the value, and invisible characters.
 func (p *parser) lookAtValue(w rawLine) {
 	if w.cutByHash() {
 		p.report(p.place(w, w.cut, 1), "hash-in-value", Warning, "put a blank before a comment, or write %23",
@@ -175,7 +176,8 @@ func (p *parser) lookAtValue(w rawLine) {
 		return
 	}
 	p.report(p.place(w, at, size), "invisible-character", Warning, "delete it, or write a plain blank",
-		"an invisible character (%s) is left out here; other crawlers, Google's among them, read it as a part of the line",
+		"an invisible character (%s) is left out here; other crawlers, Google's among them, "+
+			"read it as a part of the line",
 		fmt.Sprintf("%U", r))
 }
 
@@ -203,9 +205,9 @@ func (p *parser) lookAtName(w rawLine) bool {
 	return true
 }
 
-// cutByHash reports whether a hash without a blank before it belongs to the value by all
-// appearances. Behind a blank, behind a value that cannot hold one, and before several words it
-// begins a comment, as its author meant.
+// cutByHash reports whether a hash without a blank before it seems to belong to the value. After a
+// blank, after a value that cannot hold one, and before several words it begins a comment, as its
+// author meant.
 func (w rawLine) cutByHash() bool {
 	if w.cut == len(w.line) || w.at+len(w.value) != w.cut {
 		return false
@@ -220,8 +222,8 @@ func (w rawLine) cutByHash() bool {
 	return !strings.ContainsFunc(trimRight(behind), blank)
 }
 
-// firstInvisible returns where the first character stands that cannot be seen and may surprise, and
-// its size; -1 for none.
+// firstInvisible returns the offset and size of the first invisible character that may surprise; -1
+// if there is none.
 func firstInvisible(s string) (at, size int) {
 	before := ' '
 	for i, r := range s {

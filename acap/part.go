@@ -23,7 +23,8 @@ func (n *narrowing) mark(m *Mark) {
 	}
 	if n.crawler.unable(ElementLevel) {
 		// P2 2.2.6 (N07): a crawler that cannot treat elements on their own applies what is said of
-		// one to the page. Even a permission prohibits the page, except one of crawl (X77).
+		// one to the page. Even a permission prohibits the page, except one of crawl (P2 2.2.6,
+		// X77).
 		for _, s := range statements {
 			if s.kind != kCrawl || !s.allow {
 				n.prohibitPage(s, ByFallback)
@@ -56,7 +57,7 @@ func (n *narrowing) readToken(m *Mark, lower string) (e *entry, pilot bool) {
 	switch {
 	case !pilot:
 		return e, false
-	case !n.crawler.Pilot: // N10: tokens of the pilot have no effect
+	case !n.crawler.Pilot: // P2 2.2.5 (N10): tokens of the pilot have no effect
 		n.report(field, "pilot-form", Warning, "write "+e.token(scheme),
 			"the prefix acap: is of the pilot and has no effect")
 		return nil, true
@@ -79,14 +80,15 @@ func (e *entry) name(word string) {
 }
 
 // pageEffect applies to the page what a mark cannot say of its element. Crawl, original and link
-// concern a page as a whole (N28); a mark on HTML or in the head speaks for the page (N27).
+// concern a page as a whole (P2 2.2.5, N28); a mark on HTML or in the head speaks for the page (P2
+// 2.2.5, N27).
 func (n *narrowing) pageEffect(s *statement, place Place) {
 	reason := ByProhibition
 	if s.fell {
 		reason = ByFallback
 	}
 	switch {
-	case s.allow && (s.kind.whole() || place == OnHead): // X12, N27: it would permit the page
+	case s.allow && (s.kind.whole() || place == OnHead): // P2 2.2.5 (X12, N27): it would permit the page
 		n.report(s.field, "element-permission", Notice, "write a META tag for the page",
 			"a permission of %s has no effect on this element", s.kind.usage())
 	case s.allow:
@@ -94,13 +96,13 @@ func (n *narrowing) pageEffect(s *statement, place Place) {
 		n.prohibitPage(s, reason)
 	case s.kind.whole():
 		n.own.bar(s.kind, s.field, reason)
-	case s.kind == kPresent: // X13: present of an element includes original and link of the page
+	case s.kind == kPresent: // P2 2.2.5 (X13): present of an element includes original and link of the page
 		n.own.bar(kOriginal, s.field, reason)
 		n.own.bar(kLink, s.field, reason)
 	}
 }
 
-// whole reports whether a usage can only concern a page as a whole (N28).
+// whole reports whether a usage can only concern a page as a whole (P2 2.2.5, N28).
 func (k kind) whole() bool { return k == kCrawl || k == kOriginal || k == kLink }
 
 // prohibitPage prohibits for the whole page what a mark says. A prohibition of present reaches all
@@ -112,7 +114,7 @@ func (n *narrowing) prohibitPage(s *statement, reason Reason) {
 		for k := kOriginal; k <= kLink; k++ {
 			n.own.bar(k, s.field, reason)
 		}
-	// L05: an offer reaches no other usage
+	// P1 2.4.3 (L05): an offer reaches no other usage
 	case s.kind == kOther && !s.beyond && !n.other && (!s.allow || n.crawler.Strict):
 		n.other = true
 		c := *s
@@ -142,14 +144,15 @@ func (p *Policy) Marked() bool {
 }
 
 // Part answers for a part of the page that is inside elements with the given marks, outermost
-// first. Without marks, and for a usage of the page as a whole (X12), it returns what Decide
-// returns.
+// first. Without marks, and for a usage of the page as a whole (P2 2.2.5, X12), it returns what
+// Decide returns.
 //
-// A prohibition on any element prohibits the part (N06). Otherwise a permission lifts a prohibition
-// of the page whose addressee is no more specific (N05), but never one of crawl, one that covers
-// everything, or one of a conventional rule (N12). Permissions of present-link do not change what
-// the page says of its link; but the text of a link may come from an element, and then the limits
-// that its marks set to present and present-link bind too (N28).
+// A prohibition on any element prohibits the part (P2 2.2.5, N06). Otherwise a permission lifts a
+// prohibition of the page whose addressee is no more specific (P2 2.2.5, N05), but never one of
+// crawl, one that covers everything, or one of a conventional rule (P2 2.1, N12). Permissions of
+// present-link do not change what the page says of its link; but the text of a link may come from
+// an element, and then the limits that its marks set to present and present-link bind too (P2
+// 2.2.5, N28).
 func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 	k := u.kind()
 	if p != nil && p.byPurpose != nil {
@@ -184,7 +187,7 @@ func (p *Policy) Part(u Usage, r Resource, chain []Mark) Decision {
 func (p *Policy) discarded() bool { return p.refusal != nil || p.own.discard != nil }
 
 // addPermissions adds the permissions of elements, yes, to a decision that permits.
-func (d *Decision) addPermissions(k kind, yes *verdict) {
+func (d *Decision) addPermissions(k kind, yes *statementSet) {
 	left, changed := d.fields.yield(yes)
 	d.fields = left
 	d.fields.merge(yes)
@@ -217,7 +220,7 @@ func (p *Policy) Saying(chain []Mark) string {
 
 // elements reads the marks of a chain for a usage, element by element. It returns the first
 // prohibition, or else the innermost prohibition of other and all permissions.
-func (o *own) elements(k kind, chain []Mark) (no, other *statement, yes verdict) {
+func (o *own) elements(k kind, chain []Mark) (no, other *statement, yes statementSet) {
 	for len(chain) > 0 {
 		n := 1
 		for n < len(chain) && chain[n].Element == chain[0].Element {
@@ -239,11 +242,11 @@ func (o *own) elements(k kind, chain []Mark) (no, other *statement, yes verdict)
 
 // elementSaying is what the marks of one element say of a usage.
 type elementSaying struct {
-	specific *statement // prohibits the usage itself
-	general  *statement // prohibits present, on which the usage is based
-	other    *statement // prohibits other usages (P1 2.5.6, F19)
-	exact    verdict    // permissions of the usage itself
-	limits   verdict    // permissions of present: their limits bind the usage too (P1 2.5.5, F18)
+	specific *statement   // prohibits the usage itself
+	general  *statement   // prohibits present, on which the usage is based
+	other    *statement   // prohibits other usages (P1 2.5.6, F19)
+	exact    statementSet // permissions of the usage itself
+	limits   statementSet // permissions of present: their limits bind the usage too (P1 2.5.5, F18)
 }
 
 // element reads the marks of one element for a usage. Settled are the usages that outer elements
@@ -280,7 +283,8 @@ func (said *elementSaying) add(s *statement, k kind) {
 
 // prohibition returns what prohibits the usage, nil if nothing does. What is said of the usage
 // itself goes before what is said of present (P1 2.5.5, F17 and X13), except for a prohibition of
-// present that replaces a permission: it is in force next to any permission of the usage (X81).
+// present that replaces a permission: it is in force next to any permission of the usage (P1 2.4.3,
+// X81).
 func (said *elementSaying) prohibition() *statement {
 	switch {
 	case said.specific != nil:
@@ -312,11 +316,12 @@ func (o *own) marked(m *Mark) []*statement {
 	return out
 }
 
-// liftable reports whether the permissions of an element may lift the page's refusal d (N05). A
-// class token addresses any crawler; what the pilot says of fragments in META may be as specific
-// as what the page says. A refusal because of limits is not lifted. What the page permits of
-// present binds its types next to the element's permissions: liftable adds it to yes (F18).
-func (p *Policy) liftable(k kind, r Resource, d Decision, yes *verdict) bool {
+// liftable reports whether the permissions of an element may lift the page's refusal d (P2 2.2.5,
+// N05). A class token addresses any crawler; what the pilot says of fragments in META may be as
+// specific as what the page says. A refusal because of limits is not lifted. What the page permits
+// of present binds its types next to the element's permissions: liftable adds it to yes (P1 2.5.5,
+// F18).
+func (p *Policy) liftable(k kind, r Resource, d Decision, yes *statementSet) bool {
 	switch d.Reason {
 	case ByProhibition, ByConflict, ByFallback, ByOther:
 	default:
@@ -328,17 +333,19 @@ func (p *Policy) liftable(k kind, r Resource, d Decision, yes *verdict) bool {
 	l := newLifting(k, yes)
 	prohibited := d.Reason == ByOther
 	for _, want := range [...]kind{k, k.basic()} {
-		for _, rooted := range [...]bool{false, true} { // F03: either comparison of patterns may be what refuses
-			var v verdict
+		// P1 2.4.6 (F03): either comparison of patterns may be what refuses
+		for _, rooted := range [...]bool{false, true} {
+			var v statementSet
 			p.prevailing(want, &r, rooted, &v)
-			// X83: permissions that a prohibition displaces still describe any presentation
+			// P1 2.5.5 (X83): permissions that a prohibition displaces still describe any
+			// presentation
 			written := p.permissions(want, &r, rooted)
 			v.merge(&written)
 			for i := range v.n {
 				s := v.at(i)
 				switch {
 				case s.allow && want != k:
-					yes.merge(&verdict{n: 1, few: [4]*statement{s}})
+					yes.merge(&statementSet{n: 1, few: [4]*statement{s}})
 				case s.allow:
 				case !l.lifts(s, want):
 					return false
@@ -358,7 +365,7 @@ type lifting struct {
 	specific    bool  // none of them permits present as such
 }
 
-func newLifting(k kind, yes *verdict) *lifting {
+func newLifting(k kind, yes *statementSet) *lifting {
 	l := &lifting{kind: k, specific: true}
 	for i := range yes.n {
 		s := yes.at(i)
@@ -379,9 +386,9 @@ func (l *lifting) lifts(s *statement, of kind) bool {
 		reach = &l.exact
 	}
 	switch {
-	case of == l.kind && l.kind.derived() && l.exact == (ranks{}): // F17: present does not lift a type
+	case of == l.kind && l.kind.derived() && l.exact == (ranks{}): // P1 2.5.5 (F17): present does not lift a type
 		return false
-	// X81: such a prohibition of present yields to no permission of a type
+	// P1 2.4.3 (X81): such a prohibition of present yields to no permission of a type
 	case of != l.kind && l.specific && s.instead:
 		return false
 	}

@@ -7,17 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// Resource is a URL prepared for matching: percent-normalised, without dot segments and fragment (F11, F12).
-// It is normalised once and asked many times.
+// Resource is a URL prepared for matching: percent-normalised, without dot segments and fragment
+// (RFC 3986, F11, F12). It is normalised once and compared many times.
 type Resource struct {
-	URL  string // normal form, as compared with location (M01)
-	path string // path and query, lower case: ACAP matching ignores case (F10)
+	URL  string // normal form, as compared with location (P2 2.2.9.1, M01)
+	path string // path and query, lower case: ACAP matching ignores case (P1 2.9, F10)
 	rep  string // path and query in their own case: RFC 9309 2.2.2
 	// ascii is rep with nothing but ASCII letters in lower case; empty where path is the same.
 	ascii string
 }
 
-// NewResource normalises u. A nil or opaque URL gives a resource at the root path.
+// NewResource returns the normalised form of u. A nil or opaque URL becomes a resource at the root
+// path.
 func NewResource(u *url.URL) Resource {
 	if u == nil {
 		return Resource{path: "/", rep: "/"}
@@ -43,8 +44,8 @@ func NewResource(u *url.URL) Resource {
 // percentNormal decodes what needs no encoding, upper-cases the hexadecimal digits of the rest and
 // encodes what a URI cannot hold, so that two spellings of one path compare equal (RFC 3986 6.2.2,
 // RFC 9309 2.2.2, F11). The result is ASCII. Paths are compared octet by octet in this form, so
-// that a letter of a pattern may meet a digit of an escape (RFC 9309 2.2.2). With literal, raw "*"
-// and "$" are folded into %2A and %24: on the side of a URL they are never wildcards (X33).
+// that a letter of a pattern may match a digit of an escape (RFC 9309 2.2.2). With literal, raw "*"
+// and "$" are folded into %2A and %24: on the side of a URL they are never wildcards (P1 2.9, X33).
 func percentNormal(s string, literal bool) string {
 	i := 0
 	for i < len(s) && plain(s[i], literal) {
@@ -76,7 +77,7 @@ func percentNormal(s string, literal bool) string {
 	return b.String()
 }
 
-// plain reports whether c stands for itself in a normalised path.
+// plain reports whether c is not encoded in a normalised path.
 func plain(c byte, literal bool) bool {
 	switch c {
 	case '%', '"', '<', '>', '\\', '^', '`', '{', '|', '}':
@@ -88,7 +89,8 @@ func plain(c byte, literal bool) bool {
 }
 
 func unreserved(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+		c == '-' || c == '.' || c == '_' || c == '~'
 }
 
 func isHex(c byte) bool {
@@ -141,7 +143,7 @@ func removeDots(path string) string {
 }
 
 // fold lower-cases a percent-normalised path: its ASCII letters, the digits of its escapes and
-// whole encoded letters beyond ASCII (F10).
+// whole encoded letters beyond ASCII (P1 2.9, F10).
 func fold(s string) string {
 	s = strings.ToLower(s)
 	if !strings.Contains(s, "%") {
@@ -170,8 +172,7 @@ func fold(s string) string {
 	return b.String()
 }
 
-// beyondASCII decodes the escapes at the beginning of s up to the first that stands for an ASCII
-// character.
+// beyondASCII decodes the escapes at the beginning of s up to the first ASCII character.
 func beyondASCII(s string) (raw []byte) {
 	for len(s) > 2 && s[0] == '%' && isHex(s[1]) && unhex(s[1]) >= 8 && isHex(s[2]) {
 		raw = append(raw, unhex(s[1])<<4|unhex(s[2]))
@@ -180,14 +181,14 @@ func beyondASCII(s string) (raw []byte) {
 	return raw
 }
 
-// pattern is a resource path pattern (P1 2.4.4, 2.9): literal pieces between "*", matched from the start of the path, to its
-// end where the pattern ends in "$".
+// pattern is a resource path pattern (P1 2.4.4, 2.9): literal pieces between "*". It matches from
+// the start of the path, and up to the end if it ends in "$".
 type pattern struct {
-	raw    string // as compared by scope, lower case, runs of "*" collapsed (F06)
-	rooted string // raw, or "/"+raw where raw starts with "*" (F03)
-	exact  string // raw in its own case: equality with a conventional rule (O04)
+	raw    string // as compared by scope, lower case, runs of "*" collapsed (P1 2.4.6, F06)
+	rooted string // raw, or "/"+raw where raw starts with "*" (P1 2.4.6, F03)
+	exact  string // raw in its own case: equality with a conventional rule (P1 2.10.2, O04)
 	shape
-	ascii *shape // raw with nothing but ASCII letters in lower case; nil where that is the same
+	ascii *shape // raw with nothing but ASCII letters in lower case; nil if that is the same
 }
 
 // newPattern reads a pattern whose "$", if any, is its last character.
@@ -197,7 +198,7 @@ func newPattern(s string) *pattern {
 		s = strings.ReplaceAll(s, "**", "*")
 	}
 	if s == "" || s[0] != '/' && s[0] != '*' {
-		s = "/" + s // F04
+		s = "/" + s // P1 2.4.4 (F04): a pattern without a leading slash begins at the root
 	}
 	p := &pattern{exact: s, raw: fold(s)}
 	p.rooted = p.raw
@@ -213,23 +214,23 @@ func newPattern(s string) *pattern {
 }
 
 // covers reports whether the pattern matches a path in any letter case (P1 2.9, F10). An asterisk
-// may part the octets of a letter beyond ASCII: what its octets match, its lower case need not, so
-// that both are tried.
+// may split the octets of a letter beyond ASCII. Its octets may match where its lower case does
+// not, so both are tried.
 func (p *pattern) covers(r *Resource) bool {
 	return p.matches(r.path) || r.ascii != "" && (p.matches(r.ascii) || p.ascii != nil && p.ascii.matches(r.ascii))
 }
 
-// Glob is a text as patterns of paths are written: "*" stands for any characters and a final "$" for the end (P1 2.9); it is compared
-// from the start, as it stands.
+// Glob is a pattern in which "*" stands for any characters and a final "$" for the end (P1 2.9). It
+// matches from the start, without normalisation.
 type Glob struct{ shape }
 
-// NewGlob reads a glob.
+// NewGlob returns the glob that s describes.
 func NewGlob(s string) Glob { return Glob{newShape(s)} }
 
-// Matches reports whether text begins as the glob says. It takes time linear in text.
+// Matches reports whether the glob matches text. It takes time linear in text.
 func (g Glob) Matches(text string) bool { return g.matches(text) }
 
-// shape is a pattern as it is matched: literal pieces between "*".
+// shape is a pattern split at each "*".
 type shape struct {
 	pieces   []string
 	anchored bool // by a final "$"
@@ -243,7 +244,7 @@ func newShape(s string) shape {
 	return shape{strings.Split(s, "*"), anchored}
 }
 
-// text is what the shape was made of.
+// text returns the pattern that the shape was made from.
 func (s shape) text() string {
 	text := strings.Join(s.pieces, "*")
 	if s.anchored {
@@ -252,13 +253,14 @@ func (s shape) text() string {
 	return text
 }
 
-// matches is linear in path: each piece is looked for once, leftmost first.
+// matches reports whether the pattern matches path. It searches for each piece once, so it takes
+// linear time.
 func (s *shape) matches(path string) bool {
 	rest, ok := strings.CutPrefix(path, s.pieces[0])
 	return ok && s.endsIn(rest)
 }
 
-// endsIn matches what stands behind the first piece.
+// endsIn reports whether the pieces after the first match path.
 func (s *shape) endsIn(path string) bool {
 	pieces, anchored := s.pieces, s.anchored
 	if len(pieces) == 1 {
@@ -278,8 +280,8 @@ func (s *shape) endsIn(path string) bool {
 	return strings.Contains(path, pieces[last])
 }
 
-// compareBreadth orders patterns so that each stands behind all that are broader: where they first differ, an end comes before
-// "$", that before "*", and that before any other character.
+// compareBreadth orders patterns so that each comes after all broader ones: at the first difference
+// an end comes before "$", that before "*", and that before any other character.
 func compareBreadth(a, b string) int {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -304,13 +306,14 @@ func weight(s string, i int) int {
 type scope int8
 
 const (
-	undetermined scope = iota // two unequal ordinary characters (F02)
+	undetermined scope = iota // two unequal ordinary characters (P1 2.4.6, F02)
 	identical
 	narrower
 	broader
 )
 
-// compareScope compares a with b character by character as P1 2.4.6 says; the result speaks of a.
+// compareScope compares a with b character by character (P1 2.4.6). It returns the scope of a in
+// relation to b.
 func compareScope(a, b string, strict bool) scope {
 	i := 0
 	for i < len(a) && i < len(b) && a[i] == b[i] {
@@ -324,9 +327,9 @@ func compareScope(a, b string, strict bool) scope {
 	case i == len(b):
 		return narrower
 	case strict && (a[i] == '$' && b[i] == '*' || a[i] == '*' && b[i] == '$'):
-		return undetermined // F01, strict variant
+		return undetermined // P1 2.4.6 (F01): in the strict variant neither is narrower
 	case a[i] == '$':
-		return broader // F01: also against "*"
+		return broader // P1 2.4.6 (F01): also against "*"
 	case b[i] == '$':
 		return narrower
 	case a[i] == '*':

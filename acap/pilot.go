@@ -6,20 +6,21 @@ import (
 	"strings"
 )
 
-// The pilot of October 2007 (PILOT in comments) put statements into pages in forms that version 1.0 gave up: class tokens that start
-// with acap:, permissions of fragments by id-list=, and definitions in META tags. They are reported and have no effect (N10, N18), or
-// with Crawler.Pilot are translated here into statements that the rest of the package reads as any other.
+// The pilot of October 2007 (PILOT in comments) put statements into pages in forms that version 1.0
+// gave up: class tokens that start with acap:, permissions of fragments by id-list=, and
+// definitions in META tags. They are reported and have no effect (P2 2.2.5, N10; PILOT 1.3.1, N18).
+// With Crawler.Pilot the code here translates them into ordinary statements.
 
 const (
 	pilotPrefix = "acap:" // of class tokens (PILOT 2.1)
 	idList      = "id-list"
-	idMark      = "#" // before the id of an element where a Mark has a class token
+	idMark      = "#" // before an id in Mark.Token
 )
 
-// maxOfFragment bounds what may be said of one fragment; with more the page is treated as one that may not be crawled.
+// maxOfFragment is how many statements one fragment may have. A page with more may not be crawled.
 const maxOfFragment = 256
 
-// Fragments gives the ids of the elements that the content of a META tag speaks of, as the pilot wrote it: "ACAP allow-index
+// Fragments returns the ids of the elements that a META tag of the pilot names: "ACAP allow-index
 // id-list= a b" (PILOT 1.3.1).
 func Fragments(content string) []string {
 	tokens := words(content)
@@ -30,8 +31,9 @@ func Fragments(content string) []string {
 	return ids
 }
 
-// cutFragments takes every id-list= with its ids out of the tokens of a statement. It may stand close behind the usage, as the
-// formal syntax has it (PILOT 1.3.5). A word that is a conventional rule counts as one, not as an id (X19).
+// cutFragments removes every id-list= with its ids from the tokens of a statement. There may be no
+// blank between it and the usage (PILOT 1.3.5). A word that is a conventional rule counts as one,
+// not as an id (P2 2.2.1, X19).
 func cutFragments(tokens []string) (rest, ids []string, listed bool) {
 	within := false
 	for i := 0; i < len(tokens); i++ {
@@ -64,27 +66,31 @@ func cutFragments(tokens []string) (rest, ids []string, listed bool) {
 	return rest, ids, listed
 }
 
-// fragments gives the ids of which a statement with an id-list= speaks; none where it speaks of the page.
+// fragments returns the ids that a statement with an id-list= is about; none if it is about the
+// page.
 func (n *narrowing) fragments(e *entry, ids []string) []string {
 	switch {
 	case !e.allow: // PILOT 1.3.2
-		n.report(e.field, "pilot-form", Error, "write class="+e.token(scheme)+" on the elements", "a prohibition takes no id-list= and holds for the whole page")
+		n.report(e.field, "pilot-form", Error, "write class="+e.token(scheme)+" on the elements",
+			"a prohibition takes no id-list= and holds for the whole page")
 		return nil
-	case !n.crawler.Pilot: // N18
-		n.report(e.field, "pilot-form", Error, "write class="+e.token(scheme)+" on the elements", "id-list= is of the pilot: the permission counts as a prohibition")
+	case !n.crawler.Pilot: // PILOT 1.3.1 (N18): forms of the pilot are unknown in 1.x and fall back
+		n.report(e.field, "pilot-form", Error, "write class="+e.token(scheme)+" on the elements",
+			"id-list= is of the pilot: the permission counts as a prohibition")
 	case len(ids) > 0 && !slices.ContainsFunc(ids, func(id string) bool { return !isID(id) }):
 		return ids
 	default:
-		n.report(e.field, "malformed-fragments", Error, "name ids of elements with blanks between them", "id-list= does not name elements: the permission counts as a prohibition of the page")
+		n.report(e.field, "malformed-fragments", Error, "name ids of elements with blanks between them",
+			"id-list= does not name elements: the permission counts as a prohibition of the page")
 	}
 	e.broken = true
 	return nil
 }
 
-// isID reports whether s is an id as HTML 4 has it (PILOT 1.3.1).
+// isID reports whether s is an id of HTML 4 (PILOT 1.3.1).
 func isID(s string) bool { return isName(strings.ReplaceAll(s, ":", "-")) }
 
-// token writes a statement of e as a class token.
+// token returns the class token that says what e says.
 func (e *entry) token(prefix string) string {
 	verb, usage := "disallow-", e.usage
 	if e.allow {
@@ -96,21 +102,24 @@ func (e *entry) token(prefix string) string {
 	return prefix + verb + usage
 }
 
-// local reads the name of a usage that the page or robots.txt defines: the pilot has no parentheses around it (PILOT 2.1).
+// local marks e as a use of a local usage if the page or robots.txt defines its name. The pilot
+// writes no parentheses around it (PILOT 2.1).
 func (n *narrowing) local(e *entry) {
 	if n.crawler.Pilot && Usage(e.usage).kind() == noKind && n.lookup(e.usage) != nil {
 		e.local = true
 	}
 }
 
-// definitionTag says whether a META tag is a definition of the pilot, and of a composite usage (PILOT 1.3.4).
+// definitionTag reports whether a META tag is a definition of the pilot, and of a composite usage
+// (PILOT 1.3.4).
 func definitionTag(t *Tag) (composite, ok bool) {
 	name := strings.TrimSpace(uncurl(t.Name))
 	composite = strings.EqualFold(name, "ACAP-composite-usage")
 	return composite, t.Source == Meta && (composite || strings.EqualFold(name, "ACAP-qualified-usage"))
 }
 
-// define reads the definitions of a page. They hide those of robots.txt (as D03), and speak the version of the page (X18).
+// define reads the definitions of a page. They hide those of robots.txt (P1 2.7, as D03) and have
+// the version of the page (P2 3, X18).
 func (n *narrowing) define(tags []Tag) {
 	f := &File{URL: n.url, source: Meta, version: n.version, claimed: n.version, usages: map[string]*definition{}}
 	p := &parser{f: f}
@@ -122,13 +131,15 @@ func (n *narrowing) define(tags []Tag) {
 		}
 		field := n.field(&tags[i])
 		value := words(tags[i].Content)
-		if ours(value) { // in the formal syntax, but not where it is explained
+		if ours(value) { // so the formal syntax has it, but not its explanation
 			value = value[1:]
 		}
 		definition := strings.Join(value, " ")
 		switch {
-		case !n.crawler.Pilot: // N18
-			n.report(field, "pilot-form", Error, "write "+strings.TrimSpace(tags[i].Name)+": "+definition+" in robots.txt", "a definition in a META tag is of the pilot and has no effect")
+		case !n.crawler.Pilot: // PILOT 1.3.1 (N18): forms of the pilot are unknown in 1.x and fall back
+			n.report(field, "pilot-form", Error,
+				"write "+strings.TrimSpace(tags[i].Name)+": "+definition+" in robots.txt",
+				"a definition in a META tag is of the pilot and has no effect")
 		case n.counted(field):
 			p.definition(field, composite, definition)
 		}
@@ -140,14 +151,15 @@ func (n *narrowing) define(tags []Tag) {
 	n.file, n.parent = f, n.file
 	for _, d := range f.definitions {
 		if n.parent != nil && n.parent.usages[d.name] != nil {
-			p.report(d.field, "shadowed-definition", Notice, "", "the usage %q is defined in robots.txt too: the definition here holds here", d.name)
+			p.report(d.field, "shadowed-definition", Notice, "",
+				"the usage %q is defined in robots.txt too: the definition here holds here", d.name)
 		}
 	}
 	n.findings = append(n.findings, p.findings...)
 }
 
-// say keeps a statement for the elements with these ids.
-func (n *narrowing) say(ids []string, s *statement) {
+// addFragment stores a statement about the elements with these ids.
+func (n *narrowing) addFragment(ids []string, s *statement) {
 	s.pilot = true
 	for _, id := range ids {
 		if !n.counted(s.field) {
@@ -164,9 +176,10 @@ func (n *narrowing) say(ids []string, s *statement) {
 	}
 }
 
-// mend lets the elements of the page meet what was said of their ids. An id that several elements have identifies none: what was
-// permitted of it is prohibited, for PILOT does not say which is meant. One that no element has is reported.
-func (n *narrowing) mend(marks []Mark) {
+// matchFragments compares the ids that statements name with the elements of the page. If several
+// elements have an id, what was permitted of it is prohibited, since PILOT does not say which one
+// is meant. An id that no element has is reported.
+func (n *narrowing) matchFragments(marks []Mark) {
 	if len(n.said) == 0 {
 		return
 	}
@@ -180,18 +193,20 @@ func (n *narrowing) mend(marks []Mark) {
 		said := n.said[id]
 		switch {
 		case n.crawler.unable("element-level"): // PILOT 1.3.3
-			n.report(said[0].field, "pilot-form", Notice, "", "this crawler cannot treat elements on their own, and the pilot lets it ignore what is said of them")
+			n.report(said[0].field, "pilot-form", Notice, "",
+				"this crawler cannot treat elements on their own, and the pilot lets it ignore what is said of them")
 			delete(n.said, id)
 		case elements[id] == 0:
 			n.report(said[0].field, "unknown-fragment", Notice, "", "no element of the page has the id %q", id)
 		case elements[id] > 1:
-			n.report(said[0].field, "ambiguous-fragment", Error, "give every element its own id", "several elements have the id %q: the permission counts as a prohibition of each", id)
+			n.report(said[0].field, "ambiguous-fragment", Error, "give every element its own id",
+				"several elements have the id %q: the permission counts as a prohibition of each", id)
 			n.said[id] = reversed(said)
 		}
 	}
 }
 
-// reversed gives a prohibition for each usage that statements permit or prohibit.
+// reversed returns a prohibition for each usage of the given statements.
 func reversed(statements []*statement) []*statement {
 	var out []*statement
 	var have kindSet
@@ -218,7 +233,8 @@ func (n *narrowing) fragment(m *Mark) {
 	}
 }
 
-// markKey is under what the statements of a mark are kept: class tokens in lower case (N10), ids as they are.
+// markKey returns the key of own.marks for a mark: class tokens in lower case (P2 2.2.5, N10), ids
+// unchanged.
 func markKey(token string) string {
 	if strings.HasPrefix(token, idMark) {
 		return token
@@ -226,9 +242,9 @@ func markKey(token string) string {
 	return strings.ToLower(token)
 }
 
-// settled are the usages that v, what outer elements permit, settles for all that they hold: what is said of those further in is
-// ignored (PILOT 1.3.3).
-func (v *verdict) settled() (set kindSet) {
+// settled returns the usages that v, the permissions of outer elements, settles for all that is
+// inside them. Inner elements cannot change them (PILOT 1.3.3).
+func (v *statementSet) settled() (set kindSet) {
 	for i := range v.n {
 		if s := v.at(i); s.pilot {
 			set |= setOf(s.kind)
@@ -237,9 +253,9 @@ func (v *verdict) settled() (set kindSet) {
 	return set
 }
 
-// yield leaves out of what permits a page the page's own permissions of a usage that those of a fragment, yes, permit too: for the
-// fragment they take their place (PILOT 1.3.3).
-func (v *verdict) yield(yes *verdict) (left verdict, changed bool) {
+// yield returns v without the page's own permissions of usages that a fragment permits itself, by
+// yes: within the fragment those replace them (PILOT 1.3.3).
+func (v *statementSet) yield(yes *statementSet) (left statementSet, changed bool) {
 	var said [kinds]ranks
 	for i := range yes.n {
 		if s := yes.at(i); s.pilot {

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// Plus is the licence that an image embeds (P1 2.5.3.1, 2.5.5.5 and 2.5.5.6, plus-terms): values of the PLUS License Data Format as they
-// stand in its XMP, and of IPTC Photo Metadata the credit line. Vocabulary values are URIs or their last part.
+// Plus is the licence in an image (P1 2.5.3.1, 2.5.5.5 and 2.5.5.6, plus-terms): values of the PLUS
+// License Data Format in its XMP, and the credit line of IPTC Photo Metadata. Values of the
+// vocabulary are URIs or their last part.
 type Plus struct {
 	EndDate     []string `json:",omitempty"` // plus:LicenseEndDate
 	CreditLine  []string `json:",omitempty"` // plus:CreditLineRequired
@@ -28,8 +29,8 @@ const (
 	plusAlterations                       // prohibited-modification
 )
 
-// licensed puts permissions in the place of prohibitions that stood in for them, where t holds all that they leave to plus-terms.
-// Where none is found, p itself is returned (X32).
+// licensed restores permissions with plus-terms that prohibitions replaced, if t holds all the
+// terms they need. It returns p itself if there are none (P1 2.5.3.1, X32).
 func (p *Policy) licensed(t *Plus) *Policy {
 	if t == nil {
 		return p
@@ -47,8 +48,8 @@ func (p *Policy) licensed(t *Plus) *Policy {
 	return &q
 }
 
-// permit gives the statements of one usage with those permissions in place for which t holds what they need; ok is false where
-// there are none.
+// permit returns the statements of one usage with the permissions restored for which t holds the
+// terms. ok is false if there are none.
 func (t *Plus) permit(list []*statement) (out []*statement, ok bool) {
 	if !slices.ContainsFunc(list, (*statement).waits) {
 		return list, false
@@ -79,11 +80,11 @@ func (t *Plus) permit(list []*statement) (out []*statement, ok bool) {
 	return out, ok
 }
 
-// waits reports whether permissions may take the place of s.
+// waits reports whether s may give way to permissions with plus-terms.
 func (s *statement) waits() bool { return s.counts && len(s.embedded) > 0 }
 
-// fill gives the limits of a permission with what the terms say; ok is false where one that it leaves to them is missing or cannot
-// be told.
+// fill returns the limits of a permission completed with the terms. ok is false if a term is
+// missing or unclear.
 func (t *Plus) fill(s *statement) (limits *restrictions, ok bool) {
 	r := *s.limits
 	if r.plus&plusEnd != 0 {
@@ -107,15 +108,16 @@ func (t *Plus) fill(s *statement) (limits *restrictions, ok bool) {
 		if !ok {
 			return nil, false
 		}
-		if !contains(r.mods, "any") { // K01: any says it all
+		if !contains(r.mods, "any") { // P1 2.5.5.5 (K01): any says it all
 			r.mods, r.prevents = mods, prevented(mods)
 		}
 	}
 	return &r, true
 }
 
-// end is the first instant no longer permitted: that after the end date, or the time of day given with it. Without a zone it is UTC,
-// as a date of until-yyyy-mm-dd (H02, X03). A date without a day does not say when the licence ends.
+// end returns the first instant that is no longer permitted: the day after the end date, or the
+// time given with it. Without a zone it is UTC, like until-yyyy-mm-dd (P1 2.5.3.1, H02, X03). ok is
+// false for a date without a day.
 func (t *Plus) end() (end time.Time, ok bool) {
 	v, ok := single(t.EndDate)
 	if !ok {
@@ -124,7 +126,8 @@ func (t *Plus) end() (end time.Time, ok bool) {
 	if day, err := time.Parse(time.DateOnly, v); err == nil {
 		return day.AddDate(0, 0, 1), true
 	}
-	for _, layout := range [...]string{"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05"} {
+	for _, layout := range [...]string{"2006-01-02T15:04Z07:00", "2006-01-02T15:04", "2006-01-02T15:04:05Z07:00",
+		"2006-01-02T15:04:05"} {
 		if at, err := time.Parse(layout, v); err == nil {
 			return at.UTC(), true
 		}
@@ -135,9 +138,9 @@ func (t *Plus) end() (end time.Time, ok bool) {
 // maxCredit bounds the credit line, in bytes.
 const maxCredit = 2000
 
-// credit is the text that must be shown with the image, empty if none need be: the credit line, else the names of the copyright
-// owners, else those of the licensors. Where on the image or beside it the text stands is for those to choose who show it: the
-// qualifier speaks of inclusion alone (P1 2.5.5.6).
+// credit returns the text that must be shown with the image, empty if none is required: the credit
+// line, else the names of the copyright owners, else those of the licensors. The presenting service
+// may choose the place of the text, since the qualifier requires only inclusion (P1 2.5.5.6).
 func (t *Plus) credit() (text string, ok bool) {
 	v, ok := single(t.CreditLine)
 	if !ok {
@@ -164,8 +167,8 @@ func (t *Plus) credit() (text string, ok bool) {
 	return "", false
 }
 
-// constrained are the modifications of P1 2.5.5.5 that cover what the PLUS vocabulary says shall not be done to an image. A file's name,
-// and an identifier in it, are no part of the resource.
+// constrained returns the modifications of P1 2.5.5.5 that a constraint of the PLUS vocabulary
+// prohibits. The name of a file, and an identifier in it, are no part of the resource.
 func constrained(term string) (mods []string, ok bool) {
 	switch term {
 	case "AL-CRP", "AL-FLP", "AL-RET": // cropping, flipping, retouching
@@ -184,7 +187,8 @@ func constrained(term string) (mods []string, ok bool) {
 	return nil, false
 }
 
-// modifications are what may not be done: there must be constraints of alteration, those of the file bind beside them.
+// modifications returns what is prohibited by the constraints of alteration, which must be present,
+// and those of the file.
 func (t *Plus) modifications() (mods []string, ok bool) {
 	for _, v := range slices.Concat(t.Alterations, t.Files) {
 		more, known := constrained(vocabulary(v))
@@ -198,7 +202,7 @@ func (t *Plus) modifications() (mods []string, ok bool) {
 	return mods, len(t.Alterations) > 0
 }
 
-// single is the one value of a list; several that differ contradict one another.
+// single returns the only value of a list. ok is false if several values differ.
 func single(values []string) (v string, ok bool) {
 	for i, w := range values {
 		w = strings.TrimSpace(w)
@@ -210,7 +214,7 @@ func single(values []string) (v string, ok bool) {
 	return v, v != ""
 }
 
-// vocabulary is the last part of a URI of the PLUS vocabulary.
+// vocabulary returns the last part of a URI of the PLUS vocabulary.
 func vocabulary(v string) string {
 	v = strings.TrimSpace(v)
 	for _, scheme := range [...]string{"http", "https"} {

@@ -7,25 +7,26 @@ import (
 	"time"
 )
 
-// Crawler is who asks: the tokens it answers to, what it collects for, and what it cannot do.
+// Crawler describes a crawler: its user-agent tokens, the purposes it collects for, and what it
+// cannot interpret.
 type Crawler struct {
-	Names    []string // tokens (C05); the first is the one sent as User-Agent (X67)
-	Purposes []string // nil: undeclared; empty: declares that it has none (C15)
+	Names    []string // tokens (P1 2.3.1, C05); the first is the one sent as User-Agent (RFC 9309, X67)
+	Purposes []string // nil: undeclared; empty: declares that it has none (P1 2.3.3, C15)
 	Cannot   []string // usages, qualifier types or "element-level" that it cannot interpret (P1 2.4.3, P2 2.2.6)
 	Strict   bool     // the strict variants named in the readings
-	Pilot    bool     // honours what pages say in the forms of the pilot of 2007 too (N10, N18)
+	Pilot    bool     // also obeys what pages say in the forms of the pilot of 2007 (P2 2.2.5, N10; PILOT 1.3.1, N18)
 
-	SubTakeDowns bool // executes take-downs that stand in a sub-record (C13)
+	SubTakeDowns bool // executes take-downs that are in a sub-record (P1 2.3, C13)
 
 	Vocabularies []Vocabulary // that it obeys besides ACAP, RFC 9309 and conventional tags
 }
 
-// Reference is a file that a policy needs besides robots.txt, and what was read of it: one that a permissions reference names
-// which reaches the crawler (P1 2.3.2), or one that a vocabulary asks for.
+// Reference is a file that a policy needs in addition to robots.txt, and what was read of it: the
+// target of a permissions reference (P1 2.3.2), or a file that a vocabulary asks for.
 type Reference struct {
 	Field *Field // the permissions reference; nil for a file of a vocabulary
 	URL   string // absolute
-	Final string // where redirects led, if elsewhere
+	Final string // the URL after redirects, if it differs
 	File  *File  // of a permissions reference; nil when it could not be read
 	Err   error  // why it could not be read
 
@@ -33,41 +34,44 @@ type Reference struct {
 	Text       []byte // of a file of a vocabulary
 }
 
-// Policy is what an origin, and a page once Narrow has met it, says to one crawler. It is immutable and safe for concurrent
-// use. A nil Policy refuses everything.
+// Policy is what an origin says to one crawler, and after Narrow also one of its pages. It is
+// immutable and safe for concurrent use. A nil Policy refuses everything.
 type Policy struct {
-	crawler     Crawler
-	file        *File               // definitions for page statements (X18); nil when nothing could be read
-	origin      *url.URL            // of the resources it governs
-	refusal     *Decision           // everything is refused: unreadable robots.txt or reference
-	by          [kinds][]*statement // broader scopes before narrower, as written; those that cover everything last
-	rooted      [kinds][]*statement // the same with rooted patterns (F03)
+	crawler Crawler
+	file    *File     // definitions for page statements (P2 3, X18); nil when nothing could be read
+	origin  *url.URL  // the origin of the resources that it governs
+	refusal *Decision // everything is refused: unreadable robots.txt or reference
+	// by usage: broader scopes before narrower, as written; those that cover everything last
+	by          [kinds][]*statement
+	rooted      [kinds][]*statement // the same with rooted patterns (P1 2.4.6, F03)
 	found       [kinds]*lookup      // finds the patterns of by, nil for a few
-	foundToo    [kinds]*lookup      // and of rooted
-	beyond      []*statement        // replaced permissions of other: they reach no listed usage (L05)
+	foundToo    [kinds]*lookup      // finds the patterns of rooted
+	beyond      []*statement        // replaced permissions of other: they reach no listed usage (P1 2.4.3, L05)
 	delay       time.Duration
 	sitemaps    []string
 	actions     []Action
 	barred      map[string]*Field // the fields of take-downs that are executed, by URL
 	findings    []Finding
 	preferences []Preferences   // by vocabulary; nil if none says anything
-	preferred   kindSet         // the usages of which they say anything
+	preferred   kindSet         // the usages that preferences speak of
 	own         *own            // the page's own statements, nil before Narrow
-	spoken      map[string]bool // tokens of marks that make a statement, for whatever purpose
-	byPurpose   []*Policy       // one per declared purpose where there are several (C16)
+	spoken      map[string]bool // tokens of marks that make a statement for any purpose
+	byPurpose   []*Policy       // one per declared purpose if there are several (P1 2.3.3, C16)
 	purposes    []string
-	recorder    *recorder // what Trace has its decision note; nil in every other policy
-	statements  int       // expanded so far, whether they reach the crawler or not
+	recorder    *recorder // set by Trace on its copy of a policy; otherwise nil
+	statements  int       // how many were expanded so far, whether or not they address the crawler
 }
 
-// Unreachable is the policy of an origin whose robots.txt could not be read: everything is refused (RFC 9309 2.3.1.4).
+// Unreachable returns the policy of an origin whose robots.txt could not be read. It refuses
+// everything (RFC 9309 2.3.1.4).
 func Unreachable(url, why string) *Policy {
 	return &Policy{refusal: &Decision{Reason: Unavailable, Note: "robots.txt could not be read: " + why}}
 }
 
-// References lists the permissions references that reach c, in file order, with absolute URLs (P1 2.3.2). Self-references are
-// nested ones and not listed (D01, X65). A reference with Err set cannot be fetched. The files that the vocabularies of c ask for
-// come last.
+// References returns the files that the policy for c needs, with absolute URLs: the targets of its
+// permissions references in file order (P1 2.3.2), then the files that vocabularies ask for. A
+// reference of a file to itself is not among them (P1 2.3.2, D01, X65). One with Err set cannot be
+// fetched.
 func (f *File) References(c Crawler) []Reference {
 	var refs []Reference
 	f.references(&c, func(ref Reference, _ bool) { refs = append(refs, ref) })
@@ -80,8 +84,9 @@ func (f *File) References(c Crawler) []Reference {
 	return refs
 }
 
-// references calls visit for each reference that reaches c; void says that no permission behind it
-// counts: it is not the first of its record (D08), or the record names nobody (A15).
+// references calls visit for each permissions reference that addresses c. void means that no
+// permission in the file counts: the reference is not the first of its record (P1 2.3.2, D08), or
+// the record names nobody (P1 3, A15).
 func (f *File) references(c *Crawler, visit func(ref Reference, void bool)) {
 	for _, r := range f.records {
 		if reaches, _ := r.reaches(c); !reaches {
@@ -105,7 +110,8 @@ func (f *File) references(c *Crawler, visit func(ref Reference, void bool)) {
 	}
 }
 
-// resolve reads a locator: a path relative to the document root, or a URI (P1 2.3.2, A12, D08).
+// resolve returns the URL of a locator, which is a URI or relative to the document root (P1 2.3.2,
+// A12, D08).
 func (f *File) resolve(locator string) (*url.URL, error) {
 	u, err := url.Parse(locator)
 	if err != nil || locator == "" || f.base == nil {
@@ -121,7 +127,8 @@ func (f *File) resolve(locator string) (*url.URL, error) {
 	return u, nil
 }
 
-// reaches says whether a record addresses c, and whether by name (P1 2.3.1, C05, C06).
+// reaches reports whether a record addresses c, and whether it does so by name (P1 2.3.1, C05,
+// C06).
 func (r *record) reaches(c *Crawler) (reaches, named bool) {
 	for _, n := range r.names {
 		if c.addresses(n) {
@@ -131,8 +138,8 @@ func (r *record) reaches(c *Crawler) (reaches, named bool) {
 	return r.any || r.nobody, false
 }
 
-// Policy gives what the file says to c. refs are the results for what References named; one that is missing or failed
-// prohibits everything (D07).
+// Policy returns what the file says to c. refs are the files that References named. If the target
+// of a permissions reference is missing or failed, everything is prohibited (P1 2.3.2, D07).
 func (f *File) Policy(c Crawler, refs ...Reference) *Policy {
 	p := f.common(c, refs)
 	var told reporter
@@ -142,7 +149,7 @@ func (f *File) Policy(c Crawler, refs ...Reference) *Policy {
 	return p
 }
 
-// common is the policy for all purposes of c.
+// common returns the policy for all purposes of c.
 func (f *File) common(c Crawler, refs []Reference) *Policy {
 	if len(c.Purposes) < 2 {
 		return f.policy(c, refs)
@@ -154,7 +161,8 @@ func (f *File) common(c Crawler, refs []Reference) *Policy {
 		p.byPurpose = append(p.byPurpose, f.policy(one, refs))
 	}
 	first := p.byPurpose[0]
-	p.file, p.origin, p.delay, p.sitemaps, p.actions, p.findings = first.file, first.origin, first.delay, first.sitemaps, first.actions, first.findings
+	p.file, p.origin, p.delay, p.sitemaps, p.actions, p.findings = first.file, first.origin, first.delay,
+		first.sitemaps, first.actions, first.findings
 	return p
 }
 
@@ -186,7 +194,8 @@ func (f *File) policy(c Crawler, refs []Reference) *Policy {
 		}
 		p.admit(got.File, f, void)
 		polite = append(polite[:len(polite):len(polite)], got.File.groups...)
-		if !f.ignore && !got.File.ignore { // D06
+		// P1 2.3.2 (D06): its conventional groups count, its ignore directive is local
+		if !f.ignore && !got.File.ignore {
 			groups = append(groups[:len(groups):len(groups)], got.File.groups...)
 		}
 	})
@@ -198,7 +207,8 @@ func (f *File) policy(c Crawler, refs []Reference) *Policy {
 		}
 	}
 	p.readSite(s)
-	_, p.delay, _ = governing(polite, &p.crawler) // O09
+	// P1 2.10.1 (O09): the directive silences Allow and Disallow; sitemaps and the delay stay
+	_, p.delay, _ = governing(polite, &p.crawler)
 	p.actions = f.requests(&p.crawler, refs, &told)
 	p.findings = append(p.findings, told.findings...)
 	return p
@@ -213,13 +223,17 @@ func rootOf(u *url.URL) *url.URL {
 
 func (p *Policy) refuse(r Reference, tell *reporter) {
 	note := "the permissions reference could not be followed: " + r.Err.Error()
-	if p.refusal == nil { // D07
+	// P1 2.3.2 (D07): a referenced file that cannot be read prohibits everything for those referred
+	// to it
+	if p.refusal == nil {
 		p.refusal = &Decision{Reason: Unavailable, Because: r.Field, Note: note}
 	}
-	tell.report(r.Field, "unavailable-reference", Error, "make the file readable", "%s: everything is prohibited until it can be read", note)
+	tell.report(r.Field, "unavailable-reference", Error, "make the file readable",
+		"%s: everything is prohibited until it can be read", note)
 }
 
-// CrawlDelay is the Crawl-delay of the conventional group that governs the crawler; the ignore directive leaves it standing (O09).
+// CrawlDelay returns the Crawl-delay of the conventional group that governs the crawler. It holds
+// even with ACAP-ignore-conventional-records (P1 2.10.1, O09).
 func (p *Policy) CrawlDelay() time.Duration {
 	if p == nil {
 		return 0
@@ -227,7 +241,7 @@ func (p *Policy) CrawlDelay() time.Duration {
 	return p.delay
 }
 
-// Sitemaps are the Sitemap lines of robots.txt, as written.
+// Sitemaps returns the values of the Sitemap lines of robots.txt, as written.
 func (p *Policy) Sitemaps() []string {
 	if p == nil {
 		return nil
@@ -235,8 +249,8 @@ func (p *Policy) Sitemaps() []string {
 	return p.sitemaps
 }
 
-// Actions are the action requests that reach the crawler and name a resource of this origin, in the order of execution; refused
-// ones are among them (X31).
+// Actions returns the action requests that address the crawler and name a resource of this origin,
+// in the order of execution. Refused ones are among them (P1 2.6, X31).
 func (p *Policy) Actions() []Action {
 	if p == nil {
 		return nil
@@ -244,7 +258,7 @@ func (p *Policy) Actions() []Action {
 	return p.actions
 }
 
-// Findings are what the authors of robots.txt, its references and the page should know.
+// Findings returns what the authors of robots.txt, its references and the page should know.
 func (p *Policy) Findings() []Finding {
 	if p == nil {
 		return nil
@@ -252,7 +266,7 @@ func (p *Policy) Findings() []Finding {
 	return p.findings
 }
 
-// File is the robots.txt behind the policy; nil when none could be read.
+// File returns the robots.txt that the policy was made from, nil if none could be read.
 func (p *Policy) File() *File {
 	if p == nil {
 		return nil
@@ -260,7 +274,7 @@ func (p *Policy) File() *File {
 	return p.file
 }
 
-// ByPurpose gives the policy for each declared purpose where several are declared, else nil (C16).
+// ByPurpose returns the policy for each purpose if several are declared, else nil (P1 2.3.3, C16).
 func (p *Policy) ByPurpose() map[string]*Policy {
 	if p == nil || p.byPurpose == nil {
 		return nil

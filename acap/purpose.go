@@ -2,11 +2,12 @@ package acap
 
 import "strings"
 
-// purpose is a usage purpose pattern (P1 2.3.3): a prefix unless it ends in "$", with "*" for any text, in any case (C14).
+// purpose is a pattern of usage purposes (P1 2.3.3). It is a prefix unless it ends in "$"; "*"
+// stands for any text, and letter case does not count (P1 2.9, C14).
 type purpose struct {
 	shape
-	empty bool // covers every purpose in a prohibition, none in a permission (A10)
-	cut   bool // at a "$" that is not its last character: permits nothing (F13, by analogy)
+	empty bool // covers every purpose in a prohibition, none in a permission (P1 3, A10)
+	cut   bool // at a "$" that is not its last character: permits nothing (P1 2.9, as F13)
 }
 
 func newPurpose(s string) *purpose {
@@ -23,8 +24,8 @@ func (p *purpose) matches(name string) bool {
 	return p.shape.matches(strings.ToLower(name))
 }
 
-// reaches says whether a sub-record concerns what is collected for the given purpose. With purposes undeclared its
-// prohibitions do and its permissions do not (C15).
+// reaches reports whether a sub-record is for a purpose of the crawler. If the crawler declares no
+// purposes, prohibitions count and permissions do not (P1 2.3.3, C15).
 func (s *subRecord) reaches(allow bool, c *Crawler) bool {
 	if s == nil {
 		return true
@@ -45,7 +46,8 @@ func (s *subRecord) reaches(allow bool, c *Crawler) bool {
 	return false
 }
 
-// addresses says whether a name in a file means this crawler: equal to a token, or to a token and "/" anything, in any case (C05).
+// addresses reports whether a name in a file means this crawler: a token, or a token followed by
+// "/" and anything, in any letter case (P1 2.3.1, C05).
 func (c *Crawler) addresses(name string) bool {
 	for _, token := range c.Names {
 		if rest, ok := cutFold(name, token); ok && token != "" && (rest == "" || rest[0] == '/') {
@@ -55,7 +57,8 @@ func (c *Crawler) addresses(name string) bool {
 	return false
 }
 
-// unable reports whether the crawler declares that it cannot interpret a usage, a qualifier type or "element-level" (G03).
+// unable reports whether the crawler declares that it cannot interpret a usage, a qualifier type or
+// "element-level" (P1 2.4.3, G03).
 func (c *Crawler) unable(what string) bool {
 	for _, w := range c.Cannot {
 		if strings.EqualFold(w, what) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// restrictions is what the qualifiers of one permission field say together (P1 annex A).
+// restrictions holds what the qualifiers of one permission say together (P1 annex A).
 type restrictions struct {
 	hasUntil    bool
 	until       time.Time // first instant no longer permitted
@@ -24,12 +24,12 @@ type restrictions struct {
 	targets     []condition
 	locations   []location
 	usageRefs   []*Required
-	plus        plusTerms // what is left to terms embedded in the resource
+	plus        plusTerms // which qualifiers take their value from terms in the resource
 	creditAt    int       // the place of their credit among mustInclude
 	notes       []note
 }
 
-// location is one value of the location qualifier, as written and in normal form (M01).
+// location is one value of the location qualifier, as written and in normal form (P2 2.2.9.1, M01).
 type location struct{ text, normal string }
 
 // qualifierType is one row of the qualifier table of P1 annex A.
@@ -42,33 +42,39 @@ type qualifierType struct {
 	first bool    // second and later occurrences are ignored
 	// newValue reports whether a value is a feature of version 1.1; nil: none is.
 	newValue func(v string) bool
-	// read fills r from the values that count; a non-empty answer says why they cannot be interpreted.
+	// read fills r from the values that count. It returns why they cannot be interpreted, or "".
 	read func(r *restrictions, values []string, strict bool) string
 }
 
 var (
-	presents  = setOf(kPresent, kOriginal, kCurrentCopy, kOldCopy, kSnippet, kThumbnail, kOldSnippet, kOldThumbnail, kLink)
-	wholes    = setOf(kPresent, kOriginal, kCurrentCopy, kOldCopy)
-	snippets  = setOf(kSnippet, kOldSnippet)
-	derivable = setOf(kSnippet, kThumbnail, kOldSnippet, kOldThumbnail, kLink) // may be made from a substitute (I09)
+	presents = setOf(kPresent, kOriginal, kCurrentCopy, kOldCopy, kSnippet, kThumbnail, kOldSnippet, kOldThumbnail,
+		kLink)
+	wholes   = setOf(kPresent, kOriginal, kCurrentCopy, kOldCopy)
+	snippets = setOf(kSnippet, kOldSnippet)
+	// may be made from a substitute (P1 2.5.5.3, I09)
+	derivable = setOf(kSnippet, kThumbnail, kOldSnippet, kOldThumbnail, kLink)
 	anyUsage  = kindSet(1<<kinds - 1)
 )
 
 var qualifierTable = []qualifierType{
 	{name: "time-limit", hint: "write until-recrawled, until-yyyy-mm-dd, n-days or plus-terms",
 		usage: setOf(kIndex, kPreserve) | presents, newValue: isPlus, read: readTimeLimit},
-	{name: "must-use-resource", hint: "write a URI, or the-acap:extract: with id:, idlist:, class:, classlist:, meta: or taglist: and names, or the-acap:text: and a text",
+	{name: "must-use-resource", hint: "write a URI, or the-acap:extract: " +
+		"with id:, idlist:, class:, classlist:, meta: or taglist: and names, or the-acap:text: and a text",
 		usage: setOf(kIndex, kPresent) | derivable, first: true, newValue: newMustUse, read: readMustUse},
 	{name: "max-length", hint: "write n-chars or n-words",
 		usage: snippets, first: true, read: readMaxLength},
-	{name: "prohibited-modification", hint: "write any, format, style, translation, annotation, appearance, content, metadata, structure or plus-terms",
+	{name: "prohibited-modification", hint: "write any, format, style, translation, annotation, " +
+		"appearance, content, metadata, structure or plus-terms",
 		usage: wholes, newValue: newModification, read: readModification},
-	{name: "must-include-resource", hint: "write the-acap: with extract:, credit:, link:, license-link: or registration-link:, and id:, class:, meta:, text: or a URI",
+	{name: "must-include-resource", hint: "write the-acap: with extract:, credit:, link:, license-link: " +
+		"or registration-link:, and id:, class:, meta:, text: or a URI",
 		usage: setOf(kPresent) | snippets, first: true, newValue: newMustInclude, read: readMustInclude},
 	{name: "prohibited-context", hint: "write within-user-frame",
 		usage: wholes, first: true, read: readProhibitedContext},
 	{name: "required-context", hint: "write within-original-frame or within-user-frame",
-		usage: wholes, first: true, newValue: func(v string) bool { return strings.EqualFold(v, withinUser) }, read: readRequiredContext},
+		usage: wholes, first: true, newValue: func(v string) bool { return strings.EqualFold(v, withinUser) },
+		read: readRequiredContext},
 	{name: "target-condition", hint: "write a list of: " + strings.Join(conditionTypes(), ", "),
 		newer: true, usage: setOf(kPresent), read: readTarget},
 	{name: "usage-ref", hint: "write a URI, or the-acap: with link:, terms-link: or permission-link: and a URI",
@@ -100,23 +106,23 @@ func qualifierNames() []string {
 	return names
 }
 
-// maxQualifiers bounds the work on a hostile field; one with more cannot be interpreted.
+// maxQualifiers is how many qualifiers a field may have. One with more cannot be interpreted.
 const maxQualifiers = 64
 
-// qualified is what became of the qualifiers of one permission.
+// qualified is the result of reading the qualifiers of one permission.
 type qualified struct {
 	any          bool          // there are qualifiers
 	anyOlder     bool          // some of them are none of version 1.1 as a whole
 	restrictions *restrictions // nil without any
-	newer        bool          // holds a feature of version 1.1 (B02)
+	newer        bool          // holds a feature of version 1.1 (P1 2.8, B02)
 	newToken     string        // the first that does
 	fault        fault         // why they cannot be interpreted
-	older        fault         // why they cannot be without the features of version 1.1 either (X86)
+	older        fault         // why they cannot be without the features of version 1.1 either (P1 2.8, X86)
 	embedded     string        // the last one that leaves its value to embedded terms
 	notes        []note
 }
 
-// fault says why qualifiers cannot be interpreted. The zero value says that they can be.
+// fault is why qualifiers cannot be interpreted. The zero value means that they can be.
 type fault struct {
 	text, code, hint string
 	token            string // the one that cannot be
@@ -125,7 +131,7 @@ type fault struct {
 
 func (f fault) found() bool { return f.text != "" }
 
-// note is something to report of qualifiers that are understood.
+// note is a finding about qualifiers that are understood.
 type note struct {
 	code     string
 	severity Severity
@@ -134,14 +140,15 @@ type note struct {
 	hint     string
 }
 
-// written is what a field gives for one type of qualifier: the tokens and their values.
+// written holds the tokens of one type of qualifier in a field, and their values.
 type written struct {
 	row            *qualifierType
 	tokens, values []string
 }
 
-// readQualifiers reads the tokens behind a resource specification. Every qualifier counts towards gating before any is judged
-// (X36); the first that cannot be interpreted makes the whole permission uninterpretable (P1 2.4.3, B11, G04, G07).
+// readQualifiers reads the tokens after a resource specification. Every qualifier counts for the
+// version before any is interpreted (P1 2.8, X36); the first that cannot be interpreted makes the
+// whole permission uninterpretable (P1 2.4.3, B11, G04, G07).
 func readQualifiers(tokens []string, k kind, src Source, c *Crawler) qualified {
 	if len(tokens) == 0 {
 		return qualified{}
@@ -152,7 +159,9 @@ func readQualifiers(tokens []string, k kind, src Source, c *Crawler) qualified {
 		out.read(&order[i], k, src, c)
 	}
 	for i := range order {
-		if out.newer { // X86
+		// P1 2.8 (X86): a gated field that would be a prohibition without its feature of 1.1 too is
+		// that prohibition
+		if out.newer {
 			out.readOlder(&order[i], c.Strict)
 		}
 	}
@@ -160,8 +169,8 @@ func readQualifiers(tokens []string, k kind, src Source, c *Crawler) qualified {
 	return out
 }
 
-// fail notes a fault, the first that is found. One that has nothing to do with version 1.1 is
-// older, too (X86).
+// fail stores the first fault. older means that it has nothing to do with version 1.1 (P1 2.8,
+// X86).
 func (q *qualified) fail(older bool, f fault) {
 	if !q.fault.found() {
 		q.fault = f
@@ -171,7 +180,7 @@ func (q *qualified) fail(older bool, f fault) {
 	}
 }
 
-// sort puts together the qualifiers of one type, in the order in which the types appear.
+// sort groups the qualifiers by type, in the order in which the types appear.
 func (q *qualified) sort(tokens []string) (order []written) {
 	if len(tokens) > maxQualifiers {
 		q.fail(true, fault{token: tokens[maxQualifiers], code: "too-many-qualifiers",
@@ -216,10 +225,11 @@ func (q *qualified) read(w *written, k kind, src Source, c *Crawler) {
 	}
 	f := fault{token: t, code: "inapplicable-qualifier"}
 	switch {
-	case row.meta && src != Meta: // M04
+	// P2 2.2.9 (M04): location is for META and any usage there; in robots.txt it prohibits
+	case row.meta && src != Meta:
 		f.hint = "leave it out: robots.txt says by its patterns where a permission holds"
 		f.text = fmt.Sprintf("the qualifier %s may stand in META tags only", row.name)
-	case k < kinds && !row.usage.has(k): // G04
+	case k < kinds && !row.usage.has(k): // P1 2.4.1.2 (G04): a qualifier that does not apply to its usage prohibits
 		f.hint, f.text = "it may qualify "+row.usage.String(),
 			fmt.Sprintf("the qualifier %s may not qualify %s", row.name, k.usage())
 	case c.unable(row.name):
@@ -230,12 +240,12 @@ func (q *qualified) read(w *written, k kind, src Source, c *Crawler) {
 		return
 	}
 	for _, v := range values {
-		if strings.EqualFold(v, "until-recrawl") { // H01
+		if strings.EqualFold(v, "until-recrawl") { // P1 2.4.1.2 (H01): until-recrawl means until-recrawled
 			q.notes = append(q.notes, note{"misspelt-value", Warning, row.name + "=" + v,
 				"until-recrawl is read as until-recrawled", "write until-recrawled"})
 		}
 	}
-	if len(values) < len(w.values) { // H07, H08, H12, J08, K01 and the like
+	if len(values) < len(w.values) { // P1 2.5.3.1 (H07), P1 2.5.5.6 (J08): of several values some do not count
 		q.notes = append(q.notes, ignored(w.tokens[firstLeftOut(w.values, values)], row.name))
 	}
 	before := q.restrictions.plus
@@ -247,7 +257,7 @@ func (q *qualified) read(w *written, k kind, src Source, c *Crawler) {
 	}
 }
 
-// readOlder reads the values of one type as if those of version 1.1 were not there (X86).
+// readOlder reads the values of one type without those of version 1.1 (P1 2.8, X86).
 func (q *qualified) readOlder(w *written, strict bool) {
 	values := w.older()
 	if len(values) == 0 || q.older.found() {
@@ -257,16 +267,20 @@ func (q *qualified) readOlder(w *written, strict bool) {
 	switch faults := w.faults(&alone, counted(w.row, values, strict), strict); {
 	case len(faults) > 0:
 		q.older = faults[0]
-	case alone.plus != 0: // B02: must-include-resource=plus-terms is a prohibition where 1.1 is not declared, too
+	// P1 2.8 (B02): must-include-resource=plus-terms is a prohibition where 1.1 is not declared,
+	// too
+	case alone.plus != 0:
 		q.older = fault{token: w.tokens[0], code: "undeclared-version", hint: "declare ACAP version 1.1",
 			text: w.row.name + "=plus-terms is a feature of ACAP 1.1 that the document does not declare"}
 	}
 }
 
-// faults reads values into r and returns what cannot be interpreted of them.
+// faults reads values into r and returns why some cannot be interpreted.
 func (w *written) faults(r *restrictions, values []string, strict bool) (list []fault) {
 	for _, v := range values {
-		if v == "" || strings.ContainsAny(v, "\"'") { // A04
+		// P1 3 (A04): a raw quotation mark or apostrophe spoils a qualifier value, a grave accent
+		// does not
+		if v == "" || strings.ContainsAny(v, "\"'") {
 			list = append(list, fault{token: w.row.name + "=" + v, code: "malformed-value",
 				hint: "write quotation marks as %22 and %27",
 				text: fmt.Sprintf("%s=%s is not a value", w.row.name, clip(v))})
@@ -279,7 +293,7 @@ func (w *written) faults(r *restrictions, values []string, strict bool) (list []
 	return list
 }
 
-// older returns the values that are no features of version 1.1.
+// older returns the values that are not features of version 1.1.
 func (w *written) older() (values []string) {
 	for _, v := range w.values {
 		if !w.row.newer && (w.row.newValue == nil || !w.row.newValue(v)) {
@@ -290,10 +304,12 @@ func (w *written) older() (values []string) {
 }
 
 func ignored(token, name string) note {
-	return note{"ignored-qualifier", Notice, token, "this " + name + " does not count beside the others of its kind", "leave it out"}
+	return note{"ignored-qualifier", Notice, token, "this " + name + " does not count beside the others of its kind",
+		"leave it out"}
 }
 
-// firstLeftOut gives the index of the first value that is not among those that count, which are in the same order.
+// firstLeftOut returns the index of the first value that does not count. Both lists have the same
+// order.
 func firstLeftOut(all, counted []string) int {
 	for i, v := range counted {
 		if all[i] != v {
@@ -303,7 +319,7 @@ func firstLeftOut(all, counted []string) int {
 	return len(counted)
 }
 
-// String lists the usage types of a set, as a sentence has them.
+// String returns the usage types of a set, separated by commas.
 func (s kindSet) String() string {
 	var names []string
 	for k := range kinds {
@@ -314,10 +330,12 @@ func (s kindSet) String() string {
 	return strings.Join(names, ", ")
 }
 
-// counted drops the occurrences of a qualifier that its combination rule ignores; an ignored occurrence is not even checked (G07).
+// counted returns the values that count when a qualifier is repeated. Those that do not count are
+// not checked (P1 2.4.3, G07).
 func counted(row *qualifierType, values []string, strict bool) []string {
 	switch {
-	case row.first && strict && row.name == "must-include-resource": // J08, strict variant
+	// P1 2.5.5.6 (J08): in the strict variant all count
+	case row.first && strict && row.name == "must-include-resource":
 		return values
 	case row.first:
 		return values[:1]
@@ -330,13 +348,13 @@ func counted(row *qualifierType, values []string, strict bool) []string {
 }
 
 func isNewer(row *qualifierType, all, counted []string) bool {
-	if row.newer || row.name == "time-limit" && len(all) > 1 { // B02: repetition of time-limit is new
+	if row.newer || row.name == "time-limit" && len(all) > 1 { // P1 2.8 (B02): repetition of time-limit is new
 		return true
 	}
 	if row.newValue == nil {
 		return false
 	}
-	for _, v := range counted { // X47: an ignored value is no feature
+	for _, v := range counted { // P1 2.8 (X47): an ignored value is no feature
 		if row.newValue(v) {
 			return true
 		}

@@ -11,37 +11,48 @@ func (p *parser) crawler(field *Field, value string) {
 		p.record = &record{nobody: true}
 		p.f.records = append(p.f.records, p.record)
 		p.headOpen, p.sub, p.subOpen = true, nil, false
-		p.within = false // the conventional group above stays open (C19, X79)
+		p.within = false // the conventional group above stays open (P1 2.10.2, C19; RFC 9309, X79)
 	}
 	r := p.record
 	r.field = field
 	r.heads = append(r.heads, field)
 	switch {
-	case value == "": // A15, X55
-		p.report(field, "empty-crawler", Error, "name a crawler, or * for any", "the field names no crawler: in a record of no crawler prohibitions hold for all, and permissions for none")
+	// P1 3 (A15): a record that names nobody prohibits for all; P1 2.3 (X55): purpose or reference
+	// lines before any record say nothing
+	case value == "":
+		p.report(field, "empty-crawler", Error, "name a crawler, or * for any",
+			"the field names no crawler: in a record of no crawler prohibitions hold for all, and permissions for none")
 		return
 	case value == "*":
 		r.any = true
 	default:
-		if strings.Contains(value, "*") { // C18
-			p.report(field.at(value), "wildcard-in-name", Notice, "write the whole name, or * alone for any crawler", "the asterisk in the crawler name %q is an ordinary character", value)
+		if strings.Contains(value, "*") { // P1 2.3.1 (C18): an asterisk inside a crawler name is a character of it
+			p.report(field.at(value), "wildcard-in-name", Notice, "write the whole name, or * alone for any crawler",
+				"the asterisk in the crawler name %q is an ordinary character", value)
 		}
-		if strings.Contains(value, ",") { // C05
-			p.report(field.at(value), "list-of-names", Warning, "write an ACAP-crawler field for each", "a crawler field names one crawler: the comma is part of the name %q", value)
+		// P1 2.3.1 (C05): names are compared whole with the crawler's tokens, without letter case;
+		// all that match count
+		if strings.Contains(value, ",") {
+			p.report(field.at(value), "list-of-names", Warning, "write an ACAP-crawler field for each",
+				"a crawler field names one crawler: the comma is part of the name %q", value)
 		}
 		r.names = append(r.names, value)
 	}
 	r.nobody = false
-	if r.any && len(r.names) > 0 { // C06
-		p.report(field, "any-and-named", Warning, "use * alone", "the record addresses any crawler: other names in it say nothing more")
+	// P1 2.3.1 (C06): an asterisk among names addresses everybody; for the named it counts as named
+	if r.any && len(r.names) > 0 {
+		p.report(field, "any-and-named", Warning, "use * alone",
+			"the record addresses any crawler: other names in it say nothing more")
 	}
 }
 
-// inside reports whether a record field stands where it belongs: in an ACAP record, or before all records (A13). Within a
-// conventional record it is ignored (P1 2.10.2, C10).
+// inside reports whether a field of records counts at its place: in an ACAP record, or before all
+// records (P1 2.3, A13). Within a conventional record it is ignored (P1 2.10.2, C10).
 func (p *parser) inside(field *Field) bool {
 	if p.within {
-		p.report(field, "within-conventional", Error, "put ACAP records after the conventional ones, each starting with ACAP-crawler", "an ACAP field within a conventional record is ignored")
+		p.report(field, "within-conventional", Error,
+			"put ACAP records after the conventional ones, each starting with ACAP-crawler",
+			"an ACAP field within a conventional record is ignored")
 		return false
 	}
 	return true
@@ -53,16 +64,21 @@ func (p *parser) reference(field *Field, value string) {
 	}
 	p.headOpen = false
 	switch {
-	case p.record == nil: // X55
-		p.report(field, "orphan-field", Error, "put it behind an ACAP-crawler field", "the reference stands before any record and has no effect")
+	case p.record == nil: // P1 2.3 (X55): purpose or reference lines before any record say nothing
+		p.report(field, "orphan-field", Error, "put it behind an ACAP-crawler field",
+			"the reference stands before any record and has no effect")
 		return
 	case value == "":
 		p.report(field, "empty-reference", Error, "name a path or a URI", "the reference names no file")
-	case len(p.record.references) > 0: // D08
-		p.report(field.at(value), "second-reference", Error, "keep one reference in a record", "the record refers to a file already: of %q only the prohibitions count", value)
+	// P1 2.3.2 (D08): a reference may be relative; a second one counts for its prohibitions only
+	case len(p.record.references) > 0:
+		p.report(field.at(value), "second-reference", Error, "keep one reference in a record",
+			"the record refers to a file already: of %q only the prohibitions count", value)
 	}
-	if u, err := p.f.resolve(value); err == nil && p.f.source == Robots && *u == *p.f.base { // X65
-		p.report(field.at(value), "self-reference", Error, "name another file, or leave the field out", "the reference names this very file and is not followed")
+	// P1 2.3.2 (X65): a reference of robots.txt to itself is nested, not missing
+	if u, err := p.f.resolve(value); err == nil && p.f.source == Robots && *u == *p.f.base {
+		p.report(field.at(value), "self-reference", Error, "name another file, or leave the field out",
+			"the reference names this very file and is not followed")
 	}
 	p.record.used = true
 	p.record.references = append(p.record.references, field)
@@ -73,22 +89,27 @@ func (p *parser) purpose(field *Field, value string) {
 	if !p.inside(field) {
 		return
 	}
-	if p.record == nil { // X55
-		p.report(field, "orphan-field", Error, "put it behind an ACAP-crawler field", "the purpose stands before any record and has no effect")
+	if p.record == nil { // P1 2.3 (X55): purpose or reference lines before any record say nothing
+		p.report(field, "orphan-field", Error, "put it behind an ACAP-crawler field",
+			"the purpose stands before any record and has no effect")
 		return
 	}
 	p.headOpen = false
-	if parts := strings.Fields(value); len(parts) > 1 { // C17, X60
+	// P1 2.3.3 (C17, X60): the blank in the printed purpose URI is typesetting; a purpose name ends
+	// at a blank, a purpose URI goes on
+	if parts := strings.Fields(value); len(parts) > 1 {
 		written := field.at(value)
 		if strings.Contains(parts[0], "://") {
 			value = strings.Join(parts, "")
 		} else {
 			value = parts[0]
 		}
-		p.report(written, "blank-in-purpose", Warning, "write an ACAP-usage-purpose field for each purpose", "a purpose cannot hold a blank: it is read as %q", value)
+		p.report(written, "blank-in-purpose", Warning, "write an ACAP-usage-purpose field for each purpose",
+			"a purpose cannot hold a blank: it is read as %q", value)
 	}
 	if value == "" {
-		p.report(field, "empty-purpose", Error, "name a purpose", "the purpose has no name: prohibitions under it hold for every purpose")
+		p.report(field, "empty-purpose", Error, "name a purpose",
+			"the purpose has no name: prohibitions under it hold for every purpose")
 	}
 	if p.sub == nil || !p.subOpen {
 		p.sub, p.subOpen = &subRecord{field: field}, true
@@ -100,8 +121,10 @@ func (p *parser) purpose(field *Field, value string) {
 // pattern reads a usage purpose pattern of a file or a page (P1 2.3.3).
 func (r *reporter) pattern(field *Field, value string) *purpose {
 	pattern := newPurpose(value)
-	if pattern.cut { // F13, by analogy
-		r.report(field.at(value), "dollar-in-purpose", Error, "put $ at the end, or leave it out", "$ may only end a purpose: %q prohibits all that starts as it does before the $, and permits nothing", value)
+	if pattern.cut { // P1 2.9 (as F13): an inner dollar sign cuts a prohibition and voids a permission
+		r.report(field.at(value), "dollar-in-purpose", Error, "put $ at the end, or leave it out",
+			"$ may only end a purpose: %q prohibits all that starts as it does before the $, and permits nothing",
+			value)
 	}
 	return pattern
 }
@@ -115,14 +138,15 @@ func (p *parser) entry(field *Field, allow bool, usage, value string) {
 	if !p.inside(field) {
 		e.stray, e.record, e.sub = true, nil, nil
 		if allow {
-			return // C10: a permission within a conventional record is ignored in every mode
+			return // P1 2.10.2 (C10): a permission within a conventional record is ignored in every mode
 		}
-	} else if p.record == nil { // A13
+	} else if p.record == nil { // P1 2.3 (A13): it prohibits for all and permits nothing
 		what := "the prohibition holds for any crawler"
 		if allow {
 			what = "the permission grants nothing"
 		}
-		p.report(field, "orphan-field", Error, "put an ACAP-crawler field before it", "the field stands before any record: %s", what)
+		p.report(field, "orphan-field", Error, "put an ACAP-crawler field before it",
+			"the field stands before any record: %s", what)
 	}
 	if !e.stray {
 		p.headOpen, p.subOpen = false, false
@@ -148,7 +172,7 @@ func (p *parser) entry(field *Field, allow bool, usage, value string) {
 	}
 }
 
-// joinQualifiers joins "a = b", "a =b" and "a= b" to "a=b" (A06).
+// joinQualifiers joins "a = b", "a =b" and "a= b" to "a=b" (P1 3, A06).
 func joinQualifiers(tokens []string) []string {
 	if !slices.ContainsFunc(tokens, func(t string) bool { return t[0] == '=' || t[len(t)-1] == '=' }) {
 		return tokens
@@ -176,9 +200,11 @@ func joinQualifiers(tokens []string) []string {
 }
 
 func (p *parser) request(field *Field, action, value string) {
-	if action != TakeDown && action != ReCrawl { // P12
+	// P1 3 (P12): an unknown request, or one before any record, is not done
+	if action != TakeDown && action != ReCrawl {
 		hint := p.near(action, func() []string { return []string{TakeDown, ReCrawl} })
-		p.report(field.at(field.name()), "unknown-action", Error, hint, "the action %q is not known and not executed", action)
+		p.report(field.at(field.name()), "unknown-action", Error, hint, "the action %q is not known and not executed",
+			action)
 		return
 	}
 	p.headOpen = false
@@ -186,18 +212,22 @@ func (p *parser) request(field *Field, action, value string) {
 	switch {
 	case p.within:
 		r.record, r.why = nil, "it stands within a conventional record"
-	case p.record == nil: // P12
+	case p.record == nil: // P1 3 (P12): an unknown request, or one before any record, is not done
 		r.why = "it stands before any record"
 	default:
 		r.why, r.sub = notSingle(value), p.sub != nil
 	}
 	switch {
 	case r.why != "":
-		p.report(field.at(value), "refused-request", Error, "write the path of one resource, in an ACAP record", "the request is not executed: %s", r.why)
-	case r.sub: // C13
-		p.report(field.at(value), "refused-request", Error, "move it before the sub-record", "the request stands in a sub-record and is not executed, unless the crawler is set to execute take-downs there")
-	case strings.Contains(value, "?"): // P02
-		p.report(field.at(value), "query-in-request", Notice, "write a request for each URL that is meant", "the request names %q with exactly this query", value)
+		p.report(field.at(value), "refused-request", Error, "write the path of one resource, in an ACAP record",
+			"the request is not executed: %s", r.why)
+	case r.sub: // P1 2.3 (C13): a request inside a sub-record is refused
+		p.report(field.at(value), "refused-request", Error, "move it before the sub-record",
+			"the request stands in a sub-record and is not executed, "+
+				"unless the crawler is set to execute take-downs there")
+	case strings.Contains(value, "?"): // P1 2.6 (P02): a request names one URL, its query included
+		p.report(field.at(value), "query-in-request", Notice, "write a request for each URL that is meant",
+			"the request names %q with exactly this query", value)
 	}
 	if r.record != nil {
 		r.record.used = true
@@ -205,17 +235,20 @@ func (p *parser) request(field *Field, action, value string) {
 	p.f.actions = append(p.f.actions, r)
 }
 
-// lookAtRecords reports records and sub-records without fields (C12), and fields beside a reference (D02). A reference in a
-// referred file is a finding of its own (X50).
+// lookAtRecords reports records and sub-records without fields (P1 2.3, C12), and fields in a
+// record with a reference (P1 2.3, D02). References in referred files are reported elsewhere (P1
+// 2.3.2, X50).
 func (p *parser) lookAtRecords() {
 	for _, r := range p.f.records {
 		if !r.used && !r.nobody {
-			p.report(r.field, "empty-record", Notice, "put fields behind it, or leave it out", "the record has no fields and says nothing")
+			p.report(r.field, "empty-record", Notice, "put fields behind it, or leave it out",
+				"the record has no fields and says nothing")
 		}
 	}
 	for _, s := range p.f.subs {
 		if !s.used {
-			p.report(s.field, "empty-record", Notice, "put fields behind it, or leave it out", "the sub-record has no fields and says nothing")
+			p.report(s.field, "empty-record", Notice, "put fields behind it, or leave it out",
+				"the sub-record has no fields and says nothing")
 		}
 	}
 	if p.f.source == Referred {
@@ -223,7 +256,8 @@ func (p *parser) lookAtRecords() {
 	}
 	for _, e := range p.f.entries {
 		if e.record != nil && len(e.record.references) > 0 {
-			p.report(e.field, "field-beside-reference", Error, "put it into the file referred to", "a record that refers to another file has no other fields: a permission does not count")
+			p.report(e.field, "field-beside-reference", Error, "put it into the file referred to",
+				"a record that refers to another file has no other fields: a permission does not count")
 		}
 	}
 }

@@ -1,7 +1,8 @@
 package acap
 
-// recorder is what a decision notes for Trace while it is made: which statements are left of each usage type, and against which other
-// each of the rest lost. A nil recorder notes nothing, so that a decision that nobody explains pays for a comparison with nil alone.
+// recorder is what a decision notes for Trace while it is made: which statements are left of each
+// usage type, and against which other each of the rest lost. A nil recorder notes nothing, so that
+// a decision that nobody explains pays for a comparison with nil alone.
 type recorder struct {
 	left     map[*statement]bool
 	lost     map[*statement]loss
@@ -14,16 +15,18 @@ type loss struct {
 	cause cause
 }
 
-// cause is the rule by which a statement loses. Where a statement loses twice, since patterns are compared both as written and rooted
-// (P1 2.4.6, F03: a pattern may begin anywhere), the lower cause is the one that explains more.
+// cause is the rule by which a statement loses. Where a statement loses twice, since patterns are
+// compared both as written and rooted (P1 2.4.6, F03: a pattern may begin anywhere), the lower
+// cause is the one that explains more.
 type cause uint8
 
 const (
-	beaten      cause = iota + 1 // P1 2.5.5 (F17): the other permits a type based on present, for a scope that is no broader
-	outranked                    // P1 2.2.1 (C02-C04): the other is addressed more closely
-	gaveWay                      // P2 2.2.8 (N02, N03): the other is what the page says of itself
-	narrowed                     // P1 2.4.6 (F07): the other has the narrower pattern
-	conflicting                  // P1 2.4.6 (F02): the other prohibits, and may not be lifted
+	// P1 2.5.5 (F17): the other permits a type based on present, for a scope that is no broader
+	beaten      cause = iota + 1
+	outranked         // P1 2.2.1 (C02-C04): the other is addressed more closely
+	gaveWay           // P2 2.2.8 (N02, N03): the other is what the page says of itself
+	narrowed          // P1 2.4.6 (F07): the other has the narrower pattern
+	conflicting       // P1 2.4.6 (F02): the other prohibits, and may not be lifted
 )
 
 func newRecorder() *recorder {
@@ -31,7 +34,7 @@ func newRecorder() *recorder {
 }
 
 // keep notes the statements of one usage type that are left.
-func (rec *recorder) keep(v *verdict) {
+func (rec *recorder) keep(v *statementSet) {
 	if rec == nil {
 		return
 	}
@@ -65,7 +68,7 @@ func (rec *recorder) beat(no, yes *statement) {
 }
 
 // outrank notes that s lost against the first of v that is addressed more closely.
-func (rec *recorder) outrank(s *statement, v *verdict) {
+func (rec *recorder) outrank(s *statement, v *statementSet) {
 	if rec == nil {
 		return
 	}
@@ -78,7 +81,7 @@ func (rec *recorder) outrank(s *statement, v *verdict) {
 }
 
 // outrankRest notes that those of a list that are not in v lost against one that is.
-func (rec *recorder) outrankRest(list []*statement, v *verdict) {
+func (rec *recorder) outrankRest(list []*statement, v *statementSet) {
 	if rec == nil || len(list) == v.n {
 		return
 	}
@@ -87,8 +90,9 @@ func (rec *recorder) outrankRest(list []*statement, v *verdict) {
 	}
 }
 
-// giveWay notes that s, of an origin, lost against the first statement of its page that takes its place.
-func (rec *recorder) giveWay(s *statement, page *verdict) {
+// giveWay notes that s, of an origin, lost against the first statement of its page that takes its
+// place.
+func (rec *recorder) giveWay(s *statement, page *statementSet) {
 	if rec == nil {
 		return
 	}
@@ -102,7 +106,7 @@ func (rec *recorder) giveWay(s *statement, page *verdict) {
 }
 
 // conflict notes that all of v lost against a prohibition.
-func (rec *recorder) conflict(v *verdict, no *statement) {
+func (rec *recorder) conflict(v *statementSet, no *statement) {
 	if rec == nil {
 		return
 	}
@@ -111,7 +115,8 @@ func (rec *recorder) conflict(v *verdict, no *statement) {
 	}
 }
 
-// loss returns against which statement s lost, of those that are left, and why. What s lost against may have lost itself.
+// loss returns against which statement s lost, of those that are left, and why. What s lost against
+// may have lost itself.
 func (rec *recorder) loss(s *statement) (l loss, ok bool) {
 	l, ok = rec.lost[s]
 	for ok && !rec.left[l.to] {

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// ruleLine is one Allow or Disallow line of a conventional group (RFC 9309 2.2.2) as it is written; it starts with "/" or "*".
+// ruleLine is one Allow or Disallow line of a conventional group (RFC 9309 2.2.2) as it is written;
+// it starts with "/" or "*".
 type ruleLine struct {
 	field *Field
 	allow bool
@@ -21,9 +22,8 @@ type rule struct {
 	shape
 }
 
-// conventional reads a conventional line as RFC 9309 reads the file without its ACAP lines: no ACAP
-// record ends a group, and a rule below ACAP lines belongs to the group before them (RFC 9309
-// 2.2.4, X79).
+// conventional reads a conventional line as if the file had no ACAP lines: an ACAP record does not
+// end a group, and a rule below ACAP lines belongs to the group before them (RFC 9309 2.2.4, X79).
 func (p *parser) conventional(field *Field, name, value string) {
 	switch name {
 	case "sitemap":
@@ -43,7 +43,7 @@ func (p *parser) conventional(field *Field, name, value string) {
 			"the line stands before any User-agent line and is ignored")
 		return
 	}
-	if p.record != nil { // P1 2.10.2, C19
+	if p.record != nil { // P1 2.10.2 (C19): an ACAP record ends no conventional group
 		p.report(field, "within-acap", Warning, "put it before the ACAP records, behind its User-agent line",
 			"a conventional line within an ACAP record counts for the group above, which begins in line %d",
 			p.group.heads[0].Line)
@@ -58,7 +58,8 @@ func (p *parser) conventional(field *Field, name, value string) {
 		p.report(field, "empty-value", Notice, "name a path, or leave the line out",
 			"the line names no path and has no effect")
 	case value == "": // no rule
-	case value[0] != '/' && value[0] != '*': // X52
+	// REP 1 (X52): a rule with neither slash nor asterisk in front matches nothing
+	case value[0] != '/' && value[0] != '*':
 		p.report(field.at(value), "rule-without-slash", Warning, p.f.withSlash(value),
 			"the rule %q starts with neither / nor * and matches nothing", value)
 	default:
@@ -70,8 +71,8 @@ func (p *parser) conventional(field *Field, name, value string) {
 	}
 }
 
-// agent reads a User-agent line. It ends an ACAP record (C09); only a rule before it ends the group
-// above (X53).
+// agent reads a User-agent line. It ends an ACAP record (P1 2.3, C09); only a rule before it ends
+// the group above (RFC 9309, X53).
 func (p *parser) agent(field *Field, value string) {
 	if value == "" {
 		p.report(field, "empty-value", Warning, "name a crawler, or * for any", "the line names no crawler")
@@ -81,7 +82,10 @@ func (p *parser) agent(field *Field, value string) {
 		p.group = &group{}
 		p.f.groups = append(p.f.groups, p.group)
 		p.agentOpen = true
-	case p.record != nil: // C19, X79
+	// P1 2.10.2 (C19): an ACAP record ends no conventional group; a rule below it belongs to the
+	// group above; RFC 9309 (X79): conventional records are those of the file without its ACAP
+	// lines
+	case p.record != nil:
 		p.report(field, "within-acap", Warning, "put the ACAP record behind all conventional ones",
 			"the User-agent line continues the group that begins in line %d: an ACAP record does not end a group",
 			p.group.heads[0].Line)
@@ -95,7 +99,7 @@ func (p *parser) agent(field *Field, value string) {
 // delay reads a Crawl-delay.
 func (p *parser) delay(field *Field, value string) {
 	seconds, err := strconv.ParseFloat(value, 64)
-	if err != nil || !(seconds >= 0 && seconds <= 1e6) { // nor NaN
+	if err != nil || !(seconds >= 0 && seconds <= 1e6) { // NaN fails too
 		p.report(field.at(value), "malformed-delay", Warning, "write a number of seconds",
 			"%q is not a number of seconds", value)
 		return
@@ -107,8 +111,7 @@ func (p *parser) delay(field *Field, value string) {
 	p.group.delays = append(p.group.delays, delay{len(p.group.agents), time.Duration(seconds * float64(time.Second))})
 }
 
-// addRule adds to the open group. The rules of all groups stand one behind the other, allocated
-// once for all lines to come.
+// addRule adds a rule to the open group. The rules of all groups share one allocation.
 func (p *parser) addRule(l ruleLine) {
 	if p.rules == nil {
 		p.rules = make([]ruleLine, 0, p.lines-p.n+1)
@@ -141,8 +144,8 @@ func readAll(lines []ruleLine) []*rule {
 	return out
 }
 
-// agentToken is what counts of a User-agent value: its product token, or "*", before any character that no token holds (RFC 9309
-// 2.2.1). A value that starts with none is a name as it is.
+// agentToken returns the product token that a User-agent value begins with, or "*" (RFC 9309
+// 2.2.1). A value that begins with neither is returned unchanged.
 func agentToken(value string) string {
 	end := 0
 	if strings.HasPrefix(value, "*") && (len(value) == 1 || !nameChar(value[1])) {
@@ -157,8 +160,8 @@ func agentToken(value string) string {
 	return value[:end]
 }
 
-// names says whether a User-agent value means this crawler (RFC 9309 2.2.1, C05). A token of ours that holds what no product token
-// does is compared as it stands.
+// names reports whether a User-agent value means this crawler (RFC 9309 2.2.1, C05). A token of the
+// crawler with other characters than product tokens have is compared as a whole.
 func (c *Crawler) names(agent string) bool {
 	for _, token := range c.Names {
 		if token == "" || len(agent) > len(token) && nameChar(agent[len(token)]) {
@@ -175,12 +178,16 @@ func nameChar(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '-' || b == '_' || b == '.'
 }
 
-// governing merges the groups that name the crawler, or else those for "*" (RFC 9309 2.2.1, X67).
+// governing returns the merged groups that name the crawler, or else those for "*" (RFC 9309 2.2.1,
+// X67).
 func governing(groups []*group, c *Crawler) (lines []ruleLine, delay time.Duration, named bool) {
 	for _, want := range []bool{true, false} {
 		found := false
 		for _, gr := range groups {
-			first := slices.IndexFunc(gr.agents, func(a string) bool { return want && c.names(a) || !want && agentToken(a) == "*" })
+			first := slices.IndexFunc(gr.agents, func(a string) bool {
+				return want && c.names(a) ||
+					!want && agentToken(a) == "*"
+			})
 			if first < 0 {
 				continue
 			}
@@ -203,8 +210,8 @@ func governing(groups []*group, c *Crawler) (lines []ruleLine, delay time.Durati
 	return nil, 0, false
 }
 
-// rfc9309 is the vocabulary of the conventional records of robots.txt. It speaks of crawl alone, and both ACAP and its rules must
-// permit (P1 2.10.2, O05).
+// rfc9309 is the vocabulary of the conventional records of robots.txt. It speaks of crawl alone,
+// and both ACAP and its rules must permit (P1 2.10.2, O05).
 type rfc9309 struct{}
 
 // rules are the conventional rules that govern a crawler.
@@ -221,7 +228,8 @@ func (rfc9309) Name() string { return "rfc9309" }
 
 func (rfc9309) Files(*Site) []string { return nil }
 
-// Site returns the rules of the groups that govern the crawler, less those that ACAP fields cancel (O04).
+// Site returns the rules of the groups that govern the crawler, less those that ACAP fields cancel
+// (P1 2.10.2, O04).
 func (rfc9309) Site(s *Site) Preferences {
 	lines, _, named := governing(s.groups, s.crawler)
 	if list := s.policy.uncancelled(lines, named); len(list) > 0 {
@@ -234,12 +242,13 @@ func (rfc9309) Page(_ *Page, site Preferences) Preferences { return site }
 
 func (rs *rules) Usages() []Usage { return []Usage{Crawl} }
 
-// Opinion returns what the rule says that decides whether r may be crawled. robots.txt itself may always be (RFC 9309 2.2.2).
+// Opinion returns the verdict of the rule that decides whether r may be crawled. robots.txt itself
+// may always be crawled (RFC 9309 2.2.2).
 func (rs *rules) Opinion(u Usage, r Resource) Opinion {
 	if u != Crawl || r.rep == "/robots.txt" {
 		return Opinion{}
 	}
-	rule := rs.judge(r.rep)
+	rule := rs.match(r.rep)
 	if rule == nil {
 		return Opinion{}
 	}
@@ -250,8 +259,9 @@ func (rs *rules) Opinion(u Usage, r Resource) Opinion {
 	return o
 }
 
-// judge gives the rule that decides path: the longest match, Allow on a tie (RFC 9309 2.2.2, O10). nil: no rule matches.
-func (rs *rules) judge(path string) (best *rule) {
+// match returns the rule that decides path: the longest match, Allow on a tie (RFC 9309 2.2.2,
+// O10). It returns nil if no rule matches.
+func (rs *rules) match(path string) (best *rule) {
 	if rs.found != nil {
 		var h hits
 		if rs.found.find(path, &h); !h.full() {

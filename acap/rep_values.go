@@ -7,7 +7,7 @@ import (
 )
 
 // lookAtAgent reports a User-agent value that is more than a product token. A version, or further
-// words, behind the token are not read, which is what most authors expect; a warning is for names
+// words, after the token are not read, which is what most authors expect; a warning is for names
 // that no crawler has, or that mean several.
 func (p *parser) lookAtAgent(field *Field, value string) {
 	const hint = "write a User-agent line for each crawler, with its product token alone"
@@ -34,7 +34,7 @@ func (p *parser) lookAtAgent(field *Field, value string) {
 	}
 }
 
-// severalNames reports whether what stands behind a product token is a separator and another name.
+// severalNames reports whether a product token is followed by a separator and another name.
 func severalNames(rest string) bool {
 	rest = strings.TrimLeft(rest, " \t")
 	if rest == "" || !strings.ContainsRune(",;:", rune(rest[0])) {
@@ -61,8 +61,7 @@ func (p *parser) lookAtSitemap(field *Field, value string) {
 		"%q is not an absolute URL: many crawlers do not read this sitemap", value)
 }
 
-// home returns the host of the site, "" if the file has no URL, or one that stands for an unknown
-// site (RFC 2606).
+// home returns the host of the site, "" if the file has no URL or a reserved one (RFC 2606).
 func (f *File) home() string {
 	if f.base == nil || strings.HasSuffix(f.base.Hostname(), ".invalid") {
 		return ""

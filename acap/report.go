@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds on what is reported about one text, so that a hostile one costs no more than an honest
-// one: notices, errors and warnings together, hints among them, names that a hint chooses from, and
-// bytes of a quoted word and of a hint.
+// Bounds on what is reported about one text, so that a hostile one costs no more than another:
+// notices; errors and warnings together; hints; names that a hint chooses from; bytes of a quoted
+// word, and of a hint.
 const (
 	maxFindings = 1000
 	maxHints    = 50
@@ -23,38 +23,39 @@ type reporter struct {
 	notices  int // among findings
 	seen     map[remark]bool
 	hints    int
-	muted    bool            // nobody reads the findings
-	tags     map[*Field]*Tag // behind the fields of a page, to find tokens in what they say
+	muted    bool            // findings are not needed
+	tags     map[*Field]*Tag // the tags of a page's fields, to find tokens in them
 }
 
-// remark is a finding that has not been placed: to look for its place takes time, and it may have been told already.
+// remark is a finding without its place. Computing a place takes time, and the finding may have
+// been reported before.
 type remark struct {
 	Finding
 	token string
 }
 
-// full reports whether no more errors and warnings are listed. Notices are counted apart: they
-// leave the room of errors alone.
+// full reports whether no more errors and warnings are listed. Notices are counted separately.
 func (r *reporter) full() bool { return len(r.findings)-r.notices >= maxFindings }
 
-// report notes what is wrong with a field, or with one token of it (Field.at).
+// report adds a finding about a field, or about one token of it (Field.at), unless there are too
+// many.
 func (r *reporter) report(f *Field, code string, sev Severity, hint, format string, args ...any) {
 	switch {
 	case r.muted, sev == Notice && r.notices > maxFindings, sev != Notice && len(r.findings)-r.notices > maxFindings:
 	case sev == Notice && r.notices == maxFindings:
-		r.tell(f, "too-many-findings", Notice, "mend those before it",
+		r.addFinding(f, "too-many-findings", Notice, "mend those before it",
 			"there are more notices from here on than are listed")
 	case sev != Notice && r.full():
-		r.tell(f, "too-many-findings", Error, "mend those before it",
+		r.addFinding(f, "too-many-findings", Error, "mend those before it",
 			"there are more errors and warnings from here on than are listed")
 	default:
-		r.tell(f, code, sev, hint, format, args...)
+		r.addFinding(f, code, sev, hint, format, args...)
 	}
 }
 
-// tell adds a finding without a limit. report limits their number; findings about a file as a whole
-// need no limit.
-func (r *reporter) tell(f *Field, code string, sev Severity, hint, format string, args ...any) {
+// addFinding adds a finding without a limit. It is for findings about a file as a whole; report
+// limits the others.
+func (r *reporter) addFinding(f *Field, code string, sev Severity, hint, format string, args ...any) {
 	for i, a := range args {
 		if s, ok := a.(string); ok {
 			args[i] = clip(s)
@@ -80,7 +81,8 @@ func (r *reporter) tell(f *Field, code string, sev Severity, hint, format string
 	}
 }
 
-// place says where a field stands, or a token of it; all of the field where the token is not written there as it was read.
+// place returns the place of a field or of a token in it. If the field does not hold the token as
+// it was read, the place is that of the whole field.
 func (r *reporter) place(f *Field) (line, column, length int) {
 	token := ""
 	if f.in != nil {
@@ -96,8 +98,8 @@ func (r *reporter) place(f *Field) (line, column, length int) {
 	return f.Line, f.Column + utf8.RuneCountInString(f.Text[:from]), max(1, utf8.RuneCountInString(f.Text[from:to]))
 }
 
-// place finds a token of f in what the tag says, or all that it says. Where the source writes it otherwise, the place is the
-// tag's own.
+// place returns the place of a token of f in the tag, or of its whole content. If the page writes
+// the content with character references, it returns the place of the tag.
 func (t *Tag) place(f *Field, token string) (line, column, length int) {
 	if t == nil || t.Loose {
 		return f.Line, f.Column, 1
@@ -112,7 +114,7 @@ func (t *Tag) place(f *Field, token string) (line, column, length int) {
 		from, to = len(s)-len(strings.TrimLeftFunc(s, blank)), min(len(s), maxLocated)
 	}
 	before := s[:from]
-	if i := strings.LastIndexByte(before, '\n'); i >= 0 { // a tag may run over several lines, a mark stays on one
+	if i := strings.LastIndexByte(before, '\n'); i >= 0 { // a tag may span several lines, a mark only one
 		line, column, before = line+strings.Count(before, "\n"), 1, before[i+1:]
 	}
 	marked, _, _ := strings.Cut(s[from:max(from, to)], "\n")
@@ -133,7 +135,8 @@ func clipTo(s string, most int) string {
 	return s[:end] + "…"
 }
 
-// near gives a hint that names the known word closest to s; where nothing is close, the words that are known if they are few.
+// near returns a hint that names the known word closest to s. If none is close it lists the known
+// words, if they are few.
 func (r *reporter) near(s string, known func() []string) string {
 	if r.muted || r.hints >= maxHints {
 		return ""
@@ -167,7 +170,7 @@ func writeOneOf(words []string) string {
 	return "write one of " + list
 }
 
-// nearest gives the known word closest to s, or "" where nothing is close.
+// nearest returns the known word closest to s, or "" if none is close.
 func nearest(s string, known []string) string {
 	best, distance := "", 1+len(s)/3
 	for _, k := range known {
@@ -178,7 +181,8 @@ func nearest(s string, known []string) string {
 	return best
 }
 
-// editDistance counts insertions, deletions and changes, up to limit.
+// editDistance returns the number of insertions, deletions and changes between two words, at most
+// limit.
 func editDistance(a, b string, limit int) int {
 	if len(a) > 64 || len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit

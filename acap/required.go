@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Required is one resource or part that a permission demands to be used (P1 2.5.3.2) or included (P1 2.5.5.6), or refers to
-// (P1 2.5.6.1).
-// Exactly one of Locator, Text and URL is set.
+// Required is one resource or part that a permission demands to be used (P1 2.5.3.2) or included
+// (P1 2.5.5.6), or refers to (P1 2.5.6.1). Exactly one of Locator, Text and URL is set.
 type Required struct {
 	Field   *Field // the permission that demands it
 	Value   string // as written, keywords in lower case
@@ -17,16 +16,16 @@ type Required struct {
 	Locator string // part of the page: "id:x", "idlist:a,b", "class:x", "classlist:a,b", "meta:x", "taglist:p,h1"
 	Text    string // literal text, percent-decoded; meaningful when IsText
 	IsText  bool
-	URL     string // another resource, absolute (I04)
+	URL     string // another resource, absolute (P1 2.5.3.2, I04)
 
 	ref string // URI reference as written, before a base is known
 }
 
-// Link reports whether the role asks for a link (X08).
+// Link reports whether the role demands a link (P1 2.5.5.6, X08).
 func (r *Required) Link() bool { return strings.HasSuffix(r.Role, "link") }
 
-// at returns r as it is demanded by field, with its reference resolved against base (I04); ok is false for a reference that
-// does not lead to an http or https resource.
+// at returns a copy of r for the permission field, with its reference resolved against base (P1
+// 2.5.3.2, I04).
 func (r *Required) at(field *Field, base *url.URL) *Required {
 	if r == nil {
 		return nil
@@ -45,7 +44,7 @@ func (r *Required) at(field *Field, base *url.URL) *Required {
 
 const scheme = "the-acap:"
 
-// cutScheme takes "the-acap:" off v, in any case.
+// cutScheme returns v without "the-acap:", in any letter case.
 func cutScheme(v string) (rest string, ok bool) {
 	if len(v) < len(scheme) || !strings.EqualFold(v[:len(scheme)], scheme) {
 		return v, false
@@ -53,7 +52,7 @@ func cutScheme(v string) (rest string, ok bool) {
 	return v[len(scheme):], true
 }
 
-// newMustUse: the list forms and literal text are new in 1.1 (P1 2.5.3.2).
+// newMustUse reports whether v is a feature of 1.1: a list form or literal text (P1 2.5.3.2).
 func newMustUse(v string) bool {
 	rest, ok := cutScheme(v)
 	rest = strings.ToLower(rest)
@@ -89,15 +88,15 @@ func readMustUse(r *restrictions, values []string, _ bool) string {
 	}
 	form, ok := cutFold(rest, "extract:")
 	locator, why := readLocator(form, "id", "idlist", "class", "classlist", "meta", "taglist")
-	if !ok || why != "" { // I07
+	if !ok || why != "" { // P1 2.5.3.2 (I07): selectors are read as printed: text without extract, lists with it
 		return fmt.Sprintf("%q is not a form of the-acap:extract or the-acap:text", v)
 	}
 	r.mustUse = &Required{Value: scheme + "extract:" + lowerKeyword(form), Locator: locator}
 	return ""
 }
 
-// readLocator reads "kind:name" or "kind:name,name"; the keyword comes out in lower case, and names without their percent notation
-// (P1 3): a value can hold no quotation mark and no blank otherwise.
+// readLocator reads "kind:name" or "kind:name,name"; it returns the keyword in lower case and the
+// names percent-decoded (P1 3: a value holds quotation marks and blanks only in that form).
 func readLocator(s string, kinds ...string) (locator, why string) {
 	keyword, name, _ := strings.Cut(s, ":")
 	keyword = strings.ToLower(keyword)
@@ -112,7 +111,9 @@ func readLocator(s string, kinds ...string) (locator, why string) {
 	for i, n := range names {
 		decoded, err := url.PathUnescape(n)
 		switch {
-		case decoded == "": // I06
+		// P1 2.5.3.2 (I06): elements come in document order, nested ones once; a list holds no
+		// blanks
+		case decoded == "":
 			return "", "an empty name"
 		case err != nil, list && strings.Contains(decoded, ","):
 			return "", "a name that cannot be read"
@@ -122,33 +123,35 @@ func readLocator(s string, kinds ...string) (locator, why string) {
 	return keyword + ":" + strings.Join(names, ","), ""
 }
 
-// lowerKeyword is a value as it is shown: the keyword in lower case, the rest as written.
+// lowerKeyword returns a value with its keyword in lower case and the rest as written.
 func lowerKeyword(s string) string {
 	keyword, name, _ := strings.Cut(s, ":")
 	return strings.ToLower(keyword) + ":" + name
 }
 
 // includeRoles are the roles of must-include-resource; true marks those new in 1.1 (P1 2.5.5.6).
-var includeRoles = map[string]bool{"extract": false, "credit": false, "link": false, "license-link": true, "registration-link": true}
+var includeRoles = map[string]bool{"extract": false, "credit": false, "link": false, "license-link": true,
+	"registration-link": true}
 
 func newMustInclude(v string) bool {
 	rest, ours := cutScheme(v)
 	role, locator, _ := strings.Cut(rest, ":")
 	_, text := cutFold(locator, "text:")
-	// plus-terms is a feature of 1.1 too, but where that is not declared it is a prohibition, not ignored (B02): it is not gated.
+	// plus-terms is a feature of 1.1 too, but where that is not declared it is a prohibition, not
+	// ignored (P1 2.8, B02): it is not gated.
 	newer, known := includeRoles[strings.ToLower(role)]
-	return ours && known && (newer || text) // a role that no version knows is no feature of one (X86)
+	return ours && known && (newer || text) // a role that no version defines is not a feature of 1.1 (P1 2.8, X86)
 }
 
 func readMustInclude(r *restrictions, values []string, _ bool) string {
 	for _, v := range values {
-		if isPlus(v) { // X32
+		if isPlus(v) { // P1 2.5.3.1 (X32): terms in a resource are looked for in images; elsewhere they prohibit
 			r.plus |= plusCredit
 			r.creditAt = len(r.mustInclude)
 			continue
 		}
 		rest, ours := cutScheme(v)
-		if !ours { // J11
+		if !ours { // P1 2.5.5.6 (J11): a bare URI does not say how it is to be included
 			return fmt.Sprintf("%q does not say in which role the resource is to be included", v)
 		}
 		role, locator, _ := strings.Cut(rest, ":")
@@ -166,7 +169,8 @@ func readMustInclude(r *restrictions, values []string, _ bool) string {
 	return ""
 }
 
-// readIncluded reads the locator of must-include-resource and usage-ref: id, class, meta, text, else a URI (J09).
+// readIncluded reads the locator of must-include-resource and usage-ref: id, class, meta, text,
+// else a URI (P1 2.5.5.6, J09).
 func readIncluded(s string) (*Required, string) {
 	if text, ok := cutFold(s, "text:"); ok {
 		decoded, err := url.PathUnescape(text)
@@ -187,7 +191,8 @@ func readIncluded(s string) (*Required, string) {
 	return &Required{Value: s, ref: s}, ""
 }
 
-// readUsageRef accepts the three roles (L04) and general URIs; nothing is ever fetched for it (L02).
+// readUsageRef reads the three roles (P1 2.5.6.1, L04) and general URIs. The crawler never fetches
+// them (P1 2.5.6.1, L02).
 func readUsageRef(r *restrictions, values []string, _ bool) string {
 	for _, v := range values {
 		rest, ours := cutScheme(v)
@@ -215,7 +220,8 @@ func readUsageRef(r *restrictions, values []string, _ bool) string {
 }
 
 func cutFold(s, prefix string) (string, bool) {
-	if len(s) < len(prefix) || prefix != "" && s[0]|prefix[0] < utf8.RuneSelf && (s[0]^prefix[0])&^('a'-'A') != 0 || !strings.EqualFold(s[:len(prefix)], prefix) {
+	if len(s) < len(prefix) || prefix != "" && s[0]|prefix[0] < utf8.RuneSelf && (s[0]^prefix[0])&^('a'-'A') != 0 ||
+		!strings.EqualFold(s[:len(prefix)], prefix) {
 		return s, false
 	}
 	return s[len(prefix):], true

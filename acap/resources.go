@@ -2,11 +2,12 @@ package acap
 
 import "strings"
 
-// specification is the resources of one field: the patterns if it permits, and if it prohibits. A nil pattern among the latter
-// covers everything.
+// specification holds the resources of one field: the patterns for a permission, and those for a
+// prohibition. A nil pattern in a prohibition covers everything.
 type specification struct{ permit, deny []*pattern }
 
-// everything is what a prohibition covers whose resources cannot be told; a permission then grants nothing (A10, E02, X35).
+// everything is the specification of a field whose resources are unknown: it prohibits everything
+// and permits nothing (P1 3, A10; P1 2.4.4, E02; P1 2.4.6, X35).
 var everything = specification{deny: []*pattern{nil}}
 
 func (s specification) patterns(allow bool) []*pattern {
@@ -16,24 +17,27 @@ func (s specification) patterns(allow bool) []*pattern {
 	return s.deny
 }
 
-// specification reads the first token of a field (P1 2.4.4) and gives the rest.
+// specification reads the first token of a field (P1 2.4.4) and returns the rest.
 func (x *expander) specification(e *entry, tokens []string) (specification, []string) {
-	if len(tokens) == 0 { // A10
-		x.report(e.field, "empty-pattern", Error, "write / for everything", "the field names no resources: a prohibition covers everything, a permission nothing")
+	if len(tokens) == 0 { // P1 3 (A10): an empty pattern prohibits everything and permits nothing
+		x.report(e.field, "empty-pattern", Error, "write / for everything",
+			"the field names no resources: a prohibition covers everything, a permission nothing")
 		return everything, nil
 	}
 	first, rest := tokens[0], tokens[1:]
-	if e.allow && looksLikeQualifier(first) { // X57
-		x.report(e.field.at(first), "missing-resources", Error, "write the resources before the qualifiers", "the permission names no resources before %q and counts as a prohibition of everything", first)
+	if e.allow && looksLikeQualifier(first) { // P1 2.4.4 (X57): a permission without a resource is malformed
+		x.report(e.field.at(first), "missing-resources", Error, "write the resources before the qualifiers",
+			"the permission names no resources before %q and counts as a prohibition of everything", first)
 		return everything, tokens
 	}
 	spec := x.resources(e, first)
 	if e.allow || len(rest) == 0 {
 		return spec, rest
 	}
-	x.report(e.field.at(rest[0]), "qualified-prohibition", Error, "leave it out, and write a field for each pattern", "a prohibition takes one resource specification and no qualifiers: it holds without %q", rest[0])
+	x.report(e.field.at(rest[0]), "qualified-prohibition", Error, "leave it out, and write a field for each pattern",
+		"a prohibition takes one resource specification and no qualifiers: it holds without %q", rest[0])
 	deny := spec.deny[:len(spec.deny):len(spec.deny)]
-	for _, t := range rest { // what may be meant as further resources is prohibited too
+	for _, t := range rest { // further tokens may be meant as resources: a prohibition covers them
 		if _, ours := cutScheme(t); ours || t[0] == '/' || t[0] == '*' {
 			deny = append(deny, x.resources(e, t).deny...)
 		}
@@ -56,13 +60,16 @@ func (x *expander) resources(e *entry, token string) specification {
 	name, ok := cutFold(rest, setPrefix)
 	name = strings.ToLower(name)
 	set := x.file.sets[name]
-	if set == nil && x.parent != nil { // D03
+	// P1 2.7 (D03): definitions of the referring file are visible
+	if set == nil && x.parent != nil {
 		if set = x.parent.sets[name]; set != nil && ok {
-			x.report(e.field.at(token), "set-of-parent", Notice, "define it where it is used", "the resource set %q is defined in the referring file", name)
+			x.report(e.field.at(token), "set-of-parent", Notice, "define it where it is used",
+				"the resource set %q is defined in the referring file", name)
 		}
 	}
-	if !ok || set == nil { // E02
-		x.report(e.field.at(token), "undefined-resource-set", Error, x.nearDefined(name, x.setNames), "the resource set %q is not defined: a prohibition of it covers everything, a permission nothing", name)
+	if !ok || set == nil { // P1 2.4.4 (E02): an undefined set prohibits everywhere and permits nowhere
+		x.report(e.field.at(token), "undefined-resource-set", Error, x.nearDefined(name, x.setNames),
+			"the resource set %q is not defined: a prohibition of it covers everything, a permission nothing", name)
 		return everything
 	}
 	return *set
@@ -76,22 +83,31 @@ func (x *expander) localNames() []string {
 
 // path reads one resource path pattern (P1 2.4.4, 2.9).
 func (r *reporter) path(field *Field, token string) specification {
-	if strings.Contains(token, "?") { // A11
-		r.report(field.at(token), "query-in-pattern", Notice, "leave the query out to cover the path with any", "the pattern %q is compared with path and query", token)
+	if strings.Contains(token, "?") { // P1 3 (A11): a pattern is matched against path and query
+		r.report(field.at(token), "query-in-pattern", Notice, "leave the query out to cover the path with any",
+			"the pattern %q is compared with path and query", token)
 	}
 	var path string // of a token that begins with a host
 	if token[0] != '/' && token[0] != '*' && token[0] != '$' {
 		path = r.unrooted(field, token)
 	}
 	if strings.Contains(token, "%") && stray(token) {
-		r.report(field.at(token), "percent-in-pattern", Warning, "write %25 for the character", "%q holds a percent sign without two hexadecimal digits behind it: it stands for itself", token)
+		r.report(field.at(token), "percent-in-pattern", Warning, "write %25 for the character",
+			"%q holds a percent sign without two hexadecimal digits behind it: it stands for itself", token)
 	}
 	i := strings.IndexByte(token, '$')
 	switch {
-	case token == "$": // F13
-		r.report(field.at(token), "dollar-in-pattern", Error, "write / for everything, or /$ for the root", "$ stands alone: a permission is of the root, a prohibition of everything")
-	case i >= 0 && i < len(token)-1: // F13
-		r.report(field.at(token), "dollar-in-pattern", Error, "write %24 for the character", "$ may only end a pattern: %q prohibits all that starts as it does before the $, and permits nothing", token)
+	// P1 2.9 (F13): an inner dollar sign voids a permission and cuts a prohibition; %24 is the
+	// character
+	case token == "$":
+		r.report(field.at(token), "dollar-in-pattern", Error, "write / for everything, or /$ for the root",
+			"$ stands alone: a permission is of the root, a prohibition of everything")
+	// P1 2.9 (F13): an inner dollar sign voids a permission and cuts a prohibition; %24 is the
+	// character
+	case i >= 0 && i < len(token)-1:
+		r.report(field.at(token), "dollar-in-pattern", Error, "write %24 for the character",
+			"$ may only end a pattern: %q prohibits all that starts as it does before the $, and permits nothing",
+			token)
 	}
 	switch {
 	case token == "$":
@@ -113,14 +129,14 @@ func (r *reporter) path(field *Field, token string) specification {
 	return specification{permit: p, deny: p}
 }
 
-// unrooted reports a pattern without a leading slash, which is relative to the root (P1 2.4.4), unless it is a URI. It returns the path
-// behind the host that the pattern begins with.
+// unrooted reports a pattern without a leading slash, which is relative to the root (P1 2.4.4),
+// unless it is a URI. It returns the path after the host that the pattern begins with.
 func (r *reporter) unrooted(field *Field, token string) (path string) {
 	host, path := hostOf(token)
 	if path == "" {
 		path = "/"
 	}
-	if host != "" && strings.Contains(token, "://") { // F04: a URI gets a finding of its own
+	if host != "" && strings.Contains(token, "://") { // P1 2.4.4 (F04): a URI gets a finding of its own
 		return path
 	}
 	hint := "write /" + token

@@ -25,10 +25,11 @@ type Line struct {
 	Value string
 }
 
-// Lines returns the lines with one of these names, in lower case, that speak to the crawler, and those before any User-agent
-// line. A line speaks to the crawlers of the group that it stands in. It also ends a run of User-agent lines: those below it
-// begin another group. A crawler belongs to the groups that name it, or else to those for "*". Vocabularies whose lines end the
-// runs of each other ask for the names of all.
+// Lines returns the lines with one of these names, in lower case, that speak to the crawler, and
+// those before any User-agent line. A line is for the crawlers of its group.
+// It also ends a run of User-agent lines: those below it begin another group. A crawler belongs to
+// the groups that name it, or else to those for "*". Vocabularies whose lines end the runs of each
+// other ask for the names of all.
 func (s *Site) Lines(names ...string) (ours, before []Line) {
 	byGroup := map[*group]*groupLines{}
 	for _, g := range s.file.groups {
@@ -45,7 +46,8 @@ func (s *Site) Lines(names ...string) (ours, before []Line) {
 			byGroup[o.group].add(l, o.agents)
 		}
 	}
-	for _, want := range []func(agent string) bool{s.crawler.names, func(agent string) bool { return agentToken(agent) == "*" }} {
+	for _, want := range []func(agent string) bool{s.crawler.names,
+		func(agent string) bool { return agentToken(agent) == "*" }} {
 		found := false
 		for _, g := range s.file.groups {
 			lines, met := byGroup[g].of(g.agents, want)
@@ -68,7 +70,8 @@ func (s *groupLines) add(l Line, agents int) {
 	s.lines, s.agents = append(s.lines, l), append(s.agents, agents)
 }
 
-// of returns the lines that speak to a wanted agent; met says whether there is one among agents at all.
+// of returns the lines that speak to a wanted agent; met reports whether there is one among agents
+// at all.
 func (s *groupLines) of(agents []string, want func(string) bool) (lines []Line, met bool) {
 	from, to := 0, 0 // the agents that the line speaks to
 	for i, l := range s.lines {

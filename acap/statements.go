@@ -5,22 +5,26 @@ import (
 	"strings"
 )
 
-// Statement is what one field of a file permits or prohibits, as it counts for a crawler that can interpret all of it; whom it reaches is
-// said beside it. A permission of a composite usage is two of them where only some of its parts can be interpreted (E08).
+// Statement is what one field of a file permits or prohibits for a crawler that can interpret all
+// of it, with the crawlers it addresses. A permission of a composite usage makes two statements if
+// only some of its parts can be interpreted (P1 2.7.2, E08).
 type Statement struct {
-	Field      *Field
-	Written    bool     // as a permission; one that cannot be interpreted counts as a prohibition (P1 2.4.3)
-	Allow      bool     // as it counts
-	Beyond     bool     // it stands for a permission of other that cannot be interpreted, and prohibits what has no name alone (L05)
-	Usages     []Usage  // that it speaks of, those behind local usages (P1 2.7.1, 2.7.2); none where it has no effect
+	Field   *Field
+	Written bool // as a permission; one that cannot be interpreted counts as a prohibition (P1 2.4.3)
+	Allow   bool // as it counts
+	// it replaces a permission of other that cannot be interpreted, and prohibits only usages
+	// without a name (P1 2.4.3, L05)
+	Beyond     bool
+	Usages     []Usage  // that it is about, with local usages expanded (P1 2.7.1, 2.7.2); none if it has no effect
 	Patterns   []string // of resources, those of resource sets (P1 2.7.3), as they are compared; "" covers everything
 	Qualifiers []string // as written
-	Crawlers   []string // names in its record, "*" among them for any; none where it stands in no record
+	Crawlers   []string // names in its record, "*" for any; none outside records
 	Purposes   []string // of its sub-record (P1 2.3.3)
 }
 
-// Statements lists what the fields of the file permit and prohibit, in the order of lines. Fields behind those that too much is made of
-// (too-complex) are left out. The slices are shared and must not be changed.
+// Statements returns what the fields of the file permit and prohibit, in the order of lines. In a
+// file that is too complex it leaves out the last fields. Do not change the slices: they are
+// shared.
 func (f *File) Statements() []Statement {
 	c := &Crawler{}
 	x := &expander{crawler: c, file: f, version: f.gating(c), base: rootOf(f.base)}
@@ -49,7 +53,8 @@ func (f *File) Statements() []Statement {
 			out[first].Allow, out[first].Beyond = made[0].allow, made[0].beyond
 		}
 		for _, st := range made {
-			at := first + slices.IndexFunc(out[first:], func(o Statement) bool { return o.Allow == st.allow && o.Beyond == st.beyond })
+			at := first + slices.IndexFunc(out[first:],
+				func(o Statement) bool { return o.Allow == st.allow && o.Beyond == st.beyond })
 			if at < first {
 				at, s.Allow, s.Beyond = len(out), st.allow, st.beyond
 				out = append(out, s)
@@ -74,8 +79,9 @@ func (s *Statement) speak(st *statement) {
 	}
 }
 
-// For gives the file without the records and groups that do not speak to c: what it says to c is the same, and its Policy takes less
-// time. It has no findings and no action requests. A file that is too complex to be judged must not be asked in this way.
+// For returns the file without the records and groups that do not address c. Its Policy for c
+// decides the same and takes less time to make. It has no findings and no action requests. Do not
+// call it for a file that is too complex.
 func (f *File) For(c Crawler) *File {
 	g := *f
 	g.Findings, g.actions = nil, nil
@@ -91,13 +97,13 @@ func (f *File) For(c Crawler) *File {
 			g.groups = append(g.groups, gr)
 		}
 	}
-	if len(f.loose) > 0 { // they may stand anywhere
+	if len(f.loose) > 0 { // they may be anywhere
 		slices.SortStableFunc(g.entries, func(a, b *entry) int { return a.field.Line - b.field.Line })
 	}
 	return &g
 }
 
-// Size is how many fields that permit or prohibit, and rules, the file holds.
+// Size returns how many permissions, prohibitions and conventional rules the file holds.
 func (f *File) Size() int {
 	n := len(f.entries)
 	for _, g := range f.groups {
@@ -122,7 +128,7 @@ type Record struct {
 	Fields []*Field // its permissions and prohibitions
 }
 
-// Records lists the ACAP records of the file. The slices are shared and must not be changed.
+// Records returns the ACAP records of the file. Do not change the slices: they are shared.
 func (f *File) Records() []Record {
 	out := make([]Record, len(f.records))
 	for i, r := range f.records {
@@ -137,8 +143,8 @@ func (f *File) Records() []Record {
 // Group is a conventional group (RFC 9309 2.2.1).
 type Group struct {
 	Agents []string // product tokens, or "*"
-	Heads  []*Field // the User-agent lines, beside Agents
-	Ruled  bool     // it has Allow or Disallow lines, be they empty
+	Heads  []*Field // the User-agent lines, parallel to Agents
+	Ruled  bool     // it has Allow or Disallow lines, even if they are empty
 	Paced  bool     // it has a Crawl-delay
 	Rules  []Rule
 }
@@ -150,7 +156,8 @@ type Rule struct {
 	Pattern string // as it is compared: percent-normalised, in its own case
 }
 
-// Groups lists the conventional groups of the file, whether or not ACAP-ignore-conventional-records is in effect.
+// Groups returns the conventional groups of the file, whether or not
+// ACAP-ignore-conventional-records is in effect.
 func (f *File) Groups() []Group {
 	out := make([]Group, len(f.groups))
 	for i, g := range f.groups {
@@ -165,8 +172,8 @@ func (f *File) Groups() []Group {
 	return out
 }
 
-// Crawlers lists the crawlers that records and groups of the file address by name, each once, in the order in which ACAP records, then
-// groups, name them.
+// Crawlers returns the names of crawlers in the file, each once: those in ACAP records first, then
+// those in conventional groups.
 func (f *File) Crawlers() []string {
 	var out []string
 	seen := map[string]bool{"": true, "*": true}
@@ -189,8 +196,9 @@ func (f *File) Crawlers() []string {
 	return out
 }
 
-// Examples gives paths that a pattern of a Statement or a Rule covers, the plainest first: with nothing and with something for each "*", and
-// beyond its end where it has no "$". They are written as in a URL.
+// Examples returns paths that a pattern of a Statement or a Rule covers, the simplest first. It
+// replaces each "*" by nothing and by something, and extends patterns without a final "$". The
+// paths are written as in a URL.
 func Examples(pattern string) []string {
 	p := newShape(pattern)
 	var out []string
@@ -218,5 +226,6 @@ func Examples(pattern string) []string {
 	return out
 }
 
-// Folded gives a pattern or a path as ACAP compares it: percent-normalised, and without regard to letter case (P1 2.9, F10).
+// Folded returns a pattern or a path in the form that ACAP compares: percent-normalised and in
+// lower case (P1 2.9, F10).
 func Folded(s string) string { return fold(percentNormal(s, false)) }

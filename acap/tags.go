@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// restraint is what conventional rules limit without prohibiting.
+// restraint holds the limits that conventional rules set without prohibiting a usage.
 type restraint struct {
 	maxChars   *int // max-snippet
 	until      time.Time
@@ -45,10 +45,12 @@ func (a *restraint) end(t time.Time, f *Field) {
 	}
 }
 
-// conventionalRules are the rules that prohibit, with the usages they prohibit; those without usages are known and say nothing.
+// conventionalRules are the known rules with the usages that they prohibit. Those without usages
+// have no effect.
 var conventionalRules = map[string]kindSet{
 	"noindex": setOf(kIndex), "nofollow": setOf(kFollow), "none": setOf(kIndex, kFollow),
-	"nosnippet": snippets, "noarchive": setOf(kCurrentCopy, kOldCopy), "nocache": setOf(kCurrentCopy, kOldCopy), // N24
+	// REP 2 (N24): noarchive and nocache are about copies that are shown, not kept
+	"nosnippet": snippets, "noarchive": setOf(kCurrentCopy, kOldCopy), "nocache": setOf(kCurrentCopy, kOldCopy),
 	"all": 0, "index": 0, "follow": 0, "noodp": 0, "noimageindex": 0,
 }
 
@@ -62,7 +64,7 @@ func knownRule(name string) bool {
 	return ok || name == maxSnippet || name == unavailableAfter
 }
 
-// rule keeps one conventional rule for the vocabularies, and reports what is wrong with it.
+// rule stores one conventional rule for the vocabularies, and reports what is wrong with it.
 func (n *narrowing) rule(field *Field, name, value string) {
 	n.tagRules = append(n.tagRules, TagRule{field, name, value})
 	_, known := conventionalRules[name]
@@ -75,7 +77,7 @@ func (n *narrowing) rule(field *Field, name, value string) {
 				"%q is not a number of characters: no snippet is shown", value)
 		}
 	case name == unavailableAfter:
-		if _, err := readDate(value); err != nil { // X24
+		if _, err := readDate(value); err != nil { // REP 2 (X24): a date that cannot be read has passed
 			n.report(field.at(value), "malformed-rule", Error, "write a date such as 2027-01-31",
 				"%q is not a date that can be read: it counts as passed", value)
 		}
@@ -84,12 +86,12 @@ func (n *narrowing) rule(field *Field, name, value string) {
 	}
 }
 
-// readMaxSnippet reads the value of max-snippet. Without limited a snippet may have any length; ok is false for a value that
-// is not a number of characters, and then no snippet is permitted.
+// readMaxSnippet reads the value of max-snippet. If limited is false, a snippet may have any
+// length. ok is false for a value that is not a number of characters; then no snippet is permitted.
 func readMaxSnippet(value string) (limit int, limited, ok bool) {
 	limit, err := strconv.Atoi(value)
 	switch {
-	case errors.Is(err, strconv.ErrRange) && value[0] != '-': // X26: a number too large limits nothing
+	case errors.Is(err, strconv.ErrRange) && value[0] != '-': // P1 2.5.5.4 (X26): a number too large limits nothing
 		return 0, false, true
 	case err != nil || limit < -1:
 		return 0, true, false
@@ -97,8 +99,9 @@ func readMaxSnippet(value string) (limit int, limited, ok bool) {
 	return limit, limit >= 0, true
 }
 
-// tagVocabulary is what META tags, X-Robots-Tag and Robots-Tag say in conventional rules: noindex, max-snippet and the like.
-// They only restrict (N12, N19): no permission lifts them.
+// tagVocabulary is the vocabulary of conventional rules in META tags, X-Robots-Tag and Robots-Tag,
+// such as noindex and max-snippet. They only restrict, and no permission lifts them (P2 2.1, N12;
+// RTAG 3.1.1, N19).
 type tagVocabulary struct{}
 
 // tags are the conventional rules of one page.
@@ -136,7 +139,7 @@ func (t *tags) add(r *TagRule) {
 		}
 	case unavailableAfter:
 		end, err := readDate(r.Value)
-		if err != nil { // X24: it counts as passed
+		if err != nil { // REP 2 (X24): it counts as passed
 			end = time.Unix(0, 0).UTC()
 		}
 		t.limits.end(end, r.Field)
@@ -145,7 +148,7 @@ func (t *tags) add(r *TagRule) {
 	}
 }
 
-// prohibit notes the first field that prohibits each usage.
+// prohibit stores the field for usages that no earlier field prohibits.
 func (t *tags) prohibit(set kindSet, field *Field) {
 	for k := range kinds {
 		if set.has(k) && t.prohibited[k] == nil {
@@ -163,7 +166,8 @@ func (t *tags) Usages() (list []Usage) {
 	return list
 }
 
-// Opinion returns the first rule that prohibits the usage, or the limits of max-snippet and unavailable_after.
+// Opinion returns the first rule that prohibits the usage, or the limits of max-snippet and
+// unavailable_after.
 func (t *tags) Opinion(u Usage, _ Resource) Opinion {
 	f := t.prohibited[u.kind()]
 	switch {
@@ -179,15 +183,20 @@ func ruleNames() []string {
 	return []string{"noindex", "nofollow", "nosnippet", "noarchive", maxSnippet, unavailableAfter}
 }
 
-var dateLayouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05 MST", "2006-01-02 15:04", "2006-01-02",
+var dateLayouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04:05 MST",
+	"2006-01-02 15:04", "2006-01-02",
 	time.RFC1123, time.RFC850, time.RFC822, time.ANSIC, "2 Jan 2006 15:04:05 MST",
-	"2 Jan 2006 15:04:05", "2 Jan 2006", "2-Jan-2006 15:04:05 MST", "2-Jan-2006", "02-Jan-06 15:04:05 MST", "January 2, 2006", "20060102"}
+	"2 Jan 2006 15:04:05", "2 Jan 2006", "2-Jan-2006 15:04:05 MST", "2-Jan-2006", "02-Jan-06 15:04:05 MST",
+	"January 2, 2006", "20060102"}
 
-// zones are the names of RFC 822; time.Parse knows none but UTC.
-var zones = map[string]string{"EST": "-0500", "EDT": "-0400", "CST": "-0600", "CDT": "-0500", "MST": "-0700", "MDT": "-0600", "PST": "-0800",
-	"PDT": "-0700", "CET": "+0100", "CEST": "+0200", "BST": "+0100", "GMT": "+0000", "UTC": "+0000", "UT": "+0000", "Z": "+0000"}
+// zones are the time zones of RFC 822. time.Parse knows only UTC.
+var zones = map[string]string{"EST": "-0500", "EDT": "-0400", "CST": "-0600", "CDT": "-0500", "MST": "-0700",
+	"MDT": "-0600", "PST": "-0800",
+	"PDT": "-0700", "CET": "+0100", "CEST": "+0200", "BST": "+0100", "GMT": "+0000", "UTC": "+0000", "UT": "+0000",
+	"Z": "+0000"}
 
-// readDate reads the forms of date that are in use, in any case (X24); "@" and a number of seconds is the Date of RFC 9651.
+// readDate reads a date in any form that is in use, in any letter case (REP 2, X24). "@" and a
+// number of seconds is a Date of RFC 9651.
 func readDate(s string) (time.Time, error) {
 	s = strings.ToUpper(strings.Join(strings.Fields(s), " "))
 	if number, ok := strings.CutPrefix(s, "@"); ok {

@@ -12,7 +12,8 @@ type condition struct {
 	met  func(Target) bool
 }
 
-// readTarget: all conditions must hold (K12); rulesref beside others is ignored, alone it cannot be judged (K13).
+// readTarget reads all conditions, which must all hold (P1 2.5.5.9, K12). rulesref is ignored next
+// to other conditions; alone it cannot be evaluated (P1 2.5.5.9, K13).
 func readTarget(r *restrictions, values []string, _ bool) string {
 	var dropped []string
 	for _, v := range values {
@@ -35,17 +36,19 @@ func readTarget(r *restrictions, values []string, _ bool) string {
 		return "the rules that rulesref leads to cannot be judged"
 	}
 	for _, v := range dropped {
-		r.notes = append(r.notes, note{code: "ignored-condition", severity: Notice, token: "target-condition=" + v, text: "rulesref beside other conditions is ignored", hint: "leave it out"})
+		r.notes = append(r.notes, note{code: "ignored-condition", severity: Notice, token: "target-condition=" + v,
+			text: "rulesref beside other conditions is ignored", hint: "leave it out"})
 	}
 	return ""
 }
 
-// conditionTypes are the condition types that can be judged (P1 2.5.5.9).
+// conditionTypes returns the condition types that can be evaluated (P1 2.5.5.9).
 func conditionTypes() []string {
-	return []string{"ipaddressrangelist", "ipaddressmasklist", "permitteddomainlist", "prohibiteddomainlist", "permittedcountrylist", "prohibitedcountrylist"}
+	return []string{"ipaddressrangelist", "ipaddressmasklist", "permitteddomainlist", "prohibiteddomainlist",
+		"permittedcountrylist", "prohibitedcountrylist"}
 }
 
-// readCondition calls tell for what has no effect, or another, as it is written.
+// readCondition calls tell for what has no effect, or another effect than its words suggest.
 func readCondition(kind, list string, tell func(note)) (met func(Target) bool, text, why string) {
 	text = strings.ToLower(list)
 	items := strings.Split(text, ",")
@@ -63,9 +66,11 @@ func readCondition(kind, list string, tell func(note)) (met func(Target) bool, t
 		met, why = readDomains(items, true)
 	case "prohibiteddomainlist":
 		met, why = readDomains(items, false)
-	case "permittedcountrylist": // K07: only the listed ones
+	case "permittedcountrylist": // P1 2.5.5.9 (K07): only the listed ones
 		for _, it := range items {
-			if !isCountry(it) { // K11, X29
+			// P1 2.5.5.9 (K11, X29): country codes have two letters; an unknown one in a prohibited
+			// list prohibits; UK in a permitted list is no country
+			if !isCountry(it) {
 				n := pointless("%q is not an ISO 3166 alpha-2 country code and matches nothing", it)
 				if it == "uk" {
 					n.hint = "write gb"
@@ -73,7 +78,8 @@ func readCondition(kind, list string, tell func(note)) (met func(Target) bool, t
 				tell(n)
 			}
 		}
-		met = func(t Target) bool { return contains(items, strings.ToLower(t.Country)) } // X29: UK matches nothing
+		// P1 2.5.5.9 (X29): UK matches nothing
+		met = func(t Target) bool { return contains(items, strings.ToLower(t.Country)) }
 	case "prohibitedcountrylist":
 		met, why = readProhibitedCountries(items, tell)
 	default:
@@ -83,10 +89,11 @@ func readCondition(kind, list string, tell func(note)) (met func(Target) bool, t
 }
 
 func pointless(format string, args ...any) note {
-	return note{code: "pointless-condition", severity: Error, text: fmt.Sprintf(format, args...), hint: "write it as it is meant, or leave it out"}
+	return note{code: "pointless-condition", severity: Error, text: fmt.Sprintf(format, args...),
+		hint: "write it as it is meant, or leave it out"}
 }
 
-// readRanges: a reversed range is empty, the others stay useful (K06).
+// readRanges reads address ranges. A reversed range is empty, the others count (P1 2.5.5.9, K06).
 func readRanges(items []string, tell func(note)) (func(Target) bool, string) {
 	type span struct{ from, to netip.Addr }
 	var spans []span
@@ -112,7 +119,7 @@ func readRanges(items []string, tell func(note)) (func(Target) bool, string) {
 		spans = append(spans, span{from, to})
 	}
 	return func(t Target) bool {
-		ip := t.IP.Unmap() // K09
+		ip := t.IP.Unmap() // P1 2.5.5.9 (K09): IPv6 addresses may be in ranges; mapped ones count as IPv4
 		for _, s := range spans {
 			if ip.BitLen() == s.from.BitLen() && ip.Compare(s.from) >= 0 && ip.Compare(s.to) <= 0 {
 				return t.IP.IsValid()
@@ -122,7 +129,8 @@ func readRanges(items []string, tell func(note)) (func(Target) bool, string) {
 	}, ""
 }
 
-// readMasks reads wildcard masks: a one bit is free (K08). A mask that begins with ones may be meant as a netmask: ambiguous (X59).
+// readMasks reads wildcard masks: a one bit is free (P1 2.5.5.9, K08). A mask that begins with ones
+// may be meant as a netmask: ambiguous (P1 2.5.5.9, X59).
 func readMasks(items []string) (func(Target) bool, string) {
 	type template struct{ addr, free [4]byte }
 	var templates []template
@@ -158,8 +166,9 @@ func readMasks(items []string) (func(Target) bool, string) {
 	}, ""
 }
 
-// readDomains compares label by label with the verified names of the device: all must be below what is permitted, none below what is
-// prohibited. An unknown name prohibits either way (K10).
+// readDomains returns a condition that compares the verified names of the device label by label:
+// all must be below permitted domains, or none below prohibited ones. A device without a name does
+// not meet it (P1 2.5.5.9, K10).
 func readDomains(items []string, permitted bool) (func(Target) bool, string) {
 	for i, it := range items {
 		items[i] = strings.Trim(it, ".")
@@ -177,7 +186,7 @@ func readDomains(items []string, permitted bool) (func(Target) bool, string) {
 	}, ""
 }
 
-// below reports whether name is one of the domains or lies below one.
+// below reports whether name is one of the domains or a subdomain of one.
 func below(name string, domains []string) bool {
 	for _, d := range domains {
 		if rest, ok := strings.CutSuffix(name, d); ok && (rest == "" || strings.HasSuffix(rest, ".")) {
@@ -187,12 +196,14 @@ func below(name string, domains []string) bool {
 	return false
 }
 
-// readProhibitedCountries: UK means GB (X59); a code that is not one makes the list uninterpretable (K11).
+// readProhibitedCountries reads country codes. UK means GB (P1 2.5.5.9, X59). An invalid code makes
+// the list uninterpretable (P1 2.5.5.9, K11).
 func readProhibitedCountries(items []string, tell func(note)) (func(Target) bool, string) {
 	listed := make([]string, 0, len(items))
 	for _, it := range items {
 		if it == "uk" {
-			tell(note{code: "country-alias", severity: Warning, text: `"uk" is not an ISO 3166 alpha-2 country code and is read as GB`, hint: "write gb"})
+			tell(note{code: "country-alias", severity: Warning,
+				text: `"uk" is not an ISO 3166 alpha-2 country code and is read as GB`, hint: "write gb"})
 			it = "gb"
 		}
 		if !isCountry(it) {
@@ -213,13 +224,15 @@ func contains(list []string, s string) bool {
 }
 
 // countries are the ISO 3166-1 alpha-2 codes assigned in 2026.
-const countries = " ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bl bm bn bo bq br bs bt bv bw by bz" +
-	" ca cc cd cf cg ch ci ck cl cm cn co cr cu cv cw cx cy cz de dj dk dm do dz ec ee eg eh er es et fi fj fk fm fo fr" +
-	" ga gb gd ge gf gg gh gi gl gm gn gp gq gr gs gt gu gw gy hk hm hn hr ht hu id ie il im in io iq ir is it je jm jo jp" +
-	" ke kg kh ki km kn kp kr kw ky kz la lb lc li lk lr ls lt lu lv ly ma mc md me mf mg mh mk ml mm mn mo mp mq mr ms mt mu mv mw mx my mz" +
-	" na nc ne nf ng ni nl no np nr nu nz om pa pe pf pg ph pk pl pm pn pr ps pt pw py qa re ro rs ru rw" +
-	" sa sb sc sd se sg sh si sj sk sl sm sn so sr ss st sv sx sy sz tc td tf tg th tj tk tl tm tn to tr tt tv tw tz" +
-	" ua ug um us uy uz va vc ve vg vi vn vu wf ws ye yt za zm zw "
+const countries = " ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be bf bg bh bi bj bl bm bn bo bq" +
+	" br bs bt bv bw by bz ca cc cd cf cg ch ci ck cl cm cn co cr cu cv cw cx cy cz de dj dk dm" +
+	" do dz ec ee eg eh er es et fi fj fk fm fo fr ga gb gd ge gf gg gh gi gl gm gn gp gq gr gs" +
+	" gt gu gw gy hk hm hn hr ht hu id ie il im in io iq ir is it je jm jo jp ke kg kh ki km kn" +
+	" kp kr kw ky kz la lb lc li lk lr ls lt lu lv ly ma mc md me mf mg mh mk ml mm mn mo mp mq" +
+	" mr ms mt mu mv mw mx my mz na nc ne nf ng ni nl no np nr nu nz om pa pe pf pg ph pk pl pm" +
+	" pn pr ps pt pw py qa re ro rs ru rw sa sb sc sd se sg sh si sj sk sl sm sn so sr ss st sv" +
+	" sx sy sz tc td tf tg th tj tk tl tm tn to tr tt tv tw tz ua ug um us uy uz va vc ve vg vi" +
+	" vn vu wf ws ye yt za zm zw "
 
 func isCountry(code string) bool {
 	return len(code) == 2 && !strings.Contains(code, " ") && strings.Contains(countries, " "+code+" ")

@@ -2,44 +2,47 @@ package acap
 
 import "slices"
 
-// Outcome is what became of a field that speaks of a usage.
+// Outcome is the effect of a field on the decision on a usage.
 type Outcome string
 
 // The outcomes, in the order in which Trace lists them.
 const (
 	Decides Outcome = "decides"
-	Binds   Outcome = "binds"  // permits too: its limits hold beside those of the field that decides (F15)
+	Binds   Outcome = "binds"  // permits too: its limits bind in addition (P1 2.4.6, F15)
 	Agrees  Outcome = "agrees" // refuses too
 	Loses   Outcome = "loses"
-	Within  Outcome = "within" // speaks of an element of the page alone (P2 2.2.5)
-	Apart   Outcome = "apart"  // speaks to another crawler, for another purpose or of other resources
+	Within  Outcome = "within" // is about an element of the page only (P2 2.2.5)
+	Apart   Outcome = "apart"  // is for another crawler, another purpose or other resources
 )
 
-// Rival is one field that speaks of a usage of a resource, and what became of it.
+// Rival is one field about a usage of a resource, with its outcome.
 type Rival struct {
-	Field   *Field
-	Usage   Usage // what it speaks of: the usage asked for, present on which that is based (F17), or other (F19)
-	Allow   bool  // as it counts: a permission that cannot be interpreted is a prohibition (P1 2.4.3)
+	Field *Field
+	// the usage asked for, present if that is based on it (P1 2.5.5, F17), or other (P1 2.5.6, F19)
+	Usage   Usage
+	Allow   bool // as it counts: a permission that cannot be interpreted is a prohibition (P1 2.4.3)
 	Outcome Outcome
 	Why     string // a clause that says why, empty for the one that decides
-	Rule    string // paragraphs and readings behind Why
-	Over    *Field // what it lost against or agrees with; nil where no field is to be named
+	Rule    string // paragraphs and readings for Why
+	Over    *Field // what it lost against or agrees with; may be nil
 
 	order int
 }
 
-// Trace lists the fields that speak of u and r to this crawler, with what became of each under the facts: the one that decides
-// first, which is the Because of Decide and At; then those that bind or agree, those that lost, and what is said of elements of the
-// page. Within these the usage itself comes before present, and that before other; each in the order of appearance.
-// A usage of which nothing is said, and a policy that could not be read, may have none that decides. Refs are the files that
-// robots.txt refers to, as they were given to File.Policy; without them conventional rules that they hold and that are cancelled
-// are not listed.
+// Trace returns the fields about u and r that address this crawler, with the outcome of each under
+// the facts. The field that decides comes first: it is the Because of Decide and At. Then come
+// those that bind or agree, those that lost, and those about elements of the page. Within these
+// groups the usage itself comes before present, and that before other, each in the order of
+// appearance. If nothing is said of a usage, or the policy could not be read, there may be no field
+// that decides. refs are those that File.Policy was given; without them Trace does not list
+// cancelled rules of referred files.
 //
-// Under one purpose a field that lost can be taken away without changing what is permitted, with two exceptions: one that another
-// is listed to have lost against, and one of crawl that has the pattern of a conventional rule, which it may cancel, or keep from
-// being cancelled, all the same (O04, X72).
+// With one purpose, removing a field that lost does not change what is permitted, with two
+// exceptions: a field that another one lost against, and a field of crawl with the pattern of a
+// conventional rule, since it may cancel that rule, or keep it from being cancelled (P1 2.10.2,
+// O04, X72).
 //
-// Trace is for explaining: it costs many times what Decide does, and of a hostile file it lists a part only.
+// Trace takes many times as long as Decide. It lists only a part of a hostile file.
 func (p *Policy) Trace(u Usage, r Resource, f Facts, refs ...Reference) []Rival {
 	k := u.kind()
 	if p == nil || k == noKind {
@@ -55,7 +58,7 @@ func (p *Policy) Trace(u Usage, r Resource, f Facts, refs ...Reference) []Rival 
 	return t.rivals.ordered()
 }
 
-// trace lists what speaks of one usage, from what its decision noted.
+// trace lists the fields about one usage, from what the recorder of its decision holds.
 type trace struct {
 	*Policy
 	kind     kind
@@ -92,7 +95,8 @@ func (t *trace) list() {
 	t.elements()
 }
 
-// listForeclosed lists a decision that was made before any statement was compared, and all that lost against it.
+// listForeclosed lists the field of a decision that was made before statements were compared, and
+// all that lost against it.
 func (t *trace) listForeclosed(early *Decision, all []*statement) {
 	because := early.Because
 	why, rule := "what is said of an element holds for the whole page here", "P2 2.2.6, N28"
@@ -115,10 +119,12 @@ func (t *trace) listForeclosed(early *Decision, all []*statement) {
 	}
 }
 
-// maxTraced bounds how many statements of one type are looked at, but for those of the field that decides.
+// maxTraced is how many statements of one type are listed, in addition to those of the field that
+// decides.
 const maxTraced = 500
 
-// speaking returns the statements of one exact type that cover the resource, in the order of appearance.
+// speaking returns the statements of one exact type that cover the resource, in the order of
+// appearance.
 func (t *trace) speaking(k kind) (list []*statement) {
 	t.covering(k, &t.resource, false, func(s *statement) { list = append(list, s) })
 	slices.SortFunc(list, bySeq)
@@ -131,7 +137,7 @@ func (t *trace) speaking(k kind) (list []*statement) {
 
 func bySeq(a, b *statement) int { return a.seq - b.seq }
 
-// some bounds a list of statements.
+// some returns at most maxTraced statements of a list, and the first of the field that decides.
 func (t *trace) some(list []*statement) []*statement {
 	n := min(len(list), maxTraced)
 	out := list[:n:n]
@@ -143,7 +149,7 @@ func (t *trace) some(list []*statement) []*statement {
 	return out
 }
 
-// weigh says what became of a statement that prevails among those of its type.
+// weigh lists a statement that is left among those of its type.
 func (t *trace) weigh(s *statement, general []*statement) {
 	d := &t.decision
 	if s.field == d.Because {
@@ -155,10 +161,13 @@ func (t *trace) weigh(s *statement, general []*statement) {
 	switch {
 	case lost && l.cause == beaten:
 		t.lose(s, l.to.field, "what is said of this type itself goes before", "P1 2.5.5, F17")
-	case s.allow && d.Allowed && (s.kind != t.kind || slices.ContainsFunc(general, func(o *statement) bool { return o.field == d.Because })):
-		t.add(s.field, s.kind, true, Binds, "the limits of present and of its type both bind", "P1 2.5.5, F18", d.Because)
+	case s.allow && d.Allowed && (s.kind != t.kind ||
+		slices.ContainsFunc(general, func(o *statement) bool { return o.field == d.Because })):
+		t.add(s.field, s.kind, true, Binds, "the limits of present and of its type both bind", "P1 2.5.5, F18",
+			d.Because)
 	case s.allow && d.Allowed:
-		t.add(s.field, s.kind, true, Binds, "no other permission is narrower, so the limits of all bind", "P1 2.4.6, F15", d.Because)
+		t.add(s.field, s.kind, true, Binds, "no other permission is narrower, so the limits of all bind",
+			"P1 2.4.6, F15", d.Because)
 	case !s.allow:
 		t.add(s.field, s.kind, false, Agrees, "it prohibits too", "", d.Because)
 	case decider == nil:
@@ -175,12 +184,12 @@ func (t *trace) weigh(s *statement, general []*statement) {
 	}
 }
 
-// others are the prohibitions that reach a usage of which nothing is said: disallow-other (F19), and for other itself
-// replaced permissions (L05).
+// others returns the prohibitions that apply to a usage of which nothing is said: disallow-other
+// (P1 2.5.6, F19), and for other itself replaced permissions (P1 2.4.3, L05).
 func (t *trace) others() []*statement {
 	var list []*statement
 	from, own := t.by[kOther], []*statement(nil)
-	if t.own != nil && t.kind != kCrawl { // X68
+	if t.own != nil && t.kind != kCrawl { // P1 2.5.6 (X68): disallow-other in META does not reach crawl
 		own = t.own.by[kOther]
 	}
 	if t.kind == kOther {
@@ -217,7 +226,7 @@ func (t *trace) weighOthers() {
 	}
 }
 
-// tags lists the conventional rules of META and headers that bear on the usage.
+// tags lists the conventional rules of META and headers about the usage.
 func (t *trace) tags() {
 	said, _ := t.preference(tagsAt).(*tags)
 	if said == nil {
@@ -228,7 +237,8 @@ func (t *trace) tags() {
 		if f == d.Because {
 			t.add(f, t.kind, false, Decides, "", "", nil)
 		} else {
-			t.add(f, t.kind, false, Agrees, "a conventional restriction stands beside every permission", "N12, N19", d.Because)
+			t.add(f, t.kind, false, Agrees, "a conventional restriction stands beside every permission", "N12, N19",
+				d.Because)
 		}
 	}
 	c := said.limits
@@ -243,7 +253,7 @@ func (t *trace) tags() {
 	}
 }
 
-// otherOpinions lists the fields by which the further vocabularies decide.
+// otherOpinions lists the fields of Crawler.Vocabularies about the usage.
 func (t *trace) otherOpinions() {
 	d := &t.decision
 	for i := addedAt; i < len(t.preferences); i++ {
@@ -261,7 +271,7 @@ func (t *trace) otherOpinions() {
 	}
 }
 
-// elements lists what is said of elements, each token with its first place.
+// elements lists statements about elements, each token with its first place.
 func (t *trace) elements() {
 	if t.own == nil || t.kind.whole() {
 		return
@@ -280,14 +290,15 @@ func (t *trace) elements() {
 	}
 }
 
-// rivals is the list in the making: a field stands in it once for each usage it speaks of, with its strongest outcome.
+// rivals is the list while it is made. It holds each field once for each usage, with its strongest
+// outcome.
 type rivals struct {
 	list []Rival
 	at   map[spoken]int
 }
 
-// spoken is a field and the usage it speaks of. Fields are told apart by what they say: those of a page are read anew for each
-// purpose.
+// spoken is a field and the usage it is about. Fields are compared by value, since those of a page
+// are read again for each purpose.
 type spoken struct {
 	field Field
 	usage Usage
@@ -337,10 +348,10 @@ func (t *trace) lose(s *statement, over *Field, why, rule string) {
 	t.add(s.field, s.kind, s.allow, Loses, why, rule, over)
 }
 
-// traceCommon is Trace where several purposes are declared (X11, X78).
+// traceCommon is Trace for several purposes (P1 2.3.3, X11, X78).
 func (p *Policy) traceCommon(u Usage, r Resource, f Facts, refs []Reference) []Rival {
 	d := p.Decide(u, r).At(f)
-	joint := !d.Allowed // it is their limits together that refuse
+	joint := !d.Allowed // only their limits together refuse
 	for _, q := range p.byPurpose {
 		joint = joint && q.Decide(u, r).At(f).Allowed
 	}
@@ -356,11 +367,14 @@ func (p *Policy) traceCommon(u Usage, r Resource, f Facts, refs []Reference) []R
 			case allowed && d.Allowed:
 				v.Outcome, v.Why, v.Rule, v.Over = Binds, "it binds for "+purpose, "X78", d.Because
 			case joint:
-				v.Outcome, v.Why, v.Rule, v.Over = Loses, "it permits for "+purpose+", but what the other demands is not met", "X78, F16", d.Because
+				v.Outcome, v.Why, v.Rule, v.Over = Loses,
+					"it permits for "+purpose+", but what the other demands is not met", "X78, F16", d.Because
 			case allowed:
-				v.Outcome, v.Why, v.Rule, v.Over = Loses, "it permits for "+purpose+", and every purpose must be permitted", "X11", d.Because
+				v.Outcome, v.Why, v.Rule, v.Over = Loses,
+					"it permits for "+purpose+", and every purpose must be permitted", "X11", d.Because
 			case d.Allowed:
-				v.Outcome, v.Why, v.Rule, v.Over = Loses, "it refuses for "+purpose+", and one purpose that may crawl is enough", "X11", d.Because
+				v.Outcome, v.Why, v.Rule, v.Over = Loses,
+					"it refuses for "+purpose+", and one purpose that may crawl is enough", "X11", d.Because
 			default:
 				v.Outcome, v.Why, v.Rule, v.Over = Agrees, "it refuses for "+purpose, "X11", d.Because
 			}

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// Elsewhere lists fields of robots.txt and its references that speak of u and yet not to this crawler of r: they address another
-// crawler or purpose, do not count where they stand, or have a pattern that does not cover r. It gives the n nearest, those that
-// cover r first, and how many there are besides. Refs are as for Trace.
+// Elsewhere returns fields of robots.txt and its references about u that do not apply to this
+// crawler and r: they address another crawler or purpose, do not count at their place, or have a
+// pattern that does not cover r. It returns the n nearest, those that cover r first, and how many
+// more there are. refs are as for Trace.
 func (p *Policy) Elsewhere(u Usage, r Resource, n int, refs ...Reference) (nearest []Rival, more int) {
 	k := u.kind()
 	if p == nil || k == noKind {
@@ -33,16 +34,17 @@ func (p *Policy) Elsewhere(u Usage, r Resource, n int, refs ...Reference) (neare
 	return nearest, len(e.found) - len(nearest)
 }
 
-// elsewhere looks for what does not reach one usage of one resource.
+// elsewhere collects the fields that do not apply to one usage of one resource.
 type elsewhere struct {
 	*Policy
 	kind     kind
 	resource Resource
-	seen     map[Field]int // place in found, -1 for the fields that Trace lists
+	seen     map[Field]int // index in found, -1 for the fields that Trace lists
 	found    []distant
 }
 
-// distant is a field with how far it is from counting: the step, and within one how much of the path its pattern has.
+// distant is a field with its distance from applying: the step, and the length of path that its
+// pattern shares.
 type distant struct {
 	Rival
 	step, common int
@@ -50,9 +52,9 @@ type distant struct {
 
 // The steps.
 const (
-	uncounted = iota // does not count where it stands
-	others           // covers the resource, but speaks to others
-	aside            // speaks to the crawler, of other resources
+	uncounted = iota // does not count at its place
+	others           // covers the resource, but addresses others
+	aside            // addresses the crawler, about other resources
 	foreign          // neither
 )
 
@@ -68,7 +70,7 @@ func (e *elsewhere) put(f *Field, k kind, allow bool, step, common int, why, rul
 	}
 }
 
-// fields goes through the ACAP fields of a file as Policy.admit does.
+// fields walks through the ACAP fields of a file.
 func (e *elsewhere) fields(f, parent *File, second bool) {
 	x := e.expander(f, parent)
 	told := 0 // findings before the field
@@ -111,12 +113,13 @@ func (e *elsewhere) statement(en *entry, h hearing, s *statement, f *File, secon
 	e.put(s.field, s.kind, s.allow, step, common, why, rule)
 }
 
-// speaksOf reports whether a statement could bear on the usage: it names it, present on which it is based, or prohibits other.
+// speaksOf reports whether a statement could affect the usage: it is about it, about present on
+// which it is based, or prohibits other.
 func (e *elsewhere) speaksOf(s *statement) bool {
 	return s.kind == e.kind || s.kind == e.kind.basic() || s.kind == kOther && !s.allow
 }
 
-// rules goes through the Allow and Disallow lines.
+// rules walks through the Allow and Disallow lines.
 func (e *elsewhere) rules(refs []Reference) {
 	t := trace{Policy: e.Policy, refs: refs}
 	governing := map[*Field]bool{}
@@ -146,7 +149,7 @@ func (e *elsewhere) rules(refs []Reference) {
 	})
 }
 
-// unheard says why a field does not address the crawler.
+// unheard returns why a field does not address the crawler.
 func (e *entry) unheard() (why, rule string) {
 	if e.stray {
 		return "ACAP fields within a conventional record are ignored", "P1 2.10.2, C10"
@@ -154,7 +157,7 @@ func (e *entry) unheard() (why, rule string) {
 	return "its record speaks to " + someOf(e.record.names), "P1 2.3.1, C05"
 }
 
-// unserved says why a sub-record does not concern what the crawler collects for.
+// unserved returns why a sub-record is not for the crawler's purposes.
 func (s *subRecord) unserved(c *Crawler) (why, rule string) {
 	if c.Purposes == nil {
 		return "a permission for one purpose does not count while no purpose is declared", "P1 2.3.3, C15"
@@ -162,7 +165,7 @@ func (s *subRecord) unserved(c *Crawler) (why, rule string) {
 	return "it stands under " + clip(s.field.Text), "P1 2.3.3, C14"
 }
 
-// ungranting says why a permission that reaches the crawler does not count.
+// ungranting returns why a permission that addresses the crawler does not count.
 func (e *entry) ungranting(f *File, second bool) (why, rule string) {
 	switch {
 	case second:
@@ -175,7 +178,7 @@ func (e *entry) ungranting(f *File, second bool) (why, rule string) {
 	return "a permission beside a reference does not count", "P1 2.3.2, D02"
 }
 
-// lastMessage is the finding that says why a field makes no statement.
+// lastMessage returns the last finding, which explains why a field makes no statement.
 func lastMessage(findings []Finding) string {
 	if len(findings) == 0 {
 		return "it is ignored"
@@ -183,7 +186,7 @@ func lastMessage(findings []Finding) string {
 	return findings[len(findings)-1].Message
 }
 
-// someOf lists a few words.
+// someOf returns the first few words, separated by commas.
 func someOf(words []string) string {
 	const few = 3
 	list := clip(strings.Join(words[:min(few, len(words))], ", "))

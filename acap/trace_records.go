@@ -1,6 +1,6 @@
 package acap
 
-// conventionalRecords says what became of the Allow and Disallow lines that match (RFC 9309 2.2.2, P1 2.10).
+// conventionalRecords lists the Allow and Disallow lines that match (RFC 9309 2.2.2, P1 2.10).
 func (t *trace) conventionalRecords() {
 	d := &t.decision
 	kept, _ := t.preference(recordsAt).(*rules)
@@ -18,7 +18,8 @@ func (t *trace) conventionalRecords() {
 		case r.field == d.Because:
 			t.addRule(r, Decides, "", "", nil)
 		case r.field != winner.field && len(r.exact) == len(winner.exact):
-			t.addRule(r, Loses, "of rules of one length Allow goes before Disallow, and the first before the others", "RFC 9309 2.2.2, O10", winner.field)
+			t.addRule(r, Loses, "of rules of one length Allow goes before Disallow, and the first before the others",
+				"RFC 9309 2.2.2, O10", winner.field)
 		case r.field != winner.field:
 			t.addRule(r, Loses, "the other is the longer match", "RFC 9309 2.2.2", winner.field)
 		case d.Allowed:
@@ -46,7 +47,8 @@ func ruleOf(f *Field, list []*rule) *rule {
 	return nil
 }
 
-// overruledRecords lists them where something settles the usage before any of its fields is looked at.
+// overruledRecords lists them as losers against a decision that was made before statements were
+// compared.
 func (t *trace) overruledRecords(because *Field, why, rule string) {
 	counted, _ := t.conventionalLines()
 	for _, r := range counted {
@@ -60,8 +62,8 @@ func (t *trace) addRule(r *rule, o Outcome, why, rule string, over *Field) {
 	t.add(r.field, kCrawl, r.allow, o, why, rule, over)
 }
 
-// conventionalLines gives the rules of the groups that govern the crawler, and those that would govern it but for the ignore
-// directive (D06, O09).
+// conventionalLines returns the rules of the groups that govern the crawler, and those that
+// ACAP-ignore-conventional-records silences (P1 2.3.2, D06; P1 2.10.1, O09).
 func (t *trace) conventionalLines() (counted, silenced []*rule) {
 	var heard, ignored []*group
 	t.files(t.refs, func(f, parent *File, _ bool) {
@@ -76,7 +78,8 @@ func (t *trace) conventionalLines() (counted, silenced []*rule) {
 	return readAll(lines), readAll(others)
 }
 
-// canceller is the ACAP field that cancels a conventional rule (O04): one that names the crawler, if there is one (O07).
+// canceller returns the ACAP field that cancels a conventional rule (P1 2.10.2, O04), preferably
+// one that names the crawler (P1 2.10.2, O07).
 func (t *trace) canceller(r *rule) (f *Field) {
 	for _, s := range t.by[kCrawl] {
 		if s.pattern != nil && s.pattern.exact == r.exact && s.allow != r.allow && (f == nil || s.named) {
@@ -86,7 +89,7 @@ func (t *trace) canceller(r *rule) (f *Field) {
 	return f
 }
 
-// files visits robots.txt and those of its references that could be read, as File.Policy does.
+// files calls visit with robots.txt and each of its references that could be read.
 func (p *Policy) files(refs []Reference, visit func(f, parent *File, second bool)) {
 	if p.file == nil {
 		return

@@ -2,20 +2,22 @@ package acap
 
 import "slices"
 
-// decider is the prohibition that the decision rests on, nil where it rests on something else.
+// decider returns the prohibition that the decision rests on, nil if it rests on something else.
 func (t *trace) decider() (found *statement) {
 	if t.decision.Allowed || t.decision.Because == nil {
 		return nil
 	}
 	for s := range t.recorder.left {
-		if !s.allow && s.field == t.decision.Because && (found == nil || s.kind == t.kind && found.kind != t.kind || s.kind == found.kind && s.seq < found.seq) {
+		if !s.allow && s.field == t.decision.Because &&
+			(found == nil || s.kind == t.kind && found.kind != t.kind || s.kind == found.kind && s.seq < found.seq) {
 			found = s
 		}
 	}
 	return found
 }
 
-// beyondFields says why a permission that prevails among the ACAP fields does not decide, where none of them refuses.
+// beyondFields returns why a permission that is left among the ACAP fields does not decide although
+// no field refuses.
 func (t *trace) beyondFields(s *statement) (why, rule string) {
 	switch t.decision.Reason {
 	case Conventional:
@@ -26,7 +28,7 @@ func (t *trace) beyondFields(s *statement) (why, rule string) {
 	return "it permits, but what the other demands is not met", "F16"
 }
 
-// uncancelling says why a permission of crawl does not prevail over the conventional rule that
+// uncancelling returns why a permission of crawl does not cancel the conventional rule that
 // decides.
 func (t *trace) uncancelling(s *statement) (why, rule string) {
 	counted, _ := t.conventionalLines()
@@ -44,7 +46,7 @@ func (t *trace) uncancelling(s *statement) (why, rule string) {
 		"P1 2.10.2, O07"
 }
 
-// conflict says why a permission yields to a prohibition of the same type that prevails beside it.
+// conflict returns why a permission yields to a prohibition of the same type.
 func (t *trace) conflict(yes, no *statement) (why, rule string) {
 	raw, rooted := t.compare(yes, no, false), t.compare(yes, no, true)
 	switch {
@@ -62,13 +64,15 @@ func (t *trace) conflict(yes, no *statement) (why, rule string) {
 	return "neither pattern is narrower, so the prohibition stands", "P1 2.4.6, F02"
 }
 
-// unlifted says why a specific permission does not lift a prohibition of present (F17).
+// unlifted returns why a permission of a type does not lift a prohibition of present (P1 2.5.5,
+// F17).
 func (t *trace) unlifted(yes, no *statement) (why, rule string) {
 	switch raw := t.compare(yes, no, false); {
 	case no.all:
 		return "the prohibition of present covers everything, and yields to no pattern", "X35"
 	case no.instead:
-		return "a permission of present that cannot be interpreted prohibits, and yields to no permission of a type based on it", "P1 2.4.3, X81"
+		return "a permission of present that cannot be interpreted prohibits, " +
+			"and yields to no permission of a type based on it", "P1 2.4.3, X81"
 	case yes.page && !no.page:
 		return "the prohibition of present is addressed more closely than what the page permits", "P2 2.2.8, N02"
 	case raw == broader:
@@ -79,7 +83,7 @@ func (t *trace) unlifted(yes, no *statement) (why, rule string) {
 	return "the prohibition of present has a pattern that is not broader", "P1 2.4.6, F17"
 }
 
-// whyLost says why a statement is not left among those of its type.
+// whyLost returns why a statement is not left among those of its type.
 func (t *trace) whyLost(s *statement, l loss) (why, rule string) {
 	switch {
 	case l.cause == outranked && l.to.named && !s.named:

@@ -2,7 +2,7 @@ package acap
 
 import "strings"
 
-// Usage is one of the fourteen standard usage types (P1 2.5), in the protocol's own words.
+// Usage is one of the fourteen standard usage types (P1 2.5), spelled as in the protocol.
 type Usage string
 
 // The standard usage types (P1 2.5).
@@ -23,7 +23,7 @@ const (
 	Other               Usage = "other"
 )
 
-// kind is a usage type as a small number: the index into every table of usages.
+// kind is the number of a usage type: its index in tables.
 type kind uint8
 
 const (
@@ -108,7 +108,7 @@ func (u Usage) kind() kind {
 
 func (k kind) usage() Usage { return usageNames[k] }
 
-// basic is the basic type a standard type is based on (P1 2.5.5.1): itself, or present.
+// basic returns the type that k is based on (P1 2.5.5.1): present, or k itself.
 func (k kind) basic() kind {
 	if k > kPresent && k < kOther {
 		return kPresent

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// maxParts bounds the work on a hostile composite usage; a longer one is a prohibition of all it
-// could mean.
+// maxParts is how many parts a composite usage may have. A longer one prohibits everything it could
+// mean.
 const maxParts = 64
 
-// flats gives the usages of one field: standard, local or unknown.
+// flats returns what one field permits and prohibits.
 func (x *expander) flats(e *entry, qualifiers []string) []flat {
 	switch {
 	case e.local && e.allow:
 		return x.permitLocal(e, qualifiers)
-	case e.local: // E06
+	case e.local: // P1 2.4.2 (E06): a local usage in a prohibition prohibits its base usages
 		x.report(e.place(), "local-usage-in-prohibition", Error, "name a standard usage type",
 			"a prohibition of the local usage (%s) is read as one of the usages behind it", e.usage)
 		return x.prohibitLocal(e, e.usage, false)
@@ -24,8 +24,8 @@ func (x *expander) flats(e *entry, qualifiers []string) []flat {
 	return x.prohibit(e, e.field, e.usage, false)
 }
 
-// place is where a finding about the usage of e points: the name of a field, the statement in a
-// page.
+// place returns what a finding about the usage of e points to: the name of a field, or the
+// statement in a page.
 func (e *entry) place() *Field {
 	if name := e.field.name(); name != "" {
 		return e.field.at(name)
@@ -40,8 +40,8 @@ func (e *entry) place() *Field {
 	return e.field.at(word + e.usage)
 }
 
-// spelt is where a finding about a usage points: where e is written, or in the definition from
-// which spells it out.
+// spelt returns what a finding about a usage points to: e itself, or the definition from that names
+// the usage.
 func (e *entry) spelt(from *Field, usage string) *Field {
 	if from == e.field {
 		return e.place()
@@ -53,8 +53,9 @@ func (x *expander) qualifiers(tokens []string, e *entry) qualified {
 	return readQualifiers(tokens, Usage(e.usage).kind(), e.field.Source, x.crawler)
 }
 
-// permit reads a permission of one usage: gate, then capability, then meaning. from is the field
-// that spells it out: the permission itself or a definition.
+// permit reads a permission of one usage. It checks the version, then what the crawler can
+// interpret, then the meaning. from is the field that names the usage: the permission itself or a
+// definition.
 func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v version) []flat {
 	k := Usage(usage).kind()
 	for _, n := range q.notes {
@@ -68,40 +69,51 @@ func (x *expander) permit(e *entry, from *Field, usage string, q qualified, v ve
 		return fall()
 	}
 	switch {
-	case e.suspect, e.broken, e.bare: // A07, N15, X57
+	// P1 2.7 (A07): a qualifier is on the next line; P2 3 (N15): other words follow in a tag; P1
+	// 2.4.4 (X57): the resource is missing
+	case e.suspect, e.broken, e.bare:
 		return fall()
 	case q.fault.found():
 		x.refuse(from, q.fault)
 		return fall()
-	case v.state == unsupported && !q.any: // B05
+	// P1 2.8 (B05): under an unsupported major version prohibitions stand and permissions do not
+	// count
+	case v.state == unsupported && !q.any:
 		return nil
 	case v.state == unsupported:
 		return fall()
-	case k == noKind && q.any: // X41
+	// P1 2.4.3 (X41): a qualified permission of an unknown type prohibits the type, then its basic
+	// type
+	case k == noKind && q.any:
 		return fall()
-	case k == noKind: // G02
+	// P1 2.4.3 (G02): an unknown usage prohibited is the nearest known one; permitted without
+	// qualifiers it says nothing
+	case k == noKind:
 		x.report(e.spelt(from, usage), "unknown-usage", Error, x.near(usage, usageWords),
 			"the usage type %q is not known: the permission grants nothing", usage)
 		return nil
-	case x.crawler.unable(usage) && q.any: // X71
+	// P1 2.4.3 (X71): a qualified permission of a usage in cannot goes down the chain too
+	case x.crawler.unable(usage) && q.any:
 		return fall()
 	case x.crawler.unable(usage):
 		return x.uninterpretable(e, from, usage)
 	case q.embedded != "":
 		x.report(from.at(q.embedded), "embedded-terms", Notice, "",
 			"plus-terms is read in images alone: for all else the permission counts as a prohibition")
-		if !v.newer() { // B02
+		// P1 2.8 (B02): plus-terms is a feature of 1.1
+		if !v.newer() {
 			return fall()
 		}
-		return []flat{{usage: k, fell: true, embedded: q.restrictions}} // X32
+		// P1 2.5.3.1 (X32): terms in an image may restore the permission; otherwise it prohibits
+		return []flat{{usage: k, fell: true, embedded: q.restrictions}}
 	}
 	return []flat{{usage: k, allow: true, limits: q.restrictions}}
 }
 
 // uninterpretable returns what counts for a permission of a usage that the crawler cannot
 // interpret. P1 2.4.3 (L05): an offer of other usages counts as a prohibition, since no field alone
-// permits one (X38). P2 2.2.6 (N07, X87): without element level a class token restricts the page.
-// Any other has no effect.
+// permits one (P1 2.5.6.1, X38). P2 2.2.6 (N07, X87): without element level a class token restricts
+// the page. Any other has no effect.
 func (x *expander) uninterpretable(e *entry, from *Field, usage string) []flat {
 	k := Usage(usage).kind()
 	element := e.field.Source == Class && x.crawler.unable(ElementLevel) && k != kCrawl
@@ -112,7 +124,7 @@ func (x *expander) uninterpretable(e *entry, from *Field, usage string) []flat {
 	x.report(e.spelt(from, usage), "cannot-interpret", Notice, "",
 		"this crawler cannot interpret %s: the permission %s", usage, effect)
 	switch {
-	case element: // an offer reaches no other usage (L05)
+	case element: // an offer reaches no other usage (P1 2.4.3, L05)
 		return []flat{{usage: k, fell: true, beyond: k == kOther && !x.crawler.Strict}}
 	case k == kOther:
 		return x.replace(e, from, usage)
@@ -121,7 +133,7 @@ func (x *expander) uninterpretable(e *entry, from *Field, usage string) []flat {
 }
 
 // replace returns the prohibitions that stand for a permission that cannot be interpreted (P1
-// 2.4.3). An offer of other usages becomes one of usages that are not listed (L05, X70).
+// 2.4.3). An offer of other usages becomes one of usages that are not listed (P1 2.4.3, L05, X70).
 func (x *expander) replace(e *entry, from *Field, usage string) []flat {
 	if Usage(usage).kind() == kOther && !x.crawler.Strict {
 		return []flat{{usage: kOther, fell: true, beyond: true}}
@@ -129,7 +141,7 @@ func (x *expander) replace(e *entry, from *Field, usage string) []flat {
 	return x.prohibit(e, from, usage, true)
 }
 
-// gate says what becomes of a permission under a version, and reports why it is not interpreted.
+// gate returns how a permission counts under a version, and reports why it is not interpreted.
 func (x *expander) gate(e *entry, from *Field, usage string, q *qualified, v version) gating {
 	k := Usage(usage).kind()
 	newer := e.spelt(from, usage)
@@ -138,17 +150,22 @@ func (x *expander) gate(e *entry, from *Field, usage string, q *qualified, v ver
 	}
 	gate := v.gate(q.newer || k == kOther, x.crawler.Strict)
 	switch {
-	case gate == ignoreIt && k != kOther && q.older.found(): // X86
+	// P1 2.8 (X86): a gated field that would be a prohibition without its feature of 1.1 too is
+	// that prohibition
+	case gate == ignoreIt && k != kOther && q.older.found():
 		x.refuse(from, q.older)
 		return prohibitIt
-	// X86: N15, X57, X41, X71
+	// P1 2.8 (X86): it would prohibit even without its feature of 1.1: P2 3 (N15), P1 2.4.4 (X57),
+	// P1 2.4.3 (X41, X71)
 	case gate == ignoreIt && k != kOther && (e.broken ||
 		q.anyOlder && (e.bare || k == noKind || x.crawler.unable(usage))):
 		return prohibitIt
-	case gate == ignoreIt: // B01, B10, X36, X74
+	// P1 2.8 (B01, X36, X74): without a declared version a field with a feature of 1.1 is ignored;
+	// P2 2.2.7 (B10): the whole field is, not only its new qualifier
+	case gate == ignoreIt:
 		x.report(newer, "undeclared-version", Error, "declare ACAP version 1.1",
 			"the permission uses a feature of ACAP 1.1 that the document does not declare, and is ignored")
-	case gate == prohibitIt: // B07(c)
+	case gate == prohibitIt: // P1 2.8 (B07): under a malformed version a feature of 1.1 prohibits
 		x.report(newer, "unclear-version", Error, "declare ACAP version 1.1",
 			"the permission uses a feature of ACAP 1.1 under an unclear version, and counts as a prohibition")
 	}
@@ -163,12 +180,15 @@ func (x *expander) refuse(from *Field, f fault) {
 	x.report(from.at(f.token), f.code, Error, f.hint, "%s: the permission counts as a prohibition", f.text)
 }
 
-// prohibit reads a prohibition and goes down the chain of P1 2.4.3 where the crawler cannot
-// interpret it. The original stands beside its replacement (X40). from is the field that names the
+// prohibit reads a prohibition. If the crawler cannot interpret its usage, it adds the replacements
+// of P1 2.4.3; the original stays next to them (P1 2.4.3, X40). from is the field that names the
 // usage.
 func (x *expander) prohibit(e *entry, from *Field, usage string, fell bool) []flat {
 	k := Usage(usage).kind()
-	if k == noKind { // G02, X58
+	// P1 2.4.3 (G02, X58): an unknown usage prohibited is the nearest known one; permitted without
+	// qualifiers it says nothing; an unknown usage with a hyphen counts as what is before the
+	// hyphen
+	if k == noKind {
 		basic, _, _ := strings.Cut(usage, "-")
 		k = Usage(basic).kind()
 		if k == noKind {
@@ -184,7 +204,9 @@ func (x *expander) prohibit(e *entry, from *Field, usage string, fell bool) []fl
 		if k.derived() {
 			k = kPresent
 		} else {
-			k = kCrawl // G01, F20(d)
+			// P1 2.4.3 (G01): a basic usage that cannot be controlled makes crawl prohibited; P1
+			// 2.5.6 (F20): other is basic here
+			k = kCrawl
 		}
 		x.report(e.spelt(from, usage), "cannot-interpret", Error, "",
 			"this crawler cannot interpret %s: %s is prohibited too", unable, k.usage())
@@ -201,8 +223,8 @@ func usageWords() []string {
 	return words
 }
 
-// undefinedUsage prohibits whatever a local usage that is not defined could have meant (E01): never
-// crawl, follow or other (X40).
+// undefinedUsage prohibits every usage that an undefined local usage could mean (P1 2.4.1.3, E01):
+// never crawl, follow or other (P1 2.4.3, X40).
 func undefinedUsage() []flat {
 	var out []flat
 	for k := kIndex; k < kOther; k++ {
@@ -211,7 +233,8 @@ func undefinedUsage() []flat {
 	return out
 }
 
-// lookup finds a local usage here, or in the referring file (P1 2.4.1.3, D03).
+// lookup returns the definition of a local usage in this file or in the referring one (P1 2.4.1.3,
+// D03).
 func (x *expander) lookup(name string) *definition {
 	if x.file == nil {
 		return nil
@@ -228,33 +251,38 @@ func (x *expander) lookup(name string) *definition {
 func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 	d := x.lookup(e.usage)
 	switch {
-	case d == nil: // E01
+	case d == nil: // P1 2.4.1.3 (E01): an undefined local usage prohibits every usage that could have been qualified
 		x.report(e.place(), "undefined-usage", Error, x.nearDefined(e.usage, x.localNames),
 			"the usage (%s) is not defined: all it could mean is prohibited", e.usage)
 		return undefinedUsage()
-	case len(qualifiers) > 0: // E05
+	// P1 2.4.1.3 (E05): a qualifier of a local usage makes the field a prohibition of its base
+	// usages
+	case len(qualifiers) > 0:
 		x.report(e.field.at(qualifiers[0]), "qualified-local-usage", Error, "put the qualifiers into the definition",
 			"a permission of a local usage takes no qualifiers and counts as a prohibition")
 		return x.prohibitLocal(e, e.usage, true)
-	case d.void != nil, e.suspect, e.broken: // E03, A07, N15
+	// P1 3 (E03): two definitions of one name void each other; P1 2.7 (A07): a qualifier is on the
+	// next line; P2 3 (N15): other words follow in a tag
+	case d.void != nil, e.suspect, e.broken:
 		return x.prohibitLocal(e, e.usage, true)
-	case d.composite && len(d.tokens) == 0: // as E01: a usage of no parts is not defined
+	case d.composite && len(d.tokens) == 0: // P1 2.4.1.3 (as E01): a usage without parts is not defined
 		return undefinedUsage()
-	case strings.HasPrefix(d.base, "("): // P1 2.7.1, X48
+	// P1 2.7.1; P1 2.7.3 (as X48): a definition without a standard usage is an undefined one
+	case strings.HasPrefix(d.base, "("):
 		return x.prohibitLocal(e, e.usage, true)
 	case !d.composite:
 		return x.permitQualified(e, d)
 	case len(d.tokens) > maxParts:
 		return undefinedUsage()
-	case d.limited(): // as E05: a limit was meant
+	case d.limited(): // P1 2.4.1.3 (as E05): a limit was meant
 		return x.prohibitLocal(e, e.usage, true)
-	case nested(d): // E07
+	case nested(d): // P1 2.7.2 (E07): a composite inside a composite is invalid, and its parts are prohibited
 		return x.prohibitLocal(e, e.usage, true)
 	}
 	var out []flat
-	for i := range d.parts { // E08: each part as its own field
+	for i := range d.parts { // P1 2.7.2 (E08): each part as its own field
 		switch p := &d.parts[i]; {
-		case !p.local && Usage(p.name).kind() == noKind && p.inner != nil: // E07: parentheses forgotten
+		case !p.local && Usage(p.name).kind() == noKind && p.inner != nil: // P1 2.7.2 (E07): parentheses forgotten
 			out = append(out, x.usagesBehind(e, p.inner, true)...)
 		case !p.local:
 			out = append(out, x.permit(e, d.field, p.name, qualified{}, x.gating(d))...)
@@ -269,10 +297,12 @@ func (x *expander) permitLocal(e *entry, qualifiers []string) []flat {
 	return out
 }
 
-// permitQualified reads a use of a qualified usage as if it were spelt out, gated by the file that
-// defines it (B15, X76).
+// permitQualified reads a permission of a qualified usage as if its qualifiers were written in the
+// field. The version is that of the defining file (P1 2.7, B15; P1 2.8, X76).
 func (x *expander) permitQualified(e *entry, d *definition) []flat {
-	if len(d.tokens) == 0 { // E11, X48
+	// P1 2.7.1 (E11): a bad qualifier in a definition prohibits the base usage where it is used; P1
+	// 2.7.3 (X48): a set without members is an undefined one
+	if len(d.tokens) == 0 {
 		return x.usagesBehind(e, d, true)
 	}
 	q, ok := x.read[d]
@@ -286,8 +316,8 @@ func (x *expander) permitQualified(e *entry, d *definition) []flat {
 	return x.permit(e, d.field, d.base, q, x.gating(d))
 }
 
-// gating is the version that decides about a use of a definition: that of the file that defines
-// (B15, X76), but none counts more under an unsupported version than what is spelt out (B05, X88).
+// gating returns the version that decides on a use of a definition: that of the defining file (P1
+// 2.7, B15; P1 2.8, X76), unless the version of the using file is unsupported (P1 2.8, B05, X88).
 func (x *expander) gating(d *definition) version {
 	if x.version.state == unsupported {
 		return x.version
@@ -309,7 +339,7 @@ func nested(d *definition) bool {
 	return false
 }
 
-// localName takes the parentheses off a part of a composite usage.
+// localName returns the name of a part of a composite usage without its parentheses, in lower case.
 func localName(part string) (name string, local bool) {
 	part = strings.ToLower(part)
 	if len(part) > 2 && part[0] == '(' && part[len(part)-1] == ')' {
@@ -318,7 +348,8 @@ func localName(part string) (name string, local bool) {
 	return part, false
 }
 
-// prohibitLocal prohibits every usage behind a local name (E03, E05, E06, E07, X37).
+// prohibitLocal prohibits every usage that a local name stands for (P1 3, E03; P1 2.4.1.3, E05; P1
+// 2.4.2, E06; P1 2.7.2, E07; P1 2.8, X37).
 func (x *expander) prohibitLocal(e *entry, name string, fell bool) []flat {
 	d := x.lookup(name)
 	if d == nil {
@@ -329,15 +360,15 @@ func (x *expander) prohibitLocal(e *entry, name string, fell bool) []flat {
 	return x.usagesBehind(e, d, fell)
 }
 
-// reached is a definition met on the way down from a local usage.
+// reached is a definition that was reached from a local usage.
 type reached struct {
 	d     *definition
 	depth int
 	fell  bool
 }
 
-// usagesBehind are the usages that a definition involves: those that its prohibition names, and
-// those that stand in for what cannot be interpreted.
+// usagesBehind are the usages that a definition involves: those that it names, and those that
+// replace what cannot be interpreted.
 type usagesBehind struct{ named, fell kindSet }
 
 func (b *usagesBehind) add(flats []flat) {
@@ -360,15 +391,16 @@ func (x *expander) usagesBehind(e *entry, d *definition, fell bool) []flat {
 	var out []flat
 	for k := range kinds {
 		if b.named.has(k) || b.fell.has(k) {
-			beyond := k == kOther && fell && !x.crawler.Strict // L05
+			// P1 2.4.3 (L05): a failed allow-other prohibits usages outside the listed ones only
+			beyond := k == kOther && fell && !x.crawler.Strict
 			out = append(out, flat{usage: k, fell: !b.named.has(k), beyond: beyond})
 		}
 	}
 	return out
 }
 
-// behindOne returns what is prohibited for one usage in a definition; fell says that a permission
-// of the local usage cannot be interpreted.
+// behindOne returns what is prohibited for one usage in a definition. fell means that it replaces a
+// permission that cannot be interpreted.
 func (x *expander) behindOne(e *entry, d *definition, usage string, fell bool) []flat {
 	if fell {
 		return x.replace(e, d.field, usage)
@@ -376,7 +408,8 @@ func (x *expander) behindOne(e *entry, d *definition, usage string, fell bool) [
 	return x.prohibit(e, d.field, usage, false)
 }
 
-// involved follows definitions three deep. A deeper nesting has no meaning of its own (E07, X48).
+// involved follows definitions three deep. A deeper nesting has no meaning of its own (P1 2.7.2,
+// E07; P1 2.7.3, X48).
 func (x *expander) involved(e *entry, at reached) (b usagesBehind) {
 	if b, ok := x.behind[at]; ok {
 		return b
@@ -427,7 +460,7 @@ func (x *expander) involvedInner(e *entry, at reached, inner *definition) (b usa
 // involvedPart follows one part of a composite usage.
 func (x *expander) involvedPart(e *entry, at reached, p *part) (b usagesBehind) {
 	switch {
-	case strings.Contains(p.token, "="): // a qualifier: no usage is behind it
+	case strings.Contains(p.token, "="): // a qualifier names no usage
 	case p.local, Usage(p.name).kind() == noKind && p.inner != nil && p.inner != at.d:
 		return x.involvedInner(e, at, p.inner)
 	default:

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// countedTimeLimits removes plus-terms beside other limits (H08) and then all but the first two
-// (H12).
+// countedTimeLimits returns the limits that count: plus-terms does not next to others (P1 2.5.3.1,
+// H08), and of the rest only the first two do (P1 2.5.3.1, H12).
 func countedTimeLimits(values []string) []string {
 	var rest []string
 	for _, v := range values {
@@ -17,43 +17,47 @@ func countedTimeLimits(values []string) []string {
 		}
 	}
 	if len(rest) == 0 {
-		return values[:1] // X46
+		// P1 2.5.3.1 (X46): plus-terms that stand alone, once or twice, decide; a malformed second
+		// limit prohibits
+		return values[:1]
 	}
 	return rest[:min(2, len(rest))]
 }
 
-// maxDays keeps n-days within what a time can express (X26).
+// maxDays is the greatest n-days that a time can express (P1 2.5.5.4, X26).
 const maxDays = 3_000_000
 
 func readTimeLimit(r *restrictions, values []string, _ bool) string {
 	for _, v := range values {
 		v = strings.ToLower(v)
 		switch {
-		case v == plusValue: // X32
+		case v == plusValue: // P1 2.5.3.1 (X32): terms are looked for in images only
 			r.plus |= plusEnd
-		case v == "until-recrawled" || v == "until-recrawl": // H01
+		case v == "until-recrawled" || v == "until-recrawl": // P1 2.4.1.2 (H01): until-recrawl means until-recrawled
 			r.recrawled = true // a repetition says nothing new
 		case strings.HasPrefix(v, "until-"):
 			date := strings.TrimPrefix(v, "until-")
 			day, err := time.Parse("2006-01-02", date)
-			if err != nil { // H10
+			if err != nil { // P1 2.5.3.1 (H10): a date that does not exist or is of another form is not interpretable
 				return fmt.Sprintf("%q is not a date yyyy-mm-dd", date)
 			}
-			if r.hasUntil { // H07: of two dates the first
+			if r.hasUntil { // P1 2.5.3.1 (H07): of two dates the first
 				r.notes = append(r.notes, ignored("time-limit="+v, "time-limit"))
 				continue
 			}
-			r.hasUntil, r.until = true, day.AddDate(0, 0, 1) // H02, X03
+			// P1 2.5.3.1 (H02, X03): a date belongs to the time before it ends, in UTC; a limit
+			// gives the first instant that is no longer permitted
+			r.hasUntil, r.until = true, day.AddDate(0, 0, 1)
 		case strings.HasSuffix(v, "-days"):
 			n, ok := digits(strings.TrimSuffix(v, "-days"))
-			if !ok { // H03
+			if !ok { // P1 2.5.3.1 (H03): days are digits; none is no time, and a huge number does not overflow
 				return fmt.Sprintf("%q is not a number of days", v)
 			}
-			if r.hasDays { // H07
+			if r.hasDays { // P1 2.5.3.1 (H07): of two limits of one kind the first counts
 				r.notes = append(r.notes, ignored("time-limit="+v, "time-limit"))
 				continue
 			}
-			if n > maxDays { // X26
+			if n > maxDays { // P1 2.5.5.4 (X26): a huge number is clamped
 				r.notes = append(r.notes, clamped("time-limit="+v, maxDays))
 			}
 			r.hasDays, r.days = true, min(n, maxDays)
@@ -69,7 +73,7 @@ func clamped(token string, n int) note {
 		"leave the qualifier out where nothing is limited"}
 }
 
-// digits reads 1*DIGIT; a number beyond int64 is clamped (X26).
+// digits reads 1*DIGIT. A number beyond int64 is clamped (P1 2.5.5.4, X26).
 func digits(s string) (int64, bool) {
 	if s == "" {
 		return 0, false
@@ -94,7 +98,7 @@ func readMaxLength(r *restrictions, values []string, _ bool) string {
 			if !ok {
 				break
 			}
-			if n > 1<<31-1 { // X26
+			if n > 1<<31-1 { // P1 2.5.5.4 (X26): a huge number is clamped
 				r.notes = append(r.notes, clamped("max-length="+v, 1<<31-1))
 			}
 			m := int(min(n, 1<<31-1))
@@ -110,7 +114,8 @@ func newModification(v string) bool {
 	return m.newer || isPlus(v)
 }
 
-// countedModifications: any and plus-terms each ignore all other values, but not one another (K01).
+// countedModifications returns the values that count: next to any or plus-terms no other value does
+// (P1 2.5.5.5, K01).
 func countedModifications(values []string) []string {
 	var rule []string
 	for _, v := range values {
@@ -127,7 +132,9 @@ func countedModifications(values []string) []string {
 func readModification(r *restrictions, values []string, _ bool) string {
 	for _, v := range values {
 		v = strings.ToLower(v)
-		if v == plusValue { // X32, K01
+		// P1 2.5.3.1 (X32): terms are looked for in images only; P1 2.5.5.5 (K01): any swallows the
+		// other values; plus-terms that cannot be read prohibits next to it
+		if v == plusValue {
 			r.plus |= plusAlterations
 			continue
 		}
@@ -158,7 +165,7 @@ func readRequiredContext(r *restrictions, values []string, _ bool) string {
 	return ""
 }
 
-// readLocation keeps all values: any one of them may be where the page is (M02).
+// readLocation reads all values. The page may be at any of them (P2 2.2.9.1, M02).
 func readLocation(r *restrictions, values []string, _ bool) string {
 	for _, v := range values {
 		u, ok := absoluteURL(v)

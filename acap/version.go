@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// version is what a document declares about the ACAP version it uses (P1 2.8, P2 2.2.7).
+// version is the ACAP version that a document declares (P1 2.8, P2 2.2.7).
 type version struct {
 	declared     string // the first value, as written
 	major, minor int
@@ -18,20 +18,22 @@ type versionState uint8
 const (
 	undeclared  versionState = iota // gating of 1.0
 	understood                      // 1.n
-	unsupported                     // another major version (B05)
-	unclear                         // malformed or contradictory: features of 1.1 fall back (B04, B07)
+	unsupported                     // another major version (P1 2.8, B05)
+	unclear                         // malformed or contradictory: features of 1.1 fall back (P1 2.8, B04, B07)
 )
 
-// gating is what to do with a field.
+// gating is how a field is treated under a version.
 type gating uint8
 
 const (
-	interpret  gating = iota
-	ignoreIt          // B01, B10
-	prohibitIt        // B07(c)
+	interpret gating = iota
+	// P1 2.8 (B01): without a version a field with a 1.1 feature is ignored; strict mode prohibits;
+	// P2 2.2.7 (B10): the whole field is ignored, not its new qualifier alone
+	ignoreIt
+	prohibitIt // P1 2.8 (B07): any other malformed version
 )
 
-// readVersion reads "n.m"; "n" is n.0 and a third number is dropped (B07, X56).
+// readVersion reads "n.m"; "n" is n.0 and a third number is dropped (P1 2.8, B07, X56).
 func readVersion(s string) version {
 	v := version{declared: s, state: unclear}
 	parts := strings.Split(s, ".")
@@ -57,8 +59,9 @@ func readVersion(s string) version {
 	return v
 }
 
-// with combines v with a further declaration in the same document: the first governs, but where the two would gate differently
-// the features concerned fall back, and of two majors the unsupported one governs (B04, X56).
+// with combines v with a further declaration in the same document. The first governs, except that
+// features of 1.1 fall back if the two would treat them differently, and that an unsupported major
+// version governs (P1 2.8, B04, X56).
 func (v version) with(w version) version {
 	switch {
 	case v.state == undeclared:
@@ -71,21 +74,26 @@ func (v version) with(w version) version {
 	return v
 }
 
-// read takes a further declaration of the same document into account and tells what is wrong with it.
+// read combines v with a further declaration of the same document, and reports what is wrong with
+// it.
 func (v version) read(tell *reporter, field *Field, value string) version {
 	w, at := readVersion(value), field.at(value)
 	switch {
 	case w.state == unclear:
-		tell.report(at, "malformed-version", Error, "declare ACAP version 1.1", "%q is not a version of ACAP: what is new in 1.1 counts as not understood", value)
+		tell.report(at, "malformed-version", Error, "declare ACAP version 1.1",
+			"%q is not a version of ACAP: what is new in 1.1 counts as not understood", value)
 	case w.state == unsupported:
-		tell.report(at, "unsupported-major", Error, "declare ACAP version 1.1", "ACAP version %s is not supported: permissions do not count", value)
+		tell.report(at, "unsupported-major", Error, "declare ACAP version 1.1",
+			"ACAP version %s is not supported: permissions do not count", value)
 	case w.minor > 1:
-		tell.report(at, "unknown-minor", Notice, "declare ACAP version 1.1", "ACAP version %s is read as 1.1: what is new in it is not known", value)
+		tell.report(at, "unknown-minor", Notice, "declare ACAP version 1.1",
+			"ACAP version %s is read as 1.1: what is new in it is not known", value)
 	case w.String() != value:
 		tell.report(at, "version-form", Notice, "write "+w.String(), "%s is read as %s", value, w.String())
 	}
 	if v.state != undeclared && v.declared != value {
-		tell.report(at, "contradictory-version", Error, "declare one version", "version %s is declared already", v.declared)
+		tell.report(at, "contradictory-version", Error, "declare one version", "version %s is declared already",
+			v.declared)
 	}
 	return v.with(w)
 }
@@ -93,10 +101,11 @@ func (v version) read(tell *reporter, field *Field, value string) version {
 // newer reports whether features of 1.1 are declared.
 func (v version) newer() bool { return v.state == understood && v.minor >= 1 }
 
-// gate says what becomes of a permission that uses features of 1.1, or not.
+// gate returns how a permission is treated. newer means that it uses features of 1.1.
 func (v version) gate(newer, strict bool) gating {
 	switch {
-	case !newer || v.newer() || v.state == unsupported: // an unsupported major is dealt with per field (B05)
+	// an unsupported major version is treated in permit (P1 2.8, B05)
+	case !newer || v.newer() || v.state == unsupported:
 		return interpret
 	case v.state == unclear || strict:
 		return prohibitIt

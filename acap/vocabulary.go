@@ -1,27 +1,30 @@
 package acap
 
-// Vocabulary is a language other than ACAP in which publishers say how their resources may be used: the records of RFC 9309,
-// conventional tags and headers, and those that Crawler.Vocabularies adds. ACAP decides first; then Decide asks each
-// vocabulary. A vocabulary can restrict what ACAP permits and never lifts a prohibition.
+// Vocabulary is a language other than ACAP in which publishers say how their resources may be used:
+// the records of RFC 9309, conventional tags and headers, and those that Crawler.Vocabularies adds.
+// ACAP decides first; then Decide asks each vocabulary. A vocabulary can restrict what ACAP permits
+// and never lifts a prohibition.
 //
-// A vocabulary is as pure as this package: it names the files that it needs, and the caller reads them. To add one, write a
-// type with these methods and put it into Crawler.Vocabularies.
+// A vocabulary is as pure as this package: it names the files that it needs, and the caller reads
+// them. To add one, write a type with these methods and put it into Crawler.Vocabularies.
 type Vocabulary interface {
 	// Name returns the name of the vocabulary, in lower case.
 	Name() string
 
-	// Files returns the absolute URLs of files of its own that the vocabulary needs to judge resources of the site. Their
-	// text is among Site.Files when Site is called.
+	// Files returns the absolute URLs of files of its own that the vocabulary needs to judge
+	// resources of the site. Their text is among Site.Files when Site is called.
 	Files(s *Site) []string
 
 	// Site returns what a site says; nil if it says nothing.
 	Site(s *Site) Preferences
 
-	// Page returns what a site and one of its pages say together; nil if they say nothing. site is what Site returned.
+	// Page returns what a site and one of its pages say together; nil if they say nothing. site is
+	// what Site returned.
 	Page(p *Page, site Preferences) Preferences
 }
 
-// Preferences is what a site, or a page of it, says in one vocabulary. It is immutable and safe for concurrent use.
+// Preferences is what a site, or a page of it, says in one vocabulary. It is immutable and safe for
+// concurrent use.
 type Preferences interface {
 	// Usages returns the usages of which anything is said, whatever the resource.
 	Usages() []Usage
@@ -30,7 +33,8 @@ type Preferences interface {
 	Opinion(u Usage, r Resource) Opinion
 }
 
-// Verdict is what a vocabulary says of a usage. A stricter verdict is greater, and the strictest decides.
+// Verdict is what a vocabulary says of a usage. A stricter verdict is greater, and the strictest
+// decides.
 type Verdict uint8
 
 // The verdicts.
@@ -51,12 +55,14 @@ type Opinion struct {
 	limits *restraint // what binds an allowed usage
 }
 
-// vocabularies returns the vocabularies that c understands. Those of RFC 9309 and of conventional tags are always in force.
+// vocabularies returns the vocabularies that c understands. Those of RFC 9309 and of conventional
+// tags are always in force.
 func (c *Crawler) vocabularies() []Vocabulary {
 	return append([]Vocabulary{rfc9309{}, tagVocabulary{}}, c.Vocabularies...)
 }
 
-// The places of the first two vocabularies among those of a crawler and among the preferences of a policy.
+// The places of the first two vocabularies among those of a crawler and among the preferences of a
+// policy.
 const (
 	recordsAt = iota
 	tagsAt
@@ -79,7 +85,8 @@ func (p *Policy) readPage(page *Page) {
 	})
 }
 
-// prefer keeps what each vocabulary says; nil if none says anything, so that Decide has nothing to ask.
+// prefer keeps what each vocabulary says; nil if none says anything, so that Decide has nothing to
+// ask.
 func (p *Policy) prefer(read func(i int, v Vocabulary) Preferences) {
 	p.preferences, p.preferred = nil, 0
 	all := p.crawler.vocabularies()
@@ -106,8 +113,8 @@ func (p *Policy) preference(at int) Preferences {
 	return p.preferences[at]
 }
 
-// consult lets the vocabularies restrict d. The strictest opinion decides, of equal ones the first. An opinion that permits is
-// named where ACAP says nothing of the usage.
+// consult lets the vocabularies restrict d. The strictest opinion decides, of equal ones the first.
+// An opinion that permits is named where ACAP says nothing of the usage.
 func (p *Policy) consult(k kind, r *Resource, d *Decision) {
 	if !p.preferred.has(k) || !d.Allowed && p.recorder == nil {
 		return

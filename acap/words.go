@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// slab hands out values that live as long as the file they are of, a piece of memory at a time.
+// slab allocates values in pieces of memory. They live as long as their file.
 type slab[T any] struct {
 	free []T
 	size int // of the last piece
@@ -15,7 +15,7 @@ const maxSlab = 64
 
 func (s *slab[T]) one() *T { return &s.many(1)[0] }
 
-// many gives n values side by side, with no room behind them.
+// many returns a slice of n values without spare capacity.
 func (s *slab[T]) many(n int) []T {
 	if n > len(s.free) {
 		s.size = min(max(4, 2*s.size), maxSlab)
@@ -29,10 +29,10 @@ func (s *slab[T]) many(n int) []T {
 	return out
 }
 
-// lineName is the name of a line: in lower case, and for a conventional line as it is meant.
+// lineName is the name of a line in lower case, and the conventional field that it means.
 type lineName struct{ lower, conventional string }
 
-// lineNames are the names of lines, to be found without writing them anew.
+// lineNames are the known names of lines, so that they need no allocation.
 var lineNames = func() map[string]lineName {
 	names := map[string]lineName{}
 	for name, meant := range conventionalNames {
@@ -44,10 +44,10 @@ var lineNames = func() map[string]lineName {
 	return names
 }()
 
-// longestName is longer than all of them.
+// longestName is longer than all names.
 const longestName = 48
 
-// lowerName gives name in lower case, and the name of the conventional line that it means, if it does.
+// lowerName returns name in lower case, and the conventional field that it means, if any.
 func lowerName(name string) (lower, conventional string) {
 	var b [longestName]byte
 	if len(name) > len(b) {
@@ -66,10 +66,10 @@ func lowerName(name string) (lower, conventional string) {
 	return strings.ToLower(name), ""
 }
 
-// maxWords is how many words of one line are found without allocating.
+// maxWords is how many words of one line need no allocation.
 const maxWords = 16
 
-// split splits s at blanks, as strings.Fields does.
+// split splits s at blanks, like strings.Fields.
 func split(s string, tokens *slab[string]) []string {
 	var from, to [maxWords]int32
 	n, inside := 0, false

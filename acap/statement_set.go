@@ -1,15 +1,15 @@
 package acap
 
-// verdict is a small set of statements: those that decide a usage of a resource, broader scopes before narrower. Up to four stand
-// in place, so that deciding does not allocate.
-type verdict struct {
+// statementSet holds the statements that decide a usage of a resource, broader scopes before
+// narrower. Up to four need no allocation.
+type statementSet struct {
 	n    int
 	few  [4]*statement
 	more []*statement
-	caps *restraint // conventional caps that bind beside them
+	caps *restraint // limits of other vocabularies that bind too
 }
 
-func (v *verdict) add(s *statement) {
+func (v *statementSet) add(s *statement) {
 	if v.n < len(v.few) {
 		v.few[v.n] = s
 	} else {
@@ -18,23 +18,23 @@ func (v *verdict) add(s *statement) {
 	v.n++
 }
 
-func (v *verdict) at(i int) *statement {
+func (v *statementSet) at(i int) *statement {
 	if i < len(v.few) {
 		return v.few[i]
 	}
 	return v.more[i-len(v.few)]
 }
 
-// drop takes the last statement away.
-func (v *verdict) drop() {
+// drop removes the last statement.
+func (v *statementSet) drop() {
 	v.n--
 	if v.n >= len(v.few) {
 		v.more = v.more[:v.n-len(v.few)]
 	}
 }
 
-// merge adds the statements of w that v does not hold.
-func (v *verdict) merge(w *verdict) {
+// merge adds the statements of w that are not in v.
+func (v *statementSet) merge(w *statementSet) {
 	if v.n+w.n > 2*len(v.few) {
 		have := make(map[*statement]bool, v.n+w.n)
 		for i := range v.n {
@@ -59,9 +59,9 @@ func (v *verdict) merge(w *verdict) {
 	}
 }
 
-// prohibition gives the first prohibition in the order of appearance, those of the page before those of the origin; nil if there is
-// none.
-func (v *verdict) prohibition() (found *statement) {
+// prohibition returns the first prohibition, nil if there is none. Those of the page come before
+// those of the origin.
+func (v *statementSet) prohibition() (found *statement) {
 	for i := range v.n {
 		s := v.at(i)
 		if !s.allow && (found == nil || s.page && !found.page || s.page == found.page && s.seq < found.seq) {
@@ -71,8 +71,8 @@ func (v *verdict) prohibition() (found *statement) {
 	return found
 }
 
-// permission gives the first permission in the order of appearance, nil if there is none.
-func (v *verdict) permission() (found *statement) {
+// permission returns the first permission in the order of appearance, nil if there is none.
+func (v *statementSet) permission() (found *statement) {
 	for i := range v.n {
 		if s := v.at(i); s.allow && (found == nil || s.seq < found.seq) {
 			found = s
@@ -81,13 +81,14 @@ func (v *verdict) permission() (found *statement) {
 	return found
 }
 
-// ranks notes which places among addressees and purposes are taken.
+// ranks is a set of ranks: how specific addressees and purposes are.
 type ranks [4]bool
 
-// outranks reports whether rank a is at least as specific as b in addressee and in purpose, and more so in one (C03).
+// outranks reports whether rank a is at least as specific as b in addressee and in purpose, and
+// more so in one (P1 2.2.1, C03).
 func outranks(a, b uint8) bool { return a != b && a&b == b }
 
-// override reports whether a statement of that rank yields to one that outranks it.
+// override reports whether a rank in the set outranks the given one.
 func (present *ranks) override(rank uint8) bool {
 	for other := range uint8(4) {
 		if present[other] && outranks(other, rank) {
@@ -97,28 +98,31 @@ func (present *ranks) override(rank uint8) bool {
 	return false
 }
 
-// reach reports whether a statement of that rank meets one at least as specific in addressee and in purpose.
+// reach reports whether a rank in the set is at least as specific as the given one in addressee and
+// in purpose.
 func (present *ranks) reach(rank uint8) bool { return present[rank] || present.override(rank) }
 
-// matched builds the verdict of one usage: from statements that cover the resource, broader before narrower, it keeps those that
-// are not overridden (C02-C04) and have nothing narrower beside them (F07). Two that an undetermined or identical scope sets side
-// by side are both kept; whatever is broader than the newcomer stands together at the end, so that the work is linear.
+// matched collects the statements of one usage that are in force. From statements that cover the
+// resource, broader before narrower, it keeps those that are not overridden (P1 2.2.1, C02-C04) and
+// have no narrower one next to them (P1 2.4.6, F07). Two statements of undetermined or identical
+// scope are both kept. All that are broader than a new one are at the end of the set, so the work
+// is linear.
 type matched struct {
-	*verdict
+	*statementSet
 	present ranks
 }
 
-func (m *matched) take(s *statement, p *Policy, rooted bool) {
+func (m *matched) collect(s *statement, p *Policy, rooted bool) {
 	rank := s.rank()
 	if m.present.override(rank) {
-		p.recorder.outrank(s, m.verdict)
+		p.recorder.outrank(s, m.statementSet)
 		return
 	}
 	if !m.present[rank] {
 		m.present[rank] = true
 		if m.n > 0 {
-			old := *m.verdict
-			*m.verdict = verdict{}
+			old := *m.statementSet
+			*m.statementSet = statementSet{}
 			for i := range old.n {
 				if t := old.at(i); m.present.override(t.rank()) {
 					p.recorder.lose(t, s, outranked)
