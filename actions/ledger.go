@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -168,15 +167,9 @@ func (l *Ledger) closed(path string, err error) error {
 	return fmt.Errorf("the ledger of action requests %s cannot be opened: %w", path, err)
 }
 
-// guard turns the panics and faults that a damaged file leads to into an error.
-func (l *Ledger) guard(fn func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("%w: %v", ErrDamaged, r)
-		}
-	}()
-	return fn()
+// guard calls fn, which uses the database.
+func (l *Ledger) guard(fn func() error) error {
+	return spool.Guard(fn, func(cause any) error { return fmt.Errorf("%w: %v", ErrDamaged, cause) })
 }
 
 // update calls fn with a transaction that is written when fn returns nil.

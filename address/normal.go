@@ -67,8 +67,8 @@ func rewritten(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// already takes an address apart that is in normal form and has none but common characters, as most links are by now; nil for
-// others.
+// already parses an address that is in normal form and has only common characters, as most links have by now. It returns
+// nil for any other.
 func already(raw string) *url.URL {
 	scheme, rest, found := strings.Cut(raw, "://")
 	if !found || scheme != "http" && scheme != "https" || len(raw) > MaxLength {
@@ -80,30 +80,33 @@ func already(raw string) *url.URL {
 	}
 	host, target := rest[:slash], rest[slash:]
 	name, port, hasPort := strings.Cut(host, ":")
-	for i := 0; i < len(name); i++ {
-		if c := name[i]; !('a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.') {
-			return nil
-		}
-	}
-	if name == "" || hasPort && !plainPort(scheme, port) {
+	if name == "" || !all(name, plainHost) || hasPort && !plainPort(scheme, port) {
 		return nil
 	}
 	path, query, hasQuery := strings.Cut(target, "?")
-	for i := 0; i < len(path); i++ {
-		if c := path[i]; c != '/' && !unreserved(c) {
-			return nil
-		}
-	}
-	for i := 0; i < len(query); i++ {
-		if c := query[i]; c != '=' && c != '&' && c != '/' && !unreserved(c) {
-			return nil
-		}
-	}
-	if hasQuery && query == "" || strings.Contains(path, "/.") {
+	if !all(path, plainPath) || strings.Contains(path, "/.") || hasQuery && query == "" || !all(query, plainQuery) {
 		return nil
 	}
 	return &url.URL{Scheme: scheme, Host: host, Path: path, RawPath: path, RawQuery: query}
 }
+
+// all reports whether is holds for all bytes of s.
+func all(s string, is func(byte) bool) bool {
+	for i := range len(s) {
+		if !is(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func plainHost(c byte) bool {
+	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '.'
+}
+
+func plainPath(c byte) bool { return c == '/' || unreserved(c) }
+
+func plainQuery(c byte) bool { return c == '=' || c == '&' || plainPath(c) }
 
 // plainPort reports whether a port is written as it is in normal form.
 func plainPort(scheme, port string) bool {

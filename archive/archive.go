@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,6 +15,7 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/acapcrawl/acapcrawl/disk"
+	"github.com/acapcrawl/acapcrawl/spool"
 )
 
 // What can be wrong with an archive as a whole, to be found with errors.Is.
@@ -246,16 +246,9 @@ func (a *Archive) create(h header) error {
 	return disk.Sync(a.dir)
 }
 
-// guard turns a panic of the database, or a fault in its mapped file, into ErrCorrupt. bbolt asserts instead of
-// returning errors when a page is not what it should be.
-func (a *Archive) guard(fn func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if r := recover(); r != nil {
-			err = a.corrupt(fmt.Sprint(r))
-		}
-	}()
-	return fn()
+// guard calls fn, which uses the database.
+func (a *Archive) guard(fn func() error) error {
+	return spool.Guard(fn, func(cause any) error { return a.corrupt(fmt.Sprint(cause)) })
 }
 
 func (a *Archive) corrupt(what string) error {

@@ -14,6 +14,7 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/acapcrawl/acapcrawl/address"
+	"github.com/acapcrawl/acapcrawl/spool"
 )
 
 // The buckets of frontier.db.
@@ -68,27 +69,32 @@ func decodeCounts(b []byte) (c counts, err error) {
 
 // openDisk opens or makes the file and returns its counts.
 func openDisk(name string) (db *bbolt.DB, c counts, err error) {
-	defer damaged(name, &err)
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return nil, c, fmt.Errorf("the frontier cannot be made: %w", err)
 	}
-	db, err = bbolt.Open(name, 0o600, &bbolt.Options{
-		Timeout:      time.Second,
-		FreelistType: bbolt.FreelistMapType,
+	err = guard(name, func() error {
+		if db, err = bbolt.Open(name, 0o600, &bbolt.Options{Timeout: time.Second, FreelistType: bbolt.FreelistMapType}); err != nil {
+			return cannotOpen(name, err)
+		}
+		if c, err = readMeta(db); errors.Is(err, errNew) {
+			err = makeBuckets(db)
+		}
+		if err != nil {
+			err = fmt.Errorf("%s cannot be used: %w", name, err)
+		}
+		return err
 	})
-	switch {
-	case errors.Is(err, berrors.ErrTimeout):
-		return nil, c, fmt.Errorf("%s is in use by another process; wait for it to end", name)
-	case err != nil:
-		return nil, c, fmt.Errorf("%s cannot be opened: %w; if it is damaged, move it away and crawl anew", name, err)
+	if err != nil && db != nil {
+		err = errors.Join(err, guard(name, db.Close))
 	}
-	if c, err = readMeta(db); errors.Is(err, errNew) {
-		err = makeBuckets(db)
+	return db, c, err
+}
+
+func cannotOpen(name string, err error) error {
+	if errors.Is(err, berrors.ErrTimeout) {
+		return fmt.Errorf("%s is in use by another process; wait for it to end", name)
 	}
-	if err != nil {
-		return nil, c, errors.Join(fmt.Errorf("%s cannot be used: %w", name, err), db.Close())
-	}
-	return db, c, nil
+	return fmt.Errorf("%s cannot be opened: %w; if it is damaged, move it away and crawl anew", name, err)
 }
 
 var errNew = errors.New("the file is new")
@@ -120,17 +126,16 @@ func makeBuckets(db *bbolt.DB) error {
 	})
 }
 
-// damaged turns a panic of the store, its way to report a broken page, into an error.
-func damaged(name string, err *error) {
-	if p := recover(); p != nil {
-		*err = fmt.Errorf("%s is damaged (%v); move it away and crawl anew", name, p)
-	}
+// guard calls fn, which uses the database in the file name.
+func guard(name string, fn func() error) error {
+	return spool.Guard(fn, func(cause any) error {
+		return fmt.Errorf("%s is damaged (%v); move it away and crawl anew", name, cause)
+	})
 }
 
 // view reads the committed state.
-func (f *Frontier) view(fn func(*bbolt.Tx) error) (err error) {
-	defer damaged(f.name, &err)
-	return f.db.View(fn)
+func (f *Frontier) view(fn func(*bbolt.Tx) error) error {
+	return guard(f.name, func() error { return f.db.View(fn) })
 }
 
 // batch is one write transaction. Only the writer goroutine makes them.

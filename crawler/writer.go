@@ -124,15 +124,16 @@ func (f *Frontier) commit(group []*change) {
 	}
 }
 
-func (f *Frontier) update(fn func(*bbolt.Tx) error) (err error) {
-	defer damaged(f.name, &err)
-	return f.db.Update(func(tx *bbolt.Tx) error {
-		if f.inject != nil {
-			if err := f.inject(); err != nil {
-				return err
+func (f *Frontier) update(fn func(*bbolt.Tx) error) error {
+	return guard(f.name, func() error {
+		return f.db.Update(func(tx *bbolt.Tx) error {
+			if f.inject != nil {
+				if err := f.inject(); err != nil {
+					return err
+				}
 			}
-		}
-		return fn(tx)
+			return fn(tx)
+		})
 	})
 }
 

@@ -6,11 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/acapcrawl/acapcrawl/spool"
 )
 
 // The buckets of the file. Keys start with the origin and a zero byte where there are several of an origin.
@@ -55,15 +56,11 @@ func Open(path string) (Store, error) {
 	return d, nil
 }
 
-// guard turns the panics and faults that a damaged file leads to into an error.
-func (d *disk) guard(f func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("the policy store %s is damaged (delete it and it is read anew from the sites): %v", d.path, r)
-		}
-	}()
-	return f()
+// guard calls f, which uses the database.
+func (d *disk) guard(f func() error) error {
+	return spool.Guard(f, func(cause any) error {
+		return fmt.Errorf("the policy store %s is damaged (delete it and it is read anew from the sites): %v", d.path, cause)
+	})
 }
 
 func (d *disk) view(f func(tx *bolt.Tx) error) error {
