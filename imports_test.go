@@ -22,14 +22,15 @@ const module = "github.com/acapcrawl/acapcrawl"
 // aside, and nothing but tests may import internal.
 var siblings = map[string][]string{
 	"acap":        {},
-	"page":        {"acap", "coding"},
+	"page":        {"acap", "coding", "hop"},
 	"policy":      {"acap", "address", "defect", "spool"},
 	"coding":      {},
+	"hop":         {"coding"},
 	"spool":       {},
 	"disk":        {},
 	"memory":      {},
 	"address":     {},
-	"gate":        {"acap", "address", "coding", "memory"},
+	"gate":        {"acap", "address", "coding", "hop", "memory"},
 	"kept":        {"acap", "snippet"},
 	"terms":       {"acap", "kept", "page", "snippet"},
 	"crawler":     {"acap", "address", "defect", "gate", "page", "spool", "memory"},

@@ -131,7 +131,7 @@ func TestRoundTrip(t *testing.T) {
 		Fetched: noon.In(time.FixedZone("x", 3600)), Body: []byte(strings.Repeat("wire bytes\x00\xff", 500)), Truncated: true, Cut: true,
 		Header: http.Header{"Server": {"caf\xe9"}, "Set-Cookie": {"a=1", "b=2"}}, Address: netip.MustParseAddr("2001:db8::1"),
 		Sent: []byte("GET /a HTTP/1.1\r\nHost: example.com\r\n\r\n"), Head: []byte("HTTP/1.1 203 Maybe\r\nserver:caf\xe9\r\n\r\n"),
-		Hops: []Hop{{URL: "http://example.com/old", Method: "GET", Proto: "HTTP/1.1", Status: 301, Start: noon, Took: time.Second,
+		Hops: []Via{{URL: "http://example.com/old", Method: "GET", Proto: "HTTP/1.1", Status: 301, Start: noon, Took: time.Second,
 			Header: http.Header{"Location": {"/a"}}, Sent: []byte("GET /old HTTP/1.1\n\n"), Head: []byte("HTTP/1.1 301 \n\n")}},
 		Policy:  PolicyVersion{Origin: "http://example.com", Since: noon.In(time.FixedZone("y", -3600))},
 		Decided: map[acap.Usage]string{acap.Preserve: "http://example.com/robots.txt:4: ACAP-allow-preserve: /"},

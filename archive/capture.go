@@ -28,7 +28,7 @@ type Capture struct {
 	Address   netip.Addr // of the server that answered; zero where it was not recorded
 	Sent      []byte     // head of the request, from its first line to the blank line; nil where it was not recorded
 	Head      []byte     // head of the response as sent, likewise; a 304 changes Header alone
-	Hops      []Hop      // earlier hops that led here, the first request first
+	Hops      []Via      // earlier hops that led here, the first request first
 	Policy    PolicyVersion
 	Own       acap.Own              // what the page said of itself when it was judged last
 	Decided   map[acap.Usage]string // the line that decided, by usage
@@ -52,9 +52,9 @@ func (v PolicyVersion) utc() PolicyVersion {
 	return v
 }
 
-// Hop is one exchange before the one that gave the body. Its answer is content of another URL and
-// is kept as a capture of that one; earlier versions of this program kept its heads here.
-type Hop struct {
+// Via is one request of the redirect chain that led to a capture. Its answer is content of another URL and is kept as a capture of that
+// one.
+type Via struct {
 	URL    string
 	Method string
 	Proto  string

@@ -51,7 +51,7 @@ func course(a *Archive, say func(format string, args ...any)) *history {
 	receive := func(at, body int, replace bool) {
 		d := deposit(url(at), url(at))
 		d.Body, d.Index, d.Replace, d.Picture = courseBody(body), true, replace, coursePicture(body)
-		d.Hops = []Hop{{URL: courseFrom(at), Status: 302, Head: []byte("HTTP/1.1 302 Found\r\n\r\n")}}
+		d.Hops = []Via{{URL: courseFrom(at), Status: 302, Head: []byte("HTTP/1.1 302 Found\r\n\r\n")}}
 		if replace {
 			going(url(at))
 		}

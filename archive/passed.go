@@ -19,7 +19,7 @@ func splitPassed(k []byte) (url string, id uint64, ok bool) {
 }
 
 // putPassed lists a capture at the addresses that led to it. What is no key cannot be asked for either.
-func putPassed(tx *bolt.Tx, id uint64, hops []Hop) error {
+func putPassed(tx *bolt.Tx, id uint64, hops []Via) error {
 	for _, hop := range hops {
 		if checkURL(hop.URL) != nil {
 			continue
@@ -94,7 +94,7 @@ func (t *captureText) forget(url string) (n int) {
 }
 
 // led checks that a capture is listed at the addresses that led to it.
-func (v *verifier) led(where string, id uint64, hops []Hop) {
+func (v *verifier) led(where string, id uint64, hops []Via) {
 	for _, hop := range hops {
 		if checkURL(hop.URL) != nil || v.tx.Bucket(bPassed).Get(passedKey(hop.URL, id)) != nil {
 			continue
@@ -103,7 +103,7 @@ func (v *verifier) led(where string, id uint64, hops []Hop) {
 			if led, err := v.leads(t.tx, hop.URL, id); err != nil || !led {
 				return "", nil
 			}
-			return "listed", putPassed(t.tx, id, []Hop{hop})
+			return "listed", putPassed(t.tx, id, []Via{hop})
 		})
 	}
 }
@@ -130,5 +130,5 @@ func (v *verifier) leads(tx *bolt.Tx, url string, id uint64) (bool, error) {
 	if errors.Is(err, ErrNotHeld) {
 		return false, nil
 	}
-	return slices.ContainsFunc(text.Hops, func(h Hop) bool { return h.URL == url }), err
+	return slices.ContainsFunc(text.Hops, func(h Via) bool { return h.URL == url }), err
 }

@@ -17,7 +17,7 @@ func ledTo(url string, from ...string) Deposit {
 	d.Head = []byte("HTTP/1.1 200 OK\r\nX-Own: kept\r\n\r\n")
 	for i, address := range from {
 		h := http.Header{"X-Word": {fmt.Sprint("word", i)}}
-		d.Hops = append(d.Hops, Hop{URL: address, Status: 302, Header: h, Sent: []byte("GET " + address), Head: []byte(fmt.Sprint("X-Word: word", i))})
+		d.Hops = append(d.Hops, Via{URL: address, Status: 302, Header: h, Sent: []byte("GET " + address), Head: []byte(fmt.Sprint("X-Word: word", i))})
 	}
 	return d
 }

@@ -32,7 +32,7 @@ type Deposit struct {
 	Address   netip.Addr // of the server, as in a Capture
 	Sent      []byte     // heads of request and response, as in a Capture
 	Head      []byte
-	Hops      []Hop // earlier hops that led here
+	Hops      []Via // earlier hops that led here
 	Policy    PolicyVersion
 	Decided   map[acap.Usage]string // the line that decided, by usage
 	Cuts      []string              // as in a Capture

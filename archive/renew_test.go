@@ -31,7 +31,7 @@ func TestRenew(t *testing.T) {
 		return c
 	}
 	first := deposit(0, "1")
-	first.Hops = []Hop{{URL: "http://quay.example/", Status: 302, Header: http.Header{"Location": {"/a"}}}}
+	first.Hops = []Via{{URL: "http://quay.example/", Status: 302, Header: http.Header{"Location": {"/a"}}}}
 	receive(first, "old")
 	second := deposit(1, "2")
 	second.Hops = first.Hops

@@ -13,7 +13,7 @@ import (
 type captureText struct {
 	MIME    string                `json:",omitempty"`
 	Address netip.Addr            `json:",omitzero"`
-	Hops    []Hop                 `json:",omitempty"`
+	Hops    []Via                 `json:",omitempty"`
 	Policy  PolicyVersion         `json:",omitzero"`
 	Own     acap.Own              `json:",omitzero"`
 	Decided map[acap.Usage]string `json:",omitempty"`

@@ -237,7 +237,7 @@ func TestBrokenText(t *testing.T) {
 	}
 	defer p.close()
 	d := deposit("http://example.com/", "x")
-	d.Sent, d.Head, d.Hops = []byte("GET"), []byte("HTTP"), []Hop{{URL: "http://example.com/a", Head: []byte("H")}}
+	d.Sent, d.Head, d.Hops = []byte("GET"), []byte("HTTP"), []Via{{URL: "http://example.com/a", Head: []byte("H")}}
 	plain, err := textOf(&d).plain()
 	if err != nil {
 		t.Fatal(err)

@@ -195,7 +195,7 @@ func (r *run) receive(p *pageVisit) error {
 	if p.end.State != Fetched || p.known != "" {
 		return nil
 	}
-	pg := newPage(hops)
+	pg := page.New(slices.Clone(hops))
 	if err := r.hold(p, pg); err != nil {
 		p.full = true
 		return err
@@ -363,7 +363,7 @@ func (r *run) led(ctx context.Context, hops []gate.Hop, to string) error {
 	if !ok {
 		return nil
 	}
-	return leader.Lead(context.WithoutCancel(ctx), newPage(hops).Hops(), to)
+	return leader.Lead(context.WithoutCancel(ctx), hops, to)
 }
 
 // received reports whether the page at address, in normal form, was received in this run. What was handed to the frontier just now
@@ -518,14 +518,6 @@ func (r *run) skip(s Skip) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.o.Skipped(s)
-}
-
-func newPage(hops []gate.Hop) *page.Page {
-	converted := make([]page.Hop, len(hops))
-	for i, h := range hops {
-		converted[i] = page.Hop(h)
-	}
-	return page.New(converted)
 }
 
 func spent(err error) bool {

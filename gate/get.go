@@ -5,12 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/coding"
+	"github.com/acapcrawl/acapcrawl/hop"
 )
 
 // MaxRedirects is how many redirects Get follows.
@@ -27,23 +26,8 @@ const (
 	PolicyFile              // robots.txt or a reference: policy is not asked (F23)
 )
 
-// Hop is one exchange.
-type Hop struct {
-	URL       string // as sent, without fragment
-	Method    string
-	Status    int
-	Proto     string
-	Address   netip.Addr    // that answered
-	Header    http.Header   // as sent, Content-Encoding included
-	Sent      []byte        // the head of the request, from its first line to the blank line: as sent, or what HTTP/2 sent in the form of HTTP/1.1
-	Head      []byte        // the head of the response, likewise
-	Wire      []byte        // the body as sent, within the cap
-	Body      []byte        // the body after Content-Encoding is undone; the same slice where there is none
-	Undone    coding.Undone // how Wire became Body
-	Truncated bool          // something of the body is missing: capped, cut off, broken stream
-	Start     time.Time
-	Took      time.Duration // from Start to the end of the body
-}
+// Hop is one request and its response.
+type Hop = hop.Hop
 
 // Trace collects what the requests made under one context led to. It belongs to one sequence of requests and is not safe
 // for concurrent use.

@@ -301,7 +301,7 @@ func (g *judged) leaveOld(known archive.Resource) {
 }
 
 // recallHops erases what is held of addresses that led to a page, and were taken down since they did.
-func (h *Holdings) recallHops(ctx context.Context, policies terms.Policies, hops []archive.Hop) error {
+func (h *Holdings) recallHops(ctx context.Context, policies terms.Policies, hops []archive.Via) error {
 	var failed []error
 	for _, hop := range hops {
 		if down := terms.TakenDown(ctx, policies, hop.URL); down != nil {

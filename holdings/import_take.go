@@ -373,7 +373,7 @@ func (m *importer) hold(address, final string, was archive.Resource, g judged) (
 
 // leading are the redirects to address of which nothing else is known: what has been crawled itself, or leads elsewhere, goes on doing so,
 // and what led to it led there.
-func (m *importer) leading(hops []archive.Hop, address string) (aliases []string, err error) {
+func (m *importer) leading(hops []archive.Via, address string) (aliases []string, err error) {
 	for _, hop := range hops {
 		known, _, err := m.archive.Resource(hop.URL)
 		if err != nil {

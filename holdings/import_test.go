@@ -95,7 +95,7 @@ func TestExportImport(t *testing.T) {
 	}
 }
 
-func plain(hops []archive.Hop) (out []archive.Hop) {
+func plain(hops []archive.Via) (out []archive.Via) {
 	for _, h := range hops {
 		h.Took, h.Header = 0, nil
 		out = append(out, h)

@@ -259,10 +259,10 @@ func (g *judged) describe(t *terms.Terms, pg *page.Page) {
 
 // hopsOf returns what is stored with a page about the redirects to it; nothing about an address
 // that is taken down (P04).
-func hopsOf(t *terms.Terms, pg *page.Page) (kept []archive.Hop) {
+func hopsOf(t *terms.Terms, pg *page.Page) (kept []archive.Via) {
 	for _, hop := range pg.Hops()[:len(pg.Hops())-1] {
 		if !t.TakenDownAt(hop.URL) {
-			kept = append(kept, archive.Hop{URL: hop.URL, Method: hop.Method, Proto: hop.Proto, Status: hop.Status,
+			kept = append(kept, archive.Via{URL: hop.URL, Method: hop.Method, Proto: hop.Proto, Status: hop.Status,
 				Start: hop.Start, Took: hop.Took})
 		}
 	}

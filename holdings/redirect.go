@@ -20,7 +20,7 @@ const longestRedirect = 256 << 10
 // keepRedirects stores the redirects among hops that may be kept, each as a capture of its own
 // address and under the policy of that address.
 func (h *Holdings) keepRedirects(ctx context.Context, hops []page.Hop) error {
-	var kept []archive.Hop
+	var kept []archive.Via
 	for _, hop := range hops {
 		if !leadsOn(hop) {
 			continue
@@ -40,7 +40,7 @@ func (h *Holdings) keepRedirects(ctx context.Context, hops []page.Hop) error {
 		if _, err := h.archive.Receive(ctx, d); err != nil {
 			return err
 		}
-		kept = append(kept, archive.Hop{URL: hop.URL})
+		kept = append(kept, archive.Via{URL: hop.URL})
 	}
 	return h.recallHops(ctx, h.o.Known, kept)
 }
@@ -125,7 +125,7 @@ func (m *importer) keepRedirect(x *incoming, u *url.URL, origin *acap.Policy) er
 	}
 	x.result.Outcome, x.result.Version = TakenIn, c.Version
 	m.note(x, c.ID)
-	return m.recallHops(m.ctx, m.o.Policies, []archive.Hop{{URL: x.url}})
+	return m.recallHops(m.ctx, m.o.Policies, []archive.Via{{URL: x.url}})
 }
 
 // connect notes where the redirects of the file lead, if nothing else is known about their
@@ -142,7 +142,7 @@ func (m *importer) connect() error {
 		if terms.TakenDown(m.ctx, m.o.Policies, from) != nil || terms.TakenDown(m.ctx, m.o.Policies, to) != nil {
 			continue
 		}
-		aliases, err := m.leading([]archive.Hop{{URL: from}}, to)
+		aliases, err := m.leading([]archive.Via{{URL: from}}, to)
 		kept, errKept := m.archive.Holds(from)
 		held, errHeld := m.archive.Holds(to)
 		if err := errors.Join(err, errKept, errHeld); err != nil {

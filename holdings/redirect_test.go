@@ -128,7 +128,7 @@ func TestExportOldHops(t *testing.T) {
 	s := open(t, t.TempDir(), newWeb(""), Options{})
 	moved := sent(b, "302 Found", "Location: /a\nContent-Length: 120\nContent-Encoding: gzip\nTransfer-Encoding: chunked\n", packed(""), time.Now())
 	_, err := s.archive.Receive(context.Background(), archive.Deposit{Resource: archive.Resource{URL: a, Status: 200}, Fetched: time.Now(), Body: []byte("x"),
-		Hops: []archive.Hop{{URL: b, Status: 302, Start: time.Now(), Header: moved.Header, Head: moved.Head}}})
+		Hops: []archive.Via{{URL: b, Status: 302, Start: time.Now(), Header: moved.Header, Head: moved.Head}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,33 +2,16 @@ package page
 
 import (
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
-	"github.com/acapcrawl/acapcrawl/coding"
+	"github.com/acapcrawl/acapcrawl/hop"
 )
 
 // Hop is one request and its response on the way to a page.
-type Hop struct {
-	URL       string
-	Method    string
-	Status    int
-	Proto     string
-	Address   netip.Addr // that answered; zero where it is not known
-	Header    http.Header
-	Sent      []byte        // head of the request as sent, from its first line to the blank line
-	Head      []byte        // head of the response as sent, likewise
-	Wire      []byte        // body as sent, still content-encoded
-	Body      []byte        // body after Content-Encoding is undone; the same slice as Wire if there was none
-	Undone    coding.Undone // how Wire became Body, where that is known
-	Truncated bool          // the body was longer than what was read
-	Start     time.Time
-	Took      time.Duration
-}
+type Hop = hop.Hop
 
 // Page is what the last of its hops delivered. Decoding and parsing happen when first asked for, once. A Page is safe for
 // concurrent use; its hops and their bytes must not be changed.

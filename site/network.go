@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/acapcrawl/acapcrawl/acap"
@@ -89,11 +90,7 @@ func (p policyFiles) Fetch(ctx context.Context, rawurl string, condition http.He
 
 // PageOf returns the page that the exchanges of t lead to.
 func PageOf(t *gate.Trace) *page.Page {
-	hops := make([]page.Hop, len(t.Hops))
-	for i, h := range t.Hops {
-		hops[i] = page.Hop(h)
-	}
-	return page.New(hops)
+	return page.New(slices.Clone(t.Hops))
 }
 
 // nameHosts opens the hosts of seeds in the gate: the gate fetches from a named host even if its address is private.
