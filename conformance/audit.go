@@ -16,48 +16,49 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// AuditSite is what an audit looks at a publisher's site through. Nothing is requested that policy does not permit.
+// AuditSite is the access of an audit to a publisher's site. It requests nothing that policy
+// prohibits.
 type AuditSite struct {
 	check.Site
 	Sitemap func(ctx context.Context, address string) (pages, more []string, err error)
 }
 
-// ErrSpent is wrapped by the error for a page that is not requested since as many were as may be.
+// ErrSpent is wrapped by the error for a page beyond the limit of requests.
 var ErrSpent = errors.New("no more pages are requested")
 
-// AuditOptions say how a site is audited.
+// AuditOptions holds the options of an audit.
 type AuditOptions struct {
-	Pages int // to be requested at most, at least 1
+	Pages int // maximum number of requested pages, at least 1
 	Check check.Options
-	Tell  func(requested, most int, address string) // before each page: how many were requested, of how many; may be nil
+	Tell  func(requested, most int, address string) // called before each page with the number of requested pages and the limit; may be nil
 }
 
-// Bounds on what an audit looks at, and shows.
+// Bounds on the work and the output of an audit.
 const (
-	maxAudited    = 24   // crawlers that are named, for whom effects are told
-	maxCandidates = 1000 // addresses of which pages are chosen, and as many again among which such are looked for that show a statement
-	minCandidates = 50   // the same of large files
-	maxCompared   = 20e6 // addresses times statements and crawlers, about
+	maxAudited    = 24   // named crawlers for which effects are reported
+	maxCandidates = 1000 // candidates for pages, and again as many candidates that show the effect of a statement
+	minCandidates = 50   // the same for large files
+	maxCompared   = 20e6 // approximate product of addresses, statements and crawlers
 	maxListings   = 10   // sitemaps
-	maxUnasked    = 20   // addresses that are judged without a request
+	maxUnasked    = 20   // addresses judged without a request
 )
 
-// auditor makes an audit.
+// auditor performs an audit.
 type auditor struct {
 	*Audit
 	site    AuditSite
 	o       AuditOptions
 	surface *check.Surface
 	root    *url.URL
-	files   []*acap.File // robots.txt, and what it refers to
+	files   []*acap.File // robots.txt and the files to which it refers
 	views   []*auditView
 	sample  sample
-	busy    bool // the site wants no more requests
+	busy    bool // the site has asked for fewer requests
 	places  map[fieldPlace]*acap.Field
 	at      map[clash]int
 }
 
-// auditView is how one crawler, or any other, sees the site.
+// auditView is the policy of the site for one crawler, or for any other.
 type auditView struct {
 	name     string // "" for any other
 	policies *policy.Authority
@@ -66,8 +67,8 @@ type auditView struct {
 	rows     []Row
 }
 
-// AuditSiteOf looks at the site of some pages, which are of one origin. When ctx ends it gives what was found until then. The error is
-// that of an address without origin.
+// AuditSiteOf audits the site of some pages of one origin. When ctx ends it returns what it has
+// found. The error is that of an address without origin.
 func AuditSiteOf(ctx context.Context, start []*url.URL, site AuditSite, o AuditOptions) (*Audit, error) {
 	key, err := policy.Key(start[0])
 	if err != nil {
@@ -80,7 +81,7 @@ func AuditSiteOf(ctx context.Context, start []*url.URL, site AuditSite, o AuditO
 	a := &auditor{site: site, o: o, root: root}
 	a.Audit = &Audit{Site: key, Time: o.Check.Now.UTC(), Crawler: site.Who.Names, Purposes: site.Who.Purposes, report: &check.Report{},
 		Files: []AuditFile{}, Said: []Said{}, Contradictions: []Contradiction{}, Departures: []Contradiction{}, Effects: []Effects{}, Drifts: []Drift{},
-		Actions: []AuditAction{}, Sitemaps: []AuditSitemap{}, Pages: []AuditPage{}} // empty lists in JSON, no null
+		Actions: []AuditAction{}, Sitemaps: []AuditSitemap{}, Pages: []AuditPage{}} // empty lists instead of null in JSON
 	err = a.run(ctx, start)
 	if err != nil && ctx.Err() == nil {
 		return nil, err
@@ -134,7 +135,7 @@ func (a *auditor) run(ctx context.Context, start []*url.URL) (err error) {
 	return nil
 }
 
-// describe tells of the files of policy.
+// describe reports the files of policy.
 func (a *auditor) describe() {
 	o := a.surface.Origin
 	f := AuditFile{URL: o.Key + "/robots.txt", Status: o.HTTP, Why: o.Why}
@@ -166,7 +167,7 @@ func (a *auditor) file(f *acap.File, named, final string) AuditFile {
 	return out
 }
 
-// look finds who is addressed, and reads what each is referred to.
+// look finds the addressed crawlers, and reads the references of each.
 func (a *auditor) look(ctx context.Context) error {
 	names := []string{""}
 	for _, f := range a.files {
@@ -181,7 +182,7 @@ func (a *auditor) look(ctx context.Context) error {
 		names = names[:maxAudited+1]
 	}
 	for _, name := range names {
-		c := a.site.Who // who reads the same way, for the same purposes
+		c := a.site.Who // crawlers with the same reading and purposes
 		c.Names = nil
 		if name != "" {
 			c.Names = []string{name}
@@ -198,7 +199,8 @@ func (a *auditor) look(ctx context.Context) error {
 	return nil
 }
 
-// requests lists the action requests that reach a crawler, each once. What reaches any was listed first.
+// requests returns the action requests for a crawler, each once. Those for any crawler were listed
+// first.
 func (a *auditor) requests(v *auditView) {
 	for _, act := range v.policy.Actions() {
 		by := lineOf(act.Field)
@@ -212,11 +214,11 @@ func (a *auditor) requests(v *auditView) {
 	}
 }
 
-// listings adds what sitemaps list.
+// listings adds the addresses in sitemaps.
 func (a *auditor) listings(ctx context.Context) error {
 	var queue []string
 	for _, named := range a.surface.Origin.Policy.Sitemaps() {
-		if u, err := a.root.Parse(named); err == nil { // some are written relative to the site
+		if u, err := a.root.Parse(named); err == nil { // some are relative to the site
 			queue = append(queue, u.String())
 		}
 	}
@@ -252,12 +254,12 @@ func (a *auditor) listings(ctx context.Context) error {
 	return nil
 }
 
-// note adds a sentence on what was left out.
+// note adds a sentence about what was left out.
 func (a *auditor) note(format string, args ...any) {
 	a.report.Notes = append(a.report.Notes, fmt.Sprintf(format, args...))
 }
 
-// spread takes n of a list, evenly.
+// spread returns n elements of a list, evenly.
 func spread(list []string, n int) []string {
 	if len(list) <= n {
 		return list
@@ -269,7 +271,7 @@ func spread(list []string, n int) []string {
 	return out
 }
 
-// visit requests a page, and tells what it says and what may be done with it.
+// visit requests a page, and reports its statements and the decisions about it.
 func (a *auditor) visit(ctx context.Context, u *url.URL) error {
 	one := AuditPage{URL: u.String()}
 	pg, err := a.site.Fetcher.Page(ctx, u.String())
@@ -306,7 +308,7 @@ func (a *auditor) visit(ctx context.Context, u *url.URL) error {
 	return a.add(ctx, u, pg, one)
 }
 
-// add tells of an address, and what may be done with it.
+// add reports an address and the decisions about it.
 func (a *auditor) add(ctx context.Context, u *url.URL, pg *page.Page, one AuditPage) error {
 	if err := a.effects(ctx, u, pg, one); err != nil {
 		return err
@@ -315,7 +317,7 @@ func (a *auditor) add(ctx context.Context, u *url.URL, pg *page.Page, one AuditP
 	return nil
 }
 
-// read checks what a page says, and notes where it leads, as far as it may be followed.
+// read checks the statements of a page, and records its links if they may be followed.
 func (a *auditor) read(ctx context.Context, u *url.URL, pg *page.Page) error {
 	if err := a.surface.Own(ctx, u, pg); err != nil {
 		return err
@@ -335,12 +337,13 @@ func (a *auditor) read(ctx context.Context, u *url.URL, pg *page.Page) error {
 	return nil
 }
 
-// wantsRest reports whether a server asks that less be asked of it.
+// wantsRest reports whether a server asks for fewer requests.
 func wantsRest(h page.Hop) bool {
 	return h.Status == http.StatusTooManyRequests || h.Status == http.StatusServiceUnavailable && h.Header.Get("Retry-After") != ""
 }
 
-// settle ends the audit with what needs no request. When ctx ends it leaves out what takes long.
+// settle completes the audit with everything that needs no request. When ctx ends it skips slow
+// parts.
 func (a *auditor) settle(ctx context.Context) {
 	for _, u := range a.sample.unasked(ctx) {
 		one := AuditPage{URL: u.String(), Why: "it was not requested: it shows what a statement covers"}

@@ -12,31 +12,31 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// State is what comes of all that is said about a usage.
+// State is the result of all statements about a usage.
 type State string
 
 // The states of a Cell.
 const (
-	Unsaid    State = "unsaid" // nothing is said of it, and so it is permitted
+	Unsaid    State = "unsaid" // permitted because nothing is said about it
 	Permitted State = "permitted"
 	Limited   State = "limited" // permitted within limits, or to some readers
-	Ask       State = "ask"     // it is said where to ask for it
+	Ask       State = "ask"     // a link says where to ask for permission
 	Refused   State = "refused"
 )
 
-// Effects are what may be done with the addresses of an audit by crawlers for whom that is the same.
+// Effects holds the decisions about the addresses of an audit for crawlers with the same decisions.
 type Effects struct {
 	Crawlers []string `json:"crawlers"` // "" is any that is not named
 	Rows     []Row    `json:"rows"`
 }
 
-// Row is what may be done with one address.
+// Row holds the decisions about one address.
 type Row struct {
 	URL   string `json:"url"`
 	Cells []Cell `json:"cells"` // in the order of acap.Usages
 }
 
-// Cell is what is decided about one usage.
+// Cell is the decision about one usage.
 type Cell struct {
 	Usage   acap.Usage   `json:"usage"`
 	State   State        `json:"state"`
@@ -44,10 +44,10 @@ type Cell struct {
 	Note    string       `json:"note,omitempty"`
 	Because []*AuditLine `json:"because"` // what decided, then what limits
 	Limits  acap.Limits  `json:"limits"`
-	byACAP  bool         // it is refused or limited, and a crawler without ACAP knows nothing of that
+	byACAP  bool         // a prohibition or limit unknown to a crawler without ACAP
 }
 
-// effects adds what may be done with u, of which pg is the page, nil where it is not known, by each crawler.
+// effects adds the decisions about u for each crawler. pg is its page, nil if unknown.
 func (a *auditor) effects(ctx context.Context, u *url.URL, pg *page.Page, one AuditPage) error {
 	facts := acap.Facts{Now: a.o.Check.Now}
 	rows := make([]Row, len(a.views))
@@ -107,7 +107,7 @@ func cellOf(d acap.Decision, facts acap.Facts) Cell {
 	return c
 }
 
-// ofACAP tells a field of ACAP from a conventional tag or header.
+// ofACAP reports whether a field is of ACAP, and not a conventional tag or header.
 func ofACAP(f *acap.Field) bool {
 	switch {
 	case f == nil, f.Source == acap.Header:
@@ -118,7 +118,7 @@ func ofACAP(f *acap.Field) bool {
 	return true
 }
 
-// gather puts the rows of crawlers together for whom they are the same, those of any other first.
+// gather joins the rows of crawlers with the same decisions, those of any other crawler first.
 func (a *auditor) gather() {
 	for _, v := range a.views {
 		i := slices.IndexFunc(a.Effects, func(e Effects) bool { return reflect.DeepEqual(e.Rows, v.rows) })
@@ -136,7 +136,8 @@ func (a *auditor) gather() {
 	}
 }
 
-// Contradiction is a statement that another one keeps from having effect, where one of them stands in a page or its header.
+// Contradiction is a statement that another one overrides, if one of them is in a page or its
+// header.
 type Contradiction struct {
 	Kind     string       `json:"kind"`
 	Wins     *AuditLine   `json:"wins"`
@@ -149,20 +150,21 @@ type Contradiction struct {
 
 // The kinds of contradictions.
 const (
-	Overruled  = "overruled"  // a page permits what robots.txt or a file that it refers to prohibits
+	Overruled  = "overruled"  // a page permits what robots.txt, or a file to which it refers, prohibits
 	Restricted = "restricted" // a conventional tag or header prohibits what ACAP permits on the same page
 	Disputed   = "disputed"   // a page says both
 	Lifted     = "lifted"     // a page permits what the site prohibits, and wins
-	Narrowed   = "narrowed"   // a page prohibits what the site permits in general: it may
+	Narrowed   = "narrowed"   // a page prohibits what the site permits in general, which is allowed
 )
 
-// clash is what contradictions have in common that are told as one.
+// clash identifies contradictions that are reported as one.
 type clash struct {
 	kind        string
 	wins, loses said
 }
 
-// said is a statement by its words where it stands in a page, since many pages say the same, and by its place elsewhere.
+// said identifies a statement in a page by its words, because many pages contain the same, and
+// elsewhere by its place.
 type said struct {
 	source acap.Source
 	place  string
@@ -179,7 +181,7 @@ func saidBy(f *acap.Field) said {
 
 func ofPage(f *acap.Field) bool { return f.Source != acap.Robots && f.Source != acap.Referred }
 
-// contradict notes what a page and its site say against each other.
+// contradict records contradictions between a page and its site.
 func (a *auditor) contradict(v *auditView, t *terms.Reached, pg *page.Page, facts acap.Facts) {
 	own := pg.Own()
 	if len(own.Tags) == 0 && len(own.Marks) == 0 {
@@ -192,7 +194,7 @@ func (a *auditor) contradict(v *auditView, t *terms.Reached, pg *page.Page, fact
 		}
 		d := t.Policy().Decide(u, t.Resource()).At(facts)
 		switch d.Reason {
-		case acap.ByLocation, acap.ByExpiry, acap.ByTarget, acap.Unavailable: // a permission that does not hold here, or now: a finding
+		case acap.ByLocation, acap.ByExpiry, acap.ByTarget, acap.Unavailable: // a permission that does not apply here, or now: a finding
 			continue
 		}
 		for _, r := range list[1:] {
@@ -205,8 +207,9 @@ func (a *auditor) contradict(v *auditView, t *terms.Reached, pg *page.Page, fact
 	}
 }
 
-// meant reports whether one yields to the other as publishers mean it: what is said of all else (F19), or of present in general on the
-// same page (F17, N04), to what is said of a usage, and what a page says to any crawler to what is said by name, or for a purpose (N02).
+// meant reports whether publishers intend that one statement yields to another: disallow-other (P1
+// 2.5.6, F19) or present on the same page (P1 2.5.5, F17) to a usage of its own, and what a page
+// says to any crawler to what it says to a name or for a purpose (P2 2.2.1, N02).
 func meant(own acap.Own, wins, loses acap.Rival, kind string) bool {
 	switch {
 	case loses.Usage == acap.Other && wins.Usage != acap.Other:
@@ -217,7 +220,7 @@ func meant(own acap.Own, wins, loses acap.Rival, kind string) bool {
 	return kind == Overruled && strings.Contains(loses.Rule, "N02")
 }
 
-// addressed is to whom a META tag speaks, "" for what is none.
+// addressed returns the crawler that a META tag addresses, "" for other statements.
 func addressed(own acap.Own, f *acap.Field) string {
 	for _, t := range own.Tags {
 		if t.Source == acap.Meta && f.Source == acap.Meta && t.Line == f.Line && t.Column == f.Column {
@@ -227,7 +230,8 @@ func addressed(own acap.Own, f *acap.Field) string {
 	return ""
 }
 
-// clashes says what kind of contradiction it is that one wins against the other, "" where it is none of a page.
+// clashes returns the kind of contradiction if one statement wins against the other, "" if no page
+// is involved.
 func clashes(wins, loses acap.Rival, reason acap.Reason) string {
 	above, below := ofPage(wins.Field), ofPage(loses.Field)
 	switch {

@@ -16,8 +16,8 @@ import (
 //go:embed audit.html
 var auditHTML string
 
-// WriteAuditHTML writes a page for the publisher's people: one file that needs no other and no script, and can be printed. All that
-// publishers wrote is text in it, whatever it says.
+// WriteAuditHTML writes a page for the staff of the publisher: one file without scripts and without
+// references to other files, which can be printed. Everything that publishers wrote is escaped.
 func WriteAuditHTML(w io.Writer, audits []*Audit) error {
 	t, err := template.New("audit").Funcs(template.FuncMap{
 		"shown": shownText, "usages": acap.Usages, "list": usageList, "short": shortAddress, "count": count, "join": strings.Join,
@@ -33,20 +33,20 @@ func WriteAuditHTML(w io.Writer, audits []*Audit) error {
 	return t.Execute(w, views)
 }
 
-// auditPageView is an audit as the page shows it.
+// auditPageView is an audit for the template of the page.
 type auditPageView struct {
 	*Audit
-	ID     string // before the ids of its lines
+	ID     string // prefix of the ids of its lines
 	Behind []*AuditLine
 }
 
-// Number is that of a line among those behind the effects.
+// Number returns the number of a line among those behind the effects.
 func (v auditPageView) Number(l *AuditLine) int { return numberOf(v.Behind, l) }
 
-// Many is how many findings of a severity there are.
+// Many returns the number of findings with a severity.
 func (v auditPageView) Many(severity string) int { return v.Counts()[acap.Severity(severity)] }
 
-// By orders the findings, those of one kind at one place as one: errors first.
+// By returns the findings, errors first; those of one code at one place as one.
 func (v auditPageView) By() []folded {
 	order := []acap.Severity{acap.Error, acap.Warning, acap.Notice}
 	list := fold(v.Findings)
@@ -54,7 +54,7 @@ func (v auditPageView) By() []folded {
 	return list
 }
 
-// Verdict is the sentence above all.
+// Verdict returns the sentence at the top.
 func (v auditPageView) Verdict() string {
 	n := v.Counts()
 	switch {
@@ -78,7 +78,7 @@ func stateWords(s State) string {
 	return map[State]string{Unsaid: "nothing is said", Permitted: "permitted", Limited: "limited", Ask: "to be asked for", Refused: "refused"}[s]
 }
 
-// heads are the columns' names.
+// heads returns the names of the columns.
 func heads() []string {
 	out := make([]string, len(acap.Usages()))
 	for i, u := range acap.Usages() {
@@ -87,7 +87,8 @@ func heads() []string {
 	return out
 }
 
-// shownText is foreign text as a reader may see it: no controls, and nothing that turns the direction of what stands around it.
+// shownText returns foreign text without control characters and characters that change the
+// direction of text.
 func shownText(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -100,7 +101,7 @@ func shownText(s string) string {
 	}, s)
 }
 
-// lineName names the file and the line.
+// lineName returns the name of file and line.
 func lineName(l *AuditLine) string {
 	if l == nil {
 		return "nothing is said"

@@ -8,7 +8,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/check"
 )
 
-// Audit is what was found of one site.
+// Audit is the result for one site.
 type Audit struct {
 	Site     string    `json:"site"` // scheme and host
 	Time     time.Time `json:"time"`
@@ -79,7 +79,7 @@ type AuditSitemap struct {
 	Why   string `json:"why,omitempty"` // it could not be read, or in part
 }
 
-// AuditPage is an address that the audit looked at.
+// AuditPage is an address that the audit examined.
 type AuditPage struct {
 	URL       string `json:"url"`
 	Requested bool   `json:"requested"`
@@ -90,27 +90,27 @@ type AuditPage struct {
 	refused   bool
 }
 
-// failed reports whether it was requested in vain.
+// failed reports whether the request for the page failed.
 func (p *AuditPage) failed() bool { return p.Requested && p.Why != "" && !p.refused }
 
-// Weighs reports whether something was found that the publisher should mend.
+// Weighs reports whether the publisher should correct something.
 func (a *Audit) Weighs() bool {
 	w := a.report.Worst()
 	return w == acap.Error || w == acap.Warning || len(a.Contradictions) > 0
 }
 
-// Refused reports whether no page was to be had since policy lets none be requested.
+// Refused reports whether no page could be read because policy prohibits all requests.
 func (a *Audit) Refused() bool {
 	return slices.ContainsFunc(a.Pages, func(p AuditPage) bool { return p.refused }) &&
 		!slices.ContainsFunc(a.Pages, func(p AuditPage) bool { return p.Requested && !p.refused })
 }
 
-// Fetched reports whether any page was had.
+// Fetched reports whether any page was read.
 func (a *Audit) Fetched() bool {
 	return slices.ContainsFunc(a.Pages, func(p AuditPage) bool { return p.Requested && p.Why == "" })
 }
 
-// Excerpt gives the line that a finding speaks of with the place marked, "" where it is not known.
+// Excerpt returns the line of a finding with the place marked, "" if it is unknown.
 func (a *Audit) Excerpt(f acap.Finding) string {
 	line := a.report.Line(f)
 	if line == "" {

@@ -9,7 +9,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/check"
 )
 
-// Said is what the files of policy say to some crawlers, for some purposes.
+// Said holds the statements of the policy files for some crawlers and purposes.
 type Said struct {
 	Crawlers []string   `json:"crawlers"` // "*" is any
 	Purposes []string   `json:"purposes,omitempty"`
@@ -26,7 +26,7 @@ type SaidLine struct {
 	Qualifiers []string     `json:"qualifiers,omitempty"`
 }
 
-// said lists what is said, addressee by addressee in the order of appearance.
+// said returns the statements, by addressee in the order of appearance.
 func (a *auditor) said() {
 	at := func(acapFields bool, crawlers, purposes []string) *Said {
 		for i := range a.Said {
@@ -53,10 +53,11 @@ func (a *auditor) said() {
 	}
 }
 
-// listed is a list that JSON shows as one where it is empty.
+// listed is a list that is written to JSON as [] if it is empty.
 func listed[T any](list []T) []T { return append([]T{}, list...) }
 
-// Drift is where a crawler that knows RFC 9309 alone crawls otherwise than one that honours ACAP.
+// Drift is an address for which a crawler without ACAP (RFC 9309) decides otherwise than one with
+// ACAP.
 type Drift struct {
 	Crawler      string     `json:"crawler"` // "" is any that is not named
 	URL          string     `json:"url"`     // an example
@@ -67,7 +68,7 @@ type Drift struct {
 	Without      *AuditLine `json:"without,omitempty"`
 }
 
-// maxAsked bounds about how many addresses beside those of the audit readings are compared.
+// maxAsked bounds the additional addresses on which readings are compared.
 const maxAsked = 500
 
 // drift compares the readings of robots.txt.
@@ -91,7 +92,7 @@ func (a *auditor) drift(ctx context.Context) {
 	ask.Addresses = append(ask.Addresses, asked.Addresses[:min(len(asked.Addresses), maxAsked)]...)
 	found, err := check.Compare(ctx, doc.ACAP(a.o.Check.Now), doc.Conventional(), ask.Bounded())
 	if err != nil {
-		return // only where its context ends
+		return // only when its context ends
 	}
 	for _, f := range found {
 		d := Drift{URL: f.Addresses[0].URL.String(), More: len(f.Addresses) - 1, ACAP: f.A.Allowed, Conventional: f.B.Allowed,

@@ -11,24 +11,24 @@ import (
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-// sample chooses the pages of an audit: first those that it began with, then those of which statements decide that decided nothing yet,
-// then of all parts of the site in turn.
+// sample chooses the pages of an audit: first those that were requested, then those to which
+// statements apply that applied to no other page yet, then pages of all parts of the site in turn.
 type sample struct {
 	a          *auditor
 	origin     string
 	candidates []*candidate
 	known      map[string]bool
-	decided    map[*acap.Field]bool // by pages that were chosen
-	parts      map[string]int       // how many pages were chosen of each part of the site
-	most       int                  // how many candidates are looked at
+	decided    map[*acap.Field]bool // fields that apply to chosen pages
+	parts      map[string]int       // number of chosen pages by part of the site
+	most       int                  // number of candidates examined
 	full       bool                 // there are more
 }
 
 type candidate struct {
 	url    *url.URL
-	first  bool          // it was asked for
+	first  bool          // it was requested by the caller
 	crawl  bool          // may be requested
-	fields []*acap.Field // that decide about it, for any crawler
+	fields []*acap.Field // fields that decide about it, for any crawler
 	part   string
 	chosen bool
 }
@@ -48,7 +48,7 @@ func (s *sample) add(address string, first bool) {
 	if err != nil {
 		return
 	}
-	u.User, u.Fragment, u.RawFragment = nil, "", "" // as it is requested
+	u.User, u.Fragment, u.RawFragment = nil, "", "" // the address in the form of a request
 	key, err := policy.Key(u)
 	r := acap.NewResource(u)
 	if err != nil || key != s.origin || s.known[r.URL] {
@@ -66,7 +66,7 @@ func (s *sample) add(address string, first bool) {
 	s.candidates = append(s.candidates, c)
 }
 
-// deciding lists the fields of files that decide something about r, for any crawler.
+// deciding returns the fields of files that decide something about r, for any crawler.
 func (a *auditor) deciding(r acap.Resource) (list []*acap.Field) {
 	for _, v := range a.views {
 		for _, u := range acap.Usages() {
@@ -78,7 +78,7 @@ func (a *auditor) deciding(r acap.Resource) (list []*acap.Field) {
 	return list
 }
 
-// place is the one field at a place of a file: each view reads referred files anew.
+// place returns the one field at a place of a file: each view parses referred files again.
 func (a *auditor) place(f *acap.Field) *acap.Field {
 	key := fieldPlace{f.URL, f.Line}
 	if a.places == nil {
@@ -95,7 +95,7 @@ type fieldPlace struct {
 	line int
 }
 
-// partOf is the part of the site that an address is of: its first folder and its kind.
+// partOf returns the part of the site of an address: its first directory and its type.
 func partOf(u *url.URL) string {
 	first, _, deeper := strings.Cut(strings.TrimPrefix(u.Path, "/"), "/")
 	if !deeper {
@@ -108,12 +108,14 @@ func partOf(u *url.URL) string {
 	return first + "/" + path.Ext(u.Path) + query
 }
 
-// next chooses a page that may be requested; nil where there is none. What was asked for is tried even where it may not be.
+// next returns a page that may be requested, nil if there is none. It returns the caller's pages
+// even if they may not.
 func (s *sample) next() *url.URL {
 	return s.choose(func(c *candidate) bool { return c.crawl || c.first }, 0)
 }
 
-// choose takes the candidate of whom most decides that has decided nothing yet; at least least.
+// choose returns the candidate with the most deciding fields that decided nothing yet; at least
+// least.
 func (s *sample) choose(fits func(*candidate) bool, least int) *url.URL {
 	var best *candidate
 	most := 0
@@ -137,7 +139,7 @@ func (s *sample) choose(fits func(*candidate) bool, least int) *url.URL {
 	return best.url
 }
 
-// passed counts the addresses asked for that were not chosen.
+// passed returns the number of the caller's addresses that were not chosen.
 func (s *sample) passed() (n int) {
 	for _, c := range s.candidates {
 		if c.first && !c.chosen {
@@ -147,7 +149,7 @@ func (s *sample) passed() (n int) {
 	return n
 }
 
-// fresh counts the fields that decide about c and have decided nothing yet.
+// fresh returns the number of fields that decide about c and have decided nothing yet.
 func (s *sample) fresh(c *candidate) (n int) {
 	for _, f := range c.fields {
 		if !s.decided[f] {
@@ -157,8 +159,8 @@ func (s *sample) fresh(c *candidate) (n int) {
 	return n
 }
 
-// unasked gives addresses that are not requested and show what the remaining statements do: known ones that may not be crawled, then
-// such as their patterns cover, as far as there is time.
+// unasked returns addresses that show the effect of the remaining statements without a request:
+// known ones that may not be crawled, then addresses that their patterns cover, as time permits.
 func (s *sample) unasked(ctx context.Context) (list []*url.URL) {
 	for len(list) < maxUnasked/2 {
 		u := s.choose(func(c *candidate) bool { return !c.crawl && !c.first }, 1)
@@ -184,15 +186,16 @@ func (s *sample) unasked(ctx context.Context) (list []*url.URL) {
 	return w.list
 }
 
-// witnesses are addresses that show what statements do, in the making.
+// witnesses collects addresses that show the effect of statements.
 type witnesses struct {
 	*sample
 	ctx   context.Context
 	list  []*url.URL
-	tried map[string][]*acap.Field // by path: what decides about it
+	tried map[string][]*acap.Field // deciding fields, by path
 }
 
-// find adds an address for a field that decided nothing yet, where one of its patterns covers any of which it does.
+// find adds an address on which a field decides that decided nothing yet, if one of its patterns
+// covers one.
 func (w *witnesses) find(f *acap.Field, patterns []string) {
 	f = w.a.place(f)
 	for _, p := range patterns[:min(len(patterns), 4)] {

@@ -18,7 +18,8 @@ import (
 // small is a site: by path, what a page answers; "/robots.txt" among them.
 type small map[string]string
 
-// ServeHTTP takes what stands before an empty line, but in robots.txt, for the header, "Status" in it.
+// ServeHTTP takes what stands before an empty line, but in robots.txt, for the header, "Status" in
+// it.
 func (s small) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	text, known := s[r.URL.Path]
 	if !known {
@@ -167,7 +168,8 @@ func TestAuditRests(t *testing.T) {
 	}
 }
 
-// Pages that are not requested do not count as such, and of those that are asked for none is dropped in silence.
+// Pages that are not requested do not count as such, and of those that are asked for none is
+// dropped in silence.
 func TestAuditCounts(t *testing.T) {
 	site := small{"/robots.txt": "User-agent: *\nDisallow: /x\n", "/a": meta(), "/b": meta(), "/c": meta()}
 	var start []string
@@ -186,7 +188,8 @@ func TestAuditCounts(t *testing.T) {
 	}
 }
 
-// What is to be taken down is not called what may not be crawled, and no password stands in a report.
+// What is to be taken down is not called what may not be crawled, and no password stands in a
+// report.
 func TestAuditSaysWhy(t *testing.T) {
 	a := audit(t, small{"/robots.txt": "ACAP-crawler: *\nACAP-disallow-index: /old.html\nACAP-disallow-preserve: /new.html\nACAP-request-take-down: /old.html\n",
 		"/": `<a href="/old.html">old</a> <a href="http://user:secret@lantern.test/new.html">new</a>`, "/new.html": meta()}, 5)
@@ -299,7 +302,8 @@ func TestAuditRequests(t *testing.T) {
 	}
 }
 
-// Where no page was had the verdict praises none, and sitemaps that are named twice are no further ones.
+// Where no page was had the verdict praises none, and sitemaps that are named twice are no further
+// ones.
 func TestAuditVerdict(t *testing.T) {
 	var sitemaps strings.Builder
 	for i := range 20 {

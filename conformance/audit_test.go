@@ -98,7 +98,8 @@ func auditAs(ctx context.Context, t *testing.T, who acap.Crawler, site http.Hand
 	return a
 }
 
-// The effects that are told of the newspaper are those that its authors meant, and nothing is requested that must not be.
+// The effects that are told of the newspaper are those that its authors meant, and nothing is
+// requested that must not be.
 func TestAuditOfNewspaper(t *testing.T) {
 	site := conformance.NewSite()
 	a := audit(t, site, 100)
@@ -180,7 +181,8 @@ func TestAuditSample(t *testing.T) {
 	}
 }
 
-// FuzzAuditHTML: whatever a site says, the page holds the elements and attributes of the template alone.
+// FuzzAuditHTML: whatever a site says, the page holds the elements and attributes of the template
+// alone.
 func FuzzAuditHTML(f *testing.F) {
 	for _, seed := range []string{"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "</style><style>*{}", "javascript:alert(1)", "{{.}}", "\x1b[31m\u202e", "</title><base href=//x>"} {
 		f.Add("ACAP-crawler: *\nACAP-allow-index: /"+seed+"\nACAP-disallow-"+seed+": /", seed, seed)

@@ -11,7 +11,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// WriteText writes a summary for a terminal. What publishers wrote is in it as they wrote it.
+// WriteText writes a summary for a terminal. It contains the text of publishers unchanged.
 func (a *Audit) WriteText(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, as %s on %s\n", a.Site, a.LookedAs(), a.Time.Format("2006-01-02 15:04 MST"))
@@ -48,7 +48,7 @@ func (a *Audit) WriteText(w io.Writer) error {
 	return err
 }
 
-// LookedAs says as who, and for what, it was looked at.
+// LookedAs returns the crawler and the purposes of the audit.
 func (a *Audit) LookedAs() string {
 	who := strings.Join(a.Crawler, ", ")
 	if len(a.Purposes) > 0 {
@@ -57,14 +57,14 @@ func (a *Audit) LookedAs() string {
 	return who
 }
 
-// Summary says in some sentences what was found.
+// Summary returns the result in a few sentences.
 func (a *Audit) Summary() []string {
 	n := a.Counts()
 	return append(a.Looked(), fmt.Sprintf("%s, %s and %s.", count(n[acap.Error], "error"), count(n[acap.Warning], "warning"), count(n[acap.Notice], "notice")),
 		fmt.Sprintf("%s between a page and its site.", count(len(a.Contradictions), "contradiction")))
 }
 
-// Looked says in some sentences what was looked at.
+// Looked returns what was examined in a few sentences.
 func (a *Audit) Looked() (out []string) {
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	for _, f := range a.Files {
@@ -100,7 +100,7 @@ func (a *Audit) Looked() (out []string) {
 	return out
 }
 
-// Counts are how many findings of each severity there are.
+// Counts returns the number of findings of each severity.
 func (a *Audit) Counts() map[acap.Severity]int {
 	n := map[acap.Severity]int{}
 	for _, f := range a.Findings {
@@ -146,13 +146,13 @@ func (a *Audit) writeFindings(b *strings.Builder) {
 	}
 }
 
-// folded is a finding that stands for others of its code at its place, which speak of other pages.
+// folded is a finding that represents others of its code at its place, about other pages.
 type folded struct {
 	acap.Finding
 	More int
 }
 
-// fold keeps the first finding of a code at each place.
+// fold keeps the first finding of each code at each place.
 func fold(list []acap.Finding) (out []folded) {
 	type spot struct {
 		code, url    string
@@ -187,7 +187,7 @@ func (a *Audit) writeContradictions(b *strings.Builder) {
 	}
 }
 
-// Sentence says what the contradiction is.
+// Sentence describes the contradiction.
 func (c Contradiction) Sentence() string {
 	switch c.Kind {
 	case Overruled:
@@ -217,7 +217,7 @@ func usageList(list []acap.Usage) string {
 	return strings.Join(out, ", ")
 }
 
-// String gives the place and the words.
+// String returns the place and the words.
 func (l *AuditLine) String() string {
 	if l == nil {
 		return "nothing is said"
@@ -248,7 +248,7 @@ func (r AuditAction) String() string {
 	return fmt.Sprintf("%s of %s, %s (%s)", r.Action, r.URL, done, r.By)
 }
 
-// Who names the crawlers that are asked.
+// Who names the crawlers of the statement.
 func (r AuditAction) Who() string {
 	if r.Crawlers[0] == "" {
 		return "any crawler"
@@ -259,7 +259,7 @@ func (r AuditAction) Who() string {
 // Who names the crawlers of the table.
 func (e Effects) Who() string { return who(e.Crawlers) }
 
-// Who names the crawlers for whom it is one.
+// Who names the crawlers of the contradiction.
 func (c Contradiction) Who() string { return who(c.Crawlers) }
 
 func who(crawlers []string) string {
@@ -270,7 +270,8 @@ func who(crawlers []string) string {
 	return strings.Join(list, ", ")
 }
 
-// Lines are those behind the cells of the tables, each once, in the order of appearance; cells name them by number.
+// Lines returns the lines behind the cells of the tables, each once, in the order of appearance;
+// cells refer to them by number.
 func (a *Audit) Lines() (lines []*AuditLine) {
 	for _, e := range a.Effects {
 		for _, row := range e.Rows {
@@ -286,14 +287,14 @@ func (a *Audit) Lines() (lines []*AuditLine) {
 	return lines
 }
 
-// numberOf gives the number of l among lines, from 1; 0: it is none of them.
+// numberOf returns the number of l among lines, from 1; 0 if it is not among them.
 func numberOf(lines []*AuditLine, l *AuditLine) int {
 	return slices.IndexFunc(lines, func(have *AuditLine) bool { return *have == *l }) + 1
 }
 
 var stateMarks = map[State]string{Unsaid: ".", Permitted: "+", Limited: "~", Ask: "?", Refused: "-"}
 
-// brief are the usages in few letters, for the heads of columns.
+// brief holds short names of the usages for the heads of columns.
 var brief = []string{"crawl", "follow", "index", "keep", "present", "orig", "copy", "oldcopy", "snip", "thumb", "oldsnip", "oldthumb", "link", "other"}
 
 func (a *Audit) writeEffects(b *strings.Builder) {
@@ -313,7 +314,7 @@ func (a *Audit) writeEffects(b *strings.Builder) {
 			}
 			fmt.Fprintf(t, "%s\n", strings.NewReplacer("\t", " ", "\n", " ").Replace(shortAddress(row.URL, a.Site)))
 		}
-		t.Flush() // a strings.Builder takes all
+		t.Flush() // a strings.Builder never fails
 	}
 	if len(lines) > 0 {
 		b.WriteString("\nThe lines behind them:\n")
@@ -323,7 +324,7 @@ func (a *Audit) writeEffects(b *strings.Builder) {
 	}
 }
 
-// shortAddress leaves out the site that all addresses are of.
+// shortAddress returns an address without the site.
 func shortAddress(address, site string) string {
 	u, err := url.Parse(address)
 	if err == nil && u.Scheme+"://"+u.Host == site {

@@ -32,7 +32,7 @@ type Case struct {
 	Want     []string            `json:"want"`
 }
 
-// Response is what one URL of the web answers.
+// Response is the answer of one URL of the web.
 type Response struct {
 	Status     *int                `json:"status"`
 	Header     map[string][]string `json:"header"`
@@ -58,7 +58,8 @@ type Target struct {
 	Country string `json:"country"`
 }
 
-// Answer is what the oracle says; parts that were not wanted, or that nothing permits, are absent.
+// Answer is the answer of the oracle; parts that were not requested, or that nothing permits, are
+// absent.
 type Answer struct {
 	ID        string                             `json:"id"`
 	Decisions map[acap.Usage]Decision            `json:"decisions,omitempty"`
@@ -95,7 +96,7 @@ type Snippet struct {
 	Include []snippet.Include `json:"include"`
 }
 
-// Policy is what is known of the origin's policy.
+// Policy is the state of the origin's policy.
 type Policy struct {
 	Version            string `json:"version,omitempty"`
 	IgnoreConventional bool   `json:"ignore_conventional"`
@@ -123,7 +124,7 @@ type Action struct {
 	Execute bool   `json:"execute"`
 }
 
-// ParseCase reads one case. Unknown keys, usages and parts are errors.
+// ParseCase parses one case. Unknown keys, usages and parts are errors.
 func ParseCase(line []byte) (*Case, error) {
 	if err := exactKeys(line); err != nil {
 		return nil, fmt.Errorf("the case is malformed: %w", err)
@@ -140,11 +141,11 @@ func ParseCase(line []byte) (*Case, error) {
 	return &c, c.check()
 }
 
-// exactKeys refuses keys that are known in another letter case only: package json would take them.
+// exactKeys returns an error for keys in another letter case, which package json would accept.
 func exactKeys(line []byte) error {
 	var top map[string]json.RawMessage
 	if json.Unmarshal(line, &top) != nil {
-		return nil // the decoder says what is wrong
+		return nil // the decoder reports the error
 	}
 	var web map[string]json.RawMessage
 	json.Unmarshal(top["web"], &web) // likewise
@@ -233,7 +234,7 @@ var (
 	wireErrors = map[string]bool{"timeout": true, "refused": true, "dns": true}
 )
 
-// Wants reports whether a part is wanted; decisions are unless other parts are named.
+// Wants reports whether a part is requested; decisions are unless other parts are named.
 func (c *Case) Wants(part string) bool {
 	if len(c.Want) == 0 {
 		return part == "decision"

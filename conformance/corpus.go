@@ -16,21 +16,22 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// Sample is one case of a corpus: a question, the part of the answer that is wanted, and why.
+// Sample is one case of a corpus: a question, the expected part of the answer, and the reason.
 type Sample struct {
-	File   string // path in the corpus, without .txtar: the paragraph or reading it shows
+	File   string // path in the corpus without .txtar: the paragraph or reading that it shows
 	Name   string
-	Reason string // why this is the answer
+	Reason string // why this answer is right
 	Case   *Case
-	Line   []byte         // the case in JSON, as it is asked of an engine that is another program; without a line end
-	Want   map[string]any // a partial answer, as Compare compares it
+	Line   []byte         // the case in JSON for an engine in another program; without a line end
+	Want   map[string]any // a partial answer for Compare
 
-	Paragraph string // what it shows, where its file does not say so: P1 2.4.6, P1-2.4.6-03, F07
+	Paragraph string // what it shows, if its file does not say so: P1 2.4.6, P1-2.4.6-03, F07
 }
 
-// ReadCorpus reads all .txtar files of fsys, at any depth, in the order of their paths and of the cases in them. In a file, a case
-// NAME is made of NAME/case.json, files under NAME/web/, NAME/web.json, and NAME/want.json with its reason. The first file that
-// is not so ends it with an error that names file and case.
+// ReadCorpus reads all .txtar files of fsys, at any depth, in the order of their paths and of the
+// cases in them. In a file, a case NAME is made of NAME/case.json, files under NAME/web/,
+// NAME/web.json, and NAME/want.json with its reason. The first file that is not so ends it with an
+// error that names file and case.
 func ReadCorpus(fsys fs.FS) ([]Sample, error) {
 	var out []Sample
 	err := fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
@@ -48,12 +49,12 @@ func ReadCorpus(fsys fs.FS) ([]Sample, error) {
 	return out, err
 }
 
-// ParseCorpus reads one file as ReadCorpus does; file is its name without .txtar.
+// ParseCorpus parses one file like ReadCorpus; file is its name without .txtar.
 func ParseCorpus(file string, src []byte) ([]Sample, error) {
 	return readSamples(file, txtar.Parse(src))
 }
 
-// readSamples gives the cases of one file, in the order in which they begin.
+// readSamples returns the cases of one file in the order of their beginnings.
 func readSamples(file string, a *txtar.Archive) ([]Sample, error) {
 	var names []string
 	byName := map[string]map[string][]byte{}
@@ -112,7 +113,7 @@ func readSample(parts map[string][]byte) (Sample, error) {
 	return s, err
 }
 
-// marshal gives JSON on one line, with < and > as they are.
+// marshal returns JSON on one line, with < and > unescaped.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -121,7 +122,7 @@ func marshal(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// sampleWeb lays web.json over the bodies that stand under web/.
+// sampleWeb merges web.json with the bodies below web/.
 func sampleWeb(parts map[string][]byte) (map[string]any, error) {
 	web := map[string]any{}
 	for name, data := range parts {
@@ -149,8 +150,8 @@ func sampleWeb(parts map[string][]byte) (map[string]any, error) {
 	return web, nil
 }
 
-// Check decides the case and compares. It gives the differences between what is wanted and the answer, none where they agree,
-// and the answer as JSON.
+// Check decides the case. It returns the differences from the expected answer, and the answer as
+// JSON.
 func (s *Sample) Check(ctx context.Context) (differences []string, answer []byte, err error) {
 	a, err := Decide(ctx, s.Case)
 	if err != nil {
@@ -167,7 +168,7 @@ func (s *Sample) Check(ctx context.Context) (differences []string, answer []byte
 	return differences, answer, err
 }
 
-// Difference is one place where an answer is not as it is wanted.
+// Difference is one place where an answer is not as expected.
 type Difference struct {
 	At   string `json:"at"` // keys, each with a point before it
 	Want any    `json:"want"`
@@ -184,11 +185,12 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s is %v, wanted %v", d.At, d.Got, d.Want)
 }
 
-// absent is wanted where nothing may be.
+// absent is the expected value for a missing key.
 const absent = "<absent>"
 
-// Compare gives the differences between a partial answer that is wanted and an answer in JSON: objects are compared by the keys of the
-// former, everything else must be equal, "<absent>" demands that nothing is there.
+// Compare returns the differences between a partial expected answer and an answer in JSON. Objects
+// are compared by the keys of the former, other values must be equal, and "<absent>" requires a
+// missing key.
 func Compare(want map[string]any, answer []byte) ([]Difference, error) {
 	var got any
 	if err := json.Unmarshal(answer, &got); err != nil {

@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxSays is how many characters a requirement has.
+// maxSays is the maximum length of a requirement in characters.
 const maxSays = 140
 
-// Gaps tells what is wrong with the requirements: an id that stands twice, a case that the corpus does not have, a reading that
-// nobody made, a requirement that nothing shows. hasTest tells whether a Go test exists. The list is empty where every requirement
-// is covered.
+// Gaps returns what is wrong with the requirements: a duplicate id, a case that the corpus lacks,
+// an unknown reading, a requirement without case, test or reason. hasTest reports whether a Go test
+// exists.
 func Gaps(docs []Document, samples []Sample, hasTest func(string) bool) []string {
 	cases := map[string]bool{}
 	for _, s := range samples {
@@ -55,7 +55,7 @@ func Gaps(docs []Document, samples []Sample, hasTest func(string) bool) []string
 	return out
 }
 
-// missing tells what a requirement lacks to be shown; it is empty where nothing does.
+// missing returns what a requirement lacks, "" if nothing.
 func (r *Requirement) missing() string {
 	both := slices.ContainsFunc(r.Decides, func(name string) bool { return slices.Contains(r.Contrary, name) })
 	switch {
@@ -75,7 +75,7 @@ func (r *Requirement) missing() string {
 	return ""
 }
 
-// Page gives docs/conformance.md: every requirement with its cases.
+// Page returns docs/conformance.md: every requirement with its cases.
 func Page(docs []Document, samples []Sample) []byte {
 	var b strings.Builder
 	b.WriteString(`# Conformance
@@ -126,7 +126,8 @@ This page is generated from ` + "`conformance/requirements`" + ` and the corpus:
 	return []byte(b.String())
 }
 
-// table lists requirements with their cases, each with a note; what cannot be observed refers to the list of its kind.
+// table returns requirements with their cases, each with a note; what cannot be observed refers to
+// the list of its kind.
 func table(b *strings.Builder, list []Requirement, note func(Requirement) string) {
 	b.WriteString("\n| id | says | decided by | otherwise |\n|---|---|---|---|\n")
 	for _, r := range list {
@@ -170,12 +171,12 @@ func totals(b *strings.Builder, docs []Document) {
 	}
 }
 
-// cell makes text fit for the cell of a table.
+// cell escapes text for a cell of a table.
 func cell(s string) string {
 	return strings.NewReplacer("|", `\|`, "*", `\*`, "<", `\<`, "_", `\_`, "[", `\[`).Replace(s)
 }
 
-// links gives names as reference links, whose targets stand at the end of the page.
+// links returns names as reference links, with their targets at the end of the page.
 func links(names []string) string {
 	out := make([]string, len(names))
 	for i, n := range names {

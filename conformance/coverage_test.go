@@ -31,7 +31,8 @@ func requirements(t *testing.T) []Document {
 	return docs
 }
 
-// Every requirement and every reading has a deciding and a contrary case, or a test, or a reason why it cannot be seen.
+// Every requirement and every reading has a deciding and a contrary case, or a test, or a reason
+// why it cannot be seen.
 func TestRequirementsAreCovered(t *testing.T) {
 	docs := requirements(t)
 	for _, d := range docs {
@@ -49,7 +50,8 @@ func TestRequirementsAreCovered(t *testing.T) {
 	}
 }
 
-// goTests tells whether a test, named by its directory, a point and its own name, stands in the tests of the module.
+// goTests tells whether a test, named by its directory, a point and its own name, stands in the
+// tests of the module.
 func goTests(t *testing.T) func(string) bool {
 	known := map[string]map[string]bool{}
 	return func(name string) bool {

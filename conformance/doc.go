@@ -1,8 +1,9 @@
 // Package conformance holds the decision oracle and the project's corpus of cases.
 //
-// A case is a tiny web, a crawler and a question; an answer says what may be done, by which field, under which limits. Decide goes
-// through the very code that crawls: policy.Authority reads robots.txt and references, page reads the page, terms answers. Only
-// the network is replaced, by the case's own web.
+// A case is a tiny web, a crawler and a question; an answer says what may be done, by which field,
+// under which limits. Decide goes through the very code that crawls: policy.Authority reads
+// robots.txt and references, page reads the page, terms answers. Only the network is replaced, by
+// the case's own web.
 //
 //	case.go    Case and Answer: the JSON of the oracle, read strictly
 //	web.go     the case's web as a fetcher

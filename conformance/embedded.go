@@ -8,7 +8,7 @@ import (
 //go:embed corpus requirements
 var embedded embed.FS
 
-// Corpus gives the project's own cases, which stand in the program itself.
+// Corpus returns the cases of this project, which are part of the program.
 func Corpus() ([]Sample, error) {
 	fsys, err := fs.Sub(embedded, "corpus")
 	if err != nil {
@@ -17,7 +17,7 @@ func Corpus() ([]Sample, error) {
 	return ReadCorpus(fsys)
 }
 
-// Requirements gives what the documents demand, with the cases of the project's own corpus that show it.
+// Requirements returns the statements of the documents with the cases that show them.
 func Requirements() ([]Document, error) {
 	fsys, err := fs.Sub(embedded, "requirements")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Decide answers a case. The answer depends on the case alone where the case gives the time.
+// Decide answers a case. If the case contains the time, the answer depends only on the case.
 func Decide(ctx context.Context, c *Case) (*Answer, error) {
 	facts := c.facts()
 	w := newWeb(c)
@@ -67,8 +67,8 @@ func Decide(ctx context.Context, c *Case) (*Answer, error) {
 	return a, nil
 }
 
-// terms lives the two steps of a crawler: the policy of the origin before the fetch, and the page's own statements after it. A
-// page that cannot be fetched is not known.
+// terms performs the two steps of a crawler: the policy of the origin before the fetch, and the
+// page's own statements after it. It ignores a page that cannot be fetched.
 func (w *web) terms(ctx context.Context, c *Case, u *url.URL, origin *policy.Origin, f acap.Facts) (*terms.Reached, error) {
 	sources := terms.Sources{Policies: w.authority, Fetcher: w}
 	key, err := normal(c.URL)
@@ -118,7 +118,7 @@ func decisions(t *terms.Reached, usages []acap.Usage) map[acap.Usage]Decision {
 	return out
 }
 
-// NewDecision gives a decision the form of an answer.
+// NewDecision returns a decision in the form of an answer.
 func NewDecision(d acap.Decision, f acap.Facts) Decision {
 	out := Decision{Allowed: d.Allowed, Reason: d.Reason}
 	if b := d.Because; b != nil {

@@ -272,7 +272,8 @@ func (c *pictureCase) archive(file string) (string, error) {
 		name, question, strings.ReplaceAll(robots, ";", "\n"), second, web, reason, c.want), nil
 }
 
-// TestPictures compares the cases with pictures, which nobody can read, with what they were made from.
+// TestPictures compares the cases with pictures, which nobody can read, with what they were made
+// from.
 func TestPictures(t *testing.T) {
 	for _, f := range pictureCases() {
 		text := f.file + ": " + f.says + "\n"

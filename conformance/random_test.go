@@ -111,7 +111,8 @@ func (d dice) oneCase(id int) []byte {
 	return line
 }
 
-// TestRandomCases: the same case has the same answer, byte for byte, and no answer contradicts itself. -cases asks more of them.
+// TestRandomCases: the same case has the same answer, byte for byte, and no answer contradicts
+// itself. -cases asks more of them.
 func TestRandomCases(t *testing.T) {
 	d := dice{rand.New(rand.NewPCG(2026, 11))}
 	start := time.Now()

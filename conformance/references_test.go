@@ -9,8 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// A referenced file of 10 MB is read up to the limit of a policy file: its prohibitions stand, its permissions do not count, and
-// what lies behind the limit is not known (A19).
+// A referenced file of 10 MB is read up to the limit of a policy file: its prohibitions stand, its
+// permissions do not count, and what lies behind the limit is not known (A19).
 func TestHugeReference(t *testing.T) {
 	const (
 		megabytes = 10

@@ -13,7 +13,8 @@ import (
 
 // What the test suites for robots.txt ask and a case cannot hold: see docs/rep.md.
 
-// A line may be as long as the file: nothing is cut off it, so a rule of 20,000 octets matches as it is written.
+// A line may be as long as the file: nothing is cut off it, so a rule of 20,000 octets matches as
+// it is written.
 func TestLongRules(t *testing.T) {
 	a, b := "/deep/"+strings.Repeat("a", 20000), "/deep/"+strings.Repeat("b", 20000)
 	for _, c := range []struct {

@@ -9,13 +9,13 @@ import (
 	"io/fs"
 )
 
-// Requirement is one statement of a document, or one reading, with the cases that show it. It has cases, or a test, or a reason
-// why nobody outside the program can see it.
+// Requirement is one statement of a document, or one reading, with the cases that show it. It has
+// cases, or a test, or a reason why nobody outside the program can see it.
 type Requirement struct {
 	ID      string `json:"id"`
 	Section string `json:"section"` // of a reading: what it is about
-	// Level is must, should, may, grammar, example or note; of a reading what hangs on it: H much, M some, L little, or X for a
-	// further decision.
+	// Level is must, should, may, grammar, example or note; of a reading what hangs on it: H much,
+	// M some, L little, or X for a further decision.
 	Level    string   `json:"level"`
 	Says     string   `json:"says"`     // in our own words; the title of a reading
 	Readings []string `json:"readings"` // of a statement: what settles it where the document leaves a choice
@@ -43,10 +43,12 @@ var documents = []Document{
 	{Name: readings, Title: "Readings"},
 }
 
-// readings is the document of this project's own: how it reads the others where they leave a choice.
+// readings is the document of this project's own: how it reads the others where they leave a
+// choice.
 const readings = "readings"
 
-// ReadRequirements reads NAME.jsonl of every document from fsys: one requirement a line. Its errors name file and line.
+// ReadRequirements reads NAME.jsonl of every document from fsys: one requirement a line. Its errors
+// name file and line.
 func ReadRequirements(fsys fs.FS) ([]Document, error) {
 	out := make([]Document, len(documents))
 	for i, d := range documents {

@@ -13,35 +13,36 @@ import (
 
 // Engine answers cases.
 type Engine interface {
-	// Answer asks all questions and hands what came of each to reply, once for each, in any order, by the question's place in the
-	// list. When ctx ends it returns soon, with what it has. An error is of the engine as a whole: it cannot be asked at all. Answer may
-	// be called concurrently; the calls of reply within one are not concurrent.
+	// Answer asks all questions and hands what came of each to reply, once for each, in any order,
+	// by the question's place in the list. When ctx ends it returns soon, with what it has. An
+	// error is of the engine as a whole: it cannot be asked at all. Answer may be called
+	// concurrently; the calls of reply within one are not concurrent.
 	Answer(ctx context.Context, questions []Question, reply func(int, Reply)) (Trouble, error)
 }
 
-// Question is a case as an engine is asked. No two of a run have the same id.
+// Question is a case for an engine. No two questions of a run have the same id.
 type Question struct {
 	ID   string
 	Line []byte // JSON, with this id
 	Case *Case
 }
 
-// Reply is what came of a question: an answer in JSON, or why there is none.
+// Reply is the result of a question: an answer in JSON, or why there is none.
 type Reply struct {
 	Answer []byte
 	Fault  string        // a sentence
-	Stderr string        // where there is no answer: the last lines that the engine wrote to its standard error
-	Took   time.Duration // from the answer before it
+	Stderr string        // without an answer: the last lines of the engine's standard error
+	Took   time.Duration // since the previous answer
 }
 
-// Trouble is what is amiss with an engine beside its answers.
+// Trouble lists what is wrong with an engine apart from its answers.
 type Trouble struct {
 	Ended int      `json:"ended_early"` // how often it ended, or was ended, before all was answered
 	Stray int      `json:"stray_lines"` // how many lines answered no question
 	Lines []string `json:"stray,omitempty"`
 }
 
-// maxLines is how many stray lines are kept.
+// maxLines bounds the stray lines that are kept.
 const maxLines = 3
 
 func (t *Trouble) add(o Trouble) {
@@ -50,10 +51,10 @@ func (t *Trouble) add(o Trouble) {
 	t.Lines = append(t.Lines, o.Lines[:min(len(o.Lines), maxLines-len(t.Lines))]...)
 }
 
-// Own is this program's engine.
+// Own is the engine of this program.
 type Own struct{}
 
-// Answer decides the questions one after the other.
+// Answer decides the questions one after another.
 func (Own) Answer(ctx context.Context, questions []Question, reply func(int, Reply)) (Trouble, error) {
 	for i, q := range questions {
 		if ctx.Err() != nil {
@@ -74,18 +75,18 @@ func (Own) Answer(ctx context.Context, questions []Question, reply func(int, Rep
 	return Trouble{}, nil
 }
 
-// Outcome is what came of a case.
+// Outcome is the result of a case.
 type Outcome string
 
 // The outcomes.
 const (
 	Passed  Outcome = "passed"
-	Failed  Outcome = "failed"  // the answer is not as it is wanted
+	Failed  Outcome = "failed"  // the answer is not as expected
 	Errored Outcome = "error"   // there is no answer
-	Skipped Outcome = "skipped" // it was not asked, or nothing of it is to be compared
+	Skipped Outcome = "skipped" // it was not run, or nothing is to be compared
 )
 
-// Result is what came of one case.
+// Result is the result of one case in detail.
 type Result struct {
 	Sample      *Sample         `json:"-"`
 	File        string          `json:"file"`
@@ -99,23 +100,23 @@ type Result struct {
 	Took        time.Duration   `json:"-"`
 }
 
-// Bounds of what is kept of an answer that is not as it is wanted.
+// Bounds of the details that are kept about a wrong answer.
 const (
 	maxGot         = 64 << 10
 	maxDifferences = 50
 )
 
-// RunOptions say how a corpus is run.
+// RunOptions holds the options of a run.
 type RunOptions struct {
-	Jobs      int  // how many engines answer at once; 0 is one
-	Decisions bool // compare only whether a use is allowed
-	FailFast  bool // ask no more when a case has not passed
+	Jobs      int  // number of engines at the same time; 0 means one
+	Decisions bool // compare only whether a use is permitted
+	FailFast  bool // stop at the first case that does not pass
 
-	Progress func(asked int) // is called for each result, one call at a time; may be nil
+	Progress func(asked int) // called for each result, one call at a time; may be nil
 }
 
-// Run asks an engine all samples and compares its answers with what is wanted. The results are in the order of the samples. It ends
-// with the error of ctx when that ends.
+// Run runs all samples against an engine and compares its answers with the expected ones. The
+// results are in the order of the samples. When ctx ends it returns its error.
 func Run(ctx context.Context, samples []Sample, e Engine, o RunOptions) ([]Result, Trouble, error) {
 	r := runner{options: o, results: make([]Result, len(samples))}
 	questions, places, err := r.questions(samples)
@@ -152,7 +153,7 @@ func Run(ctx context.Context, samples []Sample, e Engine, o RunOptions) ([]Resul
 	return r.results, r.trouble, nil
 }
 
-// runner is one run.
+// runner is the state of a run.
 type runner struct {
 	options RunOptions
 	stop    func()
@@ -166,7 +167,7 @@ type runner struct {
 
 const notAsked = "not asked: another case had not passed"
 
-// questions gives what is to be asked, each with the place of its sample, and prepares the results.
+// questions returns the questions, each with the index of its sample, and prepares the results.
 func (r *runner) questions(samples []Sample) (out []Question, places []int, err error) {
 	taken := map[string]bool{}
 	for i := range samples {
@@ -191,7 +192,7 @@ func (r *runner) questions(samples []Sample) (out []Question, places []int, err 
 	return out, places, nil
 }
 
-// withID gives the case another id.
+// withID returns the case with another id.
 func withID(line []byte, id string) ([]byte, error) {
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(line, &keys); err != nil {
@@ -204,7 +205,7 @@ func withID(line []byte, id string) ([]byte, error) {
 	return marshal(keys)
 }
 
-// decisions is the part of what is wanted that says whether a use is allowed.
+// decisions returns the part of an expected answer that says whether uses are permitted.
 func (s *Sample) decisions() map[string]any {
 	want := map[string]any{}
 	if d := onlyAllowed(s.Want["decisions"]); d != nil {
@@ -223,7 +224,7 @@ func (s *Sample) decisions() map[string]any {
 	return want
 }
 
-// onlyAllowed keeps of decisions by usage whether they allow; nil where none says so.
+// onlyAllowed returns decisions by usage with only their verdict; nil if there is none.
 func onlyAllowed(decisions any) map[string]any {
 	var out map[string]any
 	usages, _ := decisions.(map[string]any)
@@ -239,7 +240,7 @@ func onlyAllowed(decisions any) map[string]any {
 	return out
 }
 
-// reply notes what came of a question.
+// reply records the result of a question.
 func (r *runner) reply(to *Result, a Reply) {
 	out := *to
 	out.judge(a, r.options.Decisions)
@@ -287,7 +288,7 @@ func (out *Result) judge(a Reply, decisions bool) {
 	}
 }
 
-// shortened is a part of a long answer, or the beginning of its text.
+// shortened returns a part of a long answer, or the beginning of its text.
 func shortened(v any) any {
 	if text, err := marshal(v); err == nil && len(text) > 4*maxClip {
 		return clip(string(text))
@@ -295,7 +296,8 @@ func shortened(v any) any {
 	return v
 }
 
-// told gives the error that an engine answers with instead of an answer, as a sentence; "" where there is none.
+// told returns the error that an engine sent instead of an answer as a sentence, "" if there is
+// none.
 func told(answer []byte) string {
 	var a struct {
 		Error     any `json:"error"`
@@ -310,10 +312,10 @@ func told(answer []byte) string {
 	return "the engine answers with an error: " + value(a.Error)
 }
 
-// maxClip is how many characters clip leaves.
+// maxClip is the maximum length of a clip in characters.
 const maxClip = 200
 
-// clip is the beginning of a text of another program, on one line.
+// clip returns the beginning of a text of another program, on one line.
 func clip(s string) string {
 	start := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(s[:min(len(s), 4*maxClip)], "\ufffd")), " "))
 	if len(s) > 4*maxClip || len(start) > maxClip {

@@ -9,10 +9,10 @@ import (
 	"io"
 )
 
-// MaxLine is how long a case or an answer may be on its line, in bytes.
+// MaxLine is the maximum length of the line of a case or an answer, in bytes.
 const MaxLine = 16 << 20
 
-// errLong is the error of a line that is longer.
+// errLong is the error for a longer line.
 var errLong = fmt.Errorf("the line is longer than %d MiB", MaxLine>>20)
 
 // caseLine is one line of a corpus in JSON Lines.
@@ -23,10 +23,11 @@ type caseLine struct {
 	Paragraph string          `json:"paragraph,omitempty"`
 }
 
-// ReadCases reads a corpus in JSON Lines: on each line an object with "case", a case of the oracle; "want", the part of the answer that
-// is wanted, as Compare compares it; and, where there is more to say, "reason", why this is the answer, and "paragraph", what it shows.
-// Empty lines are passed over. File is what the cases say of where they stand; a case without an id is called by its line. The first
-// line that is not so ends it with an error that names file and line.
+// ReadCases reads a corpus in JSON Lines: on each line an object with "case", a case of the oracle;
+// "want", the part of the answer that is wanted, as Compare compares it; and, where there is more
+// to say, "reason", why this is the answer, and "paragraph", what it shows. Empty lines are passed
+// over. File is what the cases say of where they stand; a case without an id is called by its line.
+// The first line that is not so ends it with an error that names file and line.
 func ReadCases(file string, r io.Reader) ([]Sample, error) {
 	lines := bufio.NewReaderSize(r, 1<<16)
 	var out []Sample
@@ -81,7 +82,7 @@ func readCase(line []byte) (Sample, error) {
 	return Sample{Reason: l.Reason, Case: c, Line: one.Bytes(), Want: l.Want, Paragraph: l.Paragraph}, nil
 }
 
-// WriteCase writes a case as a line that ReadCases reads.
+// WriteCase writes a case as a line for ReadCases.
 func (s *Sample) WriteCase(w io.Writer) error {
 	paragraph := s.Paragraph
 	if paragraph == "" {
@@ -95,7 +96,8 @@ func (s *Sample) WriteCase(w io.Writer) error {
 	return err
 }
 
-// readLine reads one line of at most MaxLine bytes, with its end; the error is io.EOF at the end of all, where there may be a last line.
+// readLine reads one line of at most MaxLine bytes with its end. The error is io.EOF at the end,
+// possibly with a last line.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	for {

@@ -9,28 +9,30 @@ import (
 	"time"
 )
 
-// Command is an engine that is another program: it reads cases as JSON Lines from its standard input, until that ends, and writes an
-// answer to each, a line each, to its standard output. An answer belongs to the case whose id it has; one without an id to the first
-// that has no answer yet.
+// Command is an engine that is another program: it reads cases as JSON Lines from its standard
+// input, until that ends, and writes an answer to each, a line each, to its standard output. An
+// answer belongs to the case whose id it has; one without an id to the first that has no answer
+// yet.
 //
-// The program is started once. Where it ends, or says nothing for too long, before all is answered, it is started again, with one case
-// alone: one that still has no answer then is what it cannot do, and the others go on without it. Whatever the program has started and
-// left in its process group ends with it.
+// The program is started once. Where it ends, or says nothing for too long, before all is answered,
+// it is started again, with one case alone: one that still has no answer then is what it cannot do,
+// and the others go on without it. Whatever the program has started and left in its process group
+// ends with it.
 type Command struct {
-	Line    string        // as a shell reads it
-	Timeout time.Duration // how long it may take from one answer to the next
+	Line    string        // for a shell
+	Timeout time.Duration // time limit between two answers
 	Env     []string      // as os.Environ gives it
 }
 
-// Bounds of what a program that does not answer costs.
+// Bounds of the cost of a program that does not answer.
 const (
-	maxAlone  = 64   // after how many cases that were answered alone all are asked together again
-	maxMute   = 10   // cases without an answer, where there has never been one
-	maxFaults = 100  // cases in succession without an answer
-	maxStray  = 1000 // lines of one process that answer nothing
+	maxAlone  = 64   // number of cases answered alone before all are sent together again
+	maxMute   = 10   // cases without an answer if there has never been one
+	maxFaults = 100  // consecutive cases without an answer
+	maxStray  = 1000 // lines of one process that answer no case
 )
 
-// Answer starts the program and asks it. The error says that it cannot be started.
+// Answer starts the program and sends the questions. The error says that it cannot be started.
 func (e *Command) Answer(ctx context.Context, questions []Question, reply func(int, Reply)) (Trouble, error) {
 	s := session{engine: e, questions: questions, reply: reply, open: map[string]int{}}
 	for i, q := range questions {
@@ -40,19 +42,19 @@ func (e *Command) Answer(ctx context.Context, questions []Question, reply func(i
 	return s.trouble, err
 }
 
-// session is one series of questions, to one process after another. It is for one goroutine.
+// session is one series of questions to consecutive processes. Use it from one goroutine.
 type session struct {
 	engine    *Command
 	questions []Question
 	reply     func(int, Reply)
-	open      map[string]int // by id: what has no answer yet
-	first     int            // no question before it is open
-	last      int            // no question behind it was asked of the process at hand
-	answered  int            // how many lines answered a question, if only with garbage
+	open      map[string]int // open questions, by id
+	first     int            // index of the first open question
+	last      int            // index of the last question sent to the current process
+	answered  int            // number of lines that answered a question, even with garbage
 	trouble   Trouble
 }
 
-// run asks until nothing is open.
+// run sends questions until none is open.
 func (s *session) run(ctx context.Context) error {
 	alone, faults := 0, 0 // how many are still to be asked alone; how many cases in succession had no answer
 	for ctx.Err() == nil {
@@ -105,7 +107,7 @@ func (s *session) isOpen(i int) bool {
 	return open
 }
 
-// oldest is the first open question.
+// oldest returns the first open question.
 func (s *session) oldest() int {
 	for s.first < len(s.questions) && !s.isOpen(s.first) {
 		s.first++
@@ -113,7 +115,7 @@ func (s *session) oldest() int {
 	return s.first
 }
 
-// todo are the open questions.
+// todo returns the open questions.
 func (s *session) todo() []int {
 	var out []int
 	for i := s.oldest(); i < len(s.questions); i++ {
@@ -129,13 +131,15 @@ func (s *session) close(i int, r Reply) {
 	s.reply(i, r)
 }
 
-// ending says how a process ended that has not answered all that it was asked; fault is empty where it has.
+// ending says how a process ended that has not answered all that it was asked; fault is empty where
+// it has.
 type ending struct {
 	fault, stderr string
 	took          time.Duration
 }
 
-// process asks a new process some questions, until it has answered all, or ends, or nothing comes for too long.
+// process asks a new process some questions, until it has answered all, or ends, or nothing comes
+// for too long.
 func (s *session) process(ctx context.Context, todo []int) (ending, error) {
 	p, err := s.engine.start()
 	if err != nil {
@@ -180,10 +184,11 @@ func (s *session) process(ctx context.Context, todo []int) (ending, error) {
 	return ending{}, nil
 }
 
-// ErrNoEngine is the error of a program that is not there.
+// ErrNoEngine is the error for a program that does not exist.
 var ErrNoEngine = errors.New("the engine cannot be started")
 
-// take takes a line for an answer. It reports whether it answers a question, if only with garbage.
+// take reads a line as an answer. It reports whether the line answers a question, even with
+// garbage.
 func (s *session) take(line []byte, took time.Duration) bool {
 	if line = bytes.TrimSpace(line); len(line) == 0 {
 		return false
@@ -210,7 +215,8 @@ func (s *session) take(line []byte, took time.Duration) bool {
 	return true
 }
 
-// rest reads on when all is answered, until the process ends, or is ended for that it does not, or for too many lines.
+// rest reads on when all is answered, until the process ends, or is ended for that it does not, or
+// for too many lines.
 func (s *session) rest(ctx context.Context, p *process, most int) {
 	timer := time.NewTimer(s.engine.patience())
 	defer timer.Stop()

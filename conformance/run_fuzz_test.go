@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Whatever an engine prints, no case has more than one result, and what is kept of it is bounded and can be written.
+// Whatever an engine prints, no case has more than one result, and what is kept of it is bounded
+// and can be written.
 func FuzzAnswers(f *testing.F) {
 	for _, seed := range []string{
 		`{"id": "c0", "decisions": {"index": {"allowed": true}}}` + "\n" + `{"decisions": {"index": {"allowed": false}}}`,

@@ -7,15 +7,15 @@ import (
 	"os/exec"
 )
 
-// Shell makes a command of a line as cmd reads it. It ends with ctx.
+// Shell returns a command that cmd runs. It ends with ctx.
 func Shell(ctx context.Context, line string) *exec.Cmd {
 	return exec.CommandContext(ctx, "cmd", "/c", line)
 }
 
-// EndGroup ends a command of Shell; what it started goes on.
+// EndGroup ends a command of Shell, but not the processes that it started.
 func EndGroup(cmd *exec.Cmd) {
 	if cmd.Process != nil {
-		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Process.Kill() // it may have ended already
 	}
 }
 

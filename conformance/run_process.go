@@ -13,26 +13,26 @@ import (
 	"time"
 )
 
-// period is how long a process may take to end when it should, at most.
+// period bounds the time that a process takes to end on request.
 const period = 2 * time.Second
 
-// patience is how long a process of this engine may.
+// patience is the same for a process of this engine.
 func (e *Command) patience() time.Duration { return min(e.Timeout, period) }
 
 // process is one run of an engine's program.
 type process struct {
 	cmd      *exec.Cmd
 	in       *os.File
-	out, err *os.File // what it writes
+	out, err *os.File // its output
 	lines    chan outLine
-	over     chan struct{} // nobody takes lines any more
+	over     chan struct{} // lines are no longer read
 	exited   chan struct{}
 	silent   chan struct{} // its standard error has ended
 	tail     tail
 	working  sync.WaitGroup
 }
 
-// outLine is a line of standard output, or why there will be no more.
+// outLine is a line of standard output, or why there are no more.
 type outLine struct {
 	text []byte
 	err  error
@@ -76,7 +76,7 @@ func (e *Command) start() (*process, error) {
 	return p, nil
 }
 
-// close closes our ends of the pipes.
+// close closes this side of the pipes.
 func (p *process) close() {
 	for _, f := range []*os.File{p.in, p.out, p.err} {
 		if f != nil {
@@ -85,7 +85,7 @@ func (p *process) close() {
 	}
 }
 
-// await waits for the process, ends what it leaves behind, and lets the readers come to an end.
+// await waits for the process, ends the processes that it leaves, and lets the readers finish.
 func (p *process) await() {
 	_ = p.cmd.Wait() // ProcessState says how it ended
 	EndGroup(p.cmd)
@@ -93,13 +93,13 @@ func (p *process) await() {
 	close(p.exited)
 }
 
-// hurry sets a time after which nothing is read: a process that has left its group may hold the pipes open.
+// hurry sets a time limit for reading: a process that has left its group may hold the pipes open.
 func (p *process) hurry(t time.Time) {
 	_ = p.out.SetReadDeadline(t)
 	_ = p.err.SetReadDeadline(t)
 }
 
-// read hands over the lines of standard output.
+// read sends the lines of standard output to the reader.
 func (p *process) read() {
 	defer close(p.lines)
 	for r := bufio.NewReaderSize(p.out, 1<<16); ; {
@@ -123,7 +123,7 @@ func (p *process) listen() {
 	_, _ = io.Copy(&p.tail, p.err)
 }
 
-// ask writes the questions, while it is answered, and then ends the standard input.
+// ask writes the questions while answers are read, and then closes standard input.
 func (p *process) ask(questions []Question, todo []int) {
 	p.working.Go(func() {
 		defer p.in.Close()
@@ -138,7 +138,7 @@ func (p *process) ask(questions []Question, todo []int) {
 	})
 }
 
-// kill ends the process and all that it has started, at once.
+// kill ends the process and all processes that it has started at once.
 func (p *process) kill() {
 	select {
 	case <-p.exited: // await has seen to it
@@ -148,7 +148,8 @@ func (p *process) kill() {
 	}
 }
 
-// terminate asks the process and all that it has started to end, and kills them where they do not.
+// terminate asks the process and all processes that it has started to end, and kills them if they
+// do not.
 func (p *process) terminate() {
 	p.in.Close()
 	terminateGroup(p.cmd)
@@ -159,7 +160,7 @@ func (p *process) terminate() {
 	p.kill()
 }
 
-// end ends whatever still runs.
+// end ends what is still running.
 func (p *process) end() {
 	close(p.over)
 	p.kill()
@@ -169,7 +170,7 @@ func (p *process) end() {
 	p.close()
 }
 
-// how says how the process ended whose standard output has; known is false where the shell did not find it.
+// how describes the end of the process; known is false if the shell did not find it.
 func (p *process) how(patience time.Duration) (sentence string, known bool) {
 	select {
 	case <-p.exited:
@@ -181,13 +182,13 @@ func (p *process) how(patience time.Duration) (sentence string, known bool) {
 	return "the engine ended before it answered: " + state.String(), state.ExitCode() != 126 && state.ExitCode() != 127
 }
 
-// said are the last lines of standard error.
+// said returns the last lines of standard error.
 func (p *process) said() string {
 	<-p.silent
 	return p.tail.String()
 }
 
-// maxTail is how much is kept of what a program writes to its standard error, in bytes.
+// maxTail is the number of bytes of standard error that are kept.
 const maxTail = 4 << 10
 
 // tail keeps the end of what is written to it.
@@ -204,7 +205,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String gives whole lines, where there is more than one.
+// String returns whole lines, if there is more than one.
 func (t *tail) String() string {
 	s := strings.ToValidUTF8(string(t.text), "\ufffd")
 	if _, rest, more := strings.Cut(s, "\n"); t.cut && more && rest != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/check"
 )
 
-// Report is what came of a run.
+// Report is the result of a run.
 type Report struct {
 	Engine  string   `json:"engine,omitempty"` // the command; absent for this program's own
 	Cases   int      `json:"cases"`            // that were asked
@@ -24,7 +24,7 @@ type Report struct {
 	Results []Result `json:"results"`
 }
 
-// NewReport counts results.
+// NewReport returns the counts of results.
 func NewReport(engine string, docs []Document, results []Result, t Trouble) *Report {
 	r := &Report{Engine: engine, Trouble: t, Tree: Tree(docs, results), Results: results}
 	for _, result := range results {
@@ -45,12 +45,12 @@ func NewReport(engine string, docs []Document, results []Result, t Trouble) *Rep
 	return r
 }
 
-// Stopped reports whether cases were not asked since another one had not passed.
+// Stopped reports whether cases were skipped because another one failed.
 func (r *Report) Stopped() bool {
 	return slices.ContainsFunc(r.Results, func(one Result) bool { return one.Outcome == Skipped && one.Why == notAsked })
 }
 
-// Tests gives the results in the terms of JUnit: a suite for each file of cases.
+// Tests returns the results for JUnit: a suite for each file of cases.
 func (r *Report) Tests() *check.Tests {
 	t := &check.Tests{Name: "conformance"}
 	at := map[string]int{}
@@ -80,7 +80,8 @@ func (r *Result) test() check.TestCase {
 	return c
 }
 
-// Detail tells, in lines, why the answer is wanted, what is wanted and what came instead.
+// Detail returns lines with the reason for the expected answer, the expected answer, and the actual
+// one.
 func (r *Result) Detail() string {
 	var b strings.Builder
 	if r.Reason != "" {
@@ -98,7 +99,7 @@ func (r *Result) Detail() string {
 	return b.String()
 }
 
-// value writes a part of an answer.
+// value returns a part of an answer as text.
 func value(v any) string {
 	switch v {
 	case nil:
@@ -113,7 +114,7 @@ func value(v any) string {
 	return clip(string(text))
 }
 
-// MarshalJSON leaves out, of a case that has passed, all but its name.
+// MarshalJSON writes only the name of a case that has passed.
 func (r Result) MarshalJSON() ([]byte, error) {
 	type plain Result
 	if r.Outcome == Passed {

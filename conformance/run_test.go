@@ -145,7 +145,8 @@ func TestRunFailFast(t *testing.T) {
 	}
 }
 
-// What stands in the program is the corpus of the folder, and a corpus in JSON Lines says the same as one of files.
+// What stands in the program is the corpus of the folder, and a corpus in JSON Lines says the same
+// as one of files.
 func TestReadCases(t *testing.T) {
 	own, err := Corpus()
 	if err != nil {

@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// Node is a part of what was tried: a document, a paragraph of it, a requirement or a reading, or a file of cases that belong to none of
-// these. A case counts once in each node that it shows something of.
+// Node is a part of what was tried: a document, a paragraph of it, a requirement or a reading, or a
+// file of cases that belong to none of these. A case counts once in each node that it shows
+// something of.
 type Node struct {
 	Name   string `json:"name"`
 	Title  string `json:"title,omitempty"`
 	Cases  int    `json:"cases"` // that were asked
 	Passed int    `json:"passed"`
 
-	// NotPassed are the cases of a node without parts that failed or had no answer.
+	// NotPassed returns the failed cases of a node without children.
 	NotPassed []string `json:"not_passed,omitempty"`
 
 	Unobservable string `json:"unobservable,omitempty"` // of a requirement: why no case can show it
@@ -24,12 +25,13 @@ type Node struct {
 	results map[*Result]bool
 }
 
-// others is the node of the cases that show nothing known.
+// others is the node of cases that show nothing known.
 const others = "other"
 
-// Tree puts the results in order: by document, by paragraph, by requirement or reading, and then by file those that belong to none. A
-// case belongs to the requirements that name it, and to the paragraph or reading that its file, or the case itself, is called after.
-// Documents of which no case was asked are left out, and requirements that have cases of which none was.
+// Tree puts the results in order: by document, by paragraph, by requirement or reading, and then by
+// file those that belong to none. A case belongs to the requirements that name it, and to the
+// paragraph or reading that its file, or the case itself, is called after. Documents of which no
+// case was asked are left out, and requirements that have cases of which none was.
 func Tree(docs []Document, results []Result) []Node {
 	b := grower{named: map[string][]*Result{}, placed: map[*Result]bool{}}
 	for i := range results {
@@ -54,13 +56,14 @@ func Tree(docs []Document, results []Result) []Node {
 	return out
 }
 
-// Shows is the paragraph or reading that a case is for, by what it says or by its file: P1-2.4.6, F07. It need not exist.
+// Shows returns the paragraph or reading of a case, by its own statement or its file: P1-2.4.6,
+// F07. It need not exist.
 func (s *Sample) Shows() string {
 	if s.Paragraph != "" {
 		return strings.ReplaceAll(s.Paragraph, " ", "-")
 	}
 	name := path.Base(s.File)
-	for _, kind := range []string{"M-", "R-"} { // cases for mutants, and the random ones
+	for _, kind := range []string{"M-", "R-"} { // cases against mutants, and random ones
 		name = strings.TrimPrefix(name, kind)
 	}
 	if name != "" && name[0] >= '0' && name[0] <= '9' {
@@ -69,10 +72,10 @@ func (s *Sample) Shows() string {
 	return name
 }
 
-// grower makes nodes of results.
+// grower builds nodes from results.
 type grower struct {
 	asked  []*Result
-	named  map[string][]*Result // by "case " and their names, and by what they show
+	named  map[string][]*Result // by "case " and name, and by what they show
 	placed map[*Result]bool
 }
 
@@ -117,7 +120,7 @@ func (b *grower) document(d Document) Node {
 	return n
 }
 
-// requirement gives the node of one; told is false where it has cases and none of them was asked.
+// requirement returns the node of a requirement; told is false if none of its cases was run.
 func (b *grower) requirement(r Requirement) (n Node, told bool) {
 	n = Node{Name: r.ID, Title: r.Says, Unobservable: r.Unobservable, Test: r.Test}
 	for _, name := range slices.Concat(r.Decides, r.Contrary) {
@@ -131,7 +134,7 @@ func (b *grower) requirement(r Requirement) (n Node, told bool) {
 	return n, n.Cases > 0 || len(r.Decides)+len(r.Contrary) == 0
 }
 
-// rest is what belongs to nothing, by file.
+// rest returns the cases that belong to nothing, by file.
 func (b *grower) rest() Node {
 	n := Node{Name: others, Title: "Cases that belong to no paragraph and no reading"}
 	at := map[string]int{}
@@ -155,7 +158,7 @@ func (b *grower) rest() Node {
 	return n
 }
 
-// put counts a result in a node without parts.
+// put counts a result in a node without children.
 func (b *grower) put(n *Node, r *Result) {
 	b.placed[r] = true
 	if n.add(r) && r.Outcome != Passed {
@@ -163,7 +166,7 @@ func (b *grower) put(n *Node, r *Result) {
 	}
 }
 
-// add counts a result, once; it reports whether it did.
+// add counts a result once, and reports whether it did.
 func (n *Node) add(r *Result) bool {
 	if n.results[r] {
 		return false
@@ -179,7 +182,7 @@ func (n *Node) add(r *Result) bool {
 	return true
 }
 
-// sum counts what the parts hold.
+// sum adds the counts of the children.
 func (n *Node) sum() {
 	for _, p := range n.Parts {
 		for r := range p.results {
@@ -191,8 +194,9 @@ func (n *Node) sum() {
 // Whole reports whether every case of the node has passed.
 func (n *Node) Whole() bool { return n.Passed == n.Cases }
 
-// Find gives the nodes, of those and of their parts, that a prefix names: P1, "P1 2.4.6" with all paragraphs below it, P1-2.4.6-03, F
-// for all readings with that letter, F07. Of a node that it names the parts are not given as well.
+// Find gives the nodes, of those and of their parts, that a prefix names: P1, "P1 2.4.6" with all
+// paragraphs below it, P1-2.4.6-03, F for all readings with that letter, F07. Of a node that it
+// names the parts are not given as well.
 func Find(nodes []Node, prefix string) []Node {
 	var out []Node
 	for _, n := range nodes {
@@ -205,7 +209,7 @@ func Find(nodes []Node, prefix string) []Node {
 	return out
 }
 
-// isPrefix does not let a number end within a number.
+// isPrefix reports whether a name begins with a prefix that does not end within a number.
 func isPrefix(prefix, name string) bool {
 	rest, is := strings.CutPrefix(name, prefix)
 	digit := func(s string, at int) bool { return s[at] >= '0' && s[at] <= '9' }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// What an engine has started ends with it: when it has answered, when it takes too long, and when the run is stopped, be it that it
-// cleans up or that it does not listen.
+// What an engine has started ends with it: when it has answered, when it takes too long, and when
+// the run is stopped, be it that it cleans up or that it does not listen.
 func TestRunEndsAll(t *testing.T) {
 	withSh(t)
 	const child = `exec 9>"$FIFO"; sleep 1000 </dev/null >/dev/null 2>&1 & `

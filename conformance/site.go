@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// SiteBase stands in the site's files, and in Expectation.Because, for the site's address: "http://" and the host asked for.
+// SiteBase is the placeholder in the site's files, and in Expectation.Because, for the site's
+// address: "http://" and the requested host.
 const SiteBase = "{{BASE}}"
 
 //go:embed site
@@ -27,13 +28,13 @@ var siteTypes = map[string]string{
 	".txt": "text/plain; charset=utf-8", ".xml": "application/xml; charset=utf-8",
 }
 
-// siteRedirects are the paths of the site that lead to others.
+// siteRedirects maps paths of the site to the targets of redirects.
 var siteRedirects = map[string]string{
 	"/news/latest": "/news/ferry.html",
 	"/weekend":     "/members/weekend.html",
 }
 
-// siteHeaders are robots headers by path.
+// siteHeaders maps paths to robots headers.
 var siteHeaders = map[string][2]string{
 	"/special/x-robots-tag.html": {"X-Robots-Tag", "noindex"},
 	"/special/robots-tag.html":   {"Robots-Tag", "*;nosnippet, rivalbot;noindex"},
@@ -42,8 +43,9 @@ var siteHeaders = map[string][2]string{
 // siteDown is the page that answers with 503.
 const siteDown = "/news/weather.html"
 
-// Site is the reference publisher site: a small newspaper with a robots.txt, a file that it refers to, and pages under many
-// terms. It answers the same request always with the same bytes, notes every visit, and is safe for concurrent use.
+// Site is the reference publisher site: a small newspaper with a robots.txt, a file that it refers
+// to, and pages under many terms. It answers the same request always with the same bytes, notes
+// every visit, and is safe for concurrent use.
 type Site struct {
 	files map[string][]byte // by path
 
@@ -59,7 +61,7 @@ type Visit struct {
 	UserAgent string
 }
 
-// NewSite gives the site, not yet visited.
+// NewSite returns the site without visits.
 func NewSite() *Site {
 	s := &Site{files: map[string][]byte{}}
 	fs.WalkDir(siteFiles, "site", func(name string, d fs.DirEntry, err error) error { // never fails: the files are embedded
@@ -124,42 +126,45 @@ func (s *Site) note(r *http.Request) {
 	s.visits = append(s.visits, v)
 }
 
-// Visits lists the requests so far, in the order of arrival.
+// Visits returns the requests in the order of arrival.
 func (s *Site) Visits() []Visit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.visits)
 }
 
-// Files lists the paths that have a body of their own, robots.txt and the like among them, in alphabetical order.
+// Files returns the paths with a body, robots.txt and the like included, in alphabetical order.
 func (s *Site) Files() []string { return slices.Sorted(maps.Keys(s.files)) }
 
-// Expectation says what a crawler that answers to acapcrawl, declares no purposes and starts at "/" does with one path of the
-// site, on any day of this century from 2013 on. It was written by hand from robots.txt, the file it refers to, and the pages.
+// Expectation says what a crawler that answers to acapcrawl, declares no purposes and starts at "/"
+// does with one path of the site, on any day of this century from 2013 on. It was written by hand
+// from robots.txt, the file it refers to, and the pages.
 type Expectation struct {
 	Path   string // with its query
-	Status int    // what the site answers
+	Status int    // the status of the site's answer
 
-	// What is done. Where nothing comes of a path (it is not crawled, or its Status is not 200) all but Crawl are false.
-	Crawl    bool // it is requested, and does not itself say that it should not have been (M06)
-	Follow   bool // links in it are followed, but for elements that say otherwise
-	Index    bool // some of its text may be found
-	Preserve bool // a copy is kept
+	// What is done. Where nothing comes of a path (it is not crawled, or its Status is not 200) all
+	// but Crawl are false.
+	Crawl    bool // it is requested, and does not itself prohibit that
+	Follow   bool // links in it are followed, except in elements that prohibit it
+	Index    bool // some of its text is indexed
+	Preserve bool // a copy is archived
 
-	// What may be shown of it to a reader of whom nothing is known, once there is something to show.
+	// What may be shown of it to a reader of whom nothing is known, once there is something to
+	// show.
 	PresentSnippet     bool
 	PresentLink        bool
 	PresentCurrentCopy bool
 
-	Because string // the line that decides the first refusal, as it is written; empty where no line refuses
+	Because string // the line that decides the first refusal, as written; "" if no line refuses
 	Why     string // in plain words
 }
 
-// Truth lists what is to be done with every path of the site that a link leads to.
+// Truth returns the expectations for every path of the site to which a link leads.
 func (s *Site) Truth() []Expectation { return slices.Clone(siteTruth) }
 
-// Forbidden lists the paths that must never be requested: those that robots.txt refuses or has taken down, and those that only links
-// lead to which must not be followed.
+// Forbidden returns the paths that must never be requested: robots.txt prohibits them or asks for
+// their take-down, or only links lead there that must not be followed.
 func (s *Site) Forbidden() []string {
 	var out []string
 	for _, e := range siteTruth {

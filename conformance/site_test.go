@@ -97,7 +97,8 @@ func TestSiteServesWhatItSays(t *testing.T) {
 
 var siteLink = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
 
-// Every link leads to a path of Truth, or to the style sheet, and a link leads to every path of Truth.
+// Every link leads to a path of Truth, or to the style sheet, and a link leads to every path of
+// Truth.
 func TestSiteIsWhole(t *testing.T) {
 	s := NewSite()
 	left, known := map[string]bool{}, map[string]bool{}
@@ -196,8 +197,8 @@ func siteCase(t *testing.T, s *Site, path string, now time.Time) *Case {
 	return &Case{Web: web, URL: siteAt + path, Facts: Facts{Now: &now}, Want: []string{"decision", "text", "snippet", "links", "copy", "actions"}}
 }
 
-// The oracle, asked about every path, says what Truth says; and who follows the links it gives requests every path of Truth that
-// is not Forbidden, and no other.
+// The oracle, asked about every path, says what Truth says; and who follows the links it gives
+// requests every path of Truth that is not Forbidden, and no other.
 func TestSiteTruth(t *testing.T) {
 	for _, now := range []time.Time{time.Date(2013, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2099, 12, 31, 23, 0, 0, 0, time.UTC)} {
 		t.Run(now.Format(time.DateOnly), func(t *testing.T) { siteTruthAt(t, now) })
@@ -357,8 +358,8 @@ func TestSiteLimits(t *testing.T) {
 	}
 }
 
-// Others are told other things: rivalbot may take the news, a library may keep live pages, and a crawler that no record names
-// gets the general terms.
+// Others are told other things: rivalbot may take the news, a library may keep live pages, and a
+// crawler that no record names gets the general terms.
 func TestSiteForOthers(t *testing.T) {
 	s := NewSite()
 	f := acap.Parse(siteAt+"/robots.txt", ask(s, "GET", "/robots.txt").Body.Bytes())

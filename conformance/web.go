@@ -15,13 +15,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/policy"
 )
 
-// maxHops is how many redirects are followed to a page or a required resource.
+// maxHops is the number of redirects that are followed to a page or a required resource.
 const maxHops = 5
 
 // web serves the responses of a case. It makes no request.
 type web struct {
 	responses map[string]Response // by normal form
-	named     string              // the host, with its port, of the resource asked about
+	named     string              // host and port of the resource in question
 	authority *policy.Authority
 }
 
@@ -68,7 +68,7 @@ func normal(rawurl string) (string, error) {
 	return acap.NewResource(u).URL, nil
 }
 
-// hop answers for one URL: 404 where the case has none.
+// hop returns the answer for one URL: 404 if the case has none.
 func (w *web) hop(rawurl string) (page.Hop, error) {
 	if err := w.open(rawurl); err != nil {
 		return page.Hop{}, err
@@ -115,7 +115,7 @@ func (w policyFiles) Fetch(_ context.Context, rawurl string, _ http.Header) (pol
 	return policy.Response{URL: rawurl, Status: h.Status, Header: h.Header, Body: h.Body}, err
 }
 
-// Fetch obtains a page as a crawler does: crawl must be permitted at every hop.
+// Fetch fetches a page like a crawler: crawl must be permitted at every hop.
 func (w *web) Fetch(ctx context.Context, rawurl string) (*page.Page, error) {
 	var hops []page.Hop
 	for range maxHops + 1 {

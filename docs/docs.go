@@ -20,7 +20,8 @@ func Codes() []string {
 	return codes
 }
 
-// Finding returns the section of findings.md about a code as Markdown, without its heading; "" for an unknown code.
+// Finding returns the section of findings.md about a code as Markdown, without its heading; "" for
+// an unknown code.
 func Finding(code string) string {
 	_, section, _ := strings.Cut(findings, "\n## "+code+"\n")
 	section, _, _ = strings.Cut(section, "\n## ")

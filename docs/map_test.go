@@ -215,7 +215,8 @@ var (
 	readingCited   = regexp.MustCompile(`\b[A-Z][0-9]{2}\b`)
 )
 
-// citations returns for each paragraph and reading the declarations whose comments, and the comments inside them, cite it.
+// citations returns for each paragraph and reading the declarations whose comments, and the
+// comments inside them, cite it.
 func citations(t *testing.T, readings []reading) map[string][]place {
 	t.Helper()
 	cited := map[string][]place{}

@@ -248,7 +248,8 @@ func moveToReference(q *question, _ *rand.Rand) bool {
 	return true
 }
 
-// orphans reports whether what stands before the records has fields of records, as behind a byte-order mark.
+// orphans reports whether what stands before the records has fields of records, as behind a
+// byte-order mark.
 func orphans(before string) bool {
 	before = strings.ToLower(before)
 	return strings.Contains(before, "acap-allow") || strings.Contains(before, "acap-disallow") ||

@@ -9,7 +9,8 @@ import (
 	"strings"
 )
 
-// build compiles a worker that holds all mutants, in folder, from the module in dir. The module's own files stay as they are.
+// build compiles a worker that holds all mutants, in folder, from the module in dir. The module's
+// own files stay as they are.
 func build(dir, folder string, pkgs []*pkg, x *finder) (worker string, err error) {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	for _, p := range pkgs {

@@ -34,7 +34,8 @@ func (f *file) edited(from, to int) string {
 			marks = append(marks, mark{e.from, i + 1, e.before}, mark{e.to, -i - 1, e.behind})
 		}
 	}
-	// What ends at an offset stands before what begins there, the inner end first, the outer beginning first.
+	// What ends at an offset stands before what begins there, the inner end first, the outer
+	// beginning first.
 	slices.SortFunc(marks, func(a, b mark) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order, b.order)) })
 	var b strings.Builder
 	for _, m := range marks {

@@ -16,14 +16,15 @@ import (
 	"time"
 )
 
-// perKind is the number of mutants of one kind that the test uses from one package. .ci/nightly uses 2.
+// perKind is the number of mutants of one kind that the test uses from one package. .ci/nightly
+// uses 2.
 var perKind = flag.Int("perkind", 1, "use `N` mutants of each kind and package")
 
 // enough is how many mutants must be observable.
 const enough = 10
 
-// TestConformanceRunFindsMutants: conformance run finds engines that are slightly wrong, each a program of its own, and passes the
-// engine without mutant.
+// TestConformanceRunFindsMutants: conformance run finds engines that are slightly wrong, each a
+// program of its own, and passes the engine without mutant.
 func TestConformanceRunFindsMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the engine, and runs it some fifty times")

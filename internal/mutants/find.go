@@ -67,8 +67,9 @@ func find(pkgs []*pkg, roots ...string) *finder {
 	return x
 }
 
-// reading is a paragraph of a document that says how a policy is read, or one of the project's readings. No case asks which links a page
-// has, so that what follows the RFCs on links is left to the tests of package page.
+// reading is a paragraph of a document that says how a policy is read, or one of the project's
+// readings. No case asks which links a page has, so that what follows the RFCs on links is left to
+// the tests of package page.
 var reading = regexp.MustCompile(`\b[A-QX]\d\d\b|P[12] (?:\d[\d.]*\d|\d|annex A)|RFC (?:3986|9309|9651)(?: \d[\d.]*\d)?|RTAG(?: \d[\d.]*\d)?|REP \d[\d.]*\d`)
 
 func readings(comment string) []string { return reading.FindAllString(comment, -1) }
@@ -142,8 +143,8 @@ func (b *body) visit(n ast.Node) bool {
 	return true
 }
 
-// names gives the readings of a branch: those named on the lines of its head or of the first statement below it, else those
-// that the function's comment names.
+// names gives the readings of a branch: those named on the lines of its head or of the first
+// statement below it, else those that the function's comment names.
 func (b *body) names(from token.Pos, block *ast.BlockStmt) []string {
 	return b.named(from, block.Lbrace, block.List)
 }

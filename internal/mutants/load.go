@@ -126,7 +126,8 @@ func typed(dir string, l listed, fset *token.FileSet, imports types.Importer) (*
 // graph says which functions and package variables, by full name, each of them names.
 type graph map[string][]string
 
-// calls gives the graph of some packages. A method that is called through an interface stands for all methods of its name.
+// calls gives the graph of some packages. A method that is called through an interface stands for
+// all methods of its name.
 func calls(pkgs []*pkg) graph {
 	uses := graph{} // "." and a name stand for the methods of that name
 	for _, p := range pkgs {

@@ -1,16 +1,19 @@
 // Command mutants shows that the corpus tells the engine from engines that are slightly wrong.
 //
-// Each mutant is the engine with one change: a condition flipped, an operand left out, a case or a row of a table left out, a usage
-// added to or taken from a set. All of them stand in one build, made from copies of the source, and one at a time is on while the
-// cases of conformance/corpus are decided. The run fails where a mutant of a branch or a table that names a reading is caught by
-// no case, or where a case catches no mutant at all. Only branches in functions that a case can call count. Where a mutant changes
-// findings and nothing else it is counted apart: findings are not part of the corpus.
+// Each mutant is the engine with one change: a condition flipped, an operand left out, a case or a
+// row of a table left out, a usage added to or taken from a set. All of them stand in one build,
+// made from copies of the source, and one at a time is on while the cases of conformance/corpus are
+// decided. The run fails where a mutant of a branch or a table that names a reading is caught by no
+// case, or where a case catches no mutant at all. Only branches in functions that a case can call
+// count. Where a mutant changes findings and nothing else it is counted apart: findings are not
+// part of the corpus.
 //
 //	go run ./internal/mutants                 all
 //	go run ./internal/mutants -only 'F17'     those whose line matches
 //
-// Mutants that change no answer stand in equivalent.txt, each with its reason. TestConformanceRunFindsMutants makes programs of some
-// fifty others, which acapcrawl conformance run must find.
+// Mutants that change no answer stand in equivalent.txt, each with its reason.
+// TestConformanceRunFindsMutants makes programs of some fifty others, which acapcrawl conformance
+// run must find.
 package main
 
 import (
@@ -50,7 +53,8 @@ type options struct {
 	full, verbose bool
 }
 
-// run tries the mutants of the module in the current folder; bad says that something survives that should not.
+// run tries the mutants of the module in the current folder; bad says that something survives that
+// should not.
 func run(o options, out io.Writer) (bad bool, err error) {
 	began := time.Now()
 	only, err := regexp.Compile(o.only)
@@ -130,8 +134,8 @@ func chosen(x *finder, only *regexp.Regexp, judge bool) (named, wide []*Mutant) 
 	return named, wide
 }
 
-// readEquivalent reads a file of mutants that no case can catch: key and reason, with " | " between the parts. "*" stands for any
-// source, and for any change of it.
+// readEquivalent reads a file of mutants that no case can catch: key and reason, with " | " between
+// the parts. "*" stands for any source, and for any change of it.
 func readEquivalent(path string) (map[string]string, error) {
 	src, err := os.ReadFile(path)
 	if err != nil {

@@ -17,8 +17,8 @@ type report struct {
 
 func (r *report) printf(format string, args ...any) { fmt.Fprintf(r.out, format, args...) }
 
-// write prints the outcome of the mutants that name a reading, the number of further mutants that were caught, and with judge the
-// outcome of the cases. It returns whether something is wrong.
+// write prints the outcome of the mutants that name a reading, the number of further mutants that
+// were caught, and with judge the outcome of the cases. It returns whether something is wrong.
 func (r *report) write(named, wide []*Mutant, judge bool) (bad bool) {
 	base := r.crew.base
 	for _, i := range slices.Sorted(maps.Keys(base.Failed)) {
@@ -52,7 +52,8 @@ func (r *report) caught(m *Mutant) bool {
 	return got.Died || len(got.Caught) > 0
 }
 
-// writeNamed prints how many mutants were caught. It returns those that survive, and the entries of equivalent.txt that excuse none.
+// writeNamed prints how many mutants were caught. It returns those that survive, and the entries of
+// equivalent.txt that excuse none.
 func (r *report) writeNamed(named []*Mutant) (survivors []*Mutant, stale map[string]string) {
 	caught, told, equivalent := 0, 0, 0
 	stale = maps.Clone(r.equivalent)

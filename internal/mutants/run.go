@@ -14,7 +14,8 @@ import (
 	"sync"
 )
 
-// task, result and baseline are what is said to a worker and what it answers; see internal/mutants/worker.
+// task, result and baseline are what is said to a worker and what it answers; see
+// internal/mutants/worker.
 type task struct {
 	Mutant      int
 	Must, Until []int
@@ -104,8 +105,8 @@ type crew struct {
 	common map[int]bool // mutants that too many cases catch to say anything of a case
 }
 
-// sampled is how many cases a mutant is tried on first; where it is caught by more than a fifth of all cases, catching it says
-// nothing of a case.
+// sampled is how many cases a mutant is tried on first; where it is caught by more than a fifth of
+// all cases, catching it says nothing of a case.
 const sampled = 50
 
 // try has all of mutants tried, by n workers.
@@ -171,8 +172,8 @@ func (c *crew) wanted(m *Mutant) bool {
 	return slices.ContainsFunc(c.base.Reach[m.ID], func(i int) bool { return !c.served[i] })
 }
 
-// one tries one mutant: on a sample of the cases that can notice it, to see whether it is a common one, then on those that have
-// caught none yet, then on the others until one catches it.
+// one tries one mutant: on a sample of the cases that can notice it, to see whether it is a common
+// one, then on those that have caught none yet, then on the others until one catches it.
 func (c *crew) one(w *worker, m *Mutant) error {
 	cases := c.base.Reach[m.ID]
 	if m.table {
@@ -219,7 +220,8 @@ func (c *crew) one(w *worker, m *Mutant) error {
 	return nil
 }
 
-// likely brings the cases to the front that were written for what a mutant changes, by the names of their files.
+// likely brings the cases to the front that were written for what a mutant changes, by the names of
+// their files.
 func (c *crew) likely(m *Mutant, cases []int) {
 	rank := func(i int) int {
 		file := path.Base(path.Dir(c.base.Names[i]))

@@ -79,7 +79,8 @@ func meet(a, b map[string]bool) bool {
 	return false
 }
 
-// elements changes a composite literal entry by entry: rows are left out, flags flipped, sets of usages changed by each usage.
+// elements changes a composite literal entry by entry: rows are left out, flags flipped, sets of
+// usages changed by each usage.
 func (b *body) elements(lit *ast.CompositeLit) {
 	info := b.f.pkg.info
 	switch t := types.Unalias(info.TypeOf(lit)).Underlying().(type) {

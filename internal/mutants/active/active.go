@@ -1,5 +1,6 @@
-// Package active says which mutant of the engine is on. The mutated copies of the engine's files ask it at each branch; nothing else
-// imports it but the worker. One case is decided at a time; only On may be called while one is.
+// Package active says which mutant of the engine is on. The mutated copies of the engine's files
+// ask it at each branch; nothing else imports it but the worker. One case is decided at a time;
+// only On may be called while one is.
 package active
 
 import (
@@ -40,7 +41,8 @@ func Lost[T ~string](n int, key T) T {
 	return key
 }
 
-// Bits gives set with one bit changed while one of the mutants from first on is on: the bit of its number, less than count.
+// Bits gives set with one bit changed while one of the mutants from first on is on: the bit of its
+// number, less than count.
 func Bits[T ~uint8 | ~uint16 | ~uint32 | ~uint64](first, count int, set T) T {
 	for i := range count {
 		if On(first + i) {

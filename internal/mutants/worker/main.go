@@ -1,5 +1,6 @@
-// Command worker decides the cases of a corpus under one mutant of the engine after another. Internal/mutants builds it with mutated
-// copies of the engine's files; built without them it knows no mutant.
+// Command worker decides the cases of a corpus under one mutant of the engine after another.
+// Internal/mutants builds it with mutated copies of the engine's files; built without them it knows
+// no mutant.
 //
 //	worker CORPUS        read Tasks, and write a Result for each
 //	worker -decide N     be an engine that is slightly wrong: answer cases as acapcrawl decide does, with mutant N on
@@ -50,14 +51,15 @@ func start(args []string) error {
 	return run(args[0], os.Stdin, os.Stdout)
 }
 
-// Task asks for one mutant: all cases of Must are decided, those of Until up to the first that catches it.
+// Task asks for one mutant: all cases of Must are decided, those of Until up to the first that
+// catches it.
 type Task struct {
 	Mutant      int
 	Must, Until []int
 }
 
-// Result is the answer: the cases that caught the mutant, and those that saw a change which their expectation does not name, in
-// the findings alone or in more.
+// Result is the answer: the cases that caught the mutant, and those that saw a change which their
+// expectation does not name, in the findings alone or in more.
 type Result struct {
 	Mutant                int
 	Caught, Changed, Told []int
@@ -176,7 +178,8 @@ func untold(answer []byte) []byte {
 	return out
 }
 
-// watch ends the process when a case takes too long or too much: whoever started it counts the mutant as caught.
+// watch ends the process when a case takes too long or too much: whoever started it counts the
+// mutant as caught.
 func (w *worker) watch() {
 	for range time.Tick(100 * time.Millisecond) {
 		if s := w.started.Load(); s != 0 && time.Since(time.Unix(0, s)) > maxTime {
