@@ -30,7 +30,8 @@ var ErrSpent = errors.New("no more pages are requested")
 type AuditOptions struct {
 	Pages int // maximum number of requested pages, at least 1
 	Check check.Options
-	Tell  func(requested, most int, address string) // called before each page with the number of requested pages and the limit; may be nil
+	// called before each page with the number of requested pages and the limit; may be nil
+	Tell func(requested, most int, address string)
 }
 
 // Bounds on the work and the output of an audit.
@@ -79,9 +80,12 @@ func AuditSiteOf(ctx context.Context, start []*url.URL, site AuditSite, o AuditO
 		return nil, err
 	}
 	a := &auditor{site: site, o: o, root: root}
-	a.Audit = &Audit{Site: key, Time: o.Check.Now.UTC(), Crawler: site.Who.Names, Purposes: site.Who.Purposes, report: &check.Report{},
-		Files: []AuditFile{}, Said: []Said{}, Contradictions: []Contradiction{}, Departures: []Contradiction{}, Effects: []Effects{}, Drifts: []Drift{},
-		Actions: []AuditAction{}, Sitemaps: []AuditSitemap{}, Pages: []AuditPage{}} // empty lists instead of null in JSON
+	a.Audit = &Audit{Site: key, Time: o.Check.Now.UTC(), Crawler: site.Who.Names, Purposes: site.Who.Purposes,
+		report: &check.Report{},
+		Files:  []AuditFile{}, Said: []Said{}, Contradictions: []Contradiction{}, Departures: []Contradiction{},
+		Effects: []Effects{}, Drifts: []Drift{},
+		// empty lists instead of null in JSON
+		Actions: []AuditAction{}, Sitemaps: []AuditSitemap{}, Pages: []AuditPage{}}
 	err = a.run(ctx, start)
 	if err != nil && ctx.Err() == nil {
 		return nil, err
@@ -152,14 +156,16 @@ func (a *auditor) describe() {
 			a.files = append(a.files, ref.File)
 			a.Files = append(a.Files, a.file(ref.File, ref.URL, ref.Final))
 		} else {
-			a.Files = append(a.Files, AuditFile{URL: ref.URL, Status: a.site.Answers.Of(ref.URL, ref.Final).Status, Why: ref.Err.Error()})
+			a.Files = append(a.Files, AuditFile{URL: ref.URL, Status: a.site.Answers.Of(ref.URL, ref.Final).Status,
+				Why: ref.Err.Error()})
 		}
 	}
 }
 
 func (a *auditor) file(f *acap.File, named, final string) AuditFile {
 	answer := a.site.Answers.Of(named, final)
-	out := AuditFile{URL: named, Final: final, Status: answer.Status, Type: answer.Header.Get("Content-Type"), Bytes: len(answer.Body),
+	out := AuditFile{URL: named, Final: final, Status: answer.Status, Type: answer.Header.Get("Content-Type"),
+		Bytes:   len(answer.Body),
 		Version: f.Version(), Ignores: f.IgnoreConventional(), Statements: len(f.Statements())}
 	for _, g := range f.Groups() {
 		out.Conventional += len(g.Rules)
@@ -239,7 +245,8 @@ func (a *auditor) listings(ctx context.Context) error {
 		a.Sitemaps = append(a.Sitemaps, s)
 		listed := spread(pages, a.sample.most/2)
 		if len(listed) < len(pages) {
-			a.note("%s lists %d pages: some are chosen of %d of them, spread over all", address, len(pages), len(listed))
+			a.note("%s lists %d pages: some are chosen of %d of them, spread over all", address, len(pages),
+				len(listed))
 		}
 		for _, p := range listed {
 			a.sample.add(p, false)
@@ -322,7 +329,8 @@ func (a *auditor) read(ctx context.Context, u *url.URL, pg *page.Page) error {
 	if err := a.surface.Own(ctx, u, pg); err != nil {
 		return err
 	}
-	t, err := terms.Reach(ctx, a.surface.Origin.Policy, u, pg, terms.Sources{Policies: a.site.Policies, Fetcher: a.site.Fetcher},
+	t, err := terms.Reach(ctx, a.surface.Origin.Policy, u, pg, terms.Sources{Policies: a.site.Policies,
+		Fetcher: a.site.Fetcher},
 		acap.Facts{Now: a.o.Check.Now})
 	if err != nil {
 		return err
@@ -339,7 +347,8 @@ func (a *auditor) read(ctx context.Context, u *url.URL, pg *page.Page) error {
 
 // wantsRest reports whether a server asks for fewer requests.
 func wantsRest(h page.Hop) bool {
-	return h.Status == http.StatusTooManyRequests || h.Status == http.StatusServiceUnavailable && h.Header.Get("Retry-After") != ""
+	return h.Status == http.StatusTooManyRequests || h.Status == http.StatusServiceUnavailable &&
+		h.Header.Get("Retry-After") != ""
 }
 
 // settle completes the audit with everything that needs no request. When ctx ends it skips slow

@@ -75,9 +75,11 @@ func (a *auditor) effects(ctx context.Context, u *url.URL, pg *page.Page, one Au
 }
 
 func cellOf(d acap.Decision, facts acap.Facts) Cell {
-	c := Cell{Usage: d.Usage, State: Refused, Reason: d.Reason, Note: d.Note, Because: []*AuditLine{}, Limits: d.Limits(facts)}
+	c := Cell{Usage: d.Usage, State: Refused, Reason: d.Reason, Note: d.Note, Because: []*AuditLine{},
+		Limits: d.Limits(facts)}
 	add := func(f *acap.Field) {
-		if line := lineOf(f); line != nil && !slices.ContainsFunc(c.Because, func(have *AuditLine) bool { return *have == *line }) {
+		if line := lineOf(f); line != nil && !slices.ContainsFunc(c.Because,
+			func(have *AuditLine) bool { return *have == *line }) {
 			c.Because = append(c.Because, line)
 		}
 	}
@@ -194,7 +196,8 @@ func (a *auditor) contradict(v *auditView, t *terms.Reached, pg *page.Page, fact
 		}
 		d := t.Policy().Decide(u, t.Resource()).At(facts)
 		switch d.Reason {
-		case acap.ByLocation, acap.ByExpiry, acap.ByTarget, acap.Unavailable: // a permission that does not apply here, or now: a finding
+		// a permission that does not apply here, or now: a finding
+		case acap.ByLocation, acap.ByExpiry, acap.ByTarget, acap.Unavailable:
 			continue
 		}
 		for _, r := range list[1:] {
@@ -263,7 +266,8 @@ func (a *auditor) clash(key clash, wins *acap.Field, loses acap.Rival, crawler s
 		}
 		i = len(*list)
 		a.at[key] = i
-		*list = append(*list, Contradiction{Kind: key.kind, Wins: lineOf(wins), Loses: lineOf(loses.Field), Rule: loses.Rule})
+		*list = append(*list, Contradiction{Kind: key.kind, Wins: lineOf(wins), Loses: lineOf(loses.Field),
+			Rule: loses.Rule})
 	}
 	c := &(*list)[i]
 	if !slices.Contains(c.Crawlers, crawler) {

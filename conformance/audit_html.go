@@ -20,8 +20,10 @@ var auditHTML string
 // references to other files, which can be printed. Everything that publishers wrote is escaped.
 func WriteAuditHTML(w io.Writer, audits []*Audit) error {
 	t, err := template.New("audit").Funcs(template.FuncMap{
-		"shown": shownText, "usages": acap.Usages, "list": usageList, "short": shortAddress, "count": count, "join": strings.Join,
-		"line": lineName, "words": stateWords, "mark": func(s State) string { return htmlMarks[s] }, "head": heads, "who": addressees,
+		"shown": shownText, "usages": acap.Usages, "list": usageList, "short": shortAddress, "count": count,
+		"join": strings.Join,
+		"line": lineName, "words": stateWords, "mark": func(s State) string { return htmlMarks[s] }, "head": heads,
+		"who": addressees,
 	}).Parse(auditHTML)
 	if err != nil {
 		return err
@@ -50,7 +52,10 @@ func (v auditPageView) Many(severity string) int { return v.Counts()[acap.Severi
 func (v auditPageView) By() []folded {
 	order := []acap.Severity{acap.Error, acap.Warning, acap.Notice}
 	list := fold(v.Findings)
-	slices.SortStableFunc(list, func(a, b folded) int { return slices.Index(order, a.Severity) - slices.Index(order, b.Severity) })
+	slices.SortStableFunc(list, func(a, b folded) int {
+		return slices.Index(order, a.Severity) - slices.Index(order,
+			b.Severity)
+	})
 	return list
 }
 
@@ -75,7 +80,8 @@ func (v auditPageView) Verdict() string {
 var htmlMarks = map[State]string{Unsaid: "○", Permitted: "✓", Limited: "◐", Ask: "?", Refused: "✕"}
 
 func stateWords(s State) string {
-	return map[State]string{Unsaid: "nothing is said", Permitted: "permitted", Limited: "limited", Ask: "to be asked for", Refused: "refused"}[s]
+	return map[State]string{Unsaid: "nothing is said", Permitted: "permitted", Limited: "limited",
+		Ask: "to be asked for", Refused: "refused"}[s]
 }
 
 // heads returns the names of the columns.

@@ -25,10 +25,11 @@ type Audit struct {
 	Departures     []Contradiction `json:"departures"` // by which a page restricts what the site permits, as it may
 	Effects        []Effects       `json:"effects"`
 	Drifts         []Drift         `json:"drifts"`
-	Silent         int             `json:"silent"` // addresses of which ACAP limits what a conventional crawler may take for free
-	Actions        []AuditAction   `json:"actions"`
-	Sitemaps       []AuditSitemap  `json:"sitemaps"`
-	Pages          []AuditPage     `json:"pages"`
+	// addresses of which ACAP limits what a conventional crawler may take for free
+	Silent   int            `json:"silent"`
+	Actions  []AuditAction  `json:"actions"`
+	Sitemaps []AuditSitemap `json:"sitemaps"`
+	Pages    []AuditPage    `json:"pages"`
 
 	report *check.Report
 }

@@ -30,7 +30,8 @@ type SaidLine struct {
 func (a *auditor) said() {
 	at := func(acapFields bool, crawlers, purposes []string) *Said {
 		for i := range a.Said {
-			if s := &a.Said[i]; s.ACAP == acapFields && slices.Equal(s.Crawlers, crawlers) && slices.Equal(s.Purposes, purposes) {
+			if s := &a.Said[i]; s.ACAP == acapFields && slices.Equal(s.Crawlers, crawlers) &&
+				slices.Equal(s.Purposes, purposes) {
 				return s
 			}
 		}
@@ -40,14 +41,16 @@ func (a *auditor) said() {
 	for _, f := range a.files {
 		for _, st := range f.Statements() {
 			s := at(true, st.Crawlers, st.Purposes)
-			s.Lines = append(s.Lines, SaidLine{lineOf(st.Field), st.Allow, listed(st.Usages), listed(st.Patterns), st.Qualifiers})
+			s.Lines = append(s.Lines, SaidLine{lineOf(st.Field), st.Allow, listed(st.Usages), listed(st.Patterns),
+				st.Qualifiers})
 		}
 	}
 	for _, f := range a.files {
 		for _, g := range f.Groups() {
 			for _, r := range g.Rules {
 				s := at(false, g.Agents, nil)
-				s.Lines = append(s.Lines, SaidLine{lineOf(r.Field), r.Allow, []acap.Usage{acap.Crawl}, []string{r.Pattern}, nil})
+				s.Lines = append(s.Lines, SaidLine{lineOf(r.Field), r.Allow, []acap.Usage{acap.Crawl},
+					[]string{r.Pattern}, nil})
 			}
 		}
 	}
@@ -83,7 +86,8 @@ func (a *auditor) drift(ctx context.Context) {
 		doc.Referred[f.URL] = f
 	}
 	asked := check.Questions(a.root, doc)
-	ask := check.Ask{Usages: []acap.Usage{acap.Crawl}, Crawlers: asked.Crawlers[:min(len(asked.Crawlers), maxAudited+1)]}
+	ask := check.Ask{Usages: []acap.Usage{acap.Crawl}, Crawlers: asked.Crawlers[:min(len(asked.Crawlers),
+		maxAudited+1)]}
 	for _, p := range a.Pages {
 		if u, err := url.Parse(p.URL); err == nil {
 			ask.Addresses = append(ask.Addresses, check.NewAddress(u))
@@ -95,8 +99,9 @@ func (a *auditor) drift(ctx context.Context) {
 		return // only when its context ends
 	}
 	for _, f := range found {
-		d := Drift{URL: f.Addresses[0].URL.String(), More: len(f.Addresses) - 1, ACAP: f.A.Allowed, Conventional: f.B.Allowed,
-			By: lineOf(f.A.Because), Without: lineOf(f.B.Because)}
+		d := Drift{URL: f.Addresses[0].URL.String(), More: len(f.Addresses) - 1, ACAP: f.A.Allowed,
+			Conventional: f.B.Allowed,
+			By:           lineOf(f.A.Because), Without: lineOf(f.B.Because)}
 		if len(f.Crawler.Names) > 0 {
 			d.Crawler = f.Crawler.Names[0]
 		}

@@ -39,7 +39,8 @@ func newSample(a *auditor) sample {
 		size += f.Size()
 	}
 	most := max(minCandidates, min(maxCandidates, maxCompared/(size*len(a.views))))
-	return sample{a: a, most: most, origin: a.surface.Origin.Key, known: map[string]bool{}, decided: map[*acap.Field]bool{}, parts: map[string]int{}}
+	return sample{a: a, most: most, origin: a.surface.Origin.Key, known: map[string]bool{},
+		decided: map[*acap.Field]bool{}, parts: map[string]int{}}
 }
 
 // add adds an address of the site.
@@ -124,7 +125,8 @@ func (s *sample) choose(fits func(*candidate) bool, least int) *url.URL {
 			continue
 		}
 		n := s.fresh(c)
-		if best == nil || c.first && !best.first || c.first == best.first && (n > most || n == most && s.parts[c.part] < s.parts[best.part]) {
+		if best == nil || c.first && !best.first || c.first == best.first &&
+			(n > most || n == most && s.parts[c.part] < s.parts[best.part]) {
 			best, most = c, n
 		}
 	}

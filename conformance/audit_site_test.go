@@ -61,21 +61,33 @@ func TestAuditContradictions(t *testing.T) {
 		want         string // kind, usages and crawlers of each
 		departures   int
 	}{
-		"all else is prohibited":          {"ACAP-allow-crawl: /\nACAP-disallow-other: /\n", meta("ACAP allow-index"), "", 0},
-		"all else of the page":            {"ACAP-allow-crawl: /\n", meta("ACAP disallow-other", "ACAP allow-index"), "", 0},
-		"nothing but snippets":            {"ACAP-allow-crawl: /\n", meta("ACAP disallow-present", "ACAP allow-present-snippet"), "", 0},
-		"one crawler is kept out":         {"ACAP-allow-index: /\nACAP-crawler: badbot\nACAP-disallow-index: /\n", meta("ACAP allow-index"), "", 0},
-		"one purpose is kept out":         {"ACAP-allow-index: /\nACAP-usage-purpose: games\nACAP-disallow-index: /\n", meta("ACAP allow-index"), "", 0},
+		"all else is prohibited": {"ACAP-allow-crawl: /\nACAP-disallow-other: /\n", meta("ACAP allow-index"),
+			"", 0},
+		"all else of the page": {"ACAP-allow-crawl: /\n", meta("ACAP disallow-other", "ACAP allow-index"),
+			"", 0},
+		"nothing but snippets": {"ACAP-allow-crawl: /\n", meta("ACAP disallow-present",
+			"ACAP allow-present-snippet"), "", 0},
+		"one crawler is kept out": {"ACAP-allow-index: /\nACAP-crawler: badbot\nACAP-disallow-index: /\n",
+			meta("ACAP allow-index"), "", 0},
+		"one purpose is kept out": {"ACAP-allow-index: /\nACAP-usage-purpose: games\nACAP-disallow-index: /\n",
+			meta("ACAP allow-index"), "", 0},
 		"a page is not to be found":       {"ACAP-allow-index: /\n", meta("noindex"), "", 1},
 		"a page is not to be found, ACAP": {"ACAP-allow-index: /\n", meta("ACAP disallow-index"), "", 1},
 		"a header":                        {"ACAP-allow-index: /\n", "X-Robots-Tag: noindex\n\n" + meta(), "", 1},
-		"a date has passed":               {"ACAP-allow-index: /\n", meta("ACAP allow-index time-limit=until-2020-01-01"), "", 0},
-		"a header against its page":       {"", "X-Robots-Tag: noindex\n\n" + meta("ACAP allow-index"), "restricted[index] [ badbot]", 0},
-		"a page says both":                {"", meta("ACAP allow-index", "ACAP disallow-index"), "disputed[index] [ badbot]", 0},
-		"a page opens what is closed":     {"ACAP-disallow-index: /\n", meta("ACAP allow-index"), "lifted[index] [ badbot]", 0},
-		"a page opens it to one":          {"ACAP-disallow-index: /\nACAP-crawler: badbot\nACAP-allow-index: /x\n", meta("ACAP allow-index"), "lifted[index] [ badbot]", 0},
-		"for one crawler alone":           {"ACAP-crawler: badbot\nACAP-disallow-preserve: /\n", `<meta name="badbot" content="ACAP allow-preserve">` + meta(), "lifted[preserve] [badbot]", 0},
-		"a set that is not defined":       {"ACAP-disallow-index: the-acap:resource-set:nosuch\n", meta("ACAP allow-index"), "overruled[index] [ badbot]", 0},
+		"a date has passed": {"ACAP-allow-index: /\n",
+			meta("ACAP allow-index time-limit=until-2020-01-01"), "", 0},
+		"a header against its page": {"", "X-Robots-Tag: noindex\n\n" + meta("ACAP allow-index"),
+			"restricted[index] [ badbot]", 0},
+		"a page says both": {"", meta("ACAP allow-index", "ACAP disallow-index"),
+			"disputed[index] [ badbot]", 0},
+		"a page opens what is closed": {"ACAP-disallow-index: /\n", meta("ACAP allow-index"), "lifted[index] [ badbot]",
+			0},
+		"a page opens it to one": {"ACAP-disallow-index: /\nACAP-crawler: badbot\nACAP-allow-index: /x\n",
+			meta("ACAP allow-index"), "lifted[index] [ badbot]", 0},
+		"for one crawler alone": {"ACAP-crawler: badbot\nACAP-disallow-preserve: /\n",
+			`<meta name="badbot" content="ACAP allow-preserve">` + meta(), "lifted[preserve] [badbot]", 0},
+		"a set that is not defined": {"ACAP-disallow-index: the-acap:resource-set:nosuch\n", meta("ACAP allow-index"),
+			"overruled[index] [ badbot]", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			robots := "ACAP-version: 1.1\nACAP-crawler: *\n" + c.robots + "\nUser-agent: badbot\nDisallow: /x\n"
@@ -94,8 +106,10 @@ func TestAuditContradictions(t *testing.T) {
 // A crawler that knows no ACAP heeds conventional tags and headers.
 func TestAuditSilent(t *testing.T) {
 	for page, want := range map[string]int{
-		meta(): 0, meta("noindex"): 0, "X-Robots-Tag: max-snippet: 20\n\n" + meta(): 0, "X-Robots-Tag: unavailable_after: 2020-01-01\n\n" + meta(): 0,
-		meta("ACAP disallow-preserve"): 1, meta("ACAP allow-index time-limit=3-days"): 1, meta("noindex", "ACAP allow-preserve time-limit=3-days"): 1,
+		meta(): 0, meta("noindex"): 0, "X-Robots-Tag: max-snippet: 20\n\n" +
+			meta(): 0, "X-Robots-Tag: unavailable_after: 2020-01-01\n\n" + meta(): 0,
+		meta("ACAP disallow-preserve"): 1, meta("ACAP allow-index time-limit=3-days"): 1, meta("noindex",
+			"ACAP allow-preserve time-limit=3-days"): 1,
 	} {
 		if a := audit(t, small{"/robots.txt": "User-agent: *\nDisallow: /x\n", "/": page}, 1); a.Silent != want {
 			t.Errorf("%s: %d addresses, want %d", page, a.Silent, want)
@@ -123,10 +137,14 @@ func TestAuditRefused(t *testing.T) {
 
 // The matrix holds for the purposes and the dialect that the audit was asked for.
 func TestAuditAs(t *testing.T) {
-	site := small{"/robots.txt": "ACAP-crawler: *\nACAP-allow-index: /\nACAP-usage-purpose: games\nACAP-disallow-index: /\n", "/": meta()}
-	for purpose, want := range map[string]conformance.State{"news": conformance.Permitted, "games": conformance.Refused} {
-		a := auditAs(t.Context(), t, acap.Crawler{Names: []string{"acapcrawl"}, Purposes: []string{purpose}}, site, 1, "http://lantern.test/")
-		if got := a.Effects[0].Rows[0].Cells[2]; got.Usage != acap.Index || got.State != want || !slices.Equal(a.Purposes, []string{purpose}) {
+	site := small{"/robots.txt": "ACAP-crawler: *\nACAP-allow-index: /\nACAP-usage-purpose: " +
+		"games\nACAP-disallow-index: /\n", "/": meta()}
+	for purpose, want := range map[string]conformance.State{"news": conformance.Permitted,
+		"games": conformance.Refused} {
+		a := auditAs(t.Context(), t, acap.Crawler{Names: []string{"acapcrawl"}, Purposes: []string{purpose}}, site, 1,
+			"http://lantern.test/")
+		if got := a.Effects[0].Rows[0].Cells[2]; got.Usage != acap.Index || got.State != want ||
+			!slices.Equal(a.Purposes, []string{purpose}) {
 			t.Errorf("for %s: %+v", purpose, got)
 		}
 	}
@@ -134,7 +152,8 @@ func TestAuditAs(t *testing.T) {
 
 // However the site is written, it is called by its origin, and no list of the report is null.
 func TestAuditForm(t *testing.T) {
-	for robots, page := range map[string]string{"": "", "ACAP-disallow-preserve: /a\nACAP-crawler: *\nACAP-allow-index: /\nACAP-allow-(x): /\n": meta("ACAP allow-index", "noindex")} {
+	for robots, page := range map[string]string{"": "", "ACAP-disallow-preserve: /a\nACAP-crawler: " +
+		"*\nACAP-allow-index: /\nACAP-allow-(x): /\n": meta("ACAP allow-index", "noindex")} {
 		site := small{"/robots.txt": robots, "/": page}
 		if robots == "" {
 			delete(site, "/robots.txt")
@@ -153,7 +172,8 @@ func TestAuditForm(t *testing.T) {
 // A site that asks for rest gets it.
 func TestAuditRests(t *testing.T) {
 	links := `<a href="/a">a</a> <a href="/b">b</a> <a href="/c">c</a>`
-	for head, want := range map[string]int{"Status: 429\n\n": 2, "Status: 503\nRetry-After: 60\n\n": 2, "Status: 503\n\n": 4} {
+	for head, want := range map[string]int{"Status: 429\n\n": 2, "Status: 503\nRetry-After: 60\n\n": 2,
+		"Status: 503\n\n": 4} {
 		site := small{"/robots.txt": "", "/": links, "/a": head, "/b": head, "/c": head}
 		asked := 0
 		a := audit(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -183,7 +203,8 @@ func TestAuditCounts(t *testing.T) {
 			requested = append(requested, strings.TrimPrefix(p.URL, "http://lantern.test"))
 		}
 	}
-	if !slices.Equal(requested, []string{"/a", "/b"}) || !slices.ContainsFunc(a.Notes, func(n string) bool { return strings.HasPrefix(n, "1 address") }) {
+	if !slices.Equal(requested, []string{"/a", "/b"}) ||
+		!slices.ContainsFunc(a.Notes, func(n string) bool { return strings.HasPrefix(n, "1 address") }) {
 		t.Errorf("requested %q, noted %q", requested, a.Notes)
 	}
 }
@@ -191,8 +212,10 @@ func TestAuditCounts(t *testing.T) {
 // What is to be taken down is not called what may not be crawled, and no password stands in a
 // report.
 func TestAuditSaysWhy(t *testing.T) {
-	a := audit(t, small{"/robots.txt": "ACAP-crawler: *\nACAP-disallow-index: /old.html\nACAP-disallow-preserve: /new.html\nACAP-request-take-down: /old.html\n",
-		"/": `<a href="/old.html">old</a> <a href="http://user:secret@lantern.test/new.html">new</a>`, "/new.html": meta()}, 5)
+	a := audit(t, small{"/robots.txt": "ACAP-crawler: *\nACAP-disallow-index: /old.html\nACAP-disallow-preserve: " +
+		"/new.html\nACAP-request-take-down: /old.html\n",
+		"/":         `<a href="/old.html">old</a> <a href="http://user:secret@lantern.test/new.html">new</a>`,
+		"/new.html": meta()}, 5)
 	why := map[string]string{}
 	for _, p := range a.Pages {
 		why[p.URL] = p.Why
@@ -222,7 +245,10 @@ func TestAuditGivesUp(t *testing.T) {
 	if len(a.Notes) < 2 || !strings.Contains(strings.Join(a.Notes, " "), "addresses of the site are known") {
 		t.Errorf("%q", a.Notes)
 	}
-	if !slices.ContainsFunc(a.Notes, func(n string) bool { return strings.Contains(n, "more statements than addresses") }) {
+	if !slices.ContainsFunc(a.Notes, func(n string) bool {
+		return strings.Contains(n,
+			"more statements than addresses")
+	}) {
 		t.Errorf("%q", a.Notes)
 	}
 }
@@ -232,12 +258,13 @@ func TestAuditEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	site := small{"/robots.txt": "ACAP-crawler: *\nACAP-disallow-index: /a/\n", "/": `<a href="/b">b</a>`, "/b": meta()}
-	a := auditAs(ctx, t, acap.Crawler{Names: []string{"acapcrawl"}}, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/b" {
-			cancel()
-		}
-		site.ServeHTTP(w, r)
-	}), 5, "http://lantern.test/")
+	a := auditAs(ctx, t, acap.Crawler{Names: []string{"acapcrawl"}},
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/b" {
+				cancel()
+			}
+			site.ServeHTTP(w, r)
+		}), 5, "http://lantern.test/")
 	if a.Complete || len(a.Pages) != 1 || len(a.Effects) != 1 {
 		t.Errorf("%+v", a)
 	}
@@ -250,7 +277,8 @@ func TestAuditAgreesWithOracle(t *testing.T) {
 	a := audit(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		answer := httptest.NewRecorder()
 		newspaper.ServeHTTP(answer, r)
-		web["http://lantern.test"+r.URL.RequestURI()] = conformance.Response{Status: &answer.Code, Header: answer.Header().Clone(), BodyBase64: answer.Body.Bytes()}
+		web["http://lantern.test"+r.URL.RequestURI()] = conformance.Response{Status: &answer.Code,
+			Header: answer.Header().Clone(), BodyBase64: answer.Body.Bytes()}
 		maps.Copy(w.Header(), answer.Header())
 		w.WriteHeader(answer.Code)
 		w.Write(answer.Body.Bytes())
@@ -271,14 +299,17 @@ func TestAuditAgreesWithOracle(t *testing.T) {
 					continue
 				}
 				now := a.Time
-				answer, err := conformance.Decide(t.Context(), &conformance.Case{Crawler: who, Web: web, URL: row.URL, Facts: conformance.Facts{Now: &now}})
+				answer, err := conformance.Decide(t.Context(), &conformance.Case{Crawler: who, Web: web, URL: row.URL,
+					Facts: conformance.Facts{Now: &now}})
 				if err != nil {
 					t.Fatal(err)
 				}
 				for _, cell := range row.Cells {
 					d := answer.Decisions[cell.Usage]
-					if d.Allowed != (cell.State != conformance.Refused) && d.Reason != acap.ByTarget && cell.State != conformance.Ask || d.Reason != cell.Reason {
-						t.Errorf("%s of %s for %q: %s by %s, the oracle says %v by %s", cell.Usage, row.URL, name, cell.State, cell.Reason, d.Allowed, d.Reason)
+					if d.Allowed != (cell.State != conformance.Refused) && d.Reason != acap.ByTarget &&
+						cell.State != conformance.Ask || d.Reason != cell.Reason {
+						t.Errorf("%s of %s for %q: %s by %s, the oracle says %v by %s", cell.Usage, row.URL, name,
+							cell.State, cell.Reason, d.Allowed, d.Reason)
 					}
 					compared++
 				}
@@ -292,7 +323,8 @@ func TestAuditAgreesWithOracle(t *testing.T) {
 
 // A request is told with all whom it reaches.
 func TestAuditRequests(t *testing.T) {
-	a := audit(t, small{"/robots.txt": "ACAP-crawler: *\nACAP-request-take-down: /a\nACAP-crawler: beta\nACAP-crawler: gamma\nACAP-request-take-down: /b\n", "/": meta()}, 1)
+	a := audit(t, small{"/robots.txt": "ACAP-crawler: *\nACAP-request-take-down: /a\nACAP-crawler: " +
+		"beta\nACAP-crawler: gamma\nACAP-request-take-down: /b\n", "/": meta()}, 1)
 	var got []string
 	for _, r := range a.Actions {
 		got = append(got, strings.TrimPrefix(r.URL, "http://lantern.test")+" "+r.Who())
@@ -315,7 +347,8 @@ func TestAuditVerdict(t *testing.T) {
 		if err := conformance.WriteAuditHTML(&page, []*conformance.Audit{a}); err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(page.String(), "No page was looked at.") != want || len(a.Notes) > 0 || len(a.Sitemaps) != 10 {
+		if strings.Contains(page.String(), "No page was looked at.") != want || len(a.Notes) > 0 ||
+			len(a.Sitemaps) != 10 {
 			t.Errorf("%q: %q, %d sitemaps", status, a.Notes, len(a.Sitemaps))
 		}
 	}

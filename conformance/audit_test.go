@@ -67,7 +67,8 @@ func audit(t *testing.T, site http.Handler, pages int) *conformance.Audit {
 	return auditAs(t.Context(), t, acap.Crawler{Names: []string{"acapcrawl"}}, site, pages, "http://lantern.test/")
 }
 
-func auditAs(ctx context.Context, t *testing.T, who acap.Crawler, site http.Handler, pages int, start ...string) *conformance.Audit {
+func auditAs(ctx context.Context, t *testing.T, who acap.Crawler, site http.Handler, pages int,
+	start ...string) *conformance.Audit {
 	t.Helper()
 	var urls []*url.URL
 	for _, one := range start {
@@ -81,7 +82,8 @@ func auditAs(ctx context.Context, t *testing.T, who acap.Crawler, site http.Hand
 	answers := &check.Answers{Fetcher: files{h}}
 	h.policies = policy.New(answers, who, policy.NewMemory(), policy.Options{})
 	t.Cleanup(func() { h.policies.Close() })
-	s := conformance.AuditSite{Site: check.Site{Who: who, Sender: who, Policies: h.policies, Answers: answers, Fetcher: h},
+	s := conformance.AuditSite{Site: check.Site{Who: who, Sender: who, Policies: h.policies, Answers: answers,
+		Fetcher: h},
 		Sitemap: func(_ context.Context, address string) (pages, more []string, err error) {
 			body := string(h.answer(address).Body)
 			for _, part := range strings.Split(body, "<loc>")[1:] {
@@ -111,7 +113,10 @@ func TestAuditOfNewspaper(t *testing.T) {
 			t.Errorf("%s was requested", v.Path)
 		}
 	}
-	i := slices.IndexFunc(a.Effects, func(e conformance.Effects) bool { return slices.Contains(e.Crawlers, "acapcrawl") })
+	i := slices.IndexFunc(a.Effects, func(e conformance.Effects) bool {
+		return slices.Contains(e.Crawlers,
+			"acapcrawl")
+	})
 	if i < 0 {
 		t.Fatal("nothing is told for acapcrawl")
 	}
@@ -126,7 +131,8 @@ func TestAuditOfNewspaper(t *testing.T) {
 	compared := 0
 	for _, e := range site.Truth() {
 		told, known := states[e.Path]
-		if !known || e.Status != http.StatusOK || strings.Contains(e.Because, "take-down") || e.Path == "/notices/for-hire.html" {
+		if !known || e.Status != http.StatusOK || strings.Contains(e.Because, "take-down") ||
+			e.Path == "/notices/for-hire.html" {
 			continue
 		}
 		compared++
@@ -184,7 +190,8 @@ func TestAuditSample(t *testing.T) {
 // FuzzAuditHTML: whatever a site says, the page holds the elements and attributes of the template
 // alone.
 func FuzzAuditHTML(f *testing.F) {
-	for _, seed := range []string{"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "</style><style>*{}", "javascript:alert(1)", "{{.}}", "\x1b[31m\u202e", "</title><base href=//x>"} {
+	for _, seed := range []string{"<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "</style><style>*{}",
+		"javascript:alert(1)", "{{.}}", "\x1b[31m\u202e", "</title><base href=//x>"} {
 		f.Add("ACAP-crawler: *\nACAP-allow-index: /"+seed+"\nACAP-disallow-"+seed+": /", seed, seed)
 		f.Add("User-agent: "+seed+"\nDisallow: /"+seed, seed, seed)
 	}
@@ -196,7 +203,8 @@ func FuzzAuditHTML(f *testing.F) {
 			}
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
 			w.Header().Set("X-Robots-Tag", strings.NewReplacer("\r", "", "\n", "").Replace(tag))
-			w.Write([]byte("<title>" + html.EscapeString(title) + `</title><meta name=robots content="ACAP ` + html.EscapeString(tag) + `"><a href="/` + html.EscapeString(title) + `">`))
+			w.Write([]byte("<title>" + html.EscapeString(title) + `</title><meta name=robots content="ACAP ` +
+				html.EscapeString(tag) + `"><a href="/` + html.EscapeString(title) + `">`))
 		})
 		var page bytes.Buffer
 		if err := conformance.WriteAuditHTML(&page, []*conformance.Audit{audit(t, site, 2)}); err != nil {
@@ -215,7 +223,8 @@ func FuzzAuditHTML(f *testing.F) {
 				t.Fatalf("it holds an element %s", n.Data)
 			}
 			for _, a := range n.Attr {
-				if strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "src" || a.Key == "href" && !strings.HasPrefix(a.Val, "#") {
+				if strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "src" || a.Key == "href" &&
+					!strings.HasPrefix(a.Val, "#") {
 					t.Fatalf("it holds %s=%q on %s", a.Key, a.Val, n.Data)
 				}
 			}
@@ -248,7 +257,8 @@ func TestAuditSaysWhatIsLeftOut(t *testing.T) {
 		}
 	}), 3)
 	notes := strings.Join(a.Notes, "\n")
-	for _, want := range []string{"/map/0.xml lists 3000 pages: some are chosen of 500", "the first 10 were read", "more than 1000 addresses"} {
+	for _, want := range []string{"/map/0.xml lists 3000 pages: some are chosen of 500", "the first 10 were read",
+		"more than 1000 addresses"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no note says %q:\n%s", want, notes)
 		}
@@ -259,7 +269,8 @@ func TestAuditSaysWhatIsLeftOut(t *testing.T) {
 func TestAuditFolds(t *testing.T) {
 	a := audit(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
-			fmt.Fprint(w, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-index: / must-use-resource=the-acap:extract:id:nosuch\n")
+			fmt.Fprint(w, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-index: / "+
+				"must-use-resource=the-acap:extract:id:nosuch\n")
 			return
 		}
 		w.Header().Set("Content-Type", "text/html")
@@ -270,7 +281,8 @@ func TestAuditFolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for form, got := range map[string]string{"text": text.String(), "HTML": html.String()} {
-		if strings.Count(got, "nosuch&#34;, so")+strings.Count(got, `nosuch", so`) != 1 || !strings.Contains(got, "2 findings more") {
+		if strings.Count(got, "nosuch&#34;, so")+strings.Count(got, `nosuch", so`) != 1 ||
+			!strings.Contains(got, "2 findings more") {
 			t.Errorf("%s: %s", form, got)
 		}
 	}

@@ -60,7 +60,8 @@ func (a *Audit) LookedAs() string {
 // Summary returns the result in a few sentences.
 func (a *Audit) Summary() []string {
 	n := a.Counts()
-	return append(a.Looked(), fmt.Sprintf("%s, %s and %s.", count(n[acap.Error], "error"), count(n[acap.Warning], "warning"), count(n[acap.Notice], "notice")),
+	return append(a.Looked(), fmt.Sprintf("%s, %s and %s.", count(n[acap.Error], "error"),
+		count(n[acap.Warning], "warning"), count(n[acap.Notice], "notice")),
 		fmt.Sprintf("%s between a page and its site.", count(len(a.Contradictions), "contradiction")))
 }
 
@@ -74,7 +75,8 @@ func (a *Audit) Looked() (out []string) {
 		case a.Status == "none" && f.URL == a.Site+"/robots.txt":
 			add("There is no robots.txt: nothing is restricted by it.")
 		default:
-			add("%s holds %s of ACAP and %s.", f.URL, count(f.Statements, "statement"), count(f.Conventional, "conventional rule"))
+			add("%s holds %s of ACAP and %s.", f.URL, count(f.Statements, "statement"),
+				count(f.Conventional, "conventional rule"))
 		}
 	}
 	read, refused, failed, left := 0, 0, 0, 0
@@ -90,12 +92,15 @@ func (a *Audit) Looked() (out []string) {
 			left++
 		}
 	}
-	add("%s read; %s judged without a request, since they may not be crawled; %s not be had.", isAre(read, "page"), isAre(refused, "address"), could(failed))
+	add("%s read; %s judged without a request, since they may not be crawled; %s not be had.", isAre(read, "page"),
+		isAre(refused, "address"), could(failed))
 	if left > 0 {
-		add("%s judged without a request, to show what statements cover or since no more are made.", isAre(left, "more address"))
+		add("%s judged without a request, to show what statements cover or since no more are made.",
+			isAre(left, "more address"))
 	}
 	if a.Silent > 0 {
-		add("Of %s ACAP limits or refuses uses that a crawler without ACAP takes to be free.", count(a.Silent, "address"))
+		add("Of %s ACAP limits or refuses uses that a crawler without ACAP takes to be free.",
+			count(a.Silent, "address"))
 	}
 	return out
 }
@@ -176,7 +181,8 @@ func (a *Audit) writeContradictions(b *strings.Builder) {
 		b.WriteString("\nContradictions:\n")
 	}
 	for _, c := range a.Contradictions {
-		fmt.Fprintf(b, "  %s (%s):\n    wins:  %s\n    loses: %s\n    for %s\n    on %s\n", c.Sentence(), usageList(c.Usages), c.Wins, c.Loses,
+		fmt.Fprintf(b, "  %s (%s):\n    wins:  %s\n    loses: %s\n    for %s\n    on %s\n", c.Sentence(),
+			usageList(c.Usages), c.Wins, c.Loses,
 			who(c.Crawlers), pages(c.Pages))
 	}
 	if len(a.Departures) > 0 {
@@ -236,7 +242,8 @@ func (d Drift) String() string {
 	if d.More > 0 {
 		more = fmt.Sprintf(" (and %d like it)", d.More)
 	}
-	return fmt.Sprintf("%s%s: with ACAP it %s by %s (%s); without it %s (%s)", d.URL, more, permits[d.ACAP], who, d.By, permits[d.Conventional], d.Without)
+	return fmt.Sprintf("%s%s: with ACAP it %s by %s (%s); without it %s (%s)", d.URL, more, permits[d.ACAP], who, d.By,
+		permits[d.Conventional], d.Without)
 }
 
 // String is a sentence.
@@ -295,12 +302,14 @@ func numberOf(lines []*AuditLine, l *AuditLine) int {
 var stateMarks = map[State]string{Unsaid: ".", Permitted: "+", Limited: "~", Ask: "?", Refused: "-"}
 
 // brief holds short names of the usages for the heads of columns.
-var brief = []string{"crawl", "follow", "index", "keep", "present", "orig", "copy", "oldcopy", "snip", "thumb", "oldsnip", "oldthumb", "link", "other"}
+var brief = []string{"crawl", "follow", "index", "keep", "present", "orig", "copy", "oldcopy", "snip", "thumb",
+	"oldsnip", "oldthumb", "link", "other"}
 
 func (a *Audit) writeEffects(b *strings.Builder) {
 	lines := a.Lines()
 	for _, e := range a.Effects {
-		fmt.Fprintf(b, "\nEffects for %s (+ permitted, . nothing said, ~ limited, ? to be asked for, - refused; by line):\n", e.Who())
+		fmt.Fprintf(b, "\nEffects for %s (+ permitted, . nothing said, ~ limited, ? to be asked for, - refused; by "+
+			"line):\n", e.Who())
 		t := tabwriter.NewWriter(b, 0, 8, 1, ' ', 0)
 		fmt.Fprintf(t, "  %s\t\n", strings.Join(brief, "\t"))
 		for _, row := range e.Rows {

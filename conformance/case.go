@@ -229,7 +229,8 @@ func isWebAddress(text string) bool {
 }
 
 var (
-	wanted     = map[string]bool{"decision": true, "text": true, "snippet": true, "links": true, "policy": true, "actions": true, "copy": true, "by_purpose": true}
+	wanted = map[string]bool{"decision": true, "text": true, "snippet": true, "links": true, "policy": true,
+		"actions": true, "copy": true, "by_purpose": true}
 	dialects   = map[string]bool{"": true, "1.1": true, "pilot": true}
 	wireErrors = map[string]bool{"timeout": true, "refused": true, "dns": true}
 )

@@ -57,13 +57,16 @@ func TestCorpusNames(t *testing.T) {
 
 func TestReadCorpus(t *testing.T) {
 	const (
-		kase = "-- a/case.json --\n{\"id\": \"a\", \"url\": \"http://example.com/x?q\", \"usages\": [\"index\"], \"facts\": {\"now\": \"2026-01-05T12:00:00Z\"}}\n"
+		kase = "-- a/case.json --\n{\"id\": \"a\", \"url\": \"http://example.com/x?q\", \"usages\": [\"index\"], " +
+			"\"facts\": {\"now\": \"2026-01-05T12:00:00Z\"}}\n"
 		web  = "-- a/web/http/example.com/robots.txt --\nACAP-crawler: *\nACAP-disallow-index: /x\n"
 		more = "-- a/web.json --\n{\"http://example.com/robots.txt\": {\"status\": 404}}\n"
-		want = "-- a/want.json --\n{\"#reason\": \"it is prohibited\", \"decisions\": {\"index\": {\"allowed\": false, \"limits\": \"<absent>\"}}}\n"
+		want = "-- a/want.json --\n{\"#reason\": \"it is prohibited\", \"decisions\": {\"index\": {\"allowed\": " +
+			"false, \"limits\": \"<absent>\"}}}\n"
 	)
 	read := func(src string) ([]Sample, error) {
-		return ReadCorpus(fstest.MapFS{"deep/er/A01.txtar": {Data: []byte(src)}, "deep/README.md": {Data: []byte("not a case")}})
+		return ReadCorpus(fstest.MapFS{"deep/er/A01.txtar": {Data: []byte(src)},
+			"deep/README.md": {Data: []byte("not a case")}})
 	}
 	samples, err := read("a comment\n" + kase + web + want)
 	if err != nil || len(samples) != 1 {
@@ -73,7 +76,8 @@ func TestReadCorpus(t *testing.T) {
 	if s.File != "deep/er/A01" || s.Name != "a" || s.Reason != "it is prohibited" || s.Want["#reason"] != nil {
 		t.Errorf("the case is %+v", s)
 	}
-	if d, answer, err := s.Check(t.Context()); len(d) != 0 || err != nil || !strings.Contains(string(answer), `"prohibition"`) {
+	if d, answer, err := s.Check(t.Context()); len(d) != 0 || err != nil ||
+		!strings.Contains(string(answer), `"prohibition"`) {
 		t.Errorf("differences %v, answer %s, %v", d, answer, err)
 	}
 
@@ -81,7 +85,8 @@ func TestReadCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, _, err := samples[0].Check(t.Context()); len(d) != 2 || !strings.HasPrefix(d[0], ".decisions.index.allowed is true") || err != nil {
+	if d, _, err := samples[0].Check(t.Context()); len(d) != 2 ||
+		!strings.HasPrefix(d[0], ".decisions.index.allowed is true") || err != nil {
 		t.Errorf("with status 404 the differences are %q, %v", d, err)
 	}
 

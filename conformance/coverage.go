@@ -103,7 +103,10 @@ This page is generated from ` + "`conformance/requirements`" + ` and the corpus:
 				n = len(rest)
 			}
 			fmt.Fprintf(&b, "\n### %s %s\n", d.Name, rest[0].Section)
-			table(&b, rest[:n], func(r Requirement) string { return strings.Join(append([]string{r.Level}, r.Readings...), ", ") })
+			table(&b, rest[:n], func(r Requirement) string {
+				return strings.Join(append([]string{r.Level},
+					r.Readings...), ", ")
+			})
 			rest = rest[n:]
 		}
 	}
@@ -143,7 +146,8 @@ func table(b *strings.Builder, list []Requirement, note func(Requirement) string
 }
 
 func unobservable(b *strings.Builder, docs []Document) {
-	b.WriteString("\n<a id=\"unobservable\"></a>\n\n## What cannot be observed\n\n| id | says | why it cannot be seen |\n|---|---|---|\n")
+	b.WriteString("\n<a id=\"unobservable\"></a>\n\n## What cannot be observed\n\n| id | says | why it cannot be " +
+		"seen |\n|---|---|---|\n")
 	for _, d := range docs {
 		for _, r := range d.Requirements {
 			if r.Unobservable != "" {
@@ -154,7 +158,8 @@ func unobservable(b *strings.Builder, docs []Document) {
 }
 
 func totals(b *strings.Builder, docs []Document) {
-	b.WriteString("\n<a id=\"totals\"></a>\n\n## Totals\n\n| document | statements | by cases | by a test alone | unobservable |\n|---|---|---|---|---|\n")
+	b.WriteString("\n<a id=\"totals\"></a>\n\n## Totals\n\n| document | statements | by cases | by a test alone | " +
+		"unobservable |\n|---|---|---|---|---|\n")
 	for _, d := range docs {
 		var byCases, byTest, hidden int
 		for _, r := range d.Requirements {

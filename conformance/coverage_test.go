@@ -107,9 +107,11 @@ func TestGaps(t *testing.T) {
 		change func(*Requirement)
 		want   string
 	}{
-		"nothing":              {func(r *Requirement) {}, ""},
-		"a test alone":         {func(r *Requirement) { r.Decides, r.Contrary, r.Test = nil, nil, "acap.TestDecide" }, ""},
-		"unobservable":         {func(r *Requirement) { r.Decides, r.Contrary, r.Unobservable = nil, nil, "advice" }, ""},
+		"nothing": {func(r *Requirement) {}, ""},
+		"a test alone": {func(r *Requirement) { r.Decides, r.Contrary, r.Test = nil, nil, "acap.TestDecide" },
+			""},
+		"unobservable": {func(r *Requirement) { r.Decides, r.Contrary, r.Unobservable = nil, nil, "advice" },
+			""},
 		"nothing at all":       {func(r *Requirement) { r.Decides, r.Contrary = nil, nil }, "shown by nothing"},
 		"no contrary case":     {func(r *Requirement) { r.Contrary = nil }, "both kinds"},
 		"no deciding case":     {func(r *Requirement) { r.Decides = nil }, "both kinds"},
@@ -128,7 +130,8 @@ func TestGaps(t *testing.T) {
 		c.change(&r)
 		reading := whole
 		reading.ID = "A07"
-		docs := []Document{{Name: "P1", Requirements: []Requirement{r}}, {Name: readings, Requirements: []Requirement{reading}}}
+		docs := []Document{{Name: "P1", Requirements: []Requirement{r}},
+			{Name: readings, Requirements: []Requirement{reading}}}
 		gaps := Gaps(docs, samples, hasTest)
 		if c.want == "" && len(gaps) != 0 || c.want != "" && (len(gaps) != 1 || !strings.Contains(gaps[0], c.want)) {
 			t.Errorf("%s: the gaps are %q, want %q", name, gaps, c.want)
@@ -150,10 +153,12 @@ func TestReadRequirements(t *testing.T) {
 		return fsys
 	}
 	docs, err := ReadRequirements(files(`{"id": "P1-2", "decides": ["a"], "contrary": ["b", "c"]}`))
-	if err != nil || len(docs) != len(counts) || docs[0].Name != "P1" || len(docs[0].Requirements) != 2 || len(docs[0].Requirements[1].Contrary) != 2 {
+	if err != nil || len(docs) != len(counts) || docs[0].Name != "P1" || len(docs[0].Requirements) != 2 ||
+		len(docs[0].Requirements[1].Contrary) != 2 {
 		t.Errorf("read %+v, %v", docs, err)
 	}
-	for name, line := range map[string]string{"an unknown key": `{"id": "P1-2", "sais": "a rule"}`, "an empty line": "\n", "two on a line": `{"id": "P1-2"} {"id": "P1-3"}`} {
+	for name, line := range map[string]string{"an unknown key": `{"id": "P1-2", "sais": "a rule"}`,
+		"an empty line": "\n", "two on a line": `{"id": "P1-2"} {"id": "P1-3"}`} {
 		if _, err := ReadRequirements(files(line)); err == nil || !strings.Contains(err.Error(), "P1.jsonl:2") {
 			t.Errorf("%s: the error is %v", name, err)
 		}

@@ -7,14 +7,18 @@
 //
 //	case.go    Case and Answer: the JSON of the oracle, read strictly
 //	web.go     the case's web as a fetcher
-//	engine.go  Engine: from case to answer
-//	corpus.go  the corpus: cases as files named by paragraph or reading, each with its reason
+//	engine.go  Decide: from a case to its answer
+//	corpus.go  the corpus: cases as files named after a paragraph or reading, each with its reason
 //	requirements.go, coverage.go
-//	           what the documents demand, by which cases it is shown, and the page that says so
-//	site.go    the small newspaper that demo crawls; package course has the site that tests crawlers
-//	audit.go   AuditSiteOf: what a publisher's site says, and what that comes to; audit_report.go is the form of that, audit_sample.go
-//	           chooses the pages, audit_effects.go holds the matrix and the contradictions, audit_said.go what is said to whom, and what
-//	           a crawler without ACAP makes of it; audit_text.go, audit_html.go and audit.html write it
-//	run.go     Run: asks an engine the corpus; run_command.go and run_process.go one that is another program, run_cases.go reads
-//	           corpora in JSON Lines, run_tree.go and run_report.go put the results in order
+//	           the statements of the documents, the cases that show them, and the page about them
+//	site.go    the small newspaper that demo crawls; package course has the site that tests
+//	           crawlers
+//	audit.go   AuditSiteOf: the statements of a publisher's site and their effects; audit_report.go
+//	           is the form of the report, audit_sample.go chooses the pages, audit_effects.go holds
+//	           the matrix and the contradictions, audit_said.go the statements by addressee and
+//	           what a crawler without ACAP makes of them; audit_text.go, audit_html.go and
+//	           audit.html write the report
+//	run.go     Run: runs the corpus against an engine; run_command.go and run_process.go against
+//	           another program; run_cases.go reads corpora in JSON Lines; run_tree.go and
+//	           run_report.go arrange the results
 package conformance

@@ -69,7 +69,8 @@ func Decide(ctx context.Context, c *Case) (*Answer, error) {
 
 // terms performs the two steps of a crawler: the policy of the origin before the fetch, and the
 // page's own statements after it. It ignores a page that cannot be fetched.
-func (w *web) terms(ctx context.Context, c *Case, u *url.URL, origin *policy.Origin, f acap.Facts) (*terms.Reached, error) {
+func (w *web) terms(ctx context.Context, c *Case, u *url.URL, origin *policy.Origin, f acap.Facts) (*terms.Reached,
+	error) {
 	sources := terms.Sources{Policies: w.authority, Fetcher: w}
 	key, err := normal(c.URL)
 	if err != nil {

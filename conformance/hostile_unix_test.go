@@ -43,19 +43,24 @@ func TestWorkOnPagesIsBounded(t *testing.T) {
 		purposes           []string
 	}{
 		{name: "many ids", page: meta(extract+"idlist:"+filled("a#,", 2*half)) + filled("<i id=b#>x</i>", 2*half)},
-		{name: "many classes", page: meta(extract+"classlist:"+filled("a#,", 2*half)) + "<p class='" + filled("b# ", 2*half) + "'>x</p>"},
+		{name: "many classes", page: meta(extract+"classlist:"+filled("a#,", 2*half)) + "<p class='" + filled("b# ",
+			2*half) + "'>x</p>"},
 		{name: "many tags", page: meta(extract+"taglist:"+filled("a#,", 2*half)) + filled("<i>x</i>", 2*half)},
 		{name: "many marks around many", page: "<div class='" + filled("the-acap:x# ", half) + "'>" + marks},
 		{name: "marks and permissions", robots: filled("ACAP-allow-index: /\n", 450_000), page: marks},
-		{name: "marks and incomparable patterns", robots: filled("ACAP-allow-index: /*a#$\nACAP-allow-index: /*\n", 450_000), page: marks},
+		{name: "marks and incomparable patterns", robots: filled("ACAP-allow-index: /*a#$\nACAP-allow-index: /*\n",
+			450_000), page: marks},
 		{name: "marks and META tags", page: filled(meta("ACAP allow-index"), half) + marks},
-		{name: "marks that differ", page: meta("ACAP disallow-index") + filled("<p class='the-acap:allow-index the-acap:x#'>x</p>", 2*half)},
+		{name: "marks that differ", page: meta("ACAP disallow-index") + filled("<p class='the-acap:allow-index "+
+			"the-acap:x#'>x</p>", 2*half)},
 		{name: "marks and purposes", page: marks, purposes: purposes},
 		{name: "META tags and purposes", page: filled(meta("ACAP q# allow-index"), 2*half), purposes: purposes},
 	} {
 		robots := "ACAP-version: 1.1\nACAP-crawler: *\n" + c.robots
-		question := &Case{URL: "http://example.com/a.html", Want: []string{"decision", "text", "snippet", "links", "copy"},
-			Web: map[string]Response{"http://example.com/robots.txt": {Body: &robots}, "http://example.com/a.html": {Body: &c.page}}}
+		question := &Case{URL: "http://example.com/a.html", Want: []string{"decision", "text", "snippet", "links",
+			"copy"},
+			Web: map[string]Response{"http://example.com/robots.txt": {Body: &robots},
+				"http://example.com/a.html": {Body: &c.page}}}
 		if c.purposes != nil {
 			question.Purposes = &c.purposes
 		}

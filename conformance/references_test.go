@@ -14,8 +14,9 @@ import (
 func TestHugeReference(t *testing.T) {
 	const (
 		megabytes = 10
-		head      = "ACAP-crawler: *\nACAP-disallow-index: /cellar/\nACAP-allow-index: /cellar/lamp/\nACAP-allow-preserve: / time-limit=3-days\n"
-		tail      = "ACAP-disallow-index: /attic/\nACAP-disallow-other: /\n"
+		head      = "ACAP-crawler: *\nACAP-disallow-index: /cellar/\nACAP-allow-index: " +
+			"/cellar/lamp/\nACAP-allow-preserve: / time-limit=3-days\n"
+		tail = "ACAP-disallow-index: /attic/\nACAP-disallow-other: /\n"
 	)
 	filler := strings.Repeat("# "+strings.Repeat("barnacle ", 14)+"\n", megabytes<<20/129)
 	for _, c := range []struct {
@@ -26,14 +27,18 @@ func TestHugeReference(t *testing.T) {
 		reason             acap.Reason
 		line               int // in the referenced file; 0: no field decides
 	}{
-		{"a prohibition before the limit", "", head + filler + tail, "/cellar/a.html", acap.Index, false, acap.ByProhibition, 2},
-		{"a permission does not count", "", head + filler + tail, "/cellar/lamp/a.html", acap.Index, false, acap.ByProhibition, 2},
+		{"a prohibition before the limit", "", head + filler + tail, "/cellar/a.html", acap.Index, false,
+			acap.ByProhibition, 2},
+		{"a permission does not count", "", head + filler + tail, "/cellar/lamp/a.html", acap.Index, false,
+			acap.ByProhibition, 2},
 		{"nor does its limit", "", head + filler + tail, "/a.html", acap.Preserve, true, acap.ByDefault, 0},
 		{"behind the limit", "", head + filler + tail, "/attic/a.html", acap.Index, true, acap.ByDefault, 0},
 		{"the same file, short", "", head + tail, "/cellar/lamp/a.html", acap.Index, true, acap.ByPermission, 3},
 		{"a short file is read to its end", "", head + tail, "/attic/a.html", acap.Index, false, acap.ByProhibition, 5},
-		{"one line without an end", "", "ACAP-disallow-index: /" + strings.Repeat("a", megabytes<<20), "/a.html", acap.Index, true, acap.ByDefault, 0},
-		{"a robots.txt as long refers to a short file", filler, head + tail, "/cellar/a.html", acap.Index, false, acap.ByProhibition, 2},
+		{"one line without an end", "", "ACAP-disallow-index: /" + strings.Repeat("a", megabytes<<20), "/a.html",
+			acap.Index, true, acap.ByDefault, 0},
+		{"a robots.txt as long refers to a short file", filler, head + tail, "/cellar/a.html", acap.Index, false,
+			acap.ByProhibition, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			robots := "ACAP-crawler: searchbot\nACAP-permissions-reference: /more.txt\n" + c.robots
@@ -73,7 +78,8 @@ func TestHugeError(t *testing.T) {
 func decideOn(t *testing.T, url string, usage acap.Usage, web map[string]Response) Decision {
 	t.Helper()
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
-	a, err := Decide(t.Context(), &Case{Crawler: []string{"searchbot"}, URL: url, Usages: []acap.Usage{usage}, Facts: Facts{Now: &now}, Web: web})
+	a, err := Decide(t.Context(), &Case{Crawler: []string{"searchbot"}, URL: url, Usages: []acap.Usage{usage},
+		Facts: Facts{Now: &now}, Web: web})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,8 @@ func (s *session) run(ctx context.Context) error {
 			return nil
 		case s.answered == 0 && faults >= maxMute || faults >= maxFaults:
 			for _, i := range todo {
-				s.close(i, Reply{Fault: fmt.Sprintf("not asked: the engine gave no answer to the %d cases before", faults)})
+				s.close(i, Reply{Fault: fmt.Sprintf("not asked: the engine gave no answer to the %d cases before",
+					faults)})
 			}
 			return nil
 		case alone > 0:

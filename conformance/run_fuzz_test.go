@@ -11,11 +11,13 @@ import (
 // and can be written.
 func FuzzAnswers(f *testing.F) {
 	for _, seed := range []string{
-		`{"id": "c0", "decisions": {"index": {"allowed": true}}}` + "\n" + `{"decisions": {"index": {"allowed": false}}}`,
+		`{"id": "c0", "decisions": {"index": {"allowed": true}}}` + "\n" +
+			`{"decisions": {"index": {"allowed": false}}}`,
 		`{"id": "c1"}` + "\n" + `{"id": "c1"}` + "\n" + `{"id": "c9"}`,
 		"Traceback\n\n{\"id\": 7}\nnull\n[]\n\"\x1b[31m\"\n\xff\xfe",
 		`{"id": "c0", "error": "no"}` + "\n" + `{"id": "c1", "error": null}` + "\n" + `{"error": "x", "decisions": 4}`,
-		`{"decisions": {"index": {"allowed": "true"}}}` + "\n" + `{"decisions": []}` + "\n" + strings.Repeat("[", 20000),
+		`{"decisions": {"index": {"allowed": "true"}}}` + "\n" + `{"decisions": []}` + "\n" + strings.Repeat("[",
+			20000),
 	} {
 		f.Add([]byte(seed), false)
 	}
@@ -28,10 +30,11 @@ func FuzzAnswers(f *testing.F) {
 			t.Fatal(err)
 		}
 		replies := map[int]int{}
-		s := session{engine: &Command{}, questions: questions, last: len(questions) - 1, open: map[string]int{}, reply: func(i int, a Reply) {
-			replies[i]++
-			r.reply(&r.results[i], a)
-		}}
+		s := session{engine: &Command{}, questions: questions, last: len(questions) - 1, open: map[string]int{},
+			reply: func(i int, a Reply) {
+				replies[i]++
+				r.reply(&r.results[i], a)
+			}}
 		for i, q := range questions {
 			s.open[q.ID] = i
 		}
@@ -46,7 +49,8 @@ func FuzzAnswers(f *testing.F) {
 				t.Errorf("case %d has %d results", i, n)
 			}
 		}
-		if taken != len(replies) || taken+s.trouble.Stray > len(lines) || len(s.open) != len(samples)-taken || len(s.trouble.Lines) > maxLines {
+		if taken != len(replies) || taken+s.trouble.Stray > len(lines) || len(s.open) != len(samples)-taken ||
+			len(s.trouble.Lines) > maxLines {
 			t.Errorf("%d taken, %d replies, %d open, %+v", taken, len(replies), len(s.open), s.trouble)
 		}
 		report := NewReport("", nil, r.results, s.trouble)

@@ -39,7 +39,8 @@ type outLine struct {
 }
 
 func (e *Command) start() (*process, error) {
-	p := &process{cmd: Shell(context.Background(), e.Line), lines: make(chan outLine), over: make(chan struct{}), exited: make(chan struct{}), silent: make(chan struct{})}
+	p := &process{cmd: Shell(context.Background(), e.Line), lines: make(chan outLine), over: make(chan struct{}),
+		exited: make(chan struct{}), silent: make(chan struct{})}
 	p.cmd.Env = e.Env
 	var theirs []*os.File
 	defer func() {

@@ -47,7 +47,10 @@ func NewReport(engine string, docs []Document, results []Result, t Trouble) *Rep
 
 // Stopped reports whether cases were skipped because another one failed.
 func (r *Report) Stopped() bool {
-	return slices.ContainsFunc(r.Results, func(one Result) bool { return one.Outcome == Skipped && one.Why == notAsked })
+	return slices.ContainsFunc(r.Results, func(one Result) bool {
+		return one.Outcome == Skipped &&
+			one.Why == notAsked
+	})
 }
 
 // Tests returns the results for JUnit: a suite for each file of cases.

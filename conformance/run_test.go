@@ -29,7 +29,8 @@ func some(t *testing.T, n int) []Sample {
 	t.Helper()
 	var lines strings.Builder
 	for i := range n {
-		fmt.Fprintf(&lines, `{"case": {"id": "c%d", "web": {}, "url": "http://example.com/%d"}, "want": {"decisions": {"index": {"allowed": true}}}}`+"\n", i, i)
+		fmt.Fprintf(&lines,
+			`{"case": {"id": "c%d", "web": {}, "url": "http://example.com/%d"}, "want": {"decisions": {"index": {"allowed": true}}}}`+"\n", i, i)
 	}
 	samples, err := ReadCases("some", strings.NewReader(lines.String()))
 	if err != nil {
@@ -64,30 +65,45 @@ func TestRunCommand(t *testing.T) {
 		passed, ended, strayed int
 		why                    string // of the first error
 	}{
-		"good":                 {engine: `while read x; do ` + permit + `; done`, cases: 100, passed: 100},
-		"several":              {engine: `while read x; do ` + permit + `; done`, cases: 101, jobs: 3, passed: 101},
-		"all at once":          {engine: `n=0; while read x; do n=$((n+1)); done; while test $n -gt 0; do n=$((n-1)); ` + permit + `; done`, cases: 50, passed: 50},
-		"one each":             {engine: `read x; ` + permit, cases: 3, passed: 3, ended: 1},
-		"crash":                {engine: `while read x; do case $x in *'"c1"'*) exit 9;; esac; ` + permit + `; done`, cases: 3, passed: 2, ended: 2, why: "exit status 9"},
-		"killed":               {engine: `while read x; do case $x in *'"c1"'*) kill -9 $$;; esac; ` + permit + `; done`, cases: 3, passed: 2, ended: 2, why: "signal: killed"},
-		"a crash in a row":     {engine: `while read x; do case $x in *'"c'[1-8]'"'*) exit 9;; esac; ` + permit + `; done`, cases: 10, passed: 2, ended: 10, why: "exit status 9"},
-		"mute":                 {engine: `while read x; do :; done`, cases: 12, ended: 11, why: "the engine ended before it answered: exit status 0"},
-		"a closed output":      {engine: `exec >&-; sleep 1000`, cases: 1, ended: 1, why: "the engine closed its standard output"},
-		"a closed input":       {engine: `exec <&-; ` + permit + `; ` + permit, cases: 2, passed: 2},
-		"no more":              {engine: `while read x; do ` + permit + `; done; ` + permit, cases: 2, passed: 2, strayed: 1},
-		"blank lines":          {engine: `while read x; do echo; ` + permit + `; echo '  '; done`, cases: 2, passed: 2},
-		"no end of line":       {engine: `read x; printf '{"decisions": {"index": {"allowed": true}}}'`, cases: 1, passed: 1},
-		"not at its end":       {engine: `while read x; do ` + permit + `; done; sleep 1000`, cases: 1, passed: 1},
-		"a child that stays":   {engine: `sleep 1000 & while read x; do ` + permit + `; done`, cases: 1, passed: 1},
-		"null":                 {engine: `while read x; do echo null; done`, cases: 1, why: "the answer is no JSON object: null"},
-		"a number":             {engine: `while read x; do echo 42; done`, cases: 1, why: "the answer is no JSON object: 42"},
-		"another's id":         {engine: `read x; echo '{"id": "c7"}'`, cases: 1, strayed: 2, ended: 1, why: "ended before"},
-		"an id that is none":   {engine: `read x; echo '{"id": 7, "decisions": {"index": {"allowed": true}}}'`, cases: 1, strayed: 2, ended: 1, why: "ended before"},
-		"an error of the wire": {engine: `while read x; do echo '{"id": "c0", "error": "I cannot"}'; done`, cases: 1, why: "the engine answers with an error: I cannot"},
+		"good":    {engine: `while read x; do ` + permit + `; done`, cases: 100, passed: 100},
+		"several": {engine: `while read x; do ` + permit + `; done`, cases: 101, jobs: 3, passed: 101},
+		"all at once": {
+			engine: `n=0; while read x; do n=$((n+1)); done; while test $n -gt 0; do n=$((n-1)); ` + permit +
+				`; done`, cases: 50, passed: 50},
+		"one each": {engine: `read x; ` + permit, cases: 3, passed: 3, ended: 1},
+		"crash": {engine: `while read x; do case $x in *'"c1"'*) exit 9;; esac; ` + permit + `; done`,
+			cases: 3, passed: 2, ended: 2, why: "exit status 9"},
+		"killed": {engine: `while read x; do case $x in *'"c1"'*) kill -9 $$;; esac; ` + permit +
+			`; done`, cases: 3, passed: 2, ended: 2, why: "signal: killed"},
+		"a crash in a row": {engine: `while read x; do case $x in *'"c'[1-8]'"'*) exit 9;; esac; ` + permit +
+			`; done`, cases: 10, passed: 2, ended: 10, why: "exit status 9"},
+		"mute": {engine: `while read x; do :; done`, cases: 12, ended: 11,
+			why: "the engine ended before it answered: exit status 0"},
+		"a closed output": {engine: `exec >&-; sleep 1000`, cases: 1, ended: 1,
+			why: "the engine closed its standard output"},
+		"a closed input": {engine: `exec <&-; ` + permit + `; ` + permit, cases: 2, passed: 2},
+		"no more": {engine: `while read x; do ` + permit + `; done; ` + permit, cases: 2, passed: 2,
+			strayed: 1},
+		"blank lines": {engine: `while read x; do echo; ` + permit + `; echo '  '; done`, cases: 2, passed: 2},
+		"no end of line": {engine: `read x; printf '{"decisions": {"index": {"allowed": true}}}'`, cases: 1,
+			passed: 1},
+		"not at its end":     {engine: `while read x; do ` + permit + `; done; sleep 1000`, cases: 1, passed: 1},
+		"a child that stays": {engine: `sleep 1000 & while read x; do ` + permit + `; done`, cases: 1, passed: 1},
+		"null": {engine: `while read x; do echo null; done`, cases: 1,
+			why: "the answer is no JSON object: null"},
+		"a number": {engine: `while read x; do echo 42; done`, cases: 1,
+			why: "the answer is no JSON object: 42"},
+		"another's id": {engine: `read x; echo '{"id": "c7"}'`, cases: 1, strayed: 2, ended: 1,
+			why: "ended before"},
+		"an id that is none": {engine: `read x; echo '{"id": 7, "decisions": {"index": {"allowed": true}}}'`,
+			cases: 1, strayed: 2, ended: 1, why: "ended before"},
+		"an error of the wire": {engine: `while read x; do echo '{"id": "c0", "error": "I cannot"}'; done`, cases: 1,
+			why: "the engine answers with an error: I cannot"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			results, trouble, err := Run(t.Context(), some(t, c.cases), &Command{Line: c.engine, Timeout: long}, RunOptions{Jobs: c.jobs})
+			results, trouble, err := Run(t.Context(), some(t, c.cases), &Command{Line: c.engine, Timeout: long},
+				RunOptions{Jobs: c.jobs})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,8 +118,10 @@ func TestRunCommand(t *testing.T) {
 					why = r.Why
 				}
 			}
-			if passed != c.passed || c.ended != trouble.Ended && c.ended+1 != trouble.Ended || trouble.Stray > c.strayed || !strings.Contains(why, c.why) {
-				t.Errorf("%d passed, %+v, %q; want %d, %d, %d, %q", passed, trouble, why, c.passed, c.ended, c.strayed, c.why)
+			if passed != c.passed || c.ended != trouble.Ended && c.ended+1 != trouble.Ended ||
+				trouble.Stray > c.strayed || !strings.Contains(why, c.why) {
+				t.Errorf("%d passed, %+v, %q; want %d, %d, %d, %q", passed, trouble, why, c.passed, c.ended, c.strayed,
+					c.why)
 			}
 		})
 	}
@@ -117,14 +135,16 @@ func TestRunStderr(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := results[0].Stderr; len(s) > maxTail || !strings.HasPrefix(s, "line ") || !strings.HasSuffix(s, "\nline 2000") {
+	if s := results[0].Stderr; len(s) > maxTail || !strings.HasPrefix(s, "line ") ||
+		!strings.HasSuffix(s, "\nline 2000") {
 		t.Errorf("kept: %q", s)
 	}
 }
 
 func TestRunNoEngine(t *testing.T) {
 	withSh(t)
-	if _, _, err := Run(t.Context(), some(t, 1), &Command{Line: "no-such-program", Timeout: long}, RunOptions{Jobs: 2}); !errors.Is(err, ErrNoEngine) {
+	if _, _, err := Run(t.Context(), some(t, 1), &Command{Line: "no-such-program", Timeout: long},
+		RunOptions{Jobs: 2}); !errors.Is(err, ErrNoEngine) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -163,7 +183,8 @@ func TestReadCases(t *testing.T) {
 		t.Fatalf("%d of %d cases, %v", len(again), len(own), err)
 	}
 	for i, s := range again {
-		if s.Name != own[i].Name || s.Reason != own[i].Reason || s.Shows() != own[i].Shows() || string(s.Line) != string(own[i].Line) {
+		if s.Name != own[i].Name || s.Reason != own[i].Reason || s.Shows() != own[i].Shows() ||
+			string(s.Line) != string(own[i].Line) {
 			t.Fatalf("%s is %+v", own[i].Name, s)
 		}
 	}
@@ -177,7 +198,8 @@ func TestReadCases(t *testing.T) {
 		strings.Repeat(" ", 17<<20):  "longer than 16 MiB",
 		`{"case": {"web": {}, "url"`: "no line of a corpus",
 	} {
-		if _, err := ReadCases("x", strings.NewReader("\n"+line+"\n")); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x:2: ") {
+		if _, err := ReadCases("x", strings.NewReader("\n"+line+"\n")); err == nil ||
+			!strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "x:2: ") {
 			t.Errorf("%.60s: the error is %v", line, err)
 		}
 	}
@@ -210,8 +232,10 @@ func TestTree(t *testing.T) {
 		nodes  int
 		missed bool
 	}{
-		"P1": {1, true}, "P1 2.4": {9, false}, "P1-2.4.6": {1, false}, "P1-2.2.1-06": {1, true}, "P1-2.2.1-05": {1, false}, "F07": {1, true}, "F08": {1, false},
-		"F": {25, true}, "P1-2.40": {0, false}, "P1-2.4.6-1": {0, false}, "readings": {1, true}, "F0": {0, false}, "": {0, false},
+		"P1": {1, true}, "P1 2.4": {9, false}, "P1-2.4.6": {1, false}, "P1-2.2.1-06": {1, true}, "P1-2.2.1-05": {1,
+			false}, "F07": {1, true}, "F08": {1, false},
+		"F": {25, true}, "P1-2.40": {0, false}, "P1-2.4.6-1": {0, false}, "readings": {1, true}, "F0": {0,
+			false}, "": {0, false},
 	} {
 		nodes := Find(tree, name)
 		missed := slices.ContainsFunc(nodes, func(n Node) bool { return !n.Whole() })

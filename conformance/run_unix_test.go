@@ -23,10 +23,12 @@ func TestRunEndsAll(t *testing.T) {
 		timeout   time.Duration
 		interrupt bool
 	}{
-		"answered":      {engine: child + `while read x; do ` + permit + `; done`, timeout: long},
-		"too slow":      {engine: child + `while read x; do ` + permit + `; wait; done`, timeout: 500 * time.Millisecond},
-		"interrupted":   {engine: child + `read x; ` + permit + `; wait`, timeout: long, interrupt: true},
-		"does not hear": {engine: `trap '' TERM; ` + child + `read x; ` + permit + `; wait`, timeout: long, interrupt: true},
+		"answered": {engine: child + `while read x; do ` + permit + `; done`, timeout: long},
+		"too slow": {engine: child + `while read x; do ` + permit + `; wait; done`,
+			timeout: 500 * time.Millisecond},
+		"interrupted": {engine: child + `read x; ` + permit + `; wait`, timeout: long, interrupt: true},
+		"does not hear": {engine: `trap '' TERM; ` + child + `read x; ` + permit + `; wait`, timeout: long,
+			interrupt: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -38,14 +40,16 @@ func TestRunEndsAll(t *testing.T) {
 			go func() { ended <- untilClosed(fifo) }()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			e := stopper{Engine: &Command{Line: c.engine, Timeout: c.timeout, Env: append(os.Environ(), "FIFO="+fifo)}, stop: func() {}}
+			e := stopper{Engine: &Command{Line: c.engine, Timeout: c.timeout, Env: append(os.Environ(), "FIFO="+fifo)},
+				stop: func() {}}
 			if c.interrupt {
 				e.stop = cancel
 			}
 			if _, _, err := Run(ctx, some(t, 2), e, RunOptions{}); c.interrupt != errors.Is(err, context.Canceled) {
 				t.Errorf("the error is %v", err)
 			}
-			if f, err := os.OpenFile(fifo, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil { // if the engine was ended before it did
+			// if the engine was ended before it did
+			if f, err := os.OpenFile(fifo, os.O_WRONLY|syscall.O_NONBLOCK, 0); err == nil {
 				f.Close()
 			}
 			if err := <-ended; err != nil { // hangs where a process still has it open

@@ -64,7 +64,8 @@ type Visit struct {
 // NewSite returns the site without visits.
 func NewSite() *Site {
 	s := &Site{files: map[string][]byte{}}
-	fs.WalkDir(siteFiles, "site", func(name string, d fs.DirEntry, err error) error { // never fails: the files are embedded
+	// never fails: the files are embedded
+	fs.WalkDir(siteFiles, "site", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
@@ -168,7 +169,8 @@ func (s *Site) Truth() []Expectation { return slices.Clone(siteTruth) }
 func (s *Site) Forbidden() []string {
 	var out []string
 	for _, e := range siteTruth {
-		if !e.Crawl && !strings.HasPrefix(e.Because, "ACAP allow-crawl") { // a page's own statement is read after the request
+		// a page's own statement is read after the request
+		if !e.Crawl && !strings.HasPrefix(e.Because, "ACAP allow-crawl") {
 			out = append(out, e.Path)
 		}
 	}
@@ -183,62 +185,101 @@ const (
 // siteTruth has the columns crawl, follow, index, preserve; snippet, link, copy.
 var siteTruth = []Expectation{
 	// The front page and the news.
-	{"/", 200, yes, yes, yes, yes, yes, yes, yes, "", "the general terms hold: read, show forty words and a link, keep until re-crawled"},
+	{"/", 200, yes, yes, yes, yes, yes, yes, yes, "", "the general terms hold: read, show forty words and a link, " +
+		"keep until re-crawled"},
 	{"/news/", 200, yes, yes, yes, yes, yes, yes, yes, "", "news is kept for a month and shown as a copy for a week"},
-	{"/news/harbour-bridge.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "the page stands where its own permission says"},
-	{"/news/ferry.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "but the link in its advertisement is not followed"},
-	{"/news/ferry.html?session=7f3a", 200, no, no, no, no, no, no, no, "ACAP-disallow-crawl: the-acap:resource-set:backstage", "links with a session are not crawled"},
-	{"/news/regatta.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "but the paragraph with the children's names is not indexed"},
-	{"/news/flood-warning.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "of a page not to be indexed, the box that may be is"},
-	{"/news/cup-final.html", 200, yes, yes, yes, yes, no, no, no, "ACAP-allow-present: /news/cup-final.html target-condition=permittedcountrylist:GB,IE", "it may be shown in two countries only, and the reader's is not known"},
-	{"/news/retracted.html", 200, no, no, no, no, no, no, no, "ACAP-request-take-down: /news/retracted.html", "it is to be taken down: although it is still there, it is not requested"},
+	{"/news/harbour-bridge.html", 200, yes, yes, yes, yes, yes, yes, yes, "",
+		"the page stands where its own permission says"},
+	{"/news/ferry.html", 200, yes, yes, yes, yes, yes, yes, yes, "",
+		"but the link in its advertisement is not followed"},
+	{"/news/ferry.html?session=7f3a", 200, no, no, no, no, no, no, no,
+		"ACAP-disallow-crawl: the-acap:resource-set:backstage", "links with a session are not crawled"},
+	{"/news/regatta.html", 200, yes, yes, yes, yes, yes, yes, yes, "",
+		"but the paragraph with the children's names is not indexed"},
+	{"/news/flood-warning.html", 200, yes, yes, yes, yes, yes, yes, yes, "",
+		"of a page not to be indexed, the box that may be is"},
+	{"/news/cup-final.html", 200, yes, yes, yes, yes, no, no, no, "ACAP-allow-present: /news/cup-final.html " +
+		"target-condition=permittedcountrylist:GB,IE", "it may be shown in two countries only, and the reader's is " +
+		"not known"},
+	{"/news/retracted.html", 200, no, no, no, no, no, no, no, "ACAP-request-take-down: /news/retracted.html",
+		"it is to be taken down: although it is still there, it is not requested"},
 	{"/news/tide-table.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "and it is to be crawled again soon"},
-	{"/news/election-2012.html", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-allow-index: /news/election-2012.html time-limit=until-2012-12-31", "the time limit of its index entry has passed"},
-	{"/news/live/council.html", 200, yes, yes, yes, no, yes, yes, no, "ACAP-disallow-preserve: /news/live/", "live pages are not kept; that libraries may keep them does not reach a crawler without purposes"},
+	{"/news/election-2012.html", 200, yes, yes, no, yes, yes, yes, yes,
+		"ACAP-allow-index: /news/election-2012.html time-limit=until-2012-12-31", "the time limit of its index entry " +
+			"has passed"},
+	{"/news/live/council.html", 200, yes, yes, yes, no, yes, yes, no, "ACAP-disallow-preserve: /news/live/",
+		"live pages are not kept; that libraries may keep them does not reach a crawler without purposes"},
 	{"/news/twin-towns/warnemoor.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "news, in German"},
 	{"/news/twin-towns/port-clairet.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "news, in French"},
 	{"/news/twin-towns/tomoshihama.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "news, in Japanese"},
 	{"/news/twin-towns/marsa-an-nur.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "news, in Arabic"},
-	{"/mirror/news/harbour-bridge.html", 200, no, no, no, no, no, no, no, "ACAP allow-crawl location={{BASE}}/news/harbour-bridge.html", "the page is not where its own permission says: it is discarded"},
-	{"/print/harbour-bridge.html", 200, no, no, no, no, no, no, no, "Disallow: /print/", "a conventional record refuses it, and no ACAP field lifts that"},
+	{"/mirror/news/harbour-bridge.html", 200, no, no, no, no, no, no, no,
+		"ACAP allow-crawl location={{BASE}}/news/harbour-bridge.html", "the page is not where its own permission " +
+			"says: it is discarded"},
+	{"/print/harbour-bridge.html", 200, no, no, no, no, no, no, no, "Disallow: /print/",
+		"a conventional record refuses it, and no ACAP field lifts that"},
 
 	// Answers that are no pages.
-	{"/news/latest", 302, yes, no, no, no, no, no, no, "", "it leads to the ferry story, which is held under its own address"},
-	{"/weekend", 302, yes, no, no, no, no, no, no, "ACAP-disallow-crawl: the-acap:resource-set:backstage", "it leads to a page for members, where the crawl stops"},
+	{"/news/latest", 302, yes, no, no, no, no, no, no, "", "it leads to the ferry story, which is held under its own " +
+		"address"},
+	{"/weekend", 302, yes, no, no, no, no, no, no, "ACAP-disallow-crawl: the-acap:resource-set:backstage",
+		"it leads to a page for members, where the crawl stops"},
 	{"/news/yesterday.html", 404, yes, no, no, no, no, no, no, "", "there is no such page"},
 	{"/news/weather.html", 503, yes, no, no, no, no, no, no, "", "the page cannot be had now"},
 
 	// The archive, by the terms of the file that robots.txt refers to.
 	{"/archive/", 200, yes, yes, yes, yes, yes, yes, yes, "", "the archive is kept for this century"},
-	{"/archive/1911-flood.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "it is found, and quoted, by its transcript"},
+	{"/archive/1911-flood.html", 200, yes, yes, yes, yes, yes, yes, yes, "",
+		"it is found, and quoted, by its transcript"},
 	{"/archive/1911-flood.txt", 200, yes, yes, yes, yes, yes, yes, yes, "", "the transcript is a page like any other"},
 	{"/archive/essays/lighthouse.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "it is found by its abstract"},
-	{"/archive/essays/salt-road.html", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-allow-index: /archive/essays/ must-use-resource=the-acap:extract:class:abstract", "it has no abstract to be found by"},
-	{"/archive/court/inquest-1974.html", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-disallow-index: /archive/court/", "people named in court reports are not to be found"},
+	{"/archive/essays/salt-road.html", 200, yes, yes, no, yes, yes, yes, yes,
+		"ACAP-allow-index: /archive/essays/ must-use-resource=the-acap:extract:class:abstract",
+		"it has no abstract to be found by"},
+	{"/archive/court/inquest-1974.html", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-disallow-index: /archive/court/",
+		"people named in court reports are not to be found"},
 
 	// Opinion, pictures, members, notices, puzzles.
 	{"/opinion/", 200, yes, yes, yes, yes, yes, yes, yes, "", "snippets have twenty-five words for acapcrawl"},
-	{"/opinion/leader.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "copies are shown without translation and annotation"},
-	{"/opinion/letters.html", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-disallow-index: /opinion/letters.html", "who declares no purposes obeys the prohibitions for all of them"},
+	{"/opinion/leader.html", 200, yes, yes, yes, yes, yes, yes, yes, "",
+		"copies are shown without translation and annotation"},
+	{"/opinion/letters.html", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-disallow-index: /opinion/letters.html",
+		"who declares no purposes obeys the prohibitions for all of them"},
 	{"/pictures/", 200, yes, yes, yes, yes, yes, yes, yes, "", "the general terms"},
-	{"/pictures/harbour.png", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-disallow-index: the-acap:resource-set:images", "pictures are shown with their credit, and not indexed"},
-	{"/pictures/gull.gif", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-disallow-index: the-acap:resource-set:images", "pictures are shown with their credit, and not indexed"},
-	{"/pictures/regatta.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "it is quoted with the credit that stands in it"},
-	{"/members/", 200, no, no, no, no, no, no, no, "ACAP-disallow-crawl: the-acap:resource-set:backstage", "for members"},
-	{"/members/weekend.html", 200, no, no, no, no, no, no, no, "ACAP-disallow-crawl: the-acap:resource-set:backstage", "for members, and a redirect is no way in"},
+	{"/pictures/harbour.png", 200, yes, yes, no, yes, yes, yes, yes,
+		"ACAP-disallow-index: the-acap:resource-set:images", "pictures are shown with their credit, and not indexed"},
+	{"/pictures/gull.gif", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-disallow-index: the-acap:resource-set:images",
+		"pictures are shown with their credit, and not indexed"},
+	{"/pictures/regatta.html", 200, yes, yes, yes, yes, yes, yes, yes, "",
+		"it is quoted with the credit that stands in it"},
+	{"/members/", 200, no, no, no, no, no, no, no, "ACAP-disallow-crawl: the-acap:resource-set:backstage",
+		"for members"},
+	{"/members/weekend.html", 200, no, no, no, no, no, no, no, "ACAP-disallow-crawl: the-acap:resource-set:backstage",
+		"for members, and a redirect is no way in"},
 	{"/members/welcome.html", 200, yes, yes, yes, yes, yes, yes, yes, "", "acapcrawl, by name, may crawl this one"},
-	{"/notices/classified.html", 200, yes, yes, yes, yes, yes, no, no, "ACAP-disallow-present: /notices/classified.html", "fifteen words may be shown and nothing else"},
-	{"/notices/directory.html", 200, yes, no, yes, yes, yes, yes, yes, "ACAP-disallow-follow: /notices/directory.html", "its links are not followed"},
-	{"/notices/for-hire.html", 200, no, no, no, no, no, no, no, "ACAP-disallow-follow: /notices/directory.html", "four links lead here, and none may be followed"},
-	{"/puzzles/crossword.html", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-disallow-index: /puzzles/", "an ACAP field with the same pattern lifts the conventional rule; the solution is not to be found"},
+	{"/notices/classified.html", 200, yes, yes, yes, yes, yes, no, no,
+		"ACAP-disallow-present: /notices/classified.html", "fifteen words may be shown and nothing else"},
+	{"/notices/directory.html", 200, yes, no, yes, yes, yes, yes, yes, "ACAP-disallow-follow: /notices/directory.html",
+		"its links are not followed"},
+	{"/notices/for-hire.html", 200, no, no, no, no, no, no, no, "ACAP-disallow-follow: /notices/directory.html",
+		"four links lead here, and none may be followed"},
+	{"/puzzles/crossword.html", 200, yes, yes, no, yes, yes, yes, yes, "ACAP-disallow-index: /puzzles/",
+		"an ACAP field with the same pattern lifts the conventional rule; the solution is not to be found"},
 
 	// Pages with terms of their own.
 	{"/special/", 200, yes, yes, yes, yes, yes, yes, yes, "", "the general terms"},
-	{"/special/by-name.html", 200, yes, yes, yes, no, yes, yes, no, "ACAP disallow-preserve", "the page speaks to acapcrawl by name"},
-	{"/special/noindex.html", 200, yes, yes, no, yes, yes, yes, yes, "noindex", "a robots tag restricts, whatever ACAP permits"},
-	{"/special/nofollow.html", 200, yes, no, yes, yes, yes, yes, yes, "nofollow", "a robots tag restricts, whatever ACAP permits"},
-	{"/special/noarchive.html", 200, yes, yes, yes, yes, yes, yes, no, "noarchive", "a copy may be kept, but not shown"},
-	{"/special/nosnippet.html", 200, yes, yes, yes, yes, no, yes, yes, "nosnippet", "a link may be shown, but no words"},
-	{"/special/x-robots-tag.html", 200, yes, yes, no, yes, yes, yes, yes, "X-Robots-Tag: noindex", "a header restricts as a robots tag does"},
-	{"/special/robots-tag.html", 200, yes, yes, yes, yes, no, yes, yes, "Robots-Tag: *;nosnippet, rivalbot;noindex", "the rule for all reaches us, the one for rivalbot does not"},
+	{"/special/by-name.html", 200, yes, yes, yes, no, yes, yes, no, "ACAP disallow-preserve",
+		"the page speaks to acapcrawl by name"},
+	{"/special/noindex.html", 200, yes, yes, no, yes, yes, yes, yes, "noindex",
+		"a robots tag restricts, whatever ACAP permits"},
+	{"/special/nofollow.html", 200, yes, no, yes, yes, yes, yes, yes, "nofollow",
+		"a robots tag restricts, whatever ACAP permits"},
+	{"/special/noarchive.html", 200, yes, yes, yes, yes, yes, yes, no, "noarchive",
+		"a copy may be kept, but not shown"},
+	{"/special/nosnippet.html", 200, yes, yes, yes, yes, no, yes, yes, "nosnippet",
+		"a link may be shown, but no words"},
+	{"/special/x-robots-tag.html", 200, yes, yes, no, yes, yes, yes, yes, "X-Robots-Tag: noindex",
+		"a header restricts as a robots tag does"},
+	{"/special/robots-tag.html", 200, yes, yes, yes, yes, no, yes, yes, "Robots-Tag: *;nosnippet, rivalbot;noindex",
+		"the rule for all reaches us, the one for rivalbot does not"},
 }

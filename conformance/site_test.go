@@ -66,7 +66,8 @@ func TestSiteServesWhatItSays(t *testing.T) {
 			t.Errorf("%s holds a placeholder", e.Path)
 		}
 		head := ask(s, "HEAD", e.Path)
-		if head.Code != e.Status || e.Status == 200 && head.Body.Len() != 0 || head.Header().Get("Content-Type") != got.Header().Get("Content-Type") {
+		if head.Code != e.Status || e.Status == 200 && head.Body.Len() != 0 ||
+			head.Header().Get("Content-Type") != got.Header().Get("Content-Type") {
 			t.Errorf("HEAD of %s answers otherwise than GET", e.Path)
 		}
 		if e.Status != 200 {
@@ -78,14 +79,17 @@ func TestSiteServesWhatItSays(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"/": "text/html; charset=utf-8", "/robots.txt": "text/plain; charset=utf-8", "/sitemap.xml": "application/xml; charset=utf-8",
-		"/archive/1911-flood.txt": "text/plain; charset=utf-8", "/pictures/harbour.png": "image/png", "/pictures/gull.gif": "image/gif",
+		"/": "text/html; charset=utf-8", "/robots.txt": "text/plain; charset=utf-8",
+		"/sitemap.xml":            "application/xml; charset=utf-8",
+		"/archive/1911-flood.txt": "text/plain; charset=utf-8", "/pictures/harbour.png": "image/png",
+		"/pictures/gull.gif": "image/gif",
 	} {
 		if got := ask(s, "GET", path).Header().Get("Content-Type"); got != want {
 			t.Errorf("%s is %q, want %q", path, got, want)
 		}
 	}
-	for path, magic := range map[string]string{"/pictures/harbour.png": "image/png", "/pictures/gull.gif": "image/gif"} {
+	for path, magic := range map[string]string{"/pictures/harbour.png": "image/png",
+		"/pictures/gull.gif": "image/gif"} {
 		if got := http.DetectContentType(ask(s, "GET", path).Body.Bytes()); got != magic {
 			t.Errorf("%s holds %s", path, got)
 		}
@@ -144,17 +148,22 @@ func TestSiteHasNoFindings(t *testing.T) {
 
 // ownTerms are the paths whose pages say more than robots.txt, or cannot give what it demands.
 var ownTerms = map[string]bool{
-	"/news/flood-warning.html": true, "/mirror/news/harbour-bridge.html": true, "/archive/essays/salt-road.html": true, "/news/retracted.html": true,
-	"/notices/for-hire.html": true, "/special/by-name.html": true, "/special/noindex.html": true, "/special/nofollow.html": true, "/special/noarchive.html": true,
+	"/news/flood-warning.html": true, "/mirror/news/harbour-bridge.html": true, "/archive/essays/salt-road.html": true,
+	"/news/retracted.html":   true,
+	"/notices/for-hire.html": true, "/special/by-name.html": true, "/special/noindex.html": true,
+	"/special/nofollow.html": true, "/special/noarchive.html": true,
 	"/special/nosnippet.html": true, "/special/x-robots-tag.html": true, "/special/robots-tag.html": true,
 }
 
 func columns(e Expectation) map[acap.Usage]bool {
-	return map[acap.Usage]bool{acap.Crawl: e.Crawl, acap.Follow: e.Follow, acap.Index: e.Index, acap.Preserve: e.Preserve,
-		acap.PresentSnippet: e.PresentSnippet, acap.PresentLink: e.PresentLink, acap.PresentCurrentCopy: e.PresentCurrentCopy}
+	return map[acap.Usage]bool{acap.Crawl: e.Crawl, acap.Follow: e.Follow, acap.Index: e.Index,
+		acap.Preserve:       e.Preserve,
+		acap.PresentSnippet: e.PresentSnippet, acap.PresentLink: e.PresentLink,
+		acap.PresentCurrentCopy: e.PresentCurrentCopy}
 }
 
-var columnOrder = []acap.Usage{acap.Crawl, acap.Follow, acap.Index, acap.Preserve, acap.PresentSnippet, acap.PresentLink, acap.PresentCurrentCopy}
+var columnOrder = []acap.Usage{acap.Crawl, acap.Follow, acap.Index, acap.Preserve, acap.PresentSnippet,
+	acap.PresentLink, acap.PresentCurrentCopy}
 
 // What robots.txt alone decides is decided as Truth says, by the line that Truth names.
 func TestSiteTruthAtRobotsLevel(t *testing.T) {
@@ -194,13 +203,15 @@ func siteCase(t *testing.T, s *Site, path string, now time.Time) *Case {
 		status := r.Code
 		web[siteAt+p] = Response{Status: &status, Header: r.Header(), BodyBase64: r.Body.Bytes()}
 	}
-	return &Case{Web: web, URL: siteAt + path, Facts: Facts{Now: &now}, Want: []string{"decision", "text", "snippet", "links", "copy", "actions"}}
+	return &Case{Web: web, URL: siteAt + path, Facts: Facts{Now: &now}, Want: []string{"decision", "text", "snippet",
+		"links", "copy", "actions"}}
 }
 
 // The oracle, asked about every path, says what Truth says; and who follows the links it gives
 // requests every path of Truth that is not Forbidden, and no other.
 func TestSiteTruth(t *testing.T) {
-	for _, now := range []time.Time{time.Date(2013, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2099, 12, 31, 23, 0, 0, 0, time.UTC)} {
+	for _, now := range []time.Time{time.Date(2013, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2099, 12, 31, 23, 0, 0, 0,
+		time.UTC)} {
 		t.Run(now.Format(time.DateOnly), func(t *testing.T) { siteTruthAt(t, now) })
 	}
 }
@@ -222,7 +233,8 @@ func siteTruthAt(t *testing.T, now time.Time) {
 			continue
 		}
 		if down := robots.TakeDown(atSite(path)); down != nil { // X64
-			if e := truth[path]; slices.Contains(slices.Collect(maps.Values(columns(e))), true) || e.Because != down.Text {
+			if e := truth[path]; slices.Contains(slices.Collect(maps.Values(columns(e))), true) ||
+				e.Because != down.Text {
 				t.Errorf("%s is to be taken down: %+v", path, e)
 			}
 			continue
@@ -340,20 +352,24 @@ func TestSiteLimits(t *testing.T) {
 	if l := news[acap.PresentCurrentCopy].Limits; !l.Until.Equal(now.AddDate(0, 0, 7)) || !l.UntilRecrawled {
 		t.Errorf("copies of news are shown under %+v", l)
 	}
-	if l := answer("/pictures/gull.gif").Decisions[acap.PresentLink].Limits; !slices.Equal(l.MustInclude, []string{"the-acap:credit:text:Ida%20Marsh%20for%20The%20Tidewick%20Lantern"}) {
+	if l := answer("/pictures/gull.gif").Decisions[acap.PresentLink].Limits; !slices.Equal(l.MustInclude,
+		[]string{"the-acap:credit:text:Ida%20Marsh%20for%20The%20Tidewick%20Lantern"}) {
 		t.Errorf("the gull is shown with %v", l.MustInclude)
 	}
-	if l := answer("/opinion/leader.html").Decisions[acap.PresentCurrentCopy].Limits; !slices.Equal(l.ProhibitedModification, []string{"translation", "annotation"}) {
+	if l := answer("/opinion/leader.html").Decisions[acap.PresentCurrentCopy].Limits; !slices.Equal(
+		l.ProhibitedModification, []string{"translation", "annotation"}) {
 		t.Errorf("opinions are shown without %v", l.ProhibitedModification)
 	}
-	if d := answer("/archive/").Decisions; !d[acap.PresentOldCopy].Allowed || answer("/news/").Decisions[acap.PresentOldCopy].Allowed {
+	if d := answer("/archive/").Decisions; !d[acap.PresentOldCopy].Allowed ||
+		answer("/news/").Decisions[acap.PresentOldCopy].Allowed {
 		t.Error("old versions are shown of the archive alone")
 	}
 	var actions []string
 	for _, r := range *answer("/").Actions {
 		actions = append(actions, fmt.Sprint(r.Action, " ", strings.TrimPrefix(r.URL, siteAt), " ", r.Execute))
 	}
-	if want := []string{"take-down /news/retracted.html true", "re-crawl /news/tide-table.html true"}; !slices.Equal(actions, want) {
+	if want := []string{"take-down /news/retracted.html true", "re-crawl /news/tide-table.html true"}; !slices.Equal(
+		actions, want) {
 		t.Errorf("the site asks for %v, want %v", actions, want)
 	}
 }
@@ -397,7 +413,8 @@ func TestSiteNotesVisits(t *testing.T) {
 	if len(visits) != 9 {
 		t.Fatalf("%d visits", len(visits))
 	}
-	for i, want := range map[int]string{0: "GET /news/ferry.html?session=7f3a acapcrawl", 8: "HEAD /nowhere acapcrawl"} {
+	for i, want := range map[int]string{0: "GET /news/ferry.html?session=7f3a acapcrawl",
+		8: "HEAD /nowhere acapcrawl"} {
 		v := visits[i]
 		if got := fmt.Sprint(v.Method, " ", v.Path, " ", v.UserAgent); got != want || v.Time.Before(before) {
 			t.Errorf("visit %d is %q at %v, want %q", i, got, v.Time, want)

@@ -84,7 +84,8 @@ func (w *web) hop(rawurl string) (page.Hop, error) {
 	if r.Error != "" {
 		return page.Hop{}, fmt.Errorf("no response: %s", r.Error)
 	}
-	h := page.Hop{URL: rawurl, Method: http.MethodGet, Status: http.StatusOK, Proto: "HTTP/1.1", Header: http.Header{}, Body: r.BodyBase64}
+	h := page.Hop{URL: rawurl, Method: http.MethodGet, Status: http.StatusOK, Proto: "HTTP/1.1", Header: http.Header{},
+		Body: r.BodyBase64}
 	if r.Status != nil {
 		h.Status = *r.Status
 	}

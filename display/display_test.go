@@ -28,9 +28,11 @@ func TestParts(t *testing.T) {
 		text, want string
 		make       func(*bytes.Buffer) *Writer
 	}{
-		"text":   {hostile, Text(hostile), func(b *bytes.Buffer) *Writer { return NewText(b, false) }},
-		"styled": {"\x1b[1mbold\x1b[22m \x1b[8mhidden\x1b[0m\x1b[1", "\x1b[1mbold\x1b[22m \ufffd[8mhidden\x1b[0m\ufffd", func(b *bytes.Buffer) *Writer { return NewText(b, true) }},
-		"json":   {`{"a":"` + "\u009b\u202e\U0001fffe" + `"}`, `{"a":"\u009b\u202e\ud83f\udffe"}`, func(b *bytes.Buffer) *Writer { return NewJSON(b) }},
+		"text": {hostile, Text(hostile), func(b *bytes.Buffer) *Writer { return NewText(b, false) }},
+		"styled": {"\x1b[1mbold\x1b[22m \x1b[8mhidden\x1b[0m\x1b[1", "\x1b[1mbold\x1b[22m \ufffd[8mhidden\x1b[0m\ufffd",
+			func(b *bytes.Buffer) *Writer { return NewText(b, true) }},
+		"json": {`{"a":"` + "\u009b\u202e\U0001fffe" + `"}`, `{"a":"\u009b\u202e\ud83f\udffe"}`,
+			func(b *bytes.Buffer) *Writer { return NewJSON(b) }},
 	} {
 		for size := 1; size <= len(c.text); size++ {
 			var b bytes.Buffer
@@ -67,7 +69,8 @@ func FuzzWriter(f *testing.F) {
 		}
 		NewJSON(&j).Write(data)
 		var back, was string
-		if json.Unmarshal(j.Bytes(), &back) != nil || json.Unmarshal(data, &was) != nil || back != was || strings.ContainsFunc(j.String(), Acts) {
+		if json.Unmarshal(j.Bytes(), &back) != nil || json.Unmarshal(data, &was) != nil || back != was ||
+			strings.ContainsFunc(j.String(), Acts) {
 			t.Fatalf("%q became %q", data, j.Bytes())
 		}
 	})

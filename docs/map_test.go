@@ -143,7 +143,8 @@ type reading struct{ ID, Section, Says string }
 
 // row returns the row of a reading.
 func (r reading) row(about string, places []place) string {
-	return fmt.Sprintf("| <a id=%q></a>%s | %s | %s |\n", strings.ToLower(r.ID), r.ID, strings.ReplaceAll(about, "|", "\\|"), links(places))
+	return fmt.Sprintf("| <a id=%q></a>%s | %s | %s |\n", strings.ToLower(r.ID), r.ID, strings.ReplaceAll(about, "|",
+		"\\|"), links(places))
 }
 
 // TestMap: map.md lists for every paragraph and reading the functions that cite it.
@@ -210,9 +211,10 @@ func links(places []place) string {
 type place struct{ file, name string }
 
 var (
-	paragraphCited = regexp.MustCompile(`\b(P1|P2|PILOT|REP|RTAG|RFC 9309),? ((?:[1-9][0-9]?(?:\.[0-9]+)*)(?:(?:,| and| or|,? to) [1-9]\.[0-9]+(?:\.[0-9]+)*)*)`)
-	numberCited    = regexp.MustCompile(`[1-9][0-9]?(?:\.[0-9]+)*`)
-	readingCited   = regexp.MustCompile(`\b[A-Z][0-9]{2}\b`)
+	paragraphCited = regexp.MustCompile(
+		`\b(P1|P2|PILOT|REP|RTAG|RFC 9309),? ((?:[1-9][0-9]?(?:\.[0-9]+)*)(?:(?:,| and| or|,? to) [1-9]\.[0-9]+(?:\.[0-9]+)*)*)`)
+	numberCited  = regexp.MustCompile(`[1-9][0-9]?(?:\.[0-9]+)*`)
+	readingCited = regexp.MustCompile(`\b[A-Z][0-9]{2}\b`)
 )
 
 // citations returns for each paragraph and reading the declarations whose comments, and the
@@ -224,7 +226,8 @@ func citations(t *testing.T, readings []reading) map[string][]place {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && path != ".." && (strings.HasPrefix(d.Name(), ".") || slices.Contains([]string{"internal", "bench", "testdata", "docs"}, d.Name())):
+		case d.IsDir() && path != ".." && (strings.HasPrefix(d.Name(), ".") ||
+			slices.Contains([]string{"internal", "bench", "testdata", "docs"}, d.Name())):
 			return filepath.SkipDir
 		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 			return nil

@@ -275,7 +275,8 @@ func restrictions() []change {
 		{"less ability", func(q *question, r *rand.Rand) bool {
 			all := append(usages(), "time-limit", "max-length", "must-use-resource", "must-include-resource",
 				"element-level",
-				"prohibited-modification", "prohibited-context", "required-context", "target-condition", "usage-ref", "location")
+				"prohibited-modification", "prohibited-context", "required-context", "target-condition", "usage-ref",
+				"location")
 			q.Cannot = append(q.Cannot, all[r.IntN(len(all))])
 			return true
 		}},

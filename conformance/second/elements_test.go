@@ -31,7 +31,8 @@ func (e *engine) marks(p *page, v version, defs *definitions) []mark {
 				continue
 			}
 			fd, _ := newStatement(line{name: "acap-" + strings.ToLower(rest)})
-			gated := v == versionMajor || fd.usage == "other" && v != versionNew && (v == versionOld || e.ability.strict)
+			gated := v == versionMajor || fd.usage == "other" && v != versionNew &&
+				(v == versionOld || e.ability.strict)
 			if e.coarse() && !gated && isUsage(fd.usage) && fd.permission && !fd.local {
 				out = append(out, mark{n, verdict{usage: fd.usage, allow: fd.permission}}) // X87: also one in cannot
 				continue

@@ -113,7 +113,8 @@ func (m *maker) crawler() {
 	}
 	if m.chance(3) {
 		all := append(usages(), "time-limit", "max-length", "must-use-resource", "must-include-resource",
-			"prohibited-modification", "prohibited-context", "required-context", "target-condition", "usage-ref", "location",
+			"prohibited-modification", "prohibited-context", "required-context", "target-condition", "usage-ref",
+			"location",
 			"element-level", "element-level")
 		m.q.Cannot = m.some(2, append(all, m.usages...)...)
 	}

@@ -44,7 +44,8 @@ func (e *engine) extracts(usage, kind, arg string, p *page, marks []mark, whole 
 			if t.Type != html.TextNode || strings.TrimSpace(t.Data) == "" {
 				continue
 			}
-			if !whole && (usage == "present" || strings.HasSuffix(usage, "thumbnail")) || !cut(t.Parent, usage, marks, true) {
+			if !whole && (usage == "present" || strings.HasSuffix(usage, "thumbnail")) ||
+				!cut(t.Parent, usage, marks, true) {
 				found = true
 			} else if whole {
 				return false
@@ -119,7 +120,8 @@ func (e *engine) includes(usage, value string, relative *url.URL, p *page, marks
 		if role == "extract" || role == "credit" {
 			return e.extracts(usage, kind, arg, p, marks, true)
 		}
-		return e.extracts(usage, kind, arg, p, nil, false) && e.linkTarget(kind, arg, p) // its target counts, not its text
+		// its target counts, not its text
+		return e.extracts(usage, kind, arg, p, nil, false) && e.linkTarget(kind, arg, p)
 	}
 	return e.mayLink(locator, relative, p)
 }

@@ -28,7 +28,10 @@ func (f *file) edited(from, to int) string {
 	var marks []mark
 	edits := slices.Clone(f.edits)
 	// Outer edits before inner ones.
-	slices.SortStableFunc(edits, func(a, b edit) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(b.to, a.to)) })
+	slices.SortStableFunc(edits, func(a, b edit) int {
+		return cmp.Or(cmp.Compare(a.from, b.from),
+			cmp.Compare(b.to, a.to))
+	})
 	for i, e := range edits {
 		if e.from >= from && e.to <= to {
 			marks = append(marks, mark{e.from, i + 1, e.before}, mark{e.to, -i - 1, e.behind})
@@ -36,7 +39,10 @@ func (f *file) edited(from, to int) string {
 	}
 	// What ends at an offset stands before what begins there, the inner end first, the outer
 	// beginning first.
-	slices.SortFunc(marks, func(a, b mark) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.order, b.order)) })
+	slices.SortFunc(marks, func(a, b mark) int {
+		return cmp.Or(cmp.Compare(a.at, b.at),
+			cmp.Compare(a.order, b.order))
+	})
 	var b strings.Builder
 	for _, m := range marks {
 		b.Write(f.src[from:m.at])
@@ -59,7 +65,8 @@ func (f *file) mutated(tables []table) string {
 	b.WriteString(f.edited(at, len(f.src)))
 	fmt.Fprintf(&b, "\nvar _ = %s.On\n", alias)
 	for _, t := range tables {
-		fmt.Fprintf(&b, "\nfunc init() { %s.Table(func() { %s = %s }) }\n", alias, t.name, f.edited(f.offset(t.value.Pos()), f.offset(t.value.End())))
+		fmt.Fprintf(&b, "\nfunc init() { %s.Table(func() { %s = %s }) }\n", alias, t.name,
+			f.edited(f.offset(t.value.Pos()), f.offset(t.value.End())))
 	}
 	return b.String()
 }

@@ -70,7 +70,8 @@ func find(pkgs []*pkg, roots ...string) *finder {
 // reading is a paragraph of a document that says how a policy is read, or one of the project's
 // readings. No case asks which links a page has, so that what follows the RFCs on links is left to
 // the tests of package page.
-var reading = regexp.MustCompile(`\b[A-QX]\d\d\b|P[12] (?:\d[\d.]*\d|\d|annex A)|RFC (?:3986|9309|9651)(?: \d[\d.]*\d)?|RTAG(?: \d[\d.]*\d)?|REP \d[\d.]*\d`)
+var reading = regexp.MustCompile(
+	`\b[A-QX]\d\d\b|P[12] (?:\d[\d.]*\d|\d|annex A)|RFC (?:3986|9309|9651)(?: \d[\d.]*\d)?|RTAG(?: \d[\d.]*\d)?|REP \d[\d.]*\d`)
 
 func readings(comment string) []string { return reading.FindAllString(comment, -1) }
 
@@ -168,7 +169,8 @@ func (b *body) add(n ast.Node, how string, readings []string) int {
 
 func (x *finder) add(f *file, at ast.Node, where, text, how string, readings []string) int {
 	slices.Sort(readings)
-	m := &Mutant{ID: len(x.mutants) + 1, File: f.name, Line: f.line(at.Pos()), Func: where, Text: text, How: how, Readings: slices.Compact(readings)}
+	m := &Mutant{ID: len(x.mutants) + 1, File: f.name, Line: f.line(at.Pos()), Func: where, Text: text, How: how,
+		Readings: slices.Compact(readings)}
 	m.strict = len(readings) > 0
 	x.mutants = append(x.mutants, m)
 	return m.ID
@@ -227,7 +229,8 @@ func (b *body) operands(n *ast.BinaryExpr) {
 			continue
 		}
 		id := b.add(operand, "operand left out of "+n.Op.String(), slices.Clone(b.near(n)))
-		b.mutants[id-1].strict = len(b.f.said(n.Pos(), n.End())) > 0 // a function's comment speaks of branches, not of each guard in them
+		// a function's comment speaks of branches, not of each guard in them
+		b.mutants[id-1].strict = len(b.f.said(n.Pos(), n.End())) > 0
 		if n.Op == token.LAND {
 			b.f.around(operand, "((", fmt.Sprintf(") || %s.On(%d))", alias, id))
 		} else {

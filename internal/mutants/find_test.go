@@ -75,7 +75,8 @@ func source(t *testing.T) *pkg {
 	f := &file{pkg: p, path: "/rows.go", name: "acap/rows.go", src: []byte(engineSource), syntax: parsed, fset: fset}
 	f.remark()
 	p.files = []*file{f}
-	p.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
+	p.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}}
 	if p.types, err = new(types.Config).Check("acap", fset, []*ast.File{parsed}, p.info); err != nil {
 		t.Fatal(err)
 	}

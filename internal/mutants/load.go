@@ -81,7 +81,10 @@ func load(dir string) ([]*pkg, error) {
 		}
 	}
 	fset := token.NewFileSet()
-	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
+	imports := importer.ForCompiler(fset, "gc", func(path string) (io.ReadCloser,
+		error) {
+		return os.Open(exports[path])
+	})
 	var pkgs []*pkg
 	for _, l := range ours {
 		p, err := typed(dir, l, fset, imports)
@@ -116,7 +119,8 @@ func typed(dir string, l listed, fset *token.FileSet, imports types.Importer) (*
 		p.files = append(p.files, f)
 		syntax = append(syntax, parsed)
 	}
-	p.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
+	p.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}}
 	config := types.Config{Importer: imports}
 	var err error
 	p.types, err = config.Check(l.ImportPath, fset, syntax, p.info)

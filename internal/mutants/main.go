@@ -89,8 +89,10 @@ func run(o options, out io.Writer) (bad bool, err error) {
 		return false, err
 	}
 	w.stop()
-	fmt.Fprintf(out, "%d mutants, %d cases, ready after %s\n", len(x.mutants), len(base.Names), time.Since(began).Round(time.Second))
-	c := &crew{base: base, full: o.full, served: map[int]bool{}, weak: map[int]bool{}, out: map[int]*result{}, common: map[int]bool{}}
+	fmt.Fprintf(out, "%d mutants, %d cases, ready after %s\n", len(x.mutants), len(base.Names),
+		time.Since(began).Round(time.Second))
+	c := &crew{base: base, full: o.full, served: map[int]bool{}, weak: map[int]bool{}, out: map[int]*result{},
+		common: map[int]bool{}}
 	for i := range base.Names {
 		if base.Failed[i] == nil {
 			c.all = append(c.all, i)

@@ -14,11 +14,13 @@ func TestRun(t *testing.T) {
 	}
 	const (
 		robots = "/web/http/example.com/robots.txt --\nACAP-crawler: *\nACAP-disallow-index: /a\nACAP-allow-index: /*\n"
-		kase   = "/case.json --\n{\"url\": \"http://example.com/a.html\", \"usages\": [\"index\"], \"facts\": {\"now\": \"2026-01-05T12:00:00Z\"}}\n"
+		kase   = "/case.json --\n{\"url\": \"http://example.com/a.html\", \"usages\": [\"index\"], \"facts\": " +
+			"{\"now\": \"2026-01-05T12:00:00Z\"}}\n"
 	)
 	corpus := t.TempDir()
 	write := func(name, want string) {
-		src := "-- " + name + kase + "-- " + name + robots + "-- " + name + "/want.json --\n{\"#reason\": \"it is so\", " + want + "}\n"
+		src := "-- " + name + kase + "-- " + name + robots + "-- " + name +
+			"/want.json --\n{\"#reason\": \"it is so\", " + want + "}\n"
 		if err := os.WriteFile(filepath.Join(corpus, name+".txtar"), []byte(src), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -33,7 +35,8 @@ func TestRun(t *testing.T) {
 		return bad, out.String()
 	}
 	write("dull", `"links": "<absent>"`)
-	if bad, out := try(); !bad || !strings.Contains(out, "survives: acap/pattern.go") || !strings.Contains(out, "the answer changes, unnoticed: dull/dull") {
+	if bad, out := try(); !bad || !strings.Contains(out, "survives: acap/pattern.go") ||
+		!strings.Contains(out, "the answer changes, unnoticed: dull/dull") {
 		t.Errorf("bad %v:\n%s", bad, out)
 	}
 	write("sharp", `"decisions": {"index": {"allowed": false, "reason": "prohibition"}}`)

@@ -78,7 +78,8 @@ func (r *report) writeNamed(named []*Mutant) (survivors []*Mutant, stale map[str
 			survivors = append(survivors, m)
 		}
 	}
-	r.printf("%d mutants name a reading or are of a table: %d caught, %d change findings alone, %d equivalent, %d survive\n",
+	r.printf("%d mutants name a reading or are of a table: %d caught, %d change findings alone, %d equivalent, %d "+
+		"survive\n",
 		len(named), caught, told, equivalent, len(survivors))
 	return survivors, stale
 }
@@ -117,7 +118,8 @@ func (r *report) writeCases() bool {
 
 // excuse returns the entry of equivalent.txt for a mutant.
 func (r *report) excuse(m *Mutant) (key string, ok bool) {
-	for _, key := range []string{m.Key(), fmt.Sprintf("%s | %s | %s | *", m.File, m.Func, m.Text), fmt.Sprintf("%s | %s | * | *", m.File, m.Func)} {
+	for _, key := range []string{m.Key(), fmt.Sprintf("%s | %s | %s | *", m.File, m.Func, m.Text),
+		fmt.Sprintf("%s | %s | * | *", m.File, m.Func)} {
 		if _, ok := r.equivalent[key]; ok {
 			return key, true
 		}

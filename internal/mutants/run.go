@@ -204,7 +204,8 @@ func (c *crew) one(w *worker, m *Mutant) error {
 		if err != nil {
 			return err
 		}
-		r.Caught, r.Changed, r.Told = append(r.Caught, more.Caught...), append(r.Changed, more.Changed...), append(r.Told, more.Told...)
+		r.Caught, r.Changed, r.Told = append(r.Caught, more.Caught...), append(r.Changed, more.Changed...), append(
+			r.Told, more.Told...)
 		r.Died = more.Died
 	}
 	c.mu.Lock()

@@ -215,7 +215,8 @@ func (p *pkg) usageOf(n int) string {
 		if !ok || name == "kinds" {
 			continue
 		}
-		if t, ok := c.Type().(*types.Named); ok && t.Obj().Name() == "kind" && constant.Compare(c.Val(), token.EQL, constant.MakeInt64(int64(n))) {
+		if t, ok := c.Type().(*types.Named); ok && t.Obj().Name() == "kind" &&
+			constant.Compare(c.Val(), token.EQL, constant.MakeInt64(int64(n))) {
 			return name
 		}
 	}
