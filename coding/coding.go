@@ -1,4 +1,5 @@
-// Package coding undoes the content codings of HTTP (RFC 9110 8.4): gzip, deflate, br and zstd, in bounded memory.
+// Package coding decodes the content codings of HTTP (RFC 9110 8.4), gzip, deflate, br and zstd, in
+// bounded memory.
 package coding
 
 import (
@@ -11,18 +12,19 @@ import (
 	"unsafe"
 )
 
-// Accepted names the codings that can be undone, as Accept-Encoding does.
+// Accepted is the value of Accept-Encoding for the codings that this package decodes.
 const Accepted = "gzip, deflate, br, zstd"
 
-// most is the number of codings laid over each other that are undone.
+// most is how many codings may be applied to one body.
 const most = 2
 
 var known = []string{"gzip", "deflate", "br", "zstd"}
 
-// Of gives the content codings that h names, in the order in which they were applied; identity is none.
+// Of returns the content codings that h names, in the order in which they were applied, without
+// identity.
 func Of(h http.Header) []string { return List(strings.Join(h.Values("Content-Encoding"), ",")) }
 
-// List is Of for a field value, and for what Join made.
+// List is Of for the value of a field, or for the result of Join.
 func List(value string) (codings []string) {
 	for _, c := range strings.Split(value, ",") {
 		switch c = strings.ToLower(strings.TrimSpace(c)); c {
@@ -36,10 +38,11 @@ func List(value string) (codings []string) {
 	return codings
 }
 
-// Join writes codings as a field value.
+// Join returns codings as the value of a field.
 func Join(codings []string) string { return strings.Join(codings, ", ") }
 
-// Check reports why codings cannot be undone: a clause that goes on from "the body is".
+// Check returns an error if codings cannot be decoded. Its text continues the sentence "the body
+// is".
 func Check(codings []string) error {
 	for _, c := range codings {
 		if !slices.Contains(known, c) {
@@ -52,16 +55,17 @@ func Check(codings []string) error {
 	return nil
 }
 
-// Undone is what Undo made of a body as it was sent. Nothing else makes one, so it proves to whom it is handed on what became of what.
+// Undone is the result of Undo. Other packages cannot create one, so it proves which bytes were
+// decoded to which.
 type Undone struct {
 	Body    []byte
-	Short   bool // Body is not all: there is more, or the stream is broken
+	Short   bool // Body is incomplete: it was larger than the limit, or the stream is broken
 	wire    []byte
 	codings []string
 }
 
-// Undo undoes codings, which Check has passed, the last one first, as far as limit bytes at every stage. Without codings, and of
-// nothing, it gives wire itself.
+// Undo decodes codings, the last one first. Check must have returned nil for them. Each step
+// returns at most limit bytes. If there are no codings or wire is empty, Body is wire itself.
 func (d *Decoders) Undo(wire []byte, codings []string, limit int64) Undone {
 	u := Undone{Body: wire, wire: wire, codings: codings}
 	for i := len(codings) - 1; i >= 0 && len(u.Body) > 0; i-- {
@@ -71,8 +75,8 @@ func (d *Decoders) Undo(wire []byte, codings []string, limit int64) Undone {
 	return u
 }
 
-// Leads reports whether Undo found that codings, undone, lead from these very bytes wire to these very bytes body and to no more. They
-// must not have been changed since.
+// Leads reports whether u is the result of decoding codings from the same memory wire to the same
+// memory body, and Body is complete. Nothing may have changed the bytes since.
 func (u Undone) Leads(wire, body []byte, codings []string) bool {
 	return !u.Short && same(u.wire, wire) && same(u.Body, body) && slices.Equal(u.codings, codings)
 }
@@ -80,7 +84,8 @@ func (u Undone) Leads(wire, body []byte, codings []string) bool {
 // same reports whether a and b are the same memory.
 func same(a, b []byte) bool { return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b) }
 
-// Read takes at most limit bytes from r; expect is a guess of their number. It reports whether that is not all.
+// Read reads at most limit bytes from r. expect is an estimate of their number. The second result
+// is true if there is more or reading failed.
 func Read(r io.Reader, limit, expect int64) ([]byte, bool) {
 	var buf bytes.Buffer
 	buf.Grow(int(min(max(expect, 0), limit, part)) + bytes.MinRead)
@@ -96,11 +101,11 @@ func Read(r io.Reader, limit, expect int64) ([]byte, bool) {
 	return b, err != nil
 }
 
-// part is how many bytes of a body are read at once. A buffer that doubles would take three times
-// as much memory as a large body.
+// part is how many bytes of a body are read at once. A buffer that doubles its size would take
+// three times the memory of a large body.
 const part = 1 << 20
 
-// readParts reads the rest of what begins with first, and joins it.
+// readParts reads the rest of a body that begins with first, and returns the whole body.
 func readParts(r io.Reader, first []byte) ([]byte, error) {
 	parts := [][]byte{first}
 	for {

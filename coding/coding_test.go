@@ -27,7 +27,8 @@ func TestUndo(t *testing.T) {
 		{"raw deflate", "deflate", squeeze.Bytes(t, "raw", plain), plain, false},
 		{"brotli", "br", squeeze.Bytes(t, "br", plain), plain, false},
 		{"zstd", "zstd", squeeze.Bytes(t, "zstd", plain), plain, false},
-		{"zstd frames", "zstd", append(squeeze.Bytes(t, "zstd", plain[:100]), squeeze.Bytes(t, "zstd", plain[100:])...), plain, false},
+		{"zstd frames", "zstd", append(squeeze.Bytes(t, "zstd", plain[:100]), squeeze.Bytes(t, "zstd", plain[100:])...),
+			plain, false},
 		{"gzip in brotli", "gzip, br", squeeze.Bytes(t, "br", zipped), plain, false},
 		{"nothing", "gzip", nil, nil, false},
 		{"not brotli", "br", []byte{0xff, 0xff, 0xff}, nil, true},
@@ -44,7 +45,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// Only what Undo made proves anything, of the memory that it was given, and only where nothing was left over.
+// Leads is true only for a result of Undo, for the same memory, and only if the body is complete.
 func TestLeads(t *testing.T) {
 	plain := []byte(strings.Repeat("The river rose in the night and fell by noon.\n", 50))
 	wire, codings := squeeze.Bytes(t, "gzip", plain), []string{"gzip"}
@@ -74,14 +75,15 @@ func TestNames(t *testing.T) {
 	if got := Of(http.Header{}); got != nil {
 		t.Errorf("%q", got)
 	}
-	for codings, ok := range map[string]bool{"": true, "gzip, br": true, "zstd": true, "compress": false, "dcb, gzip": false, "gzip, gzip, gzip": false} {
+	for codings, ok := range map[string]bool{"": true, "gzip, br": true, "zstd": true, "compress": false,
+		"dcb, gzip": false, "gzip, gzip, gzip": false} {
 		if err := Check(List(codings)); (err == nil) != ok {
 			t.Errorf("%s: %v", codings, err)
 		}
 	}
 }
 
-// zeros is an endless body.
+// zeros is a body of zeros without end.
 type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) {
@@ -89,9 +91,9 @@ func (zeros) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// What a bomb takes in memory depends on the limit, not on what it would become.
+// The memory for decoding a bomb depends on the limit, not on the decoded size.
 func TestBombsTakeBoundedMemory(t *testing.T) {
-	const limit, bound = 1 << 18, 18 << 20 // a window of brotli takes up to 16 MiB
+	const limit, bound = 1 << 18, 18 << 20 // the window of brotli takes up to 16 MiB
 	d := NewDecoders()
 	for _, coding := range []string{"gzip", "br", "zstd"} {
 		var buf bytes.Buffer

@@ -12,13 +12,13 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxWindow is how far back a zstd stream may refer, in bytes (RFC 9659 3). That of the other codings is bounded by their form:
-// 32 KiB, and 16 MiB for brotli (RFC 7932 9.1).
+// maxWindow is how far back a zstd stream may refer, in bytes (RFC 9659 3). The formats of the
+// other codings limit this themselves: to 32 KiB, and for brotli to 16 MiB (RFC 7932 9.1).
 const maxWindow = 8 << 20
 
-// Decoders undo content codings and are used again. They are safe for concurrent use.
+// Decoders decode content codings. Pools reuse the decoders. It is safe for concurrent use.
 type Decoders struct {
-	pools map[string]*sync.Pool // of resetters, by coding
+	pools map[string]*sync.Pool // pools of resetter, by coding
 }
 
 type resetter interface {
@@ -26,23 +26,24 @@ type resetter interface {
 	Reset(io.Reader) error
 }
 
-// NewDecoders makes Decoders. They hold nothing that must be closed.
+// NewDecoders returns Decoders, which need not be closed.
 func NewDecoders() *Decoders {
 	return &Decoders{map[string]*sync.Pool{
 		"gzip": {New: func() any { return new(gzip.Reader) }},
 		"br":   {New: func() any { return new(brotli.Reader) }},
 		"zstd": {New: func() any {
-			// It fails for options out of range alone.
-			r, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+			// NewReader fails only if an option is out of range.
+			r, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+				zstd.WithDecoderMaxWindow(maxWindow))
 			return r
 		}},
 	}}
 }
 
-// undo undoes one coding. It returns what could be decoded within limit bytes, and whether that is not all.
+// undo decodes one coding. It returns at most limit bytes, and whether the result is incomplete.
 func (d *Decoders) undo(src []byte, coding string, limit int64) ([]byte, bool) {
 	in := bytes.NewReader(src)
-	defer in.Reset(nil) // a decoder that is kept keeps no body
+	defer in.Reset(nil) // a decoder in the pool must not keep a body in memory
 	var r io.Reader
 	var err error
 	if pool := d.pools[coding]; pool != nil {
@@ -58,7 +59,7 @@ func (d *Decoders) undo(src []byte, coding string, limit int64) ([]byte, bool) {
 	return Read(r, limit, 4*int64(len(src)))
 }
 
-// inflate undoes deflate, which some servers send without its wrapper.
+// inflate returns a reader of the coding deflate. Some servers send it without the zlib header.
 func inflate(in io.Reader, wrapped bool) (io.Reader, error) {
 	if wrapped {
 		return zlib.NewReader(in)
@@ -66,7 +67,7 @@ func inflate(in io.Reader, wrapped bool) (io.Reader, error) {
 	return flate.NewReader(in), nil
 }
 
-// zlibHeader reports whether src starts as RFC 1950 says.
+// zlibHeader reports whether src begins with a header of zlib (RFC 1950 2.2).
 func zlibHeader(src []byte) bool {
 	return len(src) >= 2 && src[0]&0x0f == 8 && (uint(src[0])<<8|uint(src[1]))%31 == 0
 }

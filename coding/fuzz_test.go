@@ -7,11 +7,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/squeeze"
 )
 
-// What Undo says is whole comes out again wherever the limit lies beyond it: the archive undoes a body within its length, which a crawl
-// undid within its cap.
+// A body that Undo decodes completely within one limit is decoded to the same bytes with any higher
+// limit and with its own length as the limit. The archive uses the length of the body, a crawl its
+// maximum.
 func FuzzUndo(f *testing.F) {
 	plain := bytes.Repeat([]byte("The river rose in the night.\n"), 40)
-	for _, c := range []struct{ coding, made string }{{"gzip", "gzip"}, {"deflate", "zlib"}, {"deflate", "raw"}, {"br", "br"}, {"zstd", "zstd"}} {
+	for _, c := range []struct{ coding, made string }{{"gzip", "gzip"}, {"deflate", "zlib"}, {"deflate", "raw"},
+		{"br", "br"}, {"zstd", "zstd"}} {
 		wire := squeeze.Bytes(f, c.made, plain)
 		f.Add(c.coding, wire)
 		f.Add(c.coding, append(bytes.Clone(wire), wire...))

@@ -1,5 +1,5 @@
-// Package defect turns panics into errors, so that a page, a request or a line on which this
-// program fails does not end the work on all others.
+// Package defect turns panics into errors, so that a page, a request or a line that makes this
+// program fail does not stop the work on all others.
 package defect
 
 import (
@@ -12,8 +12,8 @@ import (
 
 // Error describes a panic that was caught.
 type Error struct {
-	At    string // what was worked on, such as an address
-	Value any    // of the panic
+	At    string // what the program was working on, such as an address
+	Value any    // the value of the panic
 	Where string // file and line of the statement that failed
 	Stack []byte // for the log
 }
@@ -24,20 +24,20 @@ func (e *Error) Error() string {
 		e.At, e.Value, e.Where)
 }
 
-// Catch, deferred, sets err if the function panics. It calls told, which may be nil, with the
-// error, for the log.
-func Catch(err *error, at string, told func(*Error)) {
+// Catch recovers from a panic of the function that defers it, and sets err to an *Error. It then
+// calls log, which may be nil, with the error.
+func Catch(err *error, at string, log func(*Error)) {
 	value := recover()
 	if value == nil {
 		return
 	}
 	e := &Error{At: at, Value: value, Where: where(), Stack: debug.Stack()}
-	if *err = e; told != nil {
-		told(e)
+	if *err = e; log != nil {
+		log(e)
 	}
 }
 
-// where returns the place of the panic: the first frame behind the runtime's own.
+// where returns the place of the panic: the first frame after those of the runtime.
 func where() string {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs[:])])

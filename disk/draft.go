@@ -8,14 +8,14 @@ import (
 	"path/filepath"
 )
 
-// A Draft is a file that gets its name when it is whole. If the system supports it, the file has no
-// name before, so that nothing of it remains if the process is killed.
+// A Draft is a file that gets its name only when it is complete. If the system supports it, the
+// file has no name before, so that nothing remains of it if the process is killed.
 type Draft struct {
 	*os.File
 	named bool // it has a temporary name until it is published
 }
 
-// NewDraft creates a draft of the file name, in the same directory.
+// NewDraft creates a draft for the file name, in the same directory.
 func NewDraft(name string) (*Draft, error) {
 	if f, err := unnamed(filepath.Dir(name)); err == nil {
 		return &Draft{File: f}, nil
@@ -32,7 +32,7 @@ func (d *Draft) Publish(name string, replace bool) (err error) {
 		return err
 	}
 	err = d.link(name)
-	if errors.Is(err, fs.ErrExist) && replace { // link replaces nothing
+	if errors.Is(err, fs.ErrExist) && replace { // link does not replace files
 		part := name
 		for i := 0; errors.Is(err, fs.ErrExist); i++ {
 			part = fmt.Sprintf("%s.part-%d-%d", name, os.Getpid(), i)
@@ -56,7 +56,7 @@ func (d *Draft) link(name string) error {
 	if err == nil || errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	if _, err := os.Lstat(name); err == nil { // the file system has no links
+	if _, err := os.Lstat(name); err == nil { // the file system has no hard links
 		return fs.ErrExist
 	}
 	return os.Rename(d.Name(), name)

@@ -13,7 +13,7 @@ func unnamed(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := os.Lstat(handle(f)); err != nil { // without /proc it could get no name
+	if _, err := os.Lstat(handle(f)); err != nil { // without /proc the file could not get a name
 		f.Close()
 		return nil, err
 	}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A draft has its name once it is whole, and nothing of it is left before. named tries what is done
-// where files need names.
+// A draft gets its name only when it is published, and leaves nothing before. named tests file
+// systems without unnamed files.
 func TestDraft(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		dir := t.TempDir()
@@ -45,7 +45,7 @@ func TestDraft(t *testing.T) {
 		}
 		d := draft("zero")
 		if !d.named {
-			holds() // killed here, it would leave nothing
+			holds() // a process that is killed here leaves nothing
 		}
 		if err := errors.Join(d.Discard(), d.Discard()); err != nil {
 			t.Error(err)
@@ -59,7 +59,7 @@ func TestDraft(t *testing.T) {
 			t.Errorf("replaced without being asked to: %v", err)
 		}
 		holds("out.warc", "one")
-		beside := filepath.Join(dir, "out.warc.new") // somebody's file
+		beside := filepath.Join(dir, "out.warc.new") // a file of the user
 		if err := os.WriteFile(beside, []byte("mine"), 0o600); err != nil {
 			t.Fatal(err)
 		}

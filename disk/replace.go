@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Sync makes the content of a file durable, or the names in a directory.
+// Sync makes the content of a file, or the names in a directory, durable.
 func Sync(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
@@ -39,7 +39,7 @@ func Rename(from, to string) error {
 // content. It writes to name.new first.
 func Replace(name string, data []byte, mode fs.FileMode) error {
 	part := name + ".new"
-	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a process that was killed
+	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a process that was killed
 		return err
 	}
 	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)

@@ -18,18 +18,18 @@ const (
 	reserveName = "reserve"
 )
 
-// Options configure a Room.
+// Options configure a Room. With the zero value, a crawl need not leave any space free.
 type Options struct {
-	Least int64 // bytes that stay free when a crawl stops; Auto: by the size of the file system
+	Least int64 // bytes that a crawl leaves free; Auto: depends on the size of the file system
 
-	// Free returns the free bytes and the size of the file system of a directory; nil: asks the
-	// system.
+	// Free returns the free bytes and the size of the file system of a directory; nil: as the
+	// system reports.
 	Free func(dir string) (free, total int64, err error)
 }
 
-// Room measures how much is free on the file system of a data directory. It keeps a reserve there:
-// a file that is deleted when there is no space left for a take-down. It is safe for concurrent
-// use. If the system does not report free space, there is always room.
+// Room measures the free space on the file system of a data directory. It keeps a reserve there: a
+// file that it deletes when there is no space left for a take-down. It is safe for concurrent use.
+// If the system does not report free space, a Room is never low.
 type Room struct {
 	dir string
 	o   Options
@@ -75,7 +75,8 @@ type Low struct {
 
 // Error is one sentence.
 func (l *Low) Error() string {
-	return fmt.Sprintf("the disk of %s has %s free, and min_free is %s: free space there, or set min_free lower, and run again; nothing is lost",
+	return fmt.Sprintf("the disk of %s has %s free, and min_free is %s: free space there, "+
+		"or set min_free lower, and run again; nothing is lost",
 		l.Dir, size(l.Free), size(l.Least))
 }
 
@@ -86,8 +87,8 @@ func size(n int64) string {
 	return fmt.Sprintf("%.1f MB", float64(n)/1_000_000)
 }
 
-// Check returns a *Low if less would be free than must stay free after unwritten more bytes are
-// written.
+// Check returns a *Low if the space left after writing unwritten more bytes is less than
+// Options.Least.
 func (r *Room) Check(unwritten int64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -98,7 +99,8 @@ func (r *Room) Check(unwritten int64) error {
 	return &Low{Dir: r.dir, Free: available, Least: least}
 }
 
-// Scarce reports whether less is free than a crawl must leave. Then work that can wait should wait.
+// Scarce reports whether less space is free than a crawl must leave. Work that can wait should wait
+// then.
 func (r *Room) Scarce() bool { return r.Check(0) != nil }
 
 // Make deletes the reserve if less is free than its size, so that a take-down can be recorded and
@@ -148,7 +150,7 @@ func (r *Room) fill(wanted int64) error {
 	}
 	done, err := allocate(f, wanted)
 	block := make([]byte, 1<<16)
-	for i := range block { // no file system packs it
+	for i := range block { // data that a file system cannot compress
 		block[i] = byte(i*i>>7 + i)
 	}
 	for left := wanted; left > 0 && err == nil && !done; left -= int64(len(block)) {

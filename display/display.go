@@ -1,6 +1,5 @@
-// Package display makes text from the network safe to print: characters that would control a
-// terminal or change the direction of the text around them are replaced in text and escaped in
-// JSON.
+// Package display makes text from the network safe to print. It replaces characters that would
+// control a terminal or change the direction of the surrounding text; in JSON it escapes them.
 package display
 
 import (
@@ -13,9 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// Acts reports whether r controls the terminal or the text instead of being shown: control
-// characters (C0 and C1) except line feed and tab, line and paragraph separators, the controls of
-// bidirectional text, and noncharacters.
+// Acts reports whether r controls the terminal or the text instead of being shown. These are
+// control characters (C0 and C1) except line feed and tab, line and paragraph separators,
+// bidirectional controls, and noncharacters.
 func Acts(r rune) bool {
 	switch {
 	case r == '\n' || r == '\t':
@@ -28,8 +27,8 @@ func Acts(r rune) bool {
 		r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe
 }
 
-// Text returns s with U+FFFD in place of every character that acts, and of every byte that is not
-// UTF-8.
+// Text returns s with U+FFFD in place of every character for which Acts is true and of every byte
+// that is not UTF-8.
 func Text(s string) string {
 	return strings.Map(func(r rune) rune {
 		if Acts(r) {
@@ -39,7 +38,7 @@ func Text(s string) string {
 	}, s)
 }
 
-// Line returns Text of s on one line: line feeds are replaced too.
+// Line returns Text(s) on one line: line feeds are replaced, too.
 func Line(s string) string {
 	return strings.ReplaceAll(Text(s), "\n", "\ufffd")
 }
@@ -61,18 +60,18 @@ var styles = [][]byte{[]byte(Plain), []byte(Strong), []byte(NoStrong), []byte(Er
 // writes. It is not safe for concurrent use.
 type Writer struct {
 	w       io.Writer
-	acting  func(r rune, size int) string // what takes the place of a character that acts
-	styles  bool                          // the styles pass
-	partial []byte                        // the beginning of a character or a style
+	acting  func(r rune, size int) string // returns the replacement of a character that acts
+	styles  bool                          // styles are not replaced
+	partial []byte                        // an incomplete character or style
 }
 
-// NewText returns a Writer that replaces characters that act by U+FFFD. With styled, the styles of
-// this program pass.
+// NewText returns a Writer that replaces characters that act with U+FFFD. If styled is true, it
+// keeps the escape sequences of styles.
 func NewText(w io.Writer, styled bool) *Writer {
 	return &Writer{w: w, styles: styled, acting: func(rune, int) string { return "\ufffd" }}
 }
 
-// NewJSON returns a Writer for JSON. It escapes characters that act, which JSON has only within
+// NewJSON returns a Writer for JSON. It escapes characters that act; JSON has them only within
 // strings.
 func NewJSON(w io.Writer) *Writer {
 	return &Writer{w: w, acting: func(r rune, size int) string {
@@ -87,15 +86,15 @@ func NewJSON(w io.Writer) *Writer {
 	}}
 }
 
-// Encoder returns an encoder of JSON that escapes characters that act.
+// Encoder returns a JSON encoder that escapes characters that act and does not escape HTML.
 func Encoder(w io.Writer) *json.Encoder {
 	e := json.NewEncoder(NewJSON(w))
 	e.SetEscapeHTML(false)
 	return e
 }
 
-// Write writes p. It returns len(p) even if it holds back the last bytes until the rest of their
-// character is written.
+// Write writes p. It returns len(p) even if it keeps the last bytes back until their character or
+// style is complete.
 func (w *Writer) Write(p []byte) (int, error) {
 	text := p
 	if len(w.partial) > 0 {
@@ -110,7 +109,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what was held back.
+// Flush writes U+FFFD if incomplete bytes were kept back.
 func (w *Writer) Flush() error {
 	if len(w.partial) == 0 {
 		return nil
@@ -120,10 +119,10 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// safe returns text made safe, and as rest its end if that may be the beginning of a character or a
-// style.
+// safe returns the safe form of text. rest is the end of text if it may be an incomplete character
+// or style.
 func (w *Writer) safe(text []byte) (out, rest []byte) {
-	from := 0 // text before it is in out
+	from := 0 // text[:from] is in out
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
 		invalid := r == utf8.RuneError && size == 1
@@ -153,7 +152,7 @@ func (w *Writer) safe(text []byte) (out, rest []byte) {
 	return append(out, text[from:]...), nil
 }
 
-// style returns the length of the style at the beginning of text, and whether it is whole; 0 if
+// style returns the length of the style at the beginning of text, and whether it is complete; 0 if
 // there is none.
 func style(text []byte) (n int, whole bool) {
 	for _, s := range styles {

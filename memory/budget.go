@@ -11,21 +11,21 @@ import (
 )
 
 const (
-	mostRoom   = 128 << 20 // bytes of memory that the pages which are read may take together
+	mostRoom   = 128 << 20 // bytes of memory that all pages in work may take together
 	leastRoom  = 32 << 20
-	limitShare = 6 // the room is one part in so many of the limit of the process
+	limitShare = 6 // the room is the memory limit of the process divided by this
 
-	small    = 3 << 19 // bytes of a body that are free
-	step     = 1 << 20 // bytes of a body as sent that are counted at once
-	steps    = 48      // that all bodies together may take, except small ones and one more
-	decoders = 4       // of small bodies that run at the same time
+	small    = 3 << 19 // size in bytes up to which a body needs no room
+	step     = 1 << 20 // a body as sent is counted in units of this many bytes
+	steps    = 48      // number of units for all bodies together, without small bodies and one more body
+	decoders = 4       // number of small bodies that are decoded at the same time
 
-	largePercent = 25 // how much the heap may grow between two collections while one page takes more than half of the room
+	largePercent = 25 // GC percentage while one page takes more than half of the room
 )
 
-// Budget bounds the memory that the pages in work take together. It is safe for concurrent use.
+// Budget limits the memory that pages in work take together. It is safe for concurrent use.
 type Budget struct {
-	size     int64 // of the room
+	size     int64 // size of the room in bytes
 	room     *semaphore.Weighted
 	received chan struct{} // one element for each step
 	beyond   chan struct{} // one element while a body is received in addition to the steps
@@ -37,7 +37,8 @@ type Budget struct {
 	held, most int64
 }
 
-// NewBudget returns an unused budget for a process that may take limit bytes; 0 means no limit.
+// NewBudget returns an unused budget for a process that may take limit bytes; 0 means no limit. The
+// room is 32 to 128 MiB.
 func NewBudget(limit int64) *Budget {
 	size := int64(mostRoom)
 	if limit > 0 {
@@ -48,7 +49,7 @@ func NewBudget(limit int64) *Budget {
 		nested: make(chan struct{}, 1), decoding: make(chan struct{}, decoders), parsing: make(chan struct{}, 1)}
 }
 
-// Most returns the largest room that was taken at the same time, in bytes.
+// Most returns the maximum of the room that was taken at one time, in bytes.
 func (b *Budget) Most() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -76,22 +77,22 @@ func (b *Budget) free(n int64) {
 	b.room.Release(n)
 }
 
-// Lease is the part of a Budget that one page takes. It belongs to one visit; only the resources
-// that the page requires are read by several goroutines at the same time. A nil Lease bounds
-// nothing.
+// Lease is the part of a Budget that one page takes. It belongs to one visit. Only the resources
+// that the page requires are read by several goroutines at the same time. A nil Lease has no
+// limits.
 type Lease struct {
 	b      *Budget
 	steps  int
 	beyond bool
 	held   int64
 	holds  bool   // Hold was called
-	relax  func() // lets the runtime collect less often again; nil if it collects as usual
+	relax  func() // restores the GC percentage; nil if it is unchanged
 }
 
 type key struct{}
 
 // Lease begins a lease. Requests that are made with the returned context share it. The caller must
-// call Release. A nil Budget bounds nothing.
+// call Release. With a nil Budget, the lease is nil.
 func (b *Budget) Lease(ctx context.Context) (context.Context, *Lease) {
 	if b == nil {
 		return ctx, nil
@@ -116,7 +117,8 @@ func (b *Budget) Require(ctx context.Context) context.Context {
 }
 
 // Hold waits until there is room for a page that weighs n bytes, and releases what was taken to
-// receive it. A page that weighs more than the room takes all of it. Call Hold once.
+// receive it. A page that weighs more than the room takes all of it. Call Hold once. The error is
+// the cause of ctx.
 func (l *Lease) Hold(ctx context.Context, n int64) error {
 	if l == nil {
 		return nil
@@ -127,7 +129,7 @@ func (l *Lease) Hold(ctx context.Context, n int64) error {
 		l.held = n
 		l.collect() // before another page can take more than half of the room
 		l.b.free(more)
-	case l.held > 0: // it has all of the room
+	case l.held > 0: // the lease has all of the room already
 	default:
 		if err := l.b.take(ctx, n); err != nil {
 			return err
@@ -140,8 +142,8 @@ func (l *Lease) Hold(ctx context.Context, n int64) error {
 	return nil
 }
 
-// collect makes the Go runtime collect more often while one lease holds more than half of the room.
-// Two leases cannot.
+// collect lowers the GC percentage while the lease holds more than half of the room, and restores
+// it otherwise. Two leases cannot hold more than half.
 func (l *Lease) collect() {
 	switch large := l.held > l.b.size/2; {
 	case large && l.relax == nil:
@@ -157,7 +159,7 @@ func (l *Lease) collect() {
 }
 
 // Room waits until there is room for n bytes, and returns a function that releases it. If the lease
-// of ctx holds room, that room counts for this too.
+// of ctx holds room, that room counts and Room does not wait.
 func (b *Budget) Room(ctx context.Context, n int64) (release func(), err error) {
 	if l := Of(ctx); b == nil || l != nil && l.holds {
 		return func() {}, nil
@@ -190,7 +192,8 @@ func (l *Lease) Release() {
 	l.received()
 	if l.held > 0 {
 		held := l.held
-		if l.relax != nil { // otherwise the next such page grows while the memory of this one is not free yet
+		// Otherwise the next such page would grow before the memory of this one is free.
+		if l.relax != nil {
 			runtime.GC()
 		}
 		l.held = 0
@@ -217,17 +220,18 @@ func (l *Lease) received() {
 	l.steps, l.beyond = 0, false
 }
 
-// Exchange bounds the reading of one answer. Its methods are for one goroutine.
+// Exchange limits the memory for reading one answer. Its methods are for one goroutine.
 type Exchange struct {
 	l      *Lease
 	ctx    context.Context
 	nested bool
 }
 
-// Begin begins to read an answer. Waiting for room ends with ctx. Call End when the answer is read.
+// Begin returns an Exchange for one answer. Waiting for room ends with ctx. Call End when the
+// answer is read.
 func (l *Lease) Begin(ctx context.Context) *Exchange { return &Exchange{l: l, ctx: ctx} }
 
-// End ends the reading.
+// End releases what the Exchange took. It may be called twice.
 func (x *Exchange) End() {
 	if x.nested {
 		<-x.l.b.nested
@@ -235,7 +239,8 @@ func (x *Exchange) End() {
 	x.nested = false
 }
 
-// Received returns a reader of a body as sent, which waits for room as the body grows.
+// Received returns a reader of a body as sent. It waits for room as the body grows; its error is
+// then the cause of ctx.
 func (x *Exchange) Received(r io.Reader) io.Reader {
 	if x.l == nil {
 		return r
@@ -246,16 +251,16 @@ func (x *Exchange) Received(r io.Reader) io.Reader {
 	return &counted{r: r, more: func(n int64) error { return x.l.receive(x.ctx, n) }}
 }
 
-// Decode calls decode, which undoes a content coding, returns at most limit bytes, and reports
-// whether that is all. decode is called with a small limit first; only a few such calls run at the
-// same time, since a decoder itself takes up to 16 MiB. If there is more, decode is called again
-// with most, as soon as there is room.
+// Decode calls decode, which decodes a content coding into at most limit bytes and reports whether
+// that is the whole body. The first call has a small limit. Only four such calls run at the same
+// time, since a decoder itself takes up to 16 MiB. If the body is larger, Decode waits for room and
+// calls decode again with the limit most.
 func (x *Exchange) Decode(most int64, decode func(limit int64) (whole bool)) error {
 	if x.l == nil || most <= small {
 		decode(most)
 		return nil
 	}
-	x.l.b.decoding <- struct{}{} // no decoder waits for anything
+	x.l.b.decoding <- struct{}{} // short: no decoder waits for anything
 	whole := decode(small)
 	<-x.l.b.decoding
 	if whole {
@@ -268,7 +273,8 @@ func (x *Exchange) Decode(most int64, decode func(limit int64) (whole bool)) err
 	return nil
 }
 
-// grow waits until a large body may be decoded.
+// grow waits until a large body may be decoded. Except for a required resource, it takes all of the
+// room.
 func (x *Exchange) grow() error {
 	switch l := x.l; {
 	case l.holds:

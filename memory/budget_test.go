@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// patience ends a test that hangs.
+// patience is how long a test may wait before it fails.
 const patience = time.Minute
 
 func within(t *testing.T) context.Context {
@@ -22,8 +22,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// However many pages there are, those that have room never have more than there is, and all come to
-// their end.
+// Many pages together never hold more than the room, and all of them finish.
 func TestRoomIsBounded(t *testing.T) {
 	b := NewBudget(0)
 	ctx := within(t)
@@ -32,7 +31,7 @@ func TestRoomIsBounded(t *testing.T) {
 		wg.Go(func() {
 			ctx, l := b.Lease(ctx)
 			defer l.Release()
-			if err := l.Hold(ctx, i*i*i*100); err != nil { // the largest weigh more than there is room
+			if err := l.Hold(ctx, i*i*i*100); err != nil { // the largest weigh more than the whole room
 				t.Error(err)
 			}
 		})
@@ -43,8 +42,8 @@ func TestRoomIsBounded(t *testing.T) {
 	}
 }
 
-// One body at a time grows large while it is decoded, and before it does none has room. Small ones
-// wait for nobody.
+// Only one body at a time grows large while it is decoded. Small bodies do not wait, even if all
+// room is taken.
 func TestOneBodyGrowsAtATime(t *testing.T) {
 	b := NewBudget(0)
 	ctx := within(t)
@@ -85,7 +84,7 @@ func TestOneBodyGrowsAtATime(t *testing.T) {
 	}
 }
 
-// endless is a body that goes on; it counts what was read of it.
+// endless is a body without end. It counts the bytes that are read.
 type endless struct{ n *atomic.Int64 }
 
 func (e endless) Read(p []byte) (int, error) {
@@ -94,8 +93,8 @@ func (e endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// What is received of large bodies is bounded, and the one that is let in beyond comes to its end
-// although nobody gives anything back.
+// The bytes received of large bodies are limited. The one extra body is received completely
+// although no other body releases anything.
 func TestReceivedIsBounded(t *testing.T) {
 	b := NewBudget(0)
 	ctx, cancel := context.WithCancel(within(t))
@@ -116,7 +115,7 @@ func TestReceivedIsBounded(t *testing.T) {
 		})
 	}
 	taken := 0
-	for range bodies { // each that is received gives back what it took, and so lets in another
+	for range bodies { // each received body releases its units, which admits another body
 		l := <-done
 		taken++
 		if got, most := n.Load(), int64(bodies*(small+2*step)+steps*step+(taken+1)*size); got > most {
@@ -133,7 +132,8 @@ func TestReceivedIsBounded(t *testing.T) {
 	}
 }
 
-// While a page has all of the room, what it requires can be read, one large body at a time.
+// While a page holds all of the room, the resources that it requires can be read, one large body at
+// a time.
 func TestRequiredNeedsNoRoom(t *testing.T) {
 	b := NewBudget(0)
 	ctx, l := b.Lease(within(t))
@@ -143,7 +143,8 @@ func TestRequiredNeedsNoRoom(t *testing.T) {
 	}
 	for _, ctx := range []context.Context{ctx, b.Require(within(t))} {
 		x := Of(ctx).Begin(ctx)
-		if n, err := io.Copy(io.Discard, x.Received(bytes.NewReader(make([]byte, 4*small)))); n != 4*small || err != nil {
+		if n, err := io.Copy(io.Discard, x.Received(bytes.NewReader(make([]byte, 4*small)))); n != 4*small ||
+			err != nil {
 			t.Errorf("%d bytes, %v", n, err)
 		}
 		whole := false
@@ -166,7 +167,7 @@ func TestRequiredNeedsNoRoom(t *testing.T) {
 	}
 }
 
-// A wait ends with its context, in every step.
+// Every wait ends with its context.
 func TestWaitsEnd(t *testing.T) {
 	b := NewBudget(0)
 	ctx, full := b.Lease(within(t))
@@ -200,7 +201,7 @@ func TestWaitsEnd(t *testing.T) {
 	}
 }
 
-// The room is smaller where the process may take less, and the limit of this machine is known.
+// The room is smaller if the limit of the process is lower. Limit works on this machine.
 func TestLimit(t *testing.T) {
 	for limit, size := range map[int64]int64{0: mostRoom, 1: leastRoom, 300 << 20: 50 << 20, 1 << 40: mostRoom} {
 		if b := NewBudget(limit); b.size != size {
@@ -215,7 +216,7 @@ func TestLimit(t *testing.T) {
 	undo()
 }
 
-// Without a budget nothing waits.
+// Without a budget no method waits.
 func TestNoBudget(t *testing.T) {
 	var b *Budget
 	ctx, l := b.Lease(b.Require(t.Context()))
@@ -223,13 +224,16 @@ func TestNoBudget(t *testing.T) {
 	x := Of(ctx).Begin(ctx)
 	defer x.End()
 	called := false
-	err := errors.Join(l.Hold(ctx, 1<<40), l.Alone(ctx, func() { called = true }), x.Decode(1<<40, func(limit int64) bool { return limit == 1<<40 }))
-	if _, failed := io.Copy(io.Discard, x.Received(bytes.NewReader(make([]byte, 4*small)))); err != nil || failed != nil || !called {
+	err := errors.Join(l.Hold(ctx, 1<<40), l.Alone(ctx, func() { called = true }),
+		x.Decode(1<<40, func(limit int64) bool { return limit == 1<<40 }))
+	if _, failed := io.Copy(io.Discard, x.Received(bytes.NewReader(make([]byte, 4*small)))); err != nil ||
+		failed != nil || !called {
 		t.Error(err, failed, called)
 	}
 }
 
-// The Go runtime collects more often while a page takes more than half of the room, and only then, however pages follow each other.
+// The GC percentage is low while a page holds more than half of the room, and only then, in any
+// order of pages.
 func TestLargePagesAreCollected(t *testing.T) {
 	usual := debug.SetGCPercent(150)
 	defer debug.SetGCPercent(usual)

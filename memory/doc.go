@@ -1,16 +1,19 @@
-// Package memory bounds what the pages that are received, parsed and indexed at the same time take
-// in memory together.
+// Package memory limits the memory that pages take together while they are received, parsed and
+// indexed.
 //
-// A page passes three steps, each with a bound of its own, and never waits for an earlier step
-// while it has room in a later one, so that no two pages can wait for each other:
+// A page passes three steps. Each step has its own limit. A page never waits for an earlier step
+// while it has room in a later one, so two pages cannot wait for each other:
 //
-//  1. The bytes as sent are received. Small bodies are free; larger ones share receiveBytes, and one body more is always let in.
-//  2. A body that grows large while its content coding is undone takes all of the room, so that one such body grows at a time.
-//  3. Lease.Hold gives the page as much room as it weighs, until Release: while it is parsed, kept and indexed.
+//  1. The bytes as sent are received. Small bodies are free. Larger ones share 48 MiB, and one more
+//     large body is always admitted.
+//  2. A body that becomes large while its content coding is decoded takes all of the room. So only
+//     one such body grows at a time.
+//  3. Lease.Hold gives the page as much room as it weighs, until Release: while it is parsed, stored
+//     and indexed.
 //
 // A page keeps its room while it waits for the resources that it requires. Of these, only one large
-// one is read at a time.
+// body is read at a time.
 //
 //   - budget.go: Budget, Lease
-//   - limit.go: the limit of the Go runtime, by the memory of the machine or of its control group
+//   - limit.go: the memory limit of the Go runtime, from the memory of the machine or of its control group
 package memory

@@ -7,10 +7,10 @@ import (
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
-// share: if no limit is set, the limit is one part in share of the memory of the machine.
+// share sets the default limit: the memory of the machine divided by share.
 const share = 2
 
-// Limit returns half of the memory of the machine, or of the limit of its control group.
+// Limit returns half of the memory of the machine, or of the limit of its control group, in bytes.
 func Limit() (int64, error) {
 	all, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
 	if err != nil {
@@ -19,8 +19,8 @@ func Limit() (int64, error) {
 	return int64(min(all/share, 1<<62)), nil
 }
 
-// SetLimit makes the Go runtime collect more often as the memory of the process comes near limit.
-// undo sets the limit that was set before.
+// SetLimit sets the memory limit of the Go runtime, in bytes. The runtime collects garbage more
+// often as the process comes near the limit. undo restores the previous limit.
 func SetLimit(limit int64) (undo func()) {
 	before := debug.SetMemoryLimit(limit)
 	return func() { debug.SetMemoryLimit(before) }

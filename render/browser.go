@@ -1,13 +1,15 @@
-// Package render draws web pages with a headless Chromium that never gets to the network.
+// Package render draws web pages with a headless Chromium that never uses the network.
 //
-// The page to be drawn is handed over as bytes. Whatever the browser asks for is answered from them, by the caller's Fetch, or not at
-// all: no request is ever let through. Behind that stand walls of their own: what Chromium would send goes to a proxy that has no
-// address, no name is resolved, and the page comes with a policy (CSP) by which nothing but styles and images is asked for. Scripts are
-// off. Every page has a browser context of its own, which is kept in memory alone.
+// The caller passes the page as bytes. The package answers every request of the browser itself:
+// with the page, with the result of the caller's Fetch, or with an error. It lets no request
+// through. Further barriers protect against mistakes: the browser uses a proxy that does not exist,
+// resolves no names, and gets the page with a Content-Security-Policy that permits only style
+// sheets and images. Scripts are disabled. Every page has its own browser context, which is stored
+// only in memory.
 //
-//	browser.go  Start, Draw, Close: the process, how many pages at a time, and what becomes of it when it dies
+//	browser.go  Start, Draw, Close: the process, the limit of pages at a time, restarts
 //	draw.go     one page: its requests and its picture
-//	flags.go    what the process is started with
+//	flags.go    the command line of the process
 package render
 
 import (
@@ -31,53 +33,54 @@ import (
 
 // Options configure a Browser.
 type Options struct {
-	Program   string // the path of Chromium
-	Home      string // a directory for its files, which is emptied before and removed afterwards
-	Unguarded bool   // without Chromium's sandbox, which root cannot have
+	Program   string // path of Chromium
+	Home      string // a directory for its files; it is emptied by Start and removed by Close
+	Unguarded bool   // run without Chromium's sandbox, which is not available to root
 
-	Time time.Duration // for a page, its requests included; 0: 15 s
+	Time time.Duration // time limit for a page, including its requests; 0: 15 s
 }
 
 var (
-	// ErrBusy means that more pages wait already than will be drawn soon.
+	// ErrBusy means that too many pages are waiting to be drawn.
 	ErrBusy = errors.New("too many pages wait to be drawn")
-	// ErrGone means that the browser has ended too often, or is closed.
+	// ErrGone means that the browser has ended too often or is closed.
 	ErrGone = errors.New("there is no browser any more")
-	// ErrRoot means that Chromium has no sandbox, for root starts it.
+	// ErrRoot means that root may not start Chromium, because its sandbox does not work for root.
 	ErrRoot = errors.New("pages cannot be shut in (Chromium's sandbox) when root starts it")
 )
 
 const (
-	atOnce     = 2  // pages drawn at a time
-	mostWait   = 8  // pages that wait for that
-	mostStarts = 10 // of the process
+	atOnce     = 2  // pages that are drawn at a time
+	mostWait   = 8  // further pages that may wait
+	mostStarts = 10 // starts of the process, including the first
 
 	usualTime = 15 * time.Second
 	startTime = 30 * time.Second
-	askTime   = 2 * time.Second // in which a browser answers that is well
+	askTime   = 2 * time.Second // time within which a working browser answers a request for its version
 )
 
-// Browser is a Chromium process, and another in its place when it dies. It is safe for concurrent use.
+// Browser is a Chromium process, which is started again if it ends. It is safe for concurrent use.
 type Browser struct {
 	o       Options
 	turns   chan struct{}
 	waiting chan struct{}
 
 	mu     sync.Mutex
-	now    *process // nil: it died, and none was started since
+	now    *process // nil if no process was started since the last one ended
 	starts int
 	closed bool
 }
 
-// process is one Chromium.
+// process is one Chromium process.
 type process struct {
-	ctx context.Context // of chromedp; done when the process is gone
+	ctx context.Context // the context of chromedp; done when the process has ended
 	cmd *exec.Cmd
 	o   Options
-	end func() // kills it, waits for it and removes its files
+	end func() // kills the process, waits for it and removes its files
 }
 
-// Start starts the browser. The error is a sentence without its full stop.
+// Start starts the browser. It fails with ErrRoot if root calls it without Options.Unguarded. The
+// text of the error has no full stop at its end.
 func Start(ctx context.Context, o Options) (*Browser, error) {
 	if !o.Unguarded && os.Geteuid() == 0 {
 		return nil, ErrRoot
@@ -92,17 +95,19 @@ func Start(ctx context.Context, o Options) (*Browser, error) {
 	return b, nil
 }
 
-// Close kills the browser and all that it started, and waits until they are gone. Pages that are being drawn are not.
+// Close kills the browser and all processes that it started, and waits until they have ended. Draw
+// fails for pages that are in progress.
 func (b *Browser) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
-	b.drop()
+	b.endProcess()
 }
 
-// Draw gives a picture of the upper part of a page, as PNG. It waits its turn for no more than Options.Time, and takes no more than that
-// then; what has not arrived in the first four fifths of it is not in the picture, and the context of get ends. It returns when every get
-// has. The error is ErrBusy where too many wait.
+// Draw returns a PNG image of the upper part of a page. It waits at most Options.Time for its turn,
+// and then takes at most Options.Time. After four fifths of that it cancels the context of get;
+// what has not arrived then is missing in the image. Draw returns when all calls of get have
+// returned. It fails with ErrBusy if too many pages are waiting.
 func (b *Browser) Draw(ctx context.Context, p Page, get Fetch) (png []byte, err error) {
 	select {
 	case b.waiting <- struct{}{}:
@@ -111,7 +116,7 @@ func (b *Browser) Draw(ctx context.Context, p Page, get Fetch) (png []byte, err 
 		return nil, ErrBusy
 	}
 	var late sync.WaitGroup
-	defer late.Wait() // when others have their turn
+	defer late.Wait() // runs after the turn was released
 	select {
 	case b.turns <- struct{}{}:
 		defer func() { <-b.turns }()
@@ -125,13 +130,13 @@ func (b *Browser) Draw(ctx context.Context, p Page, get Fetch) (png []byte, err 
 		return nil, err
 	}
 	if png, err = proc.draw(ctx, p, get, &late); err != nil && ctx.Err() == nil {
-		b.look(proc)
+		b.endIfHung(proc)
 	}
 	return png, err
 }
 
-// look ends a process that does not answer any more.
-func (b *Browser) look(proc *process) {
+// endIfHung ends a process that does not answer any more.
+func (b *Browser) endIfHung(proc *process) {
 	ctx, cancel := context.WithTimeout(proc.ctx, askTime)
 	defer cancel()
 	if _, err := chromedp.CallBrowser(ctx, browser.GetVersion, cdp.Empty{}); err == nil {
@@ -140,26 +145,26 @@ func (b *Browser) look(proc *process) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.now == proc {
-		b.drop()
+		b.endProcess()
 	}
 }
 
-// drop ends the process, if there is one. The lock is held.
-func (b *Browser) drop() {
+// endProcess ends the process if there is one. The caller holds b.mu.
+func (b *Browser) endProcess() {
 	if b.now != nil {
 		b.now.end()
 		b.now = nil
 	}
 }
 
-// running gives the process, a new one where it died.
+// running returns the process. It starts a new one if the last one has ended.
 func (b *Browser) running(ctx context.Context) (*process, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.now != nil && b.now.ctx.Err() == nil {
 		return b.now, nil
 	}
-	b.drop()
+	b.endProcess()
 	if b.closed || b.starts == mostStarts {
 		return nil, ErrGone
 	}
@@ -189,7 +194,8 @@ func start(ctx context.Context, o Options) (*process, error) {
 		ownGroup(cmd)
 	})...)
 	silent := func(string, ...any) {}
-	p.ctx, _ = chromedp.NewContext(base, chromedp.WithLogf(silent), chromedp.WithErrorf(silent)) // base ends it
+	// end cancels base and with it p.ctx
+	p.ctx, _ = chromedp.NewContext(base, chromedp.WithLogf(silent), chromedp.WithErrorf(silent))
 	p.end = func() {
 		end()
 		if p.cmd != nil {
@@ -201,12 +207,13 @@ func start(ctx context.Context, o Options) (*process, error) {
 	defer context.AfterFunc(ctx, end)()
 	if err := chromedp.Do(p.ctx); err != nil {
 		p.end()
-		return nil, fmt.Errorf("%s does not start: %s", program, said.why(err))
+		return nil, fmt.Errorf("%s does not start: %s", program, said.reason(err))
 	}
 	return p, nil
 }
 
-// Clear removes what a browser with that Home has left that could not clean up.
+// Clear removes the files of a browser with this Home that could not clean up, for example because
+// it was killed.
 func Clear(home string) error {
 	home, err := filepath.Abs(home)
 	if err != nil {
@@ -215,13 +222,14 @@ func Clear(home string) error {
 	return errors.Join(os.RemoveAll(home), os.RemoveAll(tempOf(home)))
 }
 
-// tempOf is for the sockets of a browser, whose paths must be short.
+// tempOf returns the directory for the sockets of a browser. Their paths must be short, so it is
+// not below home.
 func tempOf(home string) string {
 	sum := sha256.Sum256([]byte(home))
 	return filepath.Join(os.TempDir(), "acapcrawl-"+hex.EncodeToString(sum[:8]))
 }
 
-// head keeps the beginning of what Chromium prints.
+// head stores the beginning of the output of Chromium.
 type head struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -236,8 +244,9 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// why is the line in which Chromium says what stops it, else its first line, else that of err.
-func (h *head) why(err error) string {
+// reason returns the line of the output in which Chromium gives its fatal error, otherwise the
+// first line of the output, otherwise the first line of err.
+func (h *head) reason(err error) string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for line := range strings.Lines(h.text.String()) {

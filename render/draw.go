@@ -16,20 +16,21 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Page is a document to be drawn.
+// Page is a document to draw.
 type Page struct {
 	URL         string
-	ContentType string // as it was sent
+	ContentType string // the Content-Type of the response
 	Body        []byte
 }
 
-// Part is a style sheet or an image that a page is drawn with. Its URL is where redirects led.
+// Part is a style sheet or an image of a page. Its URL is the end of the redirects.
 type Part Page
 
-// Fetch obtains a part, several at a time. An error leaves it out of the picture.
+// Fetch returns a part of a page. It is called concurrently. If it fails, the part is missing in
+// the image.
 type Fetch func(ctx context.Context, rawurl string, kind Kind) (Part, error)
 
-// Kind is what a page is drawn with.
+// Kind is the kind of a Part.
 type Kind int
 
 const (
@@ -41,17 +42,18 @@ const (
 	width, height = 1280, 960
 
 	mostRequests = 100
-	mostBytes    = 20 << 20 // of the document and its parts
+	mostBytes    = 20 << 20 // limit for the document and its parts together
 	atOnceParts  = 6
 )
 
-// guard is the policy that a document comes with. Sandboxed, it neither refreshes itself nor runs scripts.
-const guard = "sandbox; default-src 'none'; style-src http: https: data: 'unsafe-inline'; img-src http: https: data:; base-uri http: https:; " +
-	"form-action 'none'; frame-ancestors 'none'; webrtc 'block'"
+// guard is the Content-Security-Policy of the document. Because of sandbox the document can neither
+// refresh itself nor run scripts.
+const guard = "sandbox; default-src 'none'; style-src http: https: data: 'unsafe-inline'; img-src http: https: data:; " +
+	"base-uri http: https:; form-action 'none'; frame-ancestors 'none'; webrtc 'block'"
 
 var errLarge = errors.New("it is too large to be drawn")
 
-// drawing is one page.
+// drawing is the state of one page.
 type drawing struct {
 	Page
 	fetch  Fetch
@@ -60,19 +62,20 @@ type drawing struct {
 	slots  chan struct{}
 
 	mu       sync.Mutex
-	given    bool // the document
+	given    bool // the document was sent to the browser
 	requests int
 	bytes    int
-	moved    map[fetch.RequestID]Part // what a redirect that was answered leads to
+	moved    map[fetch.RequestID]Part // the target of each redirect that the browser was sent
 }
 
-// draw draws a page in a context of its own, and closes that. Requests that are answered too late may be under way when it returns: late
-// waits for them.
+// draw draws a page in its own browser context and closes that. Requests may still be in progress
+// when it returns; late waits for them.
 func (p *process) draw(ctx context.Context, doc Page, get Fetch, late *sync.WaitGroup) ([]byte, error) {
 	if len(doc.Body) > mostBytes {
 		return nil, errLarge
 	}
-	d := &drawing{Page: doc, fetch: get, loads: make(chan cdp.LoaderID, 64), slots: make(chan struct{}, atOnceParts), bytes: len(doc.Body),
+	d := &drawing{Page: doc, fetch: get, loads: make(chan cdp.LoaderID, 64), slots: make(chan struct{}, atOnceParts),
+		bytes: len(doc.Body),
 		moved: map[fetch.RequestID]Part{}}
 	paused := make(chan *fetch.EventRequestPaused, 1024)
 	crashed := make(chan struct{}, 1)
@@ -81,7 +84,7 @@ func (p *process) draw(ctx context.Context, doc Page, get Fetch, late *sync.Wait
 		case *fetch.EventRequestPaused:
 			select {
 			case paused <- ev:
-			default: // it stays paused until the page is closed
+			default: // the request stays paused until the page is closed
 			}
 		case *page.EventLifecycleEvent:
 			if ev.Name == "load" {
@@ -108,7 +111,7 @@ func (p *process) draw(ctx context.Context, doc Page, get Fetch, late *sync.Wait
 	if err != nil {
 		return nil, err
 	}
-	loading, stop := context.WithTimeout(within, p.o.Time*4/5) // the rest is for the picture itself
+	loading, stop := context.WithTimeout(within, p.o.Time*4/5) // the rest of the time is for the image
 	defer stop()
 	late.Go(func() {
 		for {
@@ -134,17 +137,20 @@ func (p *process) draw(ctx context.Context, doc Page, get Fetch, late *sync.Wait
 	case !given:
 		return nil, errors.New("the browser did not ask for it")
 	}
-	picture, err := cdp.Call(within, d.target, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
+	picture, err := cdp.Call(within, d.target, page.CaptureScreenshot,
+		page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng})
 	return picture.Data, err
 }
 
-// prepare turns off what is not needed, and has every request asked for, before there is any.
+// prepare disables scripts and downloads, sets the size of the image, and makes the browser pause
+// each request. It must be called before the first request.
 func (d *drawing) prepare(ctx context.Context) error {
 	t := d.target
 	tab := chromedp.FromContext(ctx)
 	_, err := cdp.Call(ctx, t, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*"}}})
 	if err == nil {
-		_, err = cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		_, err = cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled,
+			emulation.SetScriptExecutionDisabledParams{Value: true})
 	}
 	if err == nil {
 		_, err = cdp.Call(ctx, tab.Browser, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
@@ -157,7 +163,7 @@ func (d *drawing) prepare(ctx context.Context) error {
 	return err
 }
 
-// load opens the document and waits until all is there that it is drawn with, or until there is no more time for that.
+// load opens the document and waits until it and its parts are loaded, or until ctx is done.
 func (d *drawing) load(ctx context.Context) error {
 	opened, err := cdp.Call(ctx, d.target, page.Navigate, page.NavigateParams{URL: d.URL})
 	switch {
@@ -178,30 +184,35 @@ func (d *drawing) load(ctx context.Context) error {
 	}
 }
 
-// respond answers one request of the page: with the document, with a part, or not.
+// respond answers one request of the page: with the document, with a part, or with an error.
 func (d *drawing) respond(ctx context.Context, ev *fetch.EventRequestPaused) {
-	part, first, ok := d.take(ev)
+	part, first, ok := d.takeAnswer(ev)
 	if !ok {
-		part, ok = d.part(ctx, ev)
+		part, ok = d.fetchPart(ctx, ev)
 	}
 	if ctx.Err() != nil {
 		return
 	}
 	if !ok {
 		reason := network.ErrorReasonBlockedByClient
-		if ev.ResourceType == network.ResourceTypeDocument { // the page stays as it is
+		if ev.ResourceType == network.ResourceTypeDocument { // the current page stays open
 			reason = network.ErrorReasonAborted
 		}
-		_, _ = cdp.Call(ctx, d.target, fetch.FailRequest, fetch.FailRequestParams{RequestID: ev.RequestID, ErrorReason: reason})
+		_, _ = cdp.Call(ctx, d.target, fetch.FailRequest, fetch.FailRequestParams{RequestID: ev.RequestID,
+			ErrorReason: reason})
 		return
 	}
-	answer := fetch.FulfillRequestParams{RequestID: ev.RequestID, ResponseCode: 200, Body: part.Body, ResponseHeaders: []*fetch.HeaderEntry{
-		{Name: "Content-Type", Value: part.ContentType}, {Name: "Access-Control-Allow-Origin", Value: "*"}}}
+	answer := fetch.FulfillRequestParams{RequestID: ev.RequestID, ResponseCode: 200, Body: part.Body,
+		ResponseHeaders: []*fetch.HeaderEntry{
+			{Name: "Content-Type", Value: part.ContentType}, {Name: "Access-Control-Allow-Origin", Value: "*"}}}
 	switch {
 	case first:
-		answer.ResponseHeaders = append(answer.ResponseHeaders, &fetch.HeaderEntry{Name: "Content-Security-Policy", Value: guard},
-			&fetch.HeaderEntry{Name: "X-DNS-Prefetch-Control", Value: "off"}, &fetch.HeaderEntry{Name: "Referrer-Policy", Value: "no-referrer"})
-	case part.URL != ev.Request.URL && ev.RedirectedRequestID == "": // what it refers to lies beside where it is
+		answer.ResponseHeaders = append(answer.ResponseHeaders,
+			&fetch.HeaderEntry{Name: "Content-Security-Policy", Value: guard},
+			&fetch.HeaderEntry{Name: "X-DNS-Prefetch-Control", Value: "off"},
+			&fetch.HeaderEntry{Name: "Referrer-Policy", Value: "no-referrer"})
+	// a redirect, so that relative references in the part are resolved against its final URL
+	case part.URL != ev.Request.URL && ev.RedirectedRequestID == "":
 		d.mu.Lock()
 		d.moved[ev.RequestID] = part
 		d.mu.Unlock()
@@ -211,8 +222,9 @@ func (d *drawing) respond(ctx context.Context, ev *fetch.EventRequestPaused) {
 	_, _ = cdp.Call(ctx, d.target, fetch.FulfillRequest, answer)
 }
 
-// take gives what is at hand for a request: the document for the first, and what a redirect leads to; first says which.
-func (d *drawing) take(ev *fetch.EventRequestPaused) (part Part, first, ok bool) {
+// takeAnswer returns the answer to a request if it is known: the document for the first request, or
+// the target of a redirect. first is true for the document.
+func (d *drawing) takeAnswer(ev *fetch.EventRequestPaused) (part Part, first, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if ev.RedirectedRequestID != "" {
@@ -226,11 +238,12 @@ func (d *drawing) take(ev *fetch.EventRequestPaused) (part Part, first, ok bool)
 	return Part(d.Page), true, true
 }
 
-// part fetches what a page is drawn with.
-func (d *drawing) part(ctx context.Context, ev *fetch.EventRequestPaused) (part Part, ok bool) {
+// fetchPart fetches a style sheet or an image within the limits of a page.
+func (d *drawing) fetchPart(ctx context.Context, ev *fetch.EventRequestPaused) (part Part, ok bool) {
 	kind := Image
 	switch {
-	case ev.RedirectedRequestID != "" || ev.Request.Method != "GET" || string(ev.FrameID) != string(d.target.TargetID): // of a frame nothing is drawn
+	// frames are not drawn
+	case ev.RedirectedRequestID != "" || ev.Request.Method != "GET" || string(ev.FrameID) != string(d.target.TargetID):
 		return part, false
 	case ev.ResourceType == network.ResourceTypeStylesheet:
 		kind = Sheet

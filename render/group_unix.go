@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// ownGroup lets cmd start a process group, so that Ctrl-C reaches it through us alone, and all that it starts can be killed with it.
+// ownGroup makes cmd start its own process group. So Ctrl-C reaches only this program, and all
+// processes that cmd starts can be killed with it.
 func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error {
@@ -23,7 +24,8 @@ func killGroup(cmd *exec.Cmd) {
 	}
 }
 
-// endGroup kills what is left of it, and waits for that for a while.
+// endGroup kills the processes that are left in the group of cmd, and waits up to two seconds until
+// they have ended.
 func endGroup(cmd *exec.Cmd) {
 	if cmd.Process == nil {
 		return

@@ -28,7 +28,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// program is the Chromium that tests start; without one they are skipped.
+// program returns the path of Chromium. Without Chromium the test is skipped.
 func program(t *testing.T) string {
 	t.Helper()
 	if p := os.Getenv("ACAPCRAWL_CHROMIUM"); p != "" {
@@ -41,10 +41,11 @@ func program(t *testing.T) string {
 	return p
 }
 
-// testTime is long enough on a busy machine, and short enough to wait for.
+// testTime is the time limit for a page: enough on a busy machine.
 const testTime = 8 * time.Second
 
-// browse starts a browser, and checks at the end that nothing of it is left.
+// browse starts a browser and checks at the end of the test that no file and no process of it is
+// left.
 func browse(t *testing.T) *Browser {
 	t.Helper()
 	o := Options{Program: program(t), Home: filepath.Join(t.TempDir(), "browser"), Time: testTime,
@@ -79,7 +80,7 @@ func browse(t *testing.T) *Browser {
 
 func alive(group int) bool { return syscall.Kill(-group, 0) == nil }
 
-// listener counts who comes to it.
+// listener accepts connections and counts them.
 func listener(t *testing.T) (address string, came *atomic.Int32) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -101,7 +102,7 @@ func listener(t *testing.T) (address string, came *atomic.Int32) {
 	return l.Addr().String(), came
 }
 
-// parts are what a page is drawn with, by path; asked are those that were asked for.
+// parts are the resources of a page by path; asked are the paths that were requested.
 type parts struct {
 	have map[string]Part
 
@@ -171,7 +172,7 @@ func colours(t *testing.T, img image.Image, want map[image.Point]color.NRGBA) {
 	}
 }
 
-// What a page is drawn with comes from the caller; all else is not asked for at all.
+// Only style sheets and images are fetched, and only through the caller. Nothing else is requested.
 func TestDraw(t *testing.T) {
 	b := browse(t)
 	address, came := listener(t)
@@ -209,7 +210,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// Behind the answers stand walls: a page that nobody answers for gets nowhere, scripts or not.
+// A page whose requests are not intercepted still cannot reach the network, with or without
+// scripts.
 func TestWalls(t *testing.T) {
 	b := browse(t)
 	address, came := listener(t)
@@ -219,7 +221,8 @@ func TestWalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer udp.Close()
-	for _, host := range []string{address, "localhost:" + port, "[::ffff:127.0.0.1]:" + port, "rebound.example:" + port} {
+	for _, host := range []string{address, "localhost:" + port, "[::ffff:127.0.0.1]:" + port, "rebound.example:" +
+		port} {
 		tab, cancel := chromedp.NewContext(b.now.ctx, chromedp.WithNewBrowserContext())
 		got, err := chromedp.Run(tab, func(ctx context.Context, t *chromedp.Target) (page.NavigateResult, error) {
 			said, err := chromedp.Evaluate[string](`(async () => {
@@ -256,7 +259,7 @@ func TestWalls(t *testing.T) {
 	}
 }
 
-// A page that would go elsewhere, or takes its time, is drawn as far as it has come.
+// A page that would redirect, or loads slowly, is drawn in the state that it has reached.
 func TestDrawInTime(t *testing.T) {
 	b := browse(t)
 	waits := func(ctx context.Context, _ string, kind Kind) (Part, error) {
@@ -266,13 +269,15 @@ func TestDrawInTime(t *testing.T) {
 	start := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if body, err := b.Draw(ctx, html("http://quay.example/", `<body style="background:lime"><img src=/late.png>`), waits); err == nil {
+	if body, err := b.Draw(ctx, html("http://quay.example/", `<body style="background:lime"><img src=/late.png>`),
+		waits); err == nil {
 		t.Errorf("drawn although nobody waits: %d bytes", len(body))
 	}
 	if took := time.Since(start); took > testTime/2 {
 		t.Errorf("it took %v", took)
 	}
-	body, err := b.Draw(t.Context(), html("http://quay.example/", `<body style="background:lime"><img src=/late.png>`), waits)
+	body, err := b.Draw(t.Context(), html("http://quay.example/", `<body style="background:lime"><img src=/late.png>`),
+		waits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +291,7 @@ func TestDrawInTime(t *testing.T) {
 	}
 }
 
-// A part that does not heed its time costs neither the picture nor anybody's turn.
+// If Fetch ignores its context, the page is drawn all the same, and other pages get their turn.
 func TestDrawWithoutLateParts(t *testing.T) {
 	b := browse(t)
 	start := time.Now()
@@ -298,7 +303,8 @@ func TestDrawWithoutLateParts(t *testing.T) {
 		returned = true
 		return filled(red), nil
 	}
-	body, err := b.Draw(t.Context(), html("http://quay.example/", `<body style="background:lime"><img src=/late.png>`), late)
+	body, err := b.Draw(t.Context(), html("http://quay.example/", `<body style="background:lime"><img src=/late.png>`),
+		late)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,10 +318,12 @@ func TestDrawWithoutLateParts(t *testing.T) {
 	colours(t, img, map[image.Point]color.NRGBA{{5, 5}: green, {600, 600}: green})
 }
 
-// Whatever a browser thinks of an address, what it shows there is what it is given.
+// The browser shows the given document for any address, including addresses that it treats
+// specially.
 func TestDrawAnywhere(t *testing.T) {
 	b := browse(t)
-	for _, address := range []string{"https://quay.example/a?b=c", "http://quay.dev/", "http://localhost/", "https://[::1]:8443/", "http://192.0.2.1/%E2%82%AC|a b"} {
+	for _, address := range []string{"https://quay.example/a?b=c", "http://quay.dev/", "http://localhost/",
+		"https://[::1]:8443/", "http://192.0.2.1/%E2%82%AC|a b"} {
 		have := func(_ context.Context, rawurl string, _ Kind) (Part, error) {
 			part := sheet("body{background:lime}")
 			part.URL = rawurl
@@ -347,16 +355,20 @@ func TestDrawBounds(t *testing.T) {
 	if n := len(have.asked); n != mostRequests {
 		t.Errorf("%d requests", n)
 	}
-	have = &parts{have: map[string]Part{"large.css": {ContentType: "text/css", Body: append(make([]byte, mostBytes), "body{background:red}"...)}}}
+	have = &parts{have: map[string]Part{"large.css": {ContentType: "text/css",
+		Body: append(make([]byte, mostBytes), "body{background:red}"...)}}}
 	img := draw(t, b, html("http://quay.example/", `<link rel=stylesheet href=/large.css>`), have)
 	colours(t, img, map[image.Point]color.NRGBA{{600, 600}: white})
-	if _, err := b.Draw(t.Context(), Page{URL: "http://quay.example/", ContentType: "text/html", Body: make([]byte, mostBytes+1)}, have.get); err == nil {
+	if _, err := b.Draw(t.Context(), Page{URL: "http://quay.example/", ContentType: "text/html",
+		Body: make([]byte, mostBytes+1)}, have.get); err == nil {
 		t.Error("a page without end was drawn")
 	}
-	if _, err := b.Draw(t.Context(), Page{URL: "http://quay.example/", ContentType: "application/octet-stream", Body: []byte("x")}, have.get); err == nil {
+	if _, err := b.Draw(t.Context(), Page{URL: "http://quay.example/", ContentType: "application/octet-stream",
+		Body: []byte("x")}, have.get); err == nil {
 		t.Error("what is no page was drawn")
 	}
-	if _, err := b.Draw(t.Context(), Page{URL: "about:blank", ContentType: "text/html", Body: []byte("x")}, have.get); err == nil {
+	if _, err := b.Draw(t.Context(), Page{URL: "about:blank", ContentType: "text/html", Body: []byte("x")},
+		have.get); err == nil {
 		t.Error("what is at no address of the web was drawn")
 	}
 }
@@ -386,7 +398,7 @@ func TestBusy(t *testing.T) {
 	draw(t, b, html("http://quay.example/", ""), &parts{})
 }
 
-// A browser that is killed is started again, and so is one that hangs, but not for ever.
+// A browser that is killed or hangs is started again, but only a limited number of times.
 func TestKilled(t *testing.T) {
 	b := browse(t)
 	var once sync.Once
@@ -421,7 +433,8 @@ func TestStart(t *testing.T) {
 	if err := os.WriteFile(broken, []byte("#!/bin/sh\necho no such display >&2; exit 3\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, program := range map[string]string{"missing": filepath.Join(t.TempDir(), "missing"), "a directory": t.TempDir(), "broken": broken} {
+	for name, program := range map[string]string{"missing": filepath.Join(t.TempDir(), "missing"),
+		"a directory": t.TempDir(), "broken": broken} {
 		home := filepath.Join(t.TempDir(), "browser")
 		if b, err := Start(t.Context(), Options{Program: program, Home: home, Unguarded: true}); err == nil {
 			b.Close()

@@ -10,43 +10,45 @@ import (
 	"io"
 )
 
-// The page format of bbolt, version 2: a page begins with id (8 bytes), flags (2), count (2), overflow (4); elements of 16
-// bytes follow, then keys and values. Numbers are in the byte order of the machine.
+// The page format of bbolt, version 2. A page begins with id (8 bytes), flags (2), count (2) and
+// overflow (4). Elements of 16 bytes follow, then keys and values. Numbers are in the byte order of
+// the machine.
 const (
 	PageHead = 16
 	PageElem = 16
-	Branch   = 0x01 // flags of a page
+	Branch   = 0x01 // Branch and Leaf are flags of a page
 	Leaf     = 0x02
-	MaxDepth = 64 // of a tree
+	MaxDepth = 64 // maximum depth of a tree
 
-	metaSum   = 56 // bytes of a meta record under its checksum
+	metaSum   = 56 // bytes of a meta record that its checksum covers
 	freelist  = 0x10
 	isBucket  = 0x01
 	noList    = ^uint64(0)
-	manyFree  = 0xffff // the count of a longer free list stands in its first entry
+	manyFree  = 0xffff // a free list with this count has its length in the first entry
 	boltMagic = 0xED0CDAED
 )
 
 // Native is the byte order of the machine.
 var Native = binary.NativeEndian
 
-// root is what one of the two meta pages says.
+// root is the content of one of the two meta pages.
 type root struct {
 	page, freelist, high, txid uint64
 }
 
-// pages reads the tree of a bbolt file without bbolt, which asserts, and on a page that leads back to itself would never
-// return. It reports what no tree can be.
+// pages checks the tree of a bbolt file without bbolt. bbolt panics on a broken page, and on a page
+// that refers back to itself it would never return.
 type pages struct {
 	ctx   context.Context
 	f     io.ReaderAt
 	size  uint64
-	high  uint64 // first page never used
-	seen  Bits   // pages in use or free
+	high  uint64 // all pages in use have a lower number
+	seen  Bits   // pages that are in use or free
 	wrong []string
 }
 
-// ErrMoved means that a check came too late, and has to be tried with a newer transaction.
+// ErrMoved means that the root record was overwritten before it was read. Call CheckPages again
+// with a newer transaction.
 var ErrMoved = errors.New("two transactions ended before its root record was read")
 
 var (
@@ -54,8 +56,9 @@ var (
 	errRoot = errors.New("there is no root record")
 )
 
-// CheckPages checks the tree of transaction txid of a database in f with pages of a size, and says what it found, as clauses. The
-// transaction must stay open meanwhile. ErrMoved: its root record has been overwritten already.
+// CheckPages checks the tree of transaction txid of the database f. size is the page size in bytes.
+// It returns a clause for each damage that it found. The transaction must stay open meanwhile. The
+// error is ErrMoved if its root record has been overwritten already.
 func CheckPages(ctx context.Context, f io.ReaderAt, size int, txid uint64) ([]string, error) {
 	var r root
 	moved := false
@@ -97,8 +100,8 @@ func CheckPages(ctx context.Context, f io.ReaderAt, size int, txid uint64) ([]st
 	return p.wrong, err
 }
 
-// RootsValid reports whether both meta pages of a file are what bbolt wrote. One suffices to open it, at the price of the
-// last transaction.
+// RootsValid reports whether both meta pages of a file are valid. bbolt needs only one to open the
+// file, but may then lose the last transaction.
 func RootsValid(f io.ReaderAt, size int) bool {
 	_, first := readRoot(f, size, 0)
 	_, second := readRoot(f, size, 1)
@@ -116,14 +119,16 @@ func readRoot(f io.ReaderAt, size int, n int64) (root, error) {
 	if Native.Uint32(m) != boltMagic || Native.Uint64(m[metaSum:]) != h.Sum64() {
 		return root{}, errRoot
 	}
-	return root{page: Native.Uint64(m[16:]), freelist: Native.Uint64(m[32:]), high: Native.Uint64(m[40:]), txid: Native.Uint64(m[48:])}, nil
+	return root{page: Native.Uint64(m[16:]), freelist: Native.Uint64(m[32:]), high: Native.Uint64(m[40:]),
+		txid: Native.Uint64(m[48:])}, nil
 }
 
 func (p *pages) report(format string, args ...any) {
 	p.wrong = append(p.wrong, fmt.Sprintf(format, args...))
 }
 
-// claim marks a run of pages as seen; a page may be seen once.
+// claim marks n pages from id on as seen. It reports pages that were seen before or are outside the
+// file, and returns false then.
 func (p *pages) claim(id, n uint64) bool {
 	if id < 2 || id >= p.high || n > p.high-id {
 		p.report("page %d is beyond the end of the file", id)
@@ -139,7 +144,8 @@ func (p *pages) claim(id, n uint64) bool {
 	return true
 }
 
-// read reads a page with its overflow and claims it; nil after a report.
+// read returns a page with its overflow pages and marks them as seen. It returns nil after a
+// report.
 func (p *pages) read(id uint64) ([]byte, error) {
 	if err := p.ctx.Err(); err != nil {
 		return nil, err
@@ -172,7 +178,8 @@ func (p *pages) read(id uint64) ([]byte, error) {
 	return b, nil
 }
 
-// tree checks the tree below a page; its keys must lie from lo up to, not including, hi.
+// tree checks the tree below a page. lo is the smallest allowed key; all keys must be less than hi
+// unless that is nil.
 func (p *pages) tree(id uint64, lo, hi []byte, depth int) error {
 	b, err := p.read(id)
 	if b == nil || err != nil {
@@ -222,7 +229,7 @@ func (p *pages) node(b []byte, id uint64, lo, hi []byte, depth int) error {
 	return nil
 }
 
-// bucket checks the tree of a nested bucket, or the page that stands inline in its value.
+// bucket checks the tree of a nested bucket, or the page that is stored inline in its value.
 func (p *pages) bucket(value []byte, id uint64, depth int) error {
 	if len(value) < 16 {
 		p.report("page %d has an impossible bucket", id)
@@ -242,11 +249,12 @@ func (p *pages) bucket(value []byte, id uint64, depth int) error {
 // Element is an entry of a page.
 type Element struct {
 	Key, Value []byte
-	Page       uint64 // of a Branch
+	Page       uint64 // the child page, of a Branch
 	flags      uint32
 }
 
-// ReadElement gives the i-th entry of a page with such flags; false: there can be none.
+// ReadElement returns the i-th entry of a page with these flags. ok is false if the entry is
+// invalid.
 func ReadElement(b []byte, i int, flags uint16) (e Element, ok bool) {
 	at := uint64(PageHead + i*PageElem)
 	h := b[at : at+PageElem]
@@ -265,7 +273,7 @@ func ReadElement(b []byte, i int, flags uint16) (e Element, ok bool) {
 	return e, true
 }
 
-// Bits is a set of small numbers, up to a highest one.
+// Bits is a set of numbers from 0 to a maximum.
 type Bits []uint64
 
 func NewBits(highest uint64) Bits { return make(Bits, highest/64+1) }

@@ -1,4 +1,4 @@
-// Package spool copies databases that are in use, and checks their pages.
+// Package spool copies bbolt databases that are in use, and checks their pages.
 package spool
 
 import (
@@ -11,15 +11,16 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Backup hands out the file of the database that view reads: create is told its size, and what it gives takes the content. The
-// transaction ends before: a database that grows waits for its readers, and who takes the content may be slow. Meanwhile the copy is
-// beside the database, in a file without a name where the system has such files.
+// Backup copies the database that view reads. It calls create with the size of the copy in bytes,
+// and writes the copy to the returned writer. The transaction ends before that, because a database
+// grows while a transaction is open and the writer may be slow. Until Backup returns, a temporary
+// copy is next to the database. If the system supports it, that file has no name.
 func Backup(view func(func(*bbolt.Tx) error) error, create func(size int64) (io.Writer, error)) (err error) {
 	var f *os.File
 	defer func() {
 		if f != nil {
 			f.Close()
-			os.Remove(f.Name()) // where that could not be done before
+			os.Remove(f.Name()) // for systems that cannot remove an open file
 		}
 	}()
 	var size int64

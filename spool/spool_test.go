@@ -32,7 +32,8 @@ func open(t *testing.T) (db *bbolt.DB, dir string) {
 	return db, dir
 }
 
-// While the content is taken, no transaction is open; it is the database, and nothing is left beside it.
+// No transaction is open while the copy is written. The copy is the database, and no temporary file
+// remains.
 func TestBackup(t *testing.T) {
 	db, dir := open(t)
 	var content bytes.Buffer
@@ -65,7 +66,7 @@ func TestBackup(t *testing.T) {
 	nothingLeft(t, dir)
 }
 
-// An error of who takes the content is told, and nothing is left then either.
+// Backup returns the error of create and leaves no temporary file.
 func TestBackupFails(t *testing.T) {
 	db, dir := open(t)
 	full := errors.New("full")

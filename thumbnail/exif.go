@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// upright turns and mirrors an image as its EXIF says (tag Orientation, 1 to 8).
+// upright returns src turned and mirrored according to the EXIF orientation, 1 to 8.
 func upright(src *image.RGBA, orientation int) *image.RGBA {
 	if orientation == 1 {
 		return src
@@ -43,7 +43,8 @@ func upright(src *image.RGBA, orientation int) *image.RGBA {
 	return out
 }
 
-// orientation reads the tag Orientation of the first directory of EXIF; 1, upright, where it cannot be read.
+// orientation returns the tag Orientation of the first directory of EXIF data; 1 (upright) if it
+// cannot be read.
 func orientation(exif []byte) int {
 	const tag, short = 0x0112, 3
 	exif = bytes.TrimPrefix(exif, []byte("Exif\x00\x00"))
@@ -108,7 +109,8 @@ func exifOfPNG(src []byte) []byte {
 }
 
 func exifOfWebP(src []byte) (exif []byte) {
-	_ = chunks(src, func(id string, _ int, body io.Reader) (on bool, err error) { // what cannot be read says nothing
+	// an unreadable image has no EXIF data
+	_ = chunks(src, func(id string, _ int, body io.Reader) (on bool, err error) {
 		if id == "EXIF" {
 			exif, err = io.ReadAll(body)
 		}

@@ -1,11 +1,12 @@
-// Package thumbnail makes small pictures of images that strangers sent.
+// Package thumbnail makes small pictures of images from untrusted sources.
 //
-// An image is known by its first bytes, never by what a server calls it, and measured before it is decoded: a few bytes can stand for
-// gigabytes. What comes out is made of pixels alone; nothing else of the image is in it, neither its metadata nor its colour profile.
+// The format of an image is taken from its first bytes, never from what the server says. Its size
+// is checked before it is decoded, because a few bytes can expand to gigabytes. A thumbnail
+// contains only pixels: neither metadata nor a colour profile is copied.
 //
-//	thumbnail.go  Make: measured, decoded, scaled, turned upright, written
-//	webp.go       how large a WebP image is, whichever of its chunks says so
-//	exif.go       which way up an image is
+//	thumbnail.go  Make: checks the size, decodes, scales, turns upright and encodes
+//	webp.go       the size of a WebP image, from all chunks that contain one
+//	exif.go       the orientation of an image
 package thumbnail
 
 import (
@@ -22,56 +23,57 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// Image is a thumbnail, as JPEG, or as PNG where one can see through it.
+// Image is a thumbnail, as PNG if it has transparent pixels, otherwise as JPEG.
 type Image struct {
 	MIME          string
 	Width, Height int
 	Body          []byte
 }
 
-// Options bound what a thumbnail is and costs. The zero value is right for most.
+// Options limit the size and cost of a thumbnail. The zero value is right for most uses.
 type Options struct {
-	Side  int           // of the square that it fits into, in pixels; 0: 320
-	Turns chan struct{} // as many images as it holds are decoded at a time, up to 400 MB each; nil: nobody waits
+	Side  int           // side of the square that the thumbnail fits into, in pixels; 0: 320
+	Turns chan struct{} // its capacity limits how many images are decoded at a time, up to 400 MB each; nil: no limit
 }
 
-// ErrNone means that no thumbnail can be made of what is given. What wraps it says why, as a sentence without its full stop.
+// ErrNone means that no thumbnail can be made of the data. An error that wraps it gives the reason;
+// its text has no full stop.
 var ErrNone = errors.New("no thumbnail can be made of it")
 
 const (
 	usualSide = 320
 	maxPixels = 25_000_000
 	maxSide   = 32_768
-	maxScans  = 64 // of a JPEG: each is a pass over all of it
+	maxScans  = 64 // of a JPEG; the decoder passes over all pixels for each scan
 	quality   = 80
 )
 
-// format is one kind of image.
+// format is one format of images.
 type format struct {
-	magic  string // its first bytes; "?" stands for any
+	magic  string // its first bytes; "?" matches any byte
 	size   func([]byte) (image.Point, error)
 	decode func(io.Reader) (image.Image, error)
-	exif   func([]byte) []byte // the EXIF in it; nil function: it never has any
+	exif   func([]byte) []byte // returns the EXIF data; nil if the format has none
 }
 
 func formats() []format {
 	return []format{
 		{"\xff\xd8\xff", sizeOfJPEG, jpeg.Decode, exifOfJPEG},
 		{"\x89PNG\r\n\x1a\n", sizeBy(png.DecodeConfig), png.Decode, exifOfPNG},
-		{"GIF8?a", sizeBy(gif.DecodeConfig), gif.Decode, nil}, // the first frame
+		{"GIF8?a", sizeBy(gif.DecodeConfig), gif.Decode, nil}, // of an animation: the first frame
 		{"RIFF????WEBPVP8", sizeOfWebP, webp.Decode, exifOfWebP},
 	}
 }
 
-// Make makes a thumbnail of an image in JPEG, PNG, GIF (its first frame) or WebP; it is never larger than the image. The error wraps
-// ErrNone.
+// Make returns a thumbnail of a JPEG, PNG, GIF (first frame) or WebP image. It is never larger than
+// the image. Errors wrap ErrNone.
 func Make(src []byte, o Options) (img Image, err error) {
 	if o.Turns != nil {
 		o.Turns <- struct{}{}
 		defer func() { <-o.Turns }()
 	}
 	defer func() {
-		if r := recover(); r != nil { // of a decoder that trusts its input
+		if r := recover(); r != nil { // panic of a decoder on invalid data
 			img, err = Image{}, none("the image is broken: %v", r)
 		}
 	}()
@@ -82,7 +84,8 @@ func Make(src []byte, o Options) (img Image, err error) {
 	return f.make(src, size, o.side())
 }
 
-// Measure gives the size of what Make makes, without decoding the image: whether it is whole is not known then. The error wraps ErrNone.
+// Measure returns the size of the thumbnail that Make would return. It does not decode the image,
+// so it does not notice all damage. Errors wrap ErrNone.
 func Measure(src []byte, o Options) (width, height int, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -130,8 +133,9 @@ func sizeBy(config func(io.Reader) (image.Config, error)) func([]byte) (image.Po
 	}
 }
 
-// sizeOfJPEG refuses one that is drawn in too many scans: a few bytes can ask for another pass over all of it. No data of an image
-// holds what a scan begins with.
+// sizeOfJPEG returns the size of a JPEG image. It fails if the image has too many scans: a few
+// bytes can make the decoder pass over all pixels again. The marker of a scan never occurs in image
+// data, so counting markers is exact or too high.
 func sizeOfJPEG(src []byte) (image.Point, error) {
 	if bytes.Count(src, []byte("\xff\xda")) > maxScans {
 		return image.Point{}, errors.New("it is drawn in too many scans")
@@ -139,7 +143,8 @@ func sizeOfJPEG(src []byte) (image.Point, error) {
 	return sizeBy(jpeg.DecodeConfig)(src)
 }
 
-// measure says what kind of image src is and how large, if it is one that can be decoded.
+// measure returns the format and size of an image. It fails if the image cannot be decoded within
+// the limits.
 func measure(src []byte) (f format, size image.Point, err error) {
 	for _, f = range formats() {
 		if !begins(src, f.magic) {
@@ -159,7 +164,7 @@ func measure(src []byte) (f format, size image.Point, err error) {
 	return f, size, none("it is no image in JPEG, PNG, GIF or WebP")
 }
 
-// turn is which way up an image is, as upright takes it.
+// turn returns the EXIF orientation of an image, 1 to 8.
 func (f format) turn(src []byte) int {
 	if f.exif == nil {
 		return 1
@@ -175,7 +180,7 @@ func (f format) make(src []byte, size image.Point, side int) (Image, error) {
 	return write(upright(scale(full, size, side), f.turn(src)))
 }
 
-// fit is the size that an image has within a square.
+// fit returns the size of an image of this size within a square, without enlarging it.
 func fit(size image.Point, side int) image.Point {
 	if long := max(size.X, size.Y); long > side {
 		return image.Pt(max(1, size.X*side/long), max(1, size.Y*side/long))
@@ -183,12 +188,14 @@ func fit(size image.Point, side int) image.Point {
 	return size
 }
 
-// scale fits an image of the given size into a square. A frame may cover a part of it alone.
+// scale scales an image of the given size into a square. The bounds of full may be only a part of
+// that size, as a frame of a GIF.
 func scale(full image.Image, size image.Point, side int) *image.RGBA {
 	to := fit(size, side)
 	small := image.NewRGBA(image.Rectangle{Max: to})
 	b := full.Bounds()
-	at := image.Rect(b.Min.X*to.X/size.X, b.Min.Y*to.Y/size.Y, (b.Max.X*to.X+size.X-1)/size.X, (b.Max.Y*to.Y+size.Y-1)/size.Y)
+	at := image.Rect(b.Min.X*to.X/size.X, b.Min.Y*to.Y/size.Y, (b.Max.X*to.X+size.X-1)/size.X,
+		(b.Max.Y*to.Y+size.Y-1)/size.Y)
 	if at.Size() == b.Size() {
 		draw.Draw(small, at, full, b.Min, draw.Src)
 	} else {

@@ -24,7 +24,8 @@ var (
 	white = color.NRGBA{R: 255, G: 255, B: 255, A: 255}
 )
 
-// flag is an image with a corner of each colour: above left, above right, below left, below right.
+// flag returns an image with one colour in each corner: top left, top right, bottom left, bottom
+// right.
 func flag(w, h int, corners ...color.NRGBA) *image.NRGBA {
 	img := image.NewNRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
@@ -59,7 +60,7 @@ func asGIF(t testing.TB, g *gif.GIF) []byte {
 	return b.Bytes()
 }
 
-// lossless is the pixels of a WebP image of one colour.
+// lossless returns the chunk VP8L of a WebP image of one colour.
 func lossless(w, h int, c color.NRGBA) []byte {
 	var bits, n uint64
 	out := []byte{0x2f}
@@ -73,8 +74,8 @@ func lossless(w, h int, c color.NRGBA) []byte {
 	put(h-1, 14)
 	put(1, 1)                                               // alpha
 	put(0, 3)                                               // version
-	put(0, 3)                                               // no transform, no cache, no codes of parts
-	for _, symbol := range []uint8{c.G, c.R, c.B, c.A, 0} { // a code of one symbol each
+	put(0, 3)                                               // no transform, no colour cache, one set of codes
+	for _, symbol := range []uint8{c.G, c.R, c.B, c.A, 0} { // each code has one symbol
 		put(0b101, 3)
 		put(int(symbol), 8)
 	}
@@ -86,7 +87,7 @@ func asWebP(chunks ...[]byte) []byte {
 	return riffChunk("RIFF", append([]byte("WEBP"), slices.Concat(chunks...)...))
 }
 
-// tiff is EXIF that says which way up an image is.
+// tiff returns EXIF data with the given orientation.
 func tiff(order binary.AppendByteOrder, orientation uint16) []byte {
 	b := []byte("II")
 	if order == binary.AppendByteOrder(binary.BigEndian) {
@@ -130,12 +131,13 @@ func riffChunk(id string, body []byte) []byte {
 	return out
 }
 
-// canvas says that a WebP image has w × h pixels.
+// canvas returns the chunk VP8X of a WebP image of w × h pixels.
 func canvas(w, h int, flags byte) []byte {
-	return riffChunk("VP8X", []byte{flags, 0, 0, 0, byte(w - 1), byte((w - 1) >> 8), byte((w - 1) >> 16), byte(h - 1), byte((h - 1) >> 8), byte((h - 1) >> 16)})
+	return riffChunk("VP8X", []byte{flags, 0, 0, 0, byte(w - 1), byte((w - 1) >> 8), byte((w - 1) >> 16), byte(h - 1),
+		byte((h - 1) >> 8), byte((h - 1) >> 16)})
 }
 
-// shapedPNG gives an image other measures in its header.
+// shapedPNG returns a PNG image with another size in its header.
 func shapedPNG(src []byte, w, h uint32) []byte {
 	src = bytes.Clone(src)
 	binary.BigEndian.PutUint32(src[16:], w)
@@ -149,7 +151,8 @@ func moving() *gif.GIF {
 		p := image.NewPaletted(r, color.Palette{c, color.Black})
 		return p
 	}
-	return &gif.GIF{Image: []*image.Paletted{frame(image.Rect(0, 0, 400, 200), red), frame(image.Rect(0, 0, 10, 10), blue)}, Delay: []int{1, 1},
+	return &gif.GIF{Image: []*image.Paletted{frame(image.Rect(0, 0, 400, 200), red),
+		frame(image.Rect(0, 0, 10, 10), blue)}, Delay: []int{1, 1},
 		Config: image.Config{Width: 400, Height: 200}}
 }
 
@@ -165,27 +168,39 @@ func TestMake(t *testing.T) {
 		side    int
 		mime    string
 		w, h    int
-		corners []color.NRGBA // above left, above right, below left, below right
+		corners []color.NRGBA // top left, top right, bottom left, bottom right
 	}{
-		{name: "JPEG", src: asJPEG(t, four), mime: "image/jpeg", w: 320, h: 160, corners: []color.NRGBA{red, green, blue, white}},
-		{name: "PNG", src: asPNG(t, four), mime: "image/jpeg", w: 320, h: 160, corners: []color.NRGBA{red, green, blue, white}},
-		{name: "a PNG one can see through", src: asPNG(t, glass), mime: "image/png", w: 320, h: 160, corners: []color.NRGBA{red, green, blue, {}}},
-		{name: "the first frame", src: asGIF(t, moving()), mime: "image/jpeg", w: 320, h: 160, corners: []color.NRGBA{red, red, red, red}},
-		{name: "a frame in a corner", src: asGIF(t, corner), mime: "image/png", w: 320, h: 160, corners: []color.NRGBA{{}, {}, {}, red}},
-		{name: "never enlarged", src: asPNG(t, flag(20, 10, red, green, blue, white)), mime: "image/jpeg", w: 20, h: 10},
+		{name: "JPEG", src: asJPEG(t, four), mime: "image/jpeg", w: 320, h: 160,
+			corners: []color.NRGBA{red, green, blue, white}},
+		{name: "PNG", src: asPNG(t, four), mime: "image/jpeg", w: 320, h: 160,
+			corners: []color.NRGBA{red, green, blue, white}},
+		{name: "a PNG one can see through", src: asPNG(t, glass), mime: "image/png", w: 320, h: 160,
+			corners: []color.NRGBA{red, green, blue, {}}},
+		{name: "the first frame", src: asGIF(t, moving()), mime: "image/jpeg", w: 320, h: 160,
+			corners: []color.NRGBA{red, red, red, red}},
+		{name: "a frame in a corner", src: asGIF(t, corner), mime: "image/png", w: 320, h: 160,
+			corners: []color.NRGBA{{}, {}, {}, red}},
+		{name: "never enlarged", src: asPNG(t, flag(20, 10, red, green, blue, white)), mime: "image/jpeg", w: 20,
+			h: 10},
 		{name: "a line", src: asPNG(t, image.NewNRGBA(image.Rect(0, 0, 9000, 2))), mime: "image/png", w: 320, h: 1},
 		{name: "tall", src: asPNG(t, flag(10, 3200, red, green, blue, white)), mime: "image/jpeg", w: 1, h: 320},
 		{name: "grey", src: asPNG(t, image.NewGray(image.Rect(0, 0, 8, 8))), mime: "image/jpeg", w: 8, h: 8},
 		{name: "16 bits", src: asPNG(t, image.NewNRGBA64(image.Rect(0, 0, 8, 8))), mime: "image/png", w: 8, h: 8},
 		{name: "another size", src: asPNG(t, four), side: 64, mime: "image/jpeg", w: 64, h: 32},
-		{name: "WebP", src: asWebP(lossless(640, 320, red)), mime: "image/jpeg", w: 320, h: 160, corners: []color.NRGBA{red, red, red, red}},
+		{name: "WebP", src: asWebP(lossless(640, 320, red)), mime: "image/jpeg", w: 320, h: 160,
+			corners: []color.NRGBA{red, red, red, red}},
 		{name: "WebP one can see through", src: asWebP(lossless(4, 4, color.NRGBA{})), mime: "image/png", w: 4, h: 4},
-		{name: "WebP, turned right", src: asWebP(canvas(64, 32, 8), lossless(64, 32, green), riffChunk("EXIF", tiff(binary.BigEndian, 6))),
+		{name: "WebP, turned right", src: asWebP(canvas(64, 32, 8), lossless(64, 32, green),
+			riffChunk("EXIF", tiff(binary.BigEndian, 6))),
 			mime: "image/jpeg", w: 32, h: 64, corners: []color.NRGBA{green, green, green, green}},
-		{name: "turned right", src: turnedJPEG(asJPEG(t, four), tiff(binary.LittleEndian, 6)), mime: "image/jpeg", w: 160, h: 320, corners: []color.NRGBA{blue, red, white, green}},
-		{name: "turned right, PNG", src: turnedPNG(asPNG(t, four), tiff(binary.BigEndian, 6)), mime: "image/jpeg", w: 160, h: 320, corners: []color.NRGBA{blue, red, white, green}},
-		{name: "turned by a number that is none", src: turnedJPEG(asJPEG(t, four), tiff(binary.BigEndian, 9)), mime: "image/jpeg", w: 320, h: 160},
-		{name: "EXIF that breaks off", src: turnedJPEG(asJPEG(t, four), tiff(binary.BigEndian, 6)[:14]), mime: "image/jpeg", w: 320, h: 160},
+		{name: "turned right", src: turnedJPEG(asJPEG(t, four), tiff(binary.LittleEndian, 6)), mime: "image/jpeg",
+			w: 160, h: 320, corners: []color.NRGBA{blue, red, white, green}},
+		{name: "turned right, PNG", src: turnedPNG(asPNG(t, four), tiff(binary.BigEndian, 6)), mime: "image/jpeg",
+			w: 160, h: 320, corners: []color.NRGBA{blue, red, white, green}},
+		{name: "turned by a number that is none", src: turnedJPEG(asJPEG(t, four), tiff(binary.BigEndian, 9)),
+			mime: "image/jpeg", w: 320, h: 160},
+		{name: "EXIF that breaks off", src: turnedJPEG(asJPEG(t, four), tiff(binary.BigEndian, 6)[:14]),
+			mime: "image/jpeg", w: 320, h: 160},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Make(c.src, Options{Side: c.side})
@@ -193,8 +208,10 @@ func TestMake(t *testing.T) {
 				t.Fatal(err)
 			}
 			img, kind, err := image.Decode(bytes.NewReader(got.Body))
-			if err != nil || "image/"+kind != c.mime || got.MIME != c.mime || img.Bounds() != image.Rect(0, 0, c.w, c.h) || got.Width != c.w || got.Height != c.h {
-				t.Fatalf("%s %s of %d × %d in %v, want %s of %d × %d; %v", got.MIME, kind, got.Width, got.Height, img.Bounds(), c.mime, c.w, c.h, err)
+			if err != nil || "image/"+kind != c.mime || got.MIME != c.mime ||
+				img.Bounds() != image.Rect(0, 0, c.w, c.h) || got.Width != c.w || got.Height != c.h {
+				t.Fatalf("%s %s of %d × %d in %v, want %s of %d × %d; %v", got.MIME, kind, got.Width, got.Height,
+					img.Bounds(), c.mime, c.w, c.h, err)
 			}
 			if w, h, err := Measure(c.src, Options{Side: c.side}); w != c.w || h != c.h || err != nil {
 				t.Errorf("measured %d × %d, %v", w, h, err)
@@ -214,10 +231,11 @@ func alike(a, b color.Color) bool {
 	return x.A == y.A && (y.A == 0 || near(x.R, y.R) && near(x.G, y.G) && near(x.B, y.B))
 }
 
-// Each of the eight ways puts the corner that EXIF calls the first one above left.
+// Each of the eight orientations moves the right corner to the top left.
 func TestUpright(t *testing.T) {
 	names := map[color.NRGBA]byte{red: 'R', green: 'G', blue: 'B', white: 'W'}
-	for orientation, want := range map[int]string{1: "RG/BW", 2: "GR/WB", 3: "WB/GR", 4: "BW/RG", 5: "RB/GW", 6: "BR/WG", 7: "WG/BR", 8: "GW/RB"} {
+	for orientation, want := range map[int]string{1: "RG/BW", 2: "GR/WB", 3: "WB/GR", 4: "BW/RG", 5: "RB/GW",
+		6: "BR/WG", 7: "WG/BR", 8: "GW/RB"} {
 		flagged := image.NewRGBA(image.Rect(0, 0, 6, 4))
 		draw.Draw(flagged, flagged.Rect, flag(6, 4, red, green, blue, white), image.Point{}, draw.Src)
 		got := upright(flagged, orientation)
@@ -242,12 +260,13 @@ func TestNone(t *testing.T) {
 		src []byte
 		why string
 	}{
-		"nothing":                   {nil, "no image"},
-		"a page":                    {[]byte("<html><p>A quay."), "no image"},
-		"SVG":                       {[]byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`), "no image"},
-		"a magic alone":             {[]byte("\x89PNG\r\n\x1a\n"), "broken"},
-		"broken off":                {photo[:len(photo)/2], "broken"},
-		"many passes":               {append(bytes.Clone(photo), strings.Repeat("\xff\xda", maxScans+1)...), "too many scans"},
+		"nothing":       {nil, "no image"},
+		"a page":        {[]byte("<html><p>A quay."), "no image"},
+		"SVG":           {[]byte(`<svg xmlns="http://www.w3.org/2000/svg"/>`), "no image"},
+		"a magic alone": {[]byte("\x89PNG\r\n\x1a\n"), "broken"},
+		"broken off":    {photo[:len(photo)/2], "broken"},
+		"many passes": {append(bytes.Clone(photo), strings.Repeat("\xff\xda", maxScans+1)...),
+			"too many scans"},
 		"many pixels":               {shapedPNG(small, 5001, 5000), "too large: 5001"},
 		"one long side":             {shapedPNG(small, maxSide+1, 1), "too large"},
 		"no pixels":                 {shapedPNG(small, 0, 7), "broken"},
@@ -265,7 +284,7 @@ func TestNone(t *testing.T) {
 	}
 }
 
-// Nothing of an image but its pixels is in its thumbnail.
+// A thumbnail contains nothing of an image but its pixels.
 func TestBare(t *testing.T) {
 	const secret = "the photographer's own address"
 	for _, src := range [][]byte{
@@ -273,13 +292,14 @@ func TestBare(t *testing.T) {
 		turnedPNG(asPNG(t, flag(8, 8, red, red, red, color.NRGBA{})), append(tiff(binary.BigEndian, 1), secret...)),
 	} {
 		got, err := Make(src, Options{})
-		if err != nil || !bytes.Contains(src, []byte(secret)) || bytes.Contains(got.Body, []byte(secret)) || bytes.Contains(got.Body, []byte("Exif")) {
+		if err != nil || !bytes.Contains(src, []byte(secret)) || bytes.Contains(got.Body, []byte(secret)) ||
+			bytes.Contains(got.Body, []byte("Exif")) {
 			t.Errorf("%q, %v", got.Body, err)
 		}
 	}
 }
 
-// No more images are decoded at a time than there are turns.
+// No more images are decoded at a time than Options.Turns permits.
 func TestTurns(t *testing.T) {
 	o := Options{Turns: make(chan struct{}, 1)}
 	src := asPNG(t, flag(64, 64, red, green, blue, white))
@@ -297,9 +317,10 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// What cannot be told by its head alone is not told by Measure.
+// Measure fails if the header already shows that no thumbnail can be made.
 func TestMeasureNone(t *testing.T) {
-	for _, src := range [][]byte{nil, []byte("<html>"), []byte("\x89PNG\r\n\x1a\n"), asWebP(canvas(1<<24, 1, 0), lossless(1, 1, red))} {
+	for _, src := range [][]byte{nil, []byte("<html>"), []byte("\x89PNG\r\n\x1a\n"),
+		asWebP(canvas(1<<24, 1, 0), lossless(1, 1, red))} {
 		if w, h, err := Measure(src, Options{}); w != 0 || h != 0 || !errors.Is(err, ErrNone) {
 			t.Errorf("%.20q: %d × %d, %v", src, w, h, err)
 		}
@@ -308,12 +329,14 @@ func TestMeasureNone(t *testing.T) {
 
 func FuzzMake(f *testing.F) {
 	four := flag(33, 17, red, green, blue, color.NRGBA{})
-	for _, seed := range [][]byte{asPNG(f, four), asJPEG(f, four), asGIF(f, moving()), asWebP(lossless(3, 2, blue)), asWebP(canvas(3, 2, 8), lossless(3, 2, blue), riffChunk("EXIF", tiff(binary.BigEndian, 8))),
-		turnedJPEG(asJPEG(f, four), tiff(binary.LittleEndian, 5)), turnedPNG(asPNG(f, four), tiff(binary.BigEndian, 3)), {}} {
+	for _, seed := range [][]byte{asPNG(f, four), asJPEG(f, four), asGIF(f, moving()), asWebP(lossless(3, 2, blue)),
+		asWebP(canvas(3, 2, 8), lossless(3, 2, blue), riffChunk("EXIF", tiff(binary.BigEndian, 8))),
+		turnedJPEG(asJPEG(f, four), tiff(binary.LittleEndian, 5)), turnedPNG(asPNG(f, four), tiff(binary.BigEndian, 3)),
+		{}} {
 		f.Add(seed)
 	}
-	large := func(src []byte) bool { // takes seconds to decode
-		defer func() { _ = recover() }() // Make must not panic
+	large := func(src []byte) bool { // decoding would take seconds
+		defer func() { _ = recover() }() // measure may panic, Make may not
 		_, size, err := measure(src)
 		return err == nil && size.X*size.Y > 1<<20
 	}
@@ -332,7 +355,8 @@ func FuzzMake(f *testing.F) {
 		if w, h, e := Measure(src, Options{}); w != got.Width || h != got.Height || e != nil {
 			t.Fatalf("measured %d × %d, %v", w, h, e)
 		}
-		if err != nil || c.Width != got.Width || c.Height != got.Height || max(c.Width, c.Height) > usualSide || "image/"+kind != got.MIME {
+		if err != nil || c.Width != got.Width || c.Height != got.Height || max(c.Width, c.Height) > usualSide ||
+			"image/"+kind != got.MIME {
 			t.Fatalf("%s %d × %d in %s %d × %d: %v", kind, c.Width, c.Height, got.MIME, got.Width, got.Height, err)
 		}
 	})

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/image/vp8l"
 )
 
-// sizeOfWebP gives the largest size that any chunk of a WebP image up to its pixels says: the decoder makes room for each.
+// sizeOfWebP returns the largest size that the chunks of a WebP image up to its pixels contain. The
+// decoder allocates memory for each of them.
 func sizeOfWebP(src []byte) (size image.Point, err error) {
 	err = chunks(src, func(id string, length int, body io.Reader) (bool, error) {
 		switch id {
@@ -41,7 +42,7 @@ func sizeOfWebP(src []byte) (size image.Point, err error) {
 	return size, err
 }
 
-// chunks calls see with the chunks of a WebP image, until it says that it has seen enough.
+// chunks calls see for each chunk of a WebP image until see returns false or an error.
 func chunks(src []byte, see func(id string, length int, body io.Reader) (on bool, err error)) error {
 	_, r, err := riff.NewReader(bytes.NewReader(src))
 	for on := true; err == nil && on; {

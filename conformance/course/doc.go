@@ -13,21 +13,21 @@
 // any purpose unless the purposes are known, and strict and lenient readings. A request is a
 // violation only if none of these crawlers may make it.
 //
-//		station.go           Station: one requirement; protocols, levels, categories
-//		stations_*.go        the table of stations
-//		origins.go           the origins, and what is unusual about the robots.txt of each
-//		web.go               Web: the answer of every address of the course to one visitor
-//		server.go            Server: serves each origin on its own port and records the visits
-//		visit.go             Visit: one request, stored as a line of JSON
-//		visitors.go          groups visits by visitor
-//		visitor.go           names in a User-Agent; User-Agents of browsers
-//		judge.go             Judge: computes outcomes from visits, with the evidence
-//		crowd.go             visits that excuse another visitor: one crawler at several addresses,
-//	                    a program that reads robots.txt for a crawler
-//		reads_acap.go        ReadsACAP: whether a visitor is judged by ACAP
-//		reading.go           what the engine permits to one crawler that the visitor may be
-//		manners.go           requirements about order and time: robots.txt first, delays, parallel requests
-//		text.go, html.go     the report as text and as HTML
-//		ci.go                the report as JUnit and SARIF
-//		page.go              the table of stations as a page of the documentation
+//	station.go           Station: one requirement; protocols, levels, categories
+//	stations_*.go        the table of stations
+//	origins.go           the origins, and what is unusual about the robots.txt of each
+//	web.go               Web: the answer of every address of the course to one visitor
+//	server.go            Server: serves each origin on its own port and records the visits
+//	visit.go             Visit: one request, stored as a line of JSON
+//	visitors.go          groups visits by visitor
+//	visitor.go           names in a User-Agent; User-Agents of browsers
+//	judge.go             Judge: computes outcomes from visits, with the evidence
+//	crowd.go             visits that excuse another visitor: one crawler at several addresses,
+//	                     a program that reads robots.txt for a crawler
+//	reads_acap.go        ReadsACAP: whether a visitor is judged by ACAP
+//	reading.go           what the engine permits to one crawler that the visitor may be
+//	manners.go           requirements about order and time: robots.txt first, delays, parallel requests
+//	text.go, html.go     the report as text and as HTML
+//	ci.go                the report as JUnit and SARIF
+//	page.go              the table of stations as a page of the documentation
 package course
