@@ -116,8 +116,8 @@ func (r *Record) Concurrent() []string {
 // ParseDate parses a WARC-Date (WARC 1.1, 5.4), and the form of fourteen digits that some tools
 // write.
 func ParseDate(text string) (time.Time, bool) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z", "2006-01-02T15:04:05", "2006-01-02", "2006-01",
-		"2006", "20060102150405"} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z", "2006-01-02T15:04:05", "2006-01-02",
+		"2006-01", "2006", "20060102150405"} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t.UTC(), true
 		}

@@ -86,7 +86,8 @@ func (w *Writer) Write(e Entry) (p Place, err error) {
 		to = w.gz
 	}
 	fields := e.fields().Bytes()
-	for _, part := range [][]byte{[]byte("WARC/1.1\r\n"), fields, []byte("\r\n"), e.Head, e.Payload, []byte("\r\n\r\n")} {
+	for _, part := range [][]byte{[]byte("WARC/1.1\r\n"), fields, []byte("\r\n"), e.Head, e.Payload,
+		[]byte("\r\n\r\n")} {
 		if _, err := to.Write(part); err != nil {
 			return p, err
 		}

@@ -1,25 +1,29 @@
-// Package web is how publishers reach an operator over HTTP: the channel for action requests (P1 2.6), health and metrics.
+// Package web is the HTTP server through which publishers submit action requests (P1 2.6), and
+// through which the operator gets health and metrics.
 //
-// Every request is bounded and judged in one order before anything is read of its body: host, rate of the client, method, rates of failures
-// and of the credential, its form. What it asks for is answered by a Backend, which alone knows credentials. A refusal is a problem (RFC
-// 9457) with a stable code.
+// All requests are bounded. Before the body is read, these are checked in order: host, rate of the
+// client, path, method, rates of failed authentications and of the credential. A Backend answers
+// the request; only the Backend knows credentials. A refusal is a problem (RFC 9457) with a code
+// that does not change between versions.
 //
-//	server.go   Server, Options: routes, and the bounds of a connection
-//	requests.go the routes of /v1
-//	listener.go connections: how many at once, and of each client
-//	read.go     what a request says: host, client, token, key, body, query
-//	limits.go   rates by client and by credential
+//	server.go   Server, Options: routes, limits of a connection
+//	requests.go handlers of /v1
+//	listener.go connections: limits in total and for each client
+//	read.go     reads host, client, token, key, body and query of a request
+//	limits.go   rates for each client and each credential
 //	problem.go  answers
 //
-//	GET    /v1/key                   the key that receipts are signed with
-//	POST   /v1/requests              {"action","url"} with Idempotency-Key: a request
-//	GET    /v1/requests              the requests of one's origins: action, state, url, after, limit
+// The routes for publishers:
+//
+//	GET    /v1/key                   the public key of receipts
+//	POST   /v1/requests              {"action","url"} with Idempotency-Key: submits a request
+//	GET    /v1/requests              lists requests: action, state, url, after, limit
 //	GET    /v1/requests/{id}         one of them
 //	DELETE /v1/requests/{id}         withdraws one
-//	GET    /v1/requests/{id}/receipt what became of it, signed where the operator has a key for that
+//	GET    /v1/requests/{id}/receipt its receipt, signed if the operator has a key
 //
-// On an address of their own, for the operator:
+// The routes for the operator, on another address:
 //
-//	GET    /healthz                  whether the operator's ledger can be reached, and whether something is late
+//	GET    /healthz                  whether the ledger can be used and nothing is overdue
 //	GET    /metrics                  for Prometheus
 package web

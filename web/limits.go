@@ -7,16 +7,17 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The rates. A bucket begins full.
+// The rates. A bucket is full at first.
 const (
-	allRate, allBurst     = 100, 200      // requests a second of all clients
-	oneRate, oneBurst     = 10.0, 60      // requests a second of one client
-	tokenRate, tokenBurst = 1.0, 20       // requests a second with one token
-	failRate, failBurst   = 10.0 / 60, 10 // failed authentications a second of one client
-	remembered            = 10_000        // clients, and tokens
+	allRate, allBurst     = 100, 200      // requests per second of all clients
+	oneRate, oneBurst     = 10.0, 60      // requests per second of one client
+	tokenRate, tokenBurst = 1.0, 20       // requests per second with one token
+	failRate, failBurst   = 10.0 / 60, 10 // failed authentications per second of one client
+	remembered            = 10_000        // maximal number of clients, and of tokens, in memory
 )
 
-// limits bounds what clients can ask for. It is safe for concurrent use, and its memory is bounded.
+// limits limits the rates of requests. It is safe for concurrent use and uses a bounded amount of
+// memory.
 type limits struct {
 	now     func() time.Time
 	all     *rate.Limiter
@@ -27,38 +28,41 @@ type limits struct {
 
 func newLimits(now func() time.Time) *limits {
 	return &limits{now: now, all: rate.NewLimiter(allRate, allBurst),
-		clients: buckets{rate: oneRate, burst: oneBurst}, tokens: buckets{rate: tokenRate, burst: tokenBurst}, fails: buckets{rate: failRate, burst: failBurst}}
+		clients: buckets{rate: oneRate, burst: oneBurst}, tokens: buckets{rate: tokenRate, burst: tokenBurst},
+		fails: buckets{rate: failRate, burst: failBurst}}
 }
 
-// any takes a request of a client, whatever it is. One that asks too often does not spend what is there for others.
-func (l *limits) any(client string) bool {
+// allowRequest counts a request of a client and reports whether it is allowed. Requests over the
+// client's rate do not count against the rate of all clients.
+func (l *limits) allowRequest(client string) bool {
 	now := l.now()
-	if wait, _ := l.clients.left(client, now); wait > 0 {
+	if wait, _ := l.clients.waitTime(client, now); wait > 0 {
 		return false
 	}
-	l.clients.take(client, now)
+	l.clients.spend(client, now)
 	return l.all.AllowN(now, 1)
 }
 
-// wait says how long a client with a token has to wait: because it failed too often to prove who it is, unless the token was good before,
-// or because so much was asked for with the token.
-func (l *limits) wait(client, token string) time.Duration {
-	wait, good := l.tokens.left(token, l.now())
+// waitTime returns how long a client with a token must wait. It must wait if it failed too often to
+// authenticate, unless the token was valid before, or if it sent too many requests with the token.
+func (l *limits) waitTime(client, token string) time.Duration {
+	wait, good := l.tokens.waitTime(token, l.now())
 	if good {
 		return wait
 	}
-	wait, known := l.fails.left(client, l.now())
-	if !known && l.fails.full(l.now()) {
+	wait, known := l.fails.waitTime(client, l.now())
+	if !known && l.fails.noRoom(l.now()) {
 		return time.Minute
 	}
 	return wait
 }
 
-// good notes a request with a token that proved to be good, failed one of a client that did not prove who it is.
-func (l *limits) good(token string)    { l.tokens.take(token, l.now()) }
-func (l *limits) failed(client string) { l.fails.take(client, l.now()) }
+// countValid counts a request with a valid token, and countFailed a failed authentication of a
+// client.
+func (l *limits) countValid(token string)   { l.tokens.spend(token, l.now()) }
+func (l *limits) countFailed(client string) { l.fails.spend(client, l.now()) }
 
-// buckets are token buckets by name.
+// buckets is a set of token buckets by name.
 type buckets struct {
 	rate  rate.Limit
 	burst int
@@ -67,9 +71,9 @@ type buckets struct {
 	of map[string]*rate.Limiter
 }
 
-// take takes one from the bucket of name; it may owe some.
-func (b *buckets) take(name string, now time.Time) {
-	if b.full(now) {
+// spend removes a token from the bucket of name. The number of tokens may become negative.
+func (b *buckets) spend(name string, now time.Time) {
+	if b.noRoom(now) {
 		return
 	}
 	b.mu.Lock()
@@ -85,8 +89,9 @@ func (b *buckets) take(name string, now time.Time) {
 	l.ReserveN(now, 1)
 }
 
-// left says how long it takes until there is something in the bucket of name, and whether it has one.
-func (b *buckets) left(name string, now time.Time) (wait time.Duration, known bool) {
+// waitTime returns the time until the bucket of name has a token, and whether there is a bucket of
+// that name.
+func (b *buckets) waitTime(name string, now time.Time) (wait time.Duration, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	l := b.of[name]
@@ -96,8 +101,9 @@ func (b *buckets) left(name string, now time.Time) (wait time.Duration, known bo
 	return time.Duration((1 - l.TokensAt(now)) / float64(b.rate) * float64(time.Second)), true
 }
 
-// full reports whether there is no room for a new name. Full buckets are dropped for it: they are as new ones.
-func (b *buckets) full(now time.Time) bool {
+// noRoom reports whether there is no room for a new name. If necessary, it deletes full buckets,
+// because they are equal to new ones.
+func (b *buckets) noRoom(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.of) < remembered {

@@ -65,14 +65,14 @@ func (p *pool) evict() {
 	go worst.Close() // TLS sends an alert first, which may take a while
 }
 
-// shared gives each client its share of connections.
+// shared is a listener that limits the number of open connections of each client.
 type shared struct {
 	net.Listener
 	mu sync.Mutex
-	of map[string]int // connections that are open, by client
+	of map[string]int // client → number of open connections
 }
 
-// Accept gives the next connection of a client that has less than its share.
+// Accept returns the next connection, and closes connections of clients that have too many.
 func (l *shared) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -80,14 +80,14 @@ func (l *shared) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		client := clientAt(conn.RemoteAddr().String())
-		if l.take(client) {
-			return &sharedConn{Conn: conn, end: sync.OnceFunc(func() { l.give(client) })}, nil
+		if l.acquire(client) {
+			return &sharedConn{Conn: conn, end: sync.OnceFunc(func() { l.release(client) })}, nil
 		}
 		conn.Close()
 	}
 }
 
-func (l *shared) take(client string) bool {
+func (l *shared) acquire(client string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.of[client] >= maxOfClient {
@@ -97,7 +97,7 @@ func (l *shared) take(client string) bool {
 	return true
 }
 
-func (l *shared) give(client string) {
+func (l *shared) release(client string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.of[client]--; l.of[client] == 0 {

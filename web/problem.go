@@ -14,14 +14,14 @@ import (
 // problem is a refusal (RFC 9457).
 type problem struct {
 	status int
-	code   string // stable
+	code   string // does not change between versions
 	detail string // a sentence without a full stop
 	retry  time.Duration
 }
 
 func (p *problem) Error() string { return p.detail }
 
-// statusOf is the status of each code that a ledger refuses with.
+// statusOf returns the HTTP status for a code with which the ledger rejects a call.
 func statusOf(code string) int {
 	switch code {
 	case actions.Malformed:
@@ -42,8 +42,8 @@ func statusOf(code string) int {
 	return http.StatusServiceUnavailable
 }
 
-// refused is the problem of what a ledger refused.
-func refused(code, why string) *problem {
+// rejection returns the problem for a call that the ledger rejected.
+func rejection(code, why string) *problem {
 	p := &problem{status: statusOf(code), code: code, detail: why}
 	switch p.status {
 	case http.StatusTooManyRequests:
@@ -58,11 +58,13 @@ func tooMany(retry time.Duration, why string) *problem {
 	return &problem{status: http.StatusTooManyRequests, code: "rate", detail: why, retry: retry}
 }
 
-// refuse writes err, and returns its code.
-func refuse(w http.ResponseWriter, err error) string {
+// writeProblem writes err as a problem and returns its code.
+func writeProblem(w http.ResponseWriter, err error) string {
 	p, is := errors.AsType[*problem](err)
-	if !is { // what went wrong here is not a publisher's business
-		p = &problem{status: http.StatusServiceUnavailable, code: actions.Unavailable, detail: "the request could not be answered now; the same may be sent again, with the same key", retry: 10 * time.Second}
+	if !is { // an internal error is not shown to publishers
+		p = &problem{status: http.StatusServiceUnavailable, code: actions.Unavailable,
+			retry:  10 * time.Second,
+			detail: "the request could not be answered now; the same may be sent again, with the same key"}
 	}
 	if p.retry > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(p.retry.Seconds()))))
@@ -70,16 +72,17 @@ func refuse(w http.ResponseWriter, err error) string {
 	if p.status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="acapcrawl"`)
 	}
-	write(w, "application/problem+json", p.status, map[string]any{
-		"type": "urn:acapcrawl:problem:" + p.code, "title": http.StatusText(p.status), "status": p.status, "code": p.code, "detail": p.detail,
+	writeJSON(w, "application/problem+json", p.status, map[string]any{
+		"type": "urn:acapcrawl:problem:" + p.code, "title": http.StatusText(p.status),
+		"status": p.status, "code": p.code, "detail": p.detail,
 	})
 	return p.code
 }
 
-// write answers with JSON.
-func write(w http.ResponseWriter, kind string, status int, value any) {
+// writeJSON writes value as JSON with the media type kind.
+func writeJSON(w http.ResponseWriter, kind string, status int, value any) {
 	data, err := json.Marshal(value)
-	if err != nil { // of values that all have a form in JSON
+	if err != nil { // cannot happen: all values are valid JSON
 		status, data = http.StatusInternalServerError, []byte(`{}`)
 	}
 	w.Header().Set("Content-Type", kind)

@@ -16,7 +16,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 )
 
-// hostName is a host as names are compared: without the port, lower case, without brackets and the final dot.
+// hostName returns host in the form in which names are compared: lower case, without port, brackets
+// and final dot.
 func hostName(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -24,8 +25,9 @@ func hostName(host string) string {
 	return strings.TrimSuffix(strings.ToLower(strings.Trim(host, "[]")), ".")
 }
 
-// answerTo has the server answer to the address that it listens on.
-func answerTo(names map[string]bool, at net.Addr) {
+// addAddress adds the address of the listener to names, and for a loopback address the other names
+// of loopback.
+func addAddress(names map[string]bool, at net.Addr) {
 	host, port, err := net.SplitHostPort(at.String())
 	if err != nil {
 		return
@@ -38,14 +40,14 @@ func answerTo(names map[string]bool, at net.Addr) {
 	}
 }
 
-// answersTo reports whether the Host of r names this server: a page of another name that leads a browser here, or a proxy that is not
-// meant, gets nothing.
-func answersTo(names map[string]bool, r *http.Request) bool {
+// namesServer reports whether the Host header of r names this server. This rejects web pages that
+// use DNS rebinding, and misconfigured proxies.
+func namesServer(names map[string]bool, r *http.Request) bool {
 	if names[hostName(r.Host)] {
 		return true
 	}
 	_, port, err := net.SplitHostPort(r.Host)
-	if err != nil { // the port of the scheme
+	if err != nil { // the default port of the scheme
 		port = "80"
 		if r.TLS != nil {
 			port = "443"
@@ -54,7 +56,8 @@ func answersTo(names map[string]bool, r *http.Request) bool {
 	return names[net.JoinHostPort(hostName(r.Host), port)]
 }
 
-// client is who asks, as far as rates go: an address, and of IPv6 the network of a line.
+// client returns the name under which the rates of a client are counted: its IPv4 address, or its
+// IPv6 network of 64 bits.
 func (s *Server) client(r *http.Request) string {
 	at := r.RemoteAddr
 	if s.o.BehindProxy {
@@ -67,14 +70,14 @@ func (s *Server) client(r *http.Request) string {
 	return clientAt(at)
 }
 
-// clientAt is the client at an address, with a port or without.
+// clientAt returns the name of the client at an address with or without port.
 func clientAt(at string) string {
 	if host, _, err := net.SplitHostPort(at); err == nil {
 		at = host
 	}
 	ip, err := netip.ParseAddr(strings.Trim(at, "[]"))
 	if err != nil {
-		return "" // all that cannot be told apart are one
+		return "" // all clients without a valid address count as one
 	}
 	ip = ip.Unmap().WithZone("")
 	if ip.Is6() {
@@ -85,49 +88,59 @@ func clientAt(at string) string {
 	return ip.String()
 }
 
-// maxToken bounds a token in bytes.
+// maxToken is the maximal length of a token in bytes.
 const maxToken = 256
 
-// token is the credential of a request (RFC 6750 2.1); "" where there is none of that form.
+// token returns the bearer token of a request (RFC 6750 2.1), or "" if there is none or it is
+// malformed.
 func token(r *http.Request) string {
 	all := r.Header.Values("Authorization")
 	if len(all) != 1 {
 		return ""
 	}
 	scheme, t, _ := strings.Cut(all[0], " ")
-	if !strings.EqualFold(scheme, "Bearer") || t == "" || len(t) > maxToken || strings.ContainsFunc(t, func(c rune) bool { return c <= ' ' || c > '~' }) {
+	if !strings.EqualFold(scheme, "Bearer") || t == "" || len(t) > maxToken || !printable(t) {
 		return ""
 	}
 	return t
 }
 
-// nameOf stands for a token where it must not be kept.
-func nameOf(token string) string {
+// hashToken returns a hash of token, so that the token itself is not stored.
+func hashToken(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return string(sum[:])
 }
 
-// maxKey bounds an idempotency key in bytes.
+// maxKey is the maximal length of an idempotency key in bytes.
 const maxKey = 200
 
 func wellFormedKey(key string) bool {
-	return key != "" && len(key) <= maxKey && !strings.ContainsFunc(key, func(c rune) bool { return c <= ' ' || c > '~' })
+	return key != "" && len(key) <= maxKey && printable(key)
+}
+
+// printable reports whether s consists of printable ASCII characters without blanks.
+func printable(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool { return c <= ' ' || c > '~' })
 }
 
 func malformed(what string) *problem {
 	return &problem{status: http.StatusBadRequest, code: actions.Malformed, detail: what}
 }
 
-// submission reads the body of a request: an object with texts under names that are known, each once.
+// submission reads the body of a submission. It must be an object with strings under known names,
+// each at most once.
 func submission(w http.ResponseWriter, r *http.Request) (map[string]string, error) {
 	kind, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	charset := params["charset"]
-	if err != nil || kind != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") || r.Header.Get("Content-Encoding") != "" {
-		return nil, &problem{status: http.StatusUnsupportedMediaType, code: "media-type", detail: "the body must be application/json, without a content coding"}
+	if err != nil || kind != "application/json" ||
+		charset != "" && !strings.EqualFold(charset, "utf-8") || r.Header.Get("Content-Encoding") != "" {
+		return nil, &problem{status: http.StatusUnsupportedMediaType, code: "media-type",
+			detail: "the body must be application/json, without a content coding"}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, &problem{status: http.StatusRequestEntityTooLarge, code: "too-large", detail: "the body may have 16 KiB"}
+		return nil, &problem{status: http.StatusRequestEntityTooLarge, code: "too-large",
+			detail: "the body may have 16 KiB"}
 	}
 	if err != nil {
 		return nil, malformed("the body broke off")
@@ -137,15 +150,16 @@ func submission(w http.ResponseWriter, r *http.Request) (map[string]string, erro
 	}
 	said, err := texts(body)
 	for _, text := range said {
-		if strings.ContainsRune(text, utf8.RuneError) { // half of a pair of \u is read as that, and another resource is named
+		// JSON decodes half of a surrogate pair to RuneError, which would change the URL.
+		if strings.ContainsRune(text, utf8.RuneError) {
 			return nil, malformed("the body has a character that is none")
 		}
 	}
 	return said, err
 }
 
-// texts reads an object. The usual reading of JSON would take the last of several members of one name, where another reader takes the
-// first.
+// texts reads an object of strings. It rejects duplicate names: encoding/json uses the last of
+// them, other parsers use the first.
 func texts(body []byte) (map[string]string, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

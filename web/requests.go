@@ -13,22 +13,22 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 )
 
-// admit gives the credential that r comes with, unless who sent it has to wait.
-func (s *Server) admit(r *http.Request) (string, error) {
+// readToken returns the token of r. It returns an error if the client must wait or sends no token.
+func (s *Server) readToken(r *http.Request) (string, error) {
 	client, t := s.client(r), token(r)
-	if wait := s.limits.wait(client, nameOf(t)); wait > 0 {
+	if wait := s.limits.waitTime(client, hashToken(t)); wait > 0 {
 		return "", tooMany(wait, "too many requests came from this client, or with this credential")
 	}
 	if t == "" {
-		s.limits.failed(client)
-		return "", refused(actions.BadCredential, "a credential of this operator is needed, as Authorization: Bearer")
+		s.limits.countFailed(client)
+		return "", rejection(actions.BadCredential, "a credential of this operator is needed, as Authorization: Bearer")
 	}
 	return t, nil
 }
 
-// ask has the backend answer call for whoever sent r.
-func (s *Server) ask(r *http.Request, call actions.Call) (a actions.Answer, err error) {
-	if call.Token, err = s.admit(r); err != nil {
+// callBackend lets the backend answer call with the token of r. It counts valid and invalid tokens.
+func (s *Server) callBackend(r *http.Request, call actions.Call) (a actions.Answer, err error) {
+	if call.Token, err = s.readToken(r); err != nil {
 		return a, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), answerTimeout)
@@ -38,19 +38,19 @@ func (s *Server) ask(r *http.Request, call actions.Call) (a actions.Answer, err 
 	case err != nil:
 		return a, err
 	case a.Code == actions.BadCredential:
-		s.limits.failed(s.client(r))
+		s.limits.countFailed(s.client(r))
 	default:
-		s.limits.good(nameOf(call.Token))
+		s.limits.countValid(hashToken(call.Token))
 	}
 	if a.Code != "" {
-		return a, refused(a.Code, a.Why)
+		return a, rejection(a.Code, a.Why)
 	}
 	return a, nil
 }
 
-// submit takes a request.
+// submit handles a submission.
 func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
-	if _, err := s.admit(r); err != nil { // no body is read
+	if _, err := s.readToken(r); err != nil { // checked before the body is read
 		return err
 	}
 	said, err := submission(w, r)
@@ -66,11 +66,12 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
 	}
 	switch {
 	case !wellFormedKey(key):
-		return malformed("an Idempotency-Key of up to 200 printable characters of ASCII without blanks is needed, chosen anew for each request and sent again with a repetition")
+		return malformed("an Idempotency-Key of up to 200 printable characters of ASCII without blanks is needed, " +
+			"chosen anew for each request and sent again with a repetition")
 	case said["action"] == "" || said["url"] == "":
 		return malformed("action and url are needed")
 	}
-	a, err := s.ask(r, actions.Call{Do: actions.DoSubmit, Key: key, Action: said["action"], URL: said["url"]})
+	a, err := s.callBackend(r, actions.Call{Do: actions.DoSubmit, Key: key, Action: said["action"], URL: said["url"]})
 	if err != nil {
 		return err
 	}
@@ -83,25 +84,25 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) error {
 		status = http.StatusOK
 	}
 	w.Header().Set("Location", fmt.Sprintf("/v1/requests/%d", a.Request.ID))
-	write(w, "application/json", status, one(a))
+	writeJSON(w, "application/json", status, requestAnswer(a))
 	return nil
 }
 
-// one is the answer about one request.
-func one(a actions.Answer) any {
+// requestAnswer returns the JSON value of an answer about one request.
+func requestAnswer(a actions.Answer) any {
 	return struct {
 		*actions.Request
 		Ledger *actions.Head `json:"ledger,omitempty"`
 	}{a.Request, a.Head}
 }
 
-// The bounds of a page of a list.
+// The limits of a page of the list.
 const (
 	usualPage = 100
 	maxPage   = 1000
 )
 
-// list gives the requests of one's origins, the oldest first, a page at a time.
+// list writes one page of the requests of the credential's origins, the oldest first.
 func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 	f := actions.Filter{Limit: usualPage}
 	q, err := url.ParseQuery(r.URL.RawQuery)
@@ -131,78 +132,80 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request) error {
 			}
 			f.Limit = n
 		default:
-			return malformed("a list can be narrowed by action, state and url, and paged by after and limit, not by " + strconv.Quote(name))
+			return malformed("a list can be narrowed by action, state and url, and paged by after and limit, not by " +
+				strconv.Quote(name))
 		}
 	}
-	a, err := s.ask(r, actions.Call{Do: actions.DoList, Filter: f})
+	a, err := s.callBackend(r, actions.Call{Do: actions.DoList, Filter: f})
 	if err != nil {
 		return err
 	}
 	if a.Requests == nil {
 		a.Requests = []actions.Request{}
 	}
-	write(w, "application/json", http.StatusOK, struct {
+	writeJSON(w, "application/json", http.StatusOK, struct {
 		Requests []actions.Request `json:"requests"`
-		Next     uint64            `json:"next,omitempty"` // to be given as after
+		Next     uint64            `json:"next,omitempty"` // the value of after for the next page
 	}{a.Requests, a.Next})
 	return nil
 }
 
-// number is the request that a path names.
-func number(r *http.Request) (uint64, error) {
+// requestID returns the request ID in the path.
+func requestID(r *http.Request) (uint64, error) {
 	id, err := strconv.ParseUint(r.PathValue("id"), 10, 64)
 	if err != nil || strconv.FormatUint(id, 10) != r.PathValue("id") {
-		return 0, refused(actions.NotFound, "there is no such request of your origins")
+		return 0, rejection(actions.NotFound, "there is no such request of your origins")
 	}
 	return id, nil
 }
 
 func (s *Server) get(w http.ResponseWriter, r *http.Request) error {
-	return s.about(w, r, actions.DoGet)
+	return s.answerAbout(w, r, actions.DoGet)
 }
 
-// withdraw takes a request back: it bars no longer.
+// withdraw withdraws a request: it no longer blocks a resource.
 func (s *Server) withdraw(w http.ResponseWriter, r *http.Request) error {
-	return s.about(w, r, actions.DoWithdraw)
+	return s.answerAbout(w, r, actions.DoWithdraw)
 }
 
-func (s *Server) about(w http.ResponseWriter, r *http.Request, do string) error {
-	id, err := number(r)
+// answerAbout lets the backend execute do for the request in the path, and writes the answer.
+func (s *Server) answerAbout(w http.ResponseWriter, r *http.Request, do string) error {
+	id, err := requestID(r)
 	if err != nil {
 		return err
 	}
-	a, err := s.ask(r, actions.Call{Do: do, ID: id})
+	a, err := s.callBackend(r, actions.Call{Do: do, ID: id})
 	if err != nil {
 		return err
 	}
-	write(w, "application/json", http.StatusOK, one(a))
+	writeJSON(w, "application/json", http.StatusOK, requestAnswer(a))
 	return nil
 }
 
-// receipt gives the receipt of a request, once there is one.
+// receipt writes the receipt of a request, if there is one already.
 func (s *Server) receipt(w http.ResponseWriter, r *http.Request) error {
-	id, err := number(r)
+	id, err := requestID(r)
 	if err != nil {
 		return err
 	}
-	a, err := s.ask(r, actions.Call{Do: actions.DoReceipt, ID: id})
+	a, err := s.callBackend(r, actions.Call{Do: actions.DoReceipt, ID: id})
 	if err != nil {
 		return err
 	}
-	write(w, "application/json", http.StatusOK, a.Receipt)
+	writeJSON(w, "application/json", http.StatusOK, a.Receipt)
 	return nil
 }
 
-// key gives the public key that receipts are signed with, as a JWK.
+// key writes the public key of receipts as a JWK.
 func (s *Server) key(w http.ResponseWriter, _ *http.Request) error {
 	if s.o.Key == nil {
-		return refused(actions.NotFound, "receipts are not signed here")
+		return rejection(actions.NotFound, "receipts are not signed here")
 	}
-	write(w, "application/jwk+json", http.StatusOK, s.o.Key)
+	writeJSON(w, "application/jwk+json", http.StatusOK, s.o.Key)
 	return nil
 }
 
-// health remembers how the backend was, for a moment: whoever asks often costs little.
+// health caches the last answer about the backend, so that frequent health checks cost little.
 type health struct {
 	mu     sync.Mutex
 	at     time.Time
@@ -210,10 +213,11 @@ type health struct {
 	err    error
 }
 
-// healthFor is how long an answer about the backend serves.
+// healthFor is how long an answer about the backend is cached.
 const healthFor = 5 * time.Second
 
-// Status tells how the backend is, or was a moment ago; not ok where it could not be asked. It may be called concurrently.
+// Status returns the status of the backend, which may be up to healthFor old. ok is false if the
+// backend could not be reached. Status may be called concurrently.
 func (s *Server) Status(ctx context.Context) (st actions.Status, ok bool) {
 	a, err := s.status(ctx)
 	if err != nil || a.Code != "" || a.Status == nil {
@@ -222,7 +226,7 @@ func (s *Server) Status(ctx context.Context) (st actions.Status, ok bool) {
 	return *a.Status, true
 }
 
-// status asks the backend how it is.
+// status returns the cached answer about the backend, or asks the backend.
 func (s *Server) status(ctx context.Context) (actions.Answer, error) {
 	s.health.mu.Lock()
 	defer s.health.mu.Unlock()
@@ -235,7 +239,7 @@ func (s *Server) status(ctx context.Context) (actions.Answer, error) {
 	return s.health.answer, s.health.err
 }
 
-// healthz says whether requests can be taken, and whether what was asked for has been done in time.
+// healthz reports whether requests can be accepted, and whether all requests were executed in time.
 func (s *Server) healthz(w http.ResponseWriter, r *http.Request) error {
 	a, err := s.status(r.Context())
 	answer := struct {
@@ -248,18 +252,18 @@ func (s *Server) healthz(w http.ResponseWriter, r *http.Request) error {
 	case err != nil || a.Code != "" || a.Status == nil:
 		answer.Why = "the ledger cannot be reached"
 	default:
-		answer.Why = s.late(a.Status)
+		answer.Why = s.overdue(a.Status)
 	}
 	status := http.StatusOK
 	if answer.Why != "" {
 		answer.Health, status = "failing", http.StatusServiceUnavailable
 	}
-	write(w, "application/json", status, answer)
+	writeJSON(w, "application/json", status, answer)
 	return nil
 }
 
-// late says what should have been done by now; "" where nothing is late.
-func (s *Server) late(st *actions.Status) string {
+// overdue describes what should have been done by now; it returns "" if nothing is overdue.
+func (s *Server) overdue(st *actions.Status) string {
 	before := s.o.Now().Add(-s.o.Late)
 	switch {
 	case !st.TakeDown.IsZero() && st.TakeDown.Before(before):

@@ -14,36 +14,40 @@ import (
 	"github.com/acapcrawl/acapcrawl/defect"
 )
 
-// Backend answers what a publisher asks. It judges credentials, and is called concurrently. An error means that it could not be asked:
-// the same may be asked again.
+// Backend answers the calls of publishers and checks their credentials. Answer is called
+// concurrently. It returns an error if the backend could not be reached; the same call may then be
+// repeated.
 type Backend interface {
 	Answer(ctx context.Context, call actions.Call) (actions.Answer, error)
 }
 
-// Options configure a Server. Zero values take the default named.
+// Options configure a Server. Zero values mean the defaults in the comments.
 type Options struct {
 	Backend     Backend
-	Hosts       []string                                       // names answered to with any port, beside the address listened on
-	TLS         *tls.Config                                    // nil: none is spoken
-	BehindProxy bool                                           // the client is the last that X-Forwarded-For names
-	Metrics     http.Handler                                   // answers /metrics of ServeAdmin; nil: nobody does
-	Key         json.RawMessage                                // the public key of receipts, as a JWK; nil: they are not signed
-	Late        time.Duration                                  // after which what was asked for and is not done is a failure of health; 10 min
-	Told        func(r *http.Request, status int, code string) // hears of every answer, concurrently; may be nil
-	Defect      func(*defect.Error)                            // is called for each panic, which is answered with status 503; may be nil
-	Now         func() time.Time                               // time.Now
+	Hosts       []string        // accepted Host headers, with any port, in addition to the listener's address
+	TLS         *tls.Config     // nil: no TLS
+	BehindProxy bool            // the client is the last address in X-Forwarded-For
+	Metrics     http.Handler    // handles /metrics of ServeAdmin; nil: not found
+	Key         json.RawMessage // the public key of receipts as a JWK; nil: receipts are not signed
+	Late        time.Duration   // delay of a request after which /healthz reports a failure; 10 min
+
+	// Answered is called concurrently after every answer. It may be nil.
+	Answered func(r *http.Request, status int, code string)
+	// Defect is called for each panic, which is answered with status 503. It may be nil.
+	Defect func(*defect.Error)
+	Now    func() time.Time // default: time.Now
 }
 
-// The bounds of a connection.
+// The limits of a connection.
 const (
 	maxConnections = 256
-	maxOfClient    = 32       // connections, where clients connect themselves
-	maxStreams     = 16       // requests under way of a connection that carries several (HTTP/2)
+	maxOfClient    = 32       // connections of one client if there is no proxy
+	maxStreams     = 16       // concurrent requests on one HTTP/2 connection
 	maxHead        = 16 << 10 // bytes
 	maxBody        = 16 << 10
 	headTimeout    = 5 * time.Second
 	readTimeout    = 10 * time.Second
-	writeTimeout   = 2 * time.Minute // what is asked for may wait for a compaction
+	writeTimeout   = 2 * time.Minute // a request may have to wait for a compaction
 	idleTimeout    = time.Minute
 	answerTimeout  = 90 * time.Second
 )
@@ -58,13 +62,13 @@ type Server struct {
 	admin  endpoint
 }
 
-// endpoint answers on one listener.
+// endpoint is the HTTP server of one listener.
 type endpoint struct {
 	*http.Server
-	names map[string]bool // of hosts, with the port where only that is answered to
+	names map[string]bool // accepted host names; with a port if only that port is accepted
 }
 
-// New makes a server.
+// New returns a Server. Serve and ServeAdmin start it.
 func New(o Options) *Server {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -94,8 +98,8 @@ func New(o Options) *Server {
 	return s
 }
 
-// endpoint returns an endpoint that answers by mux. Every request passes the same checks first,
-// also those that net/http and its mux would answer themselves.
+// endpoint returns an endpoint that routes requests by mux. Every request passes the same checks
+// first, even those that net/http and mux would answer themselves.
 func (s *Server) endpoint(mux *http.ServeMux) endpoint {
 	out := endpoint{names: map[string]bool{}}
 	out.Server = &http.Server{ReadHeaderTimeout: headTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
@@ -110,36 +114,36 @@ func (s *Server) endpoint(mux *http.ServeMux) endpoint {
 		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 		seen := &status{ResponseWriter: w, status: http.StatusOK}
 		if err := s.check(out.names, r); err != nil {
-			seen.code = refuse(seen, err)
-		} else if err := s.safely(mux, seen, r); err != nil {
-			seen.code = refuse(seen, err)
+			seen.code = writeProblem(seen, err)
+		} else if err := s.serveSafely(mux, seen, r); err != nil {
+			seen.code = writeProblem(seen, err)
 		}
-		if s.o.Told != nil {
-			s.o.Told(r, seen.status, seen.code)
+		if s.o.Answered != nil {
+			s.o.Answered(r, seen.status, seen.code)
 		}
 	})
 	return out
 }
 
-// safely lets mux answer; a panic is the error.
-func (s *Server) safely(mux http.Handler, w http.ResponseWriter, r *http.Request) (err error) {
+// serveSafely calls mux.ServeHTTP and returns a panic as an error.
+func (s *Server) serveSafely(mux http.Handler, w http.ResponseWriter, r *http.Request) (err error) {
 	defer defect.Catch(&err, r.Method+" "+r.URL.Path, s.o.Defect)
 	mux.ServeHTTP(w, r)
 	return nil
 }
 
-// Serve answers publishers on l until Shutdown is called, and returns http.ErrServerClosed then.
-// The address of l is accepted as a host, and if it is a loopback address, the other names of
-// loopback are too.
+// Serve answers publishers on l until Shutdown is called, and then returns http.ErrServerClosed.
+// The address of l is accepted as a host. If it is a loopback address, the other names of loopback
+// are accepted too.
 func (s *Server) Serve(l net.Listener) error {
-	answerTo(s.public.names, l.Addr())
+	addAddress(s.public.names, l.Addr())
 	for _, name := range s.o.Hosts {
 		s.public.names[hostName(name)] = true
 	}
 	if !s.o.BehindProxy {
 		l = &shared{Listener: l, of: map[string]int{}}
 	}
-	if s.o.TLS != nil { // outermost: the protocol that it agrees on shows by the type of its connections
+	if s.o.TLS != nil { // outermost, because net/http recognises HTTP/2 by the type of the connection
 		l = tls.NewListener(l, s.o.TLS)
 	}
 	return s.public.Server.Serve(l)
@@ -148,7 +152,7 @@ func (s *Server) Serve(l net.Listener) error {
 // ServeAdmin answers the operator on l, without TLS, until Shutdown is called: /healthz and
 // /metrics.
 func (s *Server) ServeAdmin(l net.Listener) error {
-	answerTo(s.admin.names, l.Addr())
+	addAddress(s.admin.names, l.Addr())
 	return s.admin.Server.Serve(l)
 }
 
@@ -167,32 +171,31 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // in another form than the routes.
 func (s *Server) check(names map[string]bool, r *http.Request) error {
 	switch {
-	case !answersTo(names, r):
+	case !namesServer(names, r):
 		return &problem{status: http.StatusMisdirectedRequest, code: "host",
 			detail: "this server does not answer to that host name"}
-	case !s.limits.any(s.client(r)):
+	case !s.limits.allowRequest(s.client(r)):
 		return tooMany(time.Second, "too many requests came from this client, or reach this server")
 	case r.Method == http.MethodConnect || r.URL.Path != path.Clean("/"+r.URL.Path):
-		return nowhere()
+		return notFound()
 	}
 	return nil
 }
 
-// nowhere is the answer to a request for something that does not exist.
-func nowhere() error {
+// notFound is the answer for a path that does not exist.
+func notFound() error {
 	return &problem{status: http.StatusNotFound, code: actions.NotFound,
 		detail: "there is nothing here; requests go to /v1/requests"}
 }
 
-// handler answers a request that was checked. Its error is a *problem, or means that the backend
-// could not be asked.
+// handler answers a request that was checked. Its error is a *problem, or an error of the backend.
 type handler func(w http.ResponseWriter, r *http.Request) error
 
-// route answers all requests of a path, by method. Without methods there is nothing there.
+// route returns a handler that selects by method from do. If do is nil, the path does not exist.
 func route(allow string, do map[string]handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := answer(w, r, allow, do); err != nil {
-			code := refuse(w, err)
+			code := writeProblem(w, err)
 			if seen, ok := w.(*status); ok {
 				seen.code = code
 			}
@@ -202,7 +205,7 @@ func route(allow string, do map[string]handler) http.Handler {
 
 func answer(w http.ResponseWriter, r *http.Request, allow string, do map[string]handler) error {
 	if do == nil {
-		return nowhere()
+		return notFound()
 	}
 	method := r.Method
 	if method == http.MethodHead {
@@ -216,18 +219,18 @@ func answer(w http.ResponseWriter, r *http.Request, allow string, do map[string]
 	return fn(w, r)
 }
 
-// status notes the status of an answer, and the code of a refusal.
+// status records the status of an answer and the code of a refusal.
 type status struct {
 	http.ResponseWriter
 	status int
 	code   string
 }
 
-// WriteHeader notes the status.
+// WriteHeader records and writes the status.
 func (s *status) WriteHeader(n int) {
 	s.status = n
 	s.ResponseWriter.WriteHeader(n)
 }
 
-// Unwrap gives the writer to http.ResponseController.
+// Unwrap returns the underlying writer for http.ResponseController.
 func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }

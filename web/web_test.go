@@ -26,12 +26,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const good, other = "acap_good", "acap_other"
 
-// backend knows two credentials, and notes what reaches it.
+// backend accepts two credentials and records all calls.
 type backend struct {
 	mu     sync.Mutex
 	calls  []actions.Call
 	keys   map[string]actions.Call
-	answer func(actions.Call) (actions.Answer, error) // nil: its own
+	answer func(actions.Call) (actions.Answer, error) // nil: the default answers
 }
 
 func (b *backend) Answer(_ context.Context, c actions.Call) (actions.Answer, error) {
@@ -71,7 +71,7 @@ func (b *backend) Answer(_ context.Context, c actions.Call) (actions.Answer, err
 	return actions.Answer{Code: "not-found", Why: "there is no such request of your origins"}, nil
 }
 
-// reached gives the calls since it was asked last, without those about the server itself.
+// reached returns the calls since it was last called, without those for the status.
 func (b *backend) reached() []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,10 +83,10 @@ func (b *backend) reached() []string {
 	return out
 }
 
-// site is a server that a test talks to.
+// site is a running server with its backend and a client.
 type site struct {
 	*backend
-	at     string // of publishers
+	at     string // address for publishers
 	admin  string
 	client *http.Client
 }
@@ -124,7 +124,7 @@ func serve(t *testing.T, o Options) *site {
 	return &site{backend: b, at: l.Addr().String(), admin: admin.Addr().String(), client: client}
 }
 
-// asked is one request as a test writes it; header lines are "Name: value", and "-Name" leaves out a usual one.
+// asked is a request. Header lines are "Name: value"; "-Name" removes a default header.
 type asked struct {
 	method, path, body string
 	header             []string
@@ -181,7 +181,7 @@ func (s *site) ask(t *testing.T, a asked) (status int, code string, h http.Heade
 
 const down = `{"action": "take-down", "url": "https://quay.example/x"}`
 
-// What is well formed reaches the ledger once, and what is not never does.
+// A well-formed request reaches the backend once, and a malformed one never.
 func TestRequests(t *testing.T) {
 	long := strings.Repeat("a", 16<<10)
 	for _, c := range []struct {
@@ -301,7 +301,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// A Host that is not the server's gets nothing, so that a name that leads a browser here by DNS is of no use.
+// A request with a foreign Host is rejected, so that DNS rebinding has no effect.
 func TestHost(t *testing.T) {
 	s := serve(t, Options{Hosts: []string{"requests.example", "::2"}})
 	_, port, _ := net.SplitHostPort(s.at)
@@ -315,7 +315,8 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// One client that guesses is stopped, and others are not; who proved to be somebody is not stopped for what others of its address do.
+// A client that guesses tokens is blocked, and others are not. A client with a valid token is not
+// blocked by failures of others at its address.
 func TestGuessing(t *testing.T) {
 	now := time.Now()
 	var mu sync.Mutex
@@ -350,7 +351,7 @@ func TestGuessing(t *testing.T) {
 	if status, _ := from("192.0.2.1", good); status != 200 {
 		t.Errorf("who is known: %d", status)
 	}
-	for i := range failBurst { // the addresses of one line of IPv6 are one client
+	for i := range failBurst { // all addresses of an IPv6 network of 64 bits are one client
 		from(fmt.Sprintf("2001:db8:0:7::%x", i+1), "guess")
 	}
 	if status, _ := from("2001:db8:0:7::ffff", "guess"); status != 429 {
@@ -380,7 +381,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// A client that asks for anything too often does not spend what is there for others.
+// A client that sends too many requests does not use up the rate of other clients.
 func TestFlood(t *testing.T) {
 	now := time.Now()
 	s := serve(t, Options{BehindProxy: true, Now: func() time.Time { return now }})
@@ -400,7 +401,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// A client has its share of connections, and leaves the rest to others.
+// The number of connections of one client is limited, so that others can connect.
 func TestShare(t *testing.T) {
 	s := serve(t, Options{})
 	dial := func(from string) net.Conn {
@@ -437,12 +438,12 @@ func TestShare(t *testing.T) {
 		t.Error("another gets no answer")
 	}
 	first.Close()
-	for !answered(dial("127.0.0.1")) { // until the server has seen that
+	for !answered(dial("127.0.0.1")) { // until the server has noticed that
 	}
 }
 
-// Idle connections from many addresses keep nobody out: a new one takes the place of one that is
-// idle.
+// Idle connections from many addresses do not block new ones: a new connection replaces an idle
+// one.
 func TestIdleConnections(t *testing.T) {
 	s := serve(t, Options{})
 	for i := range maxConnections + 64 {
@@ -460,7 +461,7 @@ func TestIdleConnections(t *testing.T) {
 	}
 }
 
-// Where all connections are busy, a new one is closed, and a busy one never is.
+// If all connections are busy, a new one is closed. A busy connection is never closed.
 func TestPool(t *testing.T) {
 	p := newPool(2)
 	closed := make(chan string, 10)
@@ -496,12 +497,12 @@ func (c *namedConn) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(c.name))
 }
 
-// What net/http or its mux would answer itself passes the same checks and is reported like
-// everything else.
+// Requests that net/http or its mux would answer itself pass the same checks and are reported like
+// all others.
 func TestEveryAnswerIsChecked(t *testing.T) {
 	var mu sync.Mutex
 	var told []string
-	s := serve(t, Options{Told: func(r *http.Request, status int, code string) {
+	s := serve(t, Options{Answered: func(r *http.Request, status int, code string) {
 		mu.Lock()
 		defer mu.Unlock()
 		told = append(told, fmt.Sprintf("%s %s %d %s", r.Method, r.RequestURI, status, code))
@@ -532,7 +533,7 @@ func TestEveryAnswerIsChecked(t *testing.T) {
 	}
 }
 
-// A body is not read of who has to wait anyway.
+// The body is not read if the client must wait anyway.
 func TestRateBeforeBody(t *testing.T) {
 	now := time.Now()
 	s := serve(t, Options{Now: func() time.Time { return now }})
@@ -544,22 +545,23 @@ func TestRateBeforeBody(t *testing.T) {
 	}
 }
 
-// Memory does not grow with the clients that fail, and one that never failed before is stopped while there is no room for it.
+// Memory does not grow with the number of clients that fail. While there is no room for a new
+// client, it must wait even if it never failed before.
 func TestManyClients(t *testing.T) {
 	now := time.Now()
 	l := newLimits(func() time.Time { return now })
-	l.good("known")
+	l.countValid("known")
 	for i := range remembered + 100 {
-		l.failed(fmt.Sprint(i))
+		l.countFailed(fmt.Sprint(i))
 	}
 	if len(l.fails.of) != remembered {
 		t.Errorf("%d are remembered", len(l.fails.of))
 	}
-	if l.wait("new", "unknown") == 0 || l.wait("new", "known") != 0 {
+	if l.waitTime("new", "unknown") == 0 || l.waitTime("new", "known") != 0 {
 		t.Error("a new client is let in, or one that is known is not")
 	}
 	now = now.Add(time.Hour)
-	if l.wait("new", "unknown") != 0 {
+	if l.waitTime("new", "unknown") != 0 {
 		t.Error("an hour later there is no room yet")
 	}
 }
@@ -604,7 +606,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// What is no HTTP, or comes too slowly, or too large, ends a connection and nothing else.
+// Data that is not HTTP, too slow or too large closes its connection and does not affect others.
 func TestRawConnections(t *testing.T) {
 	s := serve(t, Options{})
 	for name, text := range map[string]string{
@@ -641,7 +643,7 @@ func TestRawConnections(t *testing.T) {
 	}
 }
 
-// A request on which the program fails is answered, and ends nothing else.
+// A request during which the program panics gets an answer, and the server continues.
 func TestDefect(t *testing.T) {
 	var mu sync.Mutex
 	var told []*defect.Error
