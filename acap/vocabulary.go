@@ -24,7 +24,8 @@ type Vocabulary interface {
 }
 
 // Preferences is what a site, or a page of it, says in one vocabulary. It is immutable and safe for
-// concurrent use.
+// concurrent use. A page that was fetched earlier has two: what was said then and what is said now.
+// Both are asked, and the stricter opinion decides.
 type Preferences interface {
 	// Usages returns the usages of which anything is said, whatever the resource.
 	Usages() []Usage

@@ -182,6 +182,10 @@ func (a *Authority) build(key string, file *acap.File, v *Version) *Origin {
 			}
 		case d.Err != "": // D07
 			r.Err = errors.New(d.Err)
+		case r.Vocabulary != "":
+			r.Text = d.Text
+			o.Digests[r.URL] = d.Digest
+			o.size += len(d.Text)
 		case files[r.URL] == nil:
 			files[r.URL] = acap.ParseReferred(r.URL, d.Text)
 			o.Digests[r.URL] = d.Digest
@@ -190,8 +194,10 @@ func (a *Authority) build(key string, file *acap.File, v *Version) *Origin {
 		if known && d.Expires.Before(o.Expires) {
 			o.Expires = d.Expires
 		}
-		r.File, r.Final = files[r.URL], d.Final
-		o.Incomplete = o.Incomplete || r.File == nil
+		if r.Final = d.Final; r.Vocabulary == "" { // a vocabulary decides itself what the loss of its file means
+			r.File = files[r.URL]
+			o.Incomplete = o.Incomplete || r.File == nil
+		}
 		o.References = append(o.References, r)
 	}
 	o.Policy = file.Policy(a.crawler, o.References...)
