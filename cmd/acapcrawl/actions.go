@@ -22,8 +22,10 @@ type actionsRequest struct {
 }
 
 func (c *Command) actionsVerb() *cobra.Command {
-	return c.group("actions", "List, submit, execute and verify take-down and re-crawl requests", c.actionsListVerb(), c.actionsShowVerb(),
-		c.actionsSubmitVerb(), c.actionsWithdrawVerb(), c.actionsRunVerb(), c.actionsVerifyVerb(), c.credentialsVerb(), c.actionsAnswerVerb(), c.actionsExecuteVerb())
+	return c.group("actions", "List, submit, execute and verify take-down and re-crawl requests", c.actionsListVerb(),
+		c.actionsShowVerb(),
+		c.actionsSubmitVerb(), c.actionsWithdrawVerb(), c.actionsRunVerb(), c.actionsVerifyVerb(), c.credentialsVerb(),
+		c.actionsAnswerVerb(), c.actionsExecuteVerb())
 }
 
 // originKeys returns the origins of URLs given with --origin.

@@ -18,8 +18,9 @@ import (
 // maxCall is the largest size of a call, in bytes.
 const maxCall = 64 << 10
 
-// runAnswer answers one call of a publisher, which it reads from standard input. serve runs this verb in the process that
-// has the data directory. It opens the ledger before it reads: a verb that has read cannot begin again in another process.
+// runAnswer answers one call of a publisher, which it reads from standard input. serve runs this
+// verb in the process that has the data directory. It opens the ledger before it reads: a verb that
+// has read cannot begin again in another process.
 func (c *Command) runAnswer(ctx context.Context, cfg *config.Config) error {
 	ledger, done, err := c.makeLedger(cfg)
 	if err != nil {
@@ -50,8 +51,8 @@ func (c *Command) readCall() (call actions.Call, err error) {
 	return call, nil
 }
 
-// answerCall answers a call from a ledger, which it closes. It executes a take-down that is due by the call before it
-// returns.
+// answerCall answers a call from a ledger, which it closes. It executes a take-down that is due by
+// the call before it returns.
 func (c *Command) answerCall(ctx context.Context, cfg *config.Config, call actions.Call, ledger *actions.Ledger,
 	done func() error) (answer actions.Answer, err error) {
 	if answer = ledger.Answer(call); answer.Err != nil {
@@ -94,7 +95,8 @@ func (c *Command) executeOne(ctx context.Context, cfg *config.Config, id uint64)
 }
 
 // executeRequests executes requests, and returns what became of them.
-func (c *Command) executeRequests(ctx context.Context, cfg *config.Config, ids ...uint64) (list []actions.Request, err error) {
+func (c *Command) executeRequests(ctx context.Context, cfg *config.Config, ids ...uint64) (list []actions.Request,
+	err error) {
 	d, err := c.openHeld(ctx, cfg, false)
 	if err != nil {
 		return nil, err

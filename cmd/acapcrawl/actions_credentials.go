@@ -32,14 +32,15 @@ func (c *Command) credentialsAddVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add ORIGIN…",
 		Short: "Create a credential of a publisher, and print its token",
-		Long: `Create a credential for origins of a publisher, and print its token. The token is printed only once and cannot be recovered. An origin is
-scheme, host and port, for example https://example.com.`,
+		Long: `Create a credential for origins of a publisher, and print its token. The token is printed only
+once and cannot be recovered. An origin is scheme, host and port, for example https://example.com.`,
 		Example: `  acapcrawl actions credentials add --name newsdesk https://example.com https://www.example.com`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	name := flags.String("name", "", "name the credential `NAME` in the ledger")
-	expires := flags.Duration("expires", 0, "expire after `DURATION`, for example 2160h; default: valid until it is revoked")
+	expires := flags.Duration("expires", 0, "expire after `DURATION`, for example 2160h; default: valid until it is "+
+		"revoked")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		r := credentialsRequest{Name: *name, Expires: *expires, JSON: out.JSON()}
@@ -47,7 +48,8 @@ scheme, host and port, for example https://example.com.`,
 		case r.Name == "":
 			return misuse("--name newsdesk", "%s needs a name", cmd.CommandPath())
 		case len(args) == 0:
-			return misuse(cmd.CommandPath()+" --name "+r.Name+" https://example.com", "%s takes the origins of the credential", cmd.CommandPath())
+			return misuse(cmd.CommandPath()+" --name "+r.Name+" https://example.com",
+				"%s takes the origins of the credential", cmd.CommandPath())
 		case r.Expires < 0:
 			return misuse("--expires 2160h", "--expires: %s is negative", r.Expires)
 		}
@@ -165,7 +167,8 @@ func (c *Command) printToken(credential actions.Credential, token string, asJSON
 	if asJSON {
 		return c.printJSON(issued{credential, token})
 	}
-	fmt.Fprintf(c.Stderr, "This is the token of %s; it is shown this once. Whoever has it can ask for take-downs at %s.\n", credential.Name, strings.Join(credential.Origins, ", "))
+	fmt.Fprintf(c.Stderr, "This is the token of %s; it is shown this once. Whoever has it can ask for take-downs at "+
+		"%s.\n", credential.Name, strings.Join(credential.Origins, ", "))
 	_, err := fmt.Fprintln(c.Stdout, token)
 	return err
 }
@@ -230,7 +233,8 @@ func (c *Command) runCredentialsList(cfg *config.Config, asJSON bool) (err error
 	}
 	w := tabwriter.NewWriter(c.Stdout, 0, 8, 2, ' ', 0)
 	for _, credential := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", credential.Name, validity(credential, time.Now()), strings.Join(credential.Origins, " "))
+		fmt.Fprintf(w, "%s\t%s\t%s\n", credential.Name, validity(credential, time.Now()),
+			strings.Join(credential.Origins, " "))
 	}
 	return w.Flush()
 }

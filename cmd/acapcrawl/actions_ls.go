@@ -40,7 +40,8 @@ func (c *Command) actionsListVerb() *cobra.Command {
 			Standing: *standing, After: *after, Limit: *limit}}
 		switch {
 		case r.Action != "" && r.Action != acap.TakeDown && r.Action != acap.ReCrawl:
-			return misuse("--action take-down", "--action: %q is neither %s nor %s", r.Action, acap.TakeDown, acap.ReCrawl)
+			return misuse("--action take-down", "--action: %q is neither %s nor %s", r.Action, acap.TakeDown,
+				acap.ReCrawl)
 		case r.State != "" && !r.State.Known():
 			return misuse("--state done", "--state: %q is not a state of a request", r.State)
 		case r.Limit < 0:

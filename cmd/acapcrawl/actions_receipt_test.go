@@ -36,8 +36,8 @@ func pemOf(t *testing.T, kind string, der []byte, err error) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// A publisher gets a receipt and the operator's key, and can tell by them alone what was done; who changes the receipt, or gives it with
-// another key, is found out.
+// A publisher gets a receipt and the operator's key, and can tell by them alone what was done; who
+// changes the receipt, or gives it with another key, is found out.
 func TestPublishersReceipt(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html", "/b.html")
@@ -53,7 +53,8 @@ func TestPublishersReceipt(t *testing.T) {
 	der, err := x509.MarshalPKIXPublicKey(ed25519.NewKeyFromSeed(bytes.Repeat([]byte{8}, ed25519.SeedSize)).Public())
 	other := file("other.pem", pemOf(t, "PUBLIC KEY", der, err))
 
-	made := call(t.Context(), data, "actions", "credentials", "add", "--config", config, "--json", "--name", "newsdesk", origin)
+	made := call(t.Context(), data, "actions", "credentials", "add", "--config", config, "--json", "--name", "newsdesk",
+		origin)
 	var credential struct{ Token string }
 	if err := json.Unmarshal([]byte(made.stdout), &credential); err != nil || credential.Token == "" {
 		t.Fatalf("%+v, %v", made, err)
@@ -61,11 +62,13 @@ func TestPublishersReceipt(t *testing.T) {
 	s, end := startServe(t, data, "--config", config)
 	defer end()
 	s.token = credential.Token
-	status, got := s.ask(t, "POST", "/v1/requests", "k1", fmt.Sprintf(`{"action":"take-down","url":%q}`, origin+"/a.html?x=1&y=2"))
+	status, got := s.ask(t, "POST", "/v1/requests", "k1", fmt.Sprintf(`{"action":"take-down","url":%q}`,
+		origin+"/a.html?x=1&y=2"))
 	if status != 201 {
 		t.Fatalf("%d %v", status, got)
 	}
-	status, got = s.ask(t, "POST", "/v1/requests", "k2", fmt.Sprintf(`{"action":"take-down","url":%q}`, origin+"/a.html"))
+	status, got = s.ask(t, "POST", "/v1/requests", "k2", fmt.Sprintf(`{"action":"take-down","url":%q}`,
+		origin+"/a.html"))
 	if status != 201 {
 		t.Fatalf("%d %v", status, got)
 	}

@@ -44,11 +44,12 @@ func (c *Command) actionsRunVerb() *cobra.Command {
 		Short: "Read publishers' requests again, and execute them",
 		Long: `Read publishers' requests again, and execute them.
 
-The command reads the robots.txt of every site with archived pages or requests. It erases the pages to be taken down, visits the pages
-to be crawled again, and rewrites archive and index without the erased data. It requests no other page. If a crawl uses the data directory,
-the crawl makes the visits.
+The command reads the robots.txt of every site with archived pages or requests. It erases the pages to be
+taken down, visits the pages to be crawled again, and rewrites archive and index without the erased data. It
+requests no other page. If a crawl uses the data directory, the crawl makes the visits.
 
---origin and --no-refresh limit what is read again. Requests that were recorded earlier are executed in any case.`,
+--origin and --no-refresh limit what is read again. Requests that were recorded earlier are executed in any
+case.`,
 		Example: `  acapcrawl actions run
   acapcrawl actions run --origin https://example.com`,
 		Args: noArgs,
@@ -86,8 +87,8 @@ the crawl makes the visits.
 	return cmd
 }
 
-// runActionsRun reads what publishers ask for and executes it. If a crawl has the data directory, this runs in its process,
-// and the crawl makes the visits.
+// runActionsRun reads what publishers ask for and executes it. If a crawl has the data directory,
+// this runs in its process, and the crawl makes the visits.
 func (c *Command) runActionsRun(ctx context.Context, cfg *config.Config, r actionsRunRequest) (err error) {
 	screen := newProgress(c.Stderr)
 	d, err := c.open(cfg, site.Options{Log: logger(screen, cfg)})
@@ -95,8 +96,9 @@ func (c *Command) runActionsRun(ctx context.Context, cfg *config.Config, r actio
 		return c.orNothing(r.JSON, site.RequestsRun{Requests: []actions.Request{}, Erased: []archive.Erasure{}}, err)
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	did, stopped := d.runRequests(ctx, site.RunOptions{Origins: r.Origins, NoRefresh: r.NoRefresh, OlderThan: r.OlderThan,
-		Soon: r.Soon, Only: r.Only, AtMost: r.AtMost}, screen)
+	did, stopped := d.runRequests(ctx, site.RunOptions{Origins: r.Origins, NoRefresh: r.NoRefresh,
+		OlderThan: r.OlderThan,
+		Soon:      r.Soon, Only: r.Only, AtMost: r.AtMost}, screen)
 	if stopped != nil && ctx.Err() == nil {
 		return faultOf(stopped)
 	}
@@ -111,8 +113,8 @@ func (c *Command) runActionsRun(ctx context.Context, cfg *config.Config, r actio
 	return err
 }
 
-// runRequests reads the policies and executes the requests that o names, and shows how far it is. If ctx ends, it returns
-// what was done until then.
+// runRequests reads the policies and executes the requests that o names, and shows how far it is.
+// If ctx ends, it returns what was done until then.
 func (d *directory) runRequests(ctx context.Context, o site.RunOptions, screen *progress) (site.RequestsRun, error) {
 	defer screen.Done()
 	o.Ready, o.Every = d.serve, redraw

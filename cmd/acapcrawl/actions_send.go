@@ -32,7 +32,8 @@ func (c *Command) sendRequest(ctx context.Context, r submitRequest) error {
 	if err != nil {
 		return err
 	}
-	if ip, _ := netip.ParseAddr(base.Hostname()); base.Scheme != "https" && base.Hostname() != "localhost" && !ip.IsLoopback() {
+	if ip, _ := netip.ParseAddr(base.Hostname()); base.Scheme != "https" && base.Hostname() != "localhost" &&
+		!ip.IsLoopback() {
 		return misuse("--to https://"+base.Host, "--to: over http whoever hears the token could ask in your name")
 	}
 	token, err := c.token(r.Token)
@@ -45,7 +46,8 @@ func (c *Command) sendRequest(ctx context.Context, r submitRequest) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, base.JoinPath("v1", "requests").String(), bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, base.JoinPath("v1", "requests").String(),
+		bytes.NewReader(body))
 	if err != nil {
 		return err
 	}
@@ -53,14 +55,16 @@ func (c *Command) sendRequest(ctx context.Context, r submitRequest) error {
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Idempotency-Key", cmp.Or(r.Key, rand.Text()))
 	client := &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone(),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }} // the token goes nowhere else
+		// the token goes nowhere else
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	defer client.CloseIdleConnections()
 	response, err := client.Do(request)
 	if err != nil {
 		if e, is := errors.AsType[*url.Error](err); is {
 			err = e.Err
 		}
-		return failure("the same again with --key, so that it is done once", fmt.Errorf("%s does not answer: %w", base, err))
+		return failure("the same again with --key, so that it is done once", fmt.Errorf("%s does not answer: %w", base,
+			err))
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
@@ -81,7 +85,8 @@ func (c *Command) sendRequest(ctx context.Context, r submitRequest) error {
 	return requestInWords(c.Stdout, became)
 }
 
-// token reads a token from a file. It is not an argument, because other users of the machine see arguments.
+// token reads a token from a file. It is not an argument, because other users of the machine see
+// arguments.
 func (c *Command) token(name string) (string, error) {
 	if err := c.readable(name); err != nil {
 		return "", err

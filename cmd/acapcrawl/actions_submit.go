@@ -32,9 +32,9 @@ func (c *Command) actionsSubmitVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "submit take-down|re-crawl URL",
 		Short: "Request a take-down or a re-crawl of one resource",
-		Long: `Request a take-down or a re-crawl of one resource: as the operator of this data directory, or with --to as a publisher from an operator
-that runs acapcrawl serve there. A take-down is executed at once, and is in force until actions withdraw ends it: meanwhile the resource
-is not archived, indexed or shown.`,
+		Long: `Request a take-down or a re-crawl of one resource: as the operator of this data directory, or
+with --to as a publisher from an operator that runs acapcrawl serve there. A take-down is executed at once,
+and is in force until actions withdraw ends it: meanwhile the resource is not archived, indexed or shown.`,
 		Example: `  acapcrawl actions submit take-down https://example.com/old.html
   acapcrawl actions submit re-crawl https://example.com/news.html --to https://requests.example.org --token-file token`,
 	}
@@ -48,9 +48,11 @@ is not archived, indexed or shown.`,
 		actions := []string{acap.TakeDown, acap.ReCrawl}
 		switch {
 		case len(args) != 2:
-			return misuse(cmd.CommandPath()+" take-down https://example.com/old.html", "%s takes an action and a URL", cmd.CommandPath())
+			return misuse(cmd.CommandPath()+" take-down https://example.com/old.html", "%s takes an action and a URL",
+				cmd.CommandPath())
 		case args[0] != acap.TakeDown && args[0] != acap.ReCrawl:
-			return misuse(config.Nearest(args[0], actions), "%q is not an action: the actions are %s", args[0], strings.Join(actions, " and "))
+			return misuse(config.Nearest(args[0], actions), "%q is not an action: the actions are %s", args[0],
+				strings.Join(actions, " and "))
 		case (*to == "") != (*token == ""):
 			return misuse("--to https://requests.example.org --token-file FILE", "--to and --token-file go together")
 		}
@@ -71,8 +73,9 @@ func (c *Command) actionsWithdrawVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "withdraw ID",
 		Short: "Withdraw a submitted request",
-		Long: `Withdraw a submitted request, by its number in actions ls. A withdrawn take-down no longer blocks anything, and the page is archived
-again at its next visit. A request in robots.txt is withdrawn by removing its line there.`,
+		Long: `Withdraw a submitted request, by its number in actions ls. A withdrawn take-down no longer
+blocks anything, and the page is archived again at its next visit. A request in robots.txt is withdrawn by
+removing its line there.`,
 		Example: `  acapcrawl actions withdraw 17`,
 	}
 	out := jsonFlag(cmd)
@@ -93,8 +96,8 @@ again at its next visit. A request in robots.txt is withdrawn by removing its li
 	return cmd
 }
 
-// actionsAnswerVerb returns the hidden verb by which serve answers a call of a publisher: it reads a Call as JSON from standard input and
-// prints an Answer.
+// actionsAnswerVerb returns the hidden verb by which serve answers a call of a publisher: it reads
+// a Call as JSON from standard input and prints an Answer.
 func (c *Command) actionsAnswerVerb() *cobra.Command {
 	cmd := &cobra.Command{Use: "answer", Hidden: true, Args: noArgs}
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -107,7 +110,8 @@ func (c *Command) actionsAnswerVerb() *cobra.Command {
 	return cmd
 }
 
-// actionsExecuteVerb returns the hidden verb that executes due requests by number, and prints their outcome.
+// actionsExecuteVerb returns the hidden verb that executes due requests by number, and prints their
+// outcome.
 func (c *Command) actionsExecuteVerb() *cobra.Command {
 	cmd := &cobra.Command{Use: "execute ID…", Hidden: true}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -20,11 +20,13 @@ func (c *Command) actionsVerifyVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Check that the ledger of requests was not changed",
-		Long: `Check that each entry of the ledger is linked to the entry before it, that the rest of the ledger agrees with the entries, and that the
-chain ends as the file actions.head says. With actions.receipt_key that end is signed: without the key nobody can write another.
+		Long: `Check that each entry of the ledger is linked to the entry before it, that the rest of the
+ledger agrees with the entries, and that the chain ends as the file actions.head says. With
+actions.receipt_key that end is signed: without the key nobody can write another.
 
-Somebody who can write both files, and has the key, can replace the chain or restore older copies. What others keep reveals that: answers
-of the channel and receipts name the head of the chain. --head and --receipt compare the chain with such a head.
+Somebody who can write both files, and has the key, can replace the chain or restore older copies. What others
+keep reveals that: answers of the channel and receipts name the head of the chain. --head and --receipt
+compare the chain with such a head.
 
 With --public-key, receipts are checked by the operator's public key alone; no ledger is needed.`,
 		Example: `  acapcrawl actions verify --head 412:9f2c…
@@ -34,9 +36,11 @@ With --public-key, receipts are checked by the operator's public key alone; no l
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	heads := flags.StringArray("head", nil, "require that the chain contains `SEQ:HASH` (repeatable)")
-	receipts := flags.StringArray("receipt", nil, "require that the chain contains the receipt in `FILE`, and its head (repeatable)")
+	receipts := flags.StringArray("receipt", nil, "require that the chain contains the receipt in `FILE`, and its "+
+		"head (repeatable)")
 	key := flags.String("public-key", "", "check only receipts, with the key in `FILE` (PEM or JWK)")
-	known := flags.UintSlice("acknowledge", nil, "acknowledge the difference that entry `N` describes: it is printed, but no longer an error (repeatable)")
+	known := flags.UintSlice("acknowledge", nil, "acknowledge the difference that entry `N` describes: it is "+
+		"printed, but no longer an error (repeatable)")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		r := actionsRequest{JSON: out.JSON(), Receipts: *receipts, PublicKey: *key}
@@ -47,7 +51,8 @@ With --public-key, receipts are checked by the operator's public key alone; no l
 			seq, hash, _ := strings.Cut(text, ":")
 			n, err := strconv.ParseUint(seq, 10, 64)
 			if err != nil || n == 0 || len(hash) != 64 || strings.Trim(hash, "0123456789abcdefABCDEF") != "" {
-				return misuse("--head SEQ:HASH, as receipts name it", "--head: %q is not the number of an entry and 64 hexadecimal digits", text)
+				return misuse("--head SEQ:HASH, as receipts name it",
+					"--head: %q is not the number of an entry and 64 hexadecimal digits", text)
 			}
 			r.Heads = append(r.Heads, actions.Head{Seq: n, Hash: strings.ToLower(hash)})
 		}
@@ -137,9 +142,11 @@ func printVerification(w io.Writer, v actions.Verification) error {
 	}
 	signed := "Its end is not signed.\n"
 	if v.Signed != nil {
-		signed = fmt.Sprintf("Its end is signed, since entry %d of %s, with the key %s.\n", v.Signed.Since, v.Signed.Time.Format(time.RFC3339), v.Signed.Key)
+		signed = fmt.Sprintf("Its end is signed, since entry %d of %s, with the key %s.\n", v.Signed.Since,
+			v.Signed.Time.Format(time.RFC3339), v.Signed.Key)
 	}
-	_, err := fmt.Fprintf(w, "The chain has %s and ends with %d:%s\n%s", chainLength(v.Entries), v.Head.Seq, v.Head.Hash, signed)
+	_, err := fmt.Fprintf(w, "The chain has %s and ends with %d:%s\n%s", chainLength(v.Entries), v.Head.Seq,
+		v.Head.Hash, signed)
 	return err
 }
 

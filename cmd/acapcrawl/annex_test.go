@@ -10,14 +10,16 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// plain stands in the place of a qualifier where a usage type is permitted or prohibited without one.
+// plain stands in the place of a qualifier where a usage type is permitted or prohibited without
+// one.
 const plain = "plain"
 
 // never are pairs that are refused always, and why.
 var never = map[acap.Pair]string{
 	{Usage: acap.Other, Qualifier: "usage-ref"}: "no field alone permits other usages (X38)",
 	{Usage: acap.Other, Qualifier: "location"}:  "no field alone permits other usages (X38)",
-	{Usage: acap.PresentOldThumbnail, Qualifier: "location"}: "META is for pages, and the picture of a page is that of another resource, " +
+	{Usage: acap.PresentOldThumbnail, Qualifier: "location"}: "META is for pages, and the picture of a page is that " +
+		"of another resource, " +
 		"which stands for the current version alone",
 }
 
@@ -26,9 +28,10 @@ var (
 	refusedBy   = regexp.MustCompile(`^(stdout|stderr|grep) '.*(robots\\\.txt:\d+|\\\.html:\d+|"line":\d+)`)
 )
 
-// Every usage type, alone and with every qualifier type that the annex has for it, has a case in a script, from the site to what a reader
-// sees: once permitted and once refused, with the exit status and the line that decided. A script annex_NAME has those of one qualifier
-// type; the line "# annex: USAGE QUALIFIER permitted" or "refused" begins one.
+// Every usage type, alone and with every qualifier type that the annex has for it, has a case in a
+// script, from the site to what a reader sees: once permitted and once refused, with the exit
+// status and the line that decided. A script annex_NAME has those of one qualifier type; the line
+// "# annex: USAGE QUALIFIER permitted" or "refused" begins one.
 func TestAnnexScripts(t *testing.T) {
 	want := map[string]bool{}
 	expect := func(p acap.Pair) {

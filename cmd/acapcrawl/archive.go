@@ -26,8 +26,10 @@ func (c *Command) archiveVerb() *cobra.Command {
 		c.archiveExport(), c.archiveImport(), c.archiveBackup(), c.archiveRestore())
 }
 
-// archivePart returns a verb of archive. With judges it takes the flags of decisions by today's policy.
-func (c *Command) archivePart(use, short string, run func(context.Context, *config.Config, archiveRequest) error, judges bool) *cobra.Command {
+// archivePart returns a verb of archive. With judges it takes the flags of decisions by today's
+// policy.
+func (c *Command) archivePart(use, short string, run func(context.Context, *config.Config, archiveRequest) error,
+	judges bool) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Short: short, Args: noArgs}
 	flags := cmd.Flags()
 	flags.SortFlags = false

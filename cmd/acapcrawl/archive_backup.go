@@ -20,7 +20,8 @@ func (c *Command) archiveRestore() *cobra.Command {
 		Short: "Restore a data directory from a backup",
 		Long: `Restore the data directory, which must be empty, from the backup FILE, and verify it.
 
-A backup does not know what publishers have requested since it was made. Run acapcrawl sweep --refresh before you use it.`,
+A backup does not know what publishers have requested since it was made. Run acapcrawl sweep --refresh before
+you use it.`,
 	}
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -40,11 +41,12 @@ func (c *Command) archiveBackup() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Copy the data directory into a file, also during a crawl",
-		Long: `Copy the data directory into FILE, a tar archive, in its state at one instant; a crawl may continue meanwhile. If FILE is -, write to
-standard output.
+		Long: `Copy the data directory into FILE, a tar archive, in its state at one instant; a crawl may
+continue meanwhile. If FILE is -, write to standard output.
 
-A backup contains nothing that was erased before: the data directory is compacted first if necessary. It does contain what is erased
-afterwards. Keep it no longer than you may keep its content, and run acapcrawl sweep --refresh after restoring it.`,
+A backup contains nothing that was erased before: the data directory is compacted first if necessary. It does
+contain what is erased afterwards. Keep it no longer than you may keep its content, and run acapcrawl sweep
+--refresh after restoring it.`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -105,7 +107,8 @@ func (c *Command) runBackup(ctx context.Context, cfg *config.Config, r backupReq
 	case errors.As(err, &exists):
 		return faultOf(err)
 	case errors.Is(err, syscall.ENOSPC):
-		return failure("the same again with more space, or another file", fmt.Errorf("the backup cannot be made: %w", err))
+		return failure("the same again with more space, or another file", fmt.Errorf("the backup cannot be made: %w",
+			err))
 	case err != nil:
 		return fmt.Errorf("the backup cannot be made: %w", err)
 	case r.JSON:
@@ -160,6 +163,7 @@ func (c *Command) printRestored(out site.Restored, asJSON bool) error {
 	if out.Due > 0 {
 		fmt.Fprintf(c.Stderr, "Notice: %s may no longer be held.\n", several(out.Due, "thing"))
 	}
-	fmt.Fprintln(c.Stderr, "Notice: what publishers have asked for since then is not known yet.\nTry: acapcrawl sweep --refresh")
+	fmt.Fprintln(c.Stderr, "Notice: what publishers have asked for since then is not known yet.\nTry: acapcrawl "+
+		"sweep --refresh")
 	return nil
 }

@@ -88,7 +88,8 @@ func receiptOf(r archive.Receipt) receipt {
 	return out
 }
 
-// runArchiveErased prints the receipt of an erasure. The status is 1 if nothing was erased or something is left.
+// runArchiveErased prints the receipt of an erasure. The status is 1 if nothing was erased or
+// something is left.
 func (c *Command) runArchiveErased(ctx context.Context, cfg *config.Config, r archiveRequest) error {
 	address, err := address.Normal(r.Erased)
 	if err != nil {
@@ -185,11 +186,14 @@ func (c *Command) printReceipt(r receipt) error {
 	if !r.Verified {
 		return nil
 	}
-	_, err := fmt.Fprintf(c.Stdout, "Nothing of what was erased can be read or found: %s destroyed.\n", several(keys, "key"))
+	_, err := fmt.Fprintf(c.Stdout, "Nothing of what was erased can be read or found: %s destroyed.\n",
+		several(keys, "key"))
 	if err == nil && r.Settled {
-		_, err = fmt.Fprintf(c.Stdout, "The files have been written anew since, at %s.\n", r.Compacted.Format(time.RFC3339))
+		_, err = fmt.Fprintf(c.Stdout, "The files have been written anew since, at %s.\n",
+			r.Compacted.Format(time.RFC3339))
 	} else if err == nil {
-		_, err = fmt.Fprintln(c.Stdout, "What it was sealed as, and its words, stay in unused parts of the files until archive compact.")
+		_, err = fmt.Fprintln(c.Stdout, "What it was sealed as, and its words, stay in unused parts of the files "+
+			"until archive compact.")
 	}
 	return err
 }

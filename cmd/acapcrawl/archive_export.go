@@ -29,12 +29,14 @@ func (c *Command) archiveExport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export -o FILE",
 		Short: "Write the captures that may be kept today to a WARC file",
-		Long: `Write the captures that the policy last read permits to preserve to FILE as WARC 1.1, compressed unless the name ends with .warc. Write an
-index with the same name and the extension .cdxj next to it. If FILE is -, write the records to standard output, without an index.
+		Long: `Write the captures that the policy last read permits to preserve to FILE as WARC 1.1,
+compressed unless the name ends with .warc. Write an index with the same name and the extension .cdxj next to
+it. If FILE is -, write the records to standard output, without an index.
 
-A body that several captures share is written once; the other captures are revisit records. Redirects are written with their bodies. A
-metadata record for each capture contains the policy that decided, the lines, and the statements of the page. The keys of the index are
-those of pywb. Later take-downs cannot erase exported data.`,
+A body that several captures share is written once; the other captures are revisit records. Redirects are
+written with their bodies. A metadata record for each capture contains the policy that decided, the lines, and
+the statements of the page. The keys of the index are those of pywb. Later take-downs cannot erase exported
+data.`,
 		Example: `  acapcrawl archive export -o news.warc.gz --url https://example.com/news/
   acapcrawl archive export -o - | warcio index /dev/stdin`,
 		Args: noArgs,
@@ -54,7 +56,8 @@ those of pywb. Later take-downs cannot erase exported data.`,
 		case r.File == "":
 			return misuse("--output archive.warc.gz", "%s needs the name of a file", cmd.CommandPath())
 		case strings.HasSuffix(r.File, ".cdxj"):
-			return misuse("--output archive.warc.gz", "--output %s: this is the name of the index that export writes next to FILE", r.File)
+			return misuse("--output archive.warc.gz", "--output %s: this is the name of the index that export writes "+
+				"next to FILE", r.File)
 		case r.File == "-" && r.JSON:
 			return misuse("--output FILE", "--output -: --json writes the counts to standard output")
 		}
@@ -100,7 +103,8 @@ func (c *Command) runExport(ctx context.Context, cfg *config.Config, r exportReq
 		Progress: func(done, total int) { screen.Count(done, total, "capture") },
 		Each: func(e holdings.Exported) {
 			if e.Why != "" {
-				fmt.Fprintln(screen, display.Line(fmt.Sprintf("Not exported: version %d of %s: %s", e.Version, e.URL, e.Why)))
+				fmt.Fprintln(screen, display.Line(fmt.Sprintf("Not exported: version %d of %s: %s", e.Version, e.URL,
+					e.Why)))
 			}
 		}}
 	var counts holdings.ExportCounts
@@ -123,7 +127,8 @@ func (c *Command) runExport(ctx context.Context, cfg *config.Config, r exportReq
 
 // printExported prints what was exported.
 func printExported(w io.Writer, file string, n holdings.ExportCounts) error {
-	text := fmt.Sprintf("%s: %s, %s, %s\n", file, several(n.Captures, "capture"), several(n.Records, "record"), size(n.Bytes))
+	text := fmt.Sprintf("%s: %s, %s, %s\n", file, several(n.Captures, "capture"), several(n.Records, "record"),
+		size(n.Bytes))
 	text += block("Of them", row{n.Duplicates, "with a body that another has too"})
 	text += block("In addition", row{n.Redirects, "redirects"})
 	text += block("Not exported", row{n.Withheld, "refused by policy"})

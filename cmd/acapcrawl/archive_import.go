@@ -29,18 +29,20 @@ func (c *Command) archiveImport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import FILE…",
 		Short: "Import the pages of WARC files that may be kept today",
-		Long: `Import the pages of WARC files (1.0 and 1.1, compressed or not; - is standard input) as past captures, if the policy last read of their
-sites permits to crawl and to preserve them. The command makes no request. A page of a site whose policy was never read is refused, unless
---assume-policy names a robots.txt for such sites, or none. The assumption is used until the real robots.txt is read.
+		Long: `Import the pages of WARC files (1.0 and 1.1, compressed or not; - is standard input) as past
+captures, if the policy last read of their sites permits to crawl and to preserve them. The command makes no
+request. A page of a site whose policy was never read is refused, unless --assume-policy names a robots.txt
+for such sites, or none. The assumption is used until the real robots.txt is read.
 
-Redirects are imported too, with or without their target. Every record that is not imported is printed to standard error, with the reason.
-Files may be imported again: existing captures stay unchanged.`,
+Redirects are imported too, with or without their target. Every record that is not imported is printed to
+standard error, with the reason. Files may be imported again: existing captures stay unchanged.`,
 		Example: `  acapcrawl archive import crawl.warc.gz
   acapcrawl archive import --assume-policy none *.warc.gz`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	assume := flags.String("assume-policy", "", "assume the robots.txt in `FILE` for sites whose robots.txt was never read; none: assume that they have none")
+	assume := flags.String("assume-policy", "", "assume the robots.txt in `FILE` for sites whose robots.txt was "+
+		"never read; none: assume that they have none")
 	judgedCrawler(flags)
 	setting(flags, "purpose")
 	setting(flags, "max-body")
@@ -180,7 +182,8 @@ func (m *intake) told(file string, i holdings.Imported) {
 
 func (m *intake) summary(w io.Writer) error {
 	n := m.sum
-	text := fmt.Sprintf("%s taken in from %s: %s, %s\n", several(n.Imported, "page"), several(n.Files, "file"), several(n.Records, "record"), size(n.Bytes))
+	text := fmt.Sprintf("%s taken in from %s: %s, %s\n", several(n.Imported, "page"), several(n.Files, "file"),
+		several(n.Records, "record"), size(n.Bytes))
 	text += block("Not taken in",
 		row{n.Held, "held already"},
 		row{n.Refused, "refused by policy"},

@@ -28,8 +28,10 @@ func filled(t testing.TB, n int) (data string) {
 	}
 	var receiving sync.WaitGroup
 	for i := range n {
-		d := archive.Deposit{Resource: archive.Resource{URL: fmt.Sprintf("http://quay.example/%06d?a&b", i), Status: http.StatusOK, MIME: "text/html"},
-			Fetched: time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Second), Body: []byte("A gull.")}
+		d := archive.Deposit{Resource: archive.Resource{URL: fmt.Sprintf("http://quay.example/%06d?a&b", i),
+			Status: http.StatusOK, MIME: "text/html"},
+			Fetched: time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Second), Body: []byte(
+				"A gull.")}
 		receiving.Go(func() {
 			if _, err := a.Receive(t.Context(), d); err != nil {
 				t.Error(err)
@@ -44,14 +46,16 @@ func filled(t testing.TB, n int) (data string) {
 	return data
 }
 
-// A list longer than what is held in memory at a time has each capture once, alone and through another process.
+// A list longer than what is held in memory at a time has each capture once, alone and through
+// another process.
 func TestLongList(t *testing.T) {
 	joined(t)
 	n := aligned + 234
 	data := filled(t, n)
 	text, values := call(t.Context(), data, "archive", "ls"), call(t.Context(), data, "archive", "ls", "--json")
 	var list []listed
-	if err := json.Unmarshal([]byte(values.stdout), &list); err != nil || len(list) != n || values.status != statusDone {
+	if err := json.Unmarshal([]byte(values.stdout), &list); err != nil || len(list) != n ||
+		values.status != statusDone {
 		t.Fatalf("status %d, %d captures, %v", values.status, len(list), err)
 	}
 	lines := strings.Split(text.stdout, "\n")
@@ -92,7 +96,8 @@ func (f *full) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Who has read enough closes the pipe and is told nothing; a disk that is full is told of once. Both end the list, wherever it runs.
+// Who has read enough closes the pipe and is told nothing; a disk that is full is told of once.
+// Both end the list, wherever it runs.
 func TestResultsNotTaken(t *testing.T) {
 	joined(t)
 	data := filled(t, aligned*2)
@@ -106,7 +111,8 @@ func TestResultsNotTaken(t *testing.T) {
 			if status, said := list(syscall.EPIPE, verb...); status != statusFailed || said != "" {
 				t.Errorf("%v, a closed pipe: status %d, said %q", verb, status, said)
 			}
-			if status, said := list(syscall.ENOSPC, verb...); status != statusFailed || strings.Count(said, "Error: ") != 1 || !strings.Contains(said, syscall.ENOSPC.Error()) {
+			if status, said := list(syscall.ENOSPC, verb...); status != statusFailed ||
+				strings.Count(said, "Error: ") != 1 || !strings.Contains(said, syscall.ENOSPC.Error()) {
 				t.Errorf("%v, a full disk: status %d, said %q", verb, status, said)
 			}
 		}

@@ -18,9 +18,10 @@ func (c *Command) archiveVerify() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Check every digest and reference, and what may still be kept",
-		Long: `Check every page, record, digest, reference, thumbnail and key of the archive and every segment of the index. Check that archive and index
-agree, and that nothing is kept that may no longer be kept. With --repair, erase what was lost and leave a tombstone, update the index,
-remove what nothing needs, print each change, and check everything again.`,
+		Long: `Check every page, record, digest, reference, thumbnail and key of the archive and every
+segment of the index. Check that archive and index agree, and that nothing is kept that may no longer be kept.
+With --repair, erase what was lost and leave a tombstone, update the index, remove what nothing needs, print
+each change, and check everything again.`,
 		Args: noArgs,
 	}
 	flags := cmd.Flags()
@@ -62,7 +63,8 @@ func (c *Command) runArchiveStats(_ context.Context, cfg *config.Config, r archi
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.Stdout, "%8d captures of %d resources, %s\n%8d bodies, %s as sent, %s stored\n%8d thumbnails that no copy gives\n"+
+	_, err = fmt.Fprintf(c.Stdout, "%8d captures of %d resources, %s\n%8d bodies, %s as sent, %s stored\n%8d "+
+		"thumbnails that no copy gives\n"+
 		"%8d addresses that lead elsewhere\n%8d copies of %d pages erased\n",
 		st.Captures, st.Resources, size(st.Bytes), st.Bodies, size(st.Raw), size(st.Stored), st.Pictures, st.Aliases,
 		erased, pages)
@@ -82,7 +84,8 @@ func (c *Command) runArchiveVerify(ctx context.Context, cfg *config.Config, r ar
 	if c.owner == nil && site.Empty(cfg.Data) {
 		err := faultOf(&site.EmptyError{Dir: cfg.Data})
 		if r.JSON {
-			err = errors.Join(c.printVerified(verified{Repaired: []archive.Repaired{}, Problems: []archive.Problem{}}, r.Repair), err)
+			err = errors.Join(c.printVerified(verified{Repaired: []archive.Repaired{}, Problems: []archive.Problem{}},
+				r.Repair), err)
 		}
 		return err
 	}
@@ -132,7 +135,8 @@ func (c *Command) printVerified(out verified, repair bool) error {
 	return c.printJSON(out.Problems)
 }
 
-// findings returns the error of a verb that found problems. If repaired is set, a repair has left them.
+// findings returns the error of a verb that found problems. If repaired is set, a repair has left
+// them.
 func findings(problems []archive.Problem, repaired bool) error {
 	sentence := "1 problem was found."
 	if n := len(problems); n != 1 {
@@ -161,8 +165,10 @@ func remedy(problems []archive.Problem, repaired bool) string {
 	return try
 }
 
-// verify verifies the data directory; with repair it repairs it first, and calls told for each thing that it did.
-func (c *Command) verify(ctx context.Context, cfg *config.Config, repair bool, told func(archive.Repaired)) (problems []archive.Problem, err error) {
+// verify verifies the data directory; with repair it repairs it first, and calls told for each
+// thing that it did.
+func (c *Command) verify(ctx context.Context, cfg *config.Config, repair bool, told func(archive.Repaired)) (
+	problems []archive.Problem, err error) {
 	if !repair {
 		told = nil
 	}
@@ -174,8 +180,8 @@ func (c *Command) verify(ctx context.Context, cfg *config.Config, repair bool, t
 	return d.Verify(ctx, told, d.serve)
 }
 
-// clearIndex removes an index that is damaged: opening makes it again from the copies held. If another process has the
-// data directory, it is left.
+// clearIndex removes an index that is damaged: opening makes it again from the copies held. If
+// another process has the data directory, it is left.
 func (c *Command) clearIndex(ctx context.Context, cfg *config.Config, told func(archive.Repaired)) error {
 	if c.owner != nil {
 		return nil

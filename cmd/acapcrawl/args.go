@@ -14,8 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// webURL reads an argument that names a resource: an absolute http or https URL. A fragment is dropped, all else is kept
-// as written.
+// webURL parses an argument that names a resource: an absolute http or https URL. It drops the
+// fragment and keeps the rest as written.
 func webURL(arg string) (*url.URL, error) {
 	u, err := url.Parse(arg)
 	if err == nil && u.Scheme == "" || err != nil || u.Opaque != "" {
@@ -42,7 +42,7 @@ func webURL(arg string) (*url.URL, error) {
 	return u, nil
 }
 
-// oneURL takes the only argument of a verb.
+// oneURL returns the only argument of a verb.
 func oneURL(cmd *cobra.Command, args []string) (*url.URL, error) {
 	if len(args) != 1 {
 		return nil, misuse(cmd.CommandPath()+" https://example.com/", "%s takes one URL", cmd.CommandPath())
@@ -50,7 +50,7 @@ func oneURL(cmd *cobra.Command, args []string) (*url.URL, error) {
 	return webURL(args[0])
 }
 
-// usage reads the name of a standard usage type.
+// usage parses the name of a standard usage type.
 func usage(name string) (acap.Usage, error) {
 	u := acap.Usage(strings.ToLower(name))
 	if !u.Standard() {
@@ -63,7 +63,7 @@ func usage(name string) (acap.Usage, error) {
 	return u, nil
 }
 
-// noArgs refuses any argument.
+// noArgs returns an error if there is an argument.
 func noArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return misuse(cmd.CommandPath()+" --help", "%s takes no argument, not %q", cmd.CommandPath(), args[0])
@@ -71,8 +71,8 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// path is where the file is that the user calls name: a relative name is of the directory that the verb was called in. It is for every
-// file named on the command line or in the environment; "" and "-" stay what they are.
+// path returns the path of a file named on the command line or in the environment. A relative name
+// is relative to the directory in which the verb was called; "" and "-" stay unchanged.
 func (c *Command) path(name string) string {
 	if c.dir == "" || name == "" || name == "-" || filepath.IsAbs(name) {
 		return name
@@ -80,7 +80,7 @@ func (c *Command) path(name string) string {
 	return filepath.Join(c.dir, name)
 }
 
-// bare is err without the name of the file that it is about, for a sentence that has it as it was typed.
+// bare returns err without the name of its file, for sentences that contain the name as typed.
 func bare(err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		return p.Err
@@ -88,8 +88,8 @@ func bare(err error) error {
 	return err
 }
 
-// readable refuses, where the verb runs in the process that has the data directory, a file to be read that could keep that process
-// waiting, or is another one there.
+// readable returns an error, if the verb runs in the process that owns the data directory, for a
+// file that could block that process or is a different file there.
 func (c *Command) readable(name string) error {
 	if c.owner == nil || name == "" || name == "-" {
 		return nil

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// A guest reads regular files only: others could keep the process that has the directory, or are other ones there.
+// A guest reads regular files only: others could keep the process that has the directory, or are
+// other ones there.
 func TestGuestReads(t *testing.T) {
 	joined(t)
 	_, data := crawled(t, "/a.html")

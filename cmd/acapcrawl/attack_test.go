@@ -28,7 +28,8 @@ type publisher struct {
 }
 
 // attacked are the pages that each publisher has.
-var attacked = []string{"/a.html", "/A.html", "/a%2Fb.html", "/a/b.html", "/dir/c.html", "/q", "/q?id=1", "/q?id=2", "/%2A", "/x//y.html"}
+var attacked = []string{"/a.html", "/A.html", "/a%2Fb.html", "/a/b.html", "/dir/c.html", "/q", "/q?id=1", "/q?id=2",
+	"/%2A", "/x//y.html"}
 
 // newPublisher starts a site with those pages.
 func newPublisher(t *testing.T, pages ...string) *publisher {
@@ -95,7 +96,8 @@ func without(all []string, some ...string) []string {
 	return left
 }
 
-// Whatever a publisher's credential is used for, by whom, nothing goes but what it names of its own origin, and all of that goes.
+// Whatever a publisher's credential is used for, by whom, nothing goes but what it names of its own
+// origin, and all of that goes.
 func TestAttacksThroughServe(t *testing.T) {
 	joined(t)
 	mine, other := newPublisher(t, attacked...), newPublisher(t, attacked...)
@@ -173,9 +175,11 @@ func TestAttacksThroughServe(t *testing.T) {
 		}
 	}
 	nobody := s.token
-	for name, bad := range map[string]string{"none": "", "of another form": "secret", "wrong": nobody[:len(nobody)-1] + "*", "of an unknown ID": "acap_AAAAAAAA_" + nobody[14:]} {
+	for name, bad := range map[string]string{"none": "", "of another form": "secret", "wrong": nobody[:len(nobody)-1] +
+		"*", "of an unknown ID": "acap_AAAAAAAA_" + nobody[14:]} {
 		s.token = bad
-		if status, got := s.ask(t, "POST", "/v1/requests", "k", take(mine.origin+"/a.html")); status != 401 || got["code"] != "credential" {
+		if status, got := s.ask(t, "POST", "/v1/requests", "k", take(mine.origin+"/a.html")); status != 401 ||
+			got["code"] != "credential" {
 			t.Errorf("a token that is %s: %d %v", name, status, got)
 		}
 	}
@@ -211,10 +215,12 @@ func TestAttacksThroughServe(t *testing.T) {
 		t.Fatal(got)
 	}
 	s.ask(t, "DELETE", fmt.Sprint("/v1/requests/", list.Requests[0].ID), "", "")
-	if said := call(t.Context(), data, "crawl", "--delay", "0", "--refetch", "--depth", "0", mine.origin+"/a.html"); said.status != statusDone {
+	if said := call(t.Context(), data, "crawl", "--delay", "0", "--refetch", "--depth", "0", mine.origin+
+		"/a.html"); said.status != statusDone {
 		t.Fatal(said)
 	}
-	if status, got := s.ask(t, "POST", "/v1/requests", "good0", take(mine.origin+"/a.html")); status != 200 || got["standing"] != false {
+	if status, got := s.ask(t, "POST", "/v1/requests", "good0", take(mine.origin+"/a.html")); status != 200 ||
+		got["standing"] != false {
 		t.Errorf("replayed: %d %v", status, got)
 	}
 	if held := mine.holds(t, data); !slices.Contains(held, "/a.html") {
@@ -243,7 +249,8 @@ func TestAttacksThroughServe(t *testing.T) {
 func ended(t *testing.T, s *serving, data, origin string, secrets *[]string) (good string) {
 	t.Helper()
 	add := func(name string, args ...string) string {
-		said := call(t.Context(), data, append([]string{"actions", "credentials", "add", "--name", name, origin}, args...)...)
+		said := call(t.Context(), data, append([]string{"actions", "credentials", "add", "--name", name, origin},
+			args...)...)
 		if said.status != statusDone {
 			t.Fatal(said)
 		}
@@ -252,7 +259,8 @@ func ended(t *testing.T, s *serving, data, origin string, secrets *[]string) (go
 	}
 	short, revoked, former := add("short", "--expires", "2s"), add("revoked"), add("rotated")
 	rotated := call(t.Context(), data, "actions", "credentials", "rotate", "rotated", "--grace", "0")
-	if said := call(t.Context(), data, "actions", "credentials", "revoke", "revoked"); said.status != statusDone || rotated.status != statusDone {
+	if said := call(t.Context(), data, "actions", "credentials", "revoke", "revoked"); said.status != statusDone ||
+		rotated.status != statusDone {
 		t.Fatal(said, rotated)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -268,7 +276,8 @@ func ended(t *testing.T, s *serving, data, origin string, secrets *[]string) (go
 	}
 	for name, token := range map[string]string{"expired": short, "revoked": revoked, "replaced": former} {
 		s.token = token
-		if status, got := s.ask(t, "POST", "/v1/requests", "k", fmt.Sprintf(`{"action":"take-down","url":%q}`, origin+"/a.html")); status != 401 || got["code"] != "credential" {
+		if status, got := s.ask(t, "POST", "/v1/requests", "k", fmt.Sprintf(`{"action":"take-down","url":%q}`,
+			origin+"/a.html")); status != 401 || got["code"] != "credential" {
 			t.Errorf("a token that is %s: %d %v", name, status, got)
 		}
 	}
@@ -289,7 +298,8 @@ func TestServeSameKey(t *testing.T) {
 	var made atomic.Int64
 	for range 16 {
 		all.Go(func() {
-			status, got := s.ask(t, "POST", "/v1/requests", "k", fmt.Sprintf(`{"action":"take-down","url":%q}`, mine.origin+"/a.html"))
+			status, got := s.ask(t, "POST", "/v1/requests", "k", fmt.Sprintf(`{"action":"take-down","url":%q}`,
+				mine.origin+"/a.html"))
 			switch {
 			case status == 201:
 				made.Add(1)
@@ -317,9 +327,12 @@ func TestAttacksThroughRobots(t *testing.T) {
 	there := other.Listener.Addr().String()
 	port := mine.Listener.Addr().String()[len("127.0.0.1:"):]
 	mine.says("ACAP-request-take-down: /A.html\nACAP-crawler: nobody\nACAP-request-take-down: /A.html\n" + lines(
-		other.origin+"/a.html", "//"+there+"/a.html", "https://127.0.0.1:"+port+"/a.html", "http://localhost:"+port+"/a.html", "http://127.0.0.1./a.html", "http://2130706433:"+port+"/a.html",
-		"http://someone@127.0.0.1:"+port+"/a.html", mine.origin+"@"+there+"/a.html", `\\`+there+`\a.html`, "/../../"+there+"/a.html", "/*", "/a.htm*", "/a.html$", "/a.html /q", "/x/..%2Fa.html",
-		"/b.html", "/dir", "/dir/", "/DIR/c.html", "/q?ID=1", "/q?", "/x/y.html", "/a%zz", "the-resource", "/robots.txt"))
+		other.origin+"/a.html", "//"+there+"/a.html", "https://127.0.0.1:"+port+"/a.html", "http://localhost:"+port+
+			"/a.html", "http://127.0.0.1./a.html", "http://2130706433:"+port+"/a.html",
+		"http://someone@127.0.0.1:"+port+"/a.html", mine.origin+"@"+there+"/a.html", `\\`+there+`\a.html`, "/../../"+
+			there+"/a.html", "/*", "/a.htm*", "/a.html$", "/a.html /q", "/x/..%2Fa.html",
+		"/b.html", "/dir", "/dir/", "/DIR/c.html", "/q?ID=1", "/q?", "/x/y.html", "/a%zz", "the-resource",
+		"/robots.txt"))
 	run := func() {
 		t.Helper()
 		if said := call(t.Context(), data, "actions", "run"); said.status != statusDone {
@@ -330,10 +343,12 @@ func TestAttacksThroughRobots(t *testing.T) {
 	if got := mine.holds(t, data); !slices.Equal(got, without(attacked)) {
 		t.Errorf("held: %q", got)
 	}
-	mine.says(lines("/x/../%61.html", "/a/%2e%2e/a%2fb.html", "/./dir/./x/../c.html", "/q?id=%31", "/%2a", "/x//y.html"))
+	mine.says(lines("/x/../%61.html", "/a/%2e%2e/a%2fb.html", "/./dir/./x/../c.html", "/q?id=%31", "/%2a",
+		"/x//y.html"))
 	run()
 	var rows []actions.Request
-	if said := call(t.Context(), data, "actions", "ls", "--json"); json.Unmarshal([]byte(said.stdout), &rows) != nil || len(rows) == 0 {
+	if said := call(t.Context(), data, "actions", "ls", "--json"); json.Unmarshal([]byte(said.stdout), &rows) != nil ||
+		len(rows) == 0 {
 		t.Fatal(said)
 	}
 	for _, r := range rows {
@@ -358,7 +373,8 @@ func lines(targets ...string) string {
 	return "ACAP-crawler: *\nACAP-request-take-down: " + strings.Join(targets, "\nACAP-request-take-down: ") + "\n"
 }
 
-// A hundred thousand lines neither stop the crawler nor flood the site, and what is held of all that they name goes.
+// A hundred thousand lines neither stop the crawler nor flood the site, and what is held of all
+// that they name goes.
 func TestHundredThousandLines(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -42,7 +42,8 @@ func TestChannelHungUp(t *testing.T) {
 	defer ch.close()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	a, err := ch.Answer(hangingUp{ctx, cancel}, actions.Call{Do: actions.DoSubmit, Token: token, Key: "k", Action: acap.TakeDown, URL: origin + "/a.html"})
+	a, err := ch.Answer(hangingUp{ctx, cancel}, actions.Call{Do: actions.DoSubmit, Token: token, Key: "k",
+		Action: acap.TakeDown, URL: origin + "/a.html"})
 	if err != nil || a.Request == nil || a.Request.State != actions.Done {
 		t.Fatalf("%+v, %v", a, err)
 	}
@@ -54,7 +55,8 @@ func TestChannelHungUp(t *testing.T) {
 	}
 }
 
-// A line that is waited for is read, and again soon where that was done just before; nothing else is.
+// A line that is waited for is read, and again soon where that was done just before; nothing else
+// is.
 func TestReadLater(t *testing.T) {
 	web, data := crawled(t, "/a.html")
 	origin := strings.TrimSuffix(web.URL, "/")
@@ -65,7 +67,8 @@ func TestReadLater(t *testing.T) {
 		if err := json.Unmarshal([]byte(said.stdout), &did); err != nil {
 			t.Fatal(said, err)
 		}
-		if later := soon == origin; later != slices.Equal(did.Later, []string{origin}) || later != did.Next.After(time.Now()) || time.Until(did.Next) > time.Minute {
+		if later := soon == origin; later != slices.Equal(did.Later, []string{origin}) ||
+			later != did.Next.After(time.Now()) || time.Until(did.Next) > time.Minute {
 			t.Errorf("%s: %+v", soon, did)
 		}
 	}

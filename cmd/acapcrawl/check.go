@@ -38,14 +38,15 @@ func (c *Command) checkVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check FILE|URL…",
 		Short: "Find mistakes in a robots.txt, a page, a header or a site",
-		Long: `Find mistakes in a robots.txt, a page or a header, and print how to correct them. If FILE is -, read standard input. The type of a file is
-taken from its name, otherwise from its first bytes. For a URL, check reads the robots.txt of its site, the files that robots.txt refers
-to, the page, and the resources that the page requires; it requests nothing that may not be crawled. The exit status is 1 if there is an
-error or a warning, and 0 if there are only notices.
+		Long: `Find mistakes in a robots.txt, a page or a header, and print how to correct them. If FILE is
+-, read standard input. The type of a file is taken from its name, otherwise from its first bytes. For a URL,
+check reads the robots.txt of its site, the files that robots.txt refers to, the page, and the resources that
+the page requires; it requests nothing that may not be crawled. The exit status is 1 if there is an error or a
+warning, and 0 if there are only notices.
 
-With --fix, check corrects a robots.txt in place if the meaning is beyond doubt, and prints a diff; a corrected standard input is
-written to standard output. Decisions stay the same, except for a line that was not read as it is written. The remaining findings are
-printed to standard error.
+With --fix, check corrects a robots.txt in place if the meaning is beyond doubt, and prints a diff; a
+corrected standard input is written to standard output. Decisions stay the same, except for a line that was
+not read as it is written. The remaining findings are printed to standard error.
 
 Each finding has a code; --explain CODE prints its documentation. The settings check.ignore, check.notice, check.warning and check.error
 list codes to suppress, or to report with that severity. A comment line in a robots.txt does the same for that file, but it can only
@@ -74,7 +75,8 @@ The report says how many findings are suppressed.`,
 		r := checkRequest{Names: args, As: check.Kind(*as), Out: out, All: *all, Fix: *fix, DryRun: *dryRun}
 		if flags.Changed("explain") {
 			if len(args) > 0 || *fix {
-				return misuse("acapcrawl check --explain "+*code, "--explain checks nothing: it takes neither files nor --fix")
+				return misuse("acapcrawl check --explain "+*code, "--explain checks nothing: it takes neither files "+
+					"nor --fix")
 			}
 			if out.Form != textForm && out.Form != jsonForm {
 				return misuse("", "--explain writes text or json, not %s", out.Form)
@@ -114,13 +116,13 @@ func words[T ~string](list []T) []string {
 	return out
 }
 
-// maxChecked is how long a file may be, in bytes.
+// maxChecked is the maximum size of a file in bytes.
 const maxChecked = 16 << 20
 
-// stdinName is what findings call standard input.
+// stdinName is the name of standard input in findings.
 const stdinName = "stdin"
 
-// runCheck checks every file and URL, and reports on all. One that cannot be read does not keep the others from being checked.
+// runCheck checks every file and URL, and reports on all of them, even if some cannot be read.
 func (c *Command) runCheck(ctx context.Context, cfg *config.Config, r checkRequest) error {
 	report := &check.Report{}
 	levels, err := checkLevels(cfg)
@@ -188,7 +190,8 @@ func checkLevels(cfg *config.Config) (check.Levels, error) {
 	return levels, nil
 }
 
-// checked is how check ends: with what could not be done, else with the status for findings from warnings up.
+// checked returns the result of check: what could not be done, otherwise the status for findings
+// from warnings up.
 func checked(report *check.Report, faults []error) error {
 	if w := report.Worst(); len(faults) == 0 && (w == acap.Error || w == acap.Warning) {
 		return nothing("")
@@ -220,14 +223,14 @@ func (c *Command) printReport(w io.Writer, report *check.Report, r checkRequest)
 	return list.end()
 }
 
-// findingJSON is a finding with what it rests on and where that is explained.
+// findingJSON is a finding with its paragraphs and the address of its documentation.
 type findingJSON struct {
 	acap.Finding
 	Behind []string `json:"behind,omitempty"`
 	Help   string   `json:"help"`
 }
 
-// readChecked reads a file that is to be checked.
+// readChecked reads a file to be checked.
 func (c *Command) readChecked(name string) ([]byte, error) {
 	in := c.Stdin
 	if name != "-" {
@@ -251,7 +254,7 @@ func (c *Command) readChecked(name string) ([]byte, error) {
 	return src, nil
 }
 
-// called is how findings call a file.
+// called returns the name of a file in findings.
 func called(name string) string {
 	if name == "-" {
 		return stdinName
@@ -259,7 +262,8 @@ func called(name string) string {
 	return name
 }
 
-func (c *Command) checkFile(report *check.Report, o check.Options, as check.Kind, site *checkedSite, name string) error {
+func (c *Command) checkFile(report *check.Report, o check.Options, as check.Kind, site *checkedSite,
+	name string) error {
 	src, err := c.readChecked(name)
 	if err != nil {
 		return err
@@ -280,13 +284,15 @@ func (c *Command) checkFile(report *check.Report, o check.Options, as check.Kind
 	return nil
 }
 
-// checkedSite is the last robots.txt among the files to be checked, which those behind it are taken to be of.
+// checkedSite is the last robots.txt among the checked files; the following files count as files of
+// its site.
 type checkedSite struct {
 	robots *acap.File
 	refs   []acap.Reference
 }
 
-// beside reads what references lead to where that lies beside the robots.txt of that name, as it does in a copy of a site.
+// beside reads the targets of references from the directory of a robots.txt, as in a copy of a
+// site.
 func (c *Command) beside(name string, refs []acap.Reference) []acap.Reference {
 	if filepath.Base(name) != "robots.txt" {
 		return nil
@@ -335,12 +341,14 @@ func (c *Command) runCheckExplain(code string, out *output) error {
 	}
 	severity, text, _ := strings.Cut(text, "\n")
 	return c.writeReport(out, func(w io.Writer) error {
-		_, err := fmt.Fprintf(w, "%s (%s)\nBased on: %s\n%s\n", code, severity, strings.Join(check.Behind(code), ", "), plainMarkdown(text))
+		_, err := fmt.Fprintf(w, "%s (%s)\nBased on: %s\n%s\n", code, severity, strings.Join(check.Behind(code), ", "),
+			plainMarkdown(text))
 		return err
 	})
 }
 
-// plainMarkdown wraps the paragraphs of Markdown for a terminal and indents its blocks of code instead of fencing them.
+// plainMarkdown wraps the paragraphs of Markdown for a terminal and indents its blocks of code
+// instead of fencing them.
 func plainMarkdown(markdown string) string {
 	var b strings.Builder
 	inside := false

@@ -16,8 +16,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/disk"
 )
 
-// runFix mends every file in place, or with DryRun none, and shows what that changes; what was standard input goes to standard output mended.
-// What is left to be said of the mended texts goes to standard error.
+// runFix corrects every file in place, or none with DryRun, and prints the changes. Corrected
+// standard input is written to standard output, and the remaining findings to standard error.
 func (c *Command) runFix(ctx context.Context, o check.Options, levels check.Levels, r checkRequest) error {
 	report := &check.Report{}
 	var faults []error
@@ -50,7 +50,8 @@ func (c *Command) fixFile(report *check.Report, o check.Options, levels check.Le
 	called := called(name)
 	kind := cmp.Or(r.As, check.Guess(called, src))
 	if kind != check.RobotsKind && kind != check.ReferenceKind {
-		return misuse("", "%s is read as %s; only a robots.txt, or a file that one refers to, can be mended", name, kind)
+		return misuse("", "%s is read as %s; only a robots.txt, or a file that one refers to, can be mended", name,
+			kind)
 	}
 	fixed, mended := check.Repair(src, kind, o, levels)
 	if name == "-" && !r.DryRun {
@@ -76,7 +77,7 @@ func (c *Command) fixFile(report *check.Report, o check.Options, levels check.Le
 	return nil
 }
 
-// showChange writes a unified diff to standard output, or aside to standard error.
+// showChange writes a unified diff to standard output, or to standard error.
 func (c *Command) showChange(name string, old, new []byte, aside bool) error {
 	text := diff.Diff(filepath.ToSlash(name), old, filepath.ToSlash(name), new)
 	_, text, _ = bytes.Cut(text, []byte("\n")) // "diff old new"
@@ -92,7 +93,7 @@ func (c *Command) showChange(name string, old, new []byte, aside bool) error {
 	return err
 }
 
-// rewrite gives a file new content at once, or leaves it as it is. A link stays one.
+// rewrite replaces the content of a file atomically. A link stays a link.
 func rewrite(name string, data []byte) (err error) {
 	if name, err = filepath.EvalSymlinks(name); err != nil {
 		return err
@@ -105,7 +106,7 @@ func rewrite(name string, data []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(part.Name()) // gone, once it is renamed
+	defer os.Remove(part.Name()) // it no longer exists once it is renamed
 	_, err = part.Write(data)
 	err = errors.Join(err, part.Chmod(info.Mode().Perm()), part.Sync(), part.Close())
 	if err != nil {
@@ -114,7 +115,7 @@ func rewrite(name string, data []byte) (err error) {
 	return disk.Rename(part.Name(), name)
 }
 
-// createFile writes a file that is not there yet. It is empty or whole, and removed if it cannot be written.
+// createFile writes a new file. It is removed if it cannot be written whole.
 func createFile(name string, data []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {

@@ -15,9 +15,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// checkURLs checks the policy surface of the sites of some pages: robots.txt, what it refers to, the pages, and what must be had to use
-// them.
-func (c *Command) checkURLs(ctx context.Context, cfg *config.Config, report *check.Report, o check.Options, urls []*url.URL) error {
+// checkURLs checks the policy surface of the sites of some pages: robots.txt, the files to which it
+// refers, the pages, and the resources that they require.
+func (c *Command) checkURLs(ctx context.Context, cfg *config.Config, report *check.Report, o check.Options,
+	urls []*url.URL) error {
 	if len(urls) == 0 {
 		return nil
 	}
@@ -46,13 +47,13 @@ func (c *Command) checkURLs(ctx context.Context, cfg *config.Config, report *che
 	return nil
 }
 
-// liveSite is the sites of publishers, reached through one gate.
+// liveSite is the sites of publishers behind one gate.
 type liveSite struct {
 	check.Site
 	gate *gate.Gate
 }
 
-// openLiveSite makes the gate, which opens the hosts of the addresses that were named.
+// openLiveSite returns the gate, which admits the hosts of the named addresses.
 func (c *Command) openLiveSite(cfg *config.Config, named []*url.URL) (*liveSite, error) {
 	if err := c.readable(cfg.SignatureKey); err != nil {
 		return nil, err
@@ -68,17 +69,17 @@ func (c *Command) openLiveSite(cfg *config.Config, named []*url.URL) (*liveSite,
 	answers := &check.Answers{Fetcher: site.PolicyFiles(g)}
 	policies := policy.New(answers, who, policy.NewMemory(), policy.Options{Pace: g.Pace})
 	g.Use(policies.For(own))
-	resources := site.NewFetcher(g, time.Hour) // it answers for many crawlers, and one request is enough
+	resources := site.NewFetcher(g, time.Hour) // one request is enough for all crawlers
 	return &liveSite{check.Site{Who: who, Sender: own, Policies: policies, Answers: answers,
 		Fetcher: sitePages{resources, g}}, g}, nil
 }
 
 func (s *liveSite) Close() {
-	s.Policies.Close() // its store is in memory: it does not fail
+	s.Policies.Close() // its store is in memory and does not fail
 	s.gate.Close()
 }
 
-// sitePages fetches pages, and what they require, through the gate.
+// sitePages fetches pages and their required resources through the gate.
 type sitePages struct {
 	terms.Fetcher
 	gate *gate.Gate

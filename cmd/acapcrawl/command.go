@@ -15,7 +15,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// Command is the program with its streams and its environment. Its methods must not be called concurrently.
+// Command is the program with its streams and its environment. Its methods must not be called
+// concurrently.
 type Command struct {
 	Name   string // how a shell starts this program, for commands that it suggests; "": acapcrawl
 	Stdin  io.Reader
@@ -38,8 +39,8 @@ type Command struct {
 	wrong error           // --help followed a verb that does not exist
 }
 
-// Main runs the verb that args name, without the name of the program, and returns the exit status. When ctx ends, the
-// verb stops cleanly.
+// Main runs the verb that args name, without the name of the program, and returns the exit status.
+// When ctx ends, the verb stops cleanly.
 func (c *Command) Main(ctx context.Context, args []string) int {
 	out := newResults(c.Stdout, c.Bold)
 	c.in = &stdin{r: c.Stdin}
@@ -61,7 +62,8 @@ func (c *Command) Main(ctx context.Context, args []string) int {
 	return status
 }
 
-// run runs the verb here, or in the process that owns its data directory. It returns the exit status if err is nil.
+// run runs the verb here, or in the process that owns its data directory. It returns the exit
+// status if err is nil.
 func (c *Command) run(ctx context.Context) (status int, err error) {
 	defer defect.Catch(&err, "acapcrawl "+strings.Join(c.args, " "), nil)
 	for range maxTries {
@@ -87,8 +89,9 @@ func (c *Command) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "acapcrawl",
 		Short: "A web crawler that obeys ACAP, the Automated Content Access Protocol",
-		Long: `acapcrawl crawls, archives, indexes and shows web pages as far as their publishers permit. It obeys ACAP 1.1, RFC 9309, robots META
-tags, X-Robots-Tag and Robots-Tag. Every refusal names the file, the line and the field that decided.`,
+		Long: `acapcrawl crawls, archives, indexes and shows web pages as far as their publishers permit. It
+obeys ACAP 1.1, RFC 9309, robots META tags, X-Robots-Tag and Robots-Tag. Every refusal names the file, the
+line and the field that decided.`,
 		Example: `  acapcrawl demo
   acapcrawl crawl --max-pages 50 https://example.com/
   acapcrawl search harbour ferry
@@ -121,8 +124,10 @@ tags, X-Robots-Tag and Robots-Tag. Every refusal names the file, the line and th
 	setting(root.PersistentFlags(), "data")
 	setting(root.PersistentFlags(), "log-level")
 	root.AddCommand(
-		c.crawlVerb(), c.searchVerb(), c.showVerb(), c.explainVerb(), c.archiveVerb(), c.sweepVerb(), c.actionsVerb(), c.watchVerb(), c.serveVerb(),
-		c.checkVerb(), c.diffVerb(), c.convertVerb(), c.decideVerb(), c.conformanceVerb(), c.demoVerb(), c.configVerb(), c.versionVerb(),
+		c.crawlVerb(), c.searchVerb(), c.showVerb(), c.explainVerb(), c.archiveVerb(), c.sweepVerb(), c.actionsVerb(),
+		c.watchVerb(), c.serveVerb(),
+		c.checkVerb(), c.diffVerb(), c.convertVerb(), c.decideVerb(), c.conformanceVerb(), c.demoVerb(), c.configVerb(),
+		c.versionVerb(),
 	)
 	root.InitDefaultHelpCmd()
 	return root
@@ -156,8 +161,8 @@ func (c *Command) noVerb(cmd *cobra.Command, args []string) error {
 	return misuse(try, "%s has no verb %q", cmd.CommandPath(), args[0])
 }
 
-// wrongFlag returns a flag error as a misuse with something to try. If the flags follow a verb that does not exist, the error is about
-// the verb.
+// wrongFlag returns a flag error as a misuse with something to try. If the flags follow a verb that
+// does not exist, the error is about the verb.
 func (c *Command) wrongFlag(cmd *cobra.Command, err error) error {
 	if !cmd.HasParent() && len(c.args) > 0 && !strings.HasPrefix(c.args[0], "-") {
 		return c.noVerb(cmd, c.args)
@@ -168,7 +173,8 @@ func (c *Command) wrongFlag(cmd *cobra.Command, err error) error {
 			try = "--" + near
 		}
 	}
-	if _, word, unknown := strings.Cut(err.Error(), " in -"); unknown && strings.HasPrefix(err.Error(), "unknown shorthand flag") {
+	if _, word, unknown := strings.Cut(err.Error(), " in -"); unknown &&
+		strings.HasPrefix(err.Error(), "unknown shorthand flag") {
 		if near := config.Nearest(word, flagNames(cmd)); near != "" {
 			try = "--" + near
 		} else if cmd.Name() == "search" {

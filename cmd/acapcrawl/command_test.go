@@ -21,17 +21,21 @@ func TestReport(t *testing.T) {
 		status int
 		lines  []string // what every line starts with
 	}{
-		"done":                {nil, statusDone, nil},
-		"failure":             {errors.New("disk full"), statusFailed, []string{"Error: disk full"}},
-		"on one line":         {errors.New("a\n\tb"), statusFailed, []string{"Error: a b"}},
-		"failure with advice": {failure("another disk", errors.New("disk full")), statusFailed, []string{"Error: disk full", "Try: another disk"}},
-		"misuse":              {misuse("this", "no %s", "verb"), statusUsage, []string{"Error: no verb", "Try: this"}},
-		"refused":             {fmt.Errorf("show: %w", refused), statusRefused, []string{"Error: show: crawl of http://a.example/x is not permitted"}},
-		"refused otherwise":   {refusal(errors.New("address")), statusRefused, []string{"Error: address"}},
-		"nothing":             {nothing("Nothing found."), statusNothing, []string{"Nothing found."}},
-		"nothing to say":      {nothing(""), statusNothing, nil},
-		"interrupted":         {fmt.Errorf("explain: %w", context.Canceled), statusFailed, []string{"Error: interrupted"}},
-		"settings": {errors.Join(&config.Error{Where: "f", Key: "a", What: "x", Hint: "y"}, &config.Error{Where: "f", Key: "b", What: "z"}),
+		"done":        {nil, statusDone, nil},
+		"failure":     {errors.New("disk full"), statusFailed, []string{"Error: disk full"}},
+		"on one line": {errors.New("a\n\tb"), statusFailed, []string{"Error: a b"}},
+		"failure with advice": {failure("another disk", errors.New("disk full")), statusFailed,
+			[]string{"Error: disk full", "Try: another disk"}},
+		"misuse": {misuse("this", "no %s", "verb"), statusUsage, []string{"Error: no verb", "Try: this"}},
+		"refused": {fmt.Errorf("show: %w", refused), statusRefused,
+			[]string{"Error: show: crawl of http://a.example/x is not permitted"}},
+		"refused otherwise": {refusal(errors.New("address")), statusRefused, []string{"Error: address"}},
+		"nothing":           {nothing("Nothing found."), statusNothing, []string{"Nothing found."}},
+		"nothing to say":    {nothing(""), statusNothing, nil},
+		"interrupted": {fmt.Errorf("explain: %w", context.Canceled), statusFailed,
+			[]string{"Error: interrupted"}},
+		"settings": {errors.Join(&config.Error{Where: "f", Key: "a", What: "x", Hint: "y"}, &config.Error{Where: "f",
+			Key: "b", What: "z"}),
 			statusUsage, []string{"Error: f: a: x", "Try: y", "Error: f: b: z"}},
 	} {
 		var b bytes.Buffer

@@ -29,10 +29,12 @@ func (c *Command) configInitVerb() *cobra.Command {
 			path = config.DefaultFile(c.Env)
 		}
 		if path == "" {
-			return misuse("acapcrawl config init --config FILE", "neither XDG_CONFIG_HOME nor HOME names a directory for the file")
+			return misuse("acapcrawl config init --config FILE", "neither XDG_CONFIG_HOME nor HOME names a directory "+
+				"for the file")
 		}
 		if ext := filepath.Ext(path); ext == ".json" || ext == ".toml" {
-			return misuse("--config "+strings.TrimSuffix(path, ext)+".yaml", "the file is written as YAML, but %s has another extension", path)
+			return misuse("--config "+strings.TrimSuffix(path, ext)+".yaml",
+				"the file is written as YAML, but %s has another extension", path)
 		}
 		if err := writeNew(path, config.Template(), *force); err != nil {
 			return err

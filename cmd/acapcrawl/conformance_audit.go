@@ -39,12 +39,14 @@ func (c *Command) conformanceAudit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit URL…",
 		Short: "Report what a site's policy says, and its contradictions",
-		Long: `Read a publisher's robots.txt, the files that it refers to, and some pages, chosen so that as many statements as possible apply to one of
-them. The report lists the statements, their mistakes, the contradictions between pages and robots.txt, and the decisions for every usage
-and every crawler that is named. The command requests no page that may not be crawled, and nothing more from a site that answers with
+		Long: `Read a publisher's robots.txt, the files that it refers to, and some pages, chosen so that as
+many statements as possible apply to one of them. The report lists the statements, their mistakes, the
+contradictions between pages and robots.txt, and the decisions for every usage and every crawler that is
+named. The command requests no page that may not be crawled, and nothing more from a site that answers with
 429, or with 503 and Retry-After. With --format html the report is a page to hand on or print.
 
-The exit status is 1 if something should be corrected, 3 if no page may be crawled, and 4 if the site cannot be read.`,
+The exit status is 1 if something should be corrected, 3 if no page may be crawled, and 4 if the site cannot
+be read.`,
 		Example: `  acapcrawl conformance audit --format html -o report.html https://example.com/
   acapcrawl conformance audit --pages 5 --json https://example.com/news/`,
 	}
@@ -85,7 +87,8 @@ The exit status is 1 if something should be corrected, 3 if no page may be crawl
 	return cmd
 }
 
-// runAudit looks at the sites of the URLs, one after the other. When ctx ends it reports what was found until then.
+// runAudit audits the sites of the URLs one after another. When ctx ends it reports what it has
+// found.
 func (c *Command) runAudit(ctx context.Context, cfg *config.Config, r auditRequest) error {
 	o := check.Options{Now: r.Now, Pilot: cfg.Policy.Dialect == config.DialectPilot}
 	if o.Now.IsZero() {
@@ -113,7 +116,7 @@ func (c *Command) runAudit(ctx context.Context, cfg *config.Config, r auditReque
 	return verdictOf(audits)
 }
 
-// byOrigin puts the URLs of one origin together.
+// byOrigin groups the URLs by origin.
 func byOrigin(urls []*url.URL) (out [][]*url.URL, err error) {
 	at := map[string]int{}
 	for _, u := range urls {
@@ -132,7 +135,8 @@ func byOrigin(urls []*url.URL) (out [][]*url.URL, err error) {
 	return out, nil
 }
 
-func (c *Command) audit(ctx context.Context, cfg *config.Config, r auditRequest, o check.Options, start []*url.URL) (*conformance.Audit, error) {
+func (c *Command) audit(ctx context.Context, cfg *config.Config, r auditRequest, o check.Options,
+	start []*url.URL) (*conformance.Audit, error) {
 	limited := *cfg
 	limited.MaxPages = r.Pages // redirects included
 	s, err := c.openLiveSite(&limited, start)
@@ -148,7 +152,8 @@ func (c *Command) audit(ctx context.Context, cfg *config.Config, r auditRequest,
 		conformance.AuditOptions{Pages: r.Pages, Check: o, Tell: tell})
 }
 
-// budgeted says when the gate lets no more pages be requested; one whose redirects it does not let be followed is one that cannot be had.
+// budgeted reports when the gate admits no more pages. A page whose redirects it does not admit
+// counts as unavailable.
 type budgeted struct{ check.Fetcher }
 
 func (b budgeted) Page(ctx context.Context, rawurl string) (*page.Page, error) {
@@ -159,7 +164,7 @@ func (b budgeted) Page(ctx context.Context, rawurl string) (*page.Page, error) {
 	return pg, err
 }
 
-// sitemap reads a sitemap as the crawler does.
+// sitemap reads a sitemap like the crawler.
 func (s *liveSite) sitemap(ctx context.Context, address string) (pages, more []string, err error) {
 	t, err := s.gate.Get(ctx, gate.Sitemap, address)
 	if err != nil {
@@ -194,7 +199,8 @@ func printAudits(w io.Writer, as form, audits []*conformance.Audit) error {
 	return nil
 }
 
-// verdictOf says by which status the audits end: sites that cannot be read weigh most, then such as permit nothing.
+// verdictOf returns the status of the audits: sites that cannot be read come first, then sites that
+// permit nothing.
 func verdictOf(audits []*conformance.Audit) error {
 	var weighs, refused bool
 	for _, a := range audits {

@@ -10,7 +10,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
-// printConformance writes the results in the form that was asked for.
+// printConformance writes the results in the requested form.
 func printConformance(w io.Writer, report *conformance.Report, r conformanceRunRequest) error {
 	switch r.Out.Form {
 	case jsonForm:
@@ -25,8 +25,7 @@ func printConformance(w io.Writer, report *conformance.Report, r conformanceRunR
 	return err
 }
 
-// conformanceInWords returns the tree, collapsed where all is well, and then the cases that did not
-// pass.
+// conformanceInWords returns the tree, with passed parts collapsed, and then the failed cases.
 func conformanceInWords(report *conformance.Report, r conformanceRunRequest) (string, error) {
 	var tree, b strings.Builder
 	w := tabwriter.NewWriter(&tree, 0, 8, 2, ' ', 0)
@@ -48,11 +47,13 @@ func conformanceInWords(report *conformance.Report, r conformanceRunRequest) (st
 			continue
 		}
 		if told++; told <= r.Failures {
-			fmt.Fprintf(&b, "\n%s/%s\n  %s\n", result.File, result.Name, strings.ReplaceAll(strings.TrimSpace(result.Detail()), "\n", "\n  "))
+			fmt.Fprintf(&b, "\n%s/%s\n  %s\n", result.File, result.Name,
+				strings.ReplaceAll(strings.TrimSpace(result.Detail()), "\n", "\n  "))
 		}
 	}
 	if told > r.Failures {
-		fmt.Fprintf(&b, "\nand %s more that did not pass; --failures %d or --json tells all\n", number(told-r.Failures), told)
+		fmt.Fprintf(&b, "\nand %s more that did not pass; --failures %d or --json tells all\n", number(told-r.Failures),
+			told)
 	}
 	fmt.Fprintf(&b, "\n%s: %s passed", several(report.Cases, "case"), number(report.Passed))
 	for _, n := range []struct {
@@ -65,7 +66,9 @@ func conformanceInWords(report *conformance.Report, r conformanceRunRequest) (st
 	}
 	fmt.Fprintf(&b, " (%v %%)\n", report.Percent)
 	if hidden, tests := unseen(report.Tree); !r.All && whole {
-		fmt.Fprintf(&b, "No case can show %s, and %d more are shown by tests of this program alone; --all lists them.\n", several(hidden, "requirement"), tests)
+		fmt.Fprintf(&b,
+			"No case can show %s, and %d more are shown by tests of this program alone; --all lists them.\n", several(
+				hidden, "requirement"), tests)
 	}
 	if n := report.Trouble.Ended; n > 0 {
 		fmt.Fprintf(&b, "The engine ended, or was ended, before it had answered all: %s.\n", times(n))
@@ -79,13 +82,13 @@ func conformanceInWords(report *conformance.Report, r conformanceRunRequest) (st
 	return b.String(), nil
 }
 
-// Bounds of a line of the tree, unless --json is given: characters of a title, and cases by name.
+// Bounds of a line of the tree without --json: characters of a title, and named cases.
 const (
 	maxTitle = 72
 	maxNamed = 4
 )
 
-// printNode writes a node, and those of its parts that are to be shown.
+// printNode writes a node, and its children that are to be shown.
 func printNode(w *tabwriter.Writer, n conformance.Node, indent string, shown func(*conformance.Node) bool) {
 	title := []rune(n.Title)
 	if len(title) > maxTitle {
@@ -111,7 +114,7 @@ func printNode(w *tabwriter.Writer, n conformance.Node, indent string, shown fun
 	}
 }
 
-// times writes how often.
+// times returns a number of times in words.
 func times(n int) string {
 	if n == 1 {
 		return "once"
@@ -119,7 +122,7 @@ func times(n int) string {
 	return number(n) + " times"
 }
 
-// unseen counts the requirements that no case can show, and those that a Go test alone shows.
+// unseen counts the requirements that no case can show, and those that only a Go test shows.
 func unseen(nodes []conformance.Node) (hidden, tests int) {
 	for _, n := range nodes {
 		switch {

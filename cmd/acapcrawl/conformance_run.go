@@ -43,22 +43,23 @@ func (c *Command) conformanceRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run [CORPUS…]",
 		Short: "Run a corpus of cases against a policy engine",
-		Long: `Run a corpus of cases against a policy engine, and compare its answers with the expected ones. Without CORPUS, run the corpus of this
-project, which is part of the program. CORPUS is a directory of .txtar files in the same form, one such file, or a file of JSON Lines;
-- is standard input. Each line has the form
+		Long: `Run a corpus of cases against a policy engine, and compare its answers with the expected ones.
+Without CORPUS, run the corpus of this project, which is part of the program. CORPUS is a directory of .txtar
+files in the same form, one such file, or a file of JSON Lines; - is standard input. Each line has the form
 
   {"case": {…}, "want": {…}, "reason": "…", "paragraph": "P1 2.4.6"}
 
-"case" is the input of acapcrawl decide. "want" is the expected part of its answer: objects are compared by the keys in "want", other
-values must be equal, and "<absent>" requires that a key is missing. "reason" and "paragraph" (or "reading": "F07") are optional.
---list --json prints the corpus of this project in this form.
+"case" is the input of acapcrawl decide. "want" is the expected part of its answer: objects are compared by
+the keys in "want", other values must be equal, and "<absent>" requires that a key is missing. "reason" and
+"paragraph" (or "reading": "F07") are optional. --list --json prints the corpus of this project in this form.
 
-Without --engine this program answers. With --engine, sh runs COMMAND. COMMAND reads cases as JSON Lines from standard input, and
-writes for each a line of JSON with the id of the case and its answer to standard output. If a case ends COMMAND, it is started
-again without this case. An answer after --timeout is an error, and so is {"id": …, "error": "…"}.
+Without --engine this program answers. With --engine, sh runs COMMAND. COMMAND reads cases as JSON Lines from
+standard input, and writes for each a line of JSON with the id of the case and its answer to standard output.
+If a case ends COMMAND, it is started again without this case. An answer after --timeout is an error, and so
+is {"id": …, "error": "…"}.
 
-The exit status is 0 if every case passes, or with --min or --require if these are met. Otherwise it is 1, also if the engine prints
-lines that answer no case.`,
+The exit status is 0 if every case passes, or with --min or --require if these are met. Otherwise it is 1,
+also if the engine prints lines that answer no case.`,
 		Example: `  acapcrawl conformance run --engine './myengine --decide' --jobs 4
   acapcrawl conformance run --engine ./myengine --decisions-only --min 95 --require 'P1 2.4,F07' --format junit -o result.xml
   acapcrawl conformance run --only 'F07*' --list --json > f07.jsonl`,
@@ -67,14 +68,18 @@ lines that answer no case.`,
 	flags.SortFlags = false
 	var r conformanceRunRequest
 	flags.StringVar(&r.Engine, "engine", "", "test the engine that `COMMAND` runs; default: this program")
-	flags.IntVar(&r.Jobs, "jobs", 0, "run `N` engines at the same time (default: 1; of this program one for each processor)")
+	flags.IntVar(&r.Jobs, "jobs", 0, "run `N` engines at the same time (default: 1; of this program one for each "+
+		"processor)")
 	flags.DurationVar(&r.Timeout, "timeout", 10*time.Second, "wait at most `DURATION` for each answer of --engine")
-	flags.BoolVar(&r.Decisions, "decisions-only", false, "compare only whether a use is permitted, not the reason, limits and line")
-	flags.StringArrayVar(&r.Only, "only", nil, "run only cases whose name, file or paragraph matches `GLOB`, for example 'F07*' (repeatable)")
+	flags.BoolVar(&r.Decisions, "decisions-only", false, "compare only whether a use is permitted, not the reason, "+
+		"limits and line")
+	flags.StringArrayVar(&r.Only, "only", nil, "run only cases whose name, file or paragraph matches `GLOB`, for "+
+		"example 'F07*' (repeatable)")
 	flags.BoolVar(&r.FailFast, "fail-fast", false, "stop at the first case that fails")
 	flags.BoolVar(&r.List, "list", false, "list the cases without running them")
 	flags.Float64Var(&r.Min, "min", 0, "succeed if at least `PERCENT` of the cases pass")
-	flags.StringSliceVar(&r.Require, "require", nil, "succeed if all cases of the documents, paragraphs and readings in `LIST` pass, for example 'P1 2.4,F07'")
+	flags.StringSliceVar(&r.Require, "require", nil, "succeed if all cases of the documents, paragraphs and readings "+
+		"in `LIST` pass, for example 'P1 2.4,F07'")
 	flags.IntVar(&r.Failures, "failures", 20, "print `N` failed cases in full")
 	flags.BoolVar(&r.All, "all", false, "list passed paragraphs too, and requirements that cannot be observed")
 	r.Out = c.reportFlags(cmd, textForm, jsonForm, junitForm)
@@ -122,7 +127,7 @@ func (r *conformanceRunRequest) check(flags *pflag.FlagSet) error {
 	return nil
 }
 
-// runConformance asks every case and says what came of it.
+// runConformance runs every case and reports the results.
 func (c *Command) runConformance(ctx context.Context, r conformanceRunRequest) error {
 	samples, err := c.corpora(r.Corpora)
 	if err != nil {
@@ -166,7 +171,7 @@ func (c *Command) runConformance(ctx context.Context, r conformanceRunRequest) e
 	return nil
 }
 
-// corpora reads what is named, or the project's own corpus.
+// corpora reads the named corpora, or the project's own.
 func (c *Command) corpora(names []string) ([]conformance.Sample, error) {
 	if len(names) == 0 {
 		return conformance.Corpus()
@@ -211,7 +216,8 @@ func (c *Command) corpus(name string) ([]conformance.Sample, error) {
 	return conformance.ReadCases(filepath.ToSlash(name), f)
 }
 
-// chosen are the samples that one of the globs matches: by name, by file, by both, or by what they show. Without globs it is all.
+// chosen returns the samples that one of the globs matches: by name, by file, by both, or by what
+// they show. Without globs it returns all.
 func chosen(samples []conformance.Sample, globs []string) []conformance.Sample {
 	if len(globs) == 0 {
 		return samples
@@ -222,13 +228,14 @@ func chosen(samples []conformance.Sample, globs []string) []conformance.Sample {
 				is, err := path.Match(glob, name)
 				return err == nil && is
 			}
-			return slices.ContainsFunc([]string{s.Name, s.File, s.File + "/" + s.Name}, func(name string) bool { return matches(glob, name) }) ||
+			return slices.ContainsFunc([]string{s.Name, s.File, s.File + "/" + s.Name},
+				func(name string) bool { return matches(glob, name) }) ||
 				matches(strings.ReplaceAll(glob, " ", "-"), s.Shows())
 		})
 	})
 }
 
-// listCases prints the cases: as a corpus in JSON Lines, or by name and reason.
+// listCases prints the cases as a corpus in JSON Lines, or by name and reason.
 func listCases(w io.Writer, samples []conformance.Sample, asJSON bool) error {
 	out := bufio.NewWriter(w)
 	for _, s := range samples {
@@ -243,14 +250,15 @@ func listCases(w io.Writer, samples []conformance.Sample, asJSON bool) error {
 	return out.Flush()
 }
 
-// shownBy refuses names of --require that no case to be asked shows.
+// shownBy returns an error for names of --require that no selected case shows.
 func shownBy(docs []conformance.Document, samples []conformance.Sample, require []string) error {
 	if len(require) == 0 {
 		return nil
 	}
 	asked := make([]conformance.Result, len(samples))
 	for i := range samples {
-		asked[i] = conformance.Result{Sample: &samples[i], Name: samples[i].Name, File: samples[i].File, Outcome: conformance.Passed}
+		asked[i] = conformance.Result{Sample: &samples[i], Name: samples[i].Name, File: samples[i].File,
+			Outcome: conformance.Passed}
 	}
 	tree := conformance.Tree(docs, asked)
 	for _, name := range require {
@@ -261,7 +269,7 @@ func shownBy(docs []conformance.Document, samples []conformance.Sample, require 
 	return nil
 }
 
-// shortfall says what of the demands was not met; it is empty where all were.
+// shortfall returns which criteria are not met, "" if all are.
 func shortfall(report *conformance.Report, r conformanceRunRequest) string {
 	if report.Cases == 0 {
 		return "nothing was compared: no case that is to be asked wants a decision"
@@ -283,7 +291,8 @@ func shortfall(report *conformance.Report, r conformanceRunRequest) string {
 		}
 		for _, n := range nodes {
 			if !n.Whole() {
-				out = append(out, fmt.Sprintf("%s, which --require names, passed %d of %d cases", n.Name, n.Passed, n.Cases))
+				out = append(out, fmt.Sprintf("%s, which --require names, passed %d of %d cases", n.Name, n.Passed,
+					n.Cases))
 			}
 		}
 	}

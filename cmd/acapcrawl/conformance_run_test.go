@@ -9,7 +9,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// The commands of docs/conformance-run.md are right, with an engine that permits everything, and its example is a case that passes.
+// The commands of docs/conformance-run.md are right, with an engine that permits everything, and
+// its example is a case that passes.
 func TestConformanceRunDocument(t *testing.T) {
 	document := read(t, "docs/conformance-run.md")
 	var script strings.Builder
@@ -32,7 +33,8 @@ func TestConformanceRunDocument(t *testing.T) {
 	if len(examples) != 2 {
 		t.Fatalf("the document has %d examples", len(examples))
 	}
-	script.WriteString("-- myengine --\n#!/bin/sh\nwhile read line; do echo '" + strings.TrimSpace(examples[0]) + "'; done\n-- house-rules.jsonl --\n" + examples[1])
+	script.WriteString("-- myengine --\n#!/bin/sh\nwhile read line; do echo '" + strings.TrimSpace(examples[0]) +
+		"'; done\n-- house-rules.jsonl --\n" + examples[1])
 	file := filepath.Join(t.TempDir(), "document.txtar")
 	if err := os.WriteFile(file, []byte(script.String()), 0o644); err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ import (
 // conformanceSiteRequest holds the arguments of conformance site.
 type conformanceSiteRequest struct {
 	Listen string
-	Log    string        // file that visits are added to; may be empty
+	Log    string        // file to which visits are appended; may be empty
 	For    time.Duration // 0: until Ctrl-C
 	Run    string        // a crawler to start; may be empty
 	Logs   []string      // visits to judge instead of serving
@@ -35,15 +35,16 @@ func (c *Command) conformanceSite() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "site",
 		Short: "Serve a test site and judge the crawlers that visit it",
-		Long: `Serve a publisher's site with traps, and judge its visitors by their requests: the report lists the requirements of RFC 9309, of
-conventional tags and of ACAP that each visitor kept, violated, or was not tested for. The command ends after --for, with Ctrl-C, or with
-the crawler that --run starts. In the command of --run, {URL} is the address of the index and {URLS} are the addresses of all origins.
-All requests of this crawler count as one visitor, whatever User-Agents it sends. With --judge nothing is served: the command judges
-visits that --log has written.
+		Long: `Serve a publisher's site with traps, and judge its visitors by their requests: the report
+lists the requirements of RFC 9309, of conventional tags and of ACAP that each visitor kept, violated, or was
+not tested for. The command ends after --for, with Ctrl-C, or with the crawler that --run starts. In the
+command of --run, {URL} is the address of the index and {URLS} are the addresses of all origins. All requests
+of this crawler count as one visitor, whatever User-Agents it sends. With --judge nothing is served: the
+command judges visits that --log has written.
 
-The exit status is 1 if a requirement of RFC 9309 was violated. Violations of ACAP count, and set the exit status, only for a crawler
-that shows a sign of reading ACAP. With --protocol only violations of the named protocols count; --protocol acap judges every crawler by
-ACAP.`,
+The exit status is 1 if a requirement of RFC 9309 was violated. Violations of ACAP count, and set the exit
+status, only for a crawler that shows a sign of reading ACAP. With --protocol only violations of the named
+protocols count; --protocol acap judges every crawler by ACAP.`,
 		Example: `  acapcrawl conformance site
   acapcrawl conformance site --run 'wget -q -r -l 6 --tries=1 -H -P "$(mktemp -d)" {URLS}' --format html -o wget.html
   acapcrawl conformance site --run 'acapcrawl crawl --data "$(mktemp -d)" --delay 0 --allow-private --sitemaps --requisites --canonical {URLS}'
@@ -52,12 +53,14 @@ ACAP.`,
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	r := conformanceSiteRequest{}
-	flags.StringVar(&r.Listen, "listen", "127.0.0.1:0", "serve at `ADDRESS` and the following ports; port 0: at free ports")
+	flags.StringVar(&r.Listen, "listen", "127.0.0.1:0", "serve at `ADDRESS` and the following ports; port 0: at free "+
+		"ports")
 	flags.StringVar(&r.Log, "log", "", "append visits to `FILE`, a line of JSON each")
 	flags.DurationVar(&r.For, "for", 0, "end after `DURATION`")
 	flags.StringVar(&r.Run, "run", "", "start a crawler with the shell `COMMAND`, and judge it when it ends")
 	flags.BoolVar(&r.Judge, "judge", false, "judge the visits in files or standard input, and serve nothing")
-	flags.StringArrayVar(&r.Told.Crawler, "crawler", nil, "judge only the crawler `NAME` (repeat it for all its names; default: those in the User-Agent)")
+	flags.StringArrayVar(&r.Told.Crawler, "crawler", nil, "judge only the crawler `NAME` (repeat it for all its "+
+		"names; default: those in the User-Agent)")
 	flags.StringArrayVar(&r.Told.Purposes, "purpose", nil, "the judged crawler declares the purpose `P` (repeatable)")
 	protocols := flags.StringArray("protocol", nil,
 		"count only violations of `P`, whatever the crawler reads: "+strings.Join(words(course.Protocols()),
@@ -84,12 +87,14 @@ func (r *conformanceSiteRequest) check(cmd *cobra.Command, args, protocols []str
 	case r.For < 0:
 		return misuse("", "--for: %s is negative", r.For)
 	case r.Run != "" && !strings.Contains(r.Run, "{URL}") && !strings.Contains(r.Run, "{URLS}"):
-		return misuse(`--run 'wget -r {URL}'`, "the command of --run contains neither {URL} nor {URLS}: the crawler would not know the address")
+		return misuse(`--run 'wget -r {URL}'`, "the command of --run contains neither {URL} nor {URLS}: the crawler "+
+			"would not know the address")
 	}
 	return r.checkVisitor(protocols)
 }
 
-// checkVisitor returns an error if a name, a purpose or a protocol is wrong. It fills r.Told.Protocols.
+// checkVisitor returns an error if a name, a purpose or a protocol is wrong. It fills
+// r.Told.Protocols.
 func (r *conformanceSiteRequest) checkVisitor(protocols []string) error {
 	for _, name := range r.Told.Crawler {
 		if !course.Name(name) {
@@ -97,7 +102,10 @@ func (r *conformanceSiteRequest) checkVisitor(protocols []string) error {
 		}
 	}
 	for _, p := range r.Told.Purposes {
-		if p == "" || strings.ContainsFunc(p, func(r rune) bool { return r <= ' ' || r == 0x7f || r == 0xa0 || r == '#' }) {
+		if p == "" || strings.ContainsFunc(p, func(r rune) bool {
+			return r <= ' ' || r == 0x7f || r == 0xa0 ||
+				r == '#'
+		}) {
 			return misuse("--purpose P", "%q is not a purpose", p)
 		}
 	}
@@ -110,7 +118,7 @@ func (r *conformanceSiteRequest) checkVisitor(protocols []string) error {
 	return nil
 }
 
-// runConformanceSite serves the course until somebody has been there, and says what the visits show.
+// runConformanceSite serves the course until it was visited, and reports what the visits show.
 func (c *Command) runConformanceSite(ctx context.Context, r conformanceSiteRequest) error {
 	left := 0
 	visits, err := c.recordedVisits(r)
@@ -120,7 +128,7 @@ func (c *Command) runConformanceSite(ctx context.Context, r conformanceSiteReque
 	if err != nil && len(visits) == 0 {
 		return err
 	}
-	incomplete := err // such as a log that could not be written: what came is judged all the same
+	incomplete := err // for example a log that could not be written: the visits are judged even so
 	report, err := course.Judge(context.WithoutCancel(ctx), visits, r.Told)
 	if err != nil {
 		return err
@@ -165,7 +173,7 @@ func printVisitors(w io.Writer, as form, report *course.Report) error {
 	return report.WriteText(w)
 }
 
-// recordedVisits reads the logs that were named, or standard input.
+// recordedVisits reads the named logs, or standard input.
 func (c *Command) recordedVisits(r conformanceSiteRequest) ([]course.Visit, error) {
 	if !r.Judge {
 		return nil, nil
@@ -193,8 +201,10 @@ func (c *Command) recordedVisits(r conformanceSiteRequest) ([]course.Visit, erro
 	return visits, nil
 }
 
-// serveCourse serves until the crawler that was started ends, the time is up, or ctx ends. It gives the visits, and how many came beside them.
-func (c *Command) serveCourse(ctx context.Context, r conformanceSiteRequest) (visits []course.Visit, left int, err error) {
+// serveCourse serves until the crawler of --run ends, the time is up, or ctx ends. It returns the
+// visits, and how many were dropped.
+func (c *Command) serveCourse(ctx context.Context, r conformanceSiteRequest) (visits []course.Visit, left int,
+	err error) {
 	o := course.Options{Listen: r.Listen, Crawler: r.Told.Crawler, Purposes: r.Told.Purposes}
 	if r.Run != "" {
 		o.Run = time.Now().UTC().Format(time.RFC3339Nano)
@@ -212,7 +222,8 @@ func (c *Command) serveCourse(ctx context.Context, r conformanceSiteRequest) (vi
 		return nil, 0, misuse("--listen 127.0.0.1:0", "%w", err)
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	fmt.Fprintf(c.Stderr, "The course answers at %s; start a crawler there. Its other seeds:\n", s.URL(course.Seeds()[0]))
+	fmt.Fprintf(c.Stderr, "The course answers at %s; start a crawler there. Its other seeds:\n",
+		s.URL(course.Seeds()[0]))
 	for _, o := range course.Seeds()[1:] {
 		fmt.Fprintf(c.Stderr, "  %s/\n", s.URL(o))
 	}
@@ -230,7 +241,8 @@ func (c *Command) serveCourse(ctx context.Context, r conformanceSiteRequest) (vi
 	return s.Visits(), s.Left(), err
 }
 
-// runCrawler runs the crawler of the user until it or ctx ends. How it ends says nothing: what counts is what it requested.
+// runCrawler runs the user's crawler until it or ctx ends. Its exit status does not matter, only
+// its requests.
 func (c *Command) runCrawler(ctx context.Context, command string, s *course.Server) error {
 	var seeds []string
 	for _, o := range course.Seeds() {

@@ -11,8 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/conformance/course"
 )
 
-// acapcrawl itself violates nothing on the course, under whatever name, for whatever purposes and at whatever pace, and it is tested by
-// every station.
+// acapcrawl itself violates nothing on the course, under whatever name, for whatever purposes and
+// at whatever pace, and it is tested by every station.
 func TestCourse(t *testing.T) {
 	for name, tc := range map[string]struct {
 		flags  string
@@ -21,23 +21,29 @@ func TestCourse(t *testing.T) {
 		told   course.Told
 		served bool // the course is told what the judge is
 	}{
-		"plain":                      {flags: "--delay 0"},
-		"another name":               {flags: "--delay 0 --crawler Gazette.Bot-2"},
-		"several names":              {flags: "--delay 0 --crawler lantern --crawler beacon"},
-		"several names, told":        {flags: "--delay 0 --crawler lantern --crawler beacon", told: course.Told{Crawler: []string{"lantern", "beacon"}}, served: true},
-		"its second name":            {flags: "--delay 0 --crawler lantern --crawler beacon", told: course.Told{Crawler: []string{"beacon", "lantern"}}, served: true},
-		"a name like a pattern":      {flags: "--delay 0 --crawler a$b|c"},
-		"the name of another":        {flags: "--delay 0 --crawler Googlebot", env: []string{"ACAPCRAWL_CONTACT=https://bot.example/"}},
-		"a purpose":                  {flags: "--delay 0 --purpose news", told: course.Told{Purposes: []string{"news"}}, served: true},
-		"a purpose nobody knows":     {flags: "--delay 0 --purpose a-purpose-of-others"},
-		"two purposes":               {flags: "--delay 0 --purpose news --purpose archive", told: course.Told{Purposes: []string{"news", "archive"}}, served: true},
-		"purposes told to the judge": {flags: "--delay 0 --purpose news", told: course.Told{Purposes: []string{"news"}}},
-		"no purposes":                {flags: "--delay 0 --purpose="},
-		"strict":                     {flags: "--delay 0 --strict"},
-		"a delay":                    {flags: "--delay 20ms --crawler tortoise"},
-		"in parallel":                {flags: "--delay 0 --concurrency 16 --per-host 8"},
-		"three times":                {flags: "--delay 0", again: []string{"--refetch", ""}},
-		"one by one":                 {flags: "--delay 0 --concurrency 1 --per-host 1"},
+		"plain":         {flags: "--delay 0"},
+		"another name":  {flags: "--delay 0 --crawler Gazette.Bot-2"},
+		"several names": {flags: "--delay 0 --crawler lantern --crawler beacon"},
+		"several names, told": {flags: "--delay 0 --crawler lantern --crawler beacon",
+			told: course.Told{Crawler: []string{"lantern", "beacon"}}, served: true},
+		"its second name": {flags: "--delay 0 --crawler lantern --crawler beacon",
+			told: course.Told{Crawler: []string{"beacon", "lantern"}}, served: true},
+		"a name like a pattern": {flags: "--delay 0 --crawler a$b|c"},
+		"the name of another": {flags: "--delay 0 --crawler Googlebot",
+			env: []string{"ACAPCRAWL_CONTACT=https://bot.example/"}},
+		"a purpose": {flags: "--delay 0 --purpose news", told: course.Told{Purposes: []string{"news"}},
+			served: true},
+		"a purpose nobody knows": {flags: "--delay 0 --purpose a-purpose-of-others"},
+		"two purposes": {flags: "--delay 0 --purpose news --purpose archive",
+			told: course.Told{Purposes: []string{"news", "archive"}}, served: true},
+		"purposes told to the judge": {flags: "--delay 0 --purpose news",
+			told: course.Told{Purposes: []string{"news"}}},
+		"no purposes": {flags: "--delay 0 --purpose="},
+		"strict":      {flags: "--delay 0 --strict"},
+		"a delay":     {flags: "--delay 20ms --crawler tortoise"},
+		"in parallel": {flags: "--delay 0 --concurrency 16 --per-host 8"},
+		"three times": {flags: "--delay 0", again: []string{"--refetch", ""}},
+		"one by one":  {flags: "--delay 0 --concurrency 1 --per-host 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if testing.Short() && name != "plain" && name != "two purposes" {
@@ -52,7 +58,8 @@ func TestCourse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			args := append([]string{"crawl", "--data", t.TempDir(), "--allow-private", "--sitemaps", "--requisites", "--canonical"}, strings.Fields(tc.flags)...)
+			args := append([]string{"crawl", "--data", t.TempDir(), "--allow-private", "--sitemaps", "--requisites",
+				"--canonical"}, strings.Fields(tc.flags)...)
 			for _, o := range course.Seeds() {
 				args = append(args, s.URL(o)+"/")
 			}
@@ -80,8 +87,10 @@ func TestCourse(t *testing.T) {
 				switch {
 				case got.Outcome == course.Kept || got.Outcome == course.Used:
 				case got.Outcome == course.Untested && got.Level == course.May:
-				case got.Outcome == course.Untested && len(o.Purposes) == 0 && strings.HasPrefix(got.ID, "acap-purpose"):
-				case got.Outcome == course.Untested && len(o.Purposes) > 1 && got.ID == "acap-purpose": // for the other it may be fetched (C16)
+				case got.Outcome == course.Untested && len(o.Purposes) == 0 &&
+					strings.HasPrefix(got.ID, "acap-purpose"):
+				// for the other it may be fetched (C16)
+				case got.Outcome == course.Untested && len(o.Purposes) > 1 && got.ID == "acap-purpose":
 				default:
 					t.Errorf("%s is %s: %s %v", got.ID, got.Outcome, got.Why, got.Evidence)
 				}
@@ -93,11 +102,14 @@ func TestCourse(t *testing.T) {
 // What a log holds before it breaks off is judged, and the rest told.
 func TestJudgeUnfinished(t *testing.T) {
 	visit := func(second, target string) string {
-		return `{"time":"2026-06-01T12:00:` + second + `Z","open":1,"origin":"rules","method":"GET","target":"` + target + `","status":200,"agent":"samplebot/1.0","names":["samplebot"]}` + "\n"
+		return `{"time":"2026-06-01T12:00:` + second + `Z","open":1,"origin":"rules","method":"GET","target":"` +
+			target + `","status":200,"agent":"samplebot/1.0","names":["samplebot"]}` + "\n"
 	}
 	var out, told strings.Builder
-	c := &Command{Stdin: strings.NewReader(visit("00", "/robots.txt") + visit("01", "/plain/") + visit("02", "/plain/trap.html") + `{"time":"2026-`), Stdout: &out, Stderr: &told}
-	if status := c.Main(t.Context(), []string{"conformance", "site", "--judge", "-"}); status != statusNothing || !strings.Contains(out.String(), "violated: plain ") || !strings.Contains(told.String(), ":4 breaks off") {
+	c := &Command{Stdin: strings.NewReader(visit("00", "/robots.txt") + visit("01", "/plain/") +
+		visit("02", "/plain/trap.html") + `{"time":"2026-`), Stdout: &out, Stderr: &told}
+	if status := c.Main(t.Context(), []string{"conformance", "site", "--judge", "-"}); status != statusNothing ||
+		!strings.Contains(out.String(), "violated: plain ") || !strings.Contains(told.String(), ":4 breaks off") {
 		t.Errorf("status %d, %s\n%s", status, told.String(), out.String())
 	}
 }

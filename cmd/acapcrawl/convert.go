@@ -21,7 +21,7 @@ import (
 // convertRequest holds the arguments of convert.
 type convertRequest struct {
 	check.Convert
-	Name string // of the file; "-" is standard input
+	Name string // name of the file; "-" is standard input
 	To   string
 	Dir  string // the directory for the results; "": standard output
 	JSON bool
@@ -37,15 +37,18 @@ func (c *Command) convertVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert FILE",
 		Short: "Translate a robots.txt between conventional records and ACAP",
-		Long: `Translate the conventional records of a robots.txt into ACAP. The conventional records stay, and the ACAP records follow them, or are
-written to a file of their own with --reference. With --to conventional, translate what the ACAP records say about crawling into records
-for crawlers without ACAP. If FILE is -, read standard input. The result is written to standard output; what could not be translated, or is
-expressed differently, to standard error. If one language cannot express what the other does, the result prohibits.
+		Long: `Translate the conventional records of a robots.txt into ACAP. The conventional records stay,
+and the ACAP records follow them, or are written to a file of their own with --reference. With --to
+conventional, translate what the ACAP records say about crawling into records for crawlers without ACAP. If
+FILE is -, read standard input. The result is written to standard output; what could not be translated, or is
+expressed differently, to standard error. If one language cannot express what the other does, the result
+prohibits.
 
-Before anything is printed, both files are compared for every named crawler and one that is not named, on examples of all patterns and of
-their intersections. The exit status is 0 if crawlers may do the same as before, and 1 if a warning says what changes. ACAP ignores letter
-case: without --any-case a conversion to ACAP prohibits other spellings of a path too, which is a change. A conversion to conventional
-records prints one notice that rules apply only in the letter case of the file.`,
+Before anything is printed, both files are compared for every named crawler and one that is not named, on
+examples of all patterns and of their intersections. The exit status is 0 if crawlers may do the same as
+before, and 1 if a warning says what changes. ACAP ignores letter case: without --any-case a conversion to
+ACAP prohibits other spellings of a path too, which is a change. A conversion to conventional records prints
+one notice that rules apply only in the letter case of the file.`,
 		Example: `  acapcrawl convert robots.txt > with-acap.txt
   acapcrawl convert --reference /acap.txt --ignore-conventional -o site robots.txt
   acapcrawl convert --to conventional robots.txt`,
@@ -53,8 +56,10 @@ records prints one notice that rules apply only in the letter case of the file.`
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	to := flags.String("to", toACAP, "convert to `LANGUAGE`: "+toACAP+", "+toConventional)
-	usages := flags.StringSlice("usages", nil, "apply the rules to `USAGES`, for example crawl,index; default: crawl; with --ignore-conventional crawl is always included")
-	reference := flags.String("reference", "", "write the ACAP records to a file at `PATH` of the site, to which robots.txt refers")
+	usages := flags.StringSlice("usages", nil, "apply the rules to `USAGES`, for example crawl,index; default: "+
+		"crawl; with --ignore-conventional crawl is always included")
+	reference := flags.String("reference", "", "write the ACAP records to a file at `PATH` of the site, to which "+
+		"robots.txt refers")
 	ignore := flags.Bool("ignore-conventional", false, "make crawlers with ACAP ignore the conventional records")
 	anyCase := flags.Bool("any-case", false, "ignore letter case: the site treats /A as /a, or has only one of them")
 	dir := flags.StringP("output", "o", "", "write robots.txt, and the file that it refers to, to `DIR`")
@@ -89,13 +94,15 @@ records prints one notice that rules apply only in the letter case of the file.`
 	return cmd
 }
 
-// isSitePath reports whether p is the path of a file on a site, other than robots.txt, that can be written below a directory.
+// isSitePath reports whether p is the path of a file on a site, other than robots.txt, that can be
+// written below a directory.
 func isSitePath(p string) bool {
 	top, _, _ := strings.Cut(strings.TrimPrefix(p, "/"), "/")
 	return strings.HasPrefix(p, "/") && path.Clean(p) == p && localFile(p[1:]) && !strings.EqualFold(top, "robots.txt")
 }
 
-// runConvert converts a file. What changes for crawlers is told on standard error, whatever becomes of the result.
+// runConvert converts a file. It prints what changes for crawlers to standard error, whatever
+// happens to the result.
 func (c *Command) runConvert(r convertRequest) error {
 	src, err := c.readChecked(r.Name)
 	if err != nil {
@@ -139,14 +146,15 @@ func (c *Command) runConvert(r convertRequest) error {
 	return nothing("")
 }
 
-// writeConverted writes the files into a directory, which is made where it is not there. Files that are there stay. What robots.txt
-// refers to is there before it.
+// writeConverted writes the files to a directory, which it makes if necessary. It never overwrites
+// a file. It writes the file to which robots.txt refers before robots.txt.
 func (c *Command) writeConverted(r convertRequest, out *check.Conversion) error {
 	dir := c.path(r.Dir)
 	type file struct{ name, text string }
 	files := []file{{filepath.Join(dir, "robots.txt"), out.Robots}}
 	if r.Reference != "" {
-		files = []file{{filepath.Join(dir, filepath.FromSlash(strings.TrimPrefix(r.Reference, "/"))), out.Reference}, files[0]}
+		files = []file{{filepath.Join(dir, filepath.FromSlash(strings.TrimPrefix(r.Reference, "/"))), out.Reference},
+			files[0]}
 	}
 	for _, f := range files {
 		if _, err := os.Lstat(f.name); !errors.Is(err, fs.ErrNotExist) {
@@ -164,7 +172,9 @@ func (c *Command) writeConverted(r convertRequest, out *check.Conversion) error 
 	return nil
 }
 
-// localFile reports whether a path with slashes, as of a URL, names a file below any directory.
+// localFile reports whether a path with slashes, as in a URL, is below any directory that it is
+// joined to.
 func localFile(path string) bool {
-	return path != "" && !strings.HasSuffix(path, "/") && !strings.ContainsAny(path, "\\%?#* \t\r\n") && filepath.IsLocal(filepath.FromSlash(path))
+	return path != "" && !strings.HasSuffix(path, "/") && !strings.ContainsAny(path, "\\%?#* \t\r\n") &&
+		filepath.IsLocal(filepath.FromSlash(path))
 }

@@ -32,19 +32,21 @@ type crawlRequest struct {
 }
 
 // crawlSettings are the settings that crawl takes as flags, in the order of its help.
-const crawlSettings = "scope include exclude depth sitemaps requisites canonical drop-parameters allow-private max-pages max-bytes" +
-	" max-time max-host-urls max-body memory min-free delay adaptive concurrency per-host per-address timeout recrawl-min" +
+const crawlSettings = "scope include exclude depth sitemaps requisites canonical drop-parameters allow-private " +
+	"max-pages max-bytes" +
+	" max-time max-host-urls max-body memory min-free delay adaptive concurrency per-host per-address timeout " +
+	"recrawl-min" +
 	" recrawl-max crawler purpose strict dialect contact signature-key signature-agent preserve index chromium metrics"
 
 func (c *Command) crawlVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "crawl [URL…]",
 		Short: "Crawl, archive and index pages as their publishers permit",
-		Long: `Crawl from the URLs given, or continue where the last crawl stopped. Archive and index pages, and execute the requests in robots.txt,
-as their publishers permit.
+		Long: `Crawl from the URLs given, or continue where the last crawl stopped. Archive and index pages,
+and execute the requests in robots.txt, as their publishers permit.
 
-The first Ctrl-C completes the visits under way and prints the summary; the second stops at once. Neither loses data, and acapcrawl crawl
-continues. The signal SIGUSR1 prints the status.`,
+The first Ctrl-C completes the visits under way and prints the summary; the second stops at once. Neither
+loses data, and acapcrawl crawl continues. The signal SIGUSR1 prints the status.`,
 		Example: `  acapcrawl crawl https://example.com/
   acapcrawl crawl --depth 1 --scope prefix https://example.com/news/
   acapcrawl crawl`,
@@ -53,8 +55,10 @@ continues. The signal SIGUSR1 prints the status.`,
 	flags.SortFlags = false
 	refetch := flags.Bool("refetch", false, "visit archived pages again, and read robots.txt again")
 	out := jsonFlag(cmd)
-	status := flags.Duration("status", 0, "print the status to standard error every `DURATION`; with --json as a line of JSON")
-	report := flags.String("report", "", "append to `FILE` a line of JSON for every page that is not fetched, followed, archived or indexed; - is standard output")
+	status := flags.Duration("status", 0, "print the status to standard error every `DURATION`; with --json as a "+
+		"line of JSON")
+	report := flags.String("report", "", "append to `FILE` a line of JSON for every page that is not fetched, "+
+		"followed, archived or indexed; - is standard output")
 	for name := range strings.FieldsSeq(crawlSettings) {
 		setting(flags, name)
 	}
@@ -79,7 +83,8 @@ continues. The signal SIGUSR1 prints the status.`,
 		}
 		if len(r.Seeds) == 0 {
 			if _, err := os.Stat(filepath.Join(cfg.Data, "frontier.db")); err != nil {
-				return misuse("acapcrawl crawl https://example.com/", "no URL is given, and the data directory %s has no crawl to continue", cfg.Data)
+				return misuse("acapcrawl crawl https://example.com/",
+					"no URL is given, and the data directory %s has no crawl to continue", cfg.Data)
 			}
 		}
 		return c.runCrawl(cmd.Context(), cfg, r)
@@ -91,7 +96,8 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 	defer c.collectLess(cfg)()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	w := &watch{screen: newProgress(c.Stderr), asJSON: r.JSON, every: r.Status, stopping: func() bool { return ctx.Err() != nil }}
+	w := &watch{screen: newProgress(c.Stderr), asJSON: r.JSON, every: r.Status,
+		stopping: func() bool { return ctx.Err() != nil }}
 	defer w.listen()()
 	o := site.CrawlOptions{Refetch: r.Refetch, Progress: w.progress, Every: redraw, Judging: func() {
 		w.screen.Set("What is held is judged again; what an interrupt leaves of that, the next run does.")
@@ -127,7 +133,8 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 	w.screen.Done()
 	switch {
 	case disk.Full(err):
-		return failure("", fmt.Errorf("the disk of %s is full: free space there, and run again; nothing is lost (%w)", cfg.Data, err))
+		return failure("", fmt.Errorf("the disk of %s is full: free space there, and run again; nothing is lost (%w)",
+			cfg.Data, err))
 	case err != nil && !errors.Is(err, errGuests):
 		return err
 	}
@@ -139,11 +146,12 @@ func (c *Command) runCrawl(ctx context.Context, cfg *config.Config, r crawlReque
 	return errors.Join(err, outcome(sum.Summary))
 }
 
-// gcPercent is the growth of the heap between two collections in a crawl that does not index: little of it lives long.
+// gcPercent is the growth of the heap between two collections in a crawl that does not index:
+// little of it lives long.
 const gcPercent = 300
 
-// collectLess sets gcPercent until the function that it returns is called, unless the crawl indexes, which keeps more in
-// memory, or GOGC is set.
+// collectLess sets gcPercent until the function that it returns is called, unless the crawl
+// indexes, which keeps more in memory, or GOGC is set.
 func (c *Command) collectLess(cfg *config.Config) (undo func()) {
 	if cfg.Index || slices.ContainsFunc(c.Env, func(pair string) bool { return strings.HasPrefix(pair, "GOGC=") }) {
 		return func() {}
@@ -168,7 +176,8 @@ func outcome(sum crawler.Summary) error {
 }
 
 // crawl opens the data directory, crawls, and closes it.
-func (c *Command) crawl(ctx context.Context, cfg *config.Config, log *slog.Logger, o site.CrawlOptions) (sum site.CrawlSummary, err error) {
+func (c *Command) crawl(ctx context.Context, cfg *config.Config, log *slog.Logger, o site.CrawlOptions) (
+	sum site.CrawlSummary, err error) {
 	sum.Data, sum.Erased = cfg.Data, []archive.Erasure{}
 	who, err := site.RecordedCrawler(cfg, config.Environment, config.File)
 	if err != nil {

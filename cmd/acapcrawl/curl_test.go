@@ -57,7 +57,8 @@ func TestCurl(t *testing.T) {
 		}
 		run(block)
 	}
-	for _, want := range []string{"POST /v1/requests", "GET /v1/requests", "GET /v1/requests/1", "GET /v1/requests/1/receipt", "DELETE /v1/requests/1", "GET /v1/key"} {
+	for _, want := range []string{"POST /v1/requests", "GET /v1/requests", "GET /v1/requests/1",
+		"GET /v1/requests/1/receipt", "DELETE /v1/requests/1", "GET /v1/key"} {
 		if !used[want] {
 			t.Errorf("docs/actions.md has no example of %s", want)
 		}
@@ -67,7 +68,8 @@ func TestCurl(t *testing.T) {
 	if err != nil || !json.Valid(receipt) {
 		t.Errorf("the receipt: %s, %v", receipt, err)
 	}
-	for i, want := range []string{`"state":"done"`, `"action":"re-crawl"`, `"id":1`, `"id":1`, `"standing":false`, `"kty":"OKP"`} {
+	for i, want := range []string{`"state":"done"`, `"action":"re-crawl"`, `"id":1`, `"id":1`, `"standing":false`,
+		`"kty":"OKP"`} {
 		if i >= len(answers) || !strings.Contains(answers[i], want) {
 			t.Errorf("example %d of %d is not answered with %s: %q", i+1, len(answers), want, answers)
 		}

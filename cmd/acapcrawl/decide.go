@@ -24,12 +24,14 @@ func (c *Command) decideVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "decide [FILE…]",
 		Short: "Answer policy questions in JSON Lines, without network access",
-		Long: `Read cases as JSON Lines from files or standard input, and print one line of JSON for each. A case contains a small web, a crawler and a
-question. The command makes no request and uses neither configuration nor data directory. It ignores what a crawl would not request:
-references, substitutes and required resources at private, loopback and link-local addresses, except on the host of the resource in
+		Long: `Read cases as JSON Lines from files or standard input, and print one line of JSON for each. A
+case contains a small web, a crawler and a question. The command makes no request and uses neither
+configuration nor data directory. It ignores what a crawl would not request: references, substitutes and
+required resources at private, loopback and link-local addresses, except on the host of the resource in
 question.`,
 	}
-	dialect := cmd.Flags().String("dialect", config.Dialect11, settingFlags["dialect"].usage+"; for cases without dialect")
+	dialect := cmd.Flags().String("dialect", config.Dialect11, settingFlags["dialect"].usage+
+		"; for cases without dialect")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if !slices.Contains(config.Dialects(), *dialect) {
 			return misuse("", "--dialect: %q is not one of %s", *dialect, strings.Join(config.Dialects(), ", "))
@@ -59,8 +61,8 @@ question.`,
 	return cmd
 }
 
-// inputs opens the named files; - and no name at all are standard input. It opens all files before any is read, so that a mistake in one
-// name does not leave half an answer.
+// inputs opens the named files; - and no name at all are standard input. It opens all files before
+// any is read, so that a mistake in one name does not leave half an answer.
 func (c *Command) inputs(names []string) (ins []io.Reader, closeAll func(), err error) {
 	var files []*os.File
 	closeAll = func() {
@@ -86,15 +88,15 @@ func (c *Command) inputs(names []string) (ins []io.Reader, closeAll func(), err 
 	return ins, closeAll, nil
 }
 
-// maxCase is how long a line of cases may be, in bytes.
+// maxCase is the maximum length of a line of cases in bytes.
 const maxCase = 16 << 20
 
-// decided counts the lines that have no answer: those that are no case, and those on which this
-// program panics.
+// decided counts the lines without an answer: malformed cases, and those on which this program
+// panics.
 type decided struct{ malformed, broken int }
 
-// runDecide answers every line of in on standard output, those that have no answer with an error.
-// Cases that name no dialect are of the one given.
+// runDecide prints an answer for every line of in; without an answer, an error. Cases without
+// dialect have the given one.
 func (c *Command) runDecide(ctx context.Context, in io.Reader, dialect string) (tally decided, err error) {
 	lines := bufio.NewReaderSize(in, 1<<16)
 	out := bufio.NewWriter(c.Stdout)
@@ -116,7 +118,7 @@ func (c *Command) runDecide(ctx context.Context, in io.Reader, dialect string) (
 				return tally, err
 			}
 			if lines.Buffered() == 0 {
-				out.Flush() // who asks line by line is answered line by line
+				out.Flush() // a caller that writes line by line is answered line by line
 			}
 		}
 		switch {
@@ -130,7 +132,7 @@ func (c *Command) runDecide(ctx context.Context, in io.Reader, dialect string) (
 	}
 }
 
-// malformedCase is the answer to a line that is no case.
+// malformedCase is the answer to a malformed line.
 type malformedCase struct {
 	ID    string `json:"id"`
 	Error string `json:"error"`
@@ -138,7 +140,7 @@ type malformedCase struct {
 
 var errLong = fmt.Errorf("the case is longer than %d bytes", maxCase)
 
-// readLine reads one line; of one that is too long it gives the beginning and reads on to its end.
+// readLine reads one line. Of a line that is too long it returns the beginning, and skips the rest.
 func readLine(r *bufio.Reader) ([]byte, error) {
 	var line []byte
 	long := false
@@ -174,7 +176,7 @@ func (c *Command) decideLine(ctx context.Context, line []byte, dialect string, r
 	return conformance.Decide(ctx, cs)
 }
 
-// caseID finds the id of a malformed case as far as it can be read.
+// caseID returns the id of a malformed case if it can be read.
 func caseID(line []byte) string {
 	var c struct {
 		ID string `json:"id"`

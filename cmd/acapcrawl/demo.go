@@ -49,7 +49,8 @@ func (c *Command) demoVerb() *cobra.Command {
 	serve := flags.Bool("serve", false, "keep serving the newspaper until Ctrl-C")
 	out := jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return c.runDemo(cmd.Context(), demoRequest{Data: cmd.Flag("data").Value.String(), All: *all, Serve: *serve, JSON: out.JSON()})
+		return c.runDemo(cmd.Context(), demoRequest{Data: cmd.Flag("data").Value.String(), All: *all, Serve: *serve,
+			JSON: out.JSON()})
 	}
 	return cmd
 }
@@ -139,8 +140,8 @@ func (c *Command) crawlDemo(ctx context.Context, cfg *config.Config, r demoReque
 	return err
 }
 
-// demoSuggestions returns the commands to go on with. With serving, the newspaper at base answers them; otherwise they use
-// only what is stored.
+// demoSuggestions returns the commands to go on with. With serving, the newspaper at base answers
+// them; otherwise they use only what is stored.
 func demoSuggestions(program, data, base string, serving bool) string {
 	text := `
 Go on with what was crawled:
@@ -166,14 +167,15 @@ Keep the newspaper running to ask about its pages, or crawl a site of your own:
 	return strings.NewReplacer("PROGRAM", program, "DATA", data, "BASE", base).Replace(text)
 }
 
-// demoBackoff is the first pause before a page that answered 503 is requested again. It is short because nobody waits for the
-// newspaper to recover.
+// demoBackoff is the first pause before a page that answered 503 is requested again. It is short
+// because nobody waits for the newspaper to recover.
 const demoBackoff = 100 * time.Millisecond
 
-// demoConfig returns the settings of the demo. One request at a time makes the counts the same in every run: the page at the
-// end of a redirect is otherwise fetched once or twice.
+// demoConfig returns the settings of the demo. One request at a time makes the counts the same in
+// every run: the page at the end of a redirect is otherwise fetched once or twice.
 func demoConfig(data string) (*config.Config, error) {
-	return config.Load(config.Input{Flags: map[string]any{"data": data, "delay": "0", "concurrency": "1", "sitemaps": "true"}})
+	return config.Load(config.Input{Flags: map[string]any{"data": data, "delay": "0", "concurrency": "1",
+		"sitemaps": "true"}})
 }
 
 // serveSite serves the newspaper on a free port of loopback until stop is called.
@@ -206,7 +208,8 @@ func newDemo(base string) *demo {
 
 // options returns the options of the crawl of the newspaper.
 func (d *demo) options() site.CrawlOptions {
-	return site.CrawlOptions{Seeds: []string{d.base + "/"}, Backoff: demoBackoff, Received: d.received, Skipped: d.skipped}
+	return site.CrawlOptions{Seeds: []string{d.base + "/"}, Backoff: demoBackoff, Received: d.received,
+		Skipped: d.skipped}
 }
 
 func (d *demo) received(pg *page.Page, r holdings.Receipt) {
@@ -221,7 +224,8 @@ func (d *demo) skipped(s crawler.Skip) {
 	d.skips[s.URL] = s
 }
 
-// rows returns a row for each address of the newspaper that the crawl found, in order of their paths.
+// rows returns a row for each address of the newspaper that the crawl found, in order of their
+// paths.
 func (d *demo) rows(ctx context.Context, c *Command, cfg *config.Config) (rows []demoRow, err error) {
 	s, p, err := c.openPresenter(ctx, cfg, &judging{})
 	if err != nil {
@@ -273,8 +277,8 @@ func (d *demo) row(ctx context.Context, p *present.Presenter, rec crawler.Record
 	return row, nil
 }
 
-// whySkipped returns why an address was not fetched without repeating the address: the reason of the decision or the request of
-// the publisher, otherwise the sentence why.
+// whySkipped returns why an address was not fetched without repeating the address: the reason of
+// the decision or the request of the publisher, otherwise the sentence why.
 func whySkipped(why string, s crawler.Skip) string {
 	switch {
 	case s.TakeDown != nil:
@@ -301,7 +305,8 @@ func (d *demo) addRefusals(row *demoRow, got holdings.Receipt) {
 // addForms adds the forms in which a page may be shown, and what forbids the others.
 func (d *demo) addForms(ctx context.Context, p *present.Presenter, address string, row *demoRow) error {
 	forms := []string{"link", "snippet", "copy"}
-	decisions, err := p.Decide(ctx, address, present.Reader{}, acap.PresentLink, acap.PresentSnippet, acap.PresentCurrentCopy)
+	decisions, err := p.Decide(ctx, address, present.Reader{}, acap.PresentLink, acap.PresentSnippet,
+		acap.PresentCurrentCopy)
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,9 @@ import (
 // demoWidth is the width of the demo's table, in columns.
 const demoWidth = 80
 
-// printDemoRows prints the rows as a table of at most 80 columns: below each address what was not done with it and which line
-// decided. Rows with the same outcome and reasons share them. Rows without refusals are counted, and listed only with all.
+// printDemoRows prints the rows as a table of at most 80 columns: below each address what was not
+// done with it and which line decided. Rows with the same outcome and reasons share them. Rows
+// without refusals are counted, and listed only with all.
 func printDemoRows(w io.Writer, rows []demoRow, all, styled bool) error {
 	var b strings.Builder
 	paint := func(style, text string) string {
@@ -48,7 +49,8 @@ func printDemoRows(w io.Writer, rows []demoRow, all, styled bool) error {
 		}
 	}
 	if plain > 0 {
-		fmt.Fprintf(&b, "\n%s fetched, kept and indexed without a refusal (--all lists them).\n", several(plain, "other page"))
+		fmt.Fprintf(&b, "\n%s fetched, kept and indexed without a refusal (--all lists them).\n",
+			several(plain, "other page"))
 	}
 	b.WriteString("\n")
 	_, err := io.WriteString(w, b.String())
@@ -94,7 +96,8 @@ func (r demoRow) reasons() []demoRefusal {
 	return list
 }
 
-// wrap breaks text at spaces into lines of at most width bytes. A longer word has a line of its own.
+// wrap breaks text at spaces into lines of at most width bytes. A longer word has a line of its
+// own.
 func wrap(text string, width int) []string {
 	var lines []string
 	line := ""

@@ -16,7 +16,8 @@ import (
 var demoRows = []demoRow{
 	{Path: "/", State: "fetched", Stored: true, Indexed: true, Shown: []string{"link", "snippet", "copy"}},
 	{Path: "/b", State: "refused", refusals: []demoRefusal{{"", "prohibited by /robots.txt:2: Disallow: /b"}}},
-	{Path: "/c", State: "fetched", Stored: true, refusals: []demoRefusal{{"no link", "x"}, {"not indexed", "y"}, {"no copy", "x"}}},
+	{Path: "/c", State: "fetched", Stored: true, refusals: []demoRefusal{{"no link", "x"}, {"not indexed", "y"},
+		{"no copy", "x"}}},
 	{Path: "/b2", State: "refused", refusals: []demoRefusal{{"", "prohibited by /robots.txt:2: Disallow: /b"}}},
 	{Path: "/gone", State: "status 404"},
 	{Path: "/moved", State: "redirected"},
@@ -62,7 +63,8 @@ func TestDemoTable(t *testing.T) {
 		if err := printDemoRows(&styled, demoRows, c.all, true); err != nil {
 			t.Fatal(err)
 		}
-		if bare := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(styled.String(), ""); bare != c.want || bare == styled.String() {
+		if bare := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(styled.String(), ""); bare != c.want ||
+			bare == styled.String() {
 			t.Errorf("%s: styles change the text: %q", name, &styled)
 		}
 	}
@@ -82,7 +84,8 @@ func TestWrap(t *testing.T) {
 	}
 }
 
-// With --serve the newspaper answers until Ctrl-C, and every command that demo suggests does what it should.
+// With --serve the newspaper answers until Ctrl-C, and every command that demo suggests does what
+// it should.
 func TestDemoServes(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
@@ -90,7 +93,8 @@ func TestDemoServes(t *testing.T) {
 	reader, writer := io.Pipe()
 	status := make(chan int, 1)
 	go func() {
-		c := Command{Stdin: strings.NewReader(""), Stdout: writer, Stderr: io.Discard, Env: []string{"HOME=" + t.TempDir()}}
+		c := Command{Stdin: strings.NewReader(""), Stdout: writer, Stderr: io.Discard,
+			Env: []string{"HOME=" + t.TempDir()}}
 		status <- c.Main(ctx, []string{"demo", "--serve", "--data", data})
 		writer.Close()
 	}()
@@ -123,7 +127,8 @@ func TestDemoServes(t *testing.T) {
 	}
 	for _, command := range suggested {
 		var stderr bytes.Buffer
-		c := Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr, Env: []string{"HOME=" + t.TempDir()}}
+		c := Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &stderr,
+			Env: []string{"HOME=" + t.TempDir()}}
 		want := statusDone
 		if strings.HasPrefix(command[1], "check ") { // the robots.txt of the newspaper has findings
 			want = statusNothing
@@ -174,7 +179,8 @@ func TestInvocation(t *testing.T) {
 			t.Errorf("%s: %v, want %v", file, !want, want)
 		}
 	}
-	for word, want := range map[string]string{"./acapcrawl": "./acapcrawl", "": "''", "/tmp/it's here": `'/tmp/it'\''s here'`} {
+	for word, want := range map[string]string{"./acapcrawl": "./acapcrawl", "": "''",
+		"/tmp/it's here": `'/tmp/it'\''s here'`} {
 		if got := shellWord(word); got != want {
 			t.Errorf("%s: %s, want %s", word, got, want)
 		}

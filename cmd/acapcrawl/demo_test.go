@@ -10,8 +10,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/conformance"
 )
 
-// TestDemo crawls the reference publisher site as demo does and compares every row with what the site's own robots.txt and pages
-// say, written by hand.
+// TestDemo crawls the reference publisher site as demo does and compares every row with what the
+// site's own robots.txt and pages say, written by hand.
 func TestDemo(t *testing.T) {
 	ctx := context.Background()
 	newspaper := conformance.NewSite()
@@ -66,7 +66,8 @@ func TestDemo(t *testing.T) {
 			check("link", slices.Contains(r.Shown, "link"), want.PresentLink, want.Path)
 			check("snippet", slices.Contains(r.Shown, "snippet"), want.PresentSnippet, want.Path)
 		}
-		if line := strings.ReplaceAll(want.Because, conformance.SiteBase, ""); line != "" && !strings.Contains(strings.Join(r.Because, "\n"), line) {
+		if line := strings.ReplaceAll(want.Because, conformance.SiteBase, ""); line != "" &&
+			!strings.Contains(strings.Join(r.Because, "\n"), line) {
 			t.Errorf("%s: %q does not name %q", want.Path, r.Because, line)
 		}
 		if r.Stored {

@@ -39,17 +39,19 @@ func (c *Command) diffVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "diff FILE|URL [FILE|URL]",
 		Short: "Compare two readings or two versions of a robots.txt",
-		Long: `With one robots.txt: print for which crawlers and URLs the ACAP reading and the conventional reading disagree, and by which lines. The
-ACAP reading is that of a crawler that obeys ACAP and conventional records. The conventional reading is that of a crawler that obeys only
-conventional records (RFC 9309). These say nothing about usages other than crawl: for these, diff prints what ACAP prohibits of the pages
-that such a crawler may fetch. With --against temoto, compare with a crawler that uses the library temoto/robotstxt, and print why it
-decides differently.
+		Long: `With one robots.txt: print for which crawlers and URLs the ACAP reading and the conventional
+reading disagree, and by which lines. The ACAP reading is that of a crawler that obeys ACAP and conventional
+records. The conventional reading is that of a crawler that obeys only conventional records (RFC 9309). These
+say nothing about usages other than crawl: for these, diff prints what ACAP prohibits of the pages that such a
+crawler may fetch. With --against temoto, compare with a crawler that uses the library temoto/robotstxt, and
+print why it decides differently.
 
-With two files: print what changed for whom from the first to the second. With --history URL, compare two versions of robots.txt that the
-data directory has of that site.
+With two files: print what changed for whom from the first to the second. With --history URL, compare two
+versions of robots.txt that the data directory has of that site.
 
-The URLs are examples that the patterns of the files match; --urls or --held select others. A URL as argument names the robots.txt of its
-site; - is standard input. The exit status is 0 if there is no difference, and 1 if there is one.`,
+The URLs are examples that the patterns of the files match; --urls or --held select others. A URL as argument
+names the robots.txt of its site; - is standard input. The exit status is 0 if there is no difference, and 1
+if there is one.`,
 		Example: `  acapcrawl diff robots.txt
   acapcrawl diff --against temoto --crawler examplebot https://example.com/
   acapcrawl diff old.txt new.txt
@@ -58,7 +60,8 @@ site; - is standard input. The exit status is 0 if there is no difference, and 1
 	flags := cmd.Flags()
 	flags.SortFlags = false
 	r := diffRequest{}
-	flags.StringVar(&r.Against, "against", againstConventional, "compare with the reading of `READER`: conventional, temoto")
+	flags.StringVar(&r.Against, "against", againstConventional, "compare with the reading of `READER`: conventional, "+
+		"temoto")
 	flags.BoolVar(&r.Alone, "alone", false, "ignore the conventional records in the ACAP reading")
 	flags.StringVar(&r.URLs, "urls", "", "compare on the URLs or paths in `FILE`, one per line")
 	flags.BoolVar(&r.Held, "held", false, "compare on the archived URLs of the site")

@@ -11,7 +11,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/display"
 )
 
-// printDiff writes what was found; that something was is the status.
+// printDiff writes the differences. Whether there are some is the exit status.
 func (c *Command) printDiff(d *differ) error {
 	err := c.writeReport(d.request.Out, func(w io.Writer) error {
 		if !d.request.Out.JSON() {
@@ -33,7 +33,7 @@ func (c *Command) printDiff(d *differ) error {
 	return err
 }
 
-// text groups what was found by crawlers, and those of which the same is to be said.
+// text returns the differences by crawlers, with those of the same content joined.
 func (d *differ) text() string {
 	if len(d.docs) == 0 {
 		return ""
@@ -60,7 +60,8 @@ func (d *differ) text() string {
 		fmt.Fprintf(&b, "\n%s\n%s", wrapped(who[text]), text)
 	}
 	if len(texts) == 0 {
-		fmt.Fprintf(&b, "no difference for %s at %s", several(len(d.ask.Crawlers), "crawler"), addressCount(len(d.ask.Addresses)))
+		fmt.Fprintf(&b, "no difference for %s at %s", several(len(d.ask.Crawlers), "crawler"),
+			addressCount(len(d.ask.Addresses)))
 		if d.partial {
 			b.WriteString(", as far as they were asked about")
 		}
@@ -71,7 +72,8 @@ func (d *differ) text() string {
 	for _, names := range who {
 		differ += len(names)
 	}
-	fmt.Fprintf(&b, "\n%s for %d of %s, of %s asked about\n", several(len(d.found)+len(d.changes), "difference"), differ,
+	fmt.Fprintf(&b, "\n%s for %d of %s, of %s asked about\n", several(len(d.found)+len(d.changes), "difference"),
+		differ,
 		several(len(d.ask.Crawlers), "crawler"), addressCount(len(d.ask.Addresses)))
 	return b.String()
 }
@@ -83,7 +85,7 @@ func addressCount(n int) string {
 	return number(n) + " addresses"
 }
 
-// crawlerName is how a crawler is called, * for any that is not named.
+// crawlerName returns the name of a crawler, * for any that is not named.
 func crawlerName(c acap.Crawler) string {
 	if len(c.Names) == 0 {
 		return "*"
@@ -91,7 +93,7 @@ func crawlerName(c acap.Crawler) string {
 	return c.Names[0]
 }
 
-// of is what was found for one crawler.
+// of holds the differences for one crawler.
 func (d *differ) of(c acap.Crawler) string {
 	var b strings.Builder
 	var texts []string
@@ -131,7 +133,7 @@ func orNone(s string) string {
 	return s
 }
 
-// difference says where, and what each side says of it.
+// difference returns the addresses, and what each side decides.
 func (d *differ) difference(f check.Difference) string {
 	var b strings.Builder
 	b.WriteString(d.shown(f.Addresses[0].URL.String()))
@@ -164,7 +166,7 @@ func (d *differ) side(b *strings.Builder, i int, verdict, why string) {
 	b.WriteString(strings.TrimRight(fmt.Sprintf("    %-13s %-10s %s", d.docs[i].reader, verdict, why), " ") + "\n")
 }
 
-// why is the line that decided on one side, or the rule where no line did.
+// why returns the line that decided on one side, or the rule if no line did.
 func (d *differ) why(side int, a check.Answer) string {
 	decision := acap.Decision{Allowed: a.Allowed, Reason: a.Reason, Note: a.Note}
 	if d.blind != nil && side == 1 {
@@ -173,13 +175,14 @@ func (d *differ) why(side int, a check.Answer) string {
 	switch {
 	case a.Because == nil:
 		return reason(decision)
-	case a.Reason == acap.ByPermission || a.Reason == acap.ByProhibition && a.Note == "" || a.Reason == acap.Conventional:
+	case a.Reason == acap.ByPermission || a.Reason == acap.ByProhibition && a.Note == "" ||
+		a.Reason == acap.Conventional:
 		return d.line(side, a.Because)
 	}
 	return d.line(side, a.Because) + " (" + reason(decision) + ")"
 }
 
-// line is a field with its place.
+// line returns a field with its place.
 func (d *differ) line(side int, f *acap.Field) string {
 	if f == nil {
 		return ""
@@ -187,7 +190,7 @@ func (d *differ) line(side int, f *acap.Field) string {
 	return fmt.Sprintf("%s:%d: %s", d.file(side, f), f.Line, f.Text)
 }
 
-// file is what the file of a field is called on one side.
+// file returns the name of a field's file on one side.
 func (d *differ) file(side int, f *acap.Field) string {
 	if f.URL == d.docs[side].File.URL {
 		return d.docs[side].name
@@ -195,7 +198,7 @@ func (d *differ) file(side int, f *acap.Field) string {
 	return f.URL
 }
 
-// shown is an address as it is shown: of a file that is of no site its path alone.
+// shown returns an address for output: of a file without site only the path.
 func (d *differ) shown(address string) string {
 	if path, ok := strings.CutPrefix(address, nowhere); ok && strings.HasPrefix(d.docs[0].File.URL, nowhere+"/") {
 		return path
@@ -203,7 +206,7 @@ func (d *differ) shown(address string) string {
 	return address
 }
 
-// differenceJSON is one difference as --json prints it. Of the verdicts those are given that were compared.
+// differenceJSON is one difference in the form of --json, with the verdicts that were compared.
 type differenceJSON struct {
 	URL          string              `json:"url"`
 	Crawler      string              `json:"crawler"` // "*": any that is not named
@@ -220,7 +223,7 @@ type differenceJSON struct {
 	Change       string              `json:"change,omitempty"` // what changed, where it is no usage
 }
 
-// sideJSON says why one side says so.
+// sideJSON is the reason of one side.
 type sideJSON struct {
 	File    string       `json:"file"`
 	Reason  acap.Reason  `json:"reason,omitempty"`
@@ -231,8 +234,9 @@ type sideJSON struct {
 }
 
 func (d *differ) json(f check.Difference) differenceJSON {
-	j := differenceJSON{URL: d.shown(f.Addresses[0].URL.String()), Crawler: crawlerName(f.Crawler), Usage: f.Usage, Lines: []int{},
-		By: map[string]sideJSON{}, Others: len(f.Addresses) - 1}
+	j := differenceJSON{URL: d.shown(f.Addresses[0].URL.String()), Crawler: crawlerName(f.Crawler), Usage: f.Usage,
+		Lines: []int{},
+		By:    map[string]sideJSON{}, Others: len(f.Addresses) - 1}
 	if d.request.All {
 		for _, a := range f.Addresses {
 			j.URLs = append(j.URLs, d.shown(a.URL.String()))

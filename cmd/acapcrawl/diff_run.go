@@ -180,7 +180,8 @@ func (c *Command) versions(ctx context.Context, cfg *config.Config, d *differ) (
 	case err != nil:
 		return err
 	case len(list) == 0:
-		return failure("acapcrawl crawl "+key+"/", fmt.Errorf("no robots.txt of %s was ever read into %s", key, cfg.Data))
+		return failure("acapcrawl crawl "+key+"/", fmt.Errorf("no robots.txt of %s was ever read into %s", key,
+			cfg.Data))
 	}
 	at := func(t time.Time) int {
 		return slices.IndexFunc(list, func(v policy.Version) bool { return v.Since.After(t) }) - 1
@@ -211,8 +212,8 @@ func (c *Command) versions(ctx context.Context, cfg *config.Config, d *differ) (
 	return nil
 }
 
-// openKnown opens the data directory to read what it knows of a site. An empty directory is a failure, because status 1 means
-// a difference.
+// openKnown opens the data directory to read what it knows of a site. An empty directory is a
+// failure, because status 1 means a difference.
 func (c *Command) openKnown(cfg *config.Config, origin string) (*directory, error) {
 	d, err := c.open(cfg, site.Options{})
 	if none, is := errors.AsType[*site.EmptyError](err); is {
@@ -249,7 +250,8 @@ func (d *differ) narrow() {
 		}
 	}
 	if len(seen) > 0 && d.request.Purposes == nil {
-		d.notes = append(d.notes, "the crawlers declare no purpose, and so what is permitted for one alone does not count: --purpose declares it")
+		d.notes = append(d.notes, "the crawlers declare no purpose, and so what is permitted for one alone does not "+
+			"count: --purpose declares it")
 	}
 }
 
@@ -295,7 +297,8 @@ func (c *Command) listedAddresses(d *differ, base *url.URL) ([]check.Address, er
 		case err == nil && u.Host == "" && u.Scheme == "" && strings.HasPrefix(line, "/"):
 			u = base.ResolveReference(u)
 		case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-			return nil, misuse("", "--urls: line %d of %s is neither an http or https URL nor a path: %q", i+1, named(d.request.URLs), line)
+			return nil, misuse("", "--urls: line %d of %s is neither an http or https URL nor a path: %q", i+1,
+				named(d.request.URLs), line)
 		}
 		u.Fragment, u.RawFragment = "", ""
 		key, err := policy.Key(u)
@@ -309,7 +312,8 @@ func (c *Command) listedAddresses(d *differ, base *url.URL) ([]check.Address, er
 		out = append(out, check.NewAddress(u))
 	}
 	if others > 0 {
-		d.notes = append(d.notes, fmt.Sprintf("%s of other sites than %s://%s were left out", several(others, "address"), base.Scheme, base.Host))
+		d.notes = append(d.notes, fmt.Sprintf("%s of other sites than %s://%s were left out",
+			several(others, "address"), base.Scheme, base.Host))
 	}
 	if len(out) == 0 {
 		return nil, misuse("", "--urls: %s names no address of the site", named(d.request.URLs))
@@ -318,7 +322,8 @@ func (c *Command) listedAddresses(d *differ, base *url.URL) ([]check.Address, er
 }
 
 // heldAddresses returns the addresses of a site that the data directory holds.
-func (c *Command) heldAddresses(ctx context.Context, cfg *config.Config, base *url.URL) (out []check.Address, err error) {
+func (c *Command) heldAddresses(ctx context.Context, cfg *config.Config, base *url.URL) (out []check.Address,
+	err error) {
 	site := base.Scheme + "://" + base.Host
 	s, err := c.openKnown(cfg, site)
 	if err != nil {
@@ -333,7 +338,8 @@ func (c *Command) heldAddresses(ctx context.Context, cfg *config.Config, base *u
 		}
 		seen[cp.URL] = true
 		key, err := policy.Key(u)
-		if err == nil && key == site && terms.TakenDown(ctx, s.LastPolicies(), cp.URL) == nil { // P04: it is invisible before it is erased
+		// P04: it is invisible before it is erased
+		if err == nil && key == site && terms.TakenDown(ctx, s.LastPolicies(), cp.URL) == nil {
 			out = append(out, check.NewAddress(u))
 		}
 		return ctx.Err()
@@ -373,7 +379,8 @@ func (d *differ) compare(ctx context.Context) (err error) {
 		d.notes, d.partial = append(d.notes, left()...), len(left()) > 0
 		return err
 	}
-	if d.found, err = check.Compare(ctx, acapReading, first.Conventional(), d.ask); err != nil || d.request.URLs != "" || d.request.Held {
+	if d.found, err = check.Compare(ctx, acapReading, first.Conventional(), d.ask); err != nil ||
+		d.request.URLs != "" || d.request.Held {
 		return err
 	}
 	return d.besides(ctx, acapReading)
@@ -390,7 +397,8 @@ func (d *differ) besides(ctx context.Context, reading check.Reading) error {
 			return err
 		}
 		if n := len(all) - len(d.found); n > 0 {
-			d.notes = append(d.notes, fmt.Sprintf("--case lists %s more, in addresses of other case, which ACAP does not tell apart and conventional rules do", several(n, "difference")))
+			d.notes = append(d.notes, fmt.Sprintf("--case lists %s more, in addresses of other case, which ACAP does "+
+				"not tell apart and conventional rules do", several(n, "difference")))
 		}
 	}
 	if !d.request.Alone {
@@ -399,7 +407,8 @@ func (d *differ) besides(ctx context.Context, reading check.Reading) error {
 			return err
 		}
 		if n := len(alone) - len(d.found); n > 0 {
-			d.notes = append(d.notes, fmt.Sprintf("--alone lists %s more between ACAP records and conventional ones; a crawler that reads ACAP heeds both, and so they make none for it", several(n, "difference")))
+			d.notes = append(d.notes, fmt.Sprintf("--alone lists %s more between ACAP records and conventional ones; "+
+				"a crawler that reads ACAP heeds both, and so they make none for it", several(n, "difference")))
 		}
 	}
 	return nil

@@ -22,7 +22,8 @@ type directory struct {
 	unlimit func() // removes the memory limit of the process
 }
 
-// open opens the data directory of cfg, or borrows that of the process that the verb runs in. o.Create makes it.
+// open opens the data directory of cfg, or borrows that of the process that the verb runs in.
+// o.Create makes it.
 func (c *Command) open(cfg *config.Config, o site.Options) (d *directory, err error) {
 	if c.owner != nil {
 		who, err := site.RecordedCrawler(cfg)
@@ -50,7 +51,8 @@ func (c *Command) openOwn(cfg *config.Config, o site.Options) (d *directory, err
 	if slices.Contains(hosting, c.verb) {
 		o.Owned = func() {
 			if d.host, err = listen(cfg.Data, c.verb, c.Stderr); err != nil {
-				o.Notice(fmt.Sprintf("other verbs have to wait until this one ends, since they cannot be listened to: %v", err))
+				o.Notice(fmt.Sprintf("other verbs have to wait until this one ends, since they cannot be listened "+
+					"to: %v", err))
 			}
 		}
 	}
@@ -64,8 +66,9 @@ func (c *Command) openOwn(cfg *config.Config, o site.Options) (d *directory, err
 	return d, nil
 }
 
-// openHeld opens the data directory for a verb that judges what it holds by the policies that were read last, and runs
-// the verbs of other processes from then on. With refresh, it reads the policies again first.
+// openHeld opens the data directory for a verb that judges what it holds by the policies that were
+// read last, and runs the verbs of other processes from then on. With refresh, it reads the
+// policies again first.
 func (c *Command) openHeld(ctx context.Context, cfg *config.Config, refresh bool) (*directory, error) {
 	d, err := c.open(cfg, site.Options{})
 	if err != nil {
@@ -83,7 +86,8 @@ func (c *Command) openHeld(ctx context.Context, cfg *config.Config, refresh bool
 	return d, nil
 }
 
-// serve runs the verbs of other processes from now until the directory is closed, if this verb is one that does.
+// serve runs the verbs of other processes from now until the directory is closed, if this verb is
+// one that does.
 func (d *directory) serve() {
 	if d.host != nil {
 		d.host.serve(d.Site)
@@ -99,7 +103,8 @@ func (d *directory) Close() error {
 	if d.host != nil {
 		if err := d.host.close(); err != nil {
 			open, failed := d.Abandon(d.host.patient)
-			return failure("acapcrawl archive verify", fmt.Errorf("%w: %s of %s could not be closed; nothing that was kept is lost",
+			return failure("acapcrawl archive verify", fmt.Errorf("%w: %s of %s could not be closed; nothing that "+
+				"was kept is lost",
 				errors.Join(err, failed), open, d.Dir()))
 		}
 	}
@@ -150,7 +155,8 @@ func (c *Command) makeLedger(cfg *config.Config) (l *actions.Ledger, done func()
 	return c.ledger(cfg, func() (*actions.Ledger, error) { return site.MakeLedger(cfg) })
 }
 
-func (c *Command) ledger(cfg *config.Config, open func() (*actions.Ledger, error)) (l *actions.Ledger, done func() error, err error) {
+func (c *Command) ledger(cfg *config.Config, open func() (*actions.Ledger, error)) (l *actions.Ledger,
+	done func() error, err error) {
 	if c.owner != nil {
 		return c.owner.Ledger(), func() error { return nil }, nil
 	}
@@ -176,7 +182,8 @@ const (
 	restoreVerb = "acapcrawl archive restore of a backup, into another directory with --data"
 )
 
-// faultOf returns a fault for the errors of package site that have a status or a hint of their own, otherwise err.
+// faultOf returns a fault for the errors of package site that have a status or a hint of their own,
+// otherwise err.
 func faultOf(err error) error {
 	var usage *site.UsageError
 	var failed *site.FailedError

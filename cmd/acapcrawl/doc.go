@@ -1,9 +1,10 @@
-// Command acapcrawl crawls the web under the terms its publishers set with ACAP, archives and indexes what may be kept, and
-// shows what may be shown.
+// Command acapcrawl crawls the web under the terms its publishers set with ACAP, archives and
+// indexes what may be kept, and shows what may be shown.
 //
-// Package site does the work. This package is its command line: it reads flags and configuration, calls methods of
-// site.Site, prints the results as text or JSON, and returns the exit status. Each verb is a file with its name:
-// crawl.go, archive_ls.go. Long output has a file of its own: explain_print.go.
+// Package site does the work. This package is its command line: it reads flags and configuration,
+// calls methods of site.Site, prints the results as text or JSON, and returns the exit status. Each
+// verb is a file with its name: crawl.go, archive_ls.go. Long output has a file of its own:
+// explain_print.go.
 //
 //	main.go, interrupt.go  the process: streams, environment, signals
 //	command.go, help.go    Command, the tree of verbs, and their help

@@ -32,8 +32,9 @@ func documents(t *testing.T) []string {
 	return names
 }
 
-// TestDocumentedCommands runs every command in the blocks of sh of README.md and docs, in order, on a site that stands for
-// https://example.com. The commands of a page of docs find a crawl of it. Commands of the go command must be in the scripts of .ci.
+// TestDocumentedCommands runs every command in the blocks of sh of README.md and docs, in order, on
+// a site that stands for https://example.com. The commands of a page of docs find a crawl of it.
+// Commands of the go command must be in the scripts of .ci.
 func TestDocumentedCommands(t *testing.T) {
 	for _, name := range documents(t) {
 		text := read(t, name)
@@ -56,14 +57,16 @@ func TestDocumentedCommands(t *testing.T) {
 func documentScript(t *testing.T, name, text string) string {
 	ci := read(t, ".ci/run") + read(t, ".ci/nightly")
 	var script strings.Builder
-	script.WriteString("[!exec:sh] skip 'there is no shell'\nsite SITE site\nenv ACAPCRAWL_DELAY=0\nenv PATH=$WORK/bin:$PATH\n" +
+	script.WriteString("[!exec:sh] skip 'there is no shell'\nsite SITE site\nenv ACAPCRAWL_DELAY=0\nenv " +
+		"PATH=$WORK/bin:$PATH\n" +
 		"chmod 755 myengine\nchmod 755 bin/mycrawler\n")
 	if name != "README.md" {
 		script.WriteString("exec acapcrawl crawl $SITE\n")
 	}
 	for line := range strings.SplitSeq(strings.Join(blocks(text, "sh"), ""), "\n") {
 		line = strings.Replace(line, "go run ./cmd/acapcrawl ", "acapcrawl ", 1)
-		local := strings.NewReplacer("https://example.com", "$SITE", "127.0.0.1:9090", "127.0.0.1:0", "--for 10m", "--for 100ms").Replace(line)
+		local := strings.NewReplacer("https://example.com", "$SITE", "127.0.0.1:9090", "127.0.0.1:0", "--for 10m",
+			"--for 100ms").Replace(line)
 		switch {
 		case line == "":
 		case strings.Contains(line, " --robots "): // makes no request, and prints what the page shows
@@ -103,8 +106,9 @@ ACAP-disallow-crawl: /private/
 -- site/news/ferry.html --
 <!DOCTYPE html><html lang="en"><title>A new ferry</title><p>The new ferry left the harbour at dawn, to the sound of every horn on the quay.</p></html>
 `)
-	for name, language := range map[string]string{"cases.jsonl": "jsonl", "robots.txt": "robots", "explained.txt": "text",
-		"mistaken.txt": "mistaken", "told.txt": "told"} {
+	for name, language := range map[string]string{"cases.jsonl": "jsonl", "robots.txt": "robots",
+		"explained.txt": "text",
+		"mistaken.txt":  "mistaken", "told.txt": "told"} {
 		content := strings.Join(blocks(text, language), "")
 		if content == "" && language == "jsonl" {
 			content = `{"web": {}, "url": "http://example.com/", "usages": ["index"]}` + "\n"
@@ -126,8 +130,8 @@ func cmdRuns(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
-// cmdInterrupted runs a verb that works until Ctrl-C, which it sends when the verb has read the robots.txt of SITE again. The verb must
-// succeed.
+// cmdInterrupted runs a verb that works until Ctrl-C, which it sends when the verb has read the
+// robots.txt of SITE again. The verb must succeed.
 func cmdInterrupted(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || args[0] != "acapcrawl" {
 		ts.Fatalf("usage: interrupted acapcrawl VERB…")
@@ -139,7 +143,8 @@ func cmdInterrupted(ts *testscript.TestScript, neg bool, args []string) {
 	var said bytes.Buffer
 	go func() {
 		c := Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &said,
-			Env: []string{"XDG_DATA_HOME=" + ts.Getenv("XDG_DATA_HOME"), "XDG_CONFIG_HOME=" + ts.Getenv("XDG_CONFIG_HOME"), "ACAPCRAWL_LISTEN=127.0.0.1:0"}}
+			Env: []string{"XDG_DATA_HOME=" + ts.Getenv("XDG_DATA_HOME"), "XDG_CONFIG_HOME=" +
+				ts.Getenv("XDG_CONFIG_HOME"), "ACAPCRAWL_LISTEN=127.0.0.1:0"}}
 		ended <- c.Main(ctx, args[1:])
 	}()
 	await, cancel := context.WithTimeout(context.Background(), patience)
@@ -172,7 +177,8 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestDocumentLinks: links and names of files in the documents exist, and README.md leads to every page of docs.
+// TestDocumentLinks: links and names of files in the documents exist, and README.md leads to every
+// page of docs.
 func TestDocumentLinks(t *testing.T) {
 	file := regexp.MustCompile("`((?:[a-z.]+/)+[a-z_]+(?:\\.(?:go|md))?|[a-z_]+_test\\.go)`")
 	link := regexp.MustCompile(`\]\(([A-Za-z./-]+)(?:#[^)]*)?\)`)

@@ -25,8 +25,10 @@ func TestImportFails(t *testing.T) {
 	}
 	var stdout, stderr bytes.Buffer
 	c := Command{Stdin: iotest.ErrReader(errors.New("the tape tore")), Stdout: &stdout, Stderr: &stderr}
-	status := c.Main(t.Context(), []string{"archive", "import", "--json", "--assume-policy", "none", "--data", filepath.Join(dir, "data"), first, "-"})
-	if status != statusFailed || !strings.Contains(stdout.String(), `"imported":1`) || !strings.Contains(stderr.String(), "the tape tore") {
+	status := c.Main(t.Context(), []string{"archive", "import", "--json", "--assume-policy", "none", "--data",
+		filepath.Join(dir, "data"), first, "-"})
+	if status != statusFailed || !strings.Contains(stdout.String(), `"imported":1`) ||
+		!strings.Contains(stderr.String(), "the tape tore") {
 		t.Errorf("status %d, said %q, %q", status, stdout.String(), stderr.String())
 	}
 }
@@ -39,7 +41,8 @@ func TestSweepInterrupted(t *testing.T) {
 		var stdout bytes.Buffer
 		screen := &progress{w: io.Discard, columns: func() int { interrupt(); return 80 }} // once a page is judged
 		c := Command{Stdout: &stdout, Stderr: screen}
-		if status := c.Main(ctx, []string{"sweep", flag, "--data", data}); status != statusFailed || stdout.Len() > 0 || ctx.Err() == nil {
+		if status := c.Main(ctx, []string{"sweep", flag, "--data", data}); status != statusFailed || stdout.Len() > 0 ||
+			ctx.Err() == nil {
 			t.Errorf("%s: status %d, said %q", flag, status, stdout.String())
 		}
 	}

@@ -37,10 +37,11 @@ func (c *Command) explainVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain URL",
 		Short: "Print what the crawler may do with a URL, and which lines decide",
-		Long: `Print for each usage whether this crawler may do it with a URL, the line that decides, the limits, and the lines that lost against it.
+		Long: `Print for each usage whether this crawler may do it with a URL, the line that decides, the
+limits, and the lines that lost against it.
 
-With --robots FILE, explain decides by a robots.txt that is not published yet: it requests nothing, and --page-file FILE can replace the
-page. If FILE is -, read standard input.`,
+With --robots FILE, explain decides by a robots.txt that is not published yet: it requests nothing, and
+--page-file FILE can replace the page. If FILE is -, read standard input.`,
 		Example: `  acapcrawl explain --usage index --purpose news https://example.com/a.html
   acapcrawl explain --robots robots.txt --page-file a.html --as-of 2026-12-31T00:00:00Z https://example.com/a.html`,
 	}
@@ -55,7 +56,8 @@ page. If FILE is -, read standard input.`,
 	for _, name := range []string{"purpose", "strict", "dialect", "allow-private"} {
 		setting(flags, name)
 	}
-	cannot := flags.StringArray("cannot", nil, "treat `X` as unsupported: a usage type, a qualifier type or element-level (repeatable)")
+	cannot := flags.StringArray("cannot", nil, "treat `X` as unsupported: a usage type, a qualifier type or "+
+		"element-level (repeatable)")
 	flags.SetAnnotation("cannot", keyOfFlag, []string{"cannot"})
 	judge := judgingFlags(cmd, "as-of", "reader")
 	out := c.reportFlags(cmd, textForm, jsonForm)
@@ -78,7 +80,8 @@ page. If FILE is -, read standard input.`,
 		}
 		for _, name := range *cannot {
 			if !slices.Contains(acap.Capabilities(), name) {
-				return unknown("--cannot", name, "a usage type, a qualifier type or "+acap.ElementLevel, acap.Capabilities())
+				return unknown("--cannot", name, "a usage type, a qualifier type or "+acap.ElementLevel,
+					acap.Capabilities())
 			}
 		}
 		if r.judging, err = judge(); err != nil {
@@ -113,7 +116,8 @@ func usageNames() []string {
 	return names
 }
 
-// unknown returns the error for a word that is none of words. It names the nearest word, or all words if none is near.
+// unknown returns the error for a word that is none of words. It names the nearest word, or all
+// words if none is near.
 func unknown(flag, word, what string, words []string) error {
 	if near := config.Nearest(strings.ToLower(word), words); near != "" {
 		return misuse(flag+" "+near, "%s: %q is not %s", flag, word, what)
@@ -127,8 +131,8 @@ type explanation struct {
 	request *explainRequest
 }
 
-// runExplain prints what the crawler may do with a URL. It reads the policy of the URL's origin now, or from a file, and
-// takes the page from --page, from a file or from what is held.
+// runExplain prints what the crawler may do with a URL. It reads the policy of the URL's origin
+// now, or from a file, and takes the page from --page, from a file or from what is held.
 func (c *Command) runExplain(ctx context.Context, cfg *config.Config, r explainRequest) error {
 	if err := c.readable(cfg.SignatureKey); err != nil {
 		return err
@@ -202,10 +206,10 @@ func (c *Command) readFile(flag, name string) ([]byte, error) {
 	return data, nil
 }
 
-// maxRead is how long a file may be that a flag names, in bytes.
+// maxRead is the maximum size of a file named by a flag, in bytes.
 const maxRead = 64 << 20
 
-// readPage makes a page of a file. The type is taken from the file name, otherwise it is HTML.
+// readPage returns the page in a file. The type is taken from the file name, otherwise it is HTML.
 func (c *Command) readPage(r *explainRequest) (*page.Page, error) {
 	body, err := c.readFile("--page-file", r.PageFile)
 	if err != nil {
@@ -218,7 +222,8 @@ func (c *Command) readPage(r *explainRequest) (*page.Page, error) {
 	if mediaType, _, err := mime.ParseMediaType(kind); err == nil {
 		kind = mediaType // the file declares its own charset
 	}
-	return page.New([]page.Hop{{URL: r.URL.String(), Method: http.MethodGet, Status: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Body: body}}), nil
+	return page.New([]page.Hop{{URL: r.URL.String(), Method: http.MethodGet, Status: http.StatusOK,
+		Header: http.Header{"Content-Type": {kind}}, Body: body}}), nil
 }
 
 // pastOf returns what the data directory knows of u.

@@ -5,7 +5,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/conformance"
 )
 
-// explainedJSON is one usage as --json prints it: a decision of the oracle's, and more.
+// explainedJSON is one usage in the form of --json: a decision of the oracle, and more.
 type explainedJSON struct {
 	conformance.Decision
 	Because       *becauseJSON `json:"because,omitempty"`
@@ -20,7 +20,7 @@ type becauseJSON struct {
 	SourceLine string `json:"source_line,omitempty"`
 }
 
-// placeJSON is a field and where it stands; lines and columns count from 1.
+// placeJSON is a field and its place; lines and columns count from 1.
 type placeJSON struct {
 	Source acap.Source `json:"source"`
 	URL    string      `json:"url"`
@@ -29,7 +29,7 @@ type placeJSON struct {
 	Field  string      `json:"field"`
 }
 
-// boundJSON is a field and the limits that it holds.
+// boundJSON is a field and its limits.
 type boundJSON struct {
 	placeJSON
 	Limits acap.Limits `json:"limits"`
@@ -52,7 +52,8 @@ func placeOf(f *acap.Field) placeJSON {
 func rivalsJSON(list []acap.Rival) []rivalJSON {
 	out := []rivalJSON{}
 	for _, v := range list {
-		j := rivalJSON{placeJSON: placeOf(v.Field), Usage: v.Usage, Allow: v.Allow, Outcome: v.Outcome, Why: v.Why, Rule: v.Rule}
+		j := rivalJSON{placeJSON: placeOf(v.Field), Usage: v.Usage, Allow: v.Allow, Outcome: v.Outcome, Why: v.Why,
+			Rule: v.Rule}
 		if v.Over != nil {
 			p := placeOf(v.Over)
 			j.Over = &p

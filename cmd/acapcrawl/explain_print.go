@@ -16,8 +16,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// printExplained writes who asks and what was read, then a block for the usages of which the same is to be said, and then what is
-// wrong with the policy.
+// printExplained writes the crawler and what was read, then a block for each group of usages with
+// the same result, and then the findings about the policy.
 func printExplained(w io.Writer, e *explanation) error {
 	var b strings.Builder
 	e.heading(&b)
@@ -44,12 +44,12 @@ func printExplained(w io.Writer, e *explanation) error {
 	return err
 }
 
-// gravity puts errors before warnings and these before notices.
+// gravity orders errors before warnings before notices.
 func gravity(f acap.Finding) int {
 	return slices.Index([]acap.Severity{acap.Error, acap.Warning, acap.Notice}, f.Severity)
 }
 
-// visible keeps a terminal from obeying what publishers write.
+// visible replaces characters by which publishers could control a terminal.
 func visible(r rune) rune {
 	if unicode.IsControl(r) && r != '\n' && r != '\t' {
 		return unicode.ReplacementChar
@@ -57,7 +57,7 @@ func visible(r rune) rune {
 	return r
 }
 
-// heading says who asks for what, when and for whom, and what was read.
+// heading returns crawler, purposes, time and reader, and what was read.
 func (e *explanation) heading(b *strings.Builder) {
 	r, target := e.request, e.Facts().Target
 	fmt.Fprintf(b, "%s\nfor %s", r.URL, strings.Join(e.Crawler.Names, ", "))
@@ -119,7 +119,8 @@ func named(file string) string {
 
 func (e *explanation) pageRead() string {
 	switch {
-	case e.Page != nil && !e.Origin.Policy.Decide(acap.Crawl, acap.NewResource(e.request.URL)).Allowed: // X02
+	// P1 2.5.1 (X02): of a page that may not be crawled no statement is read
+	case e.Page != nil && !e.Origin.Policy.Decide(acap.Crawl, acap.NewResource(e.request.URL)).Allowed:
 		return "the page may not be crawled, so what it says of itself is not read"
 	case e.request.PageFile != "":
 		return "the page: " + named(e.request.PageFile)
@@ -131,7 +132,7 @@ func (e *explanation) pageRead() string {
 	return "the page itself was not looked at"
 }
 
-// group is what is said of one or more usages.
+// group is the result for one or more usages.
 type group struct {
 	usages []string
 	text   string
@@ -153,7 +154,7 @@ func grouped(e *explanation) []group {
 	return out
 }
 
-// wrapped lists words, in lines that a terminal can hold.
+// wrapped returns words in lines that fit a terminal.
 func wrapped(words []string) string {
 	const width = 90
 	var b strings.Builder
@@ -174,7 +175,7 @@ func wrapped(words []string) string {
 	return b.String()
 }
 
-// block says all of one usage but its name.
+// block returns everything about one group of usages except their names.
 func (e *explanation) block(a site.Explained) string {
 	var b strings.Builder
 	d := a.Decision
@@ -194,7 +195,7 @@ func (e *explanation) block(a site.Explained) string {
 	for _, v := range a.Rivals {
 		switch {
 		case v.Usage == acap.Other && a.Usage != acap.Other && !d.Allowed && v.Outcome == acap.Loses && !e.request.All:
-			// beside another refusal it says nothing more
+			// next to another refusal it adds nothing
 		case v.Outcome == acap.Loses:
 			against = append(against, e.rival(v))
 		case v.Outcome == acap.Within:
@@ -216,11 +217,11 @@ func (e *explanation) block(a site.Explained) string {
 	return b.String()
 }
 
-// limits writes each limit as a line, with the fields that hold it where the one that decides is not among them, and what is not done for
-// it.
+// limits writes each limit on a line, with the fields that contain it if the deciding field is not
+// among them, and what cannot be done because of it.
 func (e *explanation) limits(a site.Explained) []string {
 	var lines []string
-	holders := map[string][]string{} // nil: the one that decides
+	holders := map[string][]string{} // nil: the deciding field
 	for _, bound := range a.Bounds {
 		for _, line := range limitsInWords(bound.Limits) {
 			if _, told := holders[line]; !told {
@@ -252,7 +253,7 @@ func section(b *strings.Builder, title string, lines []string) {
 	}
 }
 
-// reason says in words what kind of rule decided.
+// reason returns the kind of rule that decided in words.
 func reason(d acap.Decision) string {
 	words := map[acap.Reason]string{
 		acap.ByPermission:  "this permission decides",
@@ -284,7 +285,7 @@ func reason(d acap.Decision) string {
 	return words
 }
 
-// place names where a field stands, by its path alone within the origin of other.
+// place returns where a field is; within the origin of other only by its path.
 func place(f, other *acap.Field) string {
 	where := f.URL
 	if other != nil {
@@ -297,13 +298,13 @@ func place(f, other *acap.Field) string {
 	switch {
 	case f.Source == acap.Header:
 		return where + ": header"
-	case f.Line == 0: // a tag that the source has no place for
+	case f.Line == 0: // a tag without a place in the source
 		return where
 	}
 	return fmt.Sprintf("%s:%d:%d", where, f.Line, f.Column)
 }
 
-// rival says what one field says, and what became of it.
+// rival returns what one field says, and why it lost.
 func (e *explanation) rival(v acap.Rival) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n  ", place(v.Field, &acap.Field{URL: e.request.URL.String()}), written(v.Field))
@@ -322,7 +323,7 @@ func (e *explanation) rival(v acap.Rival) string {
 	return b.String()
 }
 
-// written gives a field as who wrote it knows it.
+// written returns a field as its author wrote it.
 func written(f *acap.Field) string {
 	switch f.Source {
 	case acap.Meta:
@@ -333,7 +334,7 @@ func written(f *acap.Field) string {
 	return f.Text
 }
 
-// shortly names a field for who stands at another.
+// shortly returns the name of a field seen from another.
 func shortly(f, at *acap.Field) string {
 	switch {
 	case f.Source == acap.Header:
@@ -346,7 +347,8 @@ func shortly(f, at *acap.Field) string {
 	return place(f, at)
 }
 
-// quoted gives the source line of a field with carets below it, or the field as it was read where the line is not at hand.
+// quoted returns the source line of a field with carets below it, or the field as parsed if the
+// line is not available.
 func (e *explanation) quoted(f *acap.Field, length int) string {
 	line := e.Line(f)
 	if line == "" {
@@ -355,8 +357,8 @@ func (e *explanation) quoted(f *acap.Field, length int) string {
 	return acap.Excerpt(line, f.Column, length)
 }
 
-// deciding gives the place that decided and how many characters of its line to mark: the field, the tag, or what of the field could
-// not be interpreted, as a finding tells it.
+// deciding returns the place that decided and how many characters to mark: the field, the tag, or
+// the part of the field that could not be interpreted.
 func (e *explanation) deciding(d acap.Decision) (at *acap.Field, length int) {
 	f := d.Because
 	if d.Reason == acap.ByFallback {
@@ -380,7 +382,7 @@ func (e *explanation) deciding(d acap.Decision) (at *acap.Field, length int) {
 	return f, utf8.RuneCountInString(token)
 }
 
-// limitsInWords writes each limit as one line.
+// limitsInWords returns each limit as one line.
 func limitsInWords(l acap.Limits) []string {
 	var out []string
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -399,7 +401,8 @@ func limitsInWords(l acap.Limits) []string {
 	for _, list := range []struct {
 		words  string
 		values []string
-	}{{"made only from", l.MustUse}, {"shown only with", l.MustInclude}, {"without modification of", l.ProhibitedModification},
+	}{{"made only from", l.MustUse}, {"shown only with", l.MustInclude}, {"without modification of",
+		l.ProhibitedModification},
 		{"never", l.ProhibitedContext}, {"only", l.RequiredContext}, {"only for readers who meet", l.Target},
 		{"only at", l.Location}, {"ask at", l.UsageRef}} {
 		if len(list.values) > 0 {

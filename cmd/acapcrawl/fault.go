@@ -15,14 +15,14 @@ import (
 // The exit statuses.
 const (
 	statusDone    = 0
-	statusNothing = 1 // findings, violations or nothing found
+	statusNothing = 1 // findings, violations or no result
 	statusUsage   = 2 // wrong usage or configuration
 	statusRefused = 3 // refused by policy
 	statusFailed  = 4
-	statusAtOnce  = 130 // a second interrupt, as shells count it
+	statusAtOnce  = 130 // a second interrupt, in the convention of shells
 )
 
-// fault is an error with the status that the process ends with, and what to try instead.
+// fault is an error with an exit status and something to try instead.
 type fault struct {
 	status int
 	err    error
@@ -33,23 +33,23 @@ type fault struct {
 func (f *fault) Error() string { return f.err.Error() }
 func (f *fault) Unwrap() error { return f.err }
 
-// misuse is a fault of the command line; try may be empty.
+// misuse returns a fault of the command line; try may be empty.
 func misuse(try, format string, args ...any) error {
 	return &fault{status: statusUsage, err: fmt.Errorf(format, args...), try: try}
 }
 
-// refusal is a use that policy does not permit, where err is not an *acap.Refused already.
+// refusal returns the fault of a use that policy prohibits, if err is not an *acap.Refused.
 func refusal(err error) error { return &fault{status: statusRefused, err: err} }
 
-// failure is an error with something to try.
+// failure returns an error with something to try.
 func failure(try string, err error) error { return &fault{status: statusFailed, err: err, try: try} }
 
-// nothing is no error: there is nothing to show, or there are findings. The sentence says so; it may be empty.
+// nothing returns the fault for an empty result or for findings. The sentence may be empty.
 func nothing(sentence string) error {
 	return &fault{status: statusNothing, err: errors.New(sentence)}
 }
 
-// report prints err, a sentence for each error that it joins, and returns the exit status that it stands for.
+// report prints a sentence for each error that err joins, and returns the exit status.
 func report(w io.Writer, err error) int {
 	if err == nil {
 		return statusDone

@@ -16,12 +16,13 @@ import (
 	"github.com/acapcrawl/acapcrawl/config"
 )
 
-// settingFlags are the flags that set a key of the configuration, with that key and their help. Package config reads and checks
-// them like the configuration file.
+// settingFlags are the flags that set a key of the configuration, with that key and their help.
+// Package config reads and checks them like the configuration file.
 var settingFlags = map[string]struct{ key, usage string }{
-	"data":            {"data", "store crawls in the directory `DIR`"},
-	"log-level":       {"log_level", "log from `LEVEL` up: debug, info, warn, error"},
-	"crawler":         {"crawler", "obey records for the user agent `NAME` (repeatable; the first is sent as User-Agent)"},
+	"data":      {"data", "store crawls in the directory `DIR`"},
+	"log-level": {"log_level", "log from `LEVEL` up: debug, info, warn, error"},
+	"crawler": {"crawler", "obey records for the user agent `NAME` (repeatable; the first is sent as " +
+		"User-Agent)"},
 	"purpose":         {"purposes", "declare the purpose `P` (repeatable; '' declares that there is none)"},
 	"scope":           {"scope", "follow links within `SCOPE`: host, domain, prefix, any"},
 	"depth":           {"depth", "follow at most `N` links from a seed"},
@@ -56,7 +57,8 @@ var settingFlags = map[string]struct{ key, usage string }{
 	"metrics":         {"metrics", "serve /metrics at `ADDRESS` for Prometheus"},
 	"allow-private":   {"allow_private", "fetch from loopback, private and link-local addresses that are not named"},
 	"strict":          {"policy.strict", "use the strict variants of the readings"},
-	"dialect":         {"policy.dialect", "accept in pages the forms of `DIALECT`: 1.1, or pilot for those of 2007 too"},
+	"dialect": {"policy.dialect",
+		"accept in pages the forms of `DIALECT`: 1.1, or pilot for those of 2007 too"},
 }
 
 const keyOfFlag = "key"
@@ -80,7 +82,8 @@ func setting(flags *pflag.FlagSet, name string) {
 // judgedCrawler adds --crawler to a verb that decides for another crawler.
 func judgedCrawler(flags *pflag.FlagSet) {
 	setting(flags, "crawler")
-	flags.Lookup("crawler").Usage = "decide for the user agent `NAME` (repeatable); requests are still sent under the configured name"
+	flags.Lookup("crawler").Usage = "decide for the user agent `NAME` (repeatable); requests are still sent under " +
+		"the configured name"
 }
 
 // settings loads the configuration. The flags given to cmd take precedence.
@@ -104,7 +107,8 @@ func (c *Command) settings(cmd *cobra.Command) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range []*string{&cfg.SignatureKey, &cfg.CountryDatabase, &cfg.Actions.ReceiptKey, &cfg.Serve.Certificate, &cfg.Serve.Key} {
+	for _, file := range []*string{&cfg.SignatureKey, &cfg.CountryDatabase, &cfg.Actions.ReceiptKey,
+		&cfg.Serve.Certificate, &cfg.Serve.Key} {
 		*file = c.path(*file)
 	}
 	if strings.ContainsRune(cfg.Chromium, filepath.Separator) { // else it is looked for as a shell does
@@ -141,8 +145,8 @@ type judging struct {
 	Refresh bool // read the policies again first
 }
 
-// judgingFlags adds the named flags of judging to cmd: as-of, reader, refresh. The name from-now adds an --as-of that refuses times
-// before now. The function returned reads the flags.
+// judgingFlags adds the named flags of judging to cmd: as-of, reader, refresh. The name from-now
+// adds an --as-of that refuses times before now. The function returned reads the flags.
 func judgingFlags(cmd *cobra.Command, names ...string) func() (judging, error) {
 	flags := cmd.Flags()
 	for _, name := range names {
@@ -180,7 +184,8 @@ func judgingFlags(cmd *cobra.Command, names ...string) func() (judging, error) {
 		}
 		if code := text("reader-country"); code != "" {
 			if !country.MatchString(code) {
-				return j, misuse("--reader-country BE", "--reader-country: %q is not a country code of two letters (ISO 3166)", code)
+				return j, misuse("--reader-country BE", "--reader-country: %q is not a country code of two letters "+
+					"(ISO 3166)", code)
 			}
 			j.Reader.Country = strings.ToUpper(code)
 		}
@@ -207,7 +212,8 @@ func timeFlag(flags *pflag.FlagSet, name string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, f.Value.String())
 	if err != nil {
-		return time.Time{}, misuse("--"+name+" 2026-01-31T12:00:00Z", "--%s: %q is not a time in the format of RFC 3339", name, f.Value.String())
+		return time.Time{}, misuse("--"+name+" 2026-01-31T12:00:00Z",
+			"--%s: %q is not a time in the format of RFC 3339", name, f.Value.String())
 	}
 	return t.UTC(), nil
 }

@@ -35,8 +35,8 @@ type output struct {
 	File string // "": standard output
 }
 
-// reportFlags adds --format, --json and -o to a verb that writes reports. The first form is the default. The output is valid when the verb
-// runs.
+// reportFlags adds --format, --json and -o to a verb that writes reports. The first form is the
+// default. The output is valid when the verb runs.
 func (c *Command) reportFlags(cmd *cobra.Command, forms ...form) *output {
 	o := formatFlags(cmd, forms)
 	cmd.Flags().StringVarP(&o.File, "output", "o", "", "write the report to `FILE`")
@@ -82,7 +82,8 @@ func formatFlags(cmd *cobra.Command, forms []form) *output {
 // JSON reports whether the form is JSON.
 func (o *output) JSON() bool { return o.Form == jsonForm }
 
-// checkOutput returns an error if the report could not be written to its file. It is called before the work for the report is done.
+// checkOutput returns an error if the report could not be written to its file. It is called before
+// the work for the report is done.
 func (c *Command) checkOutput(o *output, given bool) error {
 	if o.File == "-" {
 		o.File = ""
@@ -104,7 +105,8 @@ func (c *Command) checkOutput(o *output, given bool) error {
 	return nil
 }
 
-// writeReport writes a report to standard output, or to the file of -o. On an error the file stays unchanged.
+// writeReport writes a report to standard output, or to the file of -o. On an error the file stays
+// unchanged.
 func (c *Command) writeReport(o *output, write func(io.Writer) error) error {
 	if o.File == "" {
 		return write(c.Stdout)
@@ -123,7 +125,8 @@ func (c *Command) writeReport(o *output, write func(io.Writer) error) error {
 	return nil
 }
 
-// replaceFile replaces the content of a file atomically. A symbolic link stays, and a pipe or another special file is written to.
+// replaceFile replaces the content of a file atomically. A symbolic link stays, and a pipe or
+// another special file is written to.
 func replaceFile(name string, data []byte) error {
 	info, err := os.Stat(name)
 	switch {

@@ -55,7 +55,8 @@ func TestCrawlLeavesRoom(t *testing.T) {
 		return status, out.String() + err.String()
 	}
 	status, said := run(true, "crawl", "--concurrency", "2", "--depth", "-1", s.URL+"/1")
-	if n := visits.Load(); status != statusFailed || n < most || n > most+4 || strings.Count(said, "min_free is 256.0 MB") != 1 {
+	if n := visits.Load(); status != statusFailed || n < most || n > most+4 ||
+		strings.Count(said, "min_free is 256.0 MB") != 1 {
 		t.Errorf("status %d, %d pages: %s", status, n, said)
 	}
 	status, said = run(true, "crawl", "--json")
@@ -69,7 +70,8 @@ func TestCrawlLeavesRoom(t *testing.T) {
 	if status, said = run(false, "crawl", "--max-pages", "3"); status != statusDone || visits.Load() != before+3 {
 		t.Errorf("with room: status %d, %d pages: %s", status, visits.Load()-before, said)
 	}
-	if status, said = run(true, "crawl", "--min-free", "10MB", "--max-pages", "3"); status != statusDone || visits.Load() != before+6 {
+	if status, said = run(true, "crawl", "--min-free", "10MB", "--max-pages", "3"); status != statusDone ||
+		visits.Load() != before+6 {
 		t.Errorf("with another setting: status %d, %d pages: %s", status, visits.Load()-before, said)
 	}
 }
@@ -102,7 +104,8 @@ step 15 0 acapcrawl archive verify --data "$D/d"
 // executed.
 func TestReallyFullDisk(t *testing.T) { onSmallDisk(t, "24m", 2000, fullScript) }
 
-// behindScript crawls large pages, many at once, and then leaves too little room for the index entries that are missing.
+// behindScript crawls large pages, many at once, and then leaves too little room for the index
+// entries that are missing.
 const behindScript = `step 1 4 acapcrawl crawl --data "$D/d" --delay 0 --concurrency 16 --depth -1 "$S/1"
 says 1 min_free
 step 2 0 acapcrawl search --data "$D/d" wallaby
@@ -122,8 +125,8 @@ step 10 0 acapcrawl archive verify --data "$D/d"
 step 11 0 acapcrawl search --data "$D/d" wallaby
 `
 
-// If the disk has some room, and not enough for the index, what is held can be read as well, take-downs are executed, and the
-// index is completed when there is room.
+// If the disk has some room, and not enough for the index, what is held can be read as well,
+// take-downs are executed, and the index is completed when there is room.
 func TestIndexWaitsForRoom(t *testing.T) { onSmallDisk(t, "14m", 20_000, behindScript) }
 
 // smallDisk begins both scripts.
@@ -133,8 +136,8 @@ step() { n=$1 want=$2; shift 2; "$@" >"$OUT/said" 2>&1; got=$?
 says() { grep -q "$2" "$OUT/said" || { echo "$1: it does not say $2"; cat "$OUT/said"; }; }
 `
 
-// onSmallDisk runs a script on a disk of a size, and serves a site whose pages have so many words. It needs a file system of
-// its own, and so a user namespace.
+// onSmallDisk runs a script on a disk of a size, and serves a site whose pages have so many words.
+// It needs a file system of its own, and so a user namespace.
 func onSmallDisk(t *testing.T, size string, words int, script string) {
 	t.Parallel() // most of the time one of the two waits for the disk or for a process
 	if out, err := exec.Command("unshare", "-rm", "true").CombinedOutput(); err != nil {

@@ -22,8 +22,8 @@ var verbGroups = []struct{ heading, verbs string }{
 	{"Set-up", "demo config version help"},
 }
 
-// flagGroups are the headings of the help of a verb in their order, with the flags below them. A flag of one verb alone, or one
-// that stands elsewhere in other verbs, is written VERB/FLAG.
+// flagGroups are the headings of the help of a verb in their order, with the flags below them. A
+// flag of one verb alone, or one that stands elsewhere in other verbs, is written VERB/FLAG.
 var flagGroups = []struct{ heading, flags string }{
 	{"Scope", "scope include exclude depth sitemaps requisites canonical drop-parameters allow-private"},
 	{"Engine", "engine jobs conformance-run/timeout"},

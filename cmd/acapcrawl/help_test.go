@@ -65,7 +65,8 @@ func TestHelpVerbs(t *testing.T) {
 		listed = append(listed, strings.Fields(g.verbs)...)
 	}
 	for _, verb := range root.Commands() {
-		if n := len(slices.DeleteFunc(slices.Clone(listed), func(name string) bool { return name != verb.Name() })); n != 1 {
+		if n := len(slices.DeleteFunc(slices.Clone(listed),
+			func(name string) bool { return name != verb.Name() })); n != 1 {
 			t.Errorf("%s is listed %d times", verb.Name(), n)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// untilInterrupted returns a context that the first interrupt or termination signal ends, so that what runs can stop
-// cleanly. The second ends the process at once, with statusAtOnce.
+// untilInterrupted returns a context that ends with the first interrupt or termination signal, so
+// that verbs can stop cleanly. The second signal ends the process at once with statusAtOnce.
 func untilInterrupted(parent context.Context, stderr *progress) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(parent)
 	signals := make(chan os.Signal, 2)

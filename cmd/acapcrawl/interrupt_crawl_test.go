@@ -16,7 +16,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
 )
 
-// heldCrawl starts a crawl of a site of two pages, the second of which is held, and returns when that was asked for.
+// heldCrawl starts a crawl of a site of two pages, the second of which is held, and returns when
+// that was asked for.
 func heldCrawl(t *testing.T, data string, flags ...string) (site *testweb.Site, cmd *exec.Cmd, stderr *bufio.Scanner) {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,7 +35,8 @@ func heldCrawl(t *testing.T, data string, flags ...string) (site *testweb.Site, 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { site.Close() })
-	cmd = exec.CommandContext(t.Context(), "acapcrawl", append([]string{"crawl", "--data", data, "--delay", "0", site.URL + "/"}, flags...)...)
+	cmd = exec.CommandContext(t.Context(), "acapcrawl", append([]string{"crawl", "--data", data, "--delay", "0",
+		site.URL + "/"}, flags...)...)
 	pipe, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +79,8 @@ func TestStatusSignal(t *testing.T) {
 	}
 }
 
-// The second interrupt ends a crawl at once; what it had taken in is held, and the next crawl visits what it had not.
+// The second interrupt ends a crawl at once; what it had taken in is held, and the next crawl
+// visits what it had not.
 func TestSecondInterruptOfACrawl(t *testing.T) {
 	data := t.TempDir()
 	site, cmd, stderr := heldCrawl(t, data)
@@ -91,7 +94,8 @@ func TestSecondInterruptOfACrawl(t *testing.T) {
 		t.Errorf("ended with %v, want status %d", err, statusAtOnce)
 	}
 	site.Release()
-	for _, args := range [][]string{{"archive", "verify"}, {"crawl", "--delay", "0"}, {"show", site.URL + "/held.html"}, {"show", site.URL + "/"}} {
+	for _, args := range [][]string{{"archive", "verify"}, {"crawl", "--delay", "0"}, {"show", site.URL + "/held.html"},
+		{"show", site.URL + "/"}} {
 		if out, err := exec.CommandContext(t.Context(), "acapcrawl", append(args, "--data", data)...).CombinedOutput(); err != nil {
 			t.Errorf("%s: %v, %s", args, err, out)
 		}

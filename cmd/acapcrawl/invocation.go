@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// invocation returns the words by which a shell starts this program again from the same directory: arg0 as it was typed, or
-// "go run PACKAGE" if the go command built the program for this run only.
+// invocation returns the words by which a shell starts this program again from the same directory:
+// arg0 as it was typed, or "go run PACKAGE" if the go command built the program for this run only.
 func invocation(arg0 string) string {
 	file, err := os.Executable()
 	if err != nil || !temporary(file) {
@@ -24,7 +24,8 @@ func invocation(arg0 string) string {
 	return shellWord(arg0)
 }
 
-// temporary reports whether go run built the program: the file is in a directory go-build… or in the cache of the go command.
+// temporary reports whether go run built the program: the file is in a directory go-build… or in
+// the cache of the go command.
 func temporary(file string) bool {
 	if cache := os.Getenv("GOCACHE"); cache != "" && strings.HasPrefix(file, cache+string(filepath.Separator)) {
 		return true
@@ -48,7 +49,8 @@ func (c *Command) called() string {
 // shellWord quotes a word for a POSIX shell if it needs that.
 func shellWord(word string) string {
 	safe := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@%,=", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("/._-+:@%,=", r)
 	}
 	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !safe(r) }) < 0 {
 		return word

@@ -19,7 +19,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 )
 
-// faultAt says at which write of archive and ledger faulty dies, "kill 7", or from which on to which their disk is full, "full 7 9".
+// faultAt says at which write of archive and ledger faulty dies, "kill 7", or from which on to
+// which their disk is full, "full 7 9".
 const faultAt = "ACAPCRAWL_TEST_FAULT"
 
 // faulty is the whole program, with a fault. It ends with spared where it never came to that.
@@ -101,7 +102,8 @@ func (a *asker) crawled(t *testing.T) (dir string) {
 	if out, status := do(t, "acapcrawl", "", dir, "crawl", a.URL+"/"); status != 0 {
 		t.Fatal(out)
 	}
-	if out, status := do(t, "acapcrawl", "", dir, "search", "cormorant"); status != 0 || !strings.Contains(out, a.URL+"/gone") {
+	if out, status := do(t, "acapcrawl", "", dir, "search", "cormorant"); status != 0 ||
+		!strings.Contains(out, a.URL+"/gone") {
 		t.Fatal(out)
 	}
 	return dir
@@ -170,7 +172,8 @@ func (a *asker) checkGone(t *testing.T, dir string, down actions.Request, erased
 	if err := json.Unmarshal([]byte(out), &doc); status != 0 || err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if r := doc.Receipt; r.Erased == nil || r.Erased.Captures != erased || r.Verified == nil || len(r.Verified.Left) > 0 {
+	if r := doc.Receipt; r.Erased == nil || r.Erased.Captures != erased || r.Verified == nil ||
+		len(r.Verified.Left) > 0 {
 		t.Errorf("receipt: %s", out)
 	}
 }
@@ -178,8 +181,8 @@ func (a *asker) checkGone(t *testing.T, dir string, down actions.Request, erased
 // some is how far apart the writes are that a test tries, unless it tries all.
 const some = 5
 
-// Wherever actions run is killed, in whatever archive, index and ledger are doing: the ledger is whole at once, and who comes next
-// completes what stands, or leaves what does not.
+// Wherever actions run is killed, in whatever archive, index and ledger are doing: the ledger is
+// whole at once, and who comes next completes what stands, or leaves what does not.
 func TestKilledTakeDown(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -250,8 +253,8 @@ func TestKilledTakeDown(t *testing.T) {
 	})
 }
 
-// A disk that is full while a take-down is executed: the request is not said to be done, and is done, or waits for its turn to be tried
-// again, when there is room.
+// A disk that is full while a take-down is executed: the request is not said to be done, and is
+// done, or waits for its turn to be tried again, when there is room.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	a := newAsker(t)
@@ -273,7 +276,8 @@ func TestFullDisk(t *testing.T) {
 			case known && down.State == actions.Done && !down.Gone.IsZero():
 				a.checkGone(t, dir, down, 1)
 			case known && down.State == actions.Done: // there was no room to compact
-				if out, status := do(t, "acapcrawl", "", dir, "archive", "verify", "--erased", a.URL+"/gone"); status != 0 {
+				if out, status := do(t, "acapcrawl", "", dir, "archive", "verify", "--erased",
+					a.URL+"/gone"); status != 0 {
 					t.Error(out)
 				}
 			case status == 0, known && down.State == actions.Failed && down.NotBefore.IsZero():

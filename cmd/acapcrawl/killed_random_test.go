@@ -20,8 +20,9 @@ import (
 )
 
 var (
-	kills    = flag.Int("kills", 12, "how many processes TestKilledAtRandom kills")
-	every    = flag.Bool("every", false, "have TestKilledTakeDown and TestFullDisk try every write of actions run, not some of them")
+	kills = flag.Int("kills", 12, "how many processes TestKilledAtRandom kills")
+	every = flag.Bool("every", false, "have TestKilledTakeDown and TestFullDisk try every write of actions run, "+
+		"not some of them")
 	killSeed = flag.Uint64("killseed", 0, "seed of TestKilledAtRandom; 0: another one each time")
 )
 
@@ -44,7 +45,8 @@ type prey struct {
 const preyPages = 60
 
 func newPrey(t *testing.T, seed uint64) *prey {
-	p := &prey{dir: filepath.Join(t.TempDir(), "data"), random: rand.New(rand.NewPCG(seed, seed)), took: map[string]time.Duration{},
+	p := &prey{dir: filepath.Join(t.TempDir(), "data"), random: rand.New(rand.NewPCG(seed, seed)),
+		took: map[string]time.Duration{},
 		bare: map[int]bool{}, down: map[int]bool{}, held: map[int]bool{}}
 	p.Server = httptest.NewServer(http.HandlerFunc(p.serve))
 	t.Cleanup(p.Close)
@@ -76,7 +78,8 @@ func (p *prey) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	p.visits++
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	fmt.Fprintf(w, "<html lang=en><title>Page %d</title><p>A wallaby, %s, seen %d times.<a href=/shut/%d>shut</a>", i, word(i), p.visits, i)
+	fmt.Fprintf(w, "<html lang=en><title>Page %d</title><p>A wallaby, %s, seen %d times.<a href=/shut/%d>shut</a>", i,
+		word(i), p.visits, i)
 	for _, next := range []int{2*i + 1, 2*i + 2, i + 1} {
 		if next < preyPages {
 			fmt.Fprintf(w, " <a href=/%d>on</a>", next)
@@ -99,7 +102,8 @@ func (p *prey) choose(n int) activity {
 	switch p.random.IntN(6) {
 	case 0:
 		if len(p.down) < preyPages/3 && !p.down[page] && p.held[page] {
-			return activity{"take-down", []string{"actions", "submit", "take-down", p.at(page)}, func() { p.note(page) }}
+			return activity{"take-down", []string{"actions", "submit", "take-down", p.at(page)},
+				func() { p.note(page) }}
 		}
 	case 1:
 		return activity{name: "compact", args: []string{"archive", "compact"}}
@@ -112,7 +116,8 @@ func (p *prey) choose(n int) activity {
 		}
 		return activity{name: "sweep", args: []string{"sweep", "--refresh"}}
 	}
-	return activity{name: "crawl", args: []string{"crawl", "--refetch", "--delay", "0", "--concurrency", "4", "--max-pages", "25", p.at(0)}}
+	return activity{name: "crawl", args: []string{"crawl", "--refetch", "--delay", "0", "--concurrency", "4",
+		"--max-pages", "25", p.at(0)}}
 }
 
 func (p *prey) backup(n int) string { return fmt.Sprintf("%s-%d.tar", p.dir, n) }
@@ -185,7 +190,8 @@ func TestKilledAtRandom(t *testing.T) {
 				p.after(t, a, n)
 			}
 			p.last(t)
-			t.Logf("seed %d: killed %v; %d pages taken down, %d that must not be preserved", seed, counts, len(p.down), len(p.bare))
+			t.Logf("seed %d: killed %v; %d pages taken down, %d that must not be preserved", seed, counts, len(p.down),
+				len(p.bare))
 		})
 	}
 }
@@ -326,7 +332,8 @@ func (p *prey) restored(t *testing.T, backup string) {
 // all files after a compaction.
 func (p *prey) last(t *testing.T) {
 	t.Helper()
-	for _, verb := range [][]string{{"actions", "run"}, {"sweep", "--refresh"}, {"crawl", "--refetch", "--delay", "0", p.at(0)}, {"archive", "compact"},
+	for _, verb := range [][]string{{"actions", "run"}, {"sweep", "--refresh"}, {"crawl", "--refetch", "--delay", "0",
+		p.at(0)}, {"archive", "compact"},
 		{"archive", "verify"}, {"actions", "verify"}} {
 		p.must(t, 0, verb...)
 	}

@@ -30,9 +30,9 @@ ACAP-disallow-preserve: /bare/
 ACAP-disallow-index: /mute/
 `
 
-// mortal is a site whose crawl is killed. Page i has the number i in its path and links to others, so that the site is a tree with
-// shortcuts; some pages may not be kept, some not indexed, some are reached by a redirect alone, and each links to one that may not be
-// crawled.
+// mortal is a site whose crawl is killed. Page i has the number i in its path and links to others,
+// so that the site is a tree with shortcuts; some pages may not be kept, some not indexed, some are
+// reached by a redirect alone, and each links to one that may not be crawled.
 type mortal struct {
 	*httptest.Server
 	pages int
@@ -143,7 +143,8 @@ func (m *mortal) crawl(t *testing.T, dir string, killAt, moment int) (killed boo
 	clear(m.run)
 	m.served, m.killAt, m.moment = 0, killAt, moment
 	m.mu.Unlock()
-	cmd := exec.CommandContext(t.Context(), "acapcrawl", "crawl", "--contact", contact(m.runs), "--delay", m.delay.String(), "--concurrency", "8",
+	cmd := exec.CommandContext(t.Context(), "acapcrawl", "crawl", "--contact", contact(m.runs), "--delay",
+		m.delay.String(), "--concurrency", "8",
 		"--depth", "-1", "--data", dir, m.URL+m.path(0))
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -166,8 +167,9 @@ func (m *mortal) crawl(t *testing.T, dir string, killAt, moment int) (killed boo
 	return false
 }
 
-// TestKilledFiftyTimes kills one crawl at random moments, counted in requests, and lets it go on. In the end nothing is missing that
-// may be had, nothing was asked for that may not, and no address was asked for again but those that a kill met while they were leased.
+// TestKilledFiftyTimes kills one crawl at random moments, counted in requests, and lets it go on.
+// In the end nothing is missing that may be had, nothing was asked for that may not, and no address
+// was asked for again but those that a kill met while they were leased.
 func TestKilledFiftyTimes(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -207,7 +209,8 @@ func TestKilledFiftyTimes(t *testing.T) {
 	t.Logf("%d kills: %d requests for %d addresses, %d of them repeated", kills, total, len(m.log), twice)
 }
 
-// unfinished are the addresses that were asked for since the crawl was armed and have no outcome on disk.
+// unfinished are the addresses that were asked for since the crawl was armed and have no outcome on
+// disk.
 func (m *mortal) unfinished(t *testing.T, dir string) (paths []string) {
 	t.Helper()
 	f, err := crawler.Open(filepath.Join(dir, "frontier.db"), crawler.FrontierOptions{})
@@ -248,7 +251,8 @@ func (m *mortal) checkLog(t *testing.T, met map[string]int) {
 			t.Errorf("%s was asked for: %s", path, d.Why())
 		}
 		if n > 1+met[path]+m.late[path] {
-			t.Errorf("%s was asked for %d times, %d kills met it, and %d before it arrived", path, n, met[path], m.late[path])
+			t.Errorf("%s was asked for %d times, %d kills met it, and %d before it arrived", path, n, met[path],
+				m.late[path])
 		}
 	}
 }
@@ -256,7 +260,8 @@ func (m *mortal) checkLog(t *testing.T, met map[string]int) {
 // checkHeld looks for what is missing, and asks the stores whether they are sound.
 func (m *mortal) checkHeld(t *testing.T, dir string) {
 	t.Helper()
-	if out, err := exec.CommandContext(t.Context(), "acapcrawl", "archive", "verify", "--data", dir).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "acapcrawl", "archive", "verify", "--data",
+		dir).CombinedOutput(); err != nil {
 		t.Errorf("archive verify: %v\n%s", err, out)
 	}
 	f, err := crawler.Open(filepath.Join(dir, "frontier.db"), crawler.FrontierOptions{})
@@ -294,7 +299,8 @@ func (m *mortal) checkHeld(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 		if r.FirstCrawled.IsZero() || (r.Current != 0) != keep || r.Indexed != list || found[address] != list {
-			t.Errorf("%s: crawled %v, kept %v, indexed %v, found %v", address, !r.FirstCrawled.IsZero(), r.Current != 0, r.Indexed, found[address])
+			t.Errorf("%s: crawled %v, kept %v, indexed %v, found %v", address, !r.FirstCrawled.IsZero(), r.Current != 0,
+				r.Indexed, found[address])
 		}
 		if c, err := a.Captures(address); err != nil || len(c) > m.log[m.path(i)] {
 			t.Errorf("%s: %d captures, %v", address, len(c), err)

@@ -10,7 +10,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/present"
 )
 
-// locate finds the country and the names of a reader's address where they were not said, as far as the configuration lets it.
+// locate adds the country and the names of a reader's address if they are not given, as far as the
+// configuration permits.
 func (c *Command) locate(ctx context.Context, cfg *config.Config, who *acap.Target) error {
 	if !who.IP.IsValid() {
 		return nil
@@ -36,7 +37,8 @@ func (c *Command) locate(ctx context.Context, cfg *config.Config, who *acap.Targ
 	return nil
 }
 
-// country looks the address of who up. What goes wrong is told: a reader must not pass for one whose country is not known.
+// country looks up the address of the reader. It returns every error: a failed lookup must not
+// count as an unknown country.
 func (c *Command) country(file string, who *acap.Target) (string, error) {
 	if err := c.readable(file); err != nil {
 		return "", err

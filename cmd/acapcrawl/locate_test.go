@@ -28,10 +28,12 @@ func (d *dns) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, erro
 	return []netip.Addr{netip.MustParseAddr("192.0.2.7")}, nil
 }
 
-// DNS is asked for the names of a reader only where the configuration says so (rule 15 of the command line), and decides then.
+// DNS is asked for the names of a reader only where the configuration says so (rule 15 of the
+// command line), and decides then.
 func TestReaderDNS(t *testing.T) {
 	site, err := testweb.Start(docroot(t, map[string]string{
-		"robots.txt": "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present: / target-condition=permitteddomainlist:quay.example\n",
+		"robots.txt": "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present: / " +
+			"target-condition=permitteddomainlist:quay.example\n",
 		"index.html": "<title>Tide</title><p>High water."}), "127.0.0.1", io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +44,8 @@ func TestReaderDNS(t *testing.T) {
 		t.Helper()
 		var d dns
 		var out, errs strings.Builder
-		c := Command{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Env: append([]string{"HOME=" + data}, env...), Resolver: &d}
+		c := Command{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Env: append([]string{"HOME=" + data},
+			env...), Resolver: &d}
 		status = c.Main(t.Context(), append(args, "--data", filepath.Join(data, "d")))
 		return status, errs.String(), d.asked
 	}
@@ -56,10 +59,13 @@ func TestReaderDNS(t *testing.T) {
 		status, asked int
 		stderr        string
 	}{
-		{"not to be asked", nil, []string{"--reader-ip", "192.0.2.7"}, statusRefused, 0, "permitteddomainlist:quay.example"},
+		{"not to be asked", nil, []string{"--reader-ip", "192.0.2.7"}, statusRefused, 0,
+			"permitteddomainlist:quay.example"},
 		{"asked", asks, []string{"--reader-ip", "192.0.2.7"}, statusDone, 2, ""},
-		{"no name", asks, []string{"--reader-ip", "192.0.2.8"}, statusRefused, 1, "Notice: the reader's domain is not known: 192.0.2.8 has no name"},
-		{"the domain is said", asks, []string{"--reader-ip", "192.0.2.7", "--reader-domain", "shed.example"}, statusRefused, 0, "permitteddomainlist:quay.example"},
+		{"no name", asks, []string{"--reader-ip", "192.0.2.8"}, statusRefused, 1,
+			"Notice: the reader's domain is not known: 192.0.2.8 has no name"},
+		{"the domain is said", asks, []string{"--reader-ip", "192.0.2.7", "--reader-domain", "shed.example"},
+			statusRefused, 0, "permitteddomainlist:quay.example"},
 		{"no address", asks, nil, statusRefused, 0, "permitteddomainlist:quay.example"},
 	} {
 		for _, verb := range [][]string{{"show"}, {"explain", "--usage", "present"}} {

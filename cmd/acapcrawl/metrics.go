@@ -23,18 +23,22 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// serveMetrics answers /metrics for Prometheus at address, and nothing else, until stop is called. It returns the address that it
-// listens at. state returns the state of the crawl, and may be called concurrently.
-func serveMetrics(ctx context.Context, address string, state func() crawler.Progress) (at string, stop func(), err error) {
+// serveMetrics answers /metrics for Prometheus at address, and nothing else, until stop is called.
+// It returns the address that it listens at. state returns the state of the crawl, and may be
+// called concurrently.
+func serveMetrics(ctx context.Context, address string, state func() crawler.Progress) (at string, stop func(),
+	err error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
 			err = errors.New("it is in use")
 		}
-		return "", nil, failure("another address with --metrics, as in 127.0.0.1:9091", fmt.Errorf("metrics cannot be answered at %s: %w", address, err))
+		return "", nil, failure("another address with --metrics, as in 127.0.0.1:9091",
+			fmt.Errorf("metrics cannot be answered at %s: %w", address, err))
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(crawlCollector{state}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(crawlCollector{state}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, WriteTimeout: 30 * time.Second}
@@ -72,31 +76,41 @@ func (c crawlCollector) Collect(out chan<- prometheus.Metric) {
 			send(prometheus.CounterValue, float64(n), name, help, prometheus.Labels{label: value})
 		}
 	}
-	send(prometheus.GaugeValue, 1, "build_info", "The program that crawls; always 1.", prometheus.Labels{"version": site.Version, "go": runtime.Version()})
+	send(prometheus.GaugeValue, 1, "build_info", "The program that crawls; always 1.",
+		prometheus.Labels{"version": site.Version, "go": runtime.Version()})
 	counters("pages_total", "Addresses settled.", "outcome", map[string]int{
-		string(crawler.Fetched): s.Fetched, string(crawler.Refused): s.Refused.Crawl, reasonTakenDown: s.TakenDown, string(crawler.Unreachable): s.Unreachable, string(crawler.Failed): s.Errors})
+		string(crawler.Fetched): s.Fetched, string(crawler.Refused): s.Refused.Crawl, reasonTakenDown: s.TakenDown,
+		string(crawler.Unreachable): s.Unreachable, string(crawler.Failed): s.Errors})
 	counters("refusals_total", "Pages that policy refused.", "usage", map[string]int{
-		string(acap.Crawl): s.Refused.Crawl, string(acap.Follow): s.Refused.Follow, string(acap.Index): s.Refused.Index, string(acap.Preserve): s.Refused.Preserve})
-	counters("held_total", "Pages fetched and held.", "usage", map[string]int{string(acap.Preserve): s.Stored, string(acap.Index): s.Indexed})
+		string(acap.Crawl): s.Refused.Crawl, string(acap.Follow): s.Refused.Follow, string(acap.Index): s.Refused.Index,
+		string(acap.Preserve): s.Refused.Preserve})
+	counters("held_total", "Pages fetched and held.", "usage", map[string]int{string(acap.Preserve): s.Stored,
+		string(acap.Index): s.Indexed})
 	counters("skipped_total", "Addresses found and not asked for.", "reason", map[string]int{
-		string(crawler.Outside): s.Skipped.Outside, string(crawler.Deep): s.Skipped.Deep, string(crawler.Trapped): s.Skipped.Trapped})
-	counter(int64(s.Requests), "requests_total", "Requests for pages and for what they require, redirect hops included.")
+		string(crawler.Outside): s.Skipped.Outside, string(crawler.Deep): s.Skipped.Deep, string(
+			crawler.Trapped): s.Skipped.Trapped})
+	counter(int64(s.Requests), "requests_total",
+		"Requests for pages and for what they require, redirect hops included.")
 	counter(s.Bytes, "body_bytes_total", "Bytes of bodies, as sent.")
 	gauge(float64(p.UnderWay), "visits_under_way", "Visits under way.")
 	gauge(float64(s.Queued), "queue_addresses", "Addresses to be visited, of pages and of what they require.")
 	gauge(float64(s.QueuedHosts), "queue_hosts", "Hosts with an address to be visited.")
-	gauge(float64(s.Waiting), "waiting_addresses", "Addresses visited that will be visited again, of pages and of what they require.")
+	gauge(float64(s.Waiting), "waiting_addresses", "Addresses visited that will be visited again, of pages and of "+
+		"what they require.")
 	gauge(p.Rate, "pages_per_second", "Pages a second, in the last ten seconds.")
 	if !s.NextDue.IsZero() {
-		gauge(float64(s.NextDue.UnixMilli())/1000, "next_due_timestamp_seconds", "When the next host is due; absent where none is known.")
+		gauge(float64(s.NextDue.UnixMilli())/1000, "next_due_timestamp_seconds",
+			"When the next host is due; absent where none is known.")
 	}
 }
 
-// newServeMetrics registers the metrics of serve, and returns the function that counts its answers. status returns the state
-// of the ledger; ok is false if that cannot be read.
+// newServeMetrics registers the metrics of serve, and returns the function that counts its answers.
+// status returns the state of the ledger; ok is false if that cannot be read.
 func newServeMetrics(r *prometheus.Registry, status func() (actions.Status, bool)) func(method string, status int) {
-	answers := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "acapcrawl_answers_total", Help: "Requests answered."}, []string{"method", "status"})
-	r.MustRegister(answers, ledgerCollector{status}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	answers := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "acapcrawl_answers_total",
+		Help: "Requests answered."}, []string{"method", "status"})
+	r.MustRegister(answers, ledgerCollector{status}, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return func(method string, status int) {
 		if !slices.Contains([]string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete}, method) {
 			method = "other"
@@ -114,7 +128,8 @@ func (ledgerCollector) Describe(chan<- *prometheus.Desc) {}
 // Collect sends the present value of every metric.
 func (c ledgerCollector) Collect(out chan<- prometheus.Metric) {
 	gauge := func(v float64, name, help string) {
-		out <- prometheus.MustNewConstMetric(prometheus.NewDesc("acapcrawl_"+name, help, nil, nil), prometheus.GaugeValue, v)
+		out <- prometheus.MustNewConstMetric(prometheus.NewDesc("acapcrawl_"+name, help, nil, nil),
+			prometheus.GaugeValue, v)
 	}
 	st, ok := c.status()
 	if !ok {
@@ -126,9 +141,11 @@ func (c ledgerCollector) Collect(out chan<- prometheus.Metric) {
 	gauge(float64(st.Waiting), "action_requests_waiting", "Of those, to be confirmed.")
 	gauge(float64(st.Failed), "action_requests_failed", "Of those, failed; they are tried again.")
 	if !st.TakeDown.IsZero() {
-		gauge(float64(st.TakeDown.Unix()), "take_down_due_timestamp_seconds", "Since when the oldest take-down that is not executed is due; absent where none is.")
+		gauge(float64(st.TakeDown.Unix()), "take_down_due_timestamp_seconds",
+			"Since when the oldest take-down that is not executed is due; absent where none is.")
 	}
 	if !st.Erased.IsZero() {
-		gauge(float64(st.Erased.Unix()), "erased_timestamp_seconds", "When the oldest take-down was executed of which a file may hold a trace; absent where none may.")
+		gauge(float64(st.Erased.Unix()), "erased_timestamp_seconds",
+			"When the oldest take-down was executed of which a file may hold a trace; absent where none may.")
 	}
 }

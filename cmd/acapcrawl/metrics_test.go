@@ -41,8 +41,10 @@ func get(t *testing.T, url string) (int, []string) {
 
 func TestMetrics(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	p := crawler.Progress{UnderWay: 2, Rate: 1.5, SoFar: crawler.Summary{Fetched: 3, Stored: 2, Indexed: 1, Refused: crawler.Refusal{Crawl: 4, Follow: 5, Index: 6, Preserve: 7},
-		Unreachable: 8, Errors: 9, Bytes: 10, Requests: 11, Skipped: crawler.Skipped{Outside: 12, Deep: 13, Trapped: 14}, Queued: 15, QueuedHosts: 16, Waiting: 17, TakenDown: 18}}
+	p := crawler.Progress{UnderWay: 2, Rate: 1.5, SoFar: crawler.Summary{Fetched: 3, Stored: 2, Indexed: 1,
+		Refused:     crawler.Refusal{Crawl: 4, Follow: 5, Index: 6, Preserve: 7},
+		Unreachable: 8, Errors: 9, Bytes: 10, Requests: 11, Skipped: crawler.Skipped{Outside: 12, Deep: 13,
+			Trapped: 14}, Queued: 15, QueuedHosts: 16, Waiting: 17, TakenDown: 18}}
 	at, stop, err := serveMetrics(t.Context(), "127.0.0.1:0", func() crawler.Progress { return p })
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +82,8 @@ waiting_addresses 17`
 		t.Errorf("answered\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
 	p.SoFar.NextDue = noon
-	if _, lines := get(t, "http://"+at+"/metrics"); !strings.Contains(strings.Join(lines, "\n"), "\nacapcrawl_next_due_timestamp_seconds 1.7676144e+09\n") {
+	if _, lines := get(t, "http://"+at+"/metrics"); !strings.Contains(strings.Join(lines, "\n"),
+		"\nacapcrawl_next_due_timestamp_seconds 1.7676144e+09\n") {
 		t.Error("it is not told when the next host is due")
 	}
 	if status, _ := get(t, "http://"+at+"/"); status != http.StatusNotFound {
@@ -88,10 +91,12 @@ waiting_addresses 17`
 	}
 }
 
-// A crawl answers from its first to its last moment, and nobody after it; an address in use is refused before the crawl.
+// A crawl answers from its first to its last moment, and nobody after it; an address in use is
+// refused before the crawl.
 func TestCrawlWithMetrics(t *testing.T) {
 	dir, data := t.TempDir(), filepath.Join(t.TempDir(), "d")
-	for name, text := range map[string]string{testweb.RulesFile: `{"/": {"hold": true}}`, "index.html": "<p>Here.</p>"} {
+	for name, text := range map[string]string{testweb.RulesFile: `{"/": {"hold": true}}`,
+		"index.html": "<p>Here.</p>"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +108,8 @@ func TestCrawlWithMetrics(t *testing.T) {
 	defer site.Close()
 	crawlAt := func(stderr io.Writer, metrics string) int {
 		c := Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr}
-		return c.Main(context.Background(), []string{"crawl", "--data", data, "--delay", "0", "--metrics", metrics, site.URL + "/"})
+		return c.Main(context.Background(), []string{"crawl", "--data", data, "--delay", "0", "--metrics", metrics,
+			site.URL + "/"})
 	}
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -111,7 +117,8 @@ func TestCrawlWithMetrics(t *testing.T) {
 	}
 	defer taken.Close()
 	var said bytes.Buffer
-	if status := crawlAt(&said, taken.Addr().String()); status != statusFailed || len(site.Requests()) > 0 || !strings.Contains(said.String(), "Try: ") {
+	if status := crawlAt(&said, taken.Addr().String()); status != statusFailed || len(site.Requests()) > 0 ||
+		!strings.Contains(said.String(), "Try: ") {
 		t.Errorf("an address in use: status %d, requests %q, %s", status, site.Requests(), said.String())
 	}
 

@@ -41,7 +41,8 @@ func (r *results) raw(p []byte) (int, error) {
 	return n, err
 }
 
-// raw returns standard output for bytes that must not be changed. A terminal gets safe text even so.
+// raw returns standard output for bytes that must not be changed. A terminal gets safe text even
+// so.
 func (c *Command) raw() io.Writer {
 	if r, ok := c.Stdout.(*results); ok && !r.terminal() {
 		return writerFunc(r.raw)
@@ -57,7 +58,8 @@ func (r *results) fault() error {
 	return fmt.Errorf("the results could not be written: %w", r.err)
 }
 
-// terminal reports whether results go to a terminal. It is false for a guest, whose own process has checked that.
+// terminal reports whether results go to a terminal. It is false for a guest, whose own process has
+// checked that.
 func (r *results) terminal() bool {
 	f, ok := r.w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
@@ -68,7 +70,8 @@ func (c *Command) printJSON(v any) error {
 	return display.Encoder(c.Stdout).Encode(v)
 }
 
-// jsonArray prints an array, each value on a line as soon as it is added. Without end it is not valid JSON.
+// jsonArray prints an array, each value on a line as soon as it is added. Without end it is not
+// valid JSON.
 type jsonArray struct {
 	w    io.Writer
 	some bool

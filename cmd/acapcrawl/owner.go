@@ -20,12 +20,14 @@ import (
 	"github.com/acapcrawl/acapcrawl/site"
 )
 
-// owner describes the process that has a data directory. The file owner.json there tells it to other processes.
+// owner describes the process that has a data directory. The file owner.json there tells it to
+// other processes.
 type owner struct {
 	PID     int    `json:"pid"`
 	Socket  string `json:"socket"`  // its socket: a file of the data directory, unless the name is absolute
 	Version string `json:"version"` // of its program
-	// Protocol is the version of the messages between both. Only it distinguishes builds whose commit is not known.
+	// Protocol is the version of the messages between both. Only it distinguishes builds whose
+	// commit is not known.
 	Protocol int       `json:"protocol"`
 	Verb     string    `json:"verb"`
 	Since    time.Time `json:"since"`
@@ -39,10 +41,13 @@ const (
 	private    = "acapcrawl-" // prefix of the name of a directory made for a socket
 )
 
-// hosting lists the verbs that run those of other processes in their own. Other processes wait for verbs that end sooner.
-var hosting = []string{"crawl", "demo", "sweep", "archive ls", "archive verify", "archive compact", "archive export", "archive import", "archive backup", actionsRunName}
+// hosting lists the verbs that run those of other processes in their own. Other processes wait for
+// verbs that end sooner.
+var hosting = []string{"crawl", "demo", "sweep", "archive ls", "archive verify", "archive compact", "archive export",
+	"archive import", "archive backup", actionsRunName}
 
-// protocol is the version of the messages between an owner and its guests: request, message and input.
+// protocol is the version of the messages between an owner and its guests: request, message and
+// input.
 const protocol = 1
 
 // The limits of a host.
@@ -57,8 +62,8 @@ const (
 	chunk      = 64 << 10         // bytes of output in a message
 )
 
-// host runs the verbs of other processes, the guests, in this process, which lends them its data directory. Guests that
-// connect before serve is called wait.
+// host runs the verbs of other processes, the guests, in this process, which lends them its data
+// directory. Guests that connect before serve is called wait.
 type host struct {
 	dir      string
 	listener *net.UnixListener
@@ -75,16 +80,17 @@ type host struct {
 	guests sync.WaitGroup // and the goroutine that accepts them
 }
 
-// listen lets other processes reach this one, which runs verb and owns the data directory dir. It removes what a killed
-// process left. If the path is too long for a socket, or the file system has no sockets, it makes the socket in a
-// directory of its own.
+// listen lets other processes reach this one, which runs verb and owns the data directory dir. It
+// removes what a killed process left. If the path is too long for a socket, or the file system has
+// no sockets, it makes the socket in a directory of its own.
 func listen(dir, verb string, stderr io.Writer) (*host, error) {
 	clearOwner(dir)
 	where, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	h := &host{dir: dir, socket: filepath.Join(where, socketFile), token: rand.Text(), stderr: stderr, grace: grace, linger: linger, patient: patient}
+	h := &host{dir: dir, socket: filepath.Join(where, socketFile), token: rand.Text(), stderr: stderr, grace: grace,
+		linger: linger, patient: patient}
 	told := socketFile
 	if err := h.bind(); err != nil {
 		if where, err = os.MkdirTemp("", private); err != nil {
@@ -98,7 +104,8 @@ func listen(dir, verb string, stderr io.Writer) (*host, error) {
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	h.ending, h.end = context.WithCancel(h.ctx)
-	o := owner{PID: os.Getpid(), Socket: told, Version: thisBuild().String(), Protocol: protocol, Verb: verb, Since: time.Now().UTC().Truncate(time.Second), User: os.Getuid(), Token: h.token}
+	o := owner{PID: os.Getpid(), Socket: told, Version: thisBuild().String(), Protocol: protocol, Verb: verb,
+		Since: time.Now().UTC().Truncate(time.Second), User: os.Getuid(), Token: h.token}
 	if err := o.write(dir); err != nil {
 		h.close()
 		return nil, err
@@ -193,8 +200,9 @@ func (h *host) serve(s *site.Site) {
 // errGuests means that a guest does not end, and may still use the data directory.
 var errGuests = errors.New("what another process has asked for does not end")
 
-// close accepts no more guests, and returns when all have ended. After a grace period, guests without a result begin again
-// in their own process; later, the others are interrupted. If one does not end even then, close returns errGuests.
+// close accepts no more guests, and returns when all have ended. After a grace period, guests
+// without a result begin again in their own process; later, the others are interrupted. If one does
+// not end even then, close returns errGuests.
 func (h *host) close() error {
 	os.Remove(filepath.Join(h.dir, ownerFile))
 	h.listener.Close()
@@ -281,12 +289,14 @@ func (h *host) runGuest(conn *net.UnixConn, s *site.Site) {
 	w.send(message{Status: &status})
 }
 
-// run runs the verb that req names with s, and returns its exit status. A panic in the verb does not end the owner.
+// run runs the verb that req names with s, and returns its exit status. A panic in the verb does
+// not end the owner.
 func (req request) run(ctx context.Context, s *site.Site, w *wire, in io.Reader) (status int) {
 	screen := &progress{w: w.stderr()}
 	if req.Columns != nil {
 		screen.columns = func() int { return *req.Columns }
 	}
-	guest := Command{Stdin: in, Stdout: w.stdout(), Stderr: screen, Bold: req.Bold, Env: req.Env, dir: req.Dir, owner: s}
+	guest := Command{Stdin: in, Stdout: w.stdout(), Stderr: screen, Bold: req.Bold, Env: req.Env, dir: req.Dir,
+		owner: s}
 	return guest.Main(ctx, req.Args)
 }

@@ -69,7 +69,8 @@ type answer struct {
 // call runs a verb as a process of its own would.
 func call(ctx context.Context, data string, args ...string) answer {
 	var stdout, stderr bytes.Buffer
-	c := Command{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr, Env: []string{"HOME=" + filepath.Dir(data)}}
+	c := Command{Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+		Env: []string{"HOME=" + filepath.Dir(data)}}
 	status := c.Main(ctx, append(args, "--data", data))
 	return answer{status, stdout.String(), stderr.String()}
 }
@@ -82,7 +83,8 @@ func own(t *testing.T, data, verb string) (d *directory, end func() error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d, err = c.open(cfg, site.Options{Create: true, Crawler: &acap.Crawler{Names: []string{"acapcrawl"}}}); err != nil {
+	if d, err = c.open(cfg, site.Options{Create: true,
+		Crawler: &acap.Crawler{Names: []string{"acapcrawl"}}}); err != nil {
 		t.Fatal(err)
 	}
 	end = sync.OnceValue(d.Close)
@@ -106,12 +108,16 @@ func TestTakenInAsAlone(t *testing.T) {
 	site, data := crawled(t, "/a.html", "/shy.html", "/big.html")
 	const noon = "2040-01-01T12:00:00Z"
 	verbs := [][]string{
-		{"search", "gull"}, {"search", "--json", "gull"}, {"search", "tern"}, {"search", "--json", "cormorant"}, {"search", `"gull`}, {"search", "--refresh", "gull"},
-		{"show", site.URL + "/a.html"}, {"show", "--json", "--headers", site.URL + "/a.html"}, {"show", site.URL + "/shy.html"}, {"show", site.URL + "/none.html"},
+		{"search", "gull"}, {"search", "--json", "gull"}, {"search", "tern"}, {"search", "--json",
+			"cormorant"}, {"search", `"gull`}, {"search", "--refresh", "gull"},
+		{"show", site.URL + "/a.html"}, {"show", "--json", "--headers", site.URL + "/a.html"}, {"show",
+			site.URL + "/shy.html"}, {"show", site.URL + "/none.html"},
 		{"show", site.URL + "/big.html"}, {"show", "--version", "2", site.URL + "/a.html"},
-		{"archive", "ls"}, {"archive", "ls", "--json"}, {"archive", "stats"}, {"archive", "stats", "--json"}, {"archive", "verify"}, {"archive", "verify", "--json"},
+		{"archive", "ls"}, {"archive", "ls", "--json"}, {"archive", "stats"}, {"archive", "stats",
+			"--json"}, {"archive", "verify"}, {"archive", "verify", "--json"},
 		{"actions", "ls"}, {"actions", "ls", "--json"},
-		{"explain", "--as-of", noon, site.URL + "/a.html"}, {"explain", "--as-of", noon, "--json", site.URL + "/shy.html"},
+		{"explain", "--as-of", noon, site.URL + "/a.html"}, {"explain", "--as-of", noon, "--json",
+			site.URL + "/shy.html"},
 		{"explain", "--as-of", noon, "--usage", "present", site.URL + "/shy.html"},
 	}
 	alone := make([]answer, len(verbs))
@@ -182,7 +188,8 @@ func TestEndWaits(t *testing.T) {
 	said := asking(t, t.Context(), site, data)
 	ended := make(chan error)
 	go func() { ended <- end() }()
-	for _, err := os.Stat(filepath.Join(data, ownerFile)); err == nil; _, err = os.Stat(filepath.Join(data, ownerFile)) {
+	for _, err := os.Stat(filepath.Join(data, ownerFile)); err == nil; _, err = os.Stat(filepath.Join(data,
+		ownerFile)) {
 		runtime.Gosched() // until the host has begun to end
 	}
 	site.Release()
@@ -211,7 +218,8 @@ func TestEndIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := json.NewEncoder(conn).Encode(request{Token: o.Token, Args: []string{"show", "--data", data, site.URL + "/big.html"}}); err != nil {
+	if err := json.NewEncoder(conn).Encode(request{Token: o.Token, Args: []string{"show", "--data", data,
+		site.URL + "/big.html"}}); err != nil {
 		t.Fatal(err)
 	}
 	var m message
@@ -224,7 +232,8 @@ func TestEndIsBounded(t *testing.T) {
 		t.Error(err)
 	}
 	site.Release()
-	if got := <-asked; got.status != statusDone || got.stdout == "" || got.stderr != "" { // it had said nothing yet, and has begun again, alone
+	// it had said nothing yet, and has begun again, alone
+	if got := <-asked; got.status != statusDone || got.stdout == "" || got.stderr != "" {
 		t.Errorf("said %v", got)
 	}
 }
@@ -250,7 +259,8 @@ func TestNotReady(t *testing.T) {
 	}
 }
 
-// A host that ends before it was ready leaves those who wait to themselves. A crawl waits for one that is none itself.
+// A host that ends before it was ready leaves those who wait to themselves. A crawl waits for one
+// that is none itself.
 func TestNeverReady(t *testing.T) {
 	joined(t)
 	site, data := crawled(t, "/a.html")
@@ -273,7 +283,8 @@ func TestNeverReady(t *testing.T) {
 	}
 }
 
-// The socket is in a directory of its own where its path would be too long, and nothing of it stays.
+// The socket is in a directory of its own where its path would be too long, and nothing of it
+// stays.
 func TestLongPath(t *testing.T) {
 	joined(t)
 	tmp := t.TempDir()
@@ -334,7 +345,8 @@ func TestToken(t *testing.T) {
 		}
 	}
 	o, _ := readOwner(data)
-	for _, sent := range []string{`{"args":["search","gull"]}`, `{"token":"x","args":["search","gull"]}`, "GET / HTTP/1.1\r\n\r\n", ""} {
+	for _, sent := range []string{`{"args":["search","gull"]}`, `{"token":"x","args":["search","gull"]}`,
+		"GET / HTTP/1.1\r\n\r\n", ""} {
 		conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: o.Socket, Net: "unix"})
 		if err != nil {
 			t.Fatal(err)
@@ -354,7 +366,8 @@ func TestGuestPanics(t *testing.T) {
 	w := &wire{to: json.NewEncoder(&told), over: t.Context()}
 	status := request{Args: []string{"search", "--data", t.TempDir(), "gull"}}.run(t.Context(), &site.Site{}, w, nil)
 	var m message
-	if err := json.NewDecoder(&told).Decode(&m); status != statusFailed || err != nil || !bytes.HasPrefix(m.Err, []byte("Error: a defect")) {
+	if err := json.NewDecoder(&told).Decode(&m); status != statusFailed || err != nil ||
+		!bytes.HasPrefix(m.Err, []byte("Error: a defect")) {
 		t.Errorf("status %d, %v, %q", status, err, m.Err)
 	}
 }
@@ -370,7 +383,8 @@ func TestEndWithoutGuest(t *testing.T) {
 	s.host.guests.Go(func() { <-free })
 	err := end()
 	var said bytes.Buffer
-	if status := report(&said, err); !errors.Is(err, errGuests) || status != statusFailed || strings.Count(said.String(), "could not be closed") != 1 {
+	if status := report(&said, err); !errors.Is(err, errGuests) || status != statusFailed ||
+		strings.Count(said.String(), "could not be closed") != 1 {
 		t.Errorf("status %d, said %q", status, said.String())
 	}
 	close(free)

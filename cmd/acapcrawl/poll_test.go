@@ -55,7 +55,8 @@ func (p *polled) put(name, text string) {
 	}
 }
 
-// verb runs a verb on the data directory, which must end with that status, and gives what it prints.
+// verb runs a verb on the data directory, which must end with that status, and gives what it
+// prints.
 func (p *polled) verb(status int, args ...string) string {
 	p.t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -127,7 +128,8 @@ func TestWatchSeesALine(t *testing.T) {
 	if line := heard(t, lines); !strings.Contains(line, "take-down of "+p.site.URL+"/: done, 1 copy erased (") {
 		t.Errorf("%q was told", line)
 	}
-	if line := heard(t, lines); !strings.Contains(line, "Erased 1 copy of 1 page: taken down at the publisher's request: "+p.site.URL+"/robots.txt:2: ACAP-request-take-down: /") {
+	if line := heard(t, lines); !strings.Contains(line, "Erased 1 copy of 1 page: taken down at the publisher's "+
+		"request: "+p.site.URL+"/robots.txt:2: ACAP-request-take-down: /") {
 		t.Errorf("%q was told", line)
 	}
 	if found := p.verb(statusNothing, "search", "--json", "pilot"); strings.TrimSpace(found) != "[]" {
@@ -155,7 +157,8 @@ func TestActionsRunIsShown(t *testing.T) {
 	p.put("robots.txt", "ACAP-crawler: *\nACAP-request-re-crawl: /\n")
 	var screen bytes.Buffer
 	c := Command{Stdout: io.Discard, Stderr: &progress{w: &screen, columns: func() int { return 200 }}}
-	if status := c.Main(t.Context(), []string{"actions", "run", "--delay", "0", "--data", p.data}); status != statusDone {
+	if status := c.Main(t.Context(), []string{"actions", "run", "--delay", "0", "--data",
+		p.data}); status != statusDone {
 		t.Errorf("status %d: %s", status, screen.String())
 	}
 	if line, ended := strings.CutSuffix(screen.String(), clearLine); !ended || strings.Trim(line, clearLine) == "" {

@@ -33,7 +33,8 @@ const redraw = 100 * time.Millisecond
 // reprint is the shortest time between two lines if there is no terminal.
 const reprint = 30 * time.Second
 
-// newProgress returns a progress that draws on w. If w is a progress, because others write to the same terminal, it returns w.
+// newProgress returns a progress that draws on w. If w is a progress, because others write to the
+// same terminal, it returns w.
 func newProgress(w io.Writer) *progress {
 	if p, ok := w.(*progress); ok {
 		return p

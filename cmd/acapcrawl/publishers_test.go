@@ -16,18 +16,21 @@ import (
 
 const publishersPage = "docs/publishers.md"
 
-var updatePublishers = flag.Bool("update-publishers", false, "write what the console blocks of docs/publishers.md print into the page")
+var updatePublishers = flag.Bool("update-publishers", false, "write what the console blocks of docs/publishers.md "+
+	"print into the page")
 
 var fenced = regexp.MustCompile("(?ms)^```([a-z.]+)( [^\n]*)?\n(.*?)^```$")
 
-// An example of docs/publishers.md is a robots.txt, pages and headers, each of which stands until the next heading or the next of its kind;
-// behind them stands what is decided, or what a command prints. A line of a block "decide" is
+// An example of docs/publishers.md is a robots.txt, pages and headers, each of which stands until
+// the next heading or the next of its kind; behind them stands what is decided, or what a command
+// prints. A line of a block "decide" is
 //
 //	USAGE PATH [as CRAWLER] [for PURPOSE] [from COUNTRY] [on DATE] -> yes|no [line N] [by SOURCE] [because REASON] [LIMIT=VALUE]
 //	text PATH -> what of the page may be indexed
 //	take-down|re-crawl PATH -> yes|no|not asked
 //
-// and is asked of acapcrawl decide. All was first used on 2026-01-01, which is today unless a line says otherwise.
+// and is asked of acapcrawl decide. All was first used on 2026-01-01, which is today unless a line
+// says otherwise.
 func TestPublishersPage(t *testing.T) {
 	text := read(t, publishersPage)
 	for _, section := range regexp.MustCompile("(?m)^##+ .*$").Split(text, -1) {
@@ -213,7 +216,8 @@ func decides(t *testing.T, web map[string]map[string]any, line string) {
 	}
 }
 
-// consoled runs the commands of a block, in a directory with the files of the example, and gives the block with what they print.
+// consoled runs the commands of a block, in a directory with the files of the example, and gives
+// the block with what they print.
 func consoled(t *testing.T, files map[string]string, block string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -231,7 +235,8 @@ func consoled(t *testing.T, files map[string]string, block string) string {
 		}
 		out.WriteString(line)
 		var printed bytes.Buffer
-		c := Command{Stdin: strings.NewReader(""), Stdout: &printed, Stderr: &printed, Env: []string{"XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir}}
+		c := Command{Stdin: strings.NewReader(""), Stdout: &printed, Stderr: &printed,
+			Env: []string{"XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir}}
 		c.Main(t.Context(), strings.Fields(args))
 		out.Write(printed.Bytes())
 	}

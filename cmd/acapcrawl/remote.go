@@ -41,13 +41,15 @@ type busy struct {
 }
 
 func (b *busy) Error() string {
-	return fmt.Sprintf("the data directory %s is in use: %s has it since %s", b.dir, b.owner, b.owner.Since.Format(time.RFC3339))
+	return fmt.Sprintf("the data directory %s is in use: %s has it since %s", b.dir, b.owner,
+		b.owner.Since.Format(time.RFC3339))
 }
 
 func (o owner) String() string { return fmt.Sprintf("acapcrawl %s (process %d)", o.Verb, o.PID) }
 
-// unlocked calls open, which opens a file of the data directory dir, until no other process has it open; it waits for a
-// while. If that process runs guests, the error is a *busy, and Main hands the verb over to it.
+// unlocked calls open, which opens a file of the data directory dir, until no other process has it
+// open; it waits for a while. If that process runs guests, the error is a *busy, and Main hands the
+// verb over to it.
 func (c *Command) unlocked(dir string, open func() error) error {
 	for began := time.Now(); ; {
 		o, reached := reachable(dir)
@@ -81,18 +83,22 @@ func inUse(dir string) error {
 	return failure(endOrElsewhere, fmt.Errorf("the data directory %s is in use by another process", dir))
 }
 
-// through returns the *busy that hands the verb over to an owner, or the reason why that is impossible.
+// through returns the *busy that hands the verb over to an owner, or the reason why that is
+// impossible.
 func (c *Command) through(dir string, o owner) error {
 	b := &busy{dir, o}
 	switch ours := thisBuild().String(); {
 	case slices.Contains(alone, c.verb) || c.waitsFor(o):
 		return failure(endOrElsewhere, errors.New(b.Error()))
 	case o.User != os.Getuid():
-		return failure("run it as that user", fmt.Errorf("%s, for user %d, and only the same user goes through it", b, o.User))
+		return failure("run it as that user", fmt.Errorf("%s, for user %d, and only the same user goes through it", b,
+			o.User))
 	case o.Protocol != protocol:
-		return failure("run that program, or wait for it to end", fmt.Errorf("%s; it is another build, version %s, and this one cannot go through it", b, o.Version))
+		return failure("run that program, or wait for it to end", fmt.Errorf("%s; it is another build, version %s, "+
+			"and this one cannot go through it", b, o.Version))
 	case o.Version != ours:
-		return failure("run that program, or wait for it to end", fmt.Errorf("%s; it is version %s, and this, version %s, cannot go through it", b, o.Version, ours))
+		return failure("run that program, or wait for it to end", fmt.Errorf("%s; it is version %s, and this, "+
+			"version %s, cannot go through it", b, o.Version, ours))
 	}
 	return b
 }
@@ -114,10 +120,12 @@ func reachable(dir string) (owner, bool) {
 // errAgain means that an owner ended before there was a result. The verb begins again.
 var errAgain = errors.New("the owner has ended")
 
-// handOver lets the owner run this command, and returns the exit status. When ctx ends, the verb ends.
+// handOver lets the owner run this command, and returns the exit status. When ctx ends, the verb
+// ends.
 func (c *Command) handOver(ctx context.Context, b *busy) (status int, err error) {
 	if c.in.read {
-		return statusFailed, failure("name a file", fmt.Errorf("standard input was read before the data directory %s was found to be in use", b.dir))
+		return statusFailed, failure("name a file", fmt.Errorf("standard input was read before the data directory %s "+
+			"was found to be in use", b.dir))
 	}
 	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: b.owner.Socket, Net: "unix"})
 	if err != nil {
@@ -145,7 +153,8 @@ func (c *Command) handOver(ctx context.Context, b *busy) (status int, err error)
 			if !said && ctx.Err() == nil {
 				return statusFailed, errAgain
 			}
-			return statusFailed, failure("the same again", fmt.Errorf("%s, which had the data directory %s, ended before this was done", b.owner, b.dir))
+			return statusFailed, failure("the same again", fmt.Errorf("%s, which had the data directory %s, ended "+
+				"before this was done", b.owner, b.dir))
 		}
 		said = said || m.binds()
 		if m.Ask {
@@ -195,6 +204,7 @@ func (c *Command) introduce(conn *net.UnixConn, out *json.Encoder, in *bufio.Rea
 // settingsOf returns the variables of env that give settings. The others stay in this process.
 func settingsOf(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(pair string) bool {
-		return !strings.HasPrefix(pair, "ACAPCRAWL_") && !strings.HasPrefix(pair, "XDG_") && !strings.HasPrefix(pair, "HOME=")
+		return !strings.HasPrefix(pair, "ACAPCRAWL_") && !strings.HasPrefix(pair, "XDG_") &&
+			!strings.HasPrefix(pair, "HOME=")
 	})
 }

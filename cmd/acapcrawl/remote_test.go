@@ -16,7 +16,8 @@ import (
 // pretend answers as an owner of the data directory until the test ends.
 func pretend(t *testing.T, data string, change func(*owner), answer func(*net.UnixConn)) {
 	t.Helper()
-	o := owner{PID: 1, Socket: filepath.Join(data, socketFile), Version: thisBuild().String(), Protocol: protocol, Verb: "crawl", User: os.Getuid()}
+	o := owner{PID: 1, Socket: filepath.Join(data, socketFile), Version: thisBuild().String(), Protocol: protocol,
+		Verb: "crawl", User: os.Getuid()}
 	if change != nil {
 		change(&o)
 	}
@@ -58,11 +59,14 @@ func TestKeptOut(t *testing.T) {
 		answer func(*net.UnixConn)
 		says   string
 	}{
-		"a second crawl":  {[]string{"crawl", "http://127.0.0.1:1/"}, nil, nobody, "is in use: acapcrawl crawl (process 1)"},
-		"another version": {[]string{"search", "gull"}, func(o *owner) { o.Version = "0.0.9 (commit x)" }, nobody, "version 0.0.9 (commit x)"},
-		"another build":   {[]string{"search", "gull"}, func(o *owner) { o.Protocol++ }, nobody, "another build"},
-		"another user":    {[]string{"search", "gull"}, func(o *owner) { o.User += 5 }, nobody, fmt.Sprintf("for user %d", os.Getuid()+5)},
-		"not let in":      {[]string{"search", "gull"}, nil, nobody, "is in use"},
+		"a second crawl": {[]string{"crawl", "http://127.0.0.1:1/"}, nil, nobody,
+			"is in use: acapcrawl crawl (process 1)"},
+		"another version": {[]string{"search", "gull"}, func(o *owner) { o.Version = "0.0.9 (commit x)" }, nobody,
+			"version 0.0.9 (commit x)"},
+		"another build": {[]string{"search", "gull"}, func(o *owner) { o.Protocol++ }, nobody, "another build"},
+		"another user": {[]string{"search", "gull"}, func(o *owner) { o.User += 5 }, nobody, fmt.Sprintf("for user %d",
+			os.Getuid()+5)},
+		"not let in": {[]string{"search", "gull"}, nil, nobody, "is in use"},
 		"never a result": {[]string{"search", "gull"}, nil, func(conn *net.UnixConn) {
 			if _, ok := hello(conn); ok {
 				json.NewEncoder(conn).Encode(message{})
@@ -89,7 +93,8 @@ func TestKeptOut(t *testing.T) {
 			defer a.Close()
 			pretend(t, data, c.change, c.answer)
 			got := call(t.Context(), data, c.verb...)
-			if got.status != statusFailed || strings.Count(got.stderr, "Error: ") != 1 || !strings.Contains(got.stderr, c.says) ||
+			if got.status != statusFailed || strings.Count(got.stderr, "Error: ") != 1 ||
+				!strings.Contains(got.stderr, c.says) ||
 				!strings.Contains(got.stderr, "Try: ") {
 				t.Errorf("said %v", got)
 			}
@@ -117,8 +122,10 @@ func TestHandedOver(t *testing.T) {
 	}
 	var stdout, stderr strings.Builder
 	screen := &progress{w: &stderr, columns: func() int { return 40 }}
-	c := Command{Stdout: &stdout, Stderr: screen, Env: []string{"ACAPCRAWL_DATA=" + data, "PASSWORD=secret", "XDG_DATA_HOME=/x", "HOME=/home/y"}}
-	if status := c.Main(t.Context(), []string{"archive", "stats"}); status != statusNothing || stdout.String() != "one\n" || stderr.String() != "two\n" {
+	c := Command{Stdout: &stdout, Stderr: screen, Env: []string{"ACAPCRAWL_DATA=" + data, "PASSWORD=secret",
+		"XDG_DATA_HOME=/x", "HOME=/home/y"}}
+	if status := c.Main(t.Context(), []string{"archive", "stats"}); status != statusNothing ||
+		stdout.String() != "one\n" || stderr.String() != "two\n" {
 		t.Errorf("status %d, said %q, %q", status, stdout.String(), stderr.String())
 	}
 	r := <-heard
@@ -126,7 +133,8 @@ func TestHandedOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Token != "let me in" || r.Dir != here || r.Columns == nil || *r.Columns != 40 || strings.Join(r.Args, " ") != "archive stats" ||
+	if r.Token != "let me in" || r.Dir != here || r.Columns == nil || *r.Columns != 40 ||
+		strings.Join(r.Args, " ") != "archive stats" ||
 		strings.Join(r.Env, " ") != "ACAPCRAWL_DATA="+data+" XDG_DATA_HOME=/x HOME=/home/y" {
 		t.Errorf("heard %+v", r)
 	}
@@ -135,7 +143,8 @@ func TestHandedOver(t *testing.T) {
 // Files that the user names are of the directory that the verb was called in.
 func TestPath(t *testing.T) {
 	away := t.TempDir()
-	for name, want := range map[string]string{"": "", "-": "-", "a.gz": filepath.Join(away, "a.gz"), filepath.Join(away, "b"): filepath.Join(away, "b"),
+	for name, want := range map[string]string{"": "", "-": "-", "a.gz": filepath.Join(away, "a.gz"),
+		filepath.Join(away, "b"): filepath.Join(away, "b"),
 		filepath.Join("..", "c"): filepath.Join(filepath.Dir(away), "c")} {
 		if got := (&Command{dir: away}).path(name); got != want {
 			t.Errorf("%q is %q, want %q", name, got, want)

@@ -16,8 +16,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// skipReport writes what was not done with each address, and why: a line of JSON for each address and usage. The crawl calls
-// flush often to write the lines, so that little is lost when the process is killed. Its methods may be called concurrently.
+// skipReport writes what was not done with each address, and why: a line of JSON for each address
+// and usage. The crawl calls flush often to write the lines, so that little is lost when the
+// process is killed. Its methods may be called concurrently.
 type skipReport struct {
 	name   string
 	w      io.Writer
@@ -31,10 +32,11 @@ type skipReport struct {
 
 // reportEntry is one line of the report.
 type reportEntry struct {
-	URL    string      `json:"url"`
-	Use    acap.Usage  `json:"use"`    // crawl, follow, preserve, index or present-thumbnail
-	Reason string      `json:"reason"` // an acap.Reason if policy decided, otherwise a crawler.State or one of those below
-	Why    string      `json:"why"`    // a sentence
+	URL string     `json:"url"`
+	Use acap.Usage `json:"use"` // crawl, follow, preserve, index or present-thumbnail
+	// an acap.Reason if policy decided, otherwise a crawler.State or one of those below
+	Reason string      `json:"reason"`
+	Why    string      `json:"why"` // a sentence
 	Line   *reportLine `json:"line,omitempty"`
 	Final  string      `json:"final_url,omitempty"` // the target of the redirects
 	Time   time.Time   `json:"time"`
@@ -57,7 +59,8 @@ type reportLine struct {
 	Text   string      `json:"text"`
 }
 
-// openReport opens the report in the file name, and appends to it if it exists; "-" is stdout, which the caller closes.
+// openReport opens the report in the file name, and appends to it if it exists; "-" is stdout,
+// which the caller closes.
 func openReport(name string, stdout io.Writer, failed func()) (*skipReport, error) {
 	r := &skipReport{name: name, w: stdout, failed: failed}
 	if name == "-" {
@@ -111,7 +114,8 @@ func (r *skipReport) skipped(s crawler.Skip) {
 	r.add(e)
 }
 
-// received reports what was not done with a page that was fetched. The crawler reports a page that was discarded.
+// received reports what was not done with a page that was fetched. The crawler reports a page that
+// was discarded.
 func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
 	if got.Discarded {
 		return
@@ -128,7 +132,8 @@ func (r *skipReport) received(pg *page.Page, got holdings.Receipt) {
 	}
 	if got.Undrawn != nil {
 		e := entry
-		e.Use, e.Reason, e.Why = acap.PresentThumbnail, reasonUndrawn, fmt.Sprintf("%s is not drawn: %v", pg.URL(), got.Undrawn)
+		e.Use, e.Reason, e.Why = acap.PresentThumbnail, reasonUndrawn, fmt.Sprintf("%s is not drawn: %v", pg.URL(),
+			got.Undrawn)
 		r.add(e)
 	}
 	for _, why := range got.Cuts {
@@ -208,7 +213,8 @@ func (r *skipReport) Close() error {
 	}
 	if err != nil {
 		return failure("free space, then go on with acapcrawl crawl", fmt.Errorf(
-			"the report cannot be written: %w; it lacks its last %s, and nothing else is lost", err, several(bytes.Count(r.pending.Bytes(), []byte("\n")), "line")))
+			"the report cannot be written: %w; it lacks its last %s, and nothing else is lost", err, several(
+				bytes.Count(r.pending.Bytes(), []byte("\n")), "line")))
 	}
 	return nil
 }

@@ -32,12 +32,14 @@ func entries(t *testing.T, text string) (list []reportEntry) {
 }
 
 func TestReportEntries(t *testing.T) {
-	robots := &acap.Field{Source: acap.Robots, URL: "http://a.example/robots.txt", Line: 3, Text: "ACAP-disallow-index: /"}
+	robots := &acap.Field{Source: acap.Robots, URL: "http://a.example/robots.txt", Line: 3,
+		Text: "ACAP-disallow-index: /"}
 	decision := func(u acap.Usage) acap.Decision {
 		return acap.Decision{Usage: u, Reason: acap.ByProhibition, Because: robots}
 	}
 	answer := func(status int) *page.Page {
-		return page.New([]page.Hop{{URL: "http://a.example/x", Status: 302, Start: noon}, {URL: "http://a.example/y", Status: status, Start: noon}})
+		return page.New([]page.Hop{{URL: "http://a.example/x", Status: 302, Start: noon}, {URL: "http://a.example/y",
+			Status: status, Start: noon}})
 	}
 	line := &reportLine{acap.Robots, robots.URL, 3, robots.Text}
 	for name, c := range map[string]struct {
@@ -46,9 +48,11 @@ func TestReportEntries(t *testing.T) {
 	}{
 		"refused by policy": {
 			func(r *skipReport) {
-				r.skipped(crawler.Skip{URL: "http://a.example/", State: crawler.Refused, When: noon, Final: "http://b.example/", Decision: decision(acap.Crawl)})
+				r.skipped(crawler.Skip{URL: "http://a.example/", State: crawler.Refused, When: noon,
+					Final: "http://b.example/", Decision: decision(acap.Crawl)})
 			},
-			[]reportEntry{{URL: "http://a.example/", Use: acap.Crawl, Reason: "prohibition", Line: line, Final: "http://b.example/", Time: noon}},
+			[]reportEntry{{URL: "http://a.example/", Use: acap.Crawl, Reason: "prohibition", Line: line,
+				Final: "http://b.example/", Time: noon}},
 		},
 		"out of scope": {
 			func(r *skipReport) {
@@ -58,41 +62,53 @@ func TestReportEntries(t *testing.T) {
 		},
 		"refused uses": {
 			func(r *skipReport) {
-				r.received(answer(200), holdings.Receipt{Refused: []acap.Decision{decision(acap.Follow), decision(acap.Index)}})
+				r.received(answer(200), holdings.Receipt{Refused: []acap.Decision{decision(acap.Follow),
+					decision(acap.Index)}})
 			},
 			[]reportEntry{
-				{URL: "http://a.example/x", Use: acap.Follow, Reason: "prohibition", Line: line, Final: "http://a.example/y", Time: noon},
-				{URL: "http://a.example/x", Use: acap.Index, Reason: "prohibition", Line: line, Final: "http://a.example/y", Time: noon},
+				{URL: "http://a.example/x", Use: acap.Follow, Reason: "prohibition", Line: line,
+					Final: "http://a.example/y", Time: noon},
+				{URL: "http://a.example/x", Use: acap.Index, Reason: "prohibition", Line: line,
+					Final: "http://a.example/y", Time: noon},
 			},
 		},
 		"not requested, since it is taken down": {
 			func(r *skipReport) {
-				r.skipped(crawler.Skip{URL: "http://a.example/x", State: crawler.Refused, When: noon, Final: "http://a.example/y", TakeDown: robots})
+				r.skipped(crawler.Skip{URL: "http://a.example/x", State: crawler.Refused, When: noon,
+					Final: "http://a.example/y", TakeDown: robots})
 			},
-			[]reportEntry{{URL: "http://a.example/x", Use: acap.Crawl, Reason: reasonTakenDown, Line: line, Final: "http://a.example/y", Time: noon}},
+			[]reportEntry{{URL: "http://a.example/x", Use: acap.Crawl, Reason: reasonTakenDown, Line: line,
+				Final: "http://a.example/y", Time: noon}},
 		},
 		"taken down": {
 			func(r *skipReport) { r.received(answer(200), holdings.Receipt{TakenDown: robots}) },
 			[]reportEntry{
-				{URL: "http://a.example/x", Use: acap.Preserve, Reason: reasonTakenDown, Line: line, Final: "http://a.example/y", Time: noon},
-				{URL: "http://a.example/x", Use: acap.Index, Reason: reasonTakenDown, Line: line, Final: "http://a.example/y", Time: noon},
+				{URL: "http://a.example/x", Use: acap.Preserve, Reason: reasonTakenDown, Line: line,
+					Final: "http://a.example/y", Time: noon},
+				{URL: "http://a.example/x", Use: acap.Index, Reason: reasonTakenDown, Line: line,
+					Final: "http://a.example/y", Time: noon},
 			},
 		},
 		"no page": {
 			func(r *skipReport) { r.received(answer(404), holdings.Receipt{}) },
 			[]reportEntry{
-				{URL: "http://a.example/x", Use: acap.Preserve, Reason: reasonStatus, Final: "http://a.example/y", Time: noon},
-				{URL: "http://a.example/x", Use: acap.Index, Reason: reasonStatus, Final: "http://a.example/y", Time: noon},
+				{URL: "http://a.example/x", Use: acap.Preserve, Reason: reasonStatus, Final: "http://a.example/y",
+					Time: noon},
+				{URL: "http://a.example/x", Use: acap.Index, Reason: reasonStatus, Final: "http://a.example/y",
+					Time: noon},
 			},
 		},
 		"no text": {
 			func(r *skipReport) { r.received(answer(200), holdings.Receipt{Stored: true, Textless: true}) },
-			[]reportEntry{{URL: "http://a.example/x", Use: acap.Index, Reason: reasonNoText, Final: "http://a.example/y", Time: noon}},
+			[]reportEntry{{URL: "http://a.example/x", Use: acap.Index, Reason: reasonNoText,
+				Final: "http://a.example/y", Time: noon}},
 		},
-		"nothing refused":      {func(r *skipReport) { r.received(answer(200), holdings.Receipt{Stored: true}) }, nil},
-		"not modified":         {func(r *skipReport) { r.received(answer(304), holdings.Receipt{Stored: true}) }, nil},
-		"told by the crawler":  {func(r *skipReport) { r.received(answer(200), holdings.Receipt{Discarded: true}) }, nil},
-		"a sentence in quotes": {func(r *skipReport) { r.skipped(crawler.Skip{Why: "<\"\n&", When: noon}) }, []reportEntry{{Use: acap.Crawl, Time: noon}}},
+		"nothing refused": {func(r *skipReport) { r.received(answer(200), holdings.Receipt{Stored: true}) }, nil},
+		"not modified":    {func(r *skipReport) { r.received(answer(304), holdings.Receipt{Stored: true}) }, nil},
+		"told by the crawler": {func(r *skipReport) { r.received(answer(200), holdings.Receipt{Discarded: true}) },
+			nil},
+		"a sentence in quotes": {func(r *skipReport) { r.skipped(crawler.Skip{Why: "<\"\n&", When: noon}) },
+			[]reportEntry{{Use: acap.Crawl, Time: noon}}},
 	} {
 		var b bytes.Buffer
 		r, err := openReport("-", &b, nil)
@@ -131,8 +147,8 @@ func (d *fullDisk) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// A full disk is told once and stops the crawl; what could not be written is written as soon as there is room, and is told where there is
-// never any.
+// A full disk is told once and stops the crawl; what could not be written is written as soon as
+// there is room, and is told where there is never any.
 func TestReportFullDisk(t *testing.T) {
 	for _, room := range []int{0, 1 << 20} {
 		told := 0
@@ -162,7 +178,8 @@ func TestReportFullDisk(t *testing.T) {
 	}
 }
 
-// Lines are added to a file, also to one whose last line was cut off, and each is whole although many write.
+// Lines are added to a file, also to one whose last line was cut off, and each is whole although
+// many write.
 func TestReportFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "report.jsonl")
 	if err := os.WriteFile(name, []byte("{\"url\":\"http://a.exa"), 0o644); err != nil {

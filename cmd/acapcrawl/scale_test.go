@@ -24,7 +24,9 @@ const scaleVariable = "ACAPCRAWL_SCALE"
 
 const (
 	usualScale = 1500
-	atOnce     = 2 * time.Second // for a page that is taken down not to be found, and its keys to be destroyed, on a quiet machine
+	// for a page that is taken down not to be found, and its keys to be destroyed, on a quiet
+	// machine
+	atOnce = 2 * time.Second
 )
 
 // strange is what stands in page i, in its text, title and header, and nowhere else.
@@ -42,12 +44,15 @@ func captures(t *testing.T, n int, site string) string {
 	w, random := warc.NewWriter(f, false), rand.New(rand.NewPCG(7, 7))
 	for i := range n {
 		var body strings.Builder
-		fmt.Fprintf(&body, "<!DOCTYPE html><html lang=en><title>Title%s</title><p>The text%s stands here.", strange(i), strange(i))
+		fmt.Fprintf(&body, "<!DOCTYPE html><html lang=en><title>Title%s</title><p>The text%s stands here.", strange(i),
+			strange(i))
 		for body.Len() < 2000 {
 			fmt.Fprintf(&body, " w%x", random.IntN(20000))
 		}
-		_, err := w.Write(warc.Entry{Type: warc.Response, ID: warc.NewID(), Date: time.Now().Add(-time.Hour), Target: fmt.Sprintf("%s/%d", site, i),
-			ContentType: warc.TypeResponse, Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Word: head" + strange(i) + "\r\n\r\n"), Payload: []byte(body.String())})
+		_, err := w.Write(warc.Entry{Type: warc.Response, ID: warc.NewID(), Date: time.Now().Add(-time.Hour),
+			Target:      fmt.Sprintf("%s/%d", site, i),
+			ContentType: warc.TypeResponse, Head: []byte("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nX-Word: head" +
+				strange(i) + "\r\n\r\n"), Payload: []byte(body.String())})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +60,8 @@ func captures(t *testing.T, n int, site string) string {
 	return file
 }
 
-// endless is a site without an end. The channel gets a value with each page that is asked for, if anybody takes it.
+// endless is a site without an end. The channel gets a value with each page that is asked for, if
+// anybody takes it.
 func endless(t *testing.T) (site *httptest.Server, asked chan struct{}) {
 	asked = make(chan struct{})
 	site = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -69,7 +75,8 @@ func endless(t *testing.T) (site *httptest.Server, asked chan struct{}) {
 		default:
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprintf(w, "<html lang=en><title>Page %d</title><p>A cormorant, number%d. <a href=/%d>on</a> <a href=/%d>on</a>", i, i, 2*i+1, 2*i+2)
+		fmt.Fprintf(w, "<html lang=en><title>Page %d</title><p>A cormorant, number%d. <a href=/%d>on</a> <a "+
+			"href=/%d>on</a>", i, i, 2*i+1, 2*i+2)
 	}))
 	t.Cleanup(site.Close)
 	return site, asked
@@ -115,7 +122,8 @@ func TestTakeDownAtScale(t *testing.T) {
 	big := httptest.NewServer(http.NotFoundHandler())
 	defer big.Close()
 	data := filepath.Join(t.TempDir(), "data")
-	if said := call(t.Context(), data, "archive", "import", "--assume-policy", "none", captures(t, n, big.URL)); said.status != statusDone {
+	if said := call(t.Context(), data, "archive", "import", "--assume-policy", "none",
+		captures(t, n, big.URL)); said.status != statusDone {
 		t.Fatalf("%.2000s", said.stderr)
 	}
 	site, asked := endless(t)
@@ -162,13 +170,15 @@ func TestTakeDownAtScale(t *testing.T) {
 	if !said.Verified {
 		t.Errorf("%+v", said)
 	}
-	t.Logf("of %d captures one was found no more after %s, its keys were destroyed after %s, and it was in no file after %s", n, hidden, gone, time.Since(began))
+	t.Logf("of %d captures one was found no more after %s, its keys were destroyed after %s, and it was in no file "+
+		"after %s", n, hidden, gone, time.Since(began))
 	<-asked // the crawl goes on
 	stop()
 	if said := <-crawled; said.status != statusDone {
 		t.Error(said)
 	}
-	if where := holding(t, data, "Title"+strange(which), word, "head"+strange(which), reverse(strange(which))); where != nil {
+	if where := holding(t, data, "Title"+strange(which), word, "head"+strange(which),
+		reverse(strange(which))); where != nil {
 		t.Error(where)
 	}
 	if where := holding(t, filepath.Join(data, "index"), url); where != nil {

@@ -29,7 +29,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/testweb"
 )
 
-// raceOptions keep a process with a race detector from sleeping for a second before it ends: scripts start hundreds.
+// raceOptions keep a process with a race detector from sleeping for a second before it ends:
+// scripts start hundreds.
 const raceOptions, fastRace = "GORACE", "atexit_sleep_ms=50"
 
 func TestMain(m *testing.M) {
@@ -44,7 +45,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"acapcrawl": main, "hang": hang, "faulty": faulty, "rotate": rotate})
 }
 
-// TestScript runs the whole program under the scripts of testdata/script. Beside testscript's own commands they have
+// TestScript runs the whole program under the scripts of testdata/script. Beside testscript's own
+// commands they have
 //
 //	site NAME DIR [HOST]      serve DIR on loopback; $NAME is its base URL, NAME.log its requests, a line each (testweb),
 //	                          NAME.agents their User-Agents
@@ -61,8 +63,8 @@ func TestMain(m *testing.M) {
 //	coloured FILE X Y RRGGBB  the image in FILE must have about that colour there
 //	browser kill|gone DIR     kill the browser of that data directory; wait until no process of one is left
 //
-// FILE may be stdout or stderr. The condition chromium holds where Chromium is installed; it is at $CHROMIUM then, and $SANDBOX says
-// whether its sandbox can be had.
+// FILE may be stdout or stderr. The condition chromium holds where Chromium is installed; it is at
+// $CHROMIUM then, and $SANDBOX says whether its sandbox can be had.
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
@@ -82,7 +84,8 @@ type sitesKey struct{}
 // setup gives a script homes of its own and a place for its sites.
 func setup(env *testscript.Env) error {
 	env.Values[sitesKey{}] = map[string]*testweb.Site{}
-	for name, dir := range map[string]string{"HOME": "home", "XDG_DATA_HOME": "home/share", "XDG_CONFIG_HOME": "home/config"} {
+	for name, dir := range map[string]string{"HOME": "home", "XDG_DATA_HOME": "home/share",
+		"XDG_CONFIG_HOME": "home/config"} {
 		env.Setenv(name, filepath.Join(env.WorkDir, dir))
 	}
 	env.Setenv(raceOptions, os.Getenv(raceOptions))
@@ -102,7 +105,8 @@ func chromium() string {
 
 var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"site": cmdSite, "await": cmdAwait, "release": cmdRelease,
-	"status": cmdStatus, "jsonfield": cmdJSONField, "expand": cmdExpand, "let": cmdLet, "countries": cmdCountries, "picture": cmdPicture,
+	"status": cmdStatus, "jsonfield": cmdJSONField, "expand": cmdExpand, "let": cmdLet, "countries": cmdCountries,
+	"picture":  cmdPicture,
 	"coloured": cmdColoured, "browser": cmdBrowser,
 }
 

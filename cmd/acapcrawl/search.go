@@ -31,10 +31,10 @@ func (c *Command) searchVerb() *cobra.Command {
 		Short: "Search the index, and print what may be shown of the results",
 		Long: `Search the index, and print what may be shown of each result, best results first.
 
-A result contains all words of the query, in any grammatical form; pages with the words as written come first. A "phrase" is found as
-written. A minus excludes a word. The search is restricted by site:HOST, lang:XX, type:KIND (html, text, markdown, feed, pdf, image, or a
-media type), before:DAY and after:DAY; a day is 2026-05-31, 2026-05 or 2026. If the publisher permits no link, the address is marked
-"address only".`,
+A result contains all words of the query, in any grammatical form; pages with the words as written come first.
+A "phrase" is found as written. A minus excludes a word. The search is restricted by site:HOST, lang:XX,
+type:KIND (html, text, markdown, feed, pdf, image, or a media type), before:DAY and after:DAY; a day is
+2026-05-31, 2026-05 or 2026. If the publisher permits no link, the address is marked "address only".`,
 		Example: `  acapcrawl search harbour ferry
   acapcrawl search '"winter timetable" -cancelled site:example.com'
   acapcrawl search -- harbour -ferry`,
@@ -84,7 +84,8 @@ func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchReq
 		return c.orNothing(r.JSON, []struct{}{}, err)
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	found, err := p.Search(ctx, present.Query{Text: r.Query, Skip: r.Skip, Limit: r.Limit, Why: r.Why}, present.Reader{Target: r.Reader, AsOf: r.AsOf})
+	found, err := p.Search(ctx, present.Query{Text: r.Query, Skip: r.Skip, Limit: r.Limit, Why: r.Why},
+		present.Reader{Target: r.Reader, AsOf: r.AsOf})
 	if err != nil {
 		return err
 	}
@@ -122,9 +123,11 @@ func (c *Command) runSearch(ctx context.Context, cfg *config.Config, r searchReq
 	return nothing("Nothing that is held and may be shown matches.")
 }
 
-// openPresenter opens the data directory for the reader of j, whose country and domain it looks up if they are not given. It
-// judges by the policies that were read last, unless j says to read them again.
-func (c *Command) openPresenter(ctx context.Context, cfg *config.Config, j *judging) (*directory, *present.Presenter, error) {
+// openPresenter opens the data directory for the reader of j, whose country and domain it looks up
+// if they are not given. It judges by the policies that were read last, unless j says to read them
+// again.
+func (c *Command) openPresenter(ctx context.Context, cfg *config.Config, j *judging) (*directory, *present.Presenter,
+	error) {
 	d, err := c.openHeld(ctx, cfg, j.Refresh)
 	if err != nil {
 		return nil, nil, err
@@ -138,7 +141,8 @@ func (c *Command) openPresenter(ctx context.Context, cfg *config.Config, j *judg
 // noLink marks an address that a reader must not be given as a link.
 const noLink = " (address only: its publisher does not permit a link)"
 
-// resultsInWords returns results as text. Nothing that a publisher wrote can end a line or control a terminal.
+// resultsInWords returns results as text. Nothing that a publisher wrote can end a line or control
+// a terminal.
 func resultsInWords(found []present.Result, bold bool) string {
 	var b strings.Builder
 	for i, r := range found {
@@ -201,7 +205,8 @@ func counted(found present.Found, skipped, shown int) string {
 	return text + "\n"
 }
 
-// marked returns text with the words of the query in bold, or between asterisks. marks are ranges of code points of text.
+// marked returns text with the words of the query in bold, or between asterisks. marks are ranges
+// of code points of text.
 func marked(text string, marks [][2]int, bold bool) string {
 	on, off := "*", "*"
 	if bold {

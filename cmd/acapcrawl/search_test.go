@@ -13,9 +13,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// Whatever a publisher writes, each result takes the lines that it needs and no more, and nothing in them commands a terminal.
+// Whatever a publisher writes, each result takes the lines that it needs and no more, and nothing
+// in them commands a terminal.
 func TestResultsObeyNobody(t *testing.T) {
-	pieces := []string{"\x1b[31m", "\x1b]0;owned\x07", "\u009b2J", "\u202e", "\u2066", "\u2069", "\n\nhttp://evil.example/\n", "\r", "\x00", "\x7f", "\u0085", "\u2028",
+	pieces := []string{"\x1b[31m", "\x1b]0;owned\x07", "\u009b2J", "\u202e", "\u2066", "\u2069",
+		"\n\nhttp://evil.example/\n", "\r", "\x00", "\x7f", "\u0085", "\u2028",
 		"\u2029", "\v", "\ufffe", "\xff\xfe", "*", "harbour ", "e\u0301", "港", "الميناء", "👩‍👩‍👧‍👦"}
 	r := rand.New(rand.NewPCG(6, 21))
 	hostile := func() string {
@@ -31,14 +33,17 @@ func TestResultsObeyNobody(t *testing.T) {
 	}
 	marks := func() [][2]int { return [][2]int{{0, 1}, {r.IntN(9), r.IntN(9)}, {1 << 20, 1 << 21}} }
 	for range 300 {
-		res := present.Result{URL: "http://a.example/" + hostile(), Title: hostile(), TitleMarks: marks(), Also: []string{hostile()},
+		res := present.Result{URL: "http://a.example/" + hostile(), Title: hostile(), TitleMarks: marks(),
+			Also:    []string{hostile()},
 			Include: []snippet.Include{{Role: "credit", Text: hostile(), Href: hostile()}}}
 		lines := 2 + 1 + 1
 		if r.IntN(2) == 0 {
-			res.Snippet = &snippet.Snippet{Text: hostile(), Marks: marks(), Include: []snippet.Include{{Role: "extract", Text: "x"}, {Role: "credit", Text: hostile()}}}
+			res.Snippet = &snippet.Snippet{Text: hostile(), Marks: marks(),
+				Include: []snippet.Include{{Role: "extract", Text: "x"}, {Role: "credit", Text: hostile()}}}
 			lines += 2
 		} else {
-			res.Include = append(res.Include, snippet.Include{Role: "extract", Text: hostile()}) // it stands in no snippet
+			// it stands in no snippet
+			res.Include = append(res.Include, snippet.Include{Role: "extract", Text: hostile()})
 			lines++
 		}
 		bold := r.IntN(2) == 0
@@ -64,12 +69,15 @@ func commanding(r rune) bool {
 
 func TestResultsInWords(t *testing.T) {
 	found := []present.Result{
-		{URL: "http://a.example/1", Link: true, Title: "The harbour", TitleMarks: [][2]int{{4, 11}}, Also: []string{"http://a.example/2"},
-			Snippet: &snippet.Snippet{Text: "Új harbour… *", Marks: [][2]int{{3, 10}}, Include: []snippet.Include{{Role: "credit", Text: "Ada", Href: "http://a.example/ada"}}}},
+		{URL: "http://a.example/1", Link: true, Title: "The harbour", TitleMarks: [][2]int{{4, 11}},
+			Also: []string{"http://a.example/2"},
+			Snippet: &snippet.Snippet{Text: "Új harbour… *", Marks: [][2]int{{3, 10}},
+				Include: []snippet.Include{{Role: "credit", Text: "Ada", Href: "http://a.example/ada"}}}},
 		{URL: "http://a.example/3", LeftOut: []present.LeftOut{{Usage: acap.Index, Clause: "line 1"},
 			{Usage: acap.PresentLink, Clause: "line 2"}, {Usage: acap.PresentSnippet, Clause: "line 2"}}},
 	}
-	const want = "The %[1]sharbour%[2]s\nhttp://a.example/1\n    Új %[1]sharbour%[2]s… *\n    credit: Ada http://a.example/ada\n    also: http://a.example/2\n\n" +
+	const want = "The %[1]sharbour%[2]s\nhttp://a.example/1\n    Új %[1]sharbour%[2]s… *\n    credit: Ada " +
+		"http://a.example/ada\n    also: http://a.example/2\n\n" +
 		"http://a.example/3\n    not shown: index: line 1\n    not shown: present-link, present-snippet: line 2\n"
 	if got := resultsInWords(found, false); got != fmt.Sprintf(want, "*", "*") {
 		t.Errorf("%q", got)

@@ -15,7 +15,8 @@ import (
 
 const sentToken = "acap_ABCDEFGH_secret"
 
-// sendTo runs actions submit to a server that answers with a status, a header and a body; the request is what arrived there.
+// sendTo runs actions submit to a server that answers with a status, a header and a body; the
+// request is what arrived there.
 func sendTo(t *testing.T, answer http.HandlerFunc, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -26,7 +27,8 @@ func sendTo(t *testing.T, answer http.HandlerFunc, args ...string) (status int, 
 	}
 	var out, said bytes.Buffer
 	c := Command{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &said}
-	all := append([]string{"actions", "submit", "take-down", "https://example.com/x", "--data", t.TempDir(), "--to", server.URL + "/", "--token-file", token}, args...)
+	all := append([]string{"actions", "submit", "take-down", "https://example.com/x", "--data", t.TempDir(), "--to",
+		server.URL + "/", "--token-file", token}, args...)
 	status = c.Main(context.Background(), all)
 	if strings.Contains(out.String()+said.String(), "secret") {
 		t.Error("the token is told")
@@ -37,16 +39,20 @@ func sendTo(t *testing.T, answer http.HandlerFunc, args ...string) (status int, 
 func TestSend(t *testing.T) {
 	status, out, said := sendTo(t, func(w http.ResponseWriter, r *http.Request) {
 		var body map[string]string
-		if err := json.NewDecoder(r.Body).Decode(&body); err != nil || body["action"] != "take-down" || body["url"] != "https://example.com/x" {
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil || body["action"] != "take-down" ||
+			body["url"] != "https://example.com/x" {
 			t.Errorf("%v, %v", body, err)
 		}
-		if r.Method != http.MethodPost || r.URL.Path != "/v1/requests" || r.Header.Get("Authorization") != "Bearer "+sentToken || r.Header.Get("Idempotency-Key") != "k1" {
+		if r.Method != http.MethodPost || r.URL.Path != "/v1/requests" || r.Header.Get("Authorization") != "Bearer "+
+			sentToken || r.Header.Get("Idempotency-Key") != "k1" {
 			t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
 		}
 		w.WriteHeader(http.StatusCreated)
-		io.WriteString(w, `{"id":7,"action":"take-down","url":"https://example.com/x","state":"done","done":"2026-11-01T12:00:00Z","standing":true}`)
+		io.WriteString(w,
+			`{"id":7,"action":"take-down","url":"https://example.com/x","state":"done","done":"2026-11-01T12:00:00Z","standing":true}`)
 	}, "--key", "k1")
-	if status != statusDone || out != "Request 7: take-down of https://example.com/x: done 2026-11-01T12:00:00Z\n" || said != "" {
+	if status != statusDone || out != "Request 7: take-down of https://example.com/x: done 2026-11-01T12:00:00Z\n" ||
+		said != "" {
 		t.Errorf("%d, %q, %q", status, out, said)
 	}
 }
@@ -106,7 +112,10 @@ func TestSendRefused(t *testing.T) {
 
 // A token follows no redirect.
 func TestSendRedirected(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%v", r.Header) }))
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%v",
+			r.Header)
+	}))
 	defer other.Close()
 	status, _, _ := sendTo(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)

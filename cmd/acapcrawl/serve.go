@@ -30,9 +30,9 @@ func (c *Command) serveVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Accept publishers' requests over HTTP, and execute them",
-		Long: `Accept publishers' requests over HTTP (POST /v1/requests with a token from actions credentials add), execute them, and watch the
-robots.txt of all archived sites like acapcrawl watch. /healthz and /metrics are served only at serve.admin_listen. Crawls and all other
-verbs can run at the same time.`,
+		Long: `Accept publishers' requests over HTTP (POST /v1/requests with a token from actions credentials
+add), execute them, and watch the robots.txt of all archived sites like acapcrawl watch. /healthz and /metrics
+are served only at serve.admin_listen. Crawls and all other verbs can run at the same time.`,
 		Example: `  acapcrawl serve
   acapcrawl serve --listen 127.0.0.1:8080
   ACAPCRAWL_SERVE_ADMIN_LISTEN=127.0.0.1:8081 acapcrawl serve`,
@@ -53,8 +53,9 @@ verbs can run at the same time.`,
 	return cmd
 }
 
-// runServe answers publishers and executes their requests until ctx ends. It opens the data directory for each call and each
-// turn of its watch, so that crawls and other verbs can begin and end in the meantime.
+// runServe answers publishers and executes their requests until ctx ends. It opens the data
+// directory for each call and each turn of its watch, so that crawls and other verbs can begin and
+// end in the meantime.
 func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []string) error {
 	o, err := site.LedgerOptions(cfg)
 	if err != nil {
@@ -77,12 +78,14 @@ func (c *Command) runServe(ctx context.Context, cfg *config.Config, flags []stri
 	var s *web.Server
 	told := newServeMetrics(registry, func() (actions.Status, bool) { return s.Status(ctx) })
 	log := logger(c.Stderr, cfg)
-	s = web.New(web.Options{Backend: channel, Hosts: cfg.Serve.Hosts, TLS: secure, BehindProxy: cfg.Serve.BehindProxy, Key: key,
+	s = web.New(web.Options{Backend: channel, Hosts: cfg.Serve.Hosts, TLS: secure, BehindProxy: cfg.Serve.BehindProxy,
+		Key:    key,
 		Defect: site.LogDefects(log), Late: max(10*cfg.Actions.EraseWithin, 10*time.Minute),
 		Metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
 		Answered: func(r *http.Request, status int, code string) {
 			told(r.Method, status)
-			log.Log(r.Context(), levelOf(status), "answered", "method", r.Method, "path", r.URL.Path, "status", status, "code", code, "client", r.RemoteAddr)
+			log.Log(r.Context(), levelOf(status), "answered", "method", r.Method, "path", r.URL.Path, "status", status,
+				"code", code, "client", r.RemoteAddr)
 		}})
 	admin, err := c.adminListener(ctx, cfg)
 	if err != nil {
@@ -139,8 +142,8 @@ func levelOf(status int) slog.Level {
 	return slog.LevelInfo
 }
 
-// listener listens at the configured address. Beyond loopback it requires TLS, here or in a proxy, because tokens must not
-// be sent in the clear.
+// listener listens at the configured address. Beyond loopback it requires TLS, here or in a proxy,
+// because tokens must not be sent in the clear.
 func (c *Command) listener(ctx context.Context, cfg *config.Config) (l net.Listener, secure *tls.Config, err error) {
 	certificate, key := cfg.Serve.Certificate, cfg.Serve.Key
 	if (certificate == "") != (key == "") {
@@ -148,18 +151,21 @@ func (c *Command) listener(ctx context.Context, cfg *config.Config) (l net.Liste
 	}
 	if certificate == "" && !cfg.Serve.BehindProxy && !loopback(cfg.Listen) {
 		return nil, nil, misuse("serve.certificate and serve.key, or serve.behind_proxy: true where a proxy speaks TLS",
-			"serve does not listen at %s without TLS: who hears the token of a publisher could ask in its name", cfg.Listen)
+			"serve does not listen at %s without TLS: who hears the token of a publisher could ask in its name",
+			cfg.Listen)
 	}
 	if certificate != "" {
 		pair, err := tls.LoadX509KeyPair(certificate, key)
 		if err != nil {
 			return nil, nil, misuse("", "serve.certificate and serve.key: %v", err)
 		}
-		secure = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+		secure = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12,
+			NextProtos: []string{"h2", "http/1.1"}}
 	}
 	l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", cfg.Listen)
 	if err != nil {
-		return nil, nil, failure("another address with --listen, as in 127.0.0.1:8081", fmt.Errorf("serve cannot listen at %s: %w", cfg.Listen, err))
+		return nil, nil, failure("another address with --listen, as in 127.0.0.1:8081",
+			fmt.Errorf("serve cannot listen at %s: %w", cfg.Listen, err))
 	}
 	return l, secure, nil
 }
@@ -192,16 +198,19 @@ func loopback(address string) bool {
 type channel struct {
 	command *Command
 	cfg     *config.Config
-	flags   []string      // that give the settings to the process that has the data directory
-	wake    chan string   // tells watch that there is something to execute, with the origin whose robots.txt is to be read, or ""
-	turn    chan struct{} // held while a call is answered: two at a time would wait for each other's files
-	ctx     context.Context
-	stop    context.CancelFunc
+	flags   []string // that give the settings to the process that has the data directory
+	// tells watch that there is something to execute, with the origin whose robots.txt is to be
+	// read, or ""
+	wake chan string
+	turn chan struct{} // held while a call is answered: two at a time would wait for each other's files
+	ctx  context.Context
+	stop context.CancelFunc
 }
 
 // newChannel returns a channel that answers until close is called.
 func newChannel(ctx context.Context, c *Command, cfg *config.Config) *channel {
-	ch := &channel{command: c, cfg: cfg, flags: []string{"--data=" + cfg.Data}, wake: make(chan string, 100), turn: make(chan struct{}, 1)}
+	ch := &channel{command: c, cfg: cfg, flags: []string{"--data=" + cfg.Data}, wake: make(chan string, 100),
+		turn: make(chan struct{}, 1)}
 	if cfg.File != "" {
 		ch.flags = append(ch.flags, "--config="+cfg.File)
 	}
@@ -215,7 +224,8 @@ func (ch *channel) close() {
 	ch.turn <- struct{}{}
 }
 
-// Answer implements web.Backend. A call that changes anything is completed, even if the client is gone.
+// Answer implements web.Backend. A call that changes anything is completed, even if the client is
+// gone.
 func (ch *channel) Answer(ctx context.Context, call actions.Call) (a actions.Answer, err error) {
 	text, err := json.Marshal(call)
 	if err != nil {
@@ -252,7 +262,8 @@ func (ch *channel) Answer(ctx context.Context, call actions.Call) (a actions.Ans
 	return a, err
 }
 
-// answer answers a call in this process, or in the process that has the data directory. text is the call as JSON.
+// answer answers a call in this process, or in the process that has the data directory. text is the
+// call as JSON.
 func (ch *channel) answer(ctx context.Context, call actions.Call, text []byte) (a actions.Answer, err error) {
 	var problems strings.Builder
 	other := ch.command.other(ctx, &problems, "actions answer")

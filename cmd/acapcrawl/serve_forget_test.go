@@ -15,8 +15,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/actions"
 )
 
-// What a publisher has taken down through the channel is in no file soon after, although nobody crawls and no robots.txt is due, or is ever
-// read again by itself.
+// What a publisher has taken down through the channel is in no file soon after, although nobody
+// crawls and no robots.txt is due, or is ever read again by itself.
 func TestServeForgets(t *testing.T) {
 	for _, within := range []string{"1h", "0s"} {
 		t.Run(within, func(t *testing.T) {
@@ -26,8 +26,10 @@ func TestServeForgets(t *testing.T) {
 			s, end := startServe(t, data, "--config", configured(t, "actions:\n  seen_within: "+within+"\n"))
 			s.token = credential(t, data, origin)
 			read := len(site.Requests())
-			for _, path := range []string{"/a.html", "/big.html"} { // the first may be in time for the turn with which serve begins
-				status, got := s.ask(t, "POST", "/v1/requests", path, fmt.Sprintf(`{"action":"take-down","url":%q}`, origin+path))
+			// the first may be in time for the turn with which serve begins
+			for _, path := range []string{"/a.html", "/big.html"} {
+				status, got := s.ask(t, "POST", "/v1/requests", path, fmt.Sprintf(`{"action":"take-down","url":%q}`,
+					origin+path))
 				if status != 201 || got["state"] != "done" {
 					t.Fatalf("%d %v", status, got)
 				}
@@ -39,7 +41,8 @@ func TestServeForgets(t *testing.T) {
 			if where := holding(t, data, "A gull"); where != nil {
 				t.Error(where)
 			}
-			if status, got := s.ask(t, "POST", "/v1/requests", "again", fmt.Sprintf(`{"action":"re-crawl","url":%q}`, origin+"/shy.html")); status != 201 {
+			if status, got := s.ask(t, "POST", "/v1/requests", "again", fmt.Sprintf(`{"action":"re-crawl","url":%q}`,
+				origin+"/shy.html")); status != 201 {
 				t.Fatalf("%d %v", status, got)
 			}
 			awaitRequest(t, data, origin+"/shy.html", func(r actions.Request) bool { return r.State == actions.Done })
@@ -66,7 +69,8 @@ func configured(t *testing.T, text string) string {
 // credential makes a credential for origins, and gives its token.
 func credential(t *testing.T, data string, origins ...string) string {
 	t.Helper()
-	made := call(t.Context(), data, append([]string{"actions", "credentials", "add", "--name", rand.Text()}, origins...)...)
+	made := call(t.Context(), data, append([]string{"actions", "credentials", "add", "--name", rand.Text()},
+		origins...)...)
 	if made.status != statusDone {
 		t.Fatal(made)
 	}
@@ -105,7 +109,8 @@ func TestSubmitForgets(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	var rows []struct{ Gone time.Time }
-	if said := call(t.Context(), data, "actions", "ls", "--json"); json.Unmarshal([]byte(said.stdout), &rows) != nil || len(rows) == 0 || rows[0].Gone.IsZero() {
+	if said := call(t.Context(), data, "actions", "ls", "--json"); json.Unmarshal([]byte(said.stdout), &rows) != nil ||
+		len(rows) == 0 || rows[0].Gone.IsZero() {
 		t.Error(said)
 	}
 }

@@ -32,14 +32,16 @@ type serving struct {
 	log    strings.Builder // what it said, once it has ended
 }
 
-// startServe runs serve with args until the function that it returns is called, which gives its exit status.
+// startServe runs serve with args until the function that it returns is called, which gives its
+// exit status.
 func startServe(t *testing.T, data string, args ...string) (s *serving, end func() int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	said, stderr := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		c := Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Env: []string{"ACAPCRAWL_SERVE_ADMIN_LISTEN=127.0.0.1:0"}}
+		c := Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr,
+			Env: []string{"ACAPCRAWL_SERVE_ADMIN_LISTEN=127.0.0.1:0"}}
 		status := c.Main(ctx, append([]string{"serve", "--data", data, "--listen", "127.0.0.1:0"}, args...))
 		stderr.Close()
 		ended <- status
@@ -127,7 +129,8 @@ func TestServe(t *testing.T) {
 	if status, got := s.ask(t, "GET", "/v1/requests/"+id, "", ""); status != 200 || got["standing"] != true {
 		t.Errorf("%d %v", status, got)
 	}
-	if status, got := s.ask(t, "GET", "/v1/requests/"+id+"/receipt", "", ""); status != 200 || !strings.Contains(fmt.Sprint(got["receipt"]), "url:"+origin+"/a.html") {
+	if status, got := s.ask(t, "GET", "/v1/requests/"+id+"/receipt", "", ""); status != 200 ||
+		!strings.Contains(fmt.Sprint(got["receipt"]), "url:"+origin+"/a.html") {
 		t.Errorf("the receipt: %d %v", status, got)
 	}
 	for name, c := range map[string]struct {
@@ -135,12 +138,16 @@ func TestServe(t *testing.T) {
 		status             int
 		code               string
 	}{
-		"another origin":  {"POST", "/v1/requests", `{"action":"take-down","url":"https://reef.example/a"}`, 403, "origin"},
-		"another port":    {"POST", "/v1/requests", `{"action":"take-down","url":"http://127.0.0.1:1/a"}`, 403, "origin"},
-		"a wildcard":      {"POST", "/v1/requests", fmt.Sprintf(`{"action":"take-down","url":%q}`, origin+"/*"), 422, "url"},
+		"another origin": {"POST", "/v1/requests", `{"action":"take-down","url":"https://reef.example/a"}`, 403,
+			"origin"},
+		"another port": {"POST", "/v1/requests", `{"action":"take-down","url":"http://127.0.0.1:1/a"}`, 403,
+			"origin"},
+		"a wildcard": {"POST", "/v1/requests", fmt.Sprintf(`{"action":"take-down","url":%q}`, origin+"/*"), 422,
+			"url"},
 		"another request": {"GET", "/v1/requests/999", "", 404, "not-found"},
 	} {
-		if status, got := s.ask(t, c.method, c.path, strings.ReplaceAll(name, " ", "-"), c.body); status != c.status || got["code"] != c.code {
+		if status, got := s.ask(t, c.method, c.path, strings.ReplaceAll(name, " ", "-"), c.body); status != c.status ||
+			got["code"] != c.code {
 			t.Errorf("%s: %d %v", name, status, got)
 		}
 	}
@@ -152,13 +159,15 @@ func TestServe(t *testing.T) {
 			t.Errorf("publishers are answered at %s: %d %v", path, status, got)
 		}
 	}
-	if _, lines := get(t, s.admin+"/metrics"); !strings.Contains(strings.Join(lines, "\n"), "\nacapcrawl_ledger_up 1\n") {
+	if _, lines := get(t, s.admin+"/metrics"); !strings.Contains(strings.Join(lines, "\n"),
+		"\nacapcrawl_ledger_up 1\n") {
 		t.Error("the metrics do not tell of the ledger")
 	}
 	if status, got := s.ask(t, "DELETE", "/v1/requests/"+id, "", ""); status != 200 || got["standing"] != false {
 		t.Errorf("withdrawn: %d %v", status, got)
 	}
-	if got := call(t.Context(), data, "crawl", "--refetch", "--delay", "0"); got.status != statusDone || !held("/a.html") {
+	if got := call(t.Context(), data, "crawl", "--refetch", "--delay", "0"); got.status != statusDone ||
+		!held("/a.html") {
 		t.Errorf("%+v", got)
 	}
 	if got := call(t.Context(), data, "actions", "verify"); got.status != statusDone {
@@ -184,7 +193,8 @@ func TestServeTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	certificate, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +211,8 @@ func TestServeTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := "actions:\n  receipt_key: " + filepath.Join(dir, "r.pem") + "\nserve:\n  certificate: " + filepath.Join(dir, "c.pem") + "\n  key: " + filepath.Join(dir, "k.pem") + "\n"
+	config := "actions:\n  receipt_key: " + filepath.Join(dir, "r.pem") + "\nserve:\n  certificate: " +
+		filepath.Join(dir, "c.pem") + "\n  key: " + filepath.Join(dir, "k.pem") + "\n"
 	for name, text := range map[string]string{
 		"c.pem":  string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})),
 		"k.pem":  string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})),
@@ -220,9 +231,11 @@ func TestServeTLS(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AddCert(parsed)
 	for _, two := range []bool{false, true} { // HTTP/1.1, and HTTP/2
-		transport := &http.Transport{DisableKeepAlives: true, ForceAttemptHTTP2: two, TLSClientConfig: &tls.Config{RootCAs: pool}}
+		transport := &http.Transport{DisableKeepAlives: true, ForceAttemptHTTP2: two,
+			TLSClientConfig: &tls.Config{RootCAs: pool}}
 		s.client.Transport = transport
-		if status, got := s.ask(t, "GET", "/v1/key", "", ""); !strings.HasPrefix(s.at, "https://") || status != 200 || got["crv"] != "Ed25519" {
+		if status, got := s.ask(t, "GET", "/v1/key", "", ""); !strings.HasPrefix(s.at, "https://") || status != 200 ||
+			got["crv"] != "Ed25519" {
 			t.Errorf("%s: %d %v", s.at, status, got)
 		}
 		transport.CloseIdleConnections()

@@ -52,7 +52,8 @@ func (c *Command) showVerb() *cobra.Command {
 	snippet := flags.Bool("snippet", false, "print a snippet instead")
 	query := flags.String("query", "", "prefer a snippet with `WORDS`")
 	picture := flags.Bool("thumbnail", false, "print a thumbnail instead, as JPEG or PNG")
-	original := flags.Bool("original", false, "print the address of the original instead, and whether it must be shown in a frame")
+	original := flags.Bool("original", false, "print the address of the original instead, and whether it must be "+
+		"shown in a frame")
 	framed := flags.Bool("framed", false, "decide for output that you embed in your own page")
 	judgedCrawler(flags)
 	setting(flags, "purpose")
@@ -135,7 +136,8 @@ func (c *Command) show(ctx context.Context, cfg *config.Config, address string, 
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
-	which, who := present.Which{At: r.At, Version: r.Version}, present.Reader{Target: r.Reader, AsOf: r.AsOf, Framed: r.Framed}
+	which, who := present.Which{At: r.At, Version: r.Version}, present.Reader{Target: r.Reader, AsOf: r.AsOf,
+		Framed: r.Framed}
 	switch {
 	case r.Picture:
 		err = c.showPicture(ctx, p, address, which, who, r.JSON)
@@ -166,7 +168,8 @@ func (d *directory) sayErased(address string, version int, f *fault) error {
 		if t.Line != "" && !strings.Contains(why, t.Line) {
 			why += " (" + t.Line + ")"
 		}
-		return nothing(fmt.Sprintf("%s What was held was erased on %s: %s.", f, t.When.UTC().Format("2 January 2006 at 15:04 UTC"), why))
+		return nothing(fmt.Sprintf("%s What was held was erased on %s: %s.", f,
+			t.When.UTC().Format("2 January 2006 at 15:04 UTC"), why))
 	}
 	return f
 }
@@ -193,7 +196,8 @@ func unshownOf(address string, err error) (u unshown, is bool) {
 	f, none := errors.AsType[*fault](err)
 	switch {
 	case barred:
-		u.Usage, u.Reason, u.Line = refused.Decision.Usage, string(refused.Decision.Reason), lineOf(refused.Decision.Because)
+		u.Usage, u.Reason, u.Line = refused.Decision.Usage, string(refused.Decision.Reason), lineOf(
+			refused.Decision.Because)
 		u.Why = refused.Error()
 	case none && f.status == statusNothing:
 		u.Reason, u.Why = cmp.Or(f.reason, reasonNotHeld), f.Error()
@@ -203,7 +207,8 @@ func unshownOf(address string, err error) (u unshown, is bool) {
 	return u, true
 }
 
-func (c *Command) showCopy(ctx context.Context, p *present.Presenter, address string, which present.Which, who present.Reader, r showRequest) error {
+func (c *Command) showCopy(ctx context.Context, p *present.Presenter, address string, which present.Which,
+	who present.Reader, r showRequest) error {
 	cp, err := p.Copy(ctx, address, which, who)
 	switch {
 	case errors.Is(err, present.ErrNotHeld):
@@ -253,7 +258,8 @@ func (c *Command) sayBeside(include []snippet.Include) {
 	}
 }
 
-func (c *Command) showPicture(ctx context.Context, p *present.Presenter, address string, which present.Which, who present.Reader, asJSON bool) error {
+func (c *Command) showPicture(ctx context.Context, p *present.Presenter, address string, which present.Which,
+	who present.Reader, asJSON bool) error {
 	picture, err := p.Thumbnail(ctx, address, which, who)
 	switch {
 	case errors.Is(err, present.ErrNotHeld):
@@ -271,7 +277,8 @@ func (c *Command) showPicture(ctx context.Context, p *present.Presenter, address
 	return err
 }
 
-func (c *Command) showSnippet(ctx context.Context, p *present.Presenter, address, query string, which present.Which, who present.Reader, asJSON bool) error {
+func (c *Command) showSnippet(ctx context.Context, p *present.Presenter, address, query string, which present.Which,
+	who present.Reader, asJSON bool) error {
 	passage, err := p.Snippet(ctx, address, query, which, who)
 	switch {
 	case errors.Is(err, present.ErrNotHeld):
@@ -291,7 +298,8 @@ func (c *Command) showSnippet(ctx context.Context, p *present.Presenter, address
 	return err
 }
 
-func (c *Command) showOriginal(ctx context.Context, p *present.Presenter, address string, who present.Reader, asJSON bool) error {
+func (c *Command) showOriginal(ctx context.Context, p *present.Presenter, address string, who present.Reader,
+	asJSON bool) error {
 	lead, err := p.Original(ctx, address, who)
 	switch {
 	case errors.Is(err, present.ErrNotHeld):

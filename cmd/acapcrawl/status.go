@@ -12,8 +12,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/crawler"
 )
 
-// watch shows the state of a crawl: on a terminal as a line that it redraws, at intervals if these are configured, and on a
-// signal. Its methods may be called concurrently.
+// watch shows the state of a crawl: on a terminal as a line that it redraws, at intervals if these
+// are configured, and on a signal. Its methods may be called concurrently.
 type watch struct {
 	screen   *progress
 	asJSON   bool          // print the states at intervals and on signals as lines of JSON
@@ -99,9 +99,11 @@ func (w *watch) status(now time.Time) {
 // progressLine returns the state on one line, with what matters most first.
 func progressLine(p crawler.Progress, now time.Time, stopping bool) string {
 	if stopping {
-		return fmt.Sprintf("stopping: %s under way; %s done, %s queued", several(p.UnderWay, "visit"), number(p.Done), number(p.Queued))
+		return fmt.Sprintf("stopping: %s under way; %s done, %s queued", several(p.UnderWay, "visit"), number(p.Done),
+			number(p.Queued))
 	}
-	line := fmt.Sprintf("%s done, %s queued on %s, %s, %s refused, %s", number(p.Done), number(p.Queued), several(p.Hosts, "host"),
+	line := fmt.Sprintf("%s done, %s queued on %s, %s, %s refused, %s", number(p.Done), number(p.Queued),
+		several(p.Hosts, "host"),
 		speed(p.Rate), number(p.Refused), several(p.Errors, "error"))
 	if idle(p, now) {
 		line += ", next " + until(p.NextDue, now)
@@ -124,11 +126,13 @@ func statusBlock(p crawler.Progress, now time.Time, stopping bool) string {
 	var b strings.Builder
 	line := func(name, n, more string) { fmt.Fprintf(&b, "  %-9s %9s  %s\n", name, n, more) }
 	b.WriteString(doing + span(time.Duration(s.Duration*float64(time.Second))) + "\n")
-	line("done", number(p.Done), fmt.Sprintf("%s fetched, %s refused, %s failed", number(p.Fetched), number(p.Refused), number(p.Errors)))
+	line("done", number(p.Done), fmt.Sprintf("%s fetched, %s refused, %s failed", number(p.Fetched), number(p.Refused),
+		number(p.Errors)))
 	line("under way", number(p.UnderWay), "")
 	line("queued", number(p.Queued), "on "+several(p.Hosts, "host")+due(", the next due ", p.NextDue, now))
 	if s.Waiting > 0 {
-		line("waiting", number(s.Waiting), "to be visited again, pages and what they require"+due(", the first ", s.NextAgain, now))
+		line("waiting", number(s.Waiting), "to be visited again, pages and what they require"+due(", the first ",
+			s.NextAgain, now))
 	}
 	line("kept", number(s.Stored), fmt.Sprintf("and %s indexed", number(s.Indexed)))
 	line("speed", strings.TrimSuffix(speed(p.Rate), " pages/s"), fmt.Sprintf("pages/s, %s in all", size(s.Bytes)))
@@ -148,7 +152,8 @@ type statusJSON struct {
 func statusOf(p *crawler.Progress, now time.Time, stopping bool) statusJSON {
 	j := statusJSON{Status: "opening", Time: now.UTC()}
 	if p != nil {
-		j = statusJSON{Status: "crawling", Time: now.UTC(), Done: p.Done, UnderWay: p.UnderWay, Recent: p.Rate, Summary: p.SoFar}
+		j = statusJSON{Status: "crawling", Time: now.UTC(), Done: p.Done, UnderWay: p.UnderWay, Recent: p.Rate,
+			Summary: p.SoFar}
 	}
 	if stopping {
 		j.Status = "stopping"

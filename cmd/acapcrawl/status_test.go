@@ -11,7 +11,8 @@ import (
 
 func TestProgressLine(t *testing.T) {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
-	p := crawler.Progress{Done: 1234, Queued: 56789, Hosts: 1, Rate: 26.2, Refused: 3, Errors: 1, UnderWay: 2, NextDue: now.Add(12 * time.Second)}
+	p := crawler.Progress{Done: 1234, Queued: 56789, Hosts: 1, Rate: 26.2, Refused: 3, Errors: 1, UnderWay: 2,
+		NextDue: now.Add(12 * time.Second)}
 	waiting := p
 	waiting.UnderWay = 0
 	soon := waiting
@@ -34,8 +35,10 @@ func TestProgressLine(t *testing.T) {
 
 func TestStatusBlock(t *testing.T) {
 	now := time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
-	p := crawler.Progress{Done: 1234, Fetched: 1200, Refused: 30, Errors: 4, UnderWay: 16, Queued: 56789, Hosts: 120, Rate: 26.2, NextDue: now,
-		SoFar: crawler.Summary{Duration: 65, Bytes: 2_000_000, Stored: 1100, Indexed: 900, Waiting: 2, NextAgain: now.Add(time.Hour)}}
+	p := crawler.Progress{Done: 1234, Fetched: 1200, Refused: 30, Errors: 4, UnderWay: 16, Queued: 56789, Hosts: 120,
+		Rate: 26.2, NextDue: now,
+		SoFar: crawler.Summary{Duration: 65, Bytes: 2_000_000, Stored: 1100, Indexed: 900, Waiting: 2,
+			NextAgain: now.Add(time.Hour)}}
 	want := `Crawling for 1 min 5 s
   done          1,234  1,200 fetched, 30 refused, 4 failed
   under way        16
@@ -49,7 +52,8 @@ func TestStatusBlock(t *testing.T) {
 	}
 }
 
-// Statuses at intervals are lines of JSON where JSON is asked for; the first comes with the first state.
+// Statuses at intervals are lines of JSON where JSON is asked for; the first comes with the first
+// state.
 func TestStatusAtIntervals(t *testing.T) {
 	var b bytes.Buffer
 	stopping := false

@@ -14,17 +14,24 @@ import (
 )
 
 var (
-	spelledHosts = []string{"example.com", "Example.COM", "example.com.", "example.com:80", "example.com:080", "example.com:443", "example.com:0", "example.com:8080",
-		"example.com:65535", "example.com:65536", "example.com:", "127.0.0.1", "127.1", "2130706433", "0x7f000001", "[::1]", "[::1]:80", "[2001:DB8::1]:99", "[::ffff:127.0.0.1]",
-		"bücher.example", "BÜCHER.example:443", "xn--bcher-kva.example", "faß.example", "a_b.example", "u@example.com", "u:p@example.com", "example.com%2F", "exa mple.com",
+	spelledHosts = []string{"example.com", "Example.COM", "example.com.", "example.com:80", "example.com:080",
+		"example.com:443", "example.com:0", "example.com:8080",
+		"example.com:65535", "example.com:65536", "example.com:", "127.0.0.1", "127.1", "2130706433", "0x7f000001",
+		"[::1]", "[::1]:80", "[2001:DB8::1]:99", "[::ffff:127.0.0.1]",
+		"bücher.example", "BÜCHER.example:443", "xn--bcher-kva.example", "faß.example", "a_b.example", "u@example.com",
+		"u:p@example.com", "example.com%2F", "exa mple.com",
 		"example.com\\", "ex%61mple.com", "", ":80", "a..b", "-a.example", "例え.テスト", "xn--a.example"}
-	spelledPaths = []string{"", "/", "/x", "/./x", "/a/../x", "/a/%2e%2E/x", "/../x", "/a/..", "/a/.", "//x", "/a//b", "/%7Ex", "/%7ex", "/~x", "/%41", "/a%2Fb", "/a%2fb",
-		"/%c3%BC", "/ü", "/a;b=c", "/a\\b", "/a'b", "/a\"b", "/a|b", "/[x]", "/{x}", "/a?", "/a?b", "/a?b=%41&c=%2f", "/a?b=ü", "/a?b?c", "/a%2A", "/a%24", "/a:b", "/a@b", "/a%", "/a%zz",
-		"/a%20b", "/a+b", "/a,b", "/http://other.example/x", "/a/b/../../../x", "/%2e%2e/x", "/.", "/..", "/...", "/a/...", "/%", "/a#b", "/*", "/a$", "/a*b?c", "/\u00a0"}
+	spelledPaths = []string{"", "/", "/x", "/./x", "/a/../x", "/a/%2e%2E/x", "/../x", "/a/..", "/a/.", "//x", "/a//b",
+		"/%7Ex", "/%7ex", "/~x", "/%41", "/a%2Fb", "/a%2fb",
+		"/%c3%BC", "/ü", "/a;b=c", "/a\\b", "/a'b", "/a\"b", "/a|b", "/[x]", "/{x}", "/a?", "/a?b", "/a?b=%41&c=%2f",
+		"/a?b=ü", "/a?b?c", "/a%2A", "/a%24", "/a:b", "/a@b", "/a%", "/a%zz",
+		"/a%20b", "/a+b", "/a,b", "/http://other.example/x", "/a/b/../../../x", "/%2e%2e/x", "/.", "/..", "/...",
+		"/a/...", "/%", "/a#b", "/*", "/a$", "/a*b?c", "/\u00a0"}
 )
 
-// What the channel notes is of the origin that policies are held under, and names what the crawler fetches: whatever is asked for, in
-// every spelling, is what a line of the robots.txt of that origin would name.
+// What the channel notes is of the origin that policies are held under, and names what the crawler
+// fetches: whatever is asked for, in every spelling, is what a line of the robots.txt of that
+// origin would name.
 func TestSubmitSpellings(t *testing.T) {
 	ledger, err := actions.Open(filepath.Join(t.TempDir(), "actions.db"), actions.Options{})
 	if err != nil {
@@ -65,7 +72,8 @@ func TestSubmitSpellings(t *testing.T) {
 			path = "/." + path
 		}
 		text := "ACAP-version: 1.1\nACAP-crawler: *\nACAP-request-take-down: " + path + "\n"
-		lines := acap.Parse(r.Origin+"/robots.txt", []byte(text)).Policy(acap.Crawler{Names: []string{"acapcrawl"}}).Actions()
+		lines := acap.Parse(r.Origin+"/robots.txt",
+			[]byte(text)).Policy(acap.Crawler{Names: []string{"acapcrawl"}}).Actions()
 		if len(lines) != 1 || !lines[0].Execute || lines[0].URL != r.URL {
 			t.Errorf("%q is %s, and a line would ask for %+v", raw, r.URL, lines)
 		}

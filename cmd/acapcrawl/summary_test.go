@@ -23,10 +23,13 @@ Nothing is left for another run.
 Everything is stored in data
 `},
 		{crawler.Summary{
-			Fetched: 123456, Stored: 120000, Indexed: 1, Unchanged: 7, Bytes: 1_234_567_890, Duration: 7325, Rate: 16.85, Hosts: 1,
-			Refused: crawler.Refusal{Crawl: 12, Follow: 1, Index: 2, Preserve: 3}, Unreachable: 4, TakenDown: 11, Errors: 5,
+			Fetched: 123456, Stored: 120000, Indexed: 1, Unchanged: 7, Bytes: 1_234_567_890, Duration: 7325,
+			Rate: 16.85, Hosts: 1,
+			Refused: crawler.Refusal{Crawl: 12, Follow: 1, Index: 2, Preserve: 3}, Unreachable: 4, TakenDown: 11,
+			Errors:  5,
 			Skipped: crawler.Skipped{Outside: 1000, Deep: 6, Trapped: 8}, Beyond: 10,
-			Queued: 1234, QueuedHosts: 20, NextDue: now.Add(-time.Second), Waiting: 9, NextAgain: now.Add(5 * time.Hour),
+			Queued: 1234, QueuedHosts: 20, NextDue: now.Add(-time.Second), Waiting: 9, NextAgain: now.Add(
+				5 * time.Hour),
 		}, `123,456 pages fetched from 1 host in 2 h 2 min: 17 pages/s, 1.2 GB
  120,000  stored
        1  indexed
@@ -54,7 +57,8 @@ Everything is stored in data
 `},
 	} {
 		var b strings.Builder
-		if err := printSummary(&b, site.CrawlSummary{Summary: c.sum, Data: "data"}, now); err != nil || b.String() != c.want {
+		if err := printSummary(&b, site.CrawlSummary{Summary: c.sum, Data: "data"}, now); err != nil ||
+			b.String() != c.want {
 			t.Errorf("printed\n%s%v, want\n%s", b.String(), err, c.want)
 		}
 	}

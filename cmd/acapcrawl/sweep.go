@@ -26,9 +26,9 @@ func (c *Command) sweepVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep",
 		Short: "Erase what time limits and today's policy no longer permit",
-		Long: `Erase copies and index entries whose time limit has passed, that the policy last read prohibits, or that were taken down. Data that may
-stay in another form is rewritten. The dates of a page stay, so that no limit starts again. Nothing is erased of a site whose policy could
-not be read.`,
+		Long: `Erase copies and index entries whose time limit has passed, that the policy last read
+prohibits, or that were taken down. Data that may stay in another form is rewritten. The dates of a page stay,
+so that no limit starts again. Nothing is erased of a site whose policy could not be read.`,
 		Example: `  acapcrawl sweep --dry-run
   acapcrawl sweep --refresh
   acapcrawl sweep --dry-run --as-of 2027-01-01T00:00:00Z`,
@@ -63,7 +63,10 @@ func (c *Command) runSweep(ctx context.Context, cfg *config.Config, r sweepReque
 	}
 	defer func() { err = errors.Join(err, d.Close()) }()
 	screen := newProgress(c.Stderr)
-	o := site.SweepOptions{AsOf: r.AsOf, DryRun: r.DryRun, Progress: func(done, total int) { screen.Count(done, total, "page") }}
+	o := site.SweepOptions{AsOf: r.AsOf, DryRun: r.DryRun, Progress: func(done, total int) {
+		screen.Count(done, total,
+			"page")
+	}}
 	if !r.JSON {
 		o.Each = func(item holdings.Swept) {
 			screen.Done()

@@ -4,7 +4,8 @@ package main
 
 import "os"
 
-// unshared calls fn, which makes a file that must never be open to other users; the directory sees to that here.
+// unshared calls fn, which makes a file that must never be open to other users; the directory sees
+// to that here.
 func unshared(fn func()) { fn() }
 
 // onlyOurs reports whether a file exists; the directory keeps others out here.

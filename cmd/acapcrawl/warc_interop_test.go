@@ -26,7 +26,8 @@ const checkVariable = "ACAPCRAWL_WARCIO_CHECK"
 // fleet is a site that answers in every way that HTTP/1.1 frames and codes bodies.
 func fleet(t *testing.T) *httptest.Server {
 	t.Helper()
-	text := "<!DOCTYPE html><html lang=en><title>Pier</title><p>A gull sat on the pier. " + strings.Repeat("The tide was out. ", 300)
+	text := "<!DOCTYPE html><html lang=en><title>Pier</title><p>A gull sat on the pier. " +
+		strings.Repeat("The tide was out. ", 300)
 	html := func(w http.ResponseWriter) { w.Header().Set("Content-Type", "text/html; charset=utf-8") }
 	mux := http.NewServeMux()
 	mux.HandleFunc("/robots.txt", func(w http.ResponseWriter, _ *http.Request) {
@@ -34,7 +35,8 @@ func fleet(t *testing.T) *httptest.Server {
 	})
 	mux.HandleFunc("/{$}", func(w http.ResponseWriter, _ *http.Request) {
 		html(w)
-		for _, path := range []string{"/a.html", "/copy.html", "/chunked", "/packed", "/old", "/private/x", "/q?b=1&a='x'", "/none", "/data"} {
+		for _, path := range []string{"/a.html", "/copy.html", "/chunked", "/packed", "/old", "/private/x",
+			"/q?b=1&a='x'", "/none", "/data"} {
 			fmt.Fprintf(w, "<a href=\"%s\">%s</a>\n", strings.ReplaceAll(path, "&", "&amp;"), path)
 		}
 	})
@@ -81,7 +83,8 @@ func exported(t *testing.T, data, name string) string {
 	return file
 }
 
-// payloads are the digests of the pages of a WARC file by address, transfer coding undone. Every digest that the file names must be right.
+// payloads are the digests of the pages of a WARC file by address, transfer coding undone. Every
+// digest that the file names must be right.
 func payloads(t *testing.T, file string) map[string]string {
 	t.Helper()
 	f, err := os.Open(file)
@@ -135,7 +138,8 @@ func TestExportInterop(t *testing.T) {
 			if program == "" {
 				t.Skip(checkVariable + " does not name the warcio of Python")
 			}
-			if out, err := exec.CommandContext(t.Context(), program, "check", file).CombinedOutput(); err != nil || len(out) > 0 {
+			if out, err := exec.CommandContext(t.Context(), program, "check", file).CombinedOutput(); err != nil ||
+				len(out) > 0 {
 				t.Errorf("warcio check: %v\n%s", err, out)
 			}
 		})
@@ -167,10 +171,12 @@ func indexed(t *testing.T, file string) {
 		t.Fatal(err)
 	}
 	if strings.HasSuffix(file, ".gz") {
-		if got, want := withoutKeys(strings.SplitAfter(string(ours), "\n")), withoutKeys(theirs); !slices.Equal(got, want) {
+		if got, want := withoutKeys(strings.SplitAfter(string(ours), "\n")), withoutKeys(theirs); !slices.Equal(got,
+			want) {
 			t.Errorf("the index\nours\n%s\ntheirs\n%s", got, want)
 		}
-	} else if strings.Count(string(ours), "\n") != len(theirs)-1 { // warcio leaves newlines out of the lengths of what is not compressed
+		// warcio leaves newlines out of the lengths of what is not compressed
+	} else if strings.Count(string(ours), "\n") != len(theirs)-1 {
 		t.Errorf("the index has\n%s", ours)
 	}
 }
@@ -186,21 +192,25 @@ func withoutKeys(lines []string) (out []string) {
 	return out
 }
 
-// What wget archives of a site is taken in with every digest right, and goes out again with the same payloads.
+// What wget archives of a site is taken in with every digest right, and goes out again with the
+// same payloads.
 func TestImportInterop(t *testing.T) {
 	wget, err := exec.LookPath("wget")
 	if err != nil {
 		t.Skip("wget is not in PATH")
 	}
 	s, dir := fleet(t), t.TempDir()
-	for file, flag := range map[string]string{"packed.warc.gz": "--no-hsts", "plain.warc": "--no-warc-compression", "coded.warc.gz": "--compression=gzip"} {
+	for file, flag := range map[string]string{"packed.warc.gz": "--no-hsts", "plain.warc": "--no-warc-compression",
+		"coded.warc.gz": "--compression=gzip"} {
 		t.Run(file, func(t *testing.T) {
 			name, _, _ := strings.Cut(file, ".")
 			archived(t, wget, dir, name, s.URL, flag)
 			data := filepath.Join(t.TempDir(), "data")
-			said := call(t.Context(), data, "archive", "import", "--json", "--assume-policy", "none", filepath.Join(dir, file))
+			said := call(t.Context(), data, "archive", "import", "--json", "--assume-policy", "none",
+				filepath.Join(dir, file))
 			var sum site.ImportSummary
-			if err := json.Unmarshal([]byte(said.stdout), &sum); err != nil || said.status != statusDone || sum.Damaged != 0 || sum.Refused != 0 || sum.Imported != 9 || sum.Redirects != 1 {
+			if err := json.Unmarshal([]byte(said.stdout), &sum); err != nil || said.status != statusDone ||
+				sum.Damaged != 0 || sum.Refused != 0 || sum.Imported != 9 || sum.Redirects != 1 {
 				t.Fatal(said, err)
 			}
 			want := payloads(t, filepath.Join(dir, file))
@@ -222,7 +232,8 @@ func TestImportInterop(t *testing.T) {
 // archived has wget crawl a site into a WARC file.
 func archived(t *testing.T, wget, dir, name, url string, flags ...string) {
 	t.Helper()
-	args := append(flags, "--quiet", "--recursive", "--level=2", "--no-directories", "--delete-after", "--execute", "robots=off", "--warc-file="+filepath.Join(dir, name), url+"/")
+	args := append(flags, "--quiet", "--recursive", "--level=2", "--no-directories", "--delete-after", "--execute",
+		"robots=off", "--warc-file="+filepath.Join(dir, name), url+"/")
 	cmd := exec.CommandContext(t.Context(), wget, args...)
 	cmd.Dir = t.TempDir()
 	out, err := cmd.CombinedOutput()

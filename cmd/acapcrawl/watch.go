@@ -34,9 +34,10 @@ func (c *Command) watchVerb() *cobra.Command {
 		Short: "Execute publishers' requests as they appear, until Ctrl-C",
 		Long: `Read publishers' requests in robots.txt again and again, and execute them, until Ctrl-C.
 
-The command does what actions run does: first for every archived site, then again for each site within the time of the setting
-actions.seen_within. If a robots.txt cannot be read, the pauses grow, and a Retry-After is obeyed. Between two runs the data directory is
-free for other verbs. A crawl executes requests by itself. The command prints a line for everything that it did.`,
+The command does what actions run does: first for every archived site, then again for each site within the
+time of the setting actions.seen_within. If a robots.txt cannot be read, the pauses grow, and a Retry-After is
+obeyed. Between two runs the data directory is free for other verbs. A crawl executes requests by itself. The
+command prints a line for everything that it did.`,
 		Example: `  acapcrawl watch
   acapcrawl watch --json`,
 		Args: noArgs,
@@ -77,14 +78,17 @@ const (
 	breathe = time.Second      // before it takes it again
 )
 
-// leftOver is the time after which a watch that reads no policies by itself tries again what it could not do.
+// leftOver is the time after which a watch that reads no policies by itself tries again what it
+// could not do.
 const leftOver = 10 * time.Minute
 
-// runWatch reads and executes what publishers ask for until ctx ends. Between turns it has nothing open.
+// runWatch reads and executes what publishers ask for until ctx ends. Between turns it has nothing
+// open.
 func (c *Command) runWatch(ctx context.Context, cfg *config.Config, r watchRequest) error {
 	within := cfg.Actions.SeenWithin
 	if within <= 0 && r.Wake == nil {
-		return misuse("ACAPCRAWL_ACTIONS_SEEN_WITHIN=1h acapcrawl watch", "actions.seen_within is 0s: there is no time within which requests are to be seen")
+		return misuse("ACAPCRAWL_ACTIONS_SEEN_WITHIN=1h acapcrawl watch",
+			"actions.seen_within is 0s: there is no time within which requests are to be seen")
 	}
 	w := watcher{command: c, cfg: cfg, request: r, screen: newProgress(c.Stderr), within: within}
 	defer w.screen.Done()
@@ -156,8 +160,9 @@ func (w *watcher) pause(did site.RequestsRun) time.Duration {
 	return math.MaxInt64
 }
 
-// look executes what is due, and prints what it did. ok is false if that failed, which it prints; the next look tries
-// again. With first, all policies are read again. The error is one of usage or of printing.
+// look executes what is due, and prints what it did. ok is false if that failed, which it prints;
+// the next look tries again. With first, all policies are read again. The error is one of usage or
+// of printing.
 func (w *watcher) look(ctx context.Context, first bool, soon []string) (did site.RequestsRun, ok bool, err error) {
 	o := site.RunOptions{AtMost: turn, Only: w.within <= 0}
 	if !first {
@@ -217,9 +222,11 @@ func (w *watcher) printErased(list []archive.Erasure) error {
 	return err
 }
 
-// runDue reads the policies and executes the requests that o names, in this process or in the one that has the data
-// directory. flags give that process the settings. problems is what went wrong, in words.
-func (c *Command) runDue(ctx context.Context, cfg *config.Config, o site.RunOptions, flags []string) (did site.RequestsRun, problems string, status int) {
+// runDue reads the policies and executes the requests that o names, in this process or in the one
+// that has the data directory. flags give that process the settings. problems is what went wrong,
+// in words.
+func (c *Command) runDue(ctx context.Context, cfg *config.Config, o site.RunOptions,
+	flags []string) (did site.RequestsRun, problems string, status int) {
 	var stderr bytes.Buffer
 	did, err := c.other(ctx, &stderr, actionsRunName).openAndRun(ctx, cfg, o)
 	if _, taken := errors.AsType[*busy](err); !taken {
@@ -242,8 +249,10 @@ func (c *Command) runDue(ctx context.Context, cfg *config.Config, o site.RunOpti
 	return did, problems, status
 }
 
-// openAndRun opens the data directory, and reads the policies and executes the requests that o names.
-func (c *Command) openAndRun(ctx context.Context, cfg *config.Config, o site.RunOptions) (did site.RequestsRun, err error) {
+// openAndRun opens the data directory, and reads the policies and executes the requests that o
+// names.
+func (c *Command) openAndRun(ctx context.Context, cfg *config.Config, o site.RunOptions) (did site.RequestsRun,
+	err error) {
 	defer defect.Catch(&err, "acapcrawl actions run", nil)
 	d, err := c.open(cfg, site.Options{})
 	if err != nil {
@@ -255,12 +264,13 @@ func (c *Command) openAndRun(ctx context.Context, cfg *config.Config, o site.Run
 
 // other returns a command for a verb that this one does in this process.
 func (c *Command) other(ctx context.Context, stderr io.Writer, verb string) *Command {
-	return &Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Env: c.Env, Resolver: c.Resolver, verb: verb,
+	return &Command{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: stderr, Env: c.Env, Resolver: c.Resolver,
+		verb: verb,
 		over: ctx.Done()}
 }
 
-// inside runs another verb in this process with in as standard input, and returns what it prints. The verb goes through
-// the process that has the data directory, if there is one.
+// inside runs another verb in this process with in as standard input, and returns what it prints.
+// The verb goes through the process that has the data directory, if there is one.
 func (c *Command) inside(ctx context.Context, in []byte, args []string) (out []byte, problems string, status int) {
 	var stdout, stderr bytes.Buffer
 	verb := Command{Stdin: bytes.NewReader(in), Stdout: &stdout, Stderr: &stderr, Env: c.Env, Resolver: c.Resolver}

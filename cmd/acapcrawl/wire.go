@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// request is the first JSON value that a guest sends. The guest interrupts its verb by closing its half of the connection.
+// request is the first JSON value that a guest sends. The guest interrupts its verb by closing its
+// half of the connection.
 type request struct {
 	Token   string   `json:"token"`
 	Args    []string `json:"args"`
@@ -19,7 +20,8 @@ type request struct {
 	Bold    bool     `json:"bold,omitempty"`    // Command.Bold
 }
 
-// message is a JSON value that an owner sends: an empty one when it accepts the guest, then output, and last the status.
+// message is a JSON value that an owner sends: an empty one when it accepts the guest, then output,
+// and last the status.
 type message struct {
 	Out    []byte `json:"out,omitempty"`
 	Err    []byte `json:"err,omitempty"`
@@ -34,8 +36,8 @@ type input struct {
 	Err string `json:"err,omitempty"`
 }
 
-// wire sends the output of a verb to the guest that called it. If the guest has no result when over ends, wire sends
-// nothing more, and the guest begins again. It is safe for concurrent use.
+// wire sends the output of a verb to the guest that called it. If the guest has no result when over
+// ends, wire sends nothing more, and the guest begins again. It is safe for concurrent use.
 type wire struct {
 	over context.Context
 

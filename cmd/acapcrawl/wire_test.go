@@ -39,11 +39,14 @@ func TestStandardInput(t *testing.T) {
 	s, end := own(t, through, "crawl")
 	s.serve()
 	want := take(alone, strings.NewReader(exported.stdout), "--assume-policy", "none", "-")
-	if got := take(through, strings.NewReader(exported.stdout), "--assume-policy", "none", "-"); got != want || got.status != statusDone {
+	if got := take(through, strings.NewReader(exported.stdout), "--assume-policy", "none", "-"); got != want ||
+		got.status != statusDone {
 		t.Errorf("said %v, alone %v", got, want)
 	}
-	broken := io.MultiReader(strings.NewReader(exported.stdout[:chunk+1]), iotest.ErrReader(errors.New("a cable is cut")))
-	if got := take(through, broken, "--assume-policy", "none", "-"); got.status != statusFailed || !strings.Contains(got.stderr, "a cable is cut") {
+	broken := io.MultiReader(strings.NewReader(exported.stdout[:chunk+1]),
+		iotest.ErrReader(errors.New("a cable is cut")))
+	if got := take(through, broken, "--assume-policy", "none", "-"); got.status != statusFailed ||
+		!strings.Contains(got.stderr, "a cable is cut") {
 		t.Errorf("said %v", got)
 	}
 
@@ -52,13 +55,15 @@ func TestStandardInput(t *testing.T) {
 	if err := os.WriteFile(file, []byte(exported.stdout), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := take(through, strings.NewReader("ACAP-crawler: *\n"), "--assume-policy", "-", file); got.status != statusFailed || !strings.Contains(got.stderr, "Try: name a file") {
+	if got := take(through, strings.NewReader("ACAP-crawler: *\n"), "--assume-policy", "-",
+		file); got.status != statusFailed || !strings.Contains(got.stderr, "Try: name a file") {
 		t.Errorf("said %v", got)
 	}
 	if err := end(); err != nil {
 		t.Error(err)
 	}
-	if got, want := call(t.Context(), through, "archive", "stats"), call(t.Context(), alone, "archive", "stats"); got != want || got.status != statusDone {
+	if got, want := call(t.Context(), through, "archive", "stats"), call(t.Context(), alone, "archive",
+		"stats"); got != want || got.status != statusDone {
 		t.Errorf("%v, alone %v", got, want)
 	}
 }
