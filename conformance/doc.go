@@ -9,7 +9,7 @@
 //	web.go     the case's web as a fetcher
 //	engine.go  Decide: from a case to its answer
 //	corpus.go  the corpus: cases as files named after a paragraph or reading, each with its reason
-//	requirements.go, coverage.go
+//	requirements.go
 //	           the statements of the documents, the cases that show them, and the page about them
 //	site.go    the small newspaper that demo crawls; package course has the site that tests
 //	           crawlers
