@@ -2,9 +2,12 @@ package acap
 
 import "testing"
 
-// C13: a take-down that stands in a sub-record is executed where the operator says so, and nothing else there is.
+// P1 2.3 (C13): a take-down that stands in a sub-record is executed where the operator says so, and
+// nothing else there is.
 func TestSubTakeDowns(t *testing.T) {
-	file := Parse("http://quay.example/robots.txt", []byte("ACAP-crawler: *\nACAP-usage-purpose: n\nACAP-disallow-index: /q\nACAP-request-take-down: /x\nACAP-request-take-down: /y*\nACAP-request-re-crawl: /z\n"))
+	file := Parse("http://quay.example/robots.txt", []byte("ACAP-crawler: *\nACAP-usage-purpose: "+
+		"n\nACAP-disallow-index: /q\nACAP-request-take-down: /x\nACAP-request-take-down: /y*\nACAP-request-re-crawl: "+
+		"/z\n"))
 	for _, set := range []bool{false, true} {
 		executed := ""
 		for _, a := range file.Policy(Crawler{Names: []string{"gazer"}, SubTakeDowns: set}).Actions() {
@@ -28,16 +31,20 @@ func TestSubTakeDowns(t *testing.T) {
 func TestNewAction(t *testing.T) {
 	by := &Field{Source: Request, URL: "http://quay.example", Line: 7, Text: "take-down"}
 	a, err := NewAction(TakeDown, "HTTP://Quay.Example:80/a/../%7eb?c=1", by)
-	if err != nil || a.URL != "http://quay.example/~b?c=1" || a.Field.String() != "request 7 of http://quay.example: take-down" || !a.Execute {
+	if err != nil || a.URL != "http://quay.example/~b?c=1" ||
+		a.Field.String() != "request 7 of http://quay.example: take-down" || !a.Execute {
 		t.Errorf("%+v, %v", a, err)
 	}
 	if a, err = NewAction(ReCrawl, "https://quay.example//x", by); err != nil || a.URL != "https://quay.example//x" {
 		t.Errorf("%+v, %v", a, err)
 	}
 	for _, c := range []struct{ action, url string }{
-		{"purge", "http://quay.example/x"}, {TakeDown, ""}, {TakeDown, "/x"}, {TakeDown, "//quay.example/x"}, {TakeDown, "ftp://quay.example/x"}, {TakeDown, "http:///x"},
-		{TakeDown, "http://me@quay.example/x"}, {TakeDown, "http://quay.example/x#y"}, {TakeDown, "http://quay.example/*"}, {TakeDown, "http://quay.example/x$"},
-		{TakeDown, "http://quay.example/a b"}, {TakeDown, "http://quay.example/%zz"}, {TakeDown, "http://quay.example/robots.txt"},
+		{"purge", "http://quay.example/x"}, {TakeDown, ""}, {TakeDown, "/x"}, {TakeDown, "//quay.example/x"}, {TakeDown,
+			"ftp://quay.example/x"}, {TakeDown, "http:///x"},
+		{TakeDown, "http://me@quay.example/x"}, {TakeDown, "http://quay.example/x#y"}, {TakeDown,
+			"http://quay.example/*"}, {TakeDown, "http://quay.example/x$"},
+		{TakeDown, "http://quay.example/a b"}, {TakeDown, "http://quay.example/%zz"}, {TakeDown,
+			"http://quay.example/robots.txt"},
 		{TakeDown, "http://quay.example/./robots.txt"}, {TakeDown, "http://quay.example?*"},
 	} {
 		if a, err := NewAction(c.action, c.url, by); err == nil {

@@ -20,9 +20,12 @@ location                 crawl follow index preserve present present-original pr
 `
 
 // samples are a value of each qualifier type.
-var samples = map[string]string{"time-limit": "3-days", "must-use-resource": "/s.txt", "max-length": "9-words", "prohibited-modification": "any",
-	"must-include-resource": "the-acap:credit:text:A", "prohibited-context": "within-user-frame", "required-context": "within-original-frame",
-	"target-condition": "permittedcountrylist:be", "usage-ref": "http://quay.example/terms", "location": "http://quay.example/a"}
+var samples = map[string]string{"time-limit": "3-days", "must-use-resource": "/s.txt", "max-length": "9-words",
+	"prohibited-modification": "any",
+	"must-include-resource":   "the-acap:credit:text:A", "prohibited-context": "within-user-frame",
+	"required-context": "within-original-frame",
+	"target-condition": "permittedcountrylist:be", "usage-ref": "http://quay.example/terms",
+	"location": "http://quay.example/a"}
 
 func TestAnnex(t *testing.T) {
 	var want strings.Builder

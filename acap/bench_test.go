@@ -36,26 +36,38 @@ var hostile = []struct {
 	{name: "unknown fields", robots: repeated("", "ACAP-allow-presnt-snipet%d: /\n", MaxSize)},
 	{name: "agents", robots: repeated(repeated("", "User-agent: searchbot\n", MaxSize/2), "Disallow: /%d\n", MaxSize)},
 	{name: "groups", robots: repeated("", "User-agent: searchbot\nDisallow: /%d\n", MaxSize)},
-	{name: "names", robots: repeated(repeated("", "ACAP-crawler: a%d\n", MaxSize/2), "ACAP-disallow-index: /%d\n", MaxSize)},
-	{name: "purposes", robots: repeated(repeated(anyone, "ACAP-usage-purpose: *a%d\n", MaxSize/2), "ACAP-disallow-index: /%d\n", MaxSize)},
+	{name: "names", robots: repeated(repeated("", "ACAP-crawler: a%d\n", MaxSize/2), "ACAP-disallow-index: /%d\n",
+		MaxSize)},
+	{name: "purposes", robots: repeated(repeated(anyone, "ACAP-usage-purpose: *a%d\n", MaxSize/2),
+		"ACAP-disallow-index: /%d\n", MaxSize)},
 	{name: "references", robots: repeated("", anyone+"ACAP-permissions-reference: /%d\n", MaxSize)},
-	{name: "a set used often", robots: repeated(repeated("ACAP-resource-set: s", " /%d", MaxSize/2)+"\n"+anyone, "ACAP-disallow-index: the-acap:resource-set:s # %d\n", MaxSize)},
-	{name: "undefined sets", robots: repeated(repeated("", "ACAP-resource-set: s%d /\n", MaxSize/2)+anyone, "ACAP-disallow-index: the-acap:resource-set:t%d\n", MaxSize)},
-	{name: "undefined usages", robots: repeated(repeated("", "ACAP-composite-usage: s%d crawl\n", MaxSize/2)+anyone, "ACAP-allow-(t%d): /\n", MaxSize)},
-	{name: "duplicate usages", robots: repeated("ACAP-qualified-usage: q index"+strings.Repeat(" a=b", MaxSize/16)+"\n", "ACAP-qualified-usage: q index a=%d\n", MaxSize/2) + anyone +
+	{name: "a set used often", robots: repeated(repeated("ACAP-resource-set: s", " /%d", MaxSize/2)+"\n"+anyone,
+		"ACAP-disallow-index: the-acap:resource-set:s # %d\n", MaxSize)},
+	{name: "undefined sets", robots: repeated(repeated("", "ACAP-resource-set: s%d /\n", MaxSize/2)+anyone,
+		"ACAP-disallow-index: the-acap:resource-set:t%d\n", MaxSize)},
+	{name: "undefined usages", robots: repeated(repeated("", "ACAP-composite-usage: s%d crawl\n", MaxSize/2)+anyone,
+		"ACAP-allow-(t%d): /\n", MaxSize)},
+	{name: "duplicate usages", robots: repeated("ACAP-qualified-usage: q index"+strings.Repeat(" a=b", MaxSize/16)+"\n",
+		"ACAP-qualified-usage: q index a=%d\n", MaxSize/2) + anyone +
 		strings.Repeat("ACAP-allow-(q): /\n", MaxSize/40)},
 	{name: "nested usages", robots: nestedUsages()},
-	{name: "long definition used often", robots: repeated("ACAP-version: 1.1\nACAP-qualified-usage: q other"+strings.Repeat(" usage-ref=/a", MaxSize/30)+"\n"+anyone, "ACAP-allow-(q): /%d\n", MaxSize)},
-	{name: "long name used often", robots: repeated("ACAP-composite-usage: c "+strings.Repeat("x", MaxSize/2)+"\n"+anyone, "ACAP-allow-(c): /%d\n", MaxSize)},
+	{name: "long definition used often", robots: repeated("ACAP-version: 1.1\nACAP-qualified-usage: q other"+
+		strings.Repeat(" usage-ref=/a", MaxSize/30)+"\n"+anyone, "ACAP-allow-(q): /%d\n", MaxSize)},
+	{name: "long name used often", robots: repeated("ACAP-composite-usage: c "+strings.Repeat("x", MaxSize/2)+"\n"+
+		anyone, "ACAP-allow-(c): /%d\n", MaxSize)},
 	{name: "incomparable patterns", robots: incomparable("ACAP-disallow-index: /*%s\nACAP-allow-index: /*%s\n")},
-	{name: "incomparable forms", robots: incomparable("ACAP-disallow-present: /*%s\nACAP-allow-present-snippet: /*%s\n")},
-	{name: "actions", robots: repeated(repeated(anyone, "ACAP-disallow-crawl: /*%d*\n", MaxSize/2), "ACAP-request-re-crawl: /%d\n", MaxSize)},
-	{name: "statements in a tag", own: page(tag("robots", "ACAP "+strings.Repeat("news ", 20_000)+strings.Repeat("disallow-index ", 20_000)))},
+	{name: "incomparable forms", robots: incomparable(
+		"ACAP-disallow-present: /*%s\nACAP-allow-present-snippet: /*%s\n")},
+	{name: "actions", robots: repeated(repeated(anyone, "ACAP-disallow-crawl: /*%d*\n", MaxSize/2),
+		"ACAP-request-re-crawl: /%d\n", MaxSize)},
+	{name: "statements in a tag", own: page(tag("robots", "ACAP "+strings.Repeat("news ", 20_000)+
+		strings.Repeat("disallow-index ", 20_000)))},
 	{name: "tags", own: page(manyTags()...)},
 	{name: "a date of blanks", own: page(tag("robots", "unavailable_after"+strings.Repeat(" ", 500_000)+"x"))},
 	{name: "dates", own: page(tag("robots", strings.Repeat("unavailable_after: 1, ", 20_000)))},
 	{name: "unknown rules", own: page(tag("robots", strings.Repeat("nondex ", 50_000)))},
-	{name: "header", own: page(tag("X-Robots-Tag", strings.Repeat("a,", maxHeader/2)), tag("Robots-Tag", strings.Repeat("a;b,", maxHeader/4)))},
+	{name: "header", own: page(tag("X-Robots-Tag", strings.Repeat("a,", maxHeader/2)),
+		tag("Robots-Tag", strings.Repeat("a;b,", maxHeader/4)))},
 	{name: "quotation marks", own: page(tag("X-Robots-Tag", strings.Repeat("\"", maxHeader)))},
 }
 
@@ -71,7 +83,8 @@ func nestedUsages() string {
 	return repeated(b.String()+anyone, "ACAP-allow-(c%d): /\n", MaxSize)
 }
 
-// incomparable writes fields whose patterns all match crowded and of which none is narrower than another.
+// incomparable writes fields whose patterns all match crowded and of which none is narrower than
+// another.
 func incomparable(format string) string {
 	var b strings.Builder
 	b.WriteString(anyone)

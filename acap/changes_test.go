@@ -6,9 +6,10 @@ import (
 	"testing"
 )
 
-// Every value prohibits what it names, and what that implies (K16).
+// Every value prohibits what it names, and what that implies (P1 2.5.5.5, K16).
 func TestChanging(t *testing.T) {
-	kinds := []Changes{FormatChange, StyleChange, AppearanceChange, TranslationChange, ContentChange, AnnotationChange, MetadataChange, StructureChange}
+	kinds := []Changes{FormatChange, StyleChange, AppearanceChange, TranslationChange, ContentChange, AnnotationChange,
+		MetadataChange, StructureChange}
 	for _, c := range []struct{ value, want string }{
 		{"any", "format style appearance translation content annotation metadata structure"},
 		{"format", "format"},
@@ -27,7 +28,8 @@ func TestChanging(t *testing.T) {
 		for _, kind := range kinds {
 			if no := d.Changing(kind, "it is torn"); !no.Allowed {
 				got = append(got, kind.String())
-				if no.Reason != ByProhibition || no.Because.Line != 4 || no.Note != "it is torn, which changes "+kind.String() {
+				if no.Reason != ByProhibition || no.Because.Line != 4 || no.Note != "it is torn, which changes "+
+					kind.String() {
 					t.Errorf("%s: %s", c.value, no.Why())
 				}
 			}
@@ -50,11 +52,13 @@ func TestChanging(t *testing.T) {
 	}
 }
 
-// A snippet and a thumbnail are refused by what they are, all else by what is done (K02, X28).
+// A snippet and a thumbnail are refused by what they are, all else by what is done (P1 2.5.5.5,
+// K02, X28).
 func TestChangesOfForms(t *testing.T) {
 	for _, u := range Usages() {
 		for _, m := range modifications {
-			p := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present: / prohibited-modification="+m.name)
+			p := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present: / "+
+				"prohibited-modification="+m.name)
 			d := p.Decide(u, resource(t, "/a"))
 			if want := u.Changes()&m.prevents == 0; d.Allowed != want && u != Other {
 				t.Errorf("%s under %s: %s", u, m.name, d.Why())
@@ -75,15 +79,21 @@ func TestWithin(t *testing.T) {
 	}{
 		{"", PresentCurrentCopy, "bare framed home"},
 		{"prohibited-context=within-user-frame", PresentCurrentCopy, "bare home"},
-		{"prohibited-context=within-user-frame", PresentOriginal, "bare home"}, // K05
+		// P1 2.5.5.7 (K05): within-user-frame is about the aggregator's frame; who leads the
+		// reader there without one may
+		{"prohibited-context=within-user-frame", PresentOriginal, "bare home"},
 		{"required-context=within-user-frame", PresentOldCopy, "framed"},
 		{"required-context=within-original-frame", PresentCurrentCopy, "home"},
-		{"required-context=within-original-frame prohibited-context=within-user-frame", PresentOriginal, "home"}, // K03
-		{"required-context=within-user-frame prohibited-context=within-user-frame", PresentOriginal, ""},         // K03
-		{"required-context=within-user-frame", PresentSnippet, "bare framed home"},                               // K04
+		// P1 2.5.5.8 (K03): a context both required and prohibited can never be met
+		{"required-context=within-original-frame prohibited-context=within-user-frame", PresentOriginal, "home"},
+		// P1 2.5.5.8 (K03): a context both required and prohibited can never be met
+		{"required-context=within-user-frame prohibited-context=within-user-frame", PresentOriginal, ""},
+		// P1 2.5.5.7 (K04): a context on present binds original and copies only
+		{"required-context=within-user-frame", PresentSnippet, "bare framed home"},
 		{"required-context=within-user-frame", PresentLink, "bare framed home"},
 	} {
-		p := policyOf(searchbot, lines("ACAP-version: 1.1", "ACAP-crawler: *", "ACAP-allow-"+string(c.usage)+": /", "ACAP-allow-present: / "+c.qualifiers))
+		p := policyOf(searchbot, lines("ACAP-version: 1.1", "ACAP-crawler: *", "ACAP-allow-"+string(c.usage)+": /",
+			"ACAP-allow-present: / "+c.qualifiers))
 		d := p.Decide(c.usage, resource(t, "/a"))
 		var got []string
 		for _, in := range []Context{NoFrame, UserFrame, OriginalFrame} {
@@ -107,7 +117,8 @@ func TestBounds(t *testing.T) {
 		"ACAP-allow-present-snippet: / max-length=9-words time-limit=until-recrawled",
 		"ACAP-allow-present-snippet: / max-length=30-words",
 		"ACAP-allow-present: / time-limit=until-2026-12-31 prohibited-modification=style",
-		"ACAP-allow-present: / time-limit=until-2027-12-31")).Narrow(page(tag("robots", "max-snippet:40, unavailable_after: 2026-11-30")))
+		"ACAP-allow-present: / time-limit=until-2027-12-31")).Narrow(
+		page(tag("robots", "max-snippet:40, unavailable_after: 2026-11-30")))
 	d := p.Decide(PresentSnippet, resource(t, "/a.html"))
 	if !d.Allowed {
 		t.Fatal(d.Why())
@@ -131,7 +142,8 @@ func TestBounds(t *testing.T) {
 		}
 		got = append(got, s+strings.Join(l.ProhibitedModification, " "))
 	}
-	want := "robots.txt 3: words 9; robots.txt 4: words 9 recrawled; robots.txt 6:style; meta 3: chars 40; meta 3: until 2026-11-30"
+	want := "robots.txt 3: words 9; robots.txt 4: words 9 recrawled; robots.txt 6:style; meta 3: chars 40; meta 3: " +
+		"until 2026-11-30"
 	if s := strings.Join(got, "; "); s != want {
 		t.Errorf("%s\nwant %s", s, want)
 	}
@@ -141,7 +153,8 @@ func TestBounds(t *testing.T) {
 	if by := d.Holder(f, func(l Limits) bool { return len(l.Target) > 0 }); by != d.Because {
 		t.Errorf("nothing is held by %v", by)
 	}
-	if list := p.Decide(PresentSnippet, resource(t, "/a.html")).At(Facts{Now: noon.AddDate(10, 0, 0)}).Bounds(f); list != nil {
+	if list := p.Decide(PresentSnippet, resource(t, "/a.html")).At(Facts{Now: noon.AddDate(10, 0, 0)}).Bounds(
+		f); list != nil {
 		t.Errorf("what is refused is bound: %v", list)
 	}
 }

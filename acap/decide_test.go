@@ -17,40 +17,56 @@ func TestDecide(t *testing.T) {
 		reason          Reason
 	}{
 		{"A01", star + "ACAP-disallow-crawl: /x", Crawl, "/x", false, ByProhibition},
-		{"C01", star + "ACAP-disallow-crawl: /x\nACAP-crawler: searchbot\nACAP-allow-crawl: /", Crawl, "/x", true, ByPermission},
+		{"C01", star + "ACAP-disallow-crawl: /x\nACAP-crawler: searchbot\nACAP-allow-crawl: /", Crawl, "/x", true,
+			ByPermission},
 		{"B11", star + "ACAP-allow-index: / tiem-limit=3-days", Index, "/", false, ByFallback},
 		{"E01", star + "ACAP-allow-(nope): /a/", Index, "/a/x", false, ByFallback},
 		{"E01", star + "ACAP-allow-(nope): /a/", Crawl, "/a/x", true, ByDefault},
-		{"E01, empty composite", "ACAP-composite-usage: c\n" + star + "ACAP-allow-(c): /a/", Index, "/a/x", false, ByFallback},
-		{"F03", "ACAP-resource-set: images *.gif\n" + star + "ACAP-allow-index: /\nACAP-disallow-index: the-acap:resource-set:images", Index, "/x.gif", false, ByConflict},
-		{"F07", star + "ACAP-allow-index: /*a\nACAP-disallow-index: /*b\nACAP-allow-index: /x", Index, "/xab", true, ByPermission},
+		{"E01, empty composite", "ACAP-composite-usage: c\n" + star + "ACAP-allow-(c): /a/", Index, "/a/x", false,
+			ByFallback},
+		{"F03", "ACAP-resource-set: images *.gif\n" + star + "ACAP-allow-index: /\nACAP-disallow-index: " +
+			"the-acap:resource-set:images", Index, "/x.gif", false, ByConflict},
+		{"F07", star + "ACAP-allow-index: /*a\nACAP-disallow-index: /*b\nACAP-allow-index: /x", Index, "/xab", true,
+			ByPermission},
 		{"F02", star + "ACAP-allow-index: /*bc\nACAP-disallow-index: /*a", Index, "/abc", false, ByConflict},
-		{"F17", star + "ACAP-disallow-present: /\nACAP-allow-present-snippet: /", PresentSnippet, "/x", true, ByPermission},
-		{"F17", star + "ACAP-disallow-present: /x\nACAP-allow-present-snippet: /", PresentSnippet, "/x", false, ByProhibition},
-		{"F25", star + "ACAP-disallow-present: /\nACAP-allow-present-snippet: /", PresentLink, "/x", false, ByProhibition},
-		{"X35", star + "ACAP-disallow-present:\nACAP-allow-present-snippet: /x", PresentSnippet, "/x", false, ByProhibition},
+		{"F17", star + "ACAP-disallow-present: /\nACAP-allow-present-snippet: /", PresentSnippet, "/x", true,
+			ByPermission},
+		{"F17", star + "ACAP-disallow-present: /x\nACAP-allow-present-snippet: /", PresentSnippet, "/x", false,
+			ByProhibition},
+		{"F25", star + "ACAP-disallow-present: /\nACAP-allow-present-snippet: /", PresentLink, "/x", false,
+			ByProhibition},
+		{"X35", star + "ACAP-disallow-present:\nACAP-allow-present-snippet: /x", PresentSnippet, "/x", false,
+			ByProhibition},
 		{"X35", star + "ACAP-disallow-index:\nACAP-allow-index: /x", Index, "/x", false, ByConflict},
-		{"X35", star + "ACAP-disallow-index:\nACAP-crawler: searchbot\nACAP-allow-index: /x", Index, "/x", true, ByPermission},
-		{"P1 2.10.2", "User-agent: *\nDisallow: /a\n" + star + "ACAP-allow-crawl: /a", Crawl, "/a/b", true, ByPermission},
-		{"O07", "User-agent: searchbot\nDisallow: /a\n" + star + "ACAP-allow-crawl: /a", Crawl, "/a/b", false, Conventional},
+		{"X35", star + "ACAP-disallow-index:\nACAP-crawler: searchbot\nACAP-allow-index: /x", Index, "/x", true,
+			ByPermission},
+		{"P1 2.10.2", "User-agent: *\nDisallow: /a\n" + star + "ACAP-allow-crawl: /a", Crawl, "/a/b", true,
+			ByPermission},
+		{"O07", "User-agent: searchbot\nDisallow: /a\n" + star + "ACAP-allow-crawl: /a", Crawl, "/a/b", false,
+			Conventional},
 		{"O05", "User-agent: *\nDisallow: /\n" + star + "ACAP-allow-crawl: /a", Crawl, "/a/b", false, Conventional},
 		{"F19", star + "ACAP-allow-index: /\nACAP-disallow-other: /", Preserve, "/x", false, ByOther},
 		{"F19", star + "ACAP-allow-index: /\nACAP-disallow-other: /", Index, "/x", true, ByPermission},
 		{"G01", star + "ACAP-disallow-print: /a/", Crawl, "/a/x", false, ByFallback},
-		{"E07", "ACAP-composite-usage: a (b)\nACAP-composite-usage: b (a) follow\n" + star + "ACAP-allow-(a): /", Follow, "/", false, ByFallback},
-		{"C03", star + "ACAP-usage-purpose: news\nACAP-disallow-index: /\nACAP-crawler: searchbot\nACAP-allow-index: /", Index, "/x", false, ByConflict},
-		{"nested set", "ACAP-resource-set: a /a/\nACAP-resource-set: b the-acap:resource-set:a\n" + star + "ACAP-disallow-index: the-acap:resource-set:b", Index, "/a/x", false, ByProhibition},
+		{"E07", "ACAP-composite-usage: a (b)\nACAP-composite-usage: b (a) follow\n" + star + "ACAP-allow-(a): /",
+			Follow, "/", false, ByFallback},
+		{"C03", star + "ACAP-usage-purpose: news\nACAP-disallow-index: /\nACAP-crawler: searchbot\nACAP-allow-index: /",
+			Index, "/x", false, ByConflict},
+		{"nested set", "ACAP-resource-set: a /a/\nACAP-resource-set: b the-acap:resource-set:a\n" + star +
+			"ACAP-disallow-index: the-acap:resource-set:b", Index, "/a/x", false, ByProhibition},
 	} {
 		got := policyOf(searchbot, c.robots).Decide(c.u, resource(t, c.path))
 		if got.Allowed != c.want || got.Reason != c.reason {
-			t.Errorf("%s: %q %s %s: %v %s, want %v %s", c.reading, c.robots, c.u, c.path, got.Allowed, got.Why(), c.want, c.reason)
+			t.Errorf("%s: %q %s %s: %v %s, want %v %s", c.reading, c.robots, c.u, c.path, got.Allowed, got.Why(),
+				c.want, c.reason)
 		}
 	}
 }
 
 func TestNothingKnownRefuses(t *testing.T) {
 	var none *Policy
-	for _, p := range []*Policy{none, none.Narrow(page(tag("robots", "ACAP allow-index"))), Unreachable(home, "HTTP status 503")} {
+	for _, p := range []*Policy{none, none.Narrow(page(tag("robots", "ACAP allow-index"))),
+		Unreachable(home, "HTTP status 503")} {
 		for _, u := range append(Usages(), "print") {
 			if d := p.Decide(u, resource(t, "/")); d.Allowed || d.Usage != u {
 				t.Errorf("%s: %+v", u, d)
@@ -93,7 +109,8 @@ func maximal(p *Policy, k kind, r *Resource, rooted bool) map[*statement]bool {
 func randomRobots(r *rand.Rand) string {
 	pick := func(from ...string) string { return from[r.IntN(len(from))] }
 	var b strings.Builder
-	b.WriteString("ACAP-version: 1.1\nACAP-resource-set: s /a *b /a*\nACAP-qualified-usage: q index time-limit=3-days\nACAP-composite-usage: c (q) present\n")
+	b.WriteString("ACAP-version: 1.1\nACAP-resource-set: s /a *b /a*\nACAP-qualified-usage: q index " +
+		"time-limit=3-days\nACAP-composite-usage: c (q) present\n")
 	for range 1 + r.IntN(4) {
 		fmt.Fprintf(&b, "ACAP-crawler: %s\n", pick("*", "*", "searchbot", "otherbot"))
 		for range 1 + r.IntN(5) {
@@ -101,7 +118,8 @@ func randomRobots(r *rand.Rand) string {
 				fmt.Fprintf(&b, "ACAP-usage-purpose: %s\n", pick("news", "web"))
 			}
 			usage := pick("crawl", "index", "present", "present-snippet", "present-original", "other", "(q)", "(c)")
-			pattern := pick("/", "/a", "/*a", "/*b", "/a$", "/a*", "*b", "*", "/ab", "/*ab", "/a*b", "the-acap:resource-set:s", "/b", "", "$", "/a$b")
+			pattern := pick("/", "/a", "/*a", "/*b", "/a$", "/a*", "*b", "*", "/ab", "/*ab", "/a*b",
+				"the-acap:resource-set:s", "/b", "", "$", "/a$b")
 			qualifier := pick("", "", "", " time-limit=3-days", " max-length=9-words", " nonsense=1")
 			if pick("allow", "disallow") == "allow" {
 				fmt.Fprintf(&b, "ACAP-allow-%s: %s%s\n", usage, pattern, qualifier)
@@ -133,7 +151,7 @@ func rounds() int {
 	return 1500
 }
 
-func TestPrevailingAsTheReference(t *testing.T) { // F07, C02-C04
+func TestPrevailingAsTheReference(t *testing.T) { // P1 2.4.6 (F07), P1 2.2.1 (C02-C04): the closest addressee, then the narrowest pattern
 	r := rand.New(rand.NewPCG(1, 2))
 	for range rounds() {
 		robots, who := randomRobots(r), randomCrawler(r)
@@ -151,7 +169,8 @@ func TestPrevailingAsTheReference(t *testing.T) { // F07, C02-C04
 						same = same && want[v.at(i)]
 					}
 					if !same {
-						t.Fatalf("%s\n%s on %s, rooted %v: %d statements, want %d", robots, k.usage(), path, rooted, v.n, len(want))
+						t.Fatalf("%s\n%s on %s, rooted %v: %d statements, want %d", robots, k.usage(), path, rooted,
+							v.n, len(want))
 					}
 				}
 			}
@@ -159,9 +178,11 @@ func TestPrevailingAsTheReference(t *testing.T) { // F07, C02-C04
 	}
 }
 
-// TestMoreProhibitionsPermitNoMore adds a prohibition that reaches the crawler to random files: what was refused stays refused. One
-// addressed to any crawler overrides nothing; one addressed by name overrides whatever is less specific (C02), and may so put a
-// prohibition of present that a specific permission beats in the place of one that it does not (F17): derived types are left out.
+// TestMoreProhibitionsPermitNoMore adds a prohibition that reaches the crawler to random files:
+// what was refused stays refused. One addressed to any crawler overrides nothing; one addressed by
+// name overrides whatever is less specific (P1 2.2.1, C02), and may so put a prohibition of present
+// that a specific permission beats in the place of one that it does not (P1 2.5.5, F17): derived
+// types are left out.
 func TestMoreProhibitionsPermitNoMore(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range rounds() {
@@ -211,9 +232,12 @@ func TestOrderOfRecordsSaysNothing(t *testing.T) {
 	}
 }
 
-func TestSeveralPurposes(t *testing.T) { // X11, X78
+// P1 2.3.3 (X11, X78): the common answer needs one purpose for crawl and all for the rest; in
+// the common answer the limits of all purposes bind
+func TestSeveralPurposes(t *testing.T) {
 	p := policyOf(Crawler{Names: []string{"searchbot"}, Purposes: []string{"web", "news"}}, lines("ACAP-crawler: *",
-		"ACAP-allow-index: / time-limit=9-days must-use-resource=the-acap:extract:class:lead", "ACAP-usage-purpose: news", "ACAP-disallow-crawl: /",
+		"ACAP-allow-index: / time-limit=9-days must-use-resource=the-acap:extract:class:lead",
+		"ACAP-usage-purpose: news", "ACAP-disallow-crawl: /",
 		"ACAP-disallow-index: /a", "ACAP-allow-index: /b time-limit=2-days"))
 	if !p.Decide(Crawl, resource(t, "/")).Allowed {
 		t.Error("crawl for one purpose is crawl")
@@ -233,9 +257,11 @@ func TestSeveralPurposes(t *testing.T) { // X11, X78
 	}
 }
 
-// What one purpose requires and another prohibits can be kept to by nobody (K03, X78).
+// What one purpose requires and another prohibits can be kept to by nobody (P1 2.5.5.8, K03; P1
+// 2.3.3, X78).
 func TestContextsOfSeveralPurposes(t *testing.T) {
-	p := policyOf(Crawler{Names: []string{"searchbot"}, Purposes: []string{"web", "news"}}, lines("ACAP-version: 1.1", "ACAP-crawler: *",
+	p := policyOf(Crawler{Names: []string{"searchbot"}, Purposes: []string{"web", "news"}}, lines("ACAP-version: 1.1",
+		"ACAP-crawler: *",
 		"ACAP-allow-present-currentcopy: / prohibited-context=within-user-frame", "ACAP-usage-purpose: news",
 		"ACAP-allow-present-currentcopy: / required-context=within-user-frame"))
 	r, f := resource(t, "/a"), Facts{Now: noon}
@@ -270,7 +296,8 @@ ACAP-disallow-other: /
 
 func TestDecideDoesNotAllocate(t *testing.T) {
 	own := page(tag("robots", "noarchive"), tag("robots", "ACAP allow-index time-limit=9-days"))
-	for name, p := range map[string]*Policy{"origin": policyOf(searchbot, typical), "page": policyOf(searchbot, typical).Narrow(own)} {
+	for name, p := range map[string]*Policy{"origin": policyOf(searchbot, typical), "page": policyOf(searchbot,
+		typical).Narrow(own)} {
 		for _, path := range []string{"/news/today.html", "/pictures/a.gif", "/private/x", "/cgi/a"} {
 			r := resource(t, path)
 			for _, u := range Usages() {

@@ -9,7 +9,8 @@ import (
 
 var noon = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 
-// TestTimeLimits looks at each pair of limits a second before and at its end (H02-H08, X03).
+// TestTimeLimits looks at each pair of limits a second before and at its end (P1 2.5.3.1, H02-H08,
+// X03).
 func TestTimeLimits(t *testing.T) {
 	date := time.Date(2026, 1, 8, 0, 0, 0, 0, time.UTC) // the end of until-2026-01-07
 	far := time.Date(2026, 1, 14, 12, 0, 0, 0, time.UTC)
@@ -59,9 +60,15 @@ func TestTimeLimits(t *testing.T) {
 	}
 }
 
-func TestUnreadableTimeLimits(t *testing.T) { // H03, H10, X26, X46
-	for value, want := range map[string]bool{"-3-days": false, "+3-days": false, "3.5-days": false, "3-day": false, "until-2099-02-30": false,
-		"until-2099-2-3": false, "until-20990101": false, "plus-terms": false, "": false, "99999999999999999999-days": true, "3-DAYS": true,
+// P1 2.5.3.1 (H03, H10): days are digits; none is no time, and a huge number does not overflow;
+// a date that does not exist or is of another form is not interpretable; P1 2.5.5.4 (X26): a
+// huge number is clamped; P1 2.5.3.1 (X46): plus-terms that stand alone, once or twice, decide;
+// a malformed second limit prohibits
+func TestUnreadableTimeLimits(t *testing.T) {
+	for value, want := range map[string]bool{"-3-days": false, "+3-days": false, "3.5-days": false, "3-day": false,
+		"until-2099-02-30": false,
+		"until-2099-2-3":   false, "until-20990101": false, "plus-terms": false, "": false,
+		"99999999999999999999-days": true, "3-DAYS": true,
 		"3-days time-limit=nonsense": false} {
 		p := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-index: / time-limit="+value)
 		d := p.Decide(Index, resource(t, "/")).At(Facts{Now: noon})
@@ -69,22 +76,27 @@ func TestUnreadableTimeLimits(t *testing.T) { // H03, H10, X26, X46
 			t.Errorf("%q: %v %s", value, d.Allowed, d.Why())
 		}
 	}
-	d := policyOf(searchbot, "ACAP-crawler: *\nACAP-allow-index: / time-limit=99999999999999999999-days").Decide(Index, resource(t, "/"))
+	d := policyOf(searchbot, "ACAP-crawler: *\nACAP-allow-index: / time-limit=99999999999999999999-days").Decide(Index,
+		resource(t, "/"))
 	if l := d.Limits(Facts{Now: noon}); !l.Until.Equal(latest) {
 		t.Errorf("%v", l.Until)
 	}
 }
 
-func TestFirstUse(t *testing.T) { // H04, X04
-	f := Facts{Now: noon, FirstCrawled: noon.Add(-4 * time.Hour), FirstIndexed: noon.Add(-3 * time.Hour), FirstPreserved: noon.Add(-2 * time.Hour), FirstPresented: noon.Add(-time.Hour)}
-	for k, want := range map[kind]time.Time{kIndex: f.FirstIndexed, kPreserve: f.FirstPreserved, kPresent: f.FirstCrawled, kSnippet: f.FirstCrawled, kCrawl: noon} {
+// P1 2.5.3.1 (H04, X04): days count from the first use ever; for present from the earliest date
+// known; a first use not yet made would be now; present takes the earliest date
+func TestFirstUse(t *testing.T) {
+	f := Facts{Now: noon, FirstCrawled: noon.Add(-4 * time.Hour), FirstIndexed: noon.Add(-3 * time.Hour),
+		FirstPreserved: noon.Add(-2 * time.Hour), FirstPresented: noon.Add(-time.Hour)}
+	for k, want := range map[kind]time.Time{kIndex: f.FirstIndexed, kPreserve: f.FirstPreserved,
+		kPresent: f.FirstCrawled, kSnippet: f.FirstCrawled, kCrawl: noon} {
 		if got := f.first(k); !got.Equal(want) {
 			t.Errorf("%s: %v, want %v", k.usage(), got, want)
 		}
 	}
 }
 
-func TestTargets(t *testing.T) { // K06-K13, X29, X59
+func TestTargets(t *testing.T) { // P1 2.5.5.9 (K06-K13, X29, X59): conditions on the device
 	be := Target{IP: netip.MustParseAddr("10.1.1.9"), Domains: []string{"Host.Example.be."}, Country: "BE"}
 	two := func(a, b string) Target { return Target{Domains: []string{a, b}} }
 	for _, c := range []struct {
@@ -133,8 +145,10 @@ func TestTargets(t *testing.T) { // K06-K13, X29, X59
 		{"permittedcountrylist:be,,fr", be, false},
 		{"nonsense:be", be, false},
 	} {
-		p := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present: / target-condition="+c.condition)
-		for _, u := range []Usage{Present, PresentLink} { // X44
+		p := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present: / target-condition="+
+			c.condition)
+		// P1 2.5.5 (X44): limits of present bind a derived type as far as they can apply to it
+		for _, u := range []Usage{Present, PresentLink} {
 			if got := p.Decide(u, resource(t, "/")).At(Facts{Now: noon, Target: c.to}); got.Allowed != c.want {
 				t.Errorf("%s for %+v: %v %s", c.condition, c.to, got.Allowed, got.Why())
 			}
@@ -142,20 +156,27 @@ func TestTargets(t *testing.T) { // K06-K13, X29, X59
 	}
 }
 
-func TestLimitsOfGeneralPermissions(t *testing.T) { // F18, I09, J07, K02-K04, X28, X44, X45
-	p := policyOf(searchbot, lines("ACAP-version: 1.1", "ACAP-crawler: *", "ACAP-allow-present: /m must-use-resource=/i.html",
-		"ACAP-allow-present: /any prohibited-modification=any", "ACAP-allow-present: /content prohibited-modification=content",
-		"ACAP-allow-present: /style prohibited-modification=style", "ACAP-allow-present: /frame prohibited-context=within-user-frame required-context=within-user-frame",
-		"ACAP-allow-present-snippet: / max-length=9-words", "ACAP-allow-present-snippet: / must-include-resource=the-acap:credit:text:Me%20too"))
+func TestLimitsOfGeneralPermissions(t *testing.T) { // P1 2.5.5 (F18, X44): limits of present bind its types
+	p := policyOf(searchbot, lines("ACAP-version: 1.1", "ACAP-crawler: *", "ACAP-allow-present: /m "+
+		"must-use-resource=/i.html",
+		"ACAP-allow-present: /any prohibited-modification=any", "ACAP-allow-present: /content "+
+			"prohibited-modification=content",
+		"ACAP-allow-present: /style prohibited-modification=style", "ACAP-allow-present: /frame "+
+			"prohibited-context=within-user-frame required-context=within-user-frame",
+		"ACAP-allow-present-snippet: / max-length=9-words", "ACAP-allow-present-snippet: / "+
+			"must-include-resource=the-acap:credit:text:Me%20too"))
 	for _, c := range []struct {
 		u    Usage
 		path string
 		want bool
 	}{
-		{Present, "/m", true}, {PresentCurrentCopy, "/m", false}, {PresentOriginal, "/m", false}, {PresentLink, "/m", true},
-		{PresentThumbnail, "/any", false}, {PresentSnippet, "/any", false}, {PresentLink, "/any", true}, {PresentOldCopy, "/any", true},
+		{Present, "/m", true}, {PresentCurrentCopy, "/m", false}, {PresentOriginal, "/m", false}, {PresentLink, "/m",
+			true},
+		{PresentThumbnail, "/any", false}, {PresentSnippet, "/any", false}, {PresentLink, "/any",
+			true}, {PresentOldCopy, "/any", true},
 		{PresentThumbnail, "/style", false}, {PresentSnippet, "/style", true}, {PresentSnippet, "/content", false},
-		{Present, "/frame", true}, {PresentOriginal, "/frame", false}, {PresentOldCopy, "/frame", false}, {PresentSnippet, "/frame", true},
+		{Present, "/frame", true}, {PresentOriginal, "/frame", false}, {PresentOldCopy, "/frame",
+			false}, {PresentSnippet, "/frame", true},
 	} {
 		if d := p.Decide(c.u, resource(t, c.path)); d.Allowed != c.want {
 			t.Errorf("%s of %s: %v %s", c.u, c.path, d.Allowed, d.Why())
@@ -163,15 +184,20 @@ func TestLimitsOfGeneralPermissions(t *testing.T) { // F18, I09, J07, K02-K04, X
 	}
 	d := p.Decide(PresentSnippet, resource(t, "/m"))
 	l := d.Limits(Facts{Now: noon})
-	if *l.MaxWords != 9 || len(l.MustUse) != 1 || len(l.MustInclude) != 1 || d.MustInclude()[0].Text != "Me too" || d.MustUse()[0].URL != "http://example.com/i.html" {
+	if *l.MaxWords != 9 || len(l.MustUse) != 1 || len(l.MustInclude) != 1 || d.MustInclude()[0].Text != "Me too" ||
+		d.MustUse()[0].URL != "http://example.com/i.html" {
 		t.Errorf("%+v", l)
 	}
 }
 
-func TestOther(t *testing.T) { // X38, L05
-	p := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-other: /a usage-ref=the-acap:terms-link:/t.html\nACAP-allow-other: /b usage-ref=the-acap:credit:/x")
+// P1 2.5.6.1 (X38): other is never permitted by a field alone; P1 2.4.3 (L05): a failed
+// allow-other prohibits usages outside the listed ones only
+func TestOther(t *testing.T) {
+	p := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-other: /a "+
+		"usage-ref=the-acap:terms-link:/t.html\nACAP-allow-other: /b usage-ref=the-acap:credit:/x")
 	d := p.Decide(Other, resource(t, "/a"))
-	if d.Allowed || d.Reason != Unfulfillable || len(d.Limits(Facts{}).UsageRef) != 1 || d.UsageRefs()[0].URL != "http://example.com/t.html" {
+	if d.Allowed || d.Reason != Unfulfillable || len(d.Limits(Facts{}).UsageRef) != 1 ||
+		d.UsageRefs()[0].URL != "http://example.com/t.html" {
 		t.Errorf("%+v %s", d, d.Why())
 	}
 	if d := p.Decide(Other, resource(t, "/b")); d.Allowed || d.Reason != ByFallback {
@@ -185,7 +211,8 @@ func TestOther(t *testing.T) { // X38, L05
 func TestWhy(t *testing.T) {
 	p := policyOf(searchbot, "ACAP-crawler: *\nACAP-disallow-index: /x")
 	err := p.Decide(Index, resource(t, "/x")).Err("http://example.com/x")
-	if want := "index of http://example.com/x is not permitted: prohibited by http://example.com/robots.txt:2: ACAP-disallow-index: /x"; err == nil || err.Error() != want {
+	if want := "index of http://example.com/x is not permitted: prohibited by http://example.com/robots.txt:2: " +
+		"ACAP-disallow-index: /x"; err == nil || err.Error() != want {
 		t.Errorf("%v", err)
 	}
 	if err := p.Decide(Index, resource(t, "/y")).Err("http://example.com/y"); err != nil {

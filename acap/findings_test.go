@@ -115,7 +115,8 @@ func robotsExamples(t testing.TB) (out []string) {
 	return out
 }
 
-// findings reads the texts of an example as a crawler does, and gives the source lines of what is told.
+// findings reads the texts of an example as a crawler does, and gives the source lines of what is
+// told.
 func (e *example) findings() (found []Finding, source func(Finding) string) {
 	who := Crawler{Names: []string{"searchbot"}}
 	for _, word := range strings.Fields(e.texts["crawler"]) {
@@ -168,17 +169,20 @@ var (
 func (o *Own) read(n int, line string) {
 	column := func(offset int) int { return utf8.RuneCountInString(line[:offset]) + 1 }
 	for _, m := range metaText.FindAllStringSubmatchIndex(line, -1) {
-		o.Tags = append(o.Tags, Tag{Source: Meta, Name: line[m[2]:m[3]], Content: line[m[4]:m[5]], Line: n, Column: column(m[4])})
+		o.Tags = append(o.Tags, Tag{Source: Meta, Name: line[m[2]:m[3]], Content: line[m[4]:m[5]], Line: n,
+			Column: column(m[4])})
 	}
 	place := OnElement
 	if strings.Contains(line, "<title") {
 		place = OnHead
 	}
 	for _, m := range classText.FindAllStringSubmatchIndex(line, -1) {
-		o.Marks = append(o.Marks, Mark{Token: line[m[2]:m[3]], Line: n, Column: column(m[2]), Place: place, Element: 1000*n + m[0]})
+		o.Marks = append(o.Marks, Mark{Token: line[m[2]:m[3]], Line: n, Column: column(m[2]), Place: place,
+			Element: 1000*n + m[0]})
 	}
 	for _, m := range idText.FindAllStringSubmatchIndex(line, -1) {
-		o.Marks = append(o.Marks, Mark{Token: "#" + line[m[2]:m[3]], Line: n, Column: column(m[2]), Place: place, Element: 1000*n + m[0]})
+		o.Marks = append(o.Marks, Mark{Token: "#" + line[m[2]:m[3]], Line: n, Column: column(m[2]), Place: place,
+			Element: 1000*n + m[0]})
 	}
 }
 
@@ -215,7 +219,8 @@ func TestFindingsPage(t *testing.T) {
 			found = slices.DeleteFunc(slices.Clone(found), func(fi Finding) bool { return fi.Code != s.code })
 			for _, fi := range found {
 				shown = append(shown, fi.Severity)
-				if fi.Line < 1 || fi.Column < 1 || fi.Length < 1 || fi.Source == "" || fi.URL == "" || len(fi.Message) > 600 || len(fi.Hint) > 300 {
+				if fi.Line < 1 || fi.Column < 1 || fi.Length < 1 || fi.Source == "" || fi.URL == "" ||
+					len(fi.Message) > 600 || len(fi.Hint) > 300 {
 					t.Errorf("%s: %+v", s.code, fi)
 				}
 			}
@@ -242,7 +247,8 @@ func TestFindingsPage(t *testing.T) {
 	}
 }
 
-// TestFindingsPageIsComplete: the page has the codes that the source can tell, with their severities, in order, and no others.
+// TestFindingsPageIsComplete: the page has the codes that the source can tell, with their
+// severities, in order, and no others.
 func TestFindingsPageIsComplete(t *testing.T) {
 	_, sections := readPage(t)
 	documented := map[string][]Severity{}
@@ -319,7 +325,8 @@ func toldCodes(t *testing.T) map[string]map[Severity]bool {
 				}
 			case *ast.CompositeLit:
 				for _, e := range n.Elts {
-					if kv, ok := e.(*ast.KeyValueExpr); ok && lastName(n.Type) == "fault" && lastName(kv.Key) == "code" {
+					if kv, ok := e.(*ast.KeyValueExpr); ok && lastName(n.Type) == "fault" &&
+						lastName(kv.Key) == "code" {
 						note(n, kv.Value, ast.NewIdent("Error"))
 					}
 				}
@@ -352,7 +359,8 @@ func lastName(e ast.Expr) string {
 }
 
 func TestFindingsAreToldOnceAndInOrder(t *testing.T) {
-	f := Parse(home, []byte(lines("ACAP-composite-usage: c (nope)", "Disallow: /", "ACAP-crawler: *", "ACAP-allow-(c): /a", "ACAP-allow-(c): /b", "ACAP-crawler: a")))
+	f := Parse(home, []byte(lines("ACAP-composite-usage: c (nope)", "Disallow: /", "ACAP-crawler: *",
+		"ACAP-allow-(c): /a", "ACAP-allow-(c): /b", "ACAP-crawler: a")))
 	p := f.Policy(searchbot)
 	n := 0
 	for _, fi := range p.Findings() {
@@ -407,7 +415,8 @@ func TestPlaces(t *testing.T) {
 		{"ACAP-crawler: *\n\tACAP-allow-index: /é/ time-limit = soon", "malformed-value", 2, 24, 17},
 		{"ACAP-crawler: *\nACAP-disallow-index: /ax a", "qualified-prohibition", 2, 26, 1},
 		{"ACAP-crawler: *\nACAP-Disallow-Indx: /indx", "unknown-usage", 2, 1, 18},
-		{"ACAP-crawler: *\nACAP-disallow-index: /" + strings.Repeat("x", maxLocated) + " y", "qualified-prohibition", 2, 1, maxLocated},
+		{"ACAP-crawler: *\nACAP-disallow-index: /" + strings.Repeat("x", maxLocated) + " y", "qualified-prohibition", 2,
+			1, maxLocated},
 	} {
 		fi, ok := codes(policyOf(searchbot, c.robots).Findings())[c.code]
 		if !ok || fi.Line != c.line || fi.Column != c.column || fi.Length != c.length {
@@ -425,8 +434,10 @@ func TestPlaces(t *testing.T) {
 	}{
 		{loose, "unknown-statement", 7, 5, 1},
 		{runs, "unknown-rule", 6, 3, 6},
-		{Tag{Source: Meta, Name: "robots", Content: "  ACAP  indx ", Line: 2, Column: 20}, "unknown-statement", 2, 22, 10},
-		{Tag{Source: Header, Name: "X-Robots-Tag", Content: "noindex, x-rule", Line: 2, Column: 1}, "unknown-rule", 2, 24, 6},
+		{Tag{Source: Meta, Name: "robots", Content: "  ACAP  indx ", Line: 2, Column: 20}, "unknown-statement", 2, 22,
+			10},
+		{Tag{Source: Header, Name: "X-Robots-Tag", Content: "noindex, x-rule", Line: 2, Column: 1}, "unknown-rule", 2,
+			24, 6},
 	} {
 		fi, ok := codes(policyOf(searchbot, "").Narrow(page(c.tag)).Findings())[c.code]
 		if !ok || fi.Line != c.line || fi.Column != c.column || fi.Length != c.length {

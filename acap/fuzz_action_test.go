@@ -6,19 +6,22 @@ import (
 	"testing"
 )
 
-// A request that comes by the operator's channel is read as a line of robots.txt is: what one takes, the other takes, under the same URL
-// (P01, P02, P10).
+// A request that comes by the operator's channel is read as a line of robots.txt is: what one
+// takes, the other takes, under the same URL (P1 2.6, P01, P02, P10).
 func FuzzNewAction(f *testing.F) {
-	for _, path := range []string{"/x", "/x?a=1", "/%2a", "/*", "/x$", "//h/x", "http://h/x", "/a b", "/%zz", "/%7e/../b", "/\u00fc", "/x#y", "", "/robots.txt", "/?", "/.", "/a;b", "/a:b"} {
+	for _, path := range []string{"/x", "/x?a=1", "/%2a", "/*", "/x$", "//h/x", "http://h/x", "/a b", "/%zz",
+		"/%7e/../b", "/\u00fc", "/x#y", "", "/robots.txt", "/?", "/.", "/a;b", "/a:b"} {
 		f.Add(path)
 	}
 	const origin = "http://quay.example"
 	f.Fuzz(func(t *testing.T, path string) {
 		_, _ = NewAction(TakeDown, "http://"+path, nil) // whatever it is
-		if len(path) > 1000 || !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "#\r\n") || strings.TrimSpace(path) != path || !valid(path) {
+		if len(path) > 1000 || !strings.HasPrefix(path, "/") || strings.ContainsAny(path, "#\r\n") ||
+			strings.TrimSpace(path) != path || !valid(path) {
 			return // what a line cannot hold, or what is a comment there
 		}
-		policy := Parse(origin+"/robots.txt", []byte("ACAP-crawler: *\nACAP-request-take-down: "+path+"\n")).Policy(Crawler{Names: []string{"gazer"}})
+		policy := Parse(origin+"/robots.txt", []byte("ACAP-crawler: *\nACAP-request-take-down: "+path+"\n")).Policy(
+			Crawler{Names: []string{"gazer"}})
 		var line *Action
 		for i, a := range policy.Actions() {
 			if a.Execute {

@@ -19,13 +19,15 @@ func unable(c Crawler) Crawler {
 	return c
 }
 
-// FuzzClass: a part of a page under any marks has an answer, and a prohibition on the way down to it prohibits.
+// FuzzClass: a part of a page under any marks has an answer, and a prohibition on the way down to
+// it prohibits.
 func FuzzClass(f *testing.F) {
 	f.Add("the-acap:disallow-index", "the-acap:allow-index", "ACAP disallow-index", uint8(0))
 	f.Add("the-acap:allow-(brief)", "the-acap:disallow-other", "ACAP allow-present max-length=3-words", uint8(33))
 	f.Add("The-ACAP:Allow-Present", "the-acap:disallow-present-snippet", "noindex", uint8(46))
 	r := NewResource(&url.URL{Scheme: "http", Host: "example.com", Path: "/a.html"})
-	origins := policiesOf("ACAP-qualified-usage: brief present-snippet max-length=5-words\n"+typical, searchbot, unable(searchbot))
+	origins := policiesOf("ACAP-qualified-usage: brief present-snippet max-length=5-words\n"+typical, searchbot,
+		unable(searchbot))
 	f.Fuzz(func(t *testing.T, outer, inner, content string, shape uint8) {
 		for _, origin := range origins {
 			own := page(tag("robots", content))
@@ -55,13 +57,16 @@ func FuzzClass(f *testing.F) {
 func FuzzPilot(f *testing.F) {
 	f.Add("robots", "ACAP allow-index id-list= a b", "acap:allow-index", "q index time-limit=1-days")
 	f.Add("ACAP-composite-usage", "c index (q)", "acap:allow-c", "q present-snippet max-length=3-words")
-	f.Add("searchbot", "ACAP news allow-(q)id-list = a", "the-acap:allow-(q)", "q index location=http://example.com/a.html")
+	f.Add("searchbot", "ACAP news allow-(q)id-list = a", "the-acap:allow-(q)",
+		"q index location=http://example.com/a.html")
 	r := NewResource(&url.URL{Scheme: "http", Host: "example.com", Path: "/a.html"})
 	origins := policiesOf(typical, searchbot, pilotbot, unable(pilotbot))
 	f.Fuzz(func(t *testing.T, name, content, token, definition string) {
 		for _, origin := range origins {
-			own := page(Tag{Source: Meta, Name: name, Content: content, Line: 2, Column: 3}, tag("robots", "ACAP disallow-index"), tag("ACAP-qualified-usage", definition))
-			own.Marks = []Mark{{Token: "#a", Line: 4, Column: 1, Element: 1}, {Token: token, Line: 5, Column: 1, Element: 2}, {Token: "acap:" + token, Line: 6, Column: 1, Element: 3}}
+			own := page(Tag{Source: Meta, Name: name, Content: content, Line: 2, Column: 3},
+				tag("robots", "ACAP disallow-index"), tag("ACAP-qualified-usage", definition))
+			own.Marks = []Mark{{Token: "#a", Line: 4, Column: 1, Element: 1}, {Token: token, Line: 5, Column: 1,
+				Element: 2}, {Token: "acap:" + token, Line: 6, Column: 1, Element: 3}}
 			for _, id := range Fragments(content) {
 				own.Marks = append(own.Marks, Mark{Token: "#" + id, Line: 7, Column: 1, Element: 4})
 			}

@@ -12,7 +12,8 @@ import (
 func checkFindings(t *testing.T, findings []Finding) {
 	t.Helper()
 	for _, f := range findings {
-		if f.Line < 1 || f.Column < 1 || f.Length < 1 || f.Code == "" || f.Severity == "" || f.Source == "" || f.Message == "" || len(f.Message) > 2000 || len(f.Hint) > 1000 {
+		if f.Line < 1 || f.Column < 1 || f.Length < 1 || f.Code == "" || f.Severity == "" || f.Source == "" ||
+			f.Message == "" || len(f.Message) > 2000 || len(f.Hint) > 1000 {
 			t.Fatalf("%+v", f)
 		}
 	}
@@ -45,7 +46,8 @@ func checkPolicy(t *testing.T, p *Policy, r Resource) {
 	}
 }
 
-// checkBounds looks whether the fields that hold limits hold all of them and nothing else, and name what refuses.
+// checkBounds looks whether the fields that hold limits hold all of them and nothing else, and name
+// what refuses.
 func checkBounds(t *testing.T, d Decision) {
 	t.Helper()
 	f := Facts{Now: noon}
@@ -63,8 +65,10 @@ func checkBounds(t *testing.T, d Decision) {
 		for _, list := range []struct {
 			to   *[]string
 			from []string
-		}{{&got.MustUse, l.MustUse}, {&got.MustInclude, l.MustInclude}, {&got.ProhibitedModification, l.ProhibitedModification},
-			{&got.ProhibitedContext, l.ProhibitedContext}, {&got.RequiredContext, l.RequiredContext}, {&got.Target, l.Target},
+		}{{&got.MustUse, l.MustUse}, {&got.MustInclude, l.MustInclude}, {&got.ProhibitedModification,
+			l.ProhibitedModification},
+			{&got.ProhibitedContext, l.ProhibitedContext}, {&got.RequiredContext, l.RequiredContext}, {&got.Target,
+				l.Target},
 			{&got.Location, l.Location}, {&got.UsageRef, l.UsageRef}} {
 			for _, v := range list.from {
 				*list.to = appendNew(*list.to, v)
@@ -74,7 +78,8 @@ func checkBounds(t *testing.T, d Decision) {
 	if !reflect.DeepEqual(got, want) {
 		t.Fatalf("%s: fields hold %+v of %+v", d.Usage, got, want)
 	}
-	if no := d.Changing(prevented(want.ProhibitedModification), "so"); d.Allowed && len(want.ProhibitedModification) > 0 && (no.Allowed || no.Because == nil) {
+	if no := d.Changing(prevented(want.ProhibitedModification), "so"); d.Allowed &&
+		len(want.ProhibitedModification) > 0 && (no.Allowed || no.Because == nil) {
 		t.Fatalf("%s: %v may be changed: %s", d.Usage, want.ProhibitedModification, no.Why())
 	}
 	if d.Changing(anyChange, "so").Allowed && len(want.ProhibitedModification) > 0 {
@@ -123,7 +128,8 @@ func FuzzPattern(f *testing.F) {
 	f.Add("*.gif", "/a/b.gif?v=1")
 	f.Add("/%7Ecaf\u00e9/**", "/~caf%c3%a9/x")
 	f.Fuzz(func(t *testing.T, text, path string) {
-		if len(text) > 60 || len(path) > 60 || strings.Contains(strings.TrimSuffix(text, "$"), "$") || strings.Count(text, "*") > 6 {
+		if len(text) > 60 || len(path) > 60 || strings.Contains(strings.TrimSuffix(text, "$"), "$") ||
+			strings.Count(text, "*") > 6 {
 			return
 		}
 		u := &url.URL{Scheme: "http", Host: "h", Path: "/" + path}
@@ -147,10 +153,12 @@ func FuzzMeta(f *testing.F) {
 	f.Add("robots", "noindex, ACAP disallow-follow", "the-acap:disallow-index")
 	f.Add("searchbot", "ACAP news allow-index time-limit = 3-days", "the-acap:allow-(q)")
 	f.Add("robots, searchbot", "ACAP version=1.1", "acap:x")
-	f.Add("\u201drobots\u201d", "\u0250\u0250\u0250\u0250\u0250\u0250\u0250\u0250\u0250\u0250 ACAP x", "the-acap:disallow-present")
+	f.Add("\u201drobots\u201d", "\u0250\u0250\u0250\u0250\u0250\u0250\u0250\u0250\u0250\u0250 ACAP x",
+		"the-acap:disallow-present")
 	f.Fuzz(func(t *testing.T, name, content, token string) {
 		m := Mark{Token: token, Line: 5, Column: 1}
-		own := page(Tag{Source: Meta, Name: name, Content: content, Line: 2, Column: 3}, tag("robots", "ACAP disallow-index"))
+		own := page(Tag{Source: Meta, Name: name, Content: content, Line: 2, Column: 3},
+			tag("robots", "ACAP disallow-index"))
 		own.Marks = []Mark{m}
 		p := policyOf(searchbot, typical).Narrow(own)
 		r := NewResource(&url.URL{Scheme: "http", Host: "example.com", Path: "/a.html"})
@@ -164,7 +172,8 @@ func FuzzMeta(f *testing.F) {
 
 func FuzzHeader(f *testing.F) {
 	f.Add("noindex, otherbot: nofollow", "*; nosnippet;max-snippet=20")
-	f.Add("unavailable_after: 25 Jun 2010 15:00:00 PST, noarchive", "searchbot;unavailable_after=@1659578233, (a b);noindex")
+	f.Add("unavailable_after: 25 Jun 2010 15:00:00 PST, noarchive",
+		"searchbot;unavailable_after=@1659578233, (a b);noindex")
 	f.Add("searchbot noindex; nosnippet", "*;foo=\"a,b\";noindex=?0")
 	f.Fuzz(func(t *testing.T, x, r string) {
 		alone := page(tag("X-Robots-Tag", x), tag("Robots-Tag", r))
@@ -172,7 +181,8 @@ func FuzzHeader(f *testing.F) {
 		res := NewResource(&url.URL{Scheme: "http", Host: "example.com", Path: "/a.html"})
 		checkFindings(t, p.Findings())
 		checkPolicy(t, p, res)
-		more := policyOf(searchbot, "").Narrow(page(append(alone.Tags, tag("robots", "noarchive"))...)) // restrictions only add up
+		// restrictions only add up
+		more := policyOf(searchbot, "").Narrow(page(append(alone.Tags, tag("robots", "noarchive"))...))
 		for _, u := range Usages() {
 			if !p.Decide(u, res).Allowed && more.Decide(u, res).Allowed {
 				t.Fatalf("%s", u)

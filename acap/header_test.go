@@ -13,7 +13,8 @@ func TestRulesKeepWhatFollows(t *testing.T) {
 		{"X-Robots-Tag", "noindex nofollow", false, false, "missing-comma"},
 		{"X-Robots-Tag", "noindex: nofollow", false, false, ""},
 		{"X-Robots-Tag", "noindex=nofollow", false, false, ""},
-		{"X-Robots-Tag", "noindex=?0, nofollow", true, false, ""}, // X23
+		// RTAG 3.1.1 (X23): a header rule that is set to false is not set
+		{"X-Robots-Tag", "noindex=?0, nofollow", true, false, ""},
 		{"X-Robots-Tag", "noindex=?1, all", false, true, ""},
 		{"X-Robots-Tag", "noindex=yes", false, true, "unknown-rule"},
 		{"X-Robots-Tag", "max-snippet: 20 nofollow", true, false, "missing-comma"},

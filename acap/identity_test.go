@@ -2,7 +2,8 @@ package acap
 
 import "testing"
 
-// Crawlers that differ in anything have different keys, and the text of a key does not change: it is stored.
+// Crawlers that differ in anything have different keys, and the text of a key does not change: it
+// is stored.
 func TestCrawlerKey(t *testing.T) {
 	base := Crawler{Names: []string{"searchbot"}}
 	const want = `names ["searchbot"], purposes [] declared false, cannot [], strict false, pilot false, sub-records false, ` +
@@ -14,7 +15,8 @@ func TestCrawlerKey(t *testing.T) {
 	for i, c := range []Crawler{
 		{}, {Names: []string{"searchbot", "newsbot"}}, {Names: []string{`searchbot", "newsbot`}},
 		{Names: base.Names, Purposes: []string{}}, {Names: base.Names, Purposes: []string{"news"}},
-		{Names: base.Names, Cannot: []string{"news"}}, {Names: base.Names, Strict: true}, {Names: base.Names, Pilot: true},
+		{Names: base.Names, Cannot: []string{"news"}}, {Names: base.Names, Strict: true}, {Names: base.Names,
+			Pilot: true},
 		{Names: base.Names, SubTakeDowns: true},
 	} {
 		if other, twice := seen[c.Key()]; twice {

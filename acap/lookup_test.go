@@ -98,7 +98,8 @@ func TestLookupBySize(t *testing.T) {
 		for i := range n {
 			patterns = append(patterns, fmt.Sprintf("/*/section-%d/*.html", i), fmt.Sprintf("/list-%d", i))
 		}
-		for _, path := range []string{"/a/section-7/b.html", "/list-7/x", "/a/section-7/b.htm", "/section-1/section-3/a.html"} {
+		for _, path := range []string{"/a/section-7/b.html", "/list-7/x", "/a/section-7/b.htm",
+			"/section-1/section-3/a.html"} {
 			compareLookup(t, patterns, path)
 		}
 	}

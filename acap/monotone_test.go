@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// choices makes a file and pages out of bytes, so that a fuzzer can vary them: each byte is one choice, and what is missing is 0.
+// choices makes a file and pages out of bytes, so that a fuzzer can vary them: each byte is one
+// choice, and what is missing is 0.
 type choices struct{ bytes []byte }
 
 func (c *choices) next(n int) int {
@@ -24,19 +25,23 @@ func (c *choices) next(n int) int {
 
 func pick[T any](c *choices, from ...T) T { return from[c.next(len(from))] }
 
-var somePatterns = []string{"/", "/a/", "/a/b", "/a*", "/*b", "*.x", "/a/*.x$", "/a/b.x", "/A/", "/a/$", "the-acap:resource-set:s", "/a/b.x$", "/*"}
+var somePatterns = []string{"/", "/a/", "/a/b", "/a*", "/*b", "*.x", "/a/*.x$", "/a/b.x", "/A/", "/a/$",
+	"the-acap:resource-set:s", "/a/b.x$", "/*"}
 
-// qualifiersOf are valid qualifiers in valid values, by type. plus-terms is not among them: it is valid for images alone (X32).
+// qualifiersOf are valid qualifiers in valid values, by type. plus-terms is not among them: it is
+// valid for images alone (P1 2.5.3.1, X32).
 var qualifiersOf = map[string][]string{
-	"time-limit":              {"1-days", "9-days", "until-2026-01-04", "until-2027-01-01", "until-recrawled", "0-days"},
+	"time-limit": {"1-days", "9-days", "until-2026-01-04", "until-2027-01-01", "until-recrawled",
+		"0-days"},
 	"must-use-resource":       {"/s", "the-acap:extract:id:i", "the-acap:text:a%20b"},
 	"max-length":              {"3-words", "0-chars", "99-chars"},
 	"must-include-resource":   {"the-acap:credit:text:x", "the-acap:license-link:http://h/"},
 	"prohibited-modification": {"any", "style", "translation", "content"},
 	"prohibited-context":      {"within-user-frame"},
 	"required-context":        {"within-user-frame", "within-original-frame"},
-	"target-condition":        {"permittedcountrylist:be", "prohibitedcountrylist:be", "permitteddomainlist:example.be"},
-	"usage-ref":               {"/r"},
+	"target-condition": {"permittedcountrylist:be", "prohibitedcountrylist:be",
+		"permitteddomainlist:example.be"},
+	"usage-ref": {"/r"},
 }
 
 // statementText is one field of a file, or one statement of a META tag, still in pieces.
@@ -56,11 +61,13 @@ func (s statementText) has(kind string) bool {
 	return false
 }
 
-// qualify adds a qualifier of a type that applies to the usage and that the statement does not hold yet; false if there is none.
+// qualify adds a qualifier of a type that applies to the usage and that the statement does not hold
+// yet; false if there is none.
 func (s *statementText) qualify(c *choices, source Source) bool {
 	var fit []string
 	for _, row := range qualifierTable {
-		if len(qualifiersOf[row.name]) > 0 && row.usage.has(s.usage.kind()) && !s.has(row.name) && (source != Meta || row.name != "usage-ref") {
+		if len(qualifiersOf[row.name]) > 0 && row.usage.has(s.usage.kind()) && !s.has(row.name) &&
+			(source != Meta || row.name != "usage-ref") {
 			fit = append(fit, row.name)
 		}
 	}
@@ -87,7 +94,8 @@ func (s statementText) field() string {
 	if s.allow {
 		verb = "allow"
 	}
-	return strings.TrimSpace(fmt.Sprintf("ACAP-%s-%s: %s %s", verb, s.usage, s.pattern, strings.Join(s.qualifiers, " ")))
+	return strings.TrimSpace(fmt.Sprintf("ACAP-%s-%s: %s %s", verb, s.usage, s.pattern, strings.Join(s.qualifiers,
+		" ")))
 }
 
 func (s statementText) tag(name string) Tag {
@@ -167,19 +175,22 @@ func (f *someFile) pagePermits(u Usage) bool {
 	return false
 }
 
-// monotone checks that one more restriction frees nothing: a further prohibition that reaches the crawler, or a valid qualifier of a
-// type that the permission does not hold yet.
+// monotone checks that one more restriction frees nothing: a further prohibition that reaches the
+// crawler, or a valid qualifier of a type that the permission does not hold yet.
 func monotone(t *testing.T, bytes []byte) {
 	c := &choices{bytes}
 	who := Crawler{Names: []string{"searchbot"}, Purposes: pick(c, []string(nil), []string{"news"}, []string{})}
-	facts := Facts{Now: time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC), FirstIndexed: time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC),
-		Recrawled: c.next(2) == 1, Target: Target{IP: netip.MustParseAddr("192.0.2.1"), Country: pick(c, "BE", "FR", "")}}
+	facts := Facts{Now: time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC), FirstIndexed: time.Date(2026, 1, 3, 0, 0, 0, 0,
+		time.UTC),
+		Recrawled: c.next(2) == 1, Target: Target{IP: netip.MustParseAddr("192.0.2.1"), Country: pick(c, "BE", "FR",
+			"")}}
 	before := newFile(c)
 	after, what, added, named := before.clone(), "", statementText{}, false
 	switch c.next(4) {
 	case 0: // a prohibition in a record of its own
 		r := someRecord{names: pick(c, "*", "searchbot")}
-		added, named = statementText{usage: pick(c, usageNames[:]...), pattern: pick(c, somePatterns...)}, r.names != "*"
+		added, named = statementText{usage: pick(c, usageNames[:]...), pattern: pick(c, somePatterns...)},
+			r.names != "*"
 		r.fields = []statementText{added}
 		after.records = append(after.records, r)
 		what = r.names + " " + added.field()
@@ -220,14 +231,19 @@ func monotone(t *testing.T, bytes []byte) {
 		q := changed.Narrow(own)
 		for _, usage := range usageNames {
 			if k := usage.kind(); k.derived() && named && added.usage == Present {
-				continue // C02 with F17: a named prohibition of present takes the place of those for any crawler, narrower ones too
+				// C02 with F17: a named prohibition of present takes the place of those for any
+				// crawler, narrower ones too
+				continue
 			}
 			if named && len(after.records) > len(before.records) && before.pagePermits(usage) {
-				continue // C02 with N02: it takes the place of one for any crawler under a purpose too, which the page's named permission may not beat
+				// C02 with N02: it takes the place of one for any crawler under a purpose too,
+				// which the page's named permission may not beat
+				continue
 			}
 			was, is := p.Decide(usage, r).At(facts), q.Decide(usage, r).At(facts)
 			if !was.Allowed && is.Allowed {
-				t.Fatalf("%s permits %s of %s:\n%s%v\nbefore: %s\nafter: %s", what, usage, path, before.robots(), before.own().Tags[1:], was.Why(), is.Why())
+				t.Fatalf("%s permits %s of %s:\n%s%v\nbefore: %s\nafter: %s", what, usage, path, before.robots(),
+					before.own().Tags[1:], was.Why(), is.Why())
 			}
 		}
 	}

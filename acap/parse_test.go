@@ -7,7 +7,7 @@ import (
 	"unicode/utf16"
 )
 
-func TestLineEnds(t *testing.T) { // A01
+func TestLineEnds(t *testing.T) { // P1 3 (A01): a line ends at CR LF, LF, CR or the end of the file
 	for in, want := range map[string]string{
 		"a\r\nb\nc\rd":   "a|b|c|d",
 		"a\n\nb\n":       "a||b",
@@ -27,7 +27,8 @@ func TestLineEnds(t *testing.T) { // A01
 	}
 }
 
-func TestDecode(t *testing.T) { // A17
+// P1 3 (A17): a byte-order mark, leading blanks, tabs and a blank before the colon do no harm
+func TestDecode(t *testing.T) {
 	text := "ACAP-crawler: *\nACAP-disallow-crawl: /x\n"
 	var little, big []byte
 	for _, u := range utf16.Encode([]rune("\ufeff" + text)) {
@@ -35,7 +36,8 @@ func TestDecode(t *testing.T) { // A17
 	}
 	for name, src := range map[string][]byte{
 		"plain": []byte(text), "mark": []byte("\ufeff" + text), "little": little, "big": big,
-		"mark inside": []byte("\n\ufeff" + text), "no-break blanks": []byte("\u00a0" + strings.ReplaceAll(text, ": ", ":\u00a0")),
+		"mark inside": []byte("\n\ufeff" + text), "no-break blanks": []byte("\u00a0" + strings.ReplaceAll(text, ": ",
+			":\u00a0")),
 	} {
 		if d := Parse(home, src).Policy(searchbot).Decide(Crawl, resource(t, "/x")); d.Allowed {
 			t.Errorf("%s: allowed", name)
@@ -44,19 +46,22 @@ func TestDecode(t *testing.T) { // A17
 }
 
 func TestColumnsCountCharacters(t *testing.T) {
-	f := Parse(home, []byte("\t \u00fc\u00f6: x\r\n\u00a0ACAP-crawler: \u00e9#\u00e8\n[V1.1] ACAP-allow-index: /\u00fc /x=1"))
+	f := Parse(home, []byte("\t \u00fc\u00f6: x\r\n\u00a0ACAP-crawler: \u00e9#\u00e8\n[V1.1] ACAP-allow-index: "+
+		"/\u00fc /x=1"))
 	p := f.Policy(Crawler{Names: []string{"\u00e9"}})
 	for _, want := range []struct {
 		code         string
 		line, column int
-	}{{"foreign-field", 1, 3}, {"hash-in-value", 2, 17}, {"loose-form", 2, 2}, {"version-marker", 3, 1}, {"unknown-qualifier", 3, 29}} {
+	}{{"foreign-field", 1, 3}, {"hash-in-value", 2, 17}, {"loose-form", 2, 2}, {"version-marker", 3,
+		1}, {"unknown-qualifier", 3, 29}} {
 		got, ok := codes(p.Findings())[want.code]
 		if !ok || got.Line != want.line || got.Column != want.column {
 			t.Errorf("%s at %d:%d, want %d:%d", want.code, got.Line, got.Column, want.line, want.column)
 		}
 	}
 	d := p.Decide(Index, resource(t, "/%C3%BC"))
-	if d.Because == nil || d.Because.Line != 3 || d.Because.Column != 8 || d.Because.Text != "ACAP-allow-index: /\u00fc /x=1" {
+	if d.Because == nil || d.Because.Line != 3 || d.Because.Column != 8 ||
+		d.Because.Text != "ACAP-allow-index: /\u00fc /x=1" {
 		t.Errorf("%+v", d.Because)
 	}
 	if f.Line(3) != "[V1.1] ACAP-allow-index: /\u00fc /x=1" || f.Line(4) != "" || f.Line(0) != "" {
@@ -64,7 +69,7 @@ func TestColumnsCountCharacters(t *testing.T) {
 	}
 }
 
-// TestVersionGating asks what becomes of a permission with a feature of 1.1 (B01-B09, X56).
+// TestVersionGating asks what becomes of a permission with a feature of 1.1 (P1 2.8, B01-B09, X56).
 func TestVersionGating(t *testing.T) {
 	const (
 		read, ignored, prohibited = "read", "ignored", "prohibited"
@@ -118,7 +123,8 @@ func TestVersionGating(t *testing.T) {
 	}
 }
 
-func TestJoinQualifiers(t *testing.T) { // A06
+// P1 3 (A06): blanks may stand around the equals sign of a qualifier, not inside its value
+func TestJoinQualifiers(t *testing.T) {
 	for in, want := range map[string]string{
 		"/ a = b":           "/|a=b",
 		"/ a =b":            "/|a=b",
@@ -146,7 +152,8 @@ func TestFurtherResourcesOfAProhibition(t *testing.T) { // rule 4: an unresolvab
 	}
 }
 
-func TestCutAtAWholeLine(t *testing.T) { // A19
+// P1 4 (A19): only so much of a file is read; if more was there its permissions do not count
+func TestCutAtAWholeLine(t *testing.T) {
 	head := "ACAP-crawler: *\nACAP-allow-index: /\nACAP-disallow-follow: /\n"
 	last := "ACAP-disallow-crawl: /"
 	fill := strings.Repeat("#", MaxSize-len(head)-len(last)-1) + "\n"
@@ -177,8 +184,10 @@ func TestCutAtAWholeLine(t *testing.T) { // A19
 	}
 }
 
-func TestCrawlDelay(t *testing.T) { // O09
-	for value, want := range map[string]time.Duration{"2.5": 2500 * time.Millisecond, "NaN": 0, "-1": 0, "Inf": 0, "1e9": 0, "x": 0} {
+// P1 2.10.1 (O09): the directive silences Allow and Disallow; sitemaps and the delay stay
+func TestCrawlDelay(t *testing.T) {
+	for value, want := range map[string]time.Duration{"2.5": 2500 * time.Millisecond, "NaN": 0, "-1": 0, "Inf": 0,
+		"1e9": 0, "x": 0} {
 		p := policyOf(searchbot, "User-agent: *\nCrawl-delay: "+value+"\nACAP-ignore-conventional-records")
 		if p.CrawlDelay() != want {
 			t.Errorf("%s: %v, want %v", value, p.CrawlDelay(), want)
@@ -186,7 +195,7 @@ func TestCrawlDelay(t *testing.T) { // O09
 	}
 }
 
-func TestGroups(t *testing.T) { // C09, C19, X53, X67, X79, RFC 9309 2.2.1
+func TestGroups(t *testing.T) { // RFC 9309 2.2.1 (C09, C19, X53, X67, X79): how lines form groups
 	for _, c := range []struct {
 		robots string
 		want   bool

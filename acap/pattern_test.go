@@ -40,7 +40,7 @@ func wordsOver(alphabet string, length int) []string {
 	return all
 }
 
-func TestPatternMatchesAsTheReference(t *testing.T) { // P1 2.9, F14
+func TestPatternMatchesAsTheReference(t *testing.T) { // P1 2.9 (F14): a prefix unless it ends in $
 	paths := wordsOver("ab", 5)
 	for _, tail := range wordsOver("ab*", 4) {
 		for _, end := range []string{"", "$"} {
@@ -84,7 +84,8 @@ func TestPatternForms(t *testing.T) {
 	}
 }
 
-// TestScopeIsAStrictPartialOrder looks at all patterns of up to four characters behind a slash (F07).
+// TestScopeIsAStrictPartialOrder looks at all patterns of up to four characters behind a slash (P1
+// 2.4.6, F07).
 func TestScopeIsAStrictPartialOrder(t *testing.T) {
 	seen := map[string]bool{}
 	var all []string
@@ -194,7 +195,7 @@ func dotless(in string) (out string) {
 	return out
 }
 
-func TestRemoveDots(t *testing.T) { // F12
+func TestRemoveDots(t *testing.T) { // RFC 3986 (F12): dot segments go before matching, and a fragment is no part of it
 	for _, w := range wordsOver("./a", 6) {
 		if got, want := removeDots("/"+w), dotless("/"+w); got != want {
 			t.Errorf("/%s: %s, want %s", w, got, want)
@@ -202,7 +203,7 @@ func TestRemoveDots(t *testing.T) { // F12
 	}
 }
 
-func TestNewResource(t *testing.T) { // M01
+func TestNewResource(t *testing.T) { // P2 2.2.9.1 (M01): two locations are the same in normal form, fragment apart
 	for in, want := range map[string]string{
 		"HTTP://Example.com:80/a#f":    "http://example.com/a",
 		"https://example.com:443":      "https://example.com/",
@@ -222,7 +223,7 @@ func TestNewResource(t *testing.T) { // M01
 	}
 }
 
-func TestRuleMatching(t *testing.T) { // RFC 9309 2.2.2, X52, O10
+func TestRuleMatching(t *testing.T) { // RFC 9309 2.2.2 (X52, O10): the longest match, Allow on a tie
 	for _, c := range []struct {
 		rules, path string
 		want        bool
@@ -237,7 +238,8 @@ func TestRuleMatching(t *testing.T) { // RFC 9309 2.2.2, X52, O10
 		{"Disallow: /", "/robots.txt", true},
 		{"Disallow: /*.gif$", "/x.gif", false},
 	} {
-		if got := policyOf(searchbot, "User-agent: *\n"+c.rules).Decide(Crawl, resource(t, c.path)).Allowed; got != c.want {
+		if got := policyOf(searchbot, "User-agent: *\n"+c.rules).Decide(Crawl,
+			resource(t, c.path)).Allowed; got != c.want {
 			t.Errorf("%q on %s: %v, want %v", c.rules, c.path, got, c.want)
 		}
 	}
@@ -256,7 +258,8 @@ func TestMatchersAgree(t *testing.T) {
 		}
 		return b.String()
 	}
-	ofPaths := []string{"a", "A", "c", "3", "9", "/", "-", "%20", "%2f", "%C3%A9", "%c3%89", "é", "É", "Ж", "ж", "%E2%82%AC", "%C3", "%89", "K", "%a9", "%41"}
+	ofPaths := []string{"a", "A", "c", "3", "9", "/", "-", "%20", "%2f", "%C3%A9", "%c3%89", "é", "É", "Ж", "ж",
+		"%E2%82%AC", "%C3", "%89", "K", "%a9", "%41"}
 	ofPatterns := append([]string{"*", "*", "*", "%"}, ofPaths...)
 	both, folded := 0, 0
 	for range 300_000 {
@@ -313,7 +316,8 @@ func flipCase(s string) string {
 
 // anySpelling reports whether a rule matches a path in some spelling of its letters.
 func anySpelling(exact, path string) bool {
-	for _, unfolded := range []string{exact, strings.NewReplacer("%C3%89", "%C3%A9", "%D0%96", "%D0%B6", "%E2%84%AA", "k").Replace(exact)} {
+	for _, unfolded := range []string{exact, strings.NewReplacer("%C3%89", "%C3%A9", "%D0%96", "%D0%B6", "%E2%84%AA",
+		"k").Replace(exact)} {
 		spellings := []string{""}
 		for i := range len(unfolded) {
 			c := unfolded[i : i+1]

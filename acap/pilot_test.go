@@ -22,13 +22,14 @@ func TestFragments(t *testing.T) { // PILOT 1.3.1, 1.3.5
 		"ACAP allow-index time-limit=1-days id-list= a": "a",
 		"ACAP allow-index id-list= a id-list= b":        "a b",
 		"ACAP allow-index id-list= a disallow-follow":   "a",
-		"ACAP allow-index id-list= a noindex":           "a", // X19
-		"ACAP allow-index id-list=":                     "",
-		"ACAP allow-index id-list a":                    "",
-		"ACAP allow-index must-use-resource=/id-list=":  "",
-		"noindex id-list= a":                            "",
-		"ACAP allow-\xbdid-list= a":                     "a",
-		"":                                              "",
+		// P2 2.2.1 (X19): in a mixed value restrictions of both dialects count
+		"ACAP allow-index id-list= a noindex":          "a",
+		"ACAP allow-index id-list=":                    "",
+		"ACAP allow-index id-list a":                   "",
+		"ACAP allow-index must-use-resource=/id-list=": "",
+		"noindex id-list= a":                           "",
+		"ACAP allow-\xbdid-list= a":                    "a",
+		"":                                             "",
 	} {
 		if got := strings.Join(Fragments(content), " "); got != want {
 			t.Errorf("%q: %q, want %q", content, got, want)
@@ -56,7 +57,9 @@ func TestPilotForms(t *testing.T) {
 		want string
 	}{
 		{pilotbot, "#a:index #b:index acap:allow-index:index acap:disallow-follow:-follow"},
-		{searchbot, ""}, // N10, N18
+		// P2 2.2.5 (N10): a token is one of several class names, in any case; the old prefix has
+		// no effect; PILOT 1.3.1 (N18): forms of the pilot are unknown in 1.x and fall back
+		{searchbot, ""},
 		{Crawler{Names: []string{"searchbot"}, Pilot: true, Cannot: []string{"element-level"}}, ""}, // PILOT 1.3.3
 	} {
 		p := policyOf(c.who, "").Narrow(list)
@@ -81,9 +84,11 @@ func TestPilotForms(t *testing.T) {
 	}
 }
 
-// A permission of a fragment is told with the place of its META tag, one of a class with that of the element.
+// A permission of a fragment is told with the place of its META tag, one of a class with that of
+// the element.
 func TestPilotPlaces(t *testing.T) {
-	own := page(tag("robots", "ACAP disallow-index"), Tag{Source: Meta, Name: "robots", Content: "ACAP  allow-index id-list= a", Line: 4, Column: 2})
+	own := page(tag("robots", "ACAP disallow-index"), Tag{Source: Meta, Name: "robots", Content: "ACAP  allow-index " +
+		"id-list= a", Line: 4, Column: 2})
 	own.Marks = marksOn("#a", "acap:allow-index")
 	p := policyOf(pilotbot, "").Narrow(own)
 	for i, want := range []string{"meta:4:2: ACAP allow-index id-list= a", "class:11:1: acap:allow-index"} {
@@ -95,7 +100,8 @@ func TestPilotPlaces(t *testing.T) {
 }
 
 func TestPilotHints(t *testing.T) {
-	own := page(tag("robots", "ACAP allow-present-snippet id-list= a"), tag("ACAP-Qualified-Usage", "ACAP q  index time-limit=1-days"))
+	own := page(tag("robots", "ACAP allow-present-snippet id-list= a"), tag("ACAP-Qualified-Usage",
+		"ACAP q  index time-limit=1-days"))
 	own.Marks = marksOn("acap:Allow-Index", "acap:disallow-(q)", "acap:allow-q")
 	p := policyOf(searchbot, "").Narrow(own)
 	var hints []string
@@ -105,32 +111,39 @@ func TestPilotHints(t *testing.T) {
 		}
 		hints = append(hints, f.Hint)
 	}
-	want := []string{"write ACAP-Qualified-Usage: q index time-limit=1-days in robots.txt", "write class=the-acap:allow-present-snippet on the elements",
+	want := []string{"write ACAP-Qualified-Usage: q index time-limit=1-days in robots.txt",
+		"write class=the-acap:allow-present-snippet on the elements",
 		"write the-acap:allow-index", "write the-acap:disallow-(q)", "write the-acap:allow-(q)"}
 	if !slices.Equal(hints, want) {
 		t.Errorf("%q", hints)
 	}
-	if f := policyOf(pilotbot, "").Narrow(page(tag("robots", "ACAP allow-(q)"), tag("ACAP-qualified-usage", "q index time-limit=1-days"))).Findings(); len(f) > 0 {
+	if f := policyOf(pilotbot, "").Narrow(page(tag("robots", "ACAP allow-(q)"), tag("ACAP-qualified-usage",
+		"q index time-limit=1-days"))).Findings(); len(f) > 0 {
 		t.Errorf("honoured and yet told: %v", f)
 	}
-	f := policyOf(pilotbot, lines("ACAP-qualified-usage: q index time-limit=1-days", "ACAP-crawler: *", "ACAP-allow-(q): /")).Narrow(page(tag("ACAP-qualified-usage", "q index time-limit=2-days"))).Findings()
+	f := policyOf(pilotbot, lines("ACAP-qualified-usage: q index time-limit=1-days", "ACAP-crawler: *",
+		"ACAP-allow-(q): /")).Narrow(page(tag("ACAP-qualified-usage", "q index time-limit=2-days"))).Findings()
 	if len(f) != 1 || f[0].Code != "shadowed-definition" || f[0].Line != 3 || f[0].Source != Meta {
 		t.Errorf("%v", f)
 	}
 }
 
-// Without the dialect no form of the pilot permits anything, and with it none that speaks of a fragment permits the page.
+// Without the dialect no form of the pilot permits anything, and with it none that speaks of a
+// fragment permits the page.
 func TestPilotNeverWidens(t *testing.T) {
 	const seed, cases = 20071015, 3000
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	pick := func(words ...string) string { return words[rnd.IntN(len(words))] }
-	usages := []string{"index", "follow", "preserve", "present", "present-snippet", "present-link", "crawl", "other", "(q)", "q", "nope"}
-	robots := "ACAP-version: 1.1\nACAP-qualified-usage: q index time-limit=until-2030-01-01\nACAP-crawler: *\nACAP-disallow-follow: /\nACAP-allow-preserve: / time-limit=until-2030-01-01\n"
+	usages := []string{"index", "follow", "preserve", "present", "present-snippet", "present-link", "crawl", "other",
+		"(q)", "q", "nope"}
+	robots := "ACAP-version: 1.1\nACAP-qualified-usage: q index time-limit=until-2030-01-01\nACAP-crawler: " +
+		"*\nACAP-disallow-follow: /\nACAP-allow-preserve: / time-limit=until-2030-01-01\n"
 	r := resource(t, "/a.html")
 	for range cases {
 		base := page()
 		for range rnd.IntN(3) {
-			base.Tags = append(base.Tags, tag(pick("robots", "searchbot"), "ACAP "+pick("", "news ")+pick("allow-", "disallow-")+pick(usages...)))
+			base.Tags = append(base.Tags, tag(pick("robots", "searchbot"), "ACAP "+pick("", "news ")+pick("allow-",
+				"disallow-")+pick(usages...)))
 		}
 		if rnd.IntN(2) == 0 {
 			base.Marks = marksOn("the-acap:" + pick("allow-", "disallow-") + pick(usages...))
@@ -138,9 +151,12 @@ func TestPilotNeverWidens(t *testing.T) {
 		own := base
 		own.Tags, own.Marks = slices.Clone(base.Tags), slices.Clone(base.Marks)
 		for range 1 + rnd.IntN(2) {
-			own.Tags = append(own.Tags, tag(pick("robots", "searchbot"), "ACAP "+pick("", "news ")+"allow-"+pick(usages...)+" id-list= "+pick("a", "b", "a b", "1")+pick("", " time-limit=until-2020-01-01", " x=y")))
+			own.Tags = append(own.Tags, tag(pick("robots", "searchbot"), "ACAP "+pick("", "news ")+"allow-"+
+				pick(usages...)+" id-list= "+pick("a", "b", "a b", "1")+pick("", " time-limit=until-2020-01-01",
+				" x=y")))
 		}
-		own.Marks = append(own.Marks, Mark{Token: "#a", Line: 7, Column: 1, Element: 8}, Mark{Token: "#b", Line: 8, Column: 1, Element: 9, Place: Place(pick("", "body", "head"))},
+		own.Marks = append(own.Marks, Mark{Token: "#a", Line: 7, Column: 1, Element: 8}, Mark{Token: "#b", Line: 8,
+			Column: 1, Element: 9, Place: Place(pick("", "body", "head"))},
 			Mark{Token: "acap:" + pick("allow-", "disallow-") + pick(usages...), Line: 9, Column: 1, Element: 10})
 		plain := policyOf(Crawler{Names: []string{"searchbot"}}, robots).Narrow(base)
 		for _, who := range []Crawler{searchbot, pilotbot} {
@@ -148,8 +164,10 @@ func TestPilotNeverWidens(t *testing.T) {
 			checkFindings(t, p.Findings())
 			for _, u := range Usages() {
 				before, after := plain.Decide(u, r), p.Decide(u, r)
-				if after.Allowed && !before.Allowed && !(who.Pilot && before.Because.Source == Meta && bare(before.Because.Text)) {
-					t.Fatalf("pilot %v: %s is permitted by %s, was not by %s: %v %v", who.Pilot, u, after.Why(), before.Why(), own.Tags, own.Marks)
+				if after.Allowed && !before.Allowed &&
+					!(who.Pilot && before.Because.Source == Meta && bare(before.Because.Text)) {
+					t.Fatalf("pilot %v: %s is permitted by %s, was not by %s: %v %v", who.Pilot, u, after.Why(),
+						before.Why(), own.Tags, own.Marks)
 				}
 				if who.Pilot {
 					continue
@@ -164,7 +182,8 @@ func TestPilotNeverWidens(t *testing.T) {
 	}
 }
 
-// bare reports whether a tag names a local usage without parentheses: the dialects read it differently.
+// bare reports whether a tag names a local usage without parentheses: the dialects read it
+// differently.
 func bare(text string) bool { return strings.HasSuffix(text, "-q") }
 
 // A hostile page says much of one fragment, or of very many.
@@ -175,9 +194,11 @@ func TestPilotIsBounded(t *testing.T) {
 		marks = append(marks, "#"+ids[i])
 	}
 	for name, own := range map[string]Own{
-		"of one fragment": page(slices.Repeat([]Tag{tag("robots", "ACAP allow-index id-list= i1")}, maxOfFragment+1)...),
-		"of many":         page(tag("robots", "ACAP allow-index id-list= "+strings.Join(ids, " "))),
-		"definitions":     page(slices.Repeat([]Tag{tag("ACAP-qualified-usage", "q index time-limit=1-days")}, maxOwn+1)...),
+		"of one fragment": page(slices.Repeat([]Tag{tag("robots", "ACAP allow-index id-list= i1")}, maxOfFragment+
+			1)...),
+		"of many": page(tag("robots", "ACAP allow-index id-list= "+strings.Join(ids, " "))),
+		"definitions": page(slices.Repeat([]Tag{tag("ACAP-qualified-usage", "q index time-limit=1-days")},
+			maxOwn+1)...),
 	} {
 		own.Marks = marksOn(marks...)
 		p := policyOf(pilotbot, "").Narrow(own)

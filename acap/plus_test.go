@@ -26,32 +26,46 @@ func TestPlusFillsIn(t *testing.T) {
 		want                *Limits // nil: it falls back
 	}{
 		{"X03", "time-limit=plus-terms", Plus{EndDate: one("2026-03-31")}, &Limits{Until: day("2026-04-01T00:00:00Z")}},
-		{"X03", "time-limit=PLUS-Terms", Plus{EndDate: one(" 2026-03-31 ", "2026-03-31")}, &Limits{Until: day("2026-04-01T00:00:00Z")}},
-		{"X03", "time-limit=plus-terms", Plus{EndDate: one("2026-03-31T10:00:00.5Z")}, &Limits{Until: day("2026-03-31T10:00:00.5Z")}},
-		{"X03", "time-limit=plus-terms", Plus{EndDate: one("2026-03-31T10:00-05:00")}, &Limits{Until: day("2026-03-31T15:00:00Z")}},
+		{"X03", "time-limit=PLUS-Terms", Plus{EndDate: one(" 2026-03-31 ", "2026-03-31")},
+			&Limits{Until: day("2026-04-01T00:00:00Z")}},
+		{"X03", "time-limit=plus-terms", Plus{EndDate: one("2026-03-31T10:00:00.5Z")},
+			&Limits{Until: day("2026-03-31T10:00:00.5Z")}},
+		{"X03", "time-limit=plus-terms", Plus{EndDate: one("2026-03-31T10:00-05:00")},
+			&Limits{Until: day("2026-03-31T15:00:00Z")}},
 		{"X32", "time-limit=plus-terms", Plus{EndDate: one("2026-03-31", "2026-04-01")}, nil},
 		{"X32", "time-limit=plus-terms", Plus{EndDate: one("", "2026-04-01")}, nil},
 		{"X32", "time-limit=plus-terms", Plus{EndDate: one("2026")}, nil},
 		{"X32", "time-limit=plus-terms", Plus{EndDate: one("2026:03:31 10:00:00")}, nil},
 		{"X32", "time-limit=plus-terms", Plus{CreditLine: one("CR-NRQ")}, nil},
 		{"X32", "must-include-resource=plus-terms", Plus{CreditLine: one("CR-NRQ")}, &Limits{}},
-		{"X32", "must-include-resource=plus-terms", Plus{CreditLine: one(vocabularyURI + "cr-nrq"), Credit: one("A")}, &Limits{}},
-		{"X32", "must-include-resource=plus-terms", Plus{CreditLine: one("CR-CAI"), Credit: one("A", "A", " B ")}, &Limits{MustInclude: one("the-acap:credit:text:A%2C%20B")}},
-		{"X32", "must-include-resource=plus-terms", Plus{CreditLine: one("CR-CAI"), Credit: one(" \n"), Owners: one("C"), Licensors: one("D")}, &Limits{MustInclude: one("the-acap:credit:text:C")}},
-		{"X32", "must-include-resource=plus-terms", Plus{CreditLine: one("CR-CAI"), Licensors: one("D")}, &Limits{MustInclude: one("the-acap:credit:text:D")}},
-		{"X32", "must-include-resource=plus-terms", Plus{CreditLine: one("CR-CAI"), Credit: one(strings.Repeat("x", maxCredit+1)), Owners: one("C")}, nil},
+		{"X32", "must-include-resource=plus-terms", Plus{CreditLine: one(vocabularyURI + "cr-nrq"), Credit: one("A")},
+			&Limits{}},
+		{"X32", "must-include-resource=plus-terms", Plus{CreditLine: one("CR-CAI"), Credit: one("A", "A", " B ")},
+			&Limits{MustInclude: one("the-acap:credit:text:A%2C%20B")}},
+		{"X32", "must-include-resource=plus-terms", Plus{CreditLine: one("CR-CAI"), Credit: one(" \n"),
+			Owners: one("C"), Licensors: one("D")}, &Limits{MustInclude: one("the-acap:credit:text:C")}},
+		{"X32", "must-include-resource=plus-terms", Plus{CreditLine: one("CR-CAI"), Licensors: one("D")},
+			&Limits{MustInclude: one("the-acap:credit:text:D")}},
+		{"X32", "must-include-resource=plus-terms", Plus{CreditLine: one("CR-CAI"),
+			Credit: one(strings.Repeat("x", maxCredit+1)), Owners: one("C")}, nil},
 		{"X32", "must-include-resource=plus-terms", Plus{CreditLine: one("CR-CAI")}, nil},
 		{"X32", "must-include-resource=plus-terms", Plus{Credit: one("A")}, nil},
 		{"X32", "must-include-resource=plus-terms", Plus{CreditLine: one("CR-CAI", "CR-NRQ"), Credit: one("A")}, nil},
-		{"X32", "prohibited-modification=plus-terms", Plus{Alterations: one("AL-MRG", "AL-CRP"), Files: one("IF-MFN", "IF-MFT")}, &Limits{ProhibitedModification: one("appearance", "content", "structure", "format")}},
+		{"X32", "prohibited-modification=plus-terms", Plus{Alterations: one("AL-MRG", "AL-CRP"),
+			Files: one("IF-MFN", "IF-MFT")}, &Limits{ProhibitedModification: one("appearance", "content", "structure",
+			"format")}},
 		{"X32", "prohibited-modification=plus-terms", Plus{Alterations: one("AL-")}, nil},
 		{"X32", "prohibited-modification=plus-terms", Plus{Alterations: one("CR-CAI")}, nil},
 		{"X32", "prohibited-modification=plus-terms", Plus{Files: one("IF-MMD")}, nil},
-		{"X32", "prohibited-modification=plus-terms", Plus{Alterations: one("AL-CRP", "http://example.com/AL-FLP")}, nil},
-		{"K01", "prohibited-modification=any prohibited-modification=plus-terms", Plus{Alterations: one("AL-CRP")}, &Limits{ProhibitedModification: one("any")}},
+		{"X32", "prohibited-modification=plus-terms", Plus{Alterations: one("AL-CRP", "http://example.com/AL-FLP")},
+			nil},
+		{"K01", "prohibited-modification=any prohibited-modification=plus-terms", Plus{Alterations: one("AL-CRP")},
+			&Limits{ProhibitedModification: one("any")}},
 		{"K01", "prohibited-modification=any prohibited-modification=plus-terms", Plus{}, nil},
-		{"X32", all, Plus{EndDate: one("2026-03-31"), CreditLine: one("CR-COI"), Credit: one("A"), Alterations: one("AL-DCL")},
-			&Limits{Until: day("2026-04-01T00:00:00Z"), MustInclude: one("the-acap:credit:text:A"), ProhibitedModification: one("appearance")}},
+		{"X32", all, Plus{EndDate: one("2026-03-31"), CreditLine: one("CR-COI"), Credit: one("A"),
+			Alterations: one("AL-DCL")},
+			&Limits{Until: day("2026-04-01T00:00:00Z"), MustInclude: one("the-acap:credit:text:A"),
+				ProhibitedModification: one("appearance")}},
 		{"X32", all, Plus{EndDate: one("2026-03-31"), CreditLine: one("CR-NRQ")}, nil},
 	} {
 		p := policyOf(searchbot, field(c.qualifiers))
@@ -70,9 +84,12 @@ func TestPlusFillsIn(t *testing.T) {
 }
 
 func TestPlusCreditIsText(t *testing.T) {
-	p := policyOf(searchbot, lines("ACAP-version: 1.1", "ACAP-crawler: *", "ACAP-allow-present: / must-include-resource=plus-terms"))
-	d := p.Narrow(pictured(Plus{CreditLine: []string{"CR-CAI"}, Credit: []string{"Ida Marsh / Lantern"}})).Decide(PresentThumbnail, resource(t, "/a.jpg"))
-	if got := d.MustInclude(); len(got) != 1 || got[0].Role != "credit" || !got[0].IsText || got[0].Text != "Ida Marsh / Lantern" || got[0].Field.Line != 3 {
+	p := policyOf(searchbot, lines("ACAP-version: 1.1", "ACAP-crawler: *", "ACAP-allow-present: / "+
+		"must-include-resource=plus-terms"))
+	d := p.Narrow(pictured(Plus{CreditLine: []string{"CR-CAI"}, Credit: []string{"Ida Marsh / Lantern"}})).Decide(
+		PresentThumbnail, resource(t, "/a.jpg"))
+	if got := d.MustInclude(); len(got) != 1 || got[0].Role != "credit" || !got[0].IsText ||
+		got[0].Text != "Ida Marsh / Lantern" || got[0].Field.Line != 3 {
 		t.Fatalf("%+v", got)
 	}
 }
@@ -87,7 +104,8 @@ func TestPlusLeavesTheOriginAlone(t *testing.T) {
 	}
 	fields := []string{"ACAP-version: 1.1", "ACAP-crawler: *", "ACAP-disallow-index: /"}
 	for range 40 { // as many as make a lookup worth while
-		fields = append(fields, "ACAP-allow-index: /pictures/"+strings.Repeat("x", len(fields))+" time-limit=plus-terms")
+		fields = append(fields, "ACAP-allow-index: /pictures/"+strings.Repeat("x", len(fields))+
+			" time-limit=plus-terms")
 	}
 	p := policyOf(searchbot, lines(append(fields, "ACAP-allow-index: /*.jpg time-limit=plus-terms")...))
 	before := p.Decide(Index, r)
@@ -107,17 +125,20 @@ func TestPlusLeavesTheOriginAlone(t *testing.T) {
 	}
 }
 
-// The terms of an image are no terms of the statements in META tags: those are about a page of HTML.
+// The terms of an image are no terms of the statements in META tags: those are about a page of
+// HTML.
 func TestPlusIsNotForPages(t *testing.T) {
 	own := page(tag("robots", "ACAP version 1.1"), tag("robots", "ACAP allow-index time-limit=plus-terms"))
 	own.Plus = &Plus{EndDate: []string{"2026-03-31"}}
-	if d := policyOf(searchbot, "").Narrow(own).Decide(Index, resource(t, "/a.html")); d.Allowed || d.Reason != ByFallback {
+	if d := policyOf(searchbot, "").Narrow(own).Decide(Index, resource(t, "/a.html")); d.Allowed ||
+		d.Reason != ByFallback {
 		t.Error(d.Why())
 	}
 }
 
 func TestPlusIsKept(t *testing.T) {
-	own := pictured(Plus{EndDate: []string{"2026-03-31"}, CreditLine: []string{"CR-CAI"}, Credit: []string{"A"}, Files: []string{"IF-MMD"}})
+	own := pictured(Plus{EndDate: []string{"2026-03-31"}, CreditLine: []string{"CR-CAI"}, Credit: []string{"A"},
+		Files: []string{"IF-MMD"}})
 	b, err := json.Marshal(own)
 	if err != nil {
 		t.Fatal(err)
@@ -137,8 +158,10 @@ func FuzzPlus(f *testing.F) {
 	f.Add("/*.jpg time-limit=plus-terms", "0000-01-01T00:00+14:00", "CR-NRQ", "\xff\x00", "AL-CLR")
 	f.Add("/ prohibited-modification=plus-terms prohibited-modification=any", "9999-12-31", "", "", "IF-MMD")
 	f.Fuzz(func(t *testing.T, rest, end, line, credit, alteration string) {
-		origin := policyOf(searchbot, lines("ACAP-version: 1.1", "ACAP-crawler: *", "ACAP-allow-present: "+rest, "ACAP-allow-index: "+rest))
-		p := origin.Narrow(pictured(Plus{EndDate: []string{end}, CreditLine: []string{line}, Credit: []string{credit}, Alterations: []string{alteration}}))
+		origin := policyOf(searchbot, lines("ACAP-version: 1.1", "ACAP-crawler: *", "ACAP-allow-present: "+rest,
+			"ACAP-allow-index: "+rest))
+		p := origin.Narrow(pictured(Plus{EndDate: []string{end}, CreditLine: []string{line}, Credit: []string{credit},
+			Alterations: []string{alteration}}))
 		r := resource(t, "/a.jpg")
 		checkPolicy(t, origin, r)
 		checkPolicy(t, p, r)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// withReferences gives the policy of robots whose references lead to files; an empty file cannot be read.
+// withReferences gives the policy of robots whose references lead to files; an empty file cannot be
+// read.
 func withReferences(who Crawler, robots string, files map[string]string) *Policy {
 	f := Parse(home, []byte(robots))
 	refs := f.References(who)
@@ -29,11 +30,15 @@ func TestReferences(t *testing.T) {
 		want                   bool
 	}{
 		{"P1 2.3.2", to + "/s.txt", "ACAP-crawler: *\nACAP-disallow-index: /a", Index, "/a", false},
-		{"D01", to + "/s.txt", "ACAP-crawler: *\nACAP-permissions-reference: /t.txt\nACAP-disallow-index: /a\nACAP-allow-follow: /", Index, "/a", false},
+		{"D01", to + "/s.txt", "ACAP-crawler: *\nACAP-permissions-reference: /t.txt\nACAP-disallow-index: " +
+			"/a\nACAP-allow-follow: /", Index, "/a", false},
 		{"D02", to + "/s.txt\nACAP-disallow-index: /a", "ACAP-crawler: *", Index, "/a", false},
-		{"D02", to + "/s.txt\nACAP-allow-index: /a\nACAP-crawler: *\nACAP-disallow-other: /", "ACAP-crawler: *", Index, "/a", false},
-		{"D03", "ACAP-resource-set: s /a\n" + to + "/s.txt", "ACAP-crawler: *\nACAP-disallow-index: the-acap:resource-set:s", Index, "/b", true},
-		{"D03", "ACAP-qualified-usage: q index\n" + to + "/s.txt", "ACAP-qualified-usage: q follow\nACAP-crawler: *\nACAP-allow-(q): /", Index, "/a", true},
+		{"D02", to + "/s.txt\nACAP-allow-index: /a\nACAP-crawler: *\nACAP-disallow-other: /", "ACAP-crawler: *", Index,
+			"/a", false},
+		{"D03", "ACAP-resource-set: s /a\n" + to + "/s.txt", "ACAP-crawler: *\nACAP-disallow-index: " +
+			"the-acap:resource-set:s", Index, "/b", true},
+		{"D03", "ACAP-qualified-usage: q index\n" + to + "/s.txt",
+			"ACAP-qualified-usage: q follow\nACAP-crawler: *\nACAP-allow-(q): /", Index, "/a", true},
 		{"D05", to + "http://h2/s.txt", "ACAP-crawler: *\nACAP-disallow-crawl: /a", Crawl, "/a", false},
 		{"D06", to + "/s.txt", "User-agent: *\nDisallow: /a", Crawl, "/a", false},
 		{"D06", "ACAP-ignore-conventional-records\n" + to + "/s.txt", "User-agent: *\nDisallow: /a", Crawl, "/a", true},
@@ -41,8 +46,10 @@ func TestReferences(t *testing.T) {
 		{"D07", to + "http://h2:port/", "", Index, "/a", false},
 		{"D07", "ACAP-crawler: other\nACAP-permissions-reference: /s.txt", "", Index, "/a", true},
 		{"X65", to + "/robots.txt", "", Index, "/a", true},
-		{"B14", "ACAP-version: 1.1\n" + to + "/s.txt", "ACAP-crawler: *\nACAP-allow-index: / time-limit=plus-terms", Index, "/a", true},
-		{"A19", to + "/s.txt", "ACAP-crawler: *\nACAP-allow-index: /\nACAP-disallow-other: /\n" + strings.Repeat("#\n", MaxSize), Index, "/a", false},
+		{"B14", "ACAP-version: 1.1\n" + to + "/s.txt", "ACAP-crawler: *\nACAP-allow-index: / time-limit=plus-terms",
+			Index, "/a", true},
+		{"A19", to + "/s.txt", "ACAP-crawler: *\nACAP-allow-index: /\nACAP-disallow-other: /\n" + strings.Repeat("#\n",
+			MaxSize), Index, "/a", false},
 	} {
 		files := map[string]string{"http://example.com/s.txt": c.child, "http://h2/s.txt": c.child}
 		if d := withReferences(searchbot, c.robots, files).Decide(c.u, resource(t, c.path)); d.Allowed != c.want {
@@ -51,23 +58,32 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-func TestSecondReference(t *testing.T) { // D08
+// P1 2.3.2 (D08): a reference may be relative; a second one counts for its prohibitions only
+func TestSecondReference(t *testing.T) {
 	files := map[string]string{"http://example.com/s": "ACAP-crawler: *\nACAP-allow-index: /",
-		"http://example.com/t": "ACAP-crawler: *\nACAP-allow-follow: /\nACAP-disallow-preserve: /\nACAP-disallow-other: /"}
-	p := withReferences(searchbot, lines("ACAP-crawler: *", "ACAP-permissions-reference: s", "ACAP-permissions-reference: /t"), files)
+		"http://example.com/t": "ACAP-crawler: *\nACAP-allow-follow: /\nACAP-disallow-preserve: " +
+			"/\nACAP-disallow-other: /"}
+	p := withReferences(searchbot, lines("ACAP-crawler: *", "ACAP-permissions-reference: s",
+		"ACAP-permissions-reference: /t"), files)
 	for u, want := range map[Usage]bool{Index: true, Follow: false, Preserve: false} {
 		if d := p.Decide(u, resource(t, "/")); d.Allowed != want {
 			t.Errorf("%s: %s", u, d.Why())
 		}
 	}
-	if got := p.Decide(Preserve, resource(t, "/")).Because; got.Source != Referred || got.URL != "http://example.com/t" || got.Line != 3 {
+	if got := p.Decide(Preserve, resource(t, "/")).Because; got.Source != Referred ||
+		got.URL != "http://example.com/t" || got.Line != 3 {
 		t.Errorf("%+v", got)
 	}
 }
 
-func TestSeveralPurposesOnAPage(t *testing.T) { // X11, N17, X78
-	p := policyOf(Crawler{Names: []string{"searchbot"}, Purposes: []string{"web", "news"}}, "").Narrow(Own{URL: "http://example.com/a.html",
-		Tags:  []Tag{tag("robots", "ACAP news disallow-index"), tag("robots", "max-snippet:9, unavailable_after: 2027-01-31")},
+// P1 2.3.3 (X11): the common answer needs one purpose for crawl and all for the rest; P2 2.2.1
+// (N17): a tag for our purpose overrides the general one; P1 2.3.3 (X78): in the common answer
+// the limits of all purposes bind
+func TestSeveralPurposesOnAPage(t *testing.T) {
+	p := policyOf(Crawler{Names: []string{"searchbot"}, Purposes: []string{"web", "news"}},
+		"").Narrow(Own{URL: "http://example.com/a.html",
+		Tags: []Tag{tag("robots", "ACAP news disallow-index"), tag("robots", "max-snippet:9, unavailable_after: "+
+			"2027-01-31")},
 		Marks: []Mark{mark("the-acap:disallow-follow", 1)}})
 	r := resource(t, "/a.html")
 	if d := p.Decide(Index, r); d.Allowed {
@@ -84,7 +100,7 @@ func TestSeveralPurposesOnAPage(t *testing.T) { // X11, N17, X78
 	}
 }
 
-func TestRequired(t *testing.T) { // I04-I07, J07-J11, L01-L04
+func TestRequired(t *testing.T) { // P1 2.5.3.2 (I04-I07), P1 2.5.5.6 (J07-J11), P1 2.5.6.1 (L01-L04): locators
 	for value, want := range map[string]bool{
 		"must-use-resource=/i.html":                             true,
 		"must-use-resource=ftp://h/x":                           false,
@@ -108,21 +124,26 @@ func TestRequired(t *testing.T) { // I04-I07, J07-J11, L01-L04
 		"max-length=-1-words":                                   false,
 		"prohibited-context=within-user-frame":                  false, // not of a snippet
 	} {
-		d := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present-snippet: / "+value).Decide(PresentSnippet, resource(t, "/"))
+		d := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present-snippet: / "+value).Decide(
+			PresentSnippet, resource(t, "/"))
 		if d.Allowed != want {
 			t.Errorf("%s: %v %s", value, d.Allowed, d.Why())
 		}
 	}
-	for value, want := range map[string]bool{"any": true, "style": true, "plus-terms": false, "plus-terms prohibited-modification=any": false, "colour": false,
-		"colour prohibited-modification=any": true} { // K01
-		d := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present-currentcopy: / prohibited-modification="+value).Decide(PresentCurrentCopy, resource(t, "/"))
+	for value, want := range map[string]bool{"any": true, "style": true, "plus-terms": false,
+		"plus-terms prohibited-modification=any": false, "colour": false,
+		// P1 2.5.5.5 (K01): any swallows the other values; plus-terms that cannot be read
+		// prohibits beside it
+		"colour prohibited-modification=any": true} {
+		d := policyOf(searchbot, "ACAP-version: 1.1\nACAP-crawler: *\nACAP-allow-present-currentcopy: / "+
+			"prohibited-modification="+value).Decide(PresentCurrentCopy, resource(t, "/"))
 		if d.Allowed != want {
 			t.Errorf("%s: %v %s", value, d.Allowed, d.Why())
 		}
 	}
 }
 
-func TestCannot(t *testing.T) { // P1 2.4.3, G01-G03, X40, X41, X71
+func TestCannot(t *testing.T) { // P1 2.4.3 (G01-G03, X40, X41, X71): the fallback
 	for _, c := range []struct {
 		cannot, field string
 		u             Usage
@@ -150,7 +171,8 @@ func TestPolicyTellsItsFile(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	var none *Policy
-	if none.File() != nil || none.Sitemaps() != nil || none.Actions() != nil || none.Findings() != nil || none.CrawlDelay() != 0 || none.Marked() || none.ByPurpose() != nil {
+	if none.File() != nil || none.Sitemaps() != nil || none.Actions() != nil || none.Findings() != nil ||
+		none.CrawlDelay() != 0 || none.Marked() || none.ByPurpose() != nil {
 		t.Error("nil")
 	}
 }

@@ -9,11 +9,15 @@ import (
 
 // The conventional groups are those of the file without its ACAP lines (RFC 9309 2.2.4, X79).
 func TestConventionalLayerIgnoresACAP(t *testing.T) {
-	conventional := []string{"User-agent: *", "User-agent: searchbot", "User-agent: newsbot", "Disallow: /a/", "Allow: /a/b", "Disallow:",
+	conventional := []string{"User-agent: *", "User-agent: searchbot", "User-agent: newsbot", "Disallow: /a/",
+		"Allow: /a/b", "Disallow:",
 		"Crawl-delay: 3", "Sitemap: http://example.com/s.xml", "", "# a comment", "Mood: calm", "Allow =/a"}
-	ofACAP := []string{"ACAP-crawler: *", "ACAP-crawler: searchbot", "ACAP-crawler:", "ACAP-allow-crawl: /a/", "ACAP-disallow-crawl: /b/",
-		"ACAP-allow-index: /c/ time-limit=3-days", "ACAP-usage-purpose: news", "ACAP-version: 1.1", "ACAP-resource-set: s /a/", "ACAP-frobnicate: 1",
-		"ACAP-qualified-usage: q index time-limit=1-days", "ACAP-permissions-reference: /more.txt", "ACAP-request-take-down: /x",
+	ofACAP := []string{"ACAP-crawler: *", "ACAP-crawler: searchbot", "ACAP-crawler:", "ACAP-allow-crawl: /a/",
+		"ACAP-disallow-crawl: /b/",
+		"ACAP-allow-index: /c/ time-limit=3-days", "ACAP-usage-purpose: news", "ACAP-version: 1.1",
+		"ACAP-resource-set: s /a/", "ACAP-frobnicate: 1",
+		"ACAP-qualified-usage: q index time-limit=1-days", "ACAP-permissions-reference: /more.txt",
+		"ACAP-request-take-down: /x",
 		"ACAP-allow-index /c/", "  acap-crawler : newsbot"}
 	dice := rand.New(rand.NewPCG(79, 19))
 	for range 5000 {
@@ -42,5 +46,8 @@ func parseLines(lines []string) *File {
 
 func sameGroup(a, b *group) bool {
 	return slices.Equal(a.agents, b.agents) && a.ruled == b.ruled && slices.Equal(a.delays, b.delays) &&
-		slices.EqualFunc(a.rules, b.rules, func(x, y ruleLine) bool { return *x.field == *y.field && x.allow == y.allow && x.value == y.value })
+		slices.EqualFunc(a.rules, b.rules, func(x, y ruleLine) bool {
+			return *x.field == *y.field &&
+				x.allow == y.allow && x.value == y.value
+		})
 }

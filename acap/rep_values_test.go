@@ -49,12 +49,13 @@ func TestRuleWithoutSlashHint(t *testing.T) {
 		"preview.other.com":                "write / in the robots.txt of preview.other.com" + alone,
 		"192.0.2.1/":                       "write / in the robots.txt of 192.0.2.1" + alone,
 		"a.b.other.com*":                   "write /* in the robots.txt of a.b.other.com" + alone,
-		"([0-9]+)/x":                       "begin the rule with /, and write no regular expression: a rule has only * and $",
-		"?xml=":                            "write /*?xml=",
-		".pdf$":                            "write /*.pdf$",
-		"sort=asc":                         "write /*sort=asc",
-		"All":                              "write / for all paths",
-		"Sitemap: http://host.example/s":   "write every field on a line of its own",
+		"([0-9]+)/x": "begin the rule with /, and write no regular expression: a rule has only " +
+			"* and $",
+		"?xml=":                          "write /*?xml=",
+		".pdf$":                          "write /*.pdf$",
+		"sort=asc":                       "write /*sort=asc",
+		"All":                            "write / for all paths",
+		"Sitemap: http://host.example/s": "write every field on a line of its own",
 	} {
 		f := found("User-agent: *\nDisallow: "+value+"\n", "rule-without-slash")
 		if len(f) != 1 || f[0].Hint != want {

@@ -32,11 +32,13 @@ func TestStatements(t *testing.T) {
 	f := acap.Parse("http://h/robots.txt", []byte(several))
 	any := []string{"*", "A"}
 	want := []acap.Statement{
-		{Usages: []acap.Usage{"follow"}, Patterns: []string{"/stray"}}, // C10
-		{Written: true, Allow: true, Usages: []acap.Usage{"present-snippet", "index"}, Patterns: []string{"/*.GIF$", "/p/"}, Crawlers: any},
-		{Written: true, Usages: []acap.Usage{"index"}, Patterns: []string{"/t"}, Qualifiers: []string{"time-limit=nonsense"}, Crawlers: any, Purposes: []string{"news*x$"}},
-		{Usages: []acap.Usage{"crawl"}, Patterns: []string{""}, Crawlers: any, Purposes: []string{"news*x$"}}, // F13
-		{Written: true, Allow: true, Crawlers: any, Purposes: []string{"news*x$"}},                            // E02
+		{Usages: []acap.Usage{"follow"}, Patterns: []string{"/stray"}}, // P1 2.10.2 (C10): within a conventional record only fields of records are ignored, not definitions or version
+		{Written: true, Allow: true, Usages: []acap.Usage{"present-snippet", "index"}, Patterns: []string{"/*.GIF$",
+			"/p/"}, Crawlers: any},
+		{Written: true, Usages: []acap.Usage{"index"}, Patterns: []string{"/t"},
+			Qualifiers: []string{"time-limit=nonsense"}, Crawlers: any, Purposes: []string{"news*x$"}},
+		{Usages: []acap.Usage{"crawl"}, Patterns: []string{""}, Crawlers: any, Purposes: []string{"news*x$"}}, // P1 2.9 (F13): an inner dollar sign voids a permission and cuts a prohibition; %24 is the character
+		{Written: true, Allow: true, Crawlers: any, Purposes: []string{"news*x$"}},                            // P1 2.4.4 (E02): an undefined set prohibits everywhere and permits nowhere
 	}
 	got := f.Statements()
 	for i := range got {
@@ -56,7 +58,8 @@ func TestStatements(t *testing.T) {
 	}
 	groups := f.Groups()
 	if len(groups) != 1 || !slices.Equal(groups[0].Agents, []string{"b"}) || len(groups[0].Rules) != 2 ||
-		groups[0].Rules[0].Pattern != "/b~$" || groups[0].Rules[0].Allow || groups[0].Rules[1].Pattern != "/*.gif$" || !groups[0].Rules[1].Allow {
+		groups[0].Rules[0].Pattern != "/b~$" || groups[0].Rules[0].Allow || groups[0].Rules[1].Pattern != "/*.gif$" ||
+		!groups[0].Rules[1].Allow {
 		t.Errorf("groups %+v", groups)
 	}
 	if got := f.Crawlers(); !slices.Equal(got, []string{"A", "b"}) {
@@ -64,15 +67,18 @@ func TestStatements(t *testing.T) {
 	}
 }
 
-// Where only some parts of a composite usage can be interpreted, its permission permits these and prohibits the others.
+// Where only some parts of a composite usage can be interpreted, its permission permits these and
+// prohibits the others.
 func TestStatementsOfParts(t *testing.T) {
-	src := "ACAP-version: 1.1\nACAP-qualified-usage: cache preserve tiem-limit=3-days\nACAP-composite-usage: search crawl (cache) follow\n" +
+	src := "ACAP-version: 1.1\nACAP-qualified-usage: cache preserve tiem-limit=3-days\nACAP-composite-usage: search " +
+		"crawl (cache) follow\n" +
 		"ACAP-crawler: *\nACAP-allow-(search): /a\nACAP-allow-other: /b time-limit=3-days\n"
 	var got []string
 	for _, s := range acap.Parse("http://h/robots.txt", []byte(src)).Statements() {
 		got = append(got, fmt.Sprint(s.Field.Line, s.Written, s.Allow, s.Beyond, s.Usages, s.Patterns))
 	}
-	want := []string{"5 true true false [crawl follow] [/a]", "5 true false false [preserve] [/a]", "6 true false true [other] [/b]"}
+	want := []string{"5 true true false [crawl follow] [/a]", "5 true false false [preserve] [/a]",
+		"6 true false true [other] [/b]"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -80,8 +86,10 @@ func TestStatementsOfParts(t *testing.T) {
 
 // Every example of a pattern is covered by it: a prohibition of it refuses it.
 func TestExamples(t *testing.T) {
-	for _, pattern := range []string{"/", "/a", "/a/", "/a$", "/*.gif$", "*", "*x", "/%E4*/b", "/a*b*c$", "/a?b=*", "/%2A%24"} {
-		p := acap.Parse("http://h/robots.txt", []byte("ACAP-crawler: *\nACAP-disallow-index: "+pattern+"\n")).Policy(acap.Crawler{})
+	for _, pattern := range []string{"/", "/a", "/a/", "/a$", "/*.gif$", "*", "*x", "/%E4*/b", "/a*b*c$", "/a?b=*",
+		"/%2A%24"} {
+		p := acap.Parse("http://h/robots.txt", []byte("ACAP-crawler: *\nACAP-disallow-index: "+pattern+"\n")).Policy(
+			acap.Crawler{})
 		list := acap.Examples(pattern)
 		if len(list) == 0 {
 			t.Errorf("%s: no example", pattern)
@@ -107,15 +115,18 @@ func TestExamples(t *testing.T) {
 
 // TestFor: what is left of a file for one crawler says the same to it.
 func TestFor(t *testing.T) {
-	src := several + "ACAP-crawler: B\nACAP-allow-index: /t/u\nACAP-allow-crawl: /t/u\nUser-agent: a\nUser-agent: *\nDisallow: /t\nACAP-crawler: A\nACAP-allow-index: /t\n"
+	src := several + "ACAP-crawler: B\nACAP-allow-index: /t/u\nACAP-allow-crawl: /t/u\nUser-agent: a\nUser-agent: " +
+		"*\nDisallow: /t\nACAP-crawler: A\nACAP-allow-index: /t\n"
 	f := acap.Parse("http://h/robots.txt", []byte(src))
-	for _, c := range []acap.Crawler{{}, {Names: []string{"a"}}, {Names: []string{"b"}}, {Names: []string{"b"}, Purposes: []string{"newsx"}}, {Names: []string{"b", "a"}, Strict: true}} {
+	for _, c := range []acap.Crawler{{}, {Names: []string{"a"}}, {Names: []string{"b"}},
+		{Names: []string{"b"}, Purposes: []string{"newsx"}}, {Names: []string{"b", "a"}, Strict: true}} {
 		whole, part := f.Policy(c), f.For(c).Policy(c)
 		for _, path := range []string{"/", "/t", "/t/u", "/t/u/v", "/stray", "/b~", "/b~/x", "/x.gif", "/p/x"} {
 			r := acap.NewResource(&url.URL{Scheme: "http", Host: "h", Path: path})
 			for _, u := range acap.Usages() {
 				a, b := whole.Decide(u, r), part.Decide(u, r)
-				if a.Allowed != b.Allowed || a.Reason != b.Reason || a.Because != b.Because || !reflect.DeepEqual(a.Limits(acap.Facts{}), b.Limits(acap.Facts{})) {
+				if a.Allowed != b.Allowed || a.Reason != b.Reason || a.Because != b.Because ||
+					!reflect.DeepEqual(a.Limits(acap.Facts{}), b.Limits(acap.Facts{})) {
 					t.Errorf("%+v: %s of %s: %s, in part %s", c, u, path, a.Why(), b.Why())
 				}
 			}

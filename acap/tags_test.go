@@ -24,7 +24,7 @@ func refused(t *testing.T, own Own) string {
 	return strings.Join(out, " ")
 }
 
-func TestHeaders(t *testing.T) { // N19-N22, X22, X23
+func TestHeaders(t *testing.T) { // RTAG 3.1.1 (N19-N22, X22, X23): rules in headers
 	for _, c := range []struct{ name, value, want string }{
 		{"X-Robots-Tag", "noindex", "index"},
 		{"X-Robots-Tag", "NoIndex, nofollow", "index follow"},
@@ -45,7 +45,8 @@ func TestHeaders(t *testing.T) { // N19-N22, X22, X23
 		{"X-Robots-Tag", "max-image-preview: large, noindex", "index"},
 		{"X-Robots-Tag", "unavailable_after: 25 Jun 2099 15:00:00 PST, noindex", "index"},
 		{"X-Robots-Tag", "unavailable_after: Thu, 25 Jun 2099 15:00:00 GMT, otherbot: noindex", ""},
-		{"X-Robots-Tag", "unavailable_after: 25 Jun 2099 15:00:00 PST otherbot: noindex, searchbot: nofollow", "follow"},
+		{"X-Robots-Tag", "unavailable_after: 25 Jun 2099 15:00:00 PST otherbot: noindex, searchbot: nofollow",
+			"follow"},
 		{"X-Robots-Tag", "foo bar noindex", "index"},
 		{"X-Robots-Tag", ": = noindex", "index"},
 		{"X-Robots-Tag", "", ""},
@@ -84,7 +85,10 @@ func TestHeaders(t *testing.T) { // N19-N22, X22, X23
 	}
 }
 
-func TestMetaRules(t *testing.T) { // N12, N13, X20
+// P2 2.1 (N12, N13): conventional and ACAP tags both bind, the stricter prevails; conventional
+// values may be parted by blanks, ACAP words are not such values; P2 2.2.1 (X20): names of META
+// follow the rules for names; a list of them only prohibits
+func TestMetaRules(t *testing.T) {
 	for _, c := range []struct{ name, content, want string }{
 		{"robots", "index nofollow", "follow"},
 		{"ROBOTS", "NOINDEX", "index"},
@@ -113,10 +117,12 @@ func TestMetaRules(t *testing.T) { // N12, N13, X20
 	}
 }
 
-func TestDates(t *testing.T) { // X24
+func TestDates(t *testing.T) { // REP 2 (X24): a date that cannot be read has passed
 	want := time.Date(2027, 1, 31, 15, 0, 0, 0, time.UTC)
-	for _, in := range []string{"2027-01-31T15:00:00Z", "2027-01-31t15:00:00z", "2027-01-31T16:00:00+01:00", "Sun, 31 Jan 2027 15:00:00 GMT",
-		"sunday, 31-jan-27 15:00:00 utc", "31 Jan 2027 10:00:00 EST", "31  Jan\n2027 07:00:00 PST", "2027-01-31 15:00", "2027-01-31 15:00:00 UTC",
+	for _, in := range []string{"2027-01-31T15:00:00Z", "2027-01-31t15:00:00z", "2027-01-31T16:00:00+01:00",
+		"Sun, 31 Jan 2027 15:00:00 GMT",
+		"sunday, 31-jan-27 15:00:00 utc", "31 Jan 2027 10:00:00 EST", "31  Jan\n2027 07:00:00 PST", "2027-01-31 15:00",
+		"2027-01-31 15:00:00 UTC",
 		"@1801407600", "Sun Jan 31 15:00:00 2027"} {
 		if got, err := readDate(in); err != nil || !got.Equal(want) {
 			t.Errorf("%q: %v %v", in, got, err)
@@ -128,7 +134,8 @@ func TestDates(t *testing.T) { // X24
 		}
 	}
 	for _, value := range []string{"*; unavailable_after=@1801407600", "*; unavailable_after=\"2027-01-31T15:00:00Z\"",
-		"*; unavailable_after=\"Sun, 31 Jan 2027 15:00:00 GMT\"", "*; unavailable_after=2027-01-31T15:00:00Z, otherbot; noindex",
+		"*; unavailable_after=\"Sun, 31 Jan 2027 15:00:00 GMT\"", "*; unavailable_after=2027-01-31T15:00:00Z, " +
+			"otherbot; noindex",
 		"*; unavailable_after=Sun, 31 Jan 2027 15:00:00 GMT; max-snippet=7"} {
 		d := policyOf(searchbot, "").Narrow(page(tag("Robots-Tag", value))).Decide(Index, resource(t, "/a.html"))
 		if l := d.Limits(Facts{Now: noon}); !l.Until.Equal(want) {
@@ -137,9 +144,11 @@ func TestDates(t *testing.T) { // X24
 	}
 }
 
-func TestHeaderLimitIsJoined(t *testing.T) { // X25
+// RTAG 3.1.1 (X25): of a header sixteen KiB are read, a cut member is dropped
+func TestHeaderLimitIsJoined(t *testing.T) {
 	long := strings.Repeat("x, ", maxHeader/3-10)
-	if got := refused(t, page(tag("X-Robots-Tag", long), tag("X-Robots-Tag", "noarchive, "+strings.Repeat("nofollow", 10)), tag("X-Robots-Tag", "noindex"),
+	if got := refused(t, page(tag("X-Robots-Tag", long), tag("X-Robots-Tag", "noarchive, "+strings.Repeat("nofollow",
+		10)), tag("X-Robots-Tag", "noindex"),
 		tag("Robots-Tag", "*;nosnippet"))); got != "snippet copy" {
 		t.Errorf("refuses %q", got)
 	}
@@ -147,7 +156,8 @@ func TestHeaderLimitIsJoined(t *testing.T) { // X25
 
 func TestCaps(t *testing.T) { // max-snippet of several tags: the least
 	p := policyOf(searchbot, "ACAP-crawler: *\nACAP-allow-present-snippet: / max-length=30-chars").Narrow(
-		page(tag("robots", "max-snippet:50"), tag("X-Robots-Tag", "max-snippet: 20"), tag("Robots-Tag", "*;max-snippet=40")))
+		page(tag("robots", "max-snippet:50"), tag("X-Robots-Tag", "max-snippet: 20"),
+			tag("Robots-Tag", "*;max-snippet=40")))
 	l := p.Decide(PresentSnippet, resource(t, "/a.html")).Limits(Facts{Now: noon})
 	if l.MaxChars == nil || *l.MaxChars != 20 {
 		t.Errorf("%+v", l)
@@ -157,7 +167,8 @@ func TestCaps(t *testing.T) { // max-snippet of several tags: the least
 	}
 }
 
-func TestWhereADateEnds(t *testing.T) { // X91
+// REP 2 (X91): the date of unavailable_after ends at a comma before the name of a rule
+func TestWhereADateEnds(t *testing.T) {
 	for in, want := range map[string]string{
 		"2031-01-01, notranslate":                        "2031-01-01",
 		"2031-01-01,notranslate":                         "2031-01-01",

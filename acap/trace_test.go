@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// What became of each field, by line: "loses 3>4 F07" lost against line 4 for the reason that F07 gives. Lines from 100 on are of the
-// page, headers are on line 200.
+// What became of each field, by line: "loses 3>4 F07" lost against line 4 for the reason that F07
+// gives. Lines from 100 on are of the page, headers are on line 200.
 func TestTrace(t *testing.T) {
 	news := Crawler{Names: []string{"searchbot"}, Purposes: []string{"news"}}
 	two := Crawler{Names: []string{"searchbot"}, Purposes: []string{"news", "archive"}}
@@ -28,85 +28,120 @@ func TestTrace(t *testing.T) {
 		"nothing": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-preserve: /"}},
 		"scope": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-disallow-index: /", "ACAP-allow-index: /a"},
 			want: "decides 3; loses 2>3 F07"},
-		"addressee": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-disallow-index: /a", "ACAP-crawler: searchbot", "ACAP-allow-index: /"},
+		"addressee": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-disallow-index: /a",
+			"ACAP-crawler: searchbot", "ACAP-allow-index: /"},
 			want: "decides 4; loses 2>4 C02"},
-		"purpose": {who: news, usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: /a", "ACAP-usage-purpose: news", "ACAP-disallow-index: /"},
+		"purpose": {who: news, usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: /a",
+			"ACAP-usage-purpose: news", "ACAP-disallow-index: /"},
 			want: "decides 4; loses 2>4 C04"},
-		"same pattern": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: /", "ACAP-disallow-index: /"},
+		"same pattern": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: /",
+			"ACAP-disallow-index: /"},
 			want: "decides 3; loses 2>3 F05"},
-		"neither narrower": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: /*b", "ACAP-disallow-index: /*.html"},
+		"neither narrower": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: /*b",
+			"ACAP-disallow-index: /*.html"},
 			want: "decides 3; loses 2>3 F02"},
-		"covers everything": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: /a", "ACAP-disallow-index:"},
+		"covers everything": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: /a",
+			"ACAP-disallow-index:"},
 			want: "decides 3; loses 2>3 X35"},
-		"without a root": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: /", "ACAP-disallow-index: *.html"},
+		"without a root": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: /",
+			"ACAP-disallow-index: *.html"},
 			want: "decides 3; loses 2>3 F03"},
-		"two limits": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: / time-limit=3-days", "ACAP-allow-index: / time-limit=9-days"},
+		"two limits": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: / time-limit=3-days",
+			"ACAP-allow-index: / time-limit=9-days"},
 			want: "decides 2; binds 3>2 F15"},
-		"both prohibit": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-disallow-index: /", "ACAP-disallow-index: /"},
+		"both prohibit": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-disallow-index: /",
+			"ACAP-disallow-index: /"},
 			want: "decides 2; agrees 3>2 "},
-		"snippets only": {usage: PresentSnippet, lines: []string{"ACAP-crawler: *", "ACAP-disallow-present: /", "ACAP-allow-present-snippet: /"},
+		"snippets only": {usage: PresentSnippet, lines: []string{"ACAP-crawler: *", "ACAP-disallow-present: /",
+			"ACAP-allow-present-snippet: /"},
 			want: "decides 3; loses 2>3 F17"},
-		"narrow prohibition of present": {usage: PresentSnippet, lines: []string{"ACAP-crawler: *", "ACAP-disallow-present: /a", "ACAP-allow-present-snippet: /"},
+		"narrow prohibition of present": {usage: PresentSnippet, lines: []string{"ACAP-crawler: *",
+			"ACAP-disallow-present: /a", "ACAP-allow-present-snippet: /"},
 			want: "decides 2; loses 3>2 F17"},
-		"prohibition of the type": {usage: PresentSnippet, lines: []string{"ACAP-crawler: *", "ACAP-allow-present: /a", "ACAP-disallow-present-snippet: /"},
+		"prohibition of the type": {usage: PresentSnippet, lines: []string{"ACAP-crawler: *", "ACAP-allow-present: /a",
+			"ACAP-disallow-present-snippet: /"},
 			want: "decides 3; loses 2>3 F17"},
 		"limits of present": {usage: PresentSnippet,
-			lines: []string{"ACAP-crawler: *", "ACAP-allow-present: / time-limit=3-days", "ACAP-allow-present-snippet: /"},
-			want:  "decides 2; binds 3>2 F18"},
+			lines: []string{"ACAP-crawler: *", "ACAP-allow-present: / time-limit=3-days",
+				"ACAP-allow-present-snippet: /"},
+			want: "decides 2; binds 3>2 F18"},
 		"present cannot be interpreted": {usage: PresentSnippet,
 			lines: []string{"ACAP-crawler: *", "ACAP-allow-present: / bad=1", "ACAP-allow-present-snippet: /a"},
 			want:  "decides 2; loses 3>2 X81"},
 		"displaced and not interpreted": {usage: PresentSnippet,
-			lines: []string{"ACAP-crawler: *", "ACAP-allow-present: / bad=1", "ACAP-disallow-present: /a", "ACAP-allow-present-snippet: /a"},
-			want:  "decides 2; loses 4>2 X81; loses 3>4 F17"},
+			lines: []string{"ACAP-crawler: *", "ACAP-allow-present: / bad=1", "ACAP-disallow-present: /a",
+				"ACAP-allow-present-snippet: /a"},
+			want: "decides 2; loses 4>2 X81; loses 3>4 F17"},
 		"displaced limits": {usage: PresentSnippet,
-			lines: []string{"ACAP-crawler: *", "ACAP-allow-present: / time-limit=3-days", "ACAP-disallow-present: /a", "ACAP-allow-present-snippet: /a"},
-			want:  "decides 2; binds 4>2 F18; loses 3>4 F17"},
-		"passed": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: /", "ACAP-allow-index: / time-limit=until-2020-01-01"},
+			lines: []string{"ACAP-crawler: *", "ACAP-allow-present: / time-limit=3-days", "ACAP-disallow-present: /a",
+				"ACAP-allow-present-snippet: /a"},
+			want: "decides 2; binds 4>2 F18; loses 3>4 F17"},
+		"passed": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: /",
+			"ACAP-allow-index: / time-limit=until-2020-01-01"},
 			want: "decides 3; loses 2>3 F16"},
 		"other": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-disallow-other: /", "ACAP-disallow-other: /a"},
 			want: "decides 2; agrees 3>2 "},
-		"other loses": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-disallow-other: /", "ACAP-allow-index: /"},
+		"other loses": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-disallow-other: /",
+			"ACAP-allow-index: /"},
 			want: "decides 3; loses 2>3 F19"},
-		"conventional": {usage: Crawl, lines: []string{"User-agent: *", "Disallow: /", "Allow: /a", "ACAP-crawler: *", "ACAP-allow-crawl: /a.html"},
+		"conventional": {usage: Crawl, lines: []string{"User-agent: *", "Disallow: /", "Allow: /a", "ACAP-crawler: *",
+			"ACAP-allow-crawl: /a.html"},
 			want: "decides 5; binds 3>5 O05; loses 2>3 9309"},
-		"conventional prohibits": {usage: Crawl, lines: []string{"User-agent: *", "Disallow: /", "ACAP-crawler: *", "ACAP-allow-crawl: /a"},
+		"conventional prohibits": {usage: Crawl, lines: []string{"User-agent: *", "Disallow: /", "ACAP-crawler: *",
+			"ACAP-allow-crawl: /a"},
 			want: "decides 2; loses 4>2 O05"}, // another pattern
-		"cancelled": {usage: Crawl, lines: []string{"User-agent: *", "Disallow: /a", "ACAP-crawler: *", "ACAP-allow-crawl: /a"},
+		"cancelled": {usage: Crawl, lines: []string{"User-agent: *", "Disallow: /a", "ACAP-crawler: *",
+			"ACAP-allow-crawl: /a"},
 			want: "decides 4; loses 2>4 O04"},
 		"both polarities": {usage: Crawl,
-			lines: []string{"User-agent: searchbot", "Disallow: /a", "ACAP-crawler: *", "ACAP-disallow-crawl: /a", "ACAP-crawler: searchbot", "ACAP-allow-crawl: /a"},
-			want:  "decides 2; loses 4>6 C02; loses 6>2 X85"},
-		"any crawler cancels nothing": {usage: Crawl, lines: []string{"User-agent: searchbot", "Disallow: /a", "ACAP-crawler: *", "ACAP-allow-crawl: /a"},
+			lines: []string{"User-agent: searchbot", "Disallow: /a", "ACAP-crawler: *", "ACAP-disallow-crawl: /a",
+				"ACAP-crawler: searchbot", "ACAP-allow-crawl: /a"},
+			want: "decides 2; loses 4>6 C02; loses 6>2 X85"},
+		"any crawler cancels nothing": {usage: Crawl, lines: []string{"User-agent: searchbot", "Disallow: /a",
+			"ACAP-crawler: *", "ACAP-allow-crawl: /a"},
 			want: "decides 2; loses 4>2 O07"},
-		"rule within an ACAP record": {usage: Crawl, lines: []string{"User-agent: *", "ACAP-crawler: *", "ACAP-allow-crawl: /", "Disallow: /a"},
+		"rule within an ACAP record": {usage: Crawl, lines: []string{"User-agent: *", "ACAP-crawler: *",
+			"ACAP-allow-crawl: /", "Disallow: /a"},
 			want: "decides 4; loses 3>4 O05"},
 		"ignored": {usage: Crawl, lines: []string{"ACAP-ignore-conventional-records", "User-agent: *", "Disallow: /"},
 			want: "loses 3>0 2.10.1"},
-		"tie": {usage: Crawl, lines: []string{"User-agent: *", "Disallow: /a", "Allow: /a"}, want: "decides 3; loses 2>3 O10"},
-		"page": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-disallow-index: /"}, tags: []Tag{meta(100, "robots", "ACAP allow-index")},
+		"tie": {usage: Crawl, lines: []string{"User-agent: *", "Disallow: /a", "Allow: /a"},
+			want: "decides 3; loses 2>3 O10"},
+		"page": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-disallow-index: /"},
+			tags: []Tag{meta(100, "robots", "ACAP allow-index")},
 			want: "decides 100; loses 2>100 N02"},
-		"page below a name": {usage: Index, lines: []string{"ACAP-crawler: searchbot", "ACAP-disallow-index: /"}, tags: []Tag{meta(100, "robots", "ACAP allow-index")},
+		"page below a name": {usage: Index, lines: []string{"ACAP-crawler: searchbot", "ACAP-disallow-index: /"},
+			tags: []Tag{meta(100, "robots", "ACAP allow-index")},
 			want: "decides 2; loses 100>2 N02"},
-		"conventional tag": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: /"}, tags: []Tag{meta(100, "robots", "noindex")},
+		"conventional tag": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: /"},
+			tags: []Tag{meta(100, "robots", "noindex")},
 			want: "decides 100; loses 2>100 N12"},
-		"header": {usage: Index, tags: []Tag{{Source: Header, Name: "X-Robots-Tag", Content: "noindex", Line: 200, Column: 1}, meta(100, "robots", "ACAP disallow-index")},
+		"header": {usage: Index, tags: []Tag{{Source: Header, Name: "X-Robots-Tag", Content: "noindex", Line: 200,
+			Column: 1}, meta(100, "robots", "ACAP disallow-index")},
 			want: "decides 100; agrees 200>100 N19"},
-		"max-snippet": {usage: PresentSnippet, tags: []Tag{meta(100, "robots", "max-snippet:20")}, want: "binds 100>0 N12"},
-		"discarded": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: /"}, tags: []Tag{meta(100, "robots", "ACAP disallow-crawl")},
+		"max-snippet": {usage: PresentSnippet, tags: []Tag{meta(100, "robots", "max-snippet:20")},
+			want: "binds 100>0 N12"},
+		"discarded": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: /"},
+			tags: []Tag{meta(100, "robots", "ACAP disallow-crawl")},
 			want: "decides 100; loses 2>100 X01"},
-		"element": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: /"}, marks: []Mark{{Token: "the-acap:disallow-index", Line: 105, Column: 1}},
-			want: "decides 2; within 105>0 N05"},
-		"element for the page": {usage: PresentOriginal, marks: []Mark{{Token: "the-acap:disallow-present", Line: 105, Column: 1}}, want: "decides 105"},
-		"fallback":             {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: / bad=1", "ACAP-allow-index: /"}, want: "decides 2; loses 3>2 F05"},
-		"reference": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-permissions-reference: /more.txt", "ACAP-crawler: *", "ACAP-allow-index: /"},
+		"element": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: /"},
+			marks: []Mark{{Token: "the-acap:disallow-index", Line: 105, Column: 1}},
+			want:  "decides 2; within 105>0 N05"},
+		"element for the page": {usage: PresentOriginal, marks: []Mark{{Token: "the-acap:disallow-present", Line: 105,
+			Column: 1}}, want: "decides 105"},
+		"fallback": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-allow-index: / bad=1",
+			"ACAP-allow-index: /"}, want: "decides 2; loses 3>2 F05"},
+		"reference": {usage: Index, lines: []string{"ACAP-crawler: *", "ACAP-permissions-reference: /more.txt",
+			"ACAP-crawler: *", "ACAP-allow-index: /"},
 			want: "decides 2; loses 4>2 D07"},
 		"purposes": {who: two, usage: Index,
-			lines: []string{"ACAP-crawler: *", "ACAP-usage-purpose: news", "ACAP-allow-index: /", "ACAP-crawler: *", "ACAP-usage-purpose: archive", "ACAP-disallow-index: /"},
-			want:  "decides 6; loses 3>6 X11"},
+			lines: []string{"ACAP-crawler: *", "ACAP-usage-purpose: news", "ACAP-allow-index: /", "ACAP-crawler: *",
+				"ACAP-usage-purpose: archive", "ACAP-disallow-index: /"},
+			want: "decides 6; loses 3>6 X11"},
 		"limits of purposes": {who: two, usage: Index,
-			lines: []string{"ACAP-crawler: *", "ACAP-usage-purpose: news", "ACAP-allow-index: / time-limit=3-days", "ACAP-crawler: *", "ACAP-usage-purpose: archive", "ACAP-allow-index: /"},
-			want:  "decides 3; binds 6>3 X78"},
+			lines: []string{"ACAP-crawler: *", "ACAP-usage-purpose: news", "ACAP-allow-index: / time-limit=3-days",
+				"ACAP-crawler: *", "ACAP-usage-purpose: archive", "ACAP-allow-index: /"},
+			want: "decides 3; binds 6>3 X78"},
 	} {
 		if c.who.Names == nil {
 			c.who = searchbot
@@ -187,8 +222,10 @@ func TestTraceIsBounded(t *testing.T) {
 }
 
 func TestElsewhere(t *testing.T) {
-	p := policyOf(searchbot, lines("ACAP-crawler: *", "ACAP-allow-index: /a/ time-limit=plus-terms", "ACAP-disallow-index: /a/b/", "ACAP-disallow-index: /x",
-		"ACAP-crawler: otherbot", "ACAP-disallow-index: /a/", "ACAP-disallow-index: /y", "ACAP-crawler: *", "ACAP-usage-purpose: news", "ACAP-allow-index: /a/",
+	p := policyOf(searchbot, lines("ACAP-crawler: *", "ACAP-allow-index: /a/ time-limit=plus-terms",
+		"ACAP-disallow-index: /a/b/", "ACAP-disallow-index: /x",
+		"ACAP-crawler: otherbot", "ACAP-disallow-index: /a/", "ACAP-disallow-index: /y", "ACAP-crawler: *",
+		"ACAP-usage-purpose: news", "ACAP-allow-index: /a/",
 		"User-agent: otherbot", "Disallow: /a/", "ACAP-disallow-index: /a/"))
 	near, more := p.Elsewhere(Index, resource(t, "/a/c"), 5)
 	var got []string
@@ -217,14 +254,17 @@ func randomSpeech(r *rand.Rand) speech {
 	var s speech
 	add := func(format string, args ...any) { s.lines = append(s.lines, fmt.Sprintf(format, args...)) }
 	pattern := func() string {
-		return oneOf(r, "/", "/", "/a", "/a/", "/a/", "/*b", "*b", "*/b", "/a/b$", "/a*", "/A/", "/a$b", "/x", "*", "/a/ /a/b", "the-acap:resource-set:s",
+		return oneOf(r, "/", "/", "/a", "/a/", "/a/", "/*b", "*b", "*/b", "/a/b$", "/a*", "/A/", "/a$b", "/x", "*",
+			"/a/ /a/b", "the-acap:resource-set:s",
 			"the-acap:resource-set:none", "")
 	}
 	usage := func() string {
-		return oneOf(r, "index", "index", "present", "present", "present-snippet", "present-snippet", "crawl", "crawl", "other", "present-link", "(q)", "(c)", "(no)")
+		return oneOf(r, "index", "index", "present", "present", "present-snippet", "present-snippet", "crawl", "crawl",
+			"other", "present-link", "(q)", "(c)", "(no)")
 	}
 	limits := func() string {
-		return oneOf(r, "", "", "", "", "", " time-limit=3-days", " time-limit=until-2025-01-01", " max-length=9-words", " bad=1", " target-condition=permittedcountrylist:fr",
+		return oneOf(r, "", "", "", "", "", " time-limit=3-days", " time-limit=until-2025-01-01", " max-length=9-words",
+			" bad=1", " target-condition=permittedcountrylist:fr",
 			" prohibited-modification=any", " time-limit=until-recrawled")
 	}
 	if r.IntN(4) > 0 {
@@ -270,15 +310,18 @@ func randomSpeech(r *rand.Rand) speech {
 		case 1:
 			t.Source, t.Name, t.Content = Header, "X-Robots-Tag", oneOf(r, "noindex", "nosnippet", "max-snippet:9")
 		default:
-			t.Content = "ACAP " + oneOf(r, "", "", "news ", "archive ") + oneOf(r, "allow-", "disallow-") + plain() + oneOf(r, "", "", " time-limit=1-days", " location=http://example.com/x")
+			t.Content = "ACAP " + oneOf(r, "", "", "news ", "archive ") + oneOf(r, "allow-", "disallow-") + plain() +
+				oneOf(r, "", "", " time-limit=1-days", " location=http://example.com/x")
 		}
 		s.page.Tags = append(s.page.Tags, t)
 	}
 	if r.IntN(20) == 0 {
-		s.page.Tags = append(s.page.Tags, Tag{Source: Meta, Name: "robots", Content: "ACAP disallow-crawl", Line: 9, Column: 1})
+		s.page.Tags = append(s.page.Tags, Tag{Source: Meta, Name: "robots", Content: "ACAP disallow-crawl", Line: 9,
+			Column: 1})
 	}
 	if r.IntN(6) == 0 {
-		s.page.Marks = append(s.page.Marks, Mark{Token: "the-acap:" + oneOf(r, "allow-", "disallow-") + plain(), Line: 20, Column: 1,
+		s.page.Marks = append(s.page.Marks, Mark{Token: "the-acap:" + oneOf(r, "allow-", "disallow-") + plain(),
+			Line: 20, Column: 1,
 			Place: oneOf(r, OnElement, OnHead), Element: 1})
 	}
 	return s
@@ -369,7 +412,8 @@ var crawlers = []Crawler{
 	{Names: []string{"searchbot"}, Cannot: []string{"element-level", "max-length"}},
 }
 
-// The field that a trace says decides is that of Decide, and nothing that covers the resource is left out.
+// The field that a trace says decides is that of Decide, and nothing that covers the resource is
+// left out.
 func TestTraceAgreesWithDecide(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 800 {
@@ -433,7 +477,8 @@ func TestTraceLosersMayGo(t *testing.T) {
 				gone++
 				before, after := p.Decide(u, r).At(f), s.without(v.Field, u).policy(who).Decide(u, r).At(f)
 				if before.Allowed != after.Allowed {
-					t.Fatalf("%s: without %s: %s, before: %s\n%s\n%s", u, v.Field, after.Why(), before.Why(), listing(list), s)
+					t.Fatalf("%s: without %s: %s, before: %s\n%s\n%s", u, v.Field, after.Why(), before.Why(),
+						listing(list), s)
 				}
 			}
 		}
@@ -464,7 +509,8 @@ func conventionalToo(p *Policy, f *Field) bool {
 
 func FuzzTrace(f *testing.F) {
 	f.Add(typical, "/news/a.html", "ACAP allow-index time-limit=3-days", "the-acap:disallow-present")
-	f.Add("ACAP-crawler: *\nACAP-allow-present: *a\nACAP-disallow-present-snippet: /", "/xa", "noindex", "the-acap:allow-index")
+	f.Add("ACAP-crawler: *\nACAP-allow-present: *a\nACAP-disallow-present-snippet: /", "/xa", "noindex",
+		"the-acap:allow-index")
 	f.Fuzz(func(t *testing.T, robots, path, content, token string) {
 		if len(robots) > 4000 {
 			return

@@ -24,8 +24,7 @@ type Vocabulary interface {
 }
 
 // Preferences is what a site, or a page of it, says in one vocabulary. It is immutable and safe for
-// concurrent use. A page that was fetched earlier has two: what was said then and what is said now.
-// Both are asked, and the stricter opinion decides.
+// concurrent use.
 type Preferences interface {
 	// Usages returns the usages of which anything is said, whatever the resource.
 	Usages() []Usage
@@ -115,7 +114,7 @@ func (p *Policy) preference(at int) Preferences {
 }
 
 // consult lets the vocabularies restrict d. The strictest opinion decides, of equal ones the first.
-// An opinion that permits is named where ACAP says nothing of the usage.
+// If ACAP says nothing of the usage, an opinion that permits is named.
 func (p *Policy) consult(k kind, r *Resource, d *Decision) {
 	if !p.preferred.has(k) || !d.Allowed && p.recorder == nil {
 		return

@@ -18,7 +18,8 @@ type vocabularyExample struct {
 	asks       []ask
 }
 
-// ask is a question with its verdict: "line 3" is the line of robots.txt that decides, "line 0" any other field.
+// ask is a question with its verdict: "line 3" is the line of robots.txt that decides, "line 0" any
+// other field.
 type ask struct {
 	path   string
 	usage  Usage
@@ -29,21 +30,23 @@ type ask struct {
 
 func TestVocabularies(t *testing.T) {
 	for _, e := range []vocabularyExample{
-		{vocabulary: rfc9309{}, robots: lines("User-agent: *", "Disallow: /a", "Allow: /a/b"), page: page(tag("robots", "all")), asks: []ask{
-			{path: "/a", usage: Crawl, want: Prohibits, line: 2},
-			{path: "/a/b", usage: Crawl, want: Permits, line: 3},
-			{path: "/a/b", usage: Crawl, onPage: true, want: Permits, line: 3},
-			{path: "/c", usage: Crawl},
-			{path: "/robots.txt", usage: Crawl},
-			{path: "/a", usage: Index},
-		}},
+		{vocabulary: rfc9309{}, robots: lines("User-agent: *", "Disallow: /a", "Allow: /a/b"),
+			page: page(tag("robots", "all")), asks: []ask{
+				{path: "/a", usage: Crawl, want: Prohibits, line: 2},
+				{path: "/a/b", usage: Crawl, want: Permits, line: 3},
+				{path: "/a/b", usage: Crawl, onPage: true, want: Permits, line: 3},
+				{path: "/c", usage: Crawl},
+				{path: "/robots.txt", usage: Crawl},
+				{path: "/a", usage: Index},
+			}},
 		{vocabulary: tagVocabulary{}, page: page(tag("robots", "noindex, max-snippet:20")), asks: []ask{
 			{path: "/a", usage: Index},
 			{path: "/a", usage: Index, onPage: true, want: Prohibits},
 			{path: "/a", usage: PresentSnippet, onPage: true},
 		}},
 		{vocabulary: memo{}, page: page(tag("robots", "all"), tag("memo", "index=permit")),
-			robots: lines("Memo: index=prohibit", "User-agent: otherbot", "Memo: index=prohibit", "User-agent: searchbot", "Disallow: /x",
+			robots: lines("Memo: index=prohibit", "User-agent: otherbot", "Memo: index=prohibit",
+				"User-agent: searchbot", "Disallow: /x",
 				"Memo: preserve=agreement, follow=permit"),
 			files: map[string]string{"http://example.com/memo.txt": "present=prohibit"}, asks: []ask{
 				{path: "/a", usage: Index},
@@ -94,7 +97,8 @@ func (e vocabularyExample) test(t *testing.T) {
 		}
 		r := resource(t, a.path)
 		o := opinionOf(p.preference(at), a.usage, r)
-		if o.Verdict != a.want || a.line > 0 && o.Because.Line != a.line || (o.Because == nil) != (o.Verdict == Unknown) {
+		if o.Verdict != a.want || a.line > 0 && o.Because.Line != a.line ||
+			(o.Because == nil) != (o.Verdict == Unknown) {
 			t.Errorf("%s of %s: %+v, want %+v", a.usage, a.path, o, a)
 		}
 		if other := opinionOf(q.preference(at), a.usage, r); !reflect.DeepEqual(o, other) {
@@ -127,7 +131,8 @@ func opinionOf(said Preferences, u Usage, r Resource) Opinion {
 	return said.Opinion(u, r)
 }
 
-// checkOpinion compares an opinion with the decision and the trace of a policy in which nothing else speaks of the usage.
+// checkOpinion compares an opinion with the decision and the trace of a policy in which nothing
+// else speaks of the usage.
 func checkOpinion(t *testing.T, p *Policy, u Usage, r Resource, o Opinion) {
 	t.Helper()
 	d := p.Decide(u, r)
@@ -135,18 +140,21 @@ func checkOpinion(t *testing.T, p *Policy, u Usage, r Resource, o Opinion) {
 	switch {
 	case u.kind().derived(), u == Other:
 		return
-	case d.Allowed != allowed, o.Because != nil && (d.Because != o.Because || d.Reason != o.Reason), o.Because != nil && o.Reason == "":
+	case d.Allowed != allowed, o.Because != nil && (d.Because != o.Because || d.Reason != o.Reason), o.Because != nil &&
+		o.Reason == "":
 		t.Errorf("%s of %s: %+v, and the decision is %s", u, r.URL, o, d.Why())
 	}
 	if o.Because == nil {
 		return
 	}
-	if list := p.Trace(u, r, Facts{Now: noon}); len(list) == 0 || list[0].Outcome != Decides || list[0].Field != o.Because {
+	if list := p.Trace(u, r, Facts{Now: noon}); len(list) == 0 || list[0].Outcome != Decides ||
+		list[0].Field != o.Because {
 		t.Errorf("%s of %s: the trace does not begin with %s\n%s", u, r.URL, o.Because, listing(list))
 	}
 }
 
-// restrictsOnly shows that what the vocabulary says never turns a refusal of ACAP into a permission.
+// restrictsOnly shows that what the vocabulary says never turns a refusal of ACAP into a
+// permission.
 func (e vocabularyExample) restrictsOnly(t *testing.T, who Crawler) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	conventional := who
@@ -169,8 +177,9 @@ func (e vocabularyExample) restrictsOnly(t *testing.T, who Crawler) {
 	}
 }
 
-// memo is a vocabulary for tests: lines "Memo: USAGE=VERDICT, …" of the group that governs the crawler, META tags of that name, and
-// a file /memo.txt. Each speaks of all paths; a page goes before its site.
+// memo is a vocabulary for tests: lines "Memo: USAGE=VERDICT, …" of the group that governs the
+// crawler, META tags of that name, and a file /memo.txt. Each speaks of all paths; a page goes
+// before its site.
 type memo struct{}
 
 type memoPreferences map[Usage]Opinion
@@ -194,7 +203,8 @@ func (memo) Site(s *Site) Preferences {
 		out.add(l.Value, l.Field)
 	}
 	for _, l := range before {
-		s.Report(l.Field, "orphan-field", Warning, "put it into a group", "the line stands before any User-agent line and is ignored")
+		s.Report(l.Field, "orphan-field", Warning, "put it into a group",
+			"the line stands before any User-agent line and is ignored")
 	}
 	return out
 }
@@ -267,7 +277,8 @@ func TestStrictestVocabulary(t *testing.T) {
 	}
 }
 
-// A line of a vocabulary ends a run of User-agent lines, and a crawler that a group names belongs to no group for "*".
+// A line of a vocabulary ends a run of User-agent lines, and a crawler that a group names belongs
+// to no group for "*".
 func TestSiteLines(t *testing.T) {
 	for file, want := range map[string]string{
 		"User-agent: *\nX: 1": "1",
