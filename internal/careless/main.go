@@ -1,5 +1,5 @@
-// Command careless is a plain Colly crawl for tests of the judge: it requests whatever a page names, on all hosts that it is told. With
-// -robots it has Colly obey robots.txt.
+// Command careless is a plain Colly crawler for tests of the judge. It requests every address that
+// a page names, on all hosts. With -robots, Colly obeys robots.txt.
 //
 //	careless [-robots] [-agent USER-AGENT] URL…
 package main
@@ -25,7 +25,7 @@ func main() {
 	crawl(*robots, *agent, flag.Args())
 }
 
-// crawl visits each address once. Errors are of single addresses, and nobody asks for them.
+// crawl visits each address once. It ignores errors of single addresses.
 func crawl(robots bool, agent string, seeds []string) {
 	c := colly.NewCollector(colly.MaxDepth(6))
 	c.IgnoreRobotsTxt = !robots

@@ -7,7 +7,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/conformance/course"
 )
 
-// visit lets a careless crawler over the course, and gives the judge's word on it.
+// visit crawls the course with a careless crawler and returns the result of the judge.
 func visit(t *testing.T, robots bool, agent string) *course.Visitor {
 	t.Helper()
 	s, err := course.Serve(t.Context(), course.Options{})
@@ -32,11 +32,12 @@ func visit(t *testing.T, robots bool, agent string) *course.Visitor {
 	return r.Visitors[0]
 }
 
-// A crawler that ignores all policy is caught in every category, and by every station whose bait it takes.
+// A crawler that ignores all policies violates something in every category, and every station whose
+// bait it follows.
 func TestJudgeCatchesTheCareless(t *testing.T) {
 	got := visit(t, false, "")
 	untaken := []string{
-		"acap-sitemap", "acap-must-use", // named by robots.txt alone, which it does not read
+		"acap-sitemap", "acap-must-use", // only robots.txt names them, and it does not read that
 		"acap-purpose", "acap-purpose-other", // its purposes are not known
 	}
 	for _, r := range got.Results {
@@ -48,7 +49,7 @@ func TestJudgeCatchesTheCareless(t *testing.T) {
 		}
 	}
 	for _, category := range course.Categories() {
-		if got.Tally(category, course.Violated, course.Unheeded) == 0 { // manners are advice
+		if got.Tally(category, course.Violated, course.Unheeded) == 0 { // the category manners is advice
 			t.Errorf("nothing was caught of %q", category)
 		}
 	}
@@ -57,15 +58,18 @@ func TestJudgeCatchesTheCareless(t *testing.T) {
 	}
 }
 
-// Colly's own robots support keeps most of RFC 9309 and nothing else; what it is known not to keep is found.
+// Colly's own robots.txt support obeys most of RFC 9309 and nothing else. The judge finds what it
+// is known to violate.
 func TestJudgeOfColly(t *testing.T) {
 	got := visit(t, true, "samplebot/1.0")
 	for _, r := range got.Results {
 		var want course.Outcome
 		switch r.ID {
-		case "robots-first", "down", "blanks", "percent", "slash", "unreserved", "redirect", "redirect-chain", "redirect-away":
+		case "robots-first", "down", "blanks", "percent", "slash", "unreserved", "redirect", "redirect-chain",
+			"redirect-away":
 			want = course.Violated
-		case "missing", "moved", "large", "byte-order-mark", "plain", "longest", "wildcard", "end", "again", "own-group", "own-case", "image", "sitemap", "conventional":
+		case "missing", "moved", "large", "byte-order-mark", "plain", "longest", "wildcard", "end", "again",
+			"own-group", "own-case", "image", "sitemap", "conventional":
 			want = course.Kept
 		case "crawl-delay":
 			want = course.Unheeded

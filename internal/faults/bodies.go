@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// bodies are faults of the body as sent.
+// bodies returns the faults of the body before content decoding.
 func bodies() []Fault {
 	const ok = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/plain\r\n"
 	const chunked = ok + "Transfer-Encoding: chunked\r\n\r\n"
@@ -22,24 +22,43 @@ func bodies() []Fault {
 		text("/huge-length", Cut, ok+"Content-Length: 9223372036854775807\r\n\r\nnot so long"),
 		{Path: "/endless", End: Cut, serve: func(x *exchange) { x.send(ok + "\r\n"); x.forever("no end in sight ") }},
 		{Path: "/drops", End: Cut, Slow: true, serve: func(x *exchange) { x.send(ok + "\r\n"); x.drip("drop ") }},
-		{Path: "/stalled", End: Cut, Slow: true, serve: func(x *exchange) { x.send(ok + "Content-Length: 100\r\n\r\na beginning"); x.hold() }},
-		{Path: "/body-reset", End: Cut, serve: func(x *exchange) { x.send(ok + "Content-Length: 100\r\n\r\na beginning"); x.reset() }},
+		{Path: "/stalled", End: Cut, Slow: true, serve: func(x *exchange) {
+			x.send(ok +
+				"Content-Length: 100\r\n\r\na beginning")
+			x.hold()
+		}},
+		{Path: "/body-reset", End: Cut, serve: func(x *exchange) {
+			x.send(ok +
+				"Content-Length: 100\r\n\r\na beginning")
+			x.reset()
+		}},
 		text("/chunk-cut", Cut, chunked+"9\r\na beginning"),
 		text("/chunk-last", Cut, chunked+"4\r\ntext\r\n"),
 		text("/chunk-size", Cut, chunked+"4\r\ntext\r\nzz\r\nmore\r\n0\r\n\r\n"),
 		text("/chunk-huge", Cut, chunked+"4\r\ntext\r\nffffffffffffffff\r\nmore\r\n0\r\n\r\n"),
 		text("/chunk-long-line", Cut, chunked+"4;"+strings.Repeat("x", 1<<20)+"\r\ntext\r\n0\r\n\r\n"),
-		{Path: "/chunk-flood", End: Cut, serve: func(x *exchange) { x.send(chunked); x.forever("1;padding-padding-padding\r\nx\r\n") }},
+		{Path: "/chunk-flood", End: Cut,
+			serve: func(x *exchange) { x.send(chunked); x.forever("1;padding-padding-padding\r\nx\r\n") }},
 		text("/trailer", Whole, chunked+"2\r\nok\r\n0\r\nX-Late: yes\r\n\r\n"),
-		{Path: "/trailer-flood", End: Cut, serve: func(x *exchange) { x.send(chunked + "4\r\ntext\r\n0\r\n"); x.forever("X-Late: yes, very late\r\n") }},
-		text("/charset", Whole, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/html; charset=\"no/such\"; charset=utf-7\r\nContent-Length: 4\r\n\r\n\xff\xfe\x00\x80"),
-		text("/type", Whole, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: ;;=/\"\r\nContent-Length: 2\r\n\r\nok"),
-		text("/partial", Whole, "HTTP/1.1 206 Partial Content\r\nConnection: close\r\nContent-Range: bytes 0-1/100\r\nContent-Length: 2\r\n\r\nok"),
+		{Path: "/trailer-flood", End: Cut, serve: func(x *exchange) {
+			x.send(chunked +
+				"4\r\ntext\r\n0\r\n")
+			x.forever("X-Late: yes, very late\r\n")
+		}},
+		text("/charset", Whole,
+			"HTTP/1.1 200 OK\r\nConnection: close\r\n"+
+				"Content-Type: text/html; charset=\"no/such\"; charset=utf-7\r\n"+
+				"Content-Length: 4\r\n\r\n\xff\xfe\x00\x80"),
+		text("/type", Whole,
+			"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: ;;=/\"\r\nContent-Length: 2\r\n\r\nok"),
+		text("/partial", Whole,
+			"HTTP/1.1 206 Partial Content\r\nConnection: close\r\n"+
+				"Content-Range: bytes 0-1/100\r\nContent-Length: 2\r\n\r\nok"),
 		text("/no-content", Whole, "HTTP/1.1 204 No Content\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno"),
 	}
 }
 
-// bombs are faults of the content coding.
+// bombs returns the faults of the content coding.
 func bombs() ([]Fault, error) {
 	var all []Fault
 	zeros := make([]byte, Size)
@@ -86,13 +105,15 @@ func bombs() ([]Fault, error) {
 			packed("/"+c.name+"-bomb", Cut, c.name, bomb),
 			packed("/"+c.name+"-bomb-twice", Cut, c.name+", "+c.name, twice))
 	}
-	// A frame that refers back by 2 GiB (RFC 8878 3.1.1.1.2).
+	// This frame declares a window of 2 GiB (RFC 8878 3.1.1.1.2).
 	return append(all, packed("/zstd-window", Cut, "zstd", []byte("\x28\xb5\x2f\xfd\x00\xa8\x29\x00\x00hello"))), nil
 }
 
 func packed(path string, end End, coding string, body []byte) Fault {
 	return Fault{Path: path, End: end, serve: func(x *exchange) {
-		if x.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/html\r\nContent-Encoding: %s\r\nContent-Length: %d\r\n\r\n", coding, len(body)) {
+		if x.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/html\r\n"+
+			"Content-Encoding: %s\r\nContent-Length: %d\r\n\r\n",
+			coding, len(body)) {
 			_, _ = x.Write(body)
 		}
 	}}

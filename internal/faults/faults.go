@@ -1,5 +1,6 @@
-// Package faults is a hostile web server on loopback, for tests: one path for everything that can go wrong with an answer.
-// It writes raw bytes, each connection carries one answer, and whatever it does ends when the client goes or with Close.
+// Package faults is a hostile web server on 127.0.0.1, for tests. It has one path for each way in
+// which a response can be wrong. It writes raw bytes, and each connection carries one response.
+// Each response ends when the client disconnects or the server is closed.
 package faults
 
 import (
@@ -11,32 +12,32 @@ import (
 	"time"
 )
 
-// End is how a fault ends for a client that is patient for a while and takes a bounded number of bytes.
+// End is what a client gets that has a time limit and a size limit.
 type End string
 
 // The ends of an exchange.
 const (
-	Whole  End = "whole"  // a complete answer, however odd
-	Cut    End = "cut"    // an answer of which something is missing
-	Broken End = "broken" // no answer that can be read; it will not be better another time
-	Silent End = "silent" // no answer, which may come another time
-	Later  End = "later"  // an answer that says so
+	Whole  End = "whole"  // a complete response, however unusual
+	Cut    End = "cut"    // an incomplete response
+	Broken End = "broken" // an invalid response; a repetition of the request gives the same
+	Silent End = "silent" // no response; a repetition may succeed
+	Later  End = "later"  // a response that asks the client to repeat the request later
 )
 
-// Fault is one path and what it does.
+// Fault is one path and its response.
 type Fault struct {
-	Path     string // with its slash
-	End      End    // with redirects followed, up to 10 and in no circle
-	Redirect bool   // the first answer is one
-	Slow     bool   // lasts as long as the client's patience
+	Path     string // begins with a slash
+	End      End    // for a client that follows up to 10 redirects, and no loops
+	Redirect bool   // the first response is a redirect
+	Slow     bool   // lasts until the client's time limit
 
 	serve func(*exchange)
 }
 
-// Size is the number of bytes that a bomb decodes to.
+// Size is the decoded size of a bomb in bytes.
 const Size = 4 << 20
 
-// Server answers at URL. Its methods may be called concurrently.
+// Server serves faults at URL. Its methods may be called concurrently.
 type Server struct {
 	URL string // http://127.0.0.1:port
 
@@ -49,7 +50,7 @@ type Server struct {
 // exchange is a request that is being answered.
 type exchange struct {
 	net.Conn
-	base string // the server's URL
+	base string // URL of the server
 	path string
 }
 
@@ -79,10 +80,10 @@ func Serve(l net.Listener) (*Server, error) {
 	return s, nil
 }
 
-// Faults lists all. The page "/slow" links to those that are slow, "/" to the others.
+// Faults returns all faults. The page "/slow" links to those that are Slow, "/" to the others.
 func (s *Server) Faults() []Fault { return s.all }
 
-// Cookie reports whether a request brought a cookie back.
+// Cookie reports whether any request contained a cookie.
 func (s *Server) Cookie() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,9 +91,9 @@ func (s *Server) Cookie() bool {
 }
 
 func (s *Server) answer(c net.Conn) {
-	_ = c.SetDeadline(time.Now().Add(time.Minute)) // whoever forgets to close a client ends all the same
+	_ = c.SetDeadline(time.Now().Add(time.Minute)) // ends the connection even if a test does not close its client
 	req, err := http.ReadRequest(bufio.NewReader(c))
-	if err != nil { // TLS, for instance
+	if err != nil { // for example TLS
 		return
 	}
 	s.note(req.URL.Path)
@@ -102,7 +103,8 @@ func (s *Server) answer(c net.Conn) {
 	x := &exchange{Conn: c, base: s.URL, path: req.URL.Path}
 	if f, ok := s.faults[req.URL.Path]; ok {
 		f.serve(x)
-	} else if name, _, _ := strings.Cut(req.URL.Path[1:], "/"); s.faults["/"+name].Path != "" && name != "" { // as in /chain/7
+		// for example /chain/7
+	} else if name, _, _ := strings.Cut(req.URL.Path[1:], "/"); s.faults["/"+name].Path != "" && name != "" {
 		s.faults["/"+name].serve(x)
 	} else if req.URL.Path == "/" || req.URL.Path == "/slow" {
 		x.page(s.all, req.URL.Path == "/slow")
@@ -111,7 +113,7 @@ func (s *Server) answer(c net.Conn) {
 	}
 }
 
-// page links to the faults that are slow, or to the others.
+// page sends a page with links to the faults that are slow, or to the others.
 func (x *exchange) page(all []Fault, slow bool) {
 	var b strings.Builder
 	for _, f := range all {
@@ -119,16 +121,17 @@ func (x *exchange) page(all []Fault, slow bool) {
 			fmt.Fprintf(&b, "<a href=%q>%s</a>\n", f.Path, f.Path)
 		}
 	}
-	x.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s", b.Len(), b.String())
+	x.send("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n%s", b.Len(),
+		b.String())
 }
 
-// send writes and reports whether the client still takes it.
+// send writes text and reports whether the connection is still open.
 func (x *exchange) send(format string, args ...any) bool {
 	_, err := fmt.Fprintf(x.Conn, format, args...)
 	return err == nil
 }
 
-// forever writes text until the client has enough.
+// forever writes text until the client disconnects.
 func (x *exchange) forever(text string) {
 	b := []byte(strings.Repeat(text, 1+8192/len(text)))
 	for {
@@ -138,26 +141,26 @@ func (x *exchange) forever(text string) {
 	}
 }
 
-// drip writes text slowly until the client has enough.
+// drip writes text slowly until the client disconnects.
 func (x *exchange) drip(text string) {
 	for i := 0; x.send("%s", text[i%len(text):][:1]); i++ {
 		time.Sleep(5 * time.Millisecond)
 	}
 }
 
-// hold waits until the client goes.
+// hold waits until the client disconnects.
 func (x *exchange) hold() {
 	_, _ = x.Read(make([]byte, 1))
 }
 
-// reset ends the connection with RST in place of FIN.
+// reset makes the connection end with RST instead of FIN.
 func (x *exchange) reset() {
 	if c, ok := x.Conn.(*net.TCPConn); ok {
 		_ = c.SetLinger(0)
 	}
 }
 
-// text is a fault that sends bytes and closes the connection.
+// text returns a fault that sends the bytes of answer and closes the connection.
 func text(path string, end End, answer string) Fault {
 	return Fault{Path: path, End: end, serve: func(x *exchange) { x.send("%s", answer) }}
 }

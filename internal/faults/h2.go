@@ -16,10 +16,10 @@ import (
 	"golang.org/x/net/http2/hpack"
 )
 
-// H2 is a hostile server that speaks HTTP/2. Its methods may be called concurrently.
+// H2 is a hostile HTTP/2 server. Its methods may be called concurrently.
 type H2 struct {
 	URL   string         // https://127.0.0.1:port
-	Roots *x509.CertPool // its certificate
+	Roots *x509.CertPool // contains its certificate
 
 	*listener
 }
@@ -28,8 +28,8 @@ type H2 struct {
 type H2Fault struct {
 	Path     string
 	End      End
-	Requests int  // as often it may be asked for at one visit
-	Slow     bool // lasts as long as the client's patience
+	Requests int  // how often a client may request it in one visit; 0: once
+	Slow     bool // lasts until the client's time limit
 
 	serve func(*stream)
 }
@@ -39,10 +39,10 @@ type stream struct {
 	net.Conn
 	*http2.Framer
 	id    uint32
-	asked int // how often the path was requested, this request included
+	asked int // number of requests for the path, including this one
 }
 
-// StartH2 serves H2Faults on 127.0.0.1.
+// StartH2 serves the faults of HTTP/2 on a free port of 127.0.0.1.
 func StartH2() (*H2, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -51,7 +51,7 @@ func StartH2() (*H2, error) {
 	return ServeH2(l)
 }
 
-// ServeH2 serves H2Faults on l, with TLS.
+// ServeH2 serves the faults of HTTP/2 on l, with TLS.
 func ServeH2(l net.Listener) (*H2, error) {
 	cert, err := certificate()
 	if err != nil {
@@ -64,7 +64,7 @@ func ServeH2(l net.Listener) (*H2, error) {
 	return s, nil
 }
 
-// H2Faults lists what an H2 serves.
+// H2Faults returns all faults of an H2.
 func H2Faults() []H2Fault {
 	ok := []string{":status", "200"}
 	return []H2Fault{
@@ -74,20 +74,32 @@ func H2Faults() []H2Fault {
 			x.head(false, ok...)
 			x.data(true, "ok")
 		}},
-		{Path: "/trailer", End: Whole, serve: func(x *stream) { x.head(false, ok...); x.data(false, "ok"); x.head(true, "x-late", "yes") }},
-		{Path: "/refused", End: Silent, Requests: 3, serve: func(x *stream) { _ = x.WriteRSTStream(x.id, http2.ErrCodeRefusedStream) }},
-		{Path: "/going-away", End: Silent, Requests: 3, serve: func(x *stream) { _ = x.WriteGoAway(0, http2.ErrCodeNo, nil); _ = x.Conn.Close() }},
+		{Path: "/trailer", End: Whole, serve: func(x *stream) {
+			x.head(false, ok...)
+			x.data(false, "ok")
+			x.head(true,
+				"x-late", "yes")
+		}},
+		{Path: "/refused", End: Silent, Requests: 3, serve: func(x *stream) {
+			_ = x.WriteRSTStream(x.id,
+				http2.ErrCodeRefusedStream)
+		}},
+		{Path: "/going-away", End: Silent, Requests: 3, serve: func(x *stream) {
+			_ = x.WriteGoAway(0, http2.ErrCodeNo,
+				nil)
+			_ = x.Conn.Close()
+		}},
 		{Path: "/going-wrong", End: Silent, serve: func(x *stream) {
 			_ = x.WriteGoAway(x.id, http2.ErrCodeInternal, nil)
 			_ = x.Conn.Close()
 		}},
-		{Path: "/held", End: Silent, Slow: true, serve: func(x *stream) { // an answer comes the second time
+		{Path: "/held", End: Silent, Slow: true, serve: func(x *stream) { // the second request gets an answer
 			if x.asked > 1 {
 				x.head(false, ok...)
 				x.data(true, "ok")
 			}
 		}},
-		{Path: "/half", End: Cut, Slow: true, serve: func(x *stream) { // the rest comes the second time
+		{Path: "/half", End: Cut, Slow: true, serve: func(x *stream) { // the second request gets the whole answer
 			x.head(false, ok...)
 			if x.data(false, "o"); x.asked > 1 {
 				x.data(true, "k")
@@ -97,11 +109,15 @@ func H2Faults() []H2Fault {
 		{Path: "/closed", End: Silent, serve: func(x *stream) { _ = x.Conn.Close() }},
 		{Path: "/no-answer", End: Silent, Slow: true, serve: func(*stream) {}},
 		{Path: "/no-status", End: Broken, serve: func(x *stream) { x.head(true, "server", "x") }},
-		{Path: "/no-frames", End: Broken, serve: func(x *stream) { _, _ = io.WriteString(x.Conn, "HTTP/1.1 400 Bad Request\r\n\r\nno frames here") }},
+		{Path: "/no-frames", End: Broken, serve: func(x *stream) {
+			_,
+				_ = io.WriteString(x.Conn, "HTTP/1.1 400 Bad Request\r\n\r\nno frames here")
+		}},
 		{Path: "/no-head", End: Broken, serve: func(x *stream) { x.data(true, "ok") }},
 		{Path: "/header-flood", End: Broken, serve: func(x *stream) {
 			block := encoded("x-filler", string(bytes.Repeat([]byte("x"), 4000)))
-			for err := x.WriteHeaders(http2.HeadersFrameParam{StreamID: x.id, BlockFragment: encoded(ok...)}); err == nil; {
+			for err := x.WriteHeaders(http2.HeadersFrameParam{StreamID: x.id,
+				BlockFragment: encoded(ok...)}); err == nil; {
 				err = x.WriteContinuation(x.id, false, block)
 			}
 		}},
@@ -129,9 +145,17 @@ func H2Faults() []H2Fault {
 			x.head(false, ":status", "200", "content-length", "100")
 			x.data(true, "not a hundred")
 		}},
-		{Path: "/long", End: Cut, serve: func(x *stream) { x.head(false, ":status", "200", "content-length", "2"); x.data(true, "ok and more") }},
-		{Path: "/stalled", End: Cut, Slow: true, serve: func(x *stream) { x.head(false, ok...); x.data(false, "a beginning") }},
-		{Path: "/window", End: Cut, serve: func(x *stream) { // more than was asked for
+		{Path: "/long", End: Cut, serve: func(x *stream) {
+			x.head(false, ":status", "200", "content-length",
+				"2")
+			x.data(true, "ok and more")
+		}},
+		{Path: "/stalled", End: Cut, Slow: true, serve: func(x *stream) {
+			x.head(false, ok...)
+			x.data(false,
+				"a beginning")
+		}},
+		{Path: "/window", End: Cut, serve: func(x *stream) { // more than the client's flow control window
 			x.head(false, ok...)
 			for x.data(false, string(make([]byte, 16_000))) {
 			}
@@ -139,7 +163,7 @@ func H2Faults() []H2Fault {
 	}
 }
 
-// answer serves one connection, a request after the other.
+// answer serves the requests of one connection one after the other.
 func (s *H2) answer(c net.Conn) error {
 	_ = c.SetDeadline(time.Now().Add(time.Minute))
 	if _, err := io.CopyN(io.Discard, c, int64(len(http2.ClientPreface))); err != nil {
@@ -179,11 +203,12 @@ func (s *H2) answer(c net.Conn) error {
 	}
 }
 
-// head writes a header of names and values and reports whether the client still takes it.
+// head writes a header of names and values, and reports whether the connection is still open.
 func (x *stream) head(end bool, pairs ...string) bool {
 	block := encoded(pairs...)
 	first := block[:min(len(block), 16_000)]
-	err := x.WriteHeaders(http2.HeadersFrameParam{StreamID: x.id, BlockFragment: first, EndStream: end, EndHeaders: len(first) == len(block)})
+	err := x.WriteHeaders(http2.HeadersFrameParam{StreamID: x.id, BlockFragment: first, EndStream: end,
+		EndHeaders: len(first) == len(block)})
 	for block = block[len(first):]; err == nil && len(block) > 0; {
 		next := block[:min(len(block), 16_000)]
 		block = block[len(next):]
@@ -196,25 +221,27 @@ func (x *stream) data(end bool, text string) bool {
 	return x.WriteData(x.id, end, []byte(text)) == nil
 }
 
-// encoded is the header block of names and values (RFC 7541).
+// encoded returns the header block of names and values (RFC 7541).
 func encoded(pairs ...string) []byte {
 	var buf bytes.Buffer
 	e := hpack.NewEncoder(&buf)
 	e.SetMaxDynamicTableSize(0)
 	for i := 0; i+1 < len(pairs); i += 2 {
-		_ = e.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1], Sensitive: true}) // to a buffer: never fails
+		// writing to a buffer does not fail
+		_ = e.WriteField(hpack.HeaderField{Name: pairs[i], Value: pairs[i+1], Sensitive: true})
 	}
 	return buf.Bytes()
 }
 
-// certificate makes one for 127.0.0.1 that signs itself.
+// certificate creates a self-signed certificate for 127.0.0.1.
 func certificate() (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
 	now := time.Now()
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: now.Add(-time.Hour),
+		NotAfter:    now.Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {

@@ -2,7 +2,7 @@ package faults
 
 import "strings"
 
-// heads are faults of the status line and the header.
+// heads returns the faults of the status line and the header.
 func heads() []Fault {
 	const ok = "HTTP/1.1 200 OK\r\nConnection: close\r\n"
 	return []Fault{
@@ -24,11 +24,18 @@ func heads() []Fault {
 		text("/header-colon", Broken, ok+"Content-Type text/html\r\n\r\nno"),
 		text("/header-name", Broken, ok+"Bad\x00Name: x\r\nContent-Length: 2\r\n\r\nno"),
 		text("/header-long", Broken, ok+"X-Long: "+strings.Repeat("x", 1<<20)+"\r\n\r\nno"),
-		{Path: "/header-flood", End: Broken, serve: func(x *exchange) { x.send(ok); x.forever("X-Filler: xxxxxxxxxxxxxxxxxxxx\r\n") }},
-		{Path: "/header-slow", End: Silent, Slow: true, serve: func(x *exchange) { x.send(ok + "X-Slow: "); x.drip("x") }},
+		{Path: "/header-flood", End: Broken,
+			serve: func(x *exchange) { x.send(ok); x.forever("X-Filler: xxxxxxxxxxxxxxxxxxxx\r\n") }},
+		{Path: "/header-slow", End: Silent, Slow: true, serve: func(x *exchange) {
+			x.send(ok +
+				"X-Slow: ")
+			x.drip("x")
+		}},
 		{Path: "/continue-flood", End: Broken, serve: func(x *exchange) { x.forever("HTTP/1.1 100 Continue\r\n\r\n") }},
-		{Path: "/continue-slow", End: Silent, Slow: true, serve: func(x *exchange) { x.drip("HTTP/1.1 103 Early Hints\r\n\r\n") }},
-		text("/hints", Whole, strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n", 3)+ok+"Content-Length: 2\r\n\r\nok"),
+		{Path: "/continue-slow", End: Silent, Slow: true,
+			serve: func(x *exchange) { x.drip("HTTP/1.1 103 Early Hints\r\n\r\n") }},
+		text("/hints", Whole, strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n",
+			3)+ok+"Content-Length: 2\r\n\r\nok"),
 		{Path: "/switching", End: Broken, serve: func(x *exchange) {
 			x.send("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
 			x.hold()
@@ -40,11 +47,12 @@ func heads() []Fault {
 		text("/coding-unknown", Broken, ok+"Content-Encoding: rot13\r\nContent-Length: 2\r\n\r\nab"),
 		text("/coding-many", Broken, ok+"Content-Encoding: gzip, gzip, gzip, gzip\r\nContent-Length: 2\r\n\r\nab"),
 		text("/cookie", Whole, ok+"Set-Cookie: a=b; Path=/\r\nContent-Length: 2\r\n\r\nok"),
-		text("/not-modified", Whole, "HTTP/1.1 304 Not Modified\r\nConnection: close\r\nContent-Encoding: gzip\r\nContent-Length: 100\r\n\r\n"),
+		text("/not-modified", Whole,
+			"HTTP/1.1 304 Not Modified\r\nConnection: close\r\nContent-Encoding: gzip\r\nContent-Length: 100\r\n\r\n"),
 	}
 }
 
-// redirects are faults of Location.
+// redirects returns the faults of Location.
 func redirects() []Fault {
 	to := func(path string, end End, location string) Fault {
 		f := text(path, end, "HTTP/1.1 302 Found\r\nConnection: close\r\n"+location+"Content-Length: 0\r\n\r\n")
@@ -55,8 +63,10 @@ func redirects() []Fault {
 		to("/loop", Broken, "Location: /loop\r\n"),
 		to("/loop-a", Broken, "Location: /loop-b\r\n"),
 		to("/loop-b", Broken, "Location: /loop-a\r\n"),
-		{Path: "/chain", End: Broken, Redirect: true, serve: func(x *exchange) { // /chain/xxx, one longer every time
-			x.send("HTTP/1.1 301 Moved\r\nConnection: close\r\nLocation: /chain/%sx\r\nContent-Length: 0\r\n\r\n", strings.TrimPrefix(strings.TrimPrefix(x.path, "/chain"), "/"))
+		// /chain/xxx, with one x more each time
+		{Path: "/chain", End: Broken, Redirect: true, serve: func(x *exchange) {
+			x.send("HTTP/1.1 301 Moved\r\nConnection: close\r\nLocation: /chain/%sx\r\nContent-Length: 0\r\n\r\n",
+				strings.TrimPrefix(strings.TrimPrefix(x.path, "/chain"), "/"))
 		}},
 		to("/location-none", Whole, ""),
 		to("/location-empty", Whole, "Location: \r\n"),

@@ -5,15 +5,16 @@ import (
 	"sync"
 )
 
-// listener answers connections until it is closed, and counts what was asked for. Its methods may be called concurrently.
+// listener answers connections until it is closed, and counts requests. Its methods may be called
+// concurrently.
 type listener struct {
 	net     net.Listener
 	running sync.WaitGroup
 
 	mu    sync.Mutex
-	open  map[net.Conn]bool // nil when closed
+	open  map[net.Conn]bool // nil if closed
 	asked map[string]int
-	news  *sync.Cond // of asked
+	news  *sync.Cond // signals a change of asked
 }
 
 func newListener(l net.Listener) *listener {
@@ -22,7 +23,7 @@ func newListener(l net.Listener) *listener {
 	return own
 }
 
-// note counts a request for path and returns how many there were.
+// note counts a request for path and returns the number of requests for it so far.
 func (l *listener) note(path string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,18 +68,18 @@ func (l *listener) serve(answer func(net.Conn)) {
 	})
 }
 
-// Asked tells how often a path was requested.
+// Asked returns how often a path was requested.
 func (l *listener) Asked(path string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.asked[path]
 }
 
-// Close ends every connection and returns when all have ended.
+// Close closes every connection and waits until their handlers have returned.
 func (l *listener) Close() error {
 	l.mu.Lock()
 	for c := range l.open {
-		_ = c.Close() // ends whoever reads or writes
+		_ = c.Close() // makes pending reads and writes fail
 	}
 	l.open = nil
 	l.mu.Unlock()

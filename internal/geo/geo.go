@@ -1,4 +1,4 @@
-// Package geo writes small databases of countries in MaxMind's format, for tests.
+// Package geo writes small databases of networks and countries in MaxMind's format, for tests.
 package geo
 
 import (
@@ -10,13 +10,15 @@ import (
 	"github.com/maxmind/mmdbwriter/mmdbtype"
 )
 
-// Options says what a database claims to be.
+// Options are the properties of a database.
 type Options struct {
-	Type string // "Test-Country" where it is empty
-	IPv4 bool   // it holds no IPv6
+	Type string // "": "Test-Country"
+	IPv4 bool   // without IPv6 networks
 }
 
-// Write writes to file the country of each network. It is of where the network is used; every network is registered in Greenland.
+// Write writes a database to file. countries maps a network to the code of the country where it is
+// used; "" omits the country. Each network is registered in Greenland, so tests notice if the wrong
+// record is read.
 func Write(file string, o Options, countries map[string]string) error {
 	if o.Type == "" {
 		o.Type = "Test-Country"
@@ -25,7 +27,8 @@ func Write(file string, o Options, countries map[string]string) error {
 	if o.IPv4 {
 		version = 4
 	}
-	tree, err := mmdbwriter.New(mmdbwriter.Options{DatabaseType: o.Type, IPVersion: version, RecordSize: 24, IncludeReservedNetworks: true})
+	tree, err := mmdbwriter.New(mmdbwriter.Options{DatabaseType: o.Type, IPVersion: version, RecordSize: 24,
+		IncludeReservedNetworks: true})
 	if err != nil {
 		return err
 	}

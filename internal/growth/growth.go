@@ -1,4 +1,4 @@
-// Package growth checks in tests that work grows in proportion to its input.
+// Package growth checks in tests that the time of a function grows in proportion to its input.
 package growth
 
 import (
@@ -8,16 +8,16 @@ import (
 )
 
 const (
-	share   = 8                      // the whole text is this many times as long as the part that it is compared with
-	most    = 40                     // and may take this many times as long: less than the square of share
-	least   = 100 * time.Microsecond // a part that takes less counts as this
+	share   = 8                      // the whole text is this many times as long as the part that is measured too
+	most    = 40                     // the whole text may take this many times as long: less than the square of share
+	least   = 100 * time.Microsecond // a shorter time of the part counts as this
 	patient = 2 * time.Minute
 )
 
 // Linear fails the test if do takes much more than eight times as long for text as for its first
-// eighth, which ends with a line if it can. Other work on the machine makes single attempts slow,
-// never fast, so the shortest times count, and the test fails only if no attempt of two minutes is
-// good.
+// eighth. That part ends at a line break if it has one. Other work on the machine makes single runs
+// slow, never fast. So Linear repeats the runs for up to two minutes and compares the shortest
+// times.
 func Linear(t testing.TB, name, text string, do func(string)) {
 	t.Helper()
 	part := text[:len(text)/share]

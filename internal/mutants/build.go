@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// build compiles a worker that holds all mutants, in folder, from the module in dir. The module's
-// own files stay as they are.
+// build compiles a worker that contains all mutants, in folder, from the module in dir. It does not
+// change the files of the module.
 func build(dir, folder string, pkgs []*pkg, x *finder) (worker string, err error) {
 	overlay := struct{ Replace map[string]string }{map[string]string{}}
 	for _, p := range pkgs {

@@ -8,18 +8,19 @@ import (
 	"strings"
 )
 
-// edit puts text around a piece of a file.
+// edit inserts text before and after a piece of a file.
 type edit struct {
-	from, to       int // offsets
+	from, to       int // byte offsets
 	before, behind string
 }
 
-// around puts text around a node; of two edits around the same node the first stands outside.
+// around inserts text before and after a node. Of two edits of the same node, the first one is the
+// outer one.
 func (f *file) around(n ast.Node, before, behind string) {
 	f.edits = append(f.edits, edit{f.offset(n.Pos()), f.offset(n.End()), before, behind})
 }
 
-// edited gives the text from one offset to another with all edits that lie within.
+// edited returns the text between two offsets with all edits that lie within.
 func (f *file) edited(from, to int) string {
 	type mark struct {
 		at, order int
@@ -27,7 +28,7 @@ func (f *file) edited(from, to int) string {
 	}
 	var marks []mark
 	edits := slices.Clone(f.edits)
-	// Outer edits before inner ones.
+	// Outer edits come before inner ones.
 	slices.SortStableFunc(edits, func(a, b edit) int {
 		return cmp.Or(cmp.Compare(a.from, b.from),
 			cmp.Compare(b.to, a.to))
@@ -37,8 +38,8 @@ func (f *file) edited(from, to int) string {
 			marks = append(marks, mark{e.from, i + 1, e.before}, mark{e.to, -i - 1, e.behind})
 		}
 	}
-	// What ends at an offset stands before what begins there, the inner end first, the outer
-	// beginning first.
+	// At one offset, ends come before beginnings; inner ends come first, and outer beginnings come
+	// first.
 	slices.SortFunc(marks, func(a, b mark) int {
 		return cmp.Or(cmp.Compare(a.at, b.at),
 			cmp.Compare(a.order, b.order))
@@ -53,10 +54,11 @@ func (f *file) edited(from, to int) string {
 	return b.String()
 }
 
-// alias is what the mutated files call package active: no name of the engine is like it.
+// alias is the name of package active in mutated files. The engine has no name that begins with it.
 const alias = "mutantOf_"
 
-// mutated gives the whole file with its edits, with the tables that are to be made anew.
+// mutated returns the whole file with its edits, and with functions that create the given tables
+// again.
 func (f *file) mutated(tables []table) string {
 	at := f.offset(f.syntax.Name.End())
 	var b strings.Builder

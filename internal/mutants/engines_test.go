@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// perKind is the number of mutants of one kind that the test uses from one package. .ci/nightly
+// perKind is the number of mutants of each kind that the test uses from each package. .ci/nightly
 // uses 2.
 var perKind = flag.Int("perkind", 1, "use `N` mutants of each kind and package")
 
 // enough is how many mutants must be observable.
 const enough = 10
 
-// TestConformanceRunFindsMutants: conformance run finds engines that are slightly wrong, each a
-// program of its own, and passes the engine without mutant.
+// TestConformanceRunFindsMutants checks that conformance run finds the errors of programs that each
+// contain one mutant, and none in the unchanged engine.
 func TestConformanceRunFindsMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the engine, and runs it some fifty times")
@@ -45,7 +45,8 @@ func TestConformanceRunFindsMutants(t *testing.T) {
 		t.Fatal(err)
 	}
 	acapcrawl := filepath.Join(folder, "acapcrawl")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", acapcrawl, "./cmd/acapcrawl").CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", acapcrawl,
+		"./cmd/acapcrawl").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	mutants := observable(t, spread(t, x), engine)
@@ -59,11 +60,12 @@ func TestConformanceRunFindsMutants(t *testing.T) {
 	for job := range jobs {
 		wg.Go(func() {
 			for i := job; i < len(mutants); i += jobs {
-				m, want, limit := mutants[i], 1, "5s" // a mutant may never answer
+				m, want, limit := mutants[i], 1, "5s" // a mutant may not end
 				if m.ID == 0 {
 					want, limit = 0, "2m"
 				}
-				if status, out := conformanceRun(t.Context(), acapcrawl, fmt.Sprintf("%s -decide %d", engine, m.ID), limit); status != want {
+				if status, out := conformanceRun(t.Context(), acapcrawl, fmt.Sprintf("%s -decide %d", engine, m.ID),
+					limit); status != want {
 					t.Errorf("mutant %d: %s: status %d, want %d\n%s", m.ID, m, status, want, out)
 				}
 			}
@@ -74,12 +76,15 @@ func TestConformanceRunFindsMutants(t *testing.T) {
 	for _, m := range mutants[1:] {
 		kinds[kind(m)]++
 	}
-	t.Logf("%d engines that are wrong, each tried until it failed, in %s: %v", len(mutants)-1, time.Since(began).Round(time.Second), kinds)
+	t.Logf("%d engines that are wrong, each tried until it failed, in %s: %v", len(mutants)-1,
+		time.Since(began).Round(time.Second), kinds)
 }
 
-// conformanceRun gives the exit status for an engine, and what was said.
+// conformanceRun runs acapcrawl conformance run with an engine, and returns its exit status and
+// output.
 func conformanceRun(ctx context.Context, acapcrawl, engine, limit string) (int, string) {
-	cmd := exec.CommandContext(ctx, acapcrawl, "conformance", "run", "--fail-fast", "--timeout", limit, "--engine", engine)
+	cmd := exec.CommandContext(ctx, acapcrawl, "conformance", "run", "--fail-fast", "--timeout", limit, "--engine",
+		engine)
 	out, err := cmd.CombinedOutput()
 	if exit, is := errors.AsType[*exec.ExitError](err); is {
 		return exit.ExitCode(), string(out)
@@ -90,14 +95,14 @@ func conformanceRun(ctx context.Context, acapcrawl, engine, limit string) (int, 
 	return 0, string(out[max(0, len(out)-1000):])
 }
 
-// kind is what a mutant is and where: the package, and what is changed.
+// kind returns the package of a mutant and the kind of its change.
 func kind(m *Mutant) string {
 	how := strings.Fields(m.How)[0]
 	what, _, _ := strings.Cut(m.File, "/")
 	return what + " " + how
 }
 
-// spread takes of the mutants that must be caught some of each kind, evenly.
+// spread returns mutants that a case must notice, evenly chosen from each kind.
 func spread(t *testing.T, x *finder) []*Mutant {
 	t.Helper()
 	equivalent, err := readEquivalent("internal/mutants/equivalent.txt")
@@ -127,7 +132,7 @@ func spread(t *testing.T, x *finder) []*Mutant {
 	return out
 }
 
-// observable leaves out the mutants that change findings and nothing else, which no case wants.
+// observable removes the mutants that change only findings, which no case checks.
 func observable(t *testing.T, mutants []*Mutant, engine string) []*Mutant {
 	t.Helper()
 	w := &worker{exe: engine, corpus: "conformance/corpus"}
@@ -153,19 +158,21 @@ func observable(t *testing.T, mutants []*Mutant, engine string) []*Mutant {
 	})
 }
 
-// The worker as an engine of its own.
+// The worker with -decide answers cases.
 func TestWorkerDecides(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a program")
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "run", "./worker", "-decide", "0")
-	cmd.Stdin = strings.NewReader(`{"id": "a", "web": {}, "url": "http://example.com/", "usages": ["index"]}` + "\n" + `{"id": "b"}`)
+	cmd.Stdin = strings.NewReader(`{"id": "a", "web": {}, "url": "http://example.com/", "usages": ["index"]}` + "\n" +
+		`{"id": "b"}`)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
-	if len(lines) != 2 || !bytes.Contains(lines[0], []byte(`"allowed":true`)) || !bytes.Contains(lines[1], []byte(`"error"`)) {
+	if len(lines) != 2 || !bytes.Contains(lines[0], []byte(`"allowed":true`)) ||
+		!bytes.Contains(lines[1], []byte(`"error"`)) {
 		t.Errorf("it answers %s", out)
 	}
 }

@@ -15,15 +15,16 @@ type Mutant struct {
 	ID       int
 	File     string // relative to the module
 	Line     int
-	Func     string // where it stands: a function, or a table
-	Text     string // the source that is changed, blanks collapsed
-	How      string // what is changed of it
+	Func     string // the function or table that contains it
+	Text     string // the source that is changed, with single blanks
+	How      string // the kind of change
 	Readings []string
-	strict   bool // a case must catch it
-	table    bool // it is made with the tables, so that no case asks for it
+	strict   bool // a case must notice it
+	table    bool // it is a mutant of a table; the worker does not know which cases reach it
 }
 
-// Key names a mutant by its source, not by its line.
+// Key identifies a mutant by its source and not by its line, so that it stays valid when lines
+// move.
 func (m *Mutant) Key() string { return strings.Join([]string{m.File, m.Func, m.Text, m.How}, " | ") }
 
 func (m *Mutant) String() string {
@@ -34,15 +35,15 @@ func (m *Mutant) String() string {
 	return s
 }
 
-// finder numbers mutants and notes the edits that make them.
+// finder numbers mutants and collects the edits that create them.
 type finder struct {
-	mutants []*Mutant // by ID, from 1
+	mutants []*Mutant // ordered by ID, which begins with 1
 	reached map[string]bool
-	dead    []string // functions that name a reading and that no case can call
+	dead    []string // functions whose comments name a reading and that no case can call
 	tables  map[*file][]table
 }
 
-// find notes the mutants of the engine that what is called from roots can reach.
+// find returns the mutants of all code of the engine that is reachable from roots.
 func find(pkgs []*pkg, roots ...string) *finder {
 	uses := calls(pkgs)
 	x := &finder{reached: uses.from(roots...), tables: map[*file][]table{}}
@@ -67,15 +68,17 @@ func find(pkgs []*pkg, roots ...string) *finder {
 	return x
 }
 
-// reading is a paragraph of a document that says how a policy is read, or one of the project's
-// readings. No case asks which links a page has, so that what follows the RFCs on links is left to
-// the tests of package page.
+// reading matches a paragraph of a document that says how to read a policy, or the code of a
+// reading. RFCs about links are left out, because no case tests the links of a page; the tests of
+// package page do.
 var reading = regexp.MustCompile(
-	`\b[A-QX]\d\d\b|P[12] (?:\d[\d.]*\d|\d|annex A)|RFC (?:3986|9309|9651)(?: \d[\d.]*\d)?|RTAG(?: \d[\d.]*\d)?|REP \d[\d.]*\d`)
+	`\b[A-QX]\d\d\b|P[12] (?:\d[\d.]*\d|\d|annex A)|` +
+		`RFC (?:3986|9309|9651)(?: \d[\d.]*\d)?|RTAG(?: \d[\d.]*\d)?|REP \d[\d.]*\d`)
 
 func readings(comment string) []string { return reading.FindAllString(comment, -1) }
 
-// remark notes which lines a comment speaks of: its own, and the next one where it stands alone.
+// remark sets remarks: the readings that comments name, by line. A comment belongs to its own line,
+// or, if it stands alone, to the next one.
 func (f *file) remark() {
 	f.remarks = map[int][]string{}
 	for _, group := range f.syntax.Comments {
@@ -95,7 +98,7 @@ func (f *file) remark() {
 	}
 }
 
-// said gives the readings that comments on the lines of a piece of source name.
+// said returns the readings that comments on the lines from from to to name.
 func (f *file) said(from, to token.Pos) []string {
 	var out []string
 	for line := f.line(from); line <= f.line(to); line++ {
@@ -104,12 +107,12 @@ func (f *file) said(from, to token.Pos) []string {
 	return out
 }
 
-// body finds the mutants of one function.
+// body finds the mutants of one function or table.
 type body struct {
 	*finder
 	f    *file
 	name string
-	doc  []string // what its comment names
+	doc  []string // readings that its doc comment names
 }
 
 func (x *finder) function(f *file, fn *ast.FuncDecl) {
@@ -144,8 +147,8 @@ func (b *body) visit(n ast.Node) bool {
 	return true
 }
 
-// names gives the readings of a branch: those named on the lines of its head or of the first
-// statement below it, else those that the function's comment names.
+// names returns the readings of a branch: those named on the lines of its head or of the first
+// statement in it, otherwise those that the doc comment of the function names.
 func (b *body) names(from token.Pos, block *ast.BlockStmt) []string {
 	return b.named(from, block.Lbrace, block.List)
 }
@@ -176,13 +179,13 @@ func (x *finder) add(f *file, at ast.Node, where, text, how string, readings []s
 	return m.ID
 }
 
-// flip makes a condition its contrary.
+// flip adds the mutant that inverts a condition.
 func (b *body) flip(cond ast.Expr, readings []string) {
 	n := b.add(cond, "flipped", slices.Clone(readings))
 	b.f.around(cond, "((", fmt.Sprintf(") != %s.On(%d))", alias, n))
 }
 
-// cases flips the conditions of a switch, or leaves out its values one by one.
+// cases adds the mutants that invert a condition of a switch, or leave out one of its values.
 func (b *body) cases(s *ast.SwitchStmt) {
 	value := ""
 	if s.Tag != nil {
@@ -206,7 +209,7 @@ func (b *body) cases(s *ast.SwitchStmt) {
 	}
 }
 
-// plain reports whether an expression may be evaluated again and again.
+// plain reports whether an expression may be evaluated repeatedly.
 func plain(e ast.Expr) bool {
 	switch e := e.(type) {
 	case *ast.Ident:
@@ -219,7 +222,7 @@ func plain(e ast.Expr) bool {
 	return false
 }
 
-// operands leaves out the operands of && and || one by one.
+// operands adds the mutants that leave out one operand of && or ||.
 func (b *body) operands(n *ast.BinaryExpr) {
 	if n.Op != token.LAND && n.Op != token.LOR {
 		return
@@ -229,7 +232,7 @@ func (b *body) operands(n *ast.BinaryExpr) {
 			continue
 		}
 		id := b.add(operand, "operand left out of "+n.Op.String(), slices.Clone(b.near(n)))
-		// a function's comment speaks of branches, not of each guard in them
+		// the doc comment of a function is about its branches, not about each operand
 		b.mutants[id-1].strict = len(b.f.said(n.Pos(), n.End())) > 0
 		if n.Op == token.LAND {
 			b.f.around(operand, "((", fmt.Sprintf(") || %s.On(%d))", alias, id))

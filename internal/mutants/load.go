@@ -19,22 +19,22 @@ import (
 
 const module = "github.com/acapcrawl/acapcrawl"
 
-// engine are the packages whose files are mutated.
+// engine lists the packages whose files are mutated.
 var engine = []string{"acap", "page", "policy", "terms", "snippet"}
 
-// root is what a case calls.
+// root is the function that decides a case.
 const root = module + "/conformance.Decide"
 
-// pkg is one package of the module, parsed and typed.
+// pkg is one package of the module, parsed and type-checked.
 type pkg struct {
-	name    string // without the module
+	name    string // import path without the module
 	mutated bool
 	types   *types.Package
 	info    *types.Info
 	files   []*file
 }
 
-// file is one source file and what is to be changed in it.
+// file is one source file and its edits.
 type file struct {
 	pkg     *pkg
 	path    string // absolute
@@ -42,7 +42,7 @@ type file struct {
 	src     []byte
 	syntax  *ast.File
 	fset    *token.FileSet
-	remarks map[int][]string // readings that a comment on this line, or right above it, names
+	remarks map[int][]string // by line: the readings that a comment on the line or right above it names
 	edits   []edit
 }
 
@@ -52,13 +52,14 @@ func (f *file) text(n ast.Node) string {
 	return strings.Join(strings.Fields(string(f.src[f.offset(n.Pos()):f.offset(n.End())])), " ")
 }
 
-// listed is what is wanted of go list's answer.
+// listed contains the fields of the output of go list that are used.
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
 }
 
-// load parses and types the engine and the package that calls it, from the module in dir.
+// load parses and type-checks the packages of the module in dir that package conformance depends
+// on, and that package.
 func load(dir string) ([]*pkg, error) {
 	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles", "./conformance")
 	cmd.Dir, cmd.Stderr = dir, os.Stderr
@@ -127,13 +128,13 @@ func typed(dir string, l listed, fset *token.FileSet, imports types.Importer) (*
 	return p, err
 }
 
-// graph says which functions and package variables, by full name, each of them names.
+// graph maps the full name of a function or package variable to the names that it uses.
 type graph map[string][]string
 
-// calls gives the graph of some packages. A method that is called through an interface stands for
-// all methods of its name.
+// calls returns the graph of some packages. It assumes that a call through an interface may call
+// every method of that name.
 func calls(pkgs []*pkg) graph {
-	uses := graph{} // "." and a name stand for the methods of that name
+	uses := graph{} // a key that begins with "." is for all methods of that name
 	for _, p := range pkgs {
 		for _, f := range p.files {
 			for _, d := range f.syntax.Decls {
@@ -155,7 +156,7 @@ func calls(pkgs []*pkg) graph {
 	return uses
 }
 
-// from gives all that is reached from some names, these included.
+// from returns the names that are reachable from names, and names themselves.
 func (g graph) from(names ...string) map[string]bool {
 	reached := map[string]bool{}
 	next := slices.Clone(names)
@@ -172,7 +173,7 @@ func (g graph) from(names ...string) map[string]bool {
 
 func (p *pkg) fullName(fn *ast.FuncDecl) string { return p.info.Defs[fn.Name].(*types.Func).FullName() }
 
-// values gives the package variables of a declaration that have a value.
+// values returns the package variables of a declaration that have an initial value.
 func values(d ast.Decl) map[string]ast.Expr {
 	out := map[string]ast.Expr{}
 	general, ok := d.(*ast.GenDecl)
@@ -190,7 +191,7 @@ func values(d ast.Decl) map[string]ast.Expr {
 	return out
 }
 
-// used lists the functions and package variables that a piece of source names.
+// used returns the functions and package variables that a piece of source names.
 func (p *pkg) used(d ast.Node) []string {
 	var out []string
 	ast.Inspect(d, func(n ast.Node) bool {

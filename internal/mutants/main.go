@@ -1,19 +1,20 @@
-// Command mutants shows that the corpus tells the engine from engines that are slightly wrong.
+// Command mutants checks that the cases of conformance/corpus notice small errors in the policy
+// engine.
 //
-// Each mutant is the engine with one change: a condition flipped, an operand left out, a case or a
-// row of a table left out, a usage added to or taken from a set. All of them stand in one build,
-// made from copies of the source, and one at a time is on while the cases of conformance/corpus are
-// decided. The run fails where a mutant of a branch or a table that names a reading is caught by no
-// case, or where a case catches no mutant at all. Only branches in functions that a case can call
-// count. Where a mutant changes findings and nothing else it is counted apart: findings are not
-// part of the corpus.
+// Each mutant is the engine with one change. The change inverts a condition, leaves out an operand,
+// a case or a row of a table, or adds or removes a usage in a set. One build contains all mutants,
+// made from changed copies of the source. While the cases are decided, one mutant at a time is
+// active. The run fails if no case notices a mutant of a table, or of a branch whose comment names
+// a reading. It also fails if a case notices no mutant at all. Only branches in functions that a
+// case can call count. A mutant that changes only findings is counted separately, because findings
+// are not part of the corpus.
 //
-//	go run ./internal/mutants                 all
-//	go run ./internal/mutants -only 'F17'     those whose line matches
+//	go run ./internal/mutants                 tries all mutants
+//	go run ./internal/mutants -only 'F17'     tries those whose line matches
 //
-// Mutants that change no answer stand in equivalent.txt, each with its reason.
-// TestConformanceRunFindsMutants makes programs of some fifty others, which acapcrawl conformance
-// run must find.
+// equivalent.txt lists the mutants that change no answer, each with its reason.
+// TestConformanceRunFindsMutants builds programs from some mutants; acapcrawl conformance run must
+// find their errors.
 package main
 
 import (
@@ -53,8 +54,8 @@ type options struct {
 	full, verbose bool
 }
 
-// run tries the mutants of the module in the current folder; bad says that something survives that
-// should not.
+// run tries the mutants of the module in the current folder. bad is true if a mutant survives that
+// must not, or a case notices no mutant.
 func run(o options, out io.Writer) (bad bool, err error) {
 	began := time.Now()
 	only, err := regexp.Compile(o.only)
@@ -122,7 +123,8 @@ func run(o options, out io.Writer) (bad bool, err error) {
 	return bad, nil
 }
 
-// chosen gives the mutants to try: those that must be caught, and, to judge cases, others.
+// chosen returns the mutants to try: named are those that a case must notice; wide are others,
+// which show whether each case notices a mutant.
 func chosen(x *finder, only *regexp.Regexp, judge bool) (named, wide []*Mutant) {
 	for _, m := range x.mutants {
 		switch {
@@ -136,8 +138,8 @@ func chosen(x *finder, only *regexp.Regexp, judge bool) (named, wide []*Mutant) 
 	return named, wide
 }
 
-// readEquivalent reads a file of mutants that no case can catch: key and reason, with " | " between
-// the parts. "*" stands for any source, and for any change of it.
+// readEquivalent reads a file of mutants that no case can notice. Each line has the key of a mutant
+// and the reason, separated by " | ". In the key, "*" as the source or as the change matches any.
 func readEquivalent(path string) (map[string]string, error) {
 	src, err := os.ReadFile(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The whole way, with two cases: one that knows the difference, and one that does not.
+// run works with two cases: one that notices the mutant and one that does not.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the engine")

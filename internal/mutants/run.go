@@ -14,8 +14,7 @@ import (
 	"sync"
 )
 
-// task, result and baseline are what is said to a worker and what it answers; see
-// internal/mutants/worker.
+// task, result and baseline are the messages to and from a worker; see internal/mutants/worker.
 type task struct {
 	Mutant      int
 	Must, Until []int
@@ -24,7 +23,7 @@ type task struct {
 type result struct {
 	Mutant                int
 	Caught, Changed, Told []int
-	Died                  bool // the worker did, or was too slow: somebody noticed
+	Died                  bool // the worker died or was too slow, which counts as noticing the mutant
 }
 
 type baseline struct {
@@ -33,7 +32,7 @@ type baseline struct {
 	Reach  map[int][]int
 }
 
-// worker is a process that decides cases. It is for one goroutine.
+// worker is a process that decides cases. It must not be used concurrently.
 type worker struct {
 	exe, corpus string
 	cmd         *exec.Cmd
@@ -53,7 +52,7 @@ func (w *worker) start() (*baseline, error) {
 	if err != nil {
 		return nil, err
 	}
-	var said head // a dying mutant says much
+	var said head // a crash prints a lot
 	w.cmd.Stderr = &said
 	if err := w.cmd.Start(); err != nil {
 		return nil, err
@@ -67,7 +66,7 @@ func (w *worker) start() (*baseline, error) {
 	return &b, nil
 }
 
-// head keeps the beginning of what is written to it.
+// head stores the first 2000 bytes that are written to it.
 type head []byte
 
 func (h *head) Write(p []byte) (int, error) {
@@ -77,10 +76,11 @@ func (h *head) Write(p []byte) (int, error) {
 
 func (w *worker) stop() {
 	w.in.Close()
-	w.cmd.Wait() // how it ended says nothing
+	w.cmd.Wait() // the exit status does not matter
 }
 
-// ask has one mutant tried. A worker that dies is started again.
+// ask lets the worker try one mutant. If the worker dies, ask starts another one and returns a
+// result with Died.
 func (w *worker) ask(t task) (result, error) {
 	var r result
 	if w.enc.Encode(t) == nil && w.dec.Decode(&r) == nil {
@@ -93,23 +93,23 @@ func (w *worker) ask(t task) (result, error) {
 	return result{Mutant: t.Mutant, Died: true}, nil
 }
 
-// crew tries mutants with several workers at once and keeps what is known so far.
+// crew tries mutants with several workers at once and collects the results.
 type crew struct {
 	mu     sync.Mutex
 	base   *baseline
 	all    []int
 	full   bool
-	served map[int]bool // cases that have caught a mutant worth catching
+	served map[int]bool // cases that caught a mutant that is not common
 	out    map[int]*result
-	weak   map[int]bool // those that have caught a common one alone
-	common map[int]bool // mutants that too many cases catch to say anything of a case
+	weak   map[int]bool // cases that caught only a common mutant
+	common map[int]bool // mutants that too many cases catch
 }
 
-// sampled is how many cases a mutant is tried on first; where it is caught by more than a fifth of
-// all cases, catching it says nothing of a case.
+// sampled is the number of cases on which a mutant is tried first. If more than a fifth of all
+// cases catch a mutant, it is common: catching it does not justify a case.
 const sampled = 50
 
-// try has all of mutants tried, by n workers.
+// try tries all mutants with n workers.
 func (c *crew) try(mutants []*Mutant, exe, corpus string, n int) error {
 	queue := make(chan *Mutant, len(mutants))
 	for _, m := range mutants {
@@ -125,7 +125,7 @@ func (c *crew) try(mutants []*Mutant, exe, corpus string, n int) error {
 	return errors.Join(errs...)
 }
 
-// work tries mutants from a queue until it is empty.
+// work tries the mutants of a queue until it is empty.
 func (c *crew) work(queue <-chan *Mutant, w *worker) error {
 	if _, err := w.start(); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (c *crew) work(queue <-chan *Mutant, w *worker) error {
 	return nil
 }
 
-// last lets the cases that have caught nothing yet try the common mutants.
+// last tries the common mutants on the cases that have caught nothing yet.
 func (c *crew) last(exe, corpus string) error {
 	w := &worker{exe: exe, corpus: corpus}
 	if _, err := w.start(); err != nil {
@@ -167,13 +167,14 @@ func (c *crew) last(exe, corpus string) error {
 	return nil
 }
 
-// wanted reports whether a case that has caught no mutant yet may catch this one.
+// wanted reports whether a case that has caught no mutant yet can reach this one.
 func (c *crew) wanted(m *Mutant) bool {
 	return slices.ContainsFunc(c.base.Reach[m.ID], func(i int) bool { return !c.served[i] })
 }
 
-// one tries one mutant: on a sample of the cases that can notice it, to see whether it is a common
-// one, then on those that have caught none yet, then on the others until one catches it.
+// one tries one mutant. It begins with a sample of the cases that reach it, to see whether it is
+// common. Then it tries the cases that have caught no mutant yet, and then the others until one of
+// them catches it.
 func (c *crew) one(w *worker, m *Mutant) error {
 	cases := c.base.Reach[m.ID]
 	if m.table {
@@ -221,8 +222,7 @@ func (c *crew) one(w *worker, m *Mutant) error {
 	return nil
 }
 
-// likely brings the cases to the front that were written for what a mutant changes, by the names of
-// their files.
+// likely sorts cases, so that those come first whose file names name a reading of the mutant.
 func (c *crew) likely(m *Mutant, cases []int) {
 	rank := func(i int) int {
 		file := path.Base(path.Dir(c.base.Names[i]))
@@ -241,7 +241,7 @@ func (c *crew) likely(m *Mutant, cases []int) {
 	slices.SortStableFunc(cases, func(a, b int) int { return cmp.Compare(rank(a), rank(b)) })
 }
 
-// split takes a sample, spread evenly, from a list.
+// split divides a list into an evenly spread sample and the rest.
 func split(cases []int) (sample, rest []int) {
 	step := max(1, len(cases)/sampled)
 	for i, c := range cases {

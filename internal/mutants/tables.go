@@ -9,13 +9,13 @@ import (
 	"slices"
 )
 
-// table is a package variable that is made anew for each mutant.
+// table is a package variable that is initialised again for each mutant.
 type table struct {
 	name  string
 	value ast.Expr
 }
 
-// variables finds the tables among package variables and their mutants.
+// variables finds tables and their mutants among package variables.
 func (x *finder) variables(f *file, d *ast.GenDecl) {
 	for _, s := range d.Specs {
 		spec := s.(*ast.ValueSpec)
@@ -48,7 +48,8 @@ func (x *finder) variables(f *file, d *ast.GenDecl) {
 	}
 }
 
-// derived finds the package variables that are made from tables: they too are made anew.
+// derived finds the package variables that are computed from tables. They are initialised again,
+// too.
 func (x *finder) derived(pkgs []*pkg, uses graph) {
 	tables := map[string]bool{}
 	for f, list := range x.tables {
@@ -79,8 +80,8 @@ func meet(a, b map[string]bool) bool {
 	return false
 }
 
-// elements changes a composite literal entry by entry: rows are left out, flags flipped, sets of
-// usages changed by each usage.
+// elements adds the mutants of a composite literal: left-out rows, inverted booleans, sets with one
+// usage more or less.
 func (b *body) elements(lit *ast.CompositeLit) {
 	info := b.f.pkg.info
 	switch t := types.Unalias(info.TypeOf(lit)).Underlying().(type) {
@@ -121,7 +122,7 @@ func (b *body) list(lit *ast.CompositeLit, elem types.Type) {
 	}
 }
 
-// row changes the fields of one row of a table, those that are not written included.
+// row adds the mutants of the fields of one row of a table, including fields that are not written.
 func (b *body) row(row *ast.CompositeLit, s *types.Struct) {
 	written := map[string]ast.Expr{}
 	for _, e := range row.Elts {
@@ -152,7 +153,7 @@ func (b *body) row(row *ast.CompositeLit, s *types.Struct) {
 	}
 }
 
-// value changes one value of a table, or of a row of one.
+// value adds the mutants of one value of a table or of a row.
 func (b *body) value(v ast.Expr, t types.Type, what string, row bool) {
 	said := b.near(v)
 	add := func(how string) int { return b.finder.add(b.f, v, b.name, what, how, slices.Clone(said)) }
@@ -173,7 +174,8 @@ func (b *body) value(v ast.Expr, t types.Type, what string, row bool) {
 	}
 }
 
-// exchange gives an entry the value of another one, where the values are words.
+// exchange adds the mutant that gives an entry the value of another entry, if the values are
+// strings.
 func (b *body) exchange(kv *ast.KeyValueExpr, entries []ast.Expr, t types.Type) {
 	basic, ok := t.Underlying().(*types.Basic)
 	if !ok || basic.Kind() != types.String {
@@ -189,7 +191,7 @@ func (b *body) exchange(kv *ast.KeyValueExpr, entries []ast.Expr, t types.Type) 
 	}
 }
 
-// bits changes a set of usages by each usage.
+// bits adds the mutants of a set of usages, one for each usage.
 func (b *body) bits(v ast.Expr, count int, what string) {
 	first := len(b.mutants) + 1
 	for i := range count {
@@ -198,7 +200,8 @@ func (b *body) bits(v ast.Expr, count int, what string) {
 	b.f.around(v, fmt.Sprintf("%s.Bits(%d, %d, %s(", alias, first, count, b.typeName(b.f.pkg.info.TypeOf(v))), "))")
 }
 
-// usageSet is how many usages a value of type kindSet can hold, 0 for a value of any other type.
+// usageSet returns how many usages a value of type kindSet can contain, 0 for a value of any other
+// type.
 func (p *pkg) usageSet(v ast.Expr) int {
 	named, ok := p.info.TypeOf(v).(*types.Named)
 	if !ok || named.Obj().Name() != "kindSet" {
@@ -208,7 +211,7 @@ func (p *pkg) usageSet(v ast.Expr) int {
 	return int(n)
 }
 
-// usageOf names the usage with a number.
+// usageOf returns the name of the usage with number n.
 func (p *pkg) usageOf(n int) string {
 	for _, name := range p.types.Scope().Names() {
 		c, ok := p.types.Scope().Lookup(name).(*types.Const)
@@ -223,7 +226,7 @@ func (p *pkg) usageOf(n int) string {
 	return fmt.Sprint(n)
 }
 
-// typeName is a type as the file itself would write it.
+// typeName returns the type in the notation of the file itself.
 func (b *body) typeName(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
 		if p == b.f.pkg.types {

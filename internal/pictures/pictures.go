@@ -1,4 +1,5 @@
-// Package pictures makes images of one pixel that carry metadata, for tests. Every image is the same bytes every time.
+// Package pictures creates images of one pixel with metadata, for tests. The result for the same
+// arguments is always the same bytes.
 package pictures
 
 import (
@@ -8,25 +9,27 @@ import (
 	"strings"
 )
 
-// XMP is a packet about a picture. attributes are properties in the short form, elements those in the long one; the prefixes rdf, plus
-// and photoshop are declared.
+// XMP returns an XMP packet about a picture. attributes are properties in the short form, elements
+// are properties in the long form. The prefixes rdf, plus and photoshop are declared.
 func XMP(attributes, elements string) string {
 	return `<?xpacket begin="` + "\ufeff" + `" id="W5M0MpCehiHzreSzNTczkc9d"?><x:xmpmeta xmlns:x="adobe:ns:meta/">` +
-		RDF(`<rdf:Description rdf:about="" `+attributes+`>`+elements+`</rdf:Description>`) + `</x:xmpmeta><?xpacket end="w"?>`
+		RDF(`<rdf:Description rdf:about="" `+attributes+`>`+elements+`</rdf:Description>`) +
+		`</x:xmpmeta><?xpacket end="w"?>`
 }
 
-// RDF is the inner part of a packet, around descriptions.
+// RDF returns the inner part of a packet with these descriptions.
 func RDF(descriptions string) string {
 	return `<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns:plus="http://ns.useplus.org/ldf/xmp/1.0/"` +
 		` xmlns:photoshop="http://ns.adobe.com/photoshop/1.0/">` + descriptions + `</rdf:RDF>`
 }
 
-// Bag is a property with several values, or one.
+// Bag returns a property with one or more values.
 func Bag(property string, values ...string) string {
-	return "<" + property + "><rdf:Bag><rdf:li>" + strings.Join(values, "</rdf:li><rdf:li>") + "</rdf:li></rdf:Bag></" + property + ">"
+	return "<" + property + "><rdf:Bag><rdf:li>" + strings.Join(values, "</rdf:li><rdf:li>") + "</rdf:li></rdf:Bag></" +
+		property + ">"
 }
 
-// JPEG is a grey picture with each packet in a segment of its own.
+// JPEG returns a grey picture with each packet in its own segment.
 func JPEG(packets ...string) []byte {
 	segment := func(b []byte, marker byte, data string) []byte {
 		b = append(b, 0xff, marker)
@@ -38,16 +41,16 @@ func JPEG(packets ...string) []byte {
 	}
 	b = segment(b, 0xdb, "\x00"+strings.Repeat("\x01", 64))
 	b = segment(b, 0xc0, "\x08\x00\x01\x00\x01\x01\x01\x11\x00")
-	b = segment(b, 0xc4, "\x00\x01"+strings.Repeat("\x00", 16)) // one code, of one bit, for zero
+	b = segment(b, 0xc4, "\x00\x01"+strings.Repeat("\x00", 16)) // one code of one bit, for zero
 	b = segment(b, 0xc4, "\x10\x01"+strings.Repeat("\x00", 16))
 	b = segment(b, 0xda, "\x01\x01\x00\x00\x3f\x00")
 	return append(b, 0x3f, 0xff, 0xd9)
 }
 
-// PNG is a black picture with each packet in a chunk of its own.
+// PNG returns a black picture with each packet in its own chunk.
 func PNG(packets ...string) []byte { return png("\x00\x00\x00\x00", plain, packets) }
 
-// PackedPNG is as PNG, but the packets are in zlib format.
+// PackedPNG is like PNG, but the packets are in zlib format.
 func PackedPNG(packets ...string) []byte { return png("\x01\x00en\x00XMP\x00", stored, packets) }
 
 func plain(s string) string { return s }
@@ -65,14 +68,16 @@ func png(head string, pack func(string) string, packets []string) []byte {
 	return chunk(chunk(b, "IDAT", stored("\x00\x00")), "IEND", "")
 }
 
-// stored is s in zlib format, uncompressed so that it is always the same bytes; s holds less than 64 KiB.
+// stored returns s in zlib format, uncompressed so that the bytes are always the same. s is shorter
+// than 64 KiB.
 func stored(s string) string {
 	b := binary.LittleEndian.AppendUint16([]byte("\x78\x01\x01"), uint16(len(s)))
 	b = append(binary.LittleEndian.AppendUint16(b, ^uint16(len(s))), s...)
 	return string(binary.BigEndian.AppendUint32(b, adler32.Checksum([]byte(s))))
 }
 
-// WebP is a picture in the extended format, with the packets behind the pixel. The chunk of the pixel has an odd length.
+// WebP returns a picture in the extended format with the packets after the pixel. The chunk of the
+// pixel has an odd length.
 func WebP(packets ...string) []byte {
 	chunk := func(b []byte, kind, data string) []byte {
 		b = append(binary.LittleEndian.AppendUint32(append(b, kind...), uint32(len(data))), data...)
@@ -89,10 +94,11 @@ func WebP(packets ...string) []byte {
 	return append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(b))), b...)
 }
 
-// TIFF is a black picture in the given byte order; one with the packet, if it is not empty.
+// TIFF returns a black picture in the given byte order, with the packet if that is not empty.
 func TIFF(order binary.AppendByteOrder, packet string) []byte {
 	const short, long, undefined = 3, 4, 7
-	fields := [][3]uint32{{256, short, 1}, {257, short, 1}, {258, short, 8}, {259, short, 1}, {262, short, 1}, {273, long, 8}, {278, short, 1}, {279, short, 1}}
+	fields := [][3]uint32{{256, short, 1}, {257, short, 1}, {258, short, 8}, {259, short, 1}, {262, short, 1},
+		{273, long, 8}, {278, short, 1}, {279, short, 1}}
 	if packet != "" {
 		fields = append(fields, [3]uint32{700, undefined, 0})
 	}
@@ -100,7 +106,7 @@ func TIFF(order binary.AppendByteOrder, packet string) []byte {
 	if order == binary.AppendByteOrder(binary.BigEndian) {
 		mark = "MM\x00*"
 	}
-	const directory = 10 // behind the pixel and a byte that makes the place even
+	const directory = 10 // offset, after the pixel and a byte that makes the offset even
 	b := append(order.AppendUint32([]byte(mark), directory), 0, 0)
 	b = order.AppendUint16(b, uint16(len(fields)))
 	for _, f := range fields {

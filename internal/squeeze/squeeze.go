@@ -1,4 +1,4 @@
-// Package squeeze packs what tests have servers send.
+// Package squeeze compresses the bodies that test servers send.
 package squeeze
 
 import (
@@ -13,7 +13,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// To packs what is written to it into w: by br, zstd, gzip, zlib, or raw, which is deflate without a wrapper.
+// To returns a writer that compresses into w. kind is br, zstd, gzip, zlib, or raw for deflate
+// without the zlib header.
 func To(t testing.TB, kind string, w io.Writer) (packed io.WriteCloser) {
 	t.Helper()
 	var err error
@@ -35,7 +36,7 @@ func To(t testing.TB, kind string, w io.Writer) (packed io.WriteCloser) {
 	return packed
 }
 
-// Bytes packs src as To does.
+// Bytes returns src compressed as by To.
 func Bytes(t testing.TB, kind string, src []byte) []byte {
 	t.Helper()
 	var buf bytes.Buffer

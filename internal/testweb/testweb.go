@@ -1,5 +1,5 @@
-// Package testweb serves a directory as a small web site on loopback, for tests: files as they are, an answer of one's own
-// for single paths, and a log of every request as it was sent.
+// Package testweb serves a directory as a small web site on 127.0.0.1, for tests. It serves files
+// unchanged, answers single paths by rules, and logs every request.
 package testweb
 
 import (
@@ -20,21 +20,22 @@ import (
 	"time"
 )
 
-// RulesFile may lie in the directory of a site. It maps a path, or a path with its query as sent, to a Rule, and is read
-// anew for every request.
+// RulesFile is an optional file in the directory of a site. It maps a path, or a path with its
+// query as sent, to a Rule. The server reads it for every request.
 const RulesFile = ".site.json"
 
-// Rule says how one path answers. What it leaves out is as for a plain file.
+// Rule is the answer of one path. Fields that are not set are as for a plain file.
 type Rule struct {
 	Status   int                 `json:"status"`
 	Header   map[string][]string `json:"header"`
-	Location string              `json:"location"` // short for a Location header; the status is 302 unless given
+	Location string              `json:"location"` // the Location header; the status is 302 unless Status is set
 	Body     *string             `json:"body"`
-	File     string              `json:"file"`  // relative to the directory, in place of the path
-	Delay    string              `json:"delay"` // before the answer, as in "50ms"
-	Error    string              `json:"error"` // "close": the connection ends without an answer
-	Hold     bool                `json:"hold"`  // the answer waits for Release
-	ETag     string              `json:"etag"`  // sent with the answer, which is 304 where If-None-Match says the same
+	File     string              `json:"file"`  // the file to serve instead, relative to the directory
+	Delay    string              `json:"delay"` // waiting time before the answer, for example "50ms"
+	Error    string              `json:"error"` // "close": the server closes the connection without an answer
+	Hold     bool                `json:"hold"`  // the answer waits until Release is called
+	// the ETag of the answer; the answer is 304 if If-None-Match is equal to it
+	ETag string `json:"etag"`
 }
 
 // Site is a running server. Its methods may be called concurrently.
@@ -43,17 +44,17 @@ type Site struct {
 
 	dir    string
 	log    io.Writer
-	agents io.Writer // nil: none
+	agents io.Writer // nil: not logged
 	server *http.Server
 
 	mu       sync.Mutex
 	lines    []string
-	news     chan struct{} // closed and replaced with every line
+	news     chan struct{} // closed and replaced when a line is added
 	released chan struct{}
 }
 
-// Start serves dir on host, a loopback address or name ("127.0.0.1"), at a free port. Every request is written to log when
-// it arrives, one line each: method, blank, path with query as sent.
+// Start serves dir on a free port of host, which is a loopback address or name such as "127.0.0.1".
+// It writes a line to log when a request arrives: method, blank, path with query as sent.
 func Start(dir, host string, log io.Writer) (*Site, error) {
 	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
@@ -68,24 +69,24 @@ func Start(dir, host string, log io.Writer) (*Site, error) {
 		news: make(chan struct{}), released: make(chan struct{}),
 	}
 	s.server = &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
-	go s.server.Serve(l) // ends with Close
+	go s.server.Serve(l) // returns after Close
 	return s, nil
 }
 
-// LogAgents writes the User-Agent of every request from now on to w, one line each.
+// LogAgents makes the server write the User-Agent of every further request to w, one on each line.
 func (s *Site) LogAgents(w io.Writer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.agents = w
 }
 
-// Close ends the server and every request under way.
+// Close ends the server and all requests in progress.
 func (s *Site) Close() error {
 	s.Release()
 	return s.server.Close()
 }
 
-// Release lets every held request go on, now and later.
+// Release ends the wait of all requests that a Rule holds, and of all later ones.
 func (s *Site) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,14 +97,14 @@ func (s *Site) Release() {
 	}
 }
 
-// Requests returns the lines of the log.
+// Requests returns the lines of the log so far.
 func (s *Site) Requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.lines...)
 }
 
-// Await returns when n lines of the log match, or with an error when ctx ends before.
+// Await waits until match is true for n lines of the log. It returns an error if ctx ends first.
 func (s *Site) Await(ctx context.Context, match func(line string) bool, n int) error {
 	for {
 		s.mu.Lock()
@@ -206,7 +207,8 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, rule Rule) {
 		body = []byte(*rule.Body)
 	case rule.Location == "":
 		var err error
-		if body, err = os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(path.Clean("/"+name)))); err != nil || path.Base(name) == RulesFile {
+		if body, err = os.ReadFile(filepath.Join(s.dir, filepath.FromSlash(path.Clean("/"+name)))); err != nil ||
+			path.Base(name) == RulesFile {
 			status, body = http.StatusNotFound, []byte("not found\n")
 			if rule.Status != 0 {
 				body = nil
@@ -232,10 +234,11 @@ func (s *Site) answer(w http.ResponseWriter, r *http.Request, rule Rule) {
 		}
 	}
 	w.WriteHeader(status)
-	w.Write(body) // a client that went away is no failure of the site
+	w.Write(body) // an error means that the client disconnected
 }
 
-// contentType goes by the name alone, so that it does not depend on the machine's tables for what tests serve most.
+// contentType returns the media type for a file name. For the most common types it does not depend
+// on the tables of the machine.
 func contentType(name string) string {
 	switch ext := path.Ext(name); ext {
 	case ".html", "":
@@ -247,9 +250,8 @@ func contentType(name string) string {
 	}
 }
 
-// Nowhere returns an address of loopback, host and port, where nobody listens until the returned
-// connection is closed. The port is that of a connection, so no other process can listen there
-// meanwhile.
+// Nowhere returns an address on 127.0.0.1, host and port, where no server listens until held is
+// closed. The port belongs to an open connection, so no other process can listen on it.
 func Nowhere() (address string, held io.Closer, err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -49,13 +49,15 @@ func TestSite(t *testing.T) {
 		body   string
 	}{
 		{"/", 200, "front"}, {"/robots.txt", 200, "User-agent: *\n"}, {"/old", 301, ""}, {"/gone", 410, "no"},
-		{"/none", 404, "not found\n"}, {"/" + testweb.RulesFile, 404, "not found\n"}, {"/q?b=1&a=2", 200, "query"}, {"/tag", 200, "front"},
+		{"/none", 404, "not found\n"}, {"/" + testweb.RulesFile, 404, "not found\n"}, {"/q?b=1&a=2", 200, "query"},
+		{"/tag", 200, "front"},
 	} {
 		status, header, body := get(c.target)
 		if status != c.status || body != c.body {
 			t.Errorf("%s: %d %q", c.target, status, body)
 		}
-		if c.target == "/tag" && header.Get("Robots-Tag") != "*; noindex" || c.target == "/old" && header.Get("Location") != "/" {
+		if c.target == "/tag" && header.Get("Robots-Tag") != "*; noindex" || c.target == "/old" &&
+			header.Get("Location") != "/" {
 			t.Errorf("%s: %v", c.target, header)
 		}
 	}

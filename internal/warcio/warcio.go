@@ -1,4 +1,5 @@
-// Package warcio finds npm's warcio (2.4), the second opinion of tests on WARC files and their index.
+// Package warcio runs npm's warcio (2.4), which tests use to check WARC files and their index
+// independently.
 package warcio
 
 import (
@@ -9,10 +10,10 @@ import (
 	"path/filepath"
 )
 
-// Variable names the program where it is not in PATH.
+// Variable is the environment variable with the path of warcio if it is not in PATH.
 const Variable = "ACAPCRAWL_WARCIO"
 
-// Find gives the path of the program. The error says how to get it.
+// Find returns the path of warcio. The error says how to install it.
 func Find() (string, error) {
 	if path := os.Getenv(Variable); path != "" {
 		return path, nil
@@ -20,11 +21,12 @@ func Find() (string, error) {
 	if path, err := exec.LookPath("warcio"); err == nil {
 		return path, nil
 	}
-	return "", errors.New("warcio is neither in PATH nor named by " + Variable + ": npm install --prefix DIR warcio@2.4.11")
+	return "", errors.New("warcio is neither in PATH nor named by " + Variable +
+		": npm install --prefix DIR warcio@2.4.11")
 }
 
-// Node runs a script with warcio's library as WARCIO and args after it as process.argv.slice(2), and gives what it prints. program
-// is what Find gave.
+// Node runs a script in Node.js and returns its standard output. The script has warcio's library as
+// WARCIO and UTILS, and args as process.argv.slice(2). program is the result of Find.
 func Node(ctx context.Context, program, script string, args ...string) ([]byte, error) {
 	cli, err := filepath.EvalSymlinks(program)
 	if err != nil {
@@ -33,7 +35,8 @@ func Node(ctx context.Context, program, script string, args ...string) ([]byte, 
 	dist := filepath.Dir(cli)
 	head := "import * as WARCIO from " + quoted(filepath.Join(dist, "index.js")) + ";\n" +
 		"import * as UTILS from " + quoted(filepath.Join(dist, "utils.js")) + ";\n"
-	cmd := exec.CommandContext(ctx, "node", append([]string{"--input-type=module", "-e", head + script, "--", "_"}, args...)...)
+	cmd := exec.CommandContext(ctx, "node", append([]string{"--input-type=module", "-e", head + script, "--", "_"},
+		args...)...)
 	cmd.Stderr = os.Stderr
 	return cmd.Output()
 }

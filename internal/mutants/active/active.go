@@ -1,6 +1,6 @@
-// Package active says which mutant of the engine is on. The mutated copies of the engine's files
-// ask it at each branch; nothing else imports it but the worker. One case is decided at a time;
-// only On may be called while one is.
+// Package active stores which mutant of the engine is active. The mutated copies of the engine's
+// files call it at each branch. Otherwise only the worker imports it. One case is decided at a
+// time. Meanwhile only On and the functions that call it may be called.
 package active
 
 import (
@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// On reports whether mutant n is the one that is on, and notes that it was asked.
+// On reports whether mutant n is active, and records that it was reached.
 func On(n int) bool {
 	if state.noting.Load() {
 		state.note(n)
@@ -16,7 +16,7 @@ func On(n int) bool {
 	return state.on.Load() == int64(n)
 }
 
-// Zero gives the zero value instead of v while mutant n is on.
+// Zero returns v, or the zero value while mutant n is active.
 func Zero[T any](n int, v T) T {
 	if On(n) {
 		var zero T
@@ -25,7 +25,7 @@ func Zero[T any](n int, v T) T {
 	return v
 }
 
-// Or gives other instead of v while mutant n is on.
+// Or returns v, or other while mutant n is active.
 func Or[T any](n int, other, v T) T {
 	if On(n) {
 		return other
@@ -33,7 +33,7 @@ func Or[T any](n int, other, v T) T {
 	return v
 }
 
-// Lost gives a key that nothing looks for instead of key while mutant n is on.
+// Lost returns key, or a key that no caller looks up while mutant n is active.
 func Lost[T ~string](n int, key T) T {
 	if On(n) {
 		return "\x00lost"
@@ -41,8 +41,8 @@ func Lost[T ~string](n int, key T) T {
 	return key
 }
 
-// Bits gives set with one bit changed while one of the mutants from first on is on: the bit of its
-// number, less than count.
+// Bits returns set. While one of the mutants first to first+count-1 is active, it returns set with
+// the corresponding bit inverted.
 func Bits[T ~uint8 | ~uint16 | ~uint32 | ~uint64](first, count int, set T) T {
 	for i := range count {
 		if On(first + i) {
@@ -52,20 +52,20 @@ func Bits[T ~uint8 | ~uint16 | ~uint32 | ~uint64](first, count int, set T) T {
 	return set
 }
 
-// Table registers a function that makes tables anew, with whatever mutant is on.
+// Table registers a function that initialises tables again, with the active mutant.
 func Table(remake func()) { state.tables = append(state.tables, remake) }
 
-// Set turns mutant n on and all others off, and makes the tables anew; 0 turns all off.
+// Set activates mutant n instead of any other, and initialises the tables again; 0 means no mutant.
 func Set(n int) {
 	state.on.Store(int64(n))
-	for range 2 { // one table may be made from another
+	for range 2 { // one table may be computed from another
 		for _, remake := range state.tables {
 			remake()
 		}
 	}
 }
 
-// Reached runs f and gives the mutants that were asked for, in no order.
+// Reached runs f and returns the mutants that it reached, in no particular order.
 func Reached(f func()) []int {
 	state.noting.Store(true)
 	f()
@@ -73,7 +73,7 @@ func Reached(f func()) []int {
 	return state.taken()
 }
 
-// The one piece of package state: mutated code has nobody to hand it a value.
+// state is package state, because mutated code has no parameter for it.
 var state switches
 
 type switches struct {
@@ -81,7 +81,7 @@ type switches struct {
 	noting atomic.Bool
 	tables []func()
 
-	mu    sync.Mutex // a case may leave something running behind it
+	mu    sync.Mutex // a case may leave a goroutine running
 	noted map[int]bool
 }
 

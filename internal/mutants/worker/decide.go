@@ -11,7 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/mutants/active"
 )
 
-// decide answers cases as acapcrawl decide does, with one mutant on; 0 is the engine as it is.
+// decide answers cases as acapcrawl decide does, while a mutant is active; 0 is the unchanged
+// engine.
 func decide(mutant int, in io.Reader, out io.Writer) error {
 	active.Set(mutant)
 	go (&worker{}).watch()
@@ -32,7 +33,7 @@ func decide(mutant int, in io.Reader, out io.Writer) error {
 	}
 }
 
-// answer is the answer to one line; where the engine gives none, it says why not.
+// answer returns the answer to one line, or an object with the error.
 func answer(line []byte) any {
 	c, err := conformance.ParseCase(line)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Command worker decides the cases of a corpus under one mutant of the engine after another.
-// Internal/mutants builds it with mutated copies of the engine's files; built without them it knows
-// no mutant.
+// Command worker decides the cases of a corpus with one mutant of the engine after another. Command
+// mutants builds it with mutated copies of the engine's files. Built without them, it has no
+// mutants.
 //
-//	worker CORPUS        read Tasks, and write a Result for each
-//	worker -decide N     be an engine that is slightly wrong: answer cases as acapcrawl decide does, with mutant N on
+//	worker CORPUS        reads Tasks and writes a Result for each
+//	worker -decide N     answers cases as acapcrawl decide does, with mutant N active
 package main
 
 import (
@@ -25,7 +25,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/mutants/active"
 )
 
-// Bounds of a mutant that has lost its way: the time of one case, the stack and the heap, in bytes.
+// Limits for a mutant that does not end: the time for one case, and the sizes of stack and heap in
+// bytes.
 const (
 	maxTime  = 4 * time.Second
 	maxStack = 64 << 20
@@ -51,30 +52,30 @@ func start(args []string) error {
 	return run(args[0], os.Stdin, os.Stdout)
 }
 
-// Task asks for one mutant: all cases of Must are decided, those of Until up to the first that
-// catches it.
+// Task is the order to try one mutant: decide all cases of Must, and those of Until up to the first
+// that catches it.
 type Task struct {
 	Mutant      int
 	Must, Until []int
 }
 
-// Result is the answer: the cases that caught the mutant, and those that saw a change which their
-// expectation does not name, in the findings alone or in more.
+// Result is the answer. Caught are the cases that noticed the mutant. The others are cases whose
+// answer changed in a part that they do not check: Told only in its findings, Changed in more.
 type Result struct {
 	Mutant                int
 	Caught, Changed, Told []int
 }
 
-// Baseline is what the engine answers while no mutant is on.
+// Baseline is the result of the engine without a mutant.
 type Baseline struct {
-	Names  []string         // of all cases
-	Failed map[int][]string // cases that do not hold, with their differences
-	Reach  map[int][]int    // by mutant: the cases that ask for it
+	Names  []string         // names of all cases
+	Failed map[int][]string // cases that fail, with their differences
+	Reach  map[int][]int    // by mutant: the cases that reach it
 }
 
 type worker struct {
 	samples []conformance.Sample
-	answers [][]byte // without a mutant
+	answers [][]byte // the answers without a mutant
 	started atomic.Int64
 }
 
@@ -143,7 +144,7 @@ func (w *worker) try(t Task) Result {
 	return r
 }
 
-// check decides one case; a panic catches the mutant.
+// check decides one case and adds it to r. A panic counts as noticing the mutant.
 func (w *worker) check(i int, r *Result) {
 	w.started.Store(time.Now().UnixNano())
 	defer w.started.Store(0)
@@ -164,7 +165,7 @@ func (w *worker) check(i int, r *Result) {
 	}
 }
 
-// untold is an answer without its findings.
+// untold returns an answer without its findings.
 func untold(answer []byte) []byte {
 	var a map[string]json.RawMessage
 	if json.Unmarshal(answer, &a) != nil {
@@ -178,8 +179,8 @@ func untold(answer []byte) []byte {
 	return out
 }
 
-// watch ends the process when a case takes too long or too much: whoever started it counts the
-// mutant as caught.
+// watch ends the process if a case takes too long or too much memory. Command mutants then counts
+// the mutant as noticed.
 func (w *worker) watch() {
 	for range time.Tick(100 * time.Millisecond) {
 		if s := w.started.Load(); s != 0 && time.Since(time.Unix(0, s)) > maxTime {
