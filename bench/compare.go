@@ -18,12 +18,12 @@ import (
 	"time"
 )
 
-// result is one run of one contestant.
+// result is the result of one run of one contestant.
 type result struct {
 	Pages   int
 	Seconds float64
 	CPU     time.Duration
-	peak    int64 // bytes of anonymous memory
+	peak    int64 // anonymous memory in bytes
 	written int64 // bytes
 }
 
@@ -31,14 +31,14 @@ func (r result) perSecond() float64 { return float64(r.Pages) / r.Seconds }
 
 func (r result) perPage() float64 { return float64(r.CPU.Microseconds()) / 1000 / float64(r.Pages) }
 
-// contestant is what is run, as a command that prints a result, or the summary of a crawl.
+// contestant is a command that prints a result, or the summary of a crawl.
 type contestant struct {
 	name string
-	own  bool // a role of this program
+	own  bool // it is a role of this program
 	args []string
 }
 
-// contestants are in the order in which they are run.
+// contestants are in the order of the runs.
 var contestants = []contestant{
 	{name: "floor", own: true},
 	{name: "colly", own: true},
@@ -48,13 +48,14 @@ var contestants = []contestant{
 	{name: "bleve", own: true},
 }
 
-// ratios are printed at the end: of pages per second, and the goal.
+// ratios are the ratios of pages per second that are printed at the end, each with its goal; 0
+// means no goal.
 var ratios = []struct {
 	of, by string
 	goal   float64
 }{{"archive", "colly", 1}, {"index", "colly", 0.55}, {"index", "bleve", 0.8}, {"policy", "floor", 0}}
 
-// stage is where contestants run.
+// stage is the environment of the runs.
 type stage struct {
 	order
 	site         site
@@ -67,7 +68,8 @@ func compare(ctx context.Context, out io.Writer, o order) error {
 		return errors.New("-pages, -runs, -connections and -hosts must be above 0")
 	}
 	names := strings.Split(o.only, ",")
-	chosen := slices.DeleteFunc(slices.Clone(contestants), func(c contestant) bool { return o.only != "" && !slices.Contains(names, c.name) })
+	chosen := slices.DeleteFunc(slices.Clone(contestants),
+		func(c contestant) bool { return o.only != "" && !slices.Contains(names, c.name) })
 	dir, err := os.MkdirTemp("", "acapcrawl-bench-")
 	if err != nil {
 		return err
@@ -85,7 +87,8 @@ func compare(ctx context.Context, out io.Writer, o order) error {
 		return err
 	}
 	defer stop()
-	fmt.Fprintf(out, "%d pages on %d hosts, %d connections, answers after %s, %d runs of each\n", o.pages, o.hosts, o.connections, o.latency, o.runs)
+	fmt.Fprintf(out, "%d pages on %d hosts, %d connections, answers after %s, %d runs of each\n", o.pages, o.hosts,
+		o.connections, o.latency, o.runs)
 	results := map[string][]result{}
 	for range o.runs {
 		for _, c := range chosen {
@@ -100,7 +103,7 @@ func compare(ctx context.Context, out io.Writer, o order) error {
 	return report(out, o, chosen, results)
 }
 
-// build makes the program that is measured.
+// build builds acapcrawl.
 func build(ctx context.Context, out io.Writer, binary string) error {
 	fmt.Fprintln(out, "building acapcrawl")
 	cmd := exec.CommandContext(ctx, "go", "build", "-o", binary, "github.com/acapcrawl/acapcrawl/cmd/acapcrawl")
@@ -118,7 +121,8 @@ func report(out io.Writer, o order, chosen []contestant, results map[string][]re
 	for _, c := range chosen {
 		rs := results[c.name]
 		fmt.Fprintf(w, "%s\t%.0f\t%.2f\t%.0f\t%.0f\t\n", c.name, rate(c.name), median(rs, result.perPage),
-			median(rs, func(r result) float64 { return float64(r.peak) / 1e6 }), median(rs, func(r result) float64 { return float64(r.written) / 1e6 }))
+			median(rs, func(r result) float64 { return float64(r.peak) / 1e6 }),
+			median(rs, func(r result) float64 { return float64(r.written) / 1e6 }))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -140,25 +144,27 @@ func report(out io.Writer, o order, chosen []contestant, results map[string][]re
 		possible := float64(o.connections) / o.latency.Seconds()
 		for _, c := range chosen {
 			if c.name != "bleve" {
-				fmt.Fprintf(out, "%s: %.2f of the %.0f pages/s that are possible\n", c.name, rate(c.name)/possible, possible)
+				fmt.Fprintf(out, "%s: %.2f of the %.0f pages/s that are possible\n", c.name, rate(c.name)/possible,
+					possible)
 			}
 		}
 	}
 	return nil
 }
 
-// median is that of what each result says.
+// median returns the median of what of returns for each result.
 func median(rs []result, of func(result) float64) float64 {
 	sorted := slices.SortedFunc(slices.Values(rs), func(a, b result) int { return cmp.Compare(of(a), of(b)) })
 	return of(sorted[len(sorted)/2])
 }
 
-// open starts the server as a process of its own.
+// open starts the server as a separate process.
 func (s *stage) open(ctx context.Context) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	cmd := exec.CommandContext(ctx, s.self, "-role", "serve", "-pages", strconv.Itoa(s.pages), "-hosts", strconv.Itoa(s.hosts), "-latency", s.latency.String())
+	cmd := exec.CommandContext(ctx, s.self, "-role", "serve", "-pages", strconv.Itoa(s.pages), "-hosts",
+		strconv.Itoa(s.hosts), "-latency", s.latency.String())
 	cmd.Stderr = os.Stderr
-	_, err = cmd.StdinPipe() // open as long as this process is
+	_, err = cmd.StdinPipe() // stays open until this process ends
 	if err != nil {
 		cancel()
 		return nil, err
@@ -173,7 +179,7 @@ func (s *stage) open(ctx context.Context) (stop func(), err error) {
 	}
 	stop = func() {
 		cancel()
-		cmd.Wait() // ended by us: its status says nothing
+		cmd.Wait() // the exit status does not matter, because cancel killed it
 	}
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
@@ -184,7 +190,7 @@ func (s *stage) open(ctx context.Context) (stop func(), err error) {
 	return stop, nil
 }
 
-// run lets a contestant fetch, or index, the whole site.
+// run lets a contestant fetch or index the whole site.
 func (s *stage) run(ctx context.Context, c contestant) (result, error) {
 	work, err := os.MkdirTemp(s.dir, c.name+"-")
 	if err != nil {
@@ -194,10 +200,12 @@ func (s *stage) run(ctx context.Context, c contestant) (result, error) {
 	var cmd *exec.Cmd
 	n := strconv.Itoa(s.connections)
 	if c.own {
-		cmd = exec.CommandContext(ctx, s.self, "-role", c.name, "-pages", strconv.Itoa(s.pages), "-site", strings.Join(s.site.hosts, " "),
+		cmd = exec.CommandContext(ctx, s.self, "-role", c.name, "-pages", strconv.Itoa(s.pages), "-site",
+			strings.Join(s.site.hosts, " "),
 			"-connections", n, "-dir", work)
 	} else {
-		args := append([]string{"crawl", "--json", "--delay", "0", "--concurrency", n, "--per-host", n, "--data", work}, c.args...)
+		args := append([]string{"crawl", "--json", "--delay", "0", "--concurrency", n, "--per-host", n, "--data", work},
+			c.args...)
 		cmd = exec.CommandContext(ctx, s.binary, append(args, s.site.seeds()...)...)
 		cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+s.dir)
 	}
@@ -229,7 +237,7 @@ func (s *stage) run(ctx context.Context, c contestant) (result, error) {
 	return r, nil
 }
 
-// read reads what a contestant printed: a result, or the summary of a crawl.
+// read parses the output of a contestant: a result, or the summary of a crawl.
 func read(printed string, own bool) (r result, err error) {
 	if own {
 		err = json.Unmarshal([]byte(printed), &r)
@@ -238,7 +246,7 @@ func read(printed string, own bool) (r result, err error) {
 	var summary struct {
 		Fetched int `json:"fetched"`
 	}
-	for d := json.NewDecoder(strings.NewReader(printed)); ; { // the summary is the last
+	for d := json.NewDecoder(strings.NewReader(printed)); ; { // the summary is the last object
 		if err := d.Decode(&summary); err != nil {
 			if errors.Is(err, io.EOF) {
 				err = nil

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cpu is the processor time that this process has taken.
+// cpu returns the processor time of this process so far; 0 if it is unknown.
 func cpu() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

@@ -25,10 +25,10 @@ import (
 // large.
 const hostileBytes = 32 << 20
 
-// hostileStop ends a crawl that takes more anonymous memory than this, in bytes.
+// hostileStop is the limit of anonymous memory in bytes. A crawl that takes more is stopped.
 const hostileStop = 3 << 30
 
-// hostilePage is a kind of page that takes far more memory than its server spends on it.
+// hostilePage is a kind of page that takes far more memory than its server needs to send it.
 type hostilePage struct {
 	name, mime, coding string
 	head               string
@@ -36,7 +36,7 @@ type hostilePage struct {
 	size               int
 }
 
-// always returns a part that does not change.
+// always returns a function that always returns part.
 func always(part string) func(int) string { return func(int) string { return part } }
 
 // hostilePages are the kinds of hostile pages.
@@ -74,7 +74,8 @@ var hostilePages = []hostilePage{
 	{name: "markdown", mime: "text/markdown", part: always("- *a* [b](c)\n")},
 }
 
-// formatting returns formatting elements that are never closed, and opened again in every block.
+// formatting returns formatting elements that are never closed. The parser opens them again in
+// every block.
 func formatting(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -83,7 +84,7 @@ func formatting(n int) string {
 	return b.String()
 }
 
-// packed writes the page as its server sends it.
+// packed returns the body of the page as the server sends it.
 func (p hostilePage) packed() ([]byte, error) {
 	var out bytes.Buffer
 	var w io.WriteCloser
@@ -130,8 +131,8 @@ func (p hostilePage) contentType() string {
 	return p.mime
 }
 
-// crawlHostile crawls copies of each kind of hostile page at once, each on a host of its own, with
-// default settings, then imports as many from a WARC file, and prints how much memory each takes.
+// crawlHostile crawls copies of each kind of hostile page at once with default settings, each copy
+// on its own host. Then it imports as many from a WARC file. It prints how much memory each takes.
 func crawlHostile(ctx context.Context, out io.Writer, copies int, only string) error {
 	dir, err := os.MkdirTemp("", "acapcrawl-bench-")
 	if err != nil {
@@ -166,9 +167,9 @@ func crawlHostile(ctx context.Context, out io.Writer, copies int, only string) e
 	return nil
 }
 
-// taken is what one process took.
+// taken is the memory and time that one process took.
 type taken struct {
-	anonymous, resident int64 // bytes at the most
+	anonymous, resident int64 // maximum in bytes
 	took                time.Duration
 	stopped             bool
 }
@@ -206,7 +207,7 @@ func hostileCrawl(ctx context.Context, dir, binary string, p hostilePage, body [
 	return measured(ctx, dir, binary, append(args, "--depth", "0"))
 }
 
-// hostileImport imports copies of p, which stands in a WARC file as body.
+// hostileImport imports copies of p from a WARC file, each with the payload body.
 func hostileImport(ctx context.Context, dir, binary string, p hostilePage, body []byte, copies int) (taken, error) {
 	name := filepath.Join(dir, "hostile.warc")
 	f, err := os.Create(name)
@@ -229,7 +230,7 @@ func hostileImport(ctx context.Context, dir, binary string, p hostilePage, body 
 	return measured(ctx, dir, binary, []string{"archive", "import", "--assume-policy", "none", name})
 }
 
-// measured runs the program that is measured in a data directory of its own.
+// measured runs acapcrawl with its own data directory and returns what it took.
 func measured(ctx context.Context, dir, binary string, args []string) (taken, error) {
 	work, err := os.MkdirTemp(dir, "hostile-")
 	if err != nil {

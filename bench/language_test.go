@@ -11,7 +11,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// file writes head and then numbered lines up to about size bytes.
+// file returns head followed by numbered lines, up to about size bytes.
 func file(head, format string, size int) []byte {
 	var b strings.Builder
 	b.WriteString(head)
@@ -26,7 +26,7 @@ const (
 	both         = "ACAP-version: 1.1\nACAP-crawler: *\nACAP-disallow-crawl: /private/\nACAP-allow-crawl: /private/open/\nACAP-disallow-index: /drafts/\n"
 )
 
-// texts are files that both readers can make something of: temoto passes over what is ACAP.
+// texts are files for both parsers. temoto ignores the ACAP fields.
 var texts = []struct {
 	name string
 	text []byte
@@ -41,7 +41,7 @@ var texts = []struct {
 
 const robotsURL = "http://example.com/robots.txt"
 
-// BenchmarkParse reads a robots.txt, here and with temoto/robotstxt.
+// BenchmarkParse parses a robots.txt with package acap and with temoto/robotstxt.
 func BenchmarkParse(b *testing.B) {
 	for _, t := range texts {
 		b.Run(t.name+"/acap", func(b *testing.B) {
@@ -63,7 +63,8 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// BenchmarkDecide asks a parsed file whether one page may be crawled, here and with temoto/robotstxt.
+// BenchmarkDecide decides whether one page may be crawled, with package acap and with
+// temoto/robotstxt.
 func BenchmarkDecide(b *testing.B) {
 	const path = "/news/section-77/page-of-today.html"
 	u, err := url.Parse("http://example.com" + path)

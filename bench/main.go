@@ -1,23 +1,24 @@
-// Command bench crawls one site on loopback with acapcrawl and with what it is measured by, in one run.
+// Command bench measures acapcrawl and other programs on the same site on 127.0.0.1.
 //
 //		go run ./bench [-pages 5000] [-runs 3] [-connections 16] [-hosts 4] [-latency 0] [-only colly,archive]
 //
-//	  - floor: Go's HTTP client and a tokenizer that looks for links; no crawler can be faster
-//	  - colly: bare Colly, which follows the links from a queue in memory and keeps nothing
-//	  - policy: acapcrawl, which asks policy and keeps nothing (--preserve=false --index=false)
-//	  - archive: acapcrawl, which also keeps a sealed copy of every page (--index=false)
-//	  - index: acapcrawl as it is, which also indexes every page
-//	  - bleve: bleve alone, which indexes the texts of the same pages; no page is fetched
+//	  - floor: Go's HTTP client and a tokenizer that finds links; no crawler can be faster
+//	  - colly: Colly without acapcrawl; it follows links from a queue in memory and stores nothing
+//	  - policy: acapcrawl, which obeys policies and stores nothing (--preserve=false --index=false)
+//	  - archive: acapcrawl, which also stores an encrypted copy of every page (--index=false)
+//	  - index: acapcrawl with defaults, which also indexes every page
+//	  - bleve: bleve alone, which indexes the texts of the same pages; it fetches no page
 //
-// Each is a process of its own, and so is the server. Runs alternate, so that what else the machine does strikes all, and the median
-// counts; CPU time says more than pages per second on a machine that does other things. The time is that of the whole process, from
-// start to exit, but for bleve, where making the texts does not count. Memory is the largest RssAnon seen, disk what was
-// written to it; both are asked of /proc, and 0 where there is none.
+// Each is a process, and so is the server. Runs alternate, so that other work on the machine
+// affects all of them. The medians are printed. On a busy machine, CPU time is more reliable than
+// pages per second. The time is that of the whole process from start to exit. For bleve it excludes
+// the preparation of the texts. Memory is the largest RssAnon, disk is the number of bytes written
+// to disk. Both come from /proc and are 0 without it.
 //
-// With -hostile 16 it crawls, and imports, as many copies of pages that are made to take memory,
-// and prints how much they take.
+// With -hostile 16 it crawls and imports that many copies of each kind of page that is made to take
+// much memory, and prints how much memory that takes.
 //
-// With -polite 1000 it crawls as many hosts at once instead, and prints how evenly they progress.
+// With -polite 1000 it crawls that many hosts at once, and prints how evenly they progress.
 package main
 
 import (
@@ -32,11 +33,11 @@ import (
 	"time"
 )
 
-// order is of what a run does.
+// order describes a run.
 type order struct {
 	pages, runs, connections, hosts int
 	latency                         time.Duration
-	only                            string // names of contestants, comma between; "" for all
+	only                            string // names of contestants, separated by commas; "" for all
 }
 
 func main() {
@@ -49,7 +50,8 @@ func main() {
 	flag.StringVar(&o.only, "only", "", "run these alone, comma between: floor, colly, policy, archive, index, bleve")
 	politely := flag.Int("polite", 0, "instead, crawl this many hosts at once with a second of delay each")
 	lasting := flag.Duration("lasting", time.Minute, "how long, with -polite")
-	hostile := flag.Int("hostile", 0, "instead, crawl and import this many copies of each kind of hostile page at once, and print the memory that takes")
+	hostile := flag.Int("hostile", 0,
+		"instead, crawl and import this many copies of each kind of hostile page at once, and print the memory that takes")
 	kinds := flag.String("kinds", "", "with -hostile, these kinds alone, comma between")
 	role := flag.String("role", "", "what a process of the benchmark is: serve, floor, colly or bleve")
 	hosts := flag.String("site", "", "the hosts of the site, blanks between, for a process of the benchmark")
@@ -80,7 +82,7 @@ func main() {
 	}
 }
 
-// play does what a role does, and prints its result.
+// play runs the contestant of a role and prints its result.
 func play(out io.Writer, role string, s site, connections int, dir string) error {
 	var r result
 	var err error
@@ -104,7 +106,8 @@ func play(out io.Writer, role string, s site, connections int, dir string) error
 	return json.NewEncoder(out).Encode(r)
 }
 
-// untilClosed ends with in, so that the server does not outlive a benchmark that was killed.
+// untilClosed returns a context that ends when in is closed, so that the server does not outlive a
+// benchmark that was killed.
 func untilClosed(ctx context.Context, in io.Reader) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {

@@ -21,7 +21,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// crawlColly follows every link from a queue in memory, as a plain user of Colly would, and returns how many pages came.
+// crawlColly follows every link from a queue in memory, as a plain user of Colly would, and returns
+// the number of pages.
 func crawlColly(seeds []string, connections int) (int, error) {
 	var pages atomic.Int64
 	c := colly.NewCollector()
@@ -32,7 +33,7 @@ func crawlColly(seeds []string, connections int) (int, error) {
 	}
 	c.OnResponse(func(*colly.Response) { pages.Add(1) })
 	c.OnHTML("a[href]", func(e *colly.HTMLElement) {
-		q.AddURL(e.Request.AbsoluteURL(e.Attr("href"))) // fails for a full queue alone
+		q.AddURL(e.Request.AbsoluteURL(e.Attr("href"))) // fails only if the queue is full
 	})
 	for _, seed := range seeds {
 		if err := q.AddURL(seed); err != nil {
@@ -43,8 +44,8 @@ func crawlColly(seeds []string, connections int) (int, error) {
 	return int(pages.Load()), err
 }
 
-// crawlFloor does what no crawler can do without: it requests each address once with Go's client, and looks through each page with a
-// tokenizer for links.
+// crawlFloor does only what every crawler must do: it requests each address once with Go's client,
+// and finds the links of each page with a tokenizer.
 func crawlFloor(seeds []string, connections int) (int, error) {
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections}}
 	f := &floor{client: client, seen: map[string]bool{}}
@@ -136,18 +137,20 @@ func (f *floor) fetch(address string) (links []string, err error) {
 	}
 }
 
-// batch is as many documents as acapcrawl puts into its index at once.
+// batch is the number of documents that acapcrawl adds to its index at once.
 const batch = 512
 
-// indexBleve puts the texts of the site into an index with bleve alone: the fields of package index, mapped as bleve's own manual maps
-// them. It calls begin when the texts are made.
+// indexBleve indexes the texts of the site with bleve alone. It has the fields of package index,
+// mapped as bleve's manual describes. It calls begin when the texts are prepared.
 func indexBleve(s site, dir string, begin func()) (n int, err error) {
 	type text struct{ Title, Body, Host, Language, Day string }
 	texts := make([]text, s.pages)
 	for i := range texts {
-		pg := page.New([]page.Hop{{URL: s.address(i), Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}}, Body: s.page(i)}})
+		pg := page.New([]page.Hop{{URL: s.address(i), Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}},
+			Body: s.page(i)}})
 		title := pg.Title(page.Cut{})
-		texts[i] = text{Title: title, Body: strings.TrimPrefix(pg.Text(page.Cut{}), title), Host: pg.URL().Host, Language: pg.Language(), Day: "2026-11-21"}
+		texts[i] = text{Title: title, Body: strings.TrimPrefix(pg.Text(page.Cut{}), title), Host: pg.URL().Host,
+			Language: pg.Language(), Day: "2026-11-21"}
 	}
 	words := mapping.NewTextFieldMapping()
 	words.Analyzer, words.Store, words.DocValues, words.IncludeInAll = en.AnalyzerName, false, false, false
@@ -155,7 +158,8 @@ func indexBleve(s site, dir string, begin func()) (n int, err error) {
 	label.Analyzer, label.Store, label.DocValues, label.IncludeInAll = keyword.Name, false, false, false
 	label.IncludeTermVectors, label.SkipFreqNorm = false, true
 	document := mapping.NewDocumentStaticMapping()
-	for name, field := range map[string]*mapping.FieldMapping{"Title": words, "Body": words, "Host": label, "Language": label, "Day": label} {
+	for name, field := range map[string]*mapping.FieldMapping{"Title": words, "Body": words, "Host": label,
+		"Language": label, "Day": label} {
 		document.AddFieldMappingsAt(name, field)
 	}
 	all := bleve.NewIndexMapping()

@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// slowAnswer is how long the first of the polite hosts takes for a page.
+// slowAnswer is how long the first host takes to answer a request for a page.
 const slowAnswer = 30 * time.Second
 
-// visits is when the pages of one host were requested, as the host saw it.
+// visits are the times at which one host received requests for pages.
 type visits struct {
 	mu    sync.Mutex
 	times []time.Time
@@ -31,7 +31,8 @@ func (v *visits) note() {
 	v.times = append(v.times, time.Now())
 }
 
-// perSecond is the rate between the first request and the last, and spacing the shortest time between two.
+// perSecond returns the rate of requests between the first and the last one, and the shortest
+// interval between two.
 func (v *visits) perSecond() (rate float64, spacing time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -46,8 +47,8 @@ func (v *visits) perSecond() (rate float64, spacing time.Duration) {
 	return float64(last) / v.times[last].Sub(v.times[0]).Seconds(), spacing
 }
 
-// crawlPolitely crawls many hosts at once, one request a second to each, and says how evenly they progress. The first host
-// answers each page after slowAnswer.
+// crawlPolitely crawls many hosts at once, with one request per second to each, and prints how
+// evenly they progress. The first host answers each request for a page after slowAnswer.
 func crawlPolitely(ctx context.Context, out io.Writer, hosts int, lasting time.Duration) error {
 	if hosts < 2 {
 		return errors.New("-polite must be above 1")
@@ -62,7 +63,8 @@ func crawlPolitely(ctx context.Context, out io.Writer, hosts int, lasting time.D
 		return err
 	}
 	seen := make([]visits, hosts)
-	args := []string{"crawl", "--json", "--delay", "1s", "--concurrency", "64", "--preserve=false", "--index=false", "--max-time", lasting.String(),
+	args := []string{"crawl", "--json", "--delay", "1s", "--concurrency", "64", "--preserve=false", "--index=false",
+		"--max-time", lasting.String(),
 		"--data", filepath.Join(dir, "data")}
 	for i := range seen {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -74,7 +76,8 @@ func crawlPolitely(ctx context.Context, out io.Writer, hosts int, lasting time.D
 		go server.Serve(l)
 		args = append(args, "http://"+l.Addr().String()+"/")
 	}
-	fmt.Fprintf(out, "%d hosts, one of which answers after %s, 1 s between requests to each, 64 visits at once, %s\n", hosts, slowAnswer, lasting)
+	fmt.Fprintf(out, "%d hosts, one of which answers after %s, 1 s between requests to each, 64 visits at once, %s\n",
+		hosts, slowAnswer, lasting)
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Env = append(os.Environ(), "XDG_CONFIG_HOME="+dir)
 	cmd.Stderr = os.Stderr
@@ -94,13 +97,14 @@ func crawlPolitely(ctx context.Context, out io.Writer, hosts int, lasting time.D
 		rates, least = append(rates, rate), min(least, spacing)
 	}
 	slices.Sort(rates)
-	_, err = fmt.Fprintf(out, "pages/s of a host: least %.3f, median %.3f, most %.3f\nshortest spacing seen by a host: %s\npeak RssAnon %.0f MB, CPU %.1f s\n",
+	_, err = fmt.Fprintf(out,
+		"pages/s of a host: least %.3f, median %.3f, most %.3f\nshortest spacing seen by a host: %s\npeak RssAnon %.0f MB, CPU %.1f s\n",
 		rates[0], rates[len(rates)/2], rates[len(rates)-1], least.Round(time.Millisecond), float64(peak)/1e6,
 		(cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds())
 	return err
 }
 
-// polite answers with pages that lead on without end.
+// polite returns a handler whose pages link to new pages without end.
 func polite(v *visits, slow bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/robots.txt" {
@@ -114,7 +118,7 @@ func polite(v *visits, slow bool) http.Handler {
 			case <-r.Context().Done():
 			}
 		}
-		n, _ := strconv.Atoi(r.URL.Path[1:]) // 0 for the first
+		n, _ := strconv.Atoi(r.URL.Path[1:]) // 0 for the first page
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, "<a href=/%d>on</a> <a href=/%d>and on</a>", 2*n+1, 2*n+2)
 	})

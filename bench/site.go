@@ -27,13 +27,14 @@ ACAP-allow-preserve: /p/ time-limit=365-days
 ACAP-disallow-present-oldcopy: /p/
 `
 
-// site is a site of many pages on a few hosts, which take them in turn.
+// site is a site of many pages that are distributed over a few hosts in turn.
 type site struct {
 	pages int
-	hosts []string // addresses without path
+	hosts []string // addresses without a path
 }
 
-// address is where page i stands. Page 0 is the front page, which no link leads to, so that the site has as many addresses as pages.
+// address returns the address of page i. No page links to page 0, the front page, so the site has
+// as many addresses as pages.
 func (s site) address(i int) string {
 	if i == 0 {
 		return s.hosts[0] + "/"
@@ -41,7 +42,7 @@ func (s site) address(i int) string {
 	return fmt.Sprintf("%s/p/%d.html", s.hosts[i%len(s.hosts)], i)
 }
 
-// seeds are the first pages, one of each host.
+// seeds returns the first pages, one of each host.
 func (s site) seeds() []string {
 	var seeds []string
 	for i := range min(len(s.hosts), s.pages) {
@@ -50,8 +51,8 @@ func (s site) seeds() []string {
 	return seeds
 }
 
-// serve answers on free ports of loopback until ctx ends, each time after latency. The addresses of the hosts are the first line
-// of out.
+// serve serves the site on free ports of 127.0.0.1 until ctx ends. It waits for latency before each
+// answer. It first prints a line with the addresses of the hosts to out.
 func serve(ctx context.Context, out io.Writer, pages, hosts int, latency time.Duration) error {
 	s := site{pages: pages}
 	var listeners []net.Listener
@@ -110,11 +111,12 @@ func serve(ctx context.Context, out io.Writer, pages, hosts int, latency time.Du
 	}
 }
 
-// page writes page i, always the same: a title, links and paragraphs of made-up words.
+// page returns page i: a title, links and paragraphs of artificial words. It is always the same.
 func (s site) page(i int) []byte {
 	rnd := rand.New(rand.NewPCG(1, uint64(i)))
 	var b strings.Builder
-	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s</title></head>\n<body>\n<ul>\n", phrase(rnd, 6))
+	fmt.Fprintf(&b, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s</title></head>\n<body>\n<ul>\n",
+		phrase(rnd, 6))
 	link := func(to int) {
 		if to > 0 && to < s.pages {
 			href := s.address(to)
@@ -138,9 +140,11 @@ func (s site) page(i int) []byte {
 	return []byte(b.String())
 }
 
-// phrase makes n words of one to four syllables, frequent ones far more often than rare ones.
+// phrase returns n artificial words of one to four syllables. Frequent words are far more likely
+// than rare ones.
 func phrase(rnd *rand.Rand, n int) string {
-	syllables := []string{"ba", "den", "fo", "gri", "hal", "ka", "lor", "mi", "nus", "pa", "qui", "ro", "sta", "tem", "vo", "wen"}
+	syllables := []string{"ba", "den", "fo", "gri", "hal", "ka", "lor", "mi", "nus", "pa", "qui", "ro", "sta", "tem",
+		"vo", "wen"}
 	var b strings.Builder
 	for w := range n {
 		if w > 0 {

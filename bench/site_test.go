@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The site is whole: who follows links comes to every page, and pages are as large as they are said to be.
+// Every page of the site is reachable by links, and pages have the intended size.
 func TestSiteIsWhole(t *testing.T) {
 	const pages = 60
 	ctx, cancel := context.WithCancel(t.Context())

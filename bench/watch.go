@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// sampling is how often a process is looked at.
+// sampling is the interval between two samples of a process.
 const sampling = 20 * time.Millisecond
 
-// watcher looks at a process while it runs.
+// watcher samples the memory and disk use of a process while it runs.
 type watcher struct {
 	pid           int
 	over, ended   chan struct{}
 	peak, written int64
-	resident      int64 // the largest memory with what is mapped of files
+	resident      int64 // the largest resident memory, including mapped files
 
-	most    int64 // bytes of anonymous memory after which stop is called; 0: no limit
+	most    int64 // limit of anonymous memory in bytes, above which stop is called; 0: no limit
 	stop    func()
 	stopped bool
 }
@@ -27,7 +27,7 @@ func watch(pid int) *watcher {
 	return watchMost(pid, 0, nil)
 }
 
-// watchMost is watch for a process that is to be stopped when it takes more than most bytes.
+// watchMost is watch with a limit: it calls stop once if the process takes more than most bytes.
 func watchMost(pid int, most int64, stop func()) *watcher {
 	w := &watcher{pid: pid, over: make(chan struct{}), ended: make(chan struct{}), most: most, stop: stop}
 	go w.run()
@@ -54,7 +54,7 @@ func (w *watcher) run() {
 	}
 }
 
-// number reads what stands behind a name in a file of /proc; 0 where there is none.
+// number returns the number after a name in a file of /proc; 0 if there is none.
 func (w *watcher) number(file, name string) int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", w.pid, file))
 	if err != nil {
@@ -65,11 +65,12 @@ func (w *watcher) number(file, name string) int64 {
 	if len(fields) == 0 {
 		return 0
 	}
-	n, _ := strconv.ParseInt(fields[0], 10, 64) // 0 for what is no number
+	n, _ := strconv.ParseInt(fields[0], 10, 64) // 0 if it is not a number
 	return n
 }
 
-// end returns the largest anonymous memory, and what was written to disk, in bytes.
+// end stops the watcher. It returns the largest anonymous memory and what was written to disk, in
+// bytes.
 func (w *watcher) end() (peak, written int64) {
 	close(w.over)
 	<-w.ended

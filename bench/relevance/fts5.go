@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// tokenizers are those of FTS5 that are compared.
+// tokenizers are the tokenizers of FTS5 that are compared.
 var tokenizers = []string{"unicode61", "porter", "trigram"}
 
-// askFTS5 gives each query to a new FTS5 table that has titles and texts as columns, and returns
-// the ranks of the pages; 0 if a page was not found.
+// askFTS5 runs each query on a new FTS5 table with the columns title and body. It returns the rank
+// of each query's page; 0 if the page was not found.
 func askFTS5(ctx context.Context, sqlite, tokenizer string, docs []document, queries []query) ([]int, error) {
 	var script bytes.Buffer
 	fmt.Fprintf(&script, "CREATE VIRTUAL TABLE pages USING fts5(title, body, tokenize=%s);\nBEGIN;\n",
@@ -53,7 +53,7 @@ func askFTS5(ctx context.Context, sqlite, tokenizer string, docs []document, que
 	return ranks, nil
 }
 
-// quoted is s as a string of SQL.
+// quoted returns s as a string literal of SQL.
 func quoted(s string) string {
 	return "'" + strings.ReplaceAll(strings.ReplaceAll(s, "\x00", " "), "'", "''") + "'"
 }

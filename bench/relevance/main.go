@@ -1,13 +1,14 @@
-// Command relevance measures how well pages are found again, next to SQLite FTS5 on the same texts.
+// Command relevance measures how well queries find the pages that they were made from, compared
+// with SQLite FTS5 on the same texts.
 //
 //	go run ./bench/relevance [-queries 300] [-only vi,fa] [-kind passage] DIR
 //
 // DIR has a directory of HTML pages for each language, named by its tag. Each query is made from
 // one page: a few words of one passage, a rare word with common ones, or words of its title. The
-// command prints, for each language, the mean reciprocal rank of that page in our results and in
-// those of the FTS5 tokenizers unicode61, porter and trigram, and the share of our snippets that
-// contain all query words of the page. FTS5 needs the program sqlite3; without it those columns
-// stay empty. The queries depend on the pages and the seed only.
+// command prints for each language the mean reciprocal rank of that page in the results of
+// acapcrawl and of the FTS5 tokenizers unicode61, porter and trigram. It also prints the share of
+// acapcrawl's snippets that contain all query words of the page. FTS5 needs the program sqlite3;
+// without it those columns stay empty. The queries depend only on the pages and the seed.
 package main
 
 import (
@@ -24,7 +25,7 @@ import (
 	"strings"
 )
 
-// options are the flags.
+// options are the command-line options.
 type options struct {
 	dir     string
 	queries int
@@ -89,7 +90,7 @@ func run(ctx context.Context, out io.Writer, o options) error {
 	return nil
 }
 
-// measure prints the line of one language, and returns the share of its snippets that contain all
+// measure prints the line of one language. It returns the share of its snippets that contain all
 // query words.
 func measure(ctx context.Context, out io.Writer, o options, language string) (whole share, err error) {
 	docs, err := load(filepath.Join(o.dir, language))
@@ -97,7 +98,7 @@ func measure(ctx context.Context, out io.Writer, o options, language string) (wh
 		return whole, err
 	}
 	queries := makeQueries(docs, o)
-	engine, err := hold(ctx, docs)
+	engine, err := newEngine(ctx, docs)
 	if err != nil {
 		return whole, err
 	}
@@ -145,7 +146,7 @@ func measure(ctx context.Context, out io.Writer, o options, language string) (wh
 	return whole, nil
 }
 
-// reciprocal is the worth of a rank, 1 for the first; 0 for a page that was not found.
+// reciprocal returns 1/rank; 0 for a page that was not found.
 func reciprocal(rank int) float64 {
 	if rank == 0 {
 		return 0
@@ -161,7 +162,7 @@ func meanReciprocal(ranks []int) float64 {
 	return sum / float64(max(len(ranks), 1))
 }
 
-// share counts what is as it should be.
+// share counts the good ones among all.
 type share struct{ good, all int }
 
 func (s *share) add(o share) { s.good, s.all = s.good+o.good, s.all+o.all }

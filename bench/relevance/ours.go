@@ -19,14 +19,14 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// deepest is the last result that is looked at for the page, and snippetsOf the number of results
-// whose snippets are looked at.
+// deepest is the last rank at which the page is searched for. snippetsOf is the number of results
+// whose snippets are checked.
 const (
 	deepest    = 50
 	snippetsOf = 10
 )
 
-// web permits everything.
+// web permits everything and serves nothing.
 type web struct{}
 
 // Policy implements terms.Policies.
@@ -34,7 +34,7 @@ func (web) Policy(context.Context, *url.URL) (*acap.Policy, error) {
 	return acap.Parse("http://pages.example/robots.txt", nil).Policy(acap.Crawler{Names: []string{"relevance"}}), nil
 }
 
-// Fetch implements terms.Fetcher: nothing else is there.
+// Fetch implements terms.Fetcher. It always fails.
 func (web) Fetch(context.Context, string) (*page.Page, error) {
 	return nil, errors.New("not available")
 }
@@ -49,8 +49,8 @@ type engine struct {
 	present *present.Presenter
 }
 
-// hold stores and indexes docs in a new directory as a crawl does.
-func hold(ctx context.Context, docs []document) (e *engine, err error) {
+// newEngine stores and indexes docs in a new directory, as a crawl does.
+func newEngine(ctx context.Context, docs []document) (e *engine, err error) {
 	e = &engine{docs: docs, byURL: map[string]int{}}
 	if e.dir, err = os.MkdirTemp("", "acapcrawl-relevance-"); err != nil {
 		return nil, err
@@ -91,11 +91,11 @@ func (e *engine) close() error {
 	return errors.Join(append(errs, os.RemoveAll(e.dir))...)
 }
 
-// answer is what became of one query.
+// answer is the result of one query.
 type answer struct {
-	rank    int // of the page; 0 if it was not found
+	rank    int // rank of the page; 0 if it was not found
 	whole   share
-	lacking []string // what snippets lack, one line each
+	lacking []string // for each incomplete snippet, a line with the words that it lacks
 }
 
 func (e *engine) ask(ctx context.Context, q query) (a answer, err error) {
@@ -123,8 +123,8 @@ func (e *engine) ask(ctx context.Context, q query) (a answer, err error) {
 	return a, nil
 }
 
-// lacking lists the words of q that the text of a page has, in any form that its language's rules
-// take for the same, and its snippet has not.
+// lacking returns the words of q that the text of a page contains and its snippet does not. Forms
+// that the rules of the language treat as equal count as the word.
 func (e *engine) lacking(q query, d document, r present.Result) (out []string) {
 	language := d.page.LikelyLanguage()
 	for _, w := range q.words {
@@ -136,7 +136,7 @@ func (e *engine) lacking(q query, d document, r present.Result) (out []string) {
 	return out
 }
 
-// has reports whether text has a word.
+// has reports whether text contains a word.
 func has(text, word string, matches func(string) bool) bool {
 	if strings.ContainsFunc(word, unspaced) {
 		return strings.Contains(fold(text), fold(word))

@@ -17,15 +17,15 @@ type document struct {
 	name     string
 	page     *page.Page
 	title    string
-	text     string // without the title
+	text     string // text without the title
 	passages []string
 	plain    string // title and text, folded for comparisons
 }
 
-// crawled is when the pages were fetched, as far as the archive knows.
+// crawled is the time at which the archive has the pages fetched.
 var crawled = time.Date(2026, 1, 5, 12, 0, 0, 0, time.UTC)
 
-// load reads the pages of a directory, in the order of their names.
+// load reads the pages of a directory in the order of their names.
 func load(dir string) (docs []document, err error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.html"))
 	if err != nil {
@@ -56,8 +56,8 @@ func load(dir string) (docs []document, err error) {
 	return docs, nil
 }
 
-// dropShared drops the passages that are on more than one page, such as navigation: nobody looks
-// for a page by them.
+// dropShared removes the passages that are on more than one page, such as navigation, because
+// nobody searches a page by them.
 func dropShared(docs []document) {
 	pages := map[string]int{}
 	for _, d := range docs {

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// query looks for one page.
+// query is a query that should find one page.
 type query struct {
 	kind  string
-	page  int // the number of the page
+	page  int // index of the page
 	words []string
 }
 
@@ -24,14 +24,14 @@ const (
 	title   = "title"   // two or three words of the title
 )
 
-// pieceLeast and pieceMost are the lengths of a query word cut from text without blanks. The
-// trigram tokenizer needs three characters.
+// pieceLeast and pieceMost are the lengths of a query word that is cut from text without blanks, in
+// characters. The trigram tokenizer needs three characters.
 const (
 	pieceLeast = 3
 	pieceMost  = 5
 )
 
-// makeQueries makes queries from pages chosen at random.
+// makeQueries returns queries for randomly chosen pages.
 func makeQueries(docs []document, o options) (out []query) {
 	r := rand.New(rand.NewPCG(o.seed, 16))
 	kinds := []string{passage, rare, title}
@@ -79,7 +79,8 @@ func pick(r *rand.Rand, from []string, n int) []string {
 	return out
 }
 
-// pickRare returns a word of at most three pages and one or two of at most a third of them.
+// pickRare returns a word of at most three pages, and one or two words of at most a third of the
+// pages; nil if there are none.
 func pickRare(r *rand.Rand, from []string, frequency map[string]int, pages int) []string {
 	var few, some []string
 	for _, w := range from {
@@ -97,8 +98,8 @@ func pickRare(r *rand.Rand, from []string, frequency map[string]int, pages int) 
 	return append(one, others...)
 }
 
-// frequencies counts in how many pages each word is. A word cut from text without blanks is missing
-// there: it counts as rare.
+// frequencies returns the number of pages that contain each word. Words that are cut from text
+// without blanks are missing, so they count as rare.
 func frequencies(docs []document) map[string]int {
 	out := map[string]int{}
 	for _, d := range docs {
@@ -113,7 +114,7 @@ func frequencies(docs []document) map[string]int {
 	return out
 }
 
-// words returns the words of text: those of three letters or more, and pieces of what is written
+// words returns the words of text with three letters or more, and pieces of text that is written
 // without blanks.
 func words(r *rand.Rand, text string) (out []string) {
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !inWord(r) }) {
@@ -129,7 +130,7 @@ func words(r *rand.Rand, text string) (out []string) {
 	return out
 }
 
-// pieces cuts runs of text without blanks.
+// pieces cuts text without blanks into query words.
 func pieces(r *rand.Rand, runes []rune) (out []string) {
 	for len(runes) >= pieceLeast {
 		n := min(pieceLeast+r.IntN(pieceMost-pieceLeast+1), len(runes))
@@ -146,13 +147,13 @@ func inWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsDigit(r) || r == '\u200c' || r == '\'' || r == '’'
 }
 
-// unspaced reports whether r is of a script that is written without blanks.
+// unspaced reports whether r belongs to a script that is written without blanks.
 func unspaced(r rune) bool {
 	return r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao,
 		unicode.Khmer, unicode.Myanmar)
 }
 
-// fold makes texts comparable.
+// fold returns s in lower case for comparisons.
 func fold(s string) string {
 	if utf8.ValidString(s) {
 		return strings.ToLower(s)
