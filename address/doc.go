@@ -1,5 +1,5 @@
-// Package address has the forms in which this module writes addresses of the web, and classifies hosts. It makes no
-// request and resolves no name.
+// Package address has the forms in which this module writes addresses of the web, and classifies
+// hosts. It makes no request and resolves no name.
 //
 // There are four forms, which differ because they answer different questions:
 //
@@ -10,7 +10,8 @@
 //
 // Domain is the registrable domain of a host, for the scope of a crawl.
 //
-// Two other packages write addresses with purposes of their own. Package page resolves links as their author wrote them:
-// it keeps the spelling of paths, which a publisher's patterns are compared with. Package index writes the host of a
-// site: clause, in which a host stands for those below it.
+// Two other packages write addresses with purposes of their own. Package page resolves links as
+// their author wrote them: it keeps the spelling of paths, which a publisher's patterns are
+// compared with. Package index writes the host of a site: clause, in which a host stands for those
+// below it.
 package address

@@ -13,8 +13,9 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Origin returns the origin of u: scheme, host and port, in lower case, the host in punycode, the port only if it is not
-// the default of the scheme. The error is a clause that begins with "it" or names what is wrong.
+// Origin returns the origin of u: scheme, host and port, in lower case, the host in punycode, the
+// port only if it is not the default of the scheme. The error is a clause that begins with "it" or
+// names what is wrong.
 func Origin(u *url.URL) (string, error) {
 	scheme := strings.ToLower(u.Scheme)
 	if scheme != "http" && scheme != "https" || u.Hostname() == "" {
@@ -30,8 +31,8 @@ func Origin(u *url.URL) (string, error) {
 	return scheme + "://" + bracketed(host) + ":" + strconv.Itoa(port), nil
 }
 
-// Endpoint returns the host and port that u is requested from, as it is dialled: in lower case, the host in punycode, the
-// port always written.
+// Endpoint returns the host and port that u is requested from, as it is dialled: in lower case, the
+// host in punycode, the port always written.
 func Endpoint(u *url.URL) (string, error) {
 	host, port, err := hostPort(u)
 	switch {
@@ -45,7 +46,8 @@ func Endpoint(u *url.URL) (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(port)), nil
 }
 
-// hostPort returns the host of u in lower case and punycode, without brackets, and its port, which may be the default.
+// hostPort returns the host of u in lower case and punycode, without brackets, and its port, which
+// may be the default.
 func hostPort(u *url.URL) (host string, port int, err error) {
 	host = strings.ToLower(u.Hostname())
 	if !ascii(host) {
@@ -63,7 +65,8 @@ func hostPort(u *url.URL) (host string, port int, err error) {
 	return host, int(n), nil
 }
 
-// hostProfile maps names in other scripts to what is looked up, without refusing names that only look odd.
+// hostProfile maps names in other scripts to what is looked up, without refusing names that only
+// look odd.
 func hostProfile() *idna.Profile {
 	return idna.New(idna.MapForLookup(), idna.StrictDomainName(false), idna.Transitional(false))
 }
@@ -102,8 +105,8 @@ func Host(normal string) (string, error) {
 	return "", fmt.Errorf("%q is not an address in normal form", normal)
 }
 
-// Domain returns the registrable domain of a host by the public suffix list. An IP address, and a name without a
-// registrable domain, is returned as it is.
+// Domain returns the registrable domain of a host by the public suffix list. An IP address, and a
+// name without a registrable domain, is returned as it is.
 func Domain(host string) string {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return host

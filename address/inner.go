@@ -29,7 +29,8 @@ var inner = []struct {
 	{netip.MustParsePrefix("fec0::/10"), "a site-local"},
 }
 
-// embedding lists the prefixes of addresses that contain an IPv4 address, and the byte at which it begins.
+// embedding lists the prefixes of addresses that contain an IPv4 address, and the byte at which it
+// begins.
 var embedding = []struct {
 	prefix netip.Prefix
 	at     int
@@ -38,8 +39,9 @@ var embedding = []struct {
 	{netip.MustParsePrefix("2002::/16"), 2},     // 6to4
 }
 
-// Special returns the kind of a, such as "a loopback", if a crawl requests it only when its host is named (X84): loopback,
-// private, link-local and other special-purpose addresses, and those that embed one. It returns "" for a public address.
+// Special returns the kind of a, such as "a loopback", if a crawl requests it only when its host is
+// named (X84): loopback, private, link-local and other special-purpose addresses, and those that
+// embed one. It returns "" for a public address.
 func Special(a netip.Addr) string {
 	a = a.Unmap().WithZone("")
 	switch {
@@ -68,7 +70,8 @@ func Special(a netip.Addr) string {
 	return ""
 }
 
-// Inner is Special for a host as it is written in an address. It returns "" for a name that only the DNS can resolve.
+// Inner is Special for a host as it is written in an address. It returns "" for a name that only
+// the DNS can resolve.
 func Inner(host string) string {
 	host = strings.TrimSuffix(strings.ToLower(host), ".")
 	switch a, err := netip.ParseAddr(host); {
@@ -82,8 +85,9 @@ func Inner(host string) string {
 	return ""
 }
 
-// Odd reports whether host is an IP address in a spelling other than the usual one: decimal, hexadecimal, octal or short.
-// As in the URL standard, a host whose last label is a number is an address.
+// Odd reports whether host is an IP address in a spelling other than the usual one: decimal,
+// hexadecimal, octal or short. As in the URL standard, a host whose last label is a number is an
+// address.
 func Odd(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return false

@@ -8,15 +8,16 @@ import (
 	"strings"
 )
 
-// MaxLength is the length in octets that RFC 9110 4.1 asks every recipient to support. Longer addresses have no normal
-// form.
+// MaxLength is the length in octets that RFC 9110 4.1 asks every recipient to support. Longer
+// addresses have no normal form.
 const MaxLength = 8000
 
-// Normal returns the normal form of an absolute http or https address (RFC 3986 6.2.2, 6.2.3): scheme and host in lower
-// case, host in punycode, no default port and no fragment, no dot segments, percent-encoding in upper case with unreserved
-// characters decoded. Reserved characters are never decoded and the query keeps its order. Credentials are dropped: a link
-// must not make the crawler send them. Other spellings of an IP address (decimal, hexadecimal, IPv4-mapped) stay other
-// hosts.
+// Normal returns the normal form of an absolute http or https address (RFC 3986 6.2.2, 6.2.3):
+// scheme and host in lower case, host in punycode, no default port and no fragment, no dot
+// segments, percent-encoding in upper case with unreserved characters decoded. Reserved characters
+// are never decoded and the query keeps its order. Credentials are dropped: a link must not make
+// the crawler send them. Other spellings of an IP address (decimal, hexadecimal, IPv4-mapped) stay
+// other hosts.
 func Normal(raw string) (string, error) {
 	u, err := Parse(raw)
 	if err != nil {
@@ -67,8 +68,8 @@ func rewritten(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// already parses an address that is in normal form and has only common characters, as most links have by now. It returns
-// nil for any other.
+// already parses an address that is in normal form and has only common characters, as most links
+// have by now. It returns nil for any other.
 func already(raw string) *url.URL {
 	scheme, rest, found := strings.Cut(raw, "://")
 	if !found || scheme != "http" && scheme != "https" || len(raw) > MaxLength {
@@ -111,7 +112,8 @@ func plainQuery(c byte) bool { return c == '=' || c == '&' || plainPath(c) }
 // plainPort reports whether a port is written as it is in normal form.
 func plainPort(scheme, port string) bool {
 	n, err := strconv.ParseUint(port, 10, 16)
-	return err == nil && strconv.FormatUint(n, 10) == port && !(n == 80 && scheme == "http" || n == 443 && scheme == "https")
+	return err == nil && strconv.FormatUint(n, 10) == port && !(n == 80 && scheme == "http" || n == 443 &&
+		scheme == "https")
 }
 
 func normalHost(u *url.URL) (string, error) {
@@ -152,8 +154,9 @@ func removeDots(p string) string {
 	return "/" + strings.Join(out, "/")
 }
 
-// Escape returns an address with its unreserved characters decoded, other percent-encodings in upper case, and everything
-// encoded that an address must not contain, such as a lone percent sign. It leaves scheme and host as they are.
+// Escape returns an address with its unreserved characters decoded, other percent-encodings in
+// upper case, and everything encoded that an address must not contain, such as a lone percent sign.
+// It leaves scheme and host as they are.
 func Escape(s string) string {
 	start := HostEnd(s)
 	clean := true
@@ -198,13 +201,15 @@ func HostEnd(s string) int {
 	return len(s)
 }
 
-// legal characters stand in a path or query as they are; brackets are left as written, as every browser does.
+// legal characters stand in a path or query as they are; brackets are left as written, as every
+// browser does.
 func legal(c byte) bool {
 	return unreserved(c) || strings.IndexByte("%:/?#[]@!$&'()*+,;=", c) >= 0
 }
 
 func unreserved(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' || c == '~'
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '.' || c == '_' ||
+		c == '~'
 }
 
 func isHex(c byte) bool {

@@ -6,7 +6,8 @@ import (
 	"fmt"
 )
 
-// Requeue queues again, at their depth, the addresses that match a filter, and returns their number.
+// Requeue queues again, at their depth, the addresses that match a filter, and returns their
+// number.
 func (f *Frontier) Requeue(filter Filter) (n int, err error) {
 	m, err := filter.matcher(f.visits)
 	if err != nil {

@@ -7,11 +7,12 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// bar is an address that is not visited while what is at down is taken down: the same, or where it leads.
+// bar is an address that is not visited while what is at down is taken down: the same, or where it
+// leads.
 type bar struct{ address, down string }
 
-// Bar notes of those addresses, which are in normal form, that they are taken down (P1 2.6.1), as far as they were visited, as pages or as
-// what pages require: Lift queues them again.
+// Bar notes of those addresses, which are in normal form, that they are taken down (P1 2.6.1), as
+// far as they were visited, as pages or as what pages require: Lift queues them again.
 func (f *Frontier) Bar(down ...string) error {
 	var bars []bar
 	for _, address := range down {
@@ -72,7 +73,8 @@ func (f *Frontier) bar(bars []bar) error {
 	return f.wait(c)
 }
 
-// canBeBarred reports whether r is to be queued again when a take-down goes that stands now. What is queued tells that when its turn comes.
+// canBeBarred reports whether r is to be queued again when a take-down goes that stands now. What
+// is queued tells that when its turn comes.
 func (r *Record) canBeBarred() bool {
 	return r.State != Queued && !notAskedFor(r.State) && r.Led == "" && r.TakenDown == ""
 }
@@ -101,7 +103,8 @@ func (b *batch) bar(bars []bar) error {
 func (f *Frontier) Barred(prefix, after string) (down []string, err error) {
 	err = f.view(func(tx *bbolt.Tx) error {
 		cursor := tx.Bucket(bBarred).Cursor()
-		for k, _ := cursor.Seek([]byte(max(prefix, after+"\x01"))); k != nil && hasPrefix(k, prefix) && len(down) < maxBarred; {
+		for k, _ := cursor.Seek([]byte(max(prefix, after+"\x01"))); k != nil && hasPrefix(k, prefix) &&
+			len(down) < maxBarred; {
 			address, _, _ := strings.Cut(string(k), "\x00")
 			down = append(down, address)
 			k, _ = cursor.Seek([]byte(address + "\x01"))
@@ -114,8 +117,9 @@ func (f *Frontier) Barred(prefix, after string) (down []string, err error) {
 // maxBarred is how many addresses Barred returns at once.
 const maxBarred = 1000
 
-// Lift queues again, at their depth, the addresses that were barred by a take-down that stands no longer. It asks stands
-// about the addresses that are taken down and begin with prefix, "" for all. It returns the number of addresses queued.
+// Lift queues again, at their depth, the addresses that were barred by a take-down that stands no
+// longer. It asks stands about the addresses that are taken down and begin with prefix, "" for all.
+// It returns the number of addresses queued.
 func (f *Frontier) Lift(prefix string, stands func(address string) bool) (int, error) {
 	return lift(f, prefix, stands)
 }

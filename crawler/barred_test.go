@@ -33,8 +33,8 @@ func (c *crawl) stands(address string) bool {
 	return p.TakeDown(acap.NewResource(u)) != nil
 }
 
-// While a take-down stands its page is not requested, under whatever address, and nothing follows from it; when it goes, the page is
-// visited by the next crawl, and so is what led there.
+// While a take-down stands its page is not requested, under whatever address, and nothing follows
+// from it; when it goes, the page is visited by the next crawl, and so is what led there.
 func TestTakenDownPages(t *testing.T) {
 	s := newSite(t)
 	s.page("/", "/gone", "/moved", "/far", "/fine")
@@ -109,8 +109,8 @@ func (c *crawl) terms(p *page.Page) (Receipt, error) {
 	return r, err
 }
 
-// A re-crawl beside a take-down confirms that the page is gone (P11): it is requested once, nothing follows from the answer, and when the
-// take-down goes the page is visited.
+// A re-crawl beside a take-down confirms that the page is gone (P11): it is requested once, nothing
+// follows from the answer, and when the take-down goes the page is visited.
 func TestTakenDownIsConfirmed(t *testing.T) {
 	s := newSite(t)
 	s.page("/")
@@ -223,7 +223,8 @@ func TestTakenDownParts(t *testing.T) {
 	if l = take(t, f, key); l != nil {
 		finish(t, f, l, End{State: Fetched})
 	}
-	must(t, errors.Join(f.Bar("http://h/a%20", "http://h/a%20b", "http://h/a%20bc"), f.Check())) // it was visited before that was asked
+	// it was visited before that was asked
+	must(t, errors.Join(f.Bar("http://h/a%20", "http://h/a%20b", "http://h/a%20bc"), f.Check()))
 	lifted("http://h/a%20b", 1, "http://h/a%20b")
 	if r, _, err := f.Get(key); err != nil || r.State != Queued || r.Led != "" {
 		t.Errorf("%+v, %v", r, err)
@@ -250,7 +251,8 @@ func TestTakenDownWithWhatLedThere(t *testing.T) {
 	}
 }
 
-// More is barred than one transaction lifts, some of it lifted already, and all of it noted durably.
+// More is barred than one transaction lifts, some of it lifted already, and all of it noted
+// durably.
 func TestLiftMany(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "frontier.db")
 	f := openFrontier(t, name, FrontierOptions{PerHost: 1000})

@@ -11,8 +11,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// Check verifies the file: that queue, index of due hosts, index of addresses to be visited again, lists of what
-// re-crawls ask for and take-downs bar, and counts agree with what is known of each address, and that the pages of the store are sound. It reads everything, and returns all contradictions found, joined.
+// Check verifies the file: that queue, index of due hosts, index of addresses to be visited again,
+// lists of what re-crawls ask for and take-downs bar, and counts agree with what is known of each
+// address, and that the pages of the store are sound. It reads everything, and returns all
+// contradictions found, joined.
 func (f *Frontier) Check() error {
 	if err := f.Flush(); err != nil {
 		return err
@@ -54,13 +56,15 @@ func (c *checker) known() error {
 		if !r.Again.IsZero() {
 			c.counts[waitingCount]++
 			if r.State == Queued || c.tx.Bucket(bAgain).Get(timeKey(nanos(r.Again), r.URL)) == nil {
-				return fmt.Errorf("%s, %s, is to be visited again but does not stand in the index of such addresses", r.URL, r.State)
+				return fmt.Errorf("%s, %s, is to be visited again but does not stand in the index of such addresses",
+					r.URL, r.State)
 			}
 		}
 		if r.TakenDown != "" {
 			c.bars++
 			if r.State == Queued || c.tx.Bucket(bBarred).Get(barKey(r.TakenDown, r.URL)) == nil {
-				return fmt.Errorf("%s, %s, is barred by a take-down but does not stand in the list of such addresses", r.URL, r.State)
+				return fmt.Errorf("%s, %s, is barred by a take-down but does not stand in the list of such addresses",
+					r.URL, r.State)
 			}
 		}
 		if r.State != Queued {
@@ -119,7 +123,8 @@ func (c *checker) hosts() error {
 		}
 		indexed := h.ready != 0 && c.tx.Bucket(bReady).Get(timeKey(h.ready, string(k))) != nil
 		if indexed != (h.queued > 0) {
-			return fmt.Errorf("host %s with %d addresses queued: it stands in the index of due hosts: %t", k, h.queued, indexed)
+			return fmt.Errorf("host %s with %d addresses queued: it stands in the index of due hosts: %t", k,
+				h.queued, indexed)
 		}
 		return nil
 	})
@@ -188,7 +193,8 @@ func (c *checker) ready() error {
 		return nil
 	})
 	if err == nil && c.counts[hostCount] != len(c.queued) {
-		err = fmt.Errorf("%d hosts have something queued, the index of due hosts holds %d", len(c.queued), c.counts[hostCount])
+		err = fmt.Errorf("%d hosts have something queued, the index of due hosts holds %d", len(c.queued),
+			c.counts[hostCount])
 	}
 	return err
 }

@@ -14,10 +14,11 @@ import (
 // visitKey is the key of the pageVisit in the context of a request.
 const visitKey = "acapcrawl visit"
 
-// PageOf returns the page that was requested with r and what its publisher permits: which links may be followed, and
-// whether the page was stored and indexed. Receipt.Decide, if the Handler sets it, answers for any other usage. ok is
-// false if there is no page that callbacks may see: before it was received, after an error, for a page that may not be
-// crawled or is taken down, and for requests of another collector.
+// PageOf returns the page that was requested with r and what its publisher permits: which links may
+// be followed, and whether the page was stored and indexed. Receipt.Decide, if the Handler sets it,
+// answers for any other usage. ok is false if there is no page that callbacks may see: before it
+// was received, after an error, for a page that may not be crawled or is taken down, and for
+// requests of another collector.
 //
 // The page is safe for concurrent use and must not be changed.
 func PageOf(r *colly.Request) (pg *page.Page, receipt Receipt, ok bool) {
@@ -28,8 +29,8 @@ func PageOf(r *colly.Request) (pg *page.Page, receipt Receipt, ok bool) {
 	return p.page, p.receipt, true
 }
 
-// callbackContext returns what callbacks find in the context of their requests; nil, which is Colly's empty context,
-// without callbacks.
+// callbackContext returns what callbacks find in the context of their requests; nil, which is
+// Colly's empty context, without callbacks.
 func (p *pageVisit) callbackContext(callbacks bool) *colly.Context {
 	if !callbacks {
 		return nil
@@ -48,8 +49,8 @@ func (p *pageVisit) open() bool {
 	return status/100 == 2 || status == http.StatusNotModified
 }
 
-// deliver is the first OnResponse callback: it hands the body that the gate captured to the others, as UTF-8 if it is
-// text. The body is not copied.
+// deliver is the first OnResponse callback: it hands the body that the gate captured to the others,
+// as UTF-8 if it is text. The body is not copied.
 func (v *visitor) deliver(resp *colly.Response) {
 	p := v.now
 	if v.run.o.Collect == nil || p == nil || !p.open() {
@@ -62,8 +63,8 @@ func (v *visitor) deliver(resp *colly.Response) {
 	resp.Body = slices.Clip(body)
 }
 
-// withholdMarkup is the last OnResponse callback: Colly would parse without limits, so it gets no markup that package
-// page reads only in part, or only while no other page is parsed.
+// withholdMarkup is the last OnResponse callback: Colly would parse without limits, so it gets no
+// markup that package page reads only in part, or only while no other page is parsed.
 func withholdMarkup(resp *colly.Response) {
 	p, _ := resp.Ctx.GetAny(visitKey).(*pageVisit)
 	if p == nil || !p.risky && len(p.page.Cuts()) == 0 {
@@ -74,8 +75,9 @@ func withholdMarkup(resp *colly.Response) {
 	resp.Headers, resp.Body = &header, nil
 }
 
-// queueRequest queues the address of a request that a callback made instead of sending it: Request.Visit is a link of
-// the page. The link is reported and not queued unless the page permits that it is followed.
+// queueRequest queues the address of a request that a callback made instead of sending it:
+// Request.Visit is a link of the page. The link is reported and not queued unless the page permits
+// that it is followed.
 func (v *visitor) queueRequest(req *colly.Request) {
 	p := v.now
 	if p == nil {
@@ -89,7 +91,8 @@ func (v *visitor) queueRequest(req *colly.Request) {
 	p.links = append(p.links, address)
 }
 
-// mayFollow returns why the address of req, which a callback requested, must not be queued; nil if it may be.
+// mayFollow returns why the address of req, which a callback requested, must not be queued; nil if
+// it may be.
 func (p *pageVisit) mayFollow(req *colly.Request, dropped []string) error {
 	switch {
 	case req.Method != http.MethodGet:
@@ -118,13 +121,14 @@ func (p *pageVisit) mayFollow(req *colly.Request, dropped []string) error {
 	return errors.New("a callback requested it, but the page does not permit that this link is followed")
 }
 
-// declined returns why a callback, or a filter of its collector, ended a visit before anything was received; "" if
-// neither did.
+// declined returns why a callback, or a filter of its collector, ended a visit before anything was
+// received; "" if neither did.
 func declined(p *pageVisit, err error) string {
 	if err == nil {
 		return "a callback of this crawl aborted the request"
 	}
-	for _, filter := range []error{colly.ErrForbiddenURL, colly.ErrNoURLFiltersMatch, colly.ErrForbiddenDomain, colly.ErrAbortedBeforeRequest} {
+	for _, filter := range []error{colly.ErrForbiddenURL, colly.ErrNoURLFiltersMatch, colly.ErrForbiddenDomain,
+		colly.ErrAbortedBeforeRequest} {
 		if errors.Is(err, filter) {
 			return "the collector of this crawl does not request it: " + plain(err).Error()
 		}

@@ -135,7 +135,8 @@ func TestPageOf(t *testing.T) {
 	}
 }
 
-// A page that prohibits crawl in its own META tags or header fields has been fetched before it could be read (X01).
+// A page that prohibits crawl in its own META tags or header fields has been fetched before it
+// could be read (X01).
 func TestPageThatMayNotBeCrawledReachesNoCallback(t *testing.T) {
 	s, c, seen := newCollect(t)
 	s.text("/", `<title>start</title><a href=/secret><a href=/down>`)
@@ -269,7 +270,8 @@ func TestCallbackQueuesLinks(t *testing.T) {
 	}
 }
 
-// Whatever callbacks change about their collector, every request passes the gate and keeps its address.
+// Whatever callbacks change about their collector, every request passes the gate and keeps its
+// address.
 func TestCallbacksCannotAvoidTheGate(t *testing.T) {
 	s, c, seen := newCollect(t)
 	c.rules.text = "User-agent: *\nDisallow: /private\n"

@@ -22,8 +22,9 @@ const maxRedirects = 10
 // errRedirects ends a visit whose redirects never reach a page. Such a visit is not repeated.
 var errRedirects = errors.New("the redirects lead nowhere")
 
-// visitor visits one page at a time with a Colly collector of its own. The collector makes the requests, follows the
-// redirects and calls the callbacks. The visitor is the collector's transport, so that no request avoids the gate.
+// visitor visits one page at a time with a Colly collector of its own. The collector makes the
+// requests, follows the redirects and calls the callbacks. The visitor is the collector's
+// transport, so that no request avoids the gate.
 //
 // These features of Colly are off, because this module has its own:
 //
@@ -76,21 +77,22 @@ func (v *visitor) configure(ctx context.Context) {
 	c.SetRedirectHandler(v.redirect)
 }
 
-// request visits the page of p with the collector. It returns the error of the request, or a *defect.Error if a
-// callback panicked.
+// request visits the page of p with the collector. It returns the error of the request, or a
+// *defect.Error if a callback panicked.
 func (v *visitor) request(p *pageVisit) (err error) {
 	defer defect.Catch(&err, p.url.String(), nil)
 	v.now = p
 	v.configure(gate.With(p.ctx, gate.PageRequest, &p.trace))
-	err = v.collector.Request(http.MethodGet, p.url.String(), nil, p.callbackContext(v.run.o.Collect != nil), http.Header{})
+	err = v.collector.Request(http.MethodGet, p.url.String(), nil, p.callbackContext(v.run.o.Collect != nil),
+		http.Header{})
 	return cmp.Or(p.err, err)
 }
 
 // forget drops the answers of the last visit, so that an idle worker keeps none in memory.
 func (v *visitor) forget() { v.now, v.collector.Context = nil, context.Background() }
 
-// announce is the first OnRequest callback: it prepares the request of a visit, and queues the requests that other
-// callbacks make.
+// announce is the first OnRequest callback: it prepares the request of a visit, and queues the
+// requests that other callbacks make.
 func (v *visitor) announce(req *colly.Request) {
 	p := v.now
 	if p == nil || p.announced {
@@ -121,15 +123,18 @@ func (v *visitor) note(_ *colly.Response, err error) {
 }
 
 // errChanged ends a visit of which a callback changed the address.
-var errChanged = errors.New("a callback changed the address of the request; call Request.Visit to queue another address")
+var errChanged = errors.New("a callback changed the address of the request; call Request.Visit to queue another " +
+	"address")
 
-// RoundTrip is the transport of the collector. It sends one hop through the gate. It takes in the last answer of the
-// visit before the collector sees it: a page that may not be crawled by its own META or header fields (X01) is an
-// error of the request, so that it reaches no OnResponse or OnHTML callback.
+// RoundTrip is the transport of the collector. It sends one hop through the gate. It takes in the
+// last answer of the visit before the collector sees it: a page that may not be crawled by its own
+// META or header fields (X01) is an error of the request, so that it reaches no OnResponse or
+// OnHTML callback.
 func (v *visitor) RoundTrip(req *http.Request) (*http.Response, error) {
 	p := v.now
 	if p == nil || p.answered {
-		return nil, errors.New("a collector of a crawl sends only the requests of its visits; call Request.Visit to queue an address")
+		return nil, errors.New("a collector of a crawl sends only the requests of its visits; call Request.Visit " +
+			"to queue an address")
 	}
 	if req.Method != http.MethodGet || len(p.trace.Hops) == 0 && req.URL.String() != p.url.String() {
 		return nil, errChanged
@@ -154,7 +159,8 @@ func (v *visitor) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// goesOn reports whether the visit goes on behind resp: with the target of a redirect, or with an error.
+// goesOn reports whether the visit goes on behind resp: with the target of a redirect, or with an
+// error.
 func (v *visitor) goesOn(req *http.Request, resp *http.Response) bool {
 	to := location(resp)
 	if to == "" {
@@ -178,8 +184,9 @@ func location(resp *http.Response) string {
 	return ""
 }
 
-// follow decides on a redirect: it returns the normal form of its target, http.ErrUseLastResponse if the visit ends
-// with the redirect itself, or another error. The gate decides on the request for the target when it is made.
+// follow decides on a redirect: it returns the normal form of its target, http.ErrUseLastResponse
+// if the visit ends with the redirect itself, or another error. The gate decides on the request for
+// the target when it is made.
 func (v *visitor) follow(to string) (*url.URL, error) {
 	p := v.now
 	u, err := address.Parse(to)

@@ -26,8 +26,11 @@ var (
 	bReady = []byte("ready") // due time, host: the hosts that have something queued
 	bAgain = []byte("again") // due time, address: the addresses to be visited again
 	bSeeds = []byte("seeds") // address → its number
-	bFound = []byte("found") // number of a seed, host → how many addresses of the host are queued that were found from it
-	bAsked = []byte("asked") // host, NUL, address → time before which it is not tried again: what re-crawls ask for and was not visited yet
+	// number of a seed, host → how many addresses of the host are queued that were found from it
+	bFound = []byte("found")
+	// host, NUL, address → time before which it is not tried again: what re-crawls ask for and was
+	// not visited yet
+	bAsked = []byte("asked")
 
 	bBarred = []byte("barred") // address that is taken down, NUL, address that is not visited for it → nothing
 
@@ -73,7 +76,8 @@ func openDisk(name string) (db *bbolt.DB, c counts, err error) {
 		return nil, c, fmt.Errorf("the frontier cannot be made: %w", err)
 	}
 	err = guard(name, func() error {
-		if db, err = bbolt.Open(name, 0o600, &bbolt.Options{Timeout: time.Second, FreelistType: bbolt.FreelistMapType}); err != nil {
+		if db, err = bbolt.Open(name, 0o600, &bbolt.Options{Timeout: time.Second,
+			FreelistType: bbolt.FreelistMapType}); err != nil {
 			return cannotOpen(name, err)
 		}
 		if c, err = readMeta(db); errors.Is(err, errNew) {
@@ -106,7 +110,8 @@ func readMeta(db *bbolt.DB) (c counts, err error) {
 			return errNew
 		}
 		if f := meta.Get([]byte("format")); len(f) != 1 || f[0] != format {
-			return fmt.Errorf("its format is %x, this version of the program reads %d; move the file away and crawl again", f, format)
+			return fmt.Errorf("its format is %x, this version of the program reads %d; move the file away and "+
+				"crawl again", f, format)
 		}
 		c, err = decodeCounts(meta.Get([]byte("counts")))
 		return err

@@ -1,4 +1,5 @@
-// Package crawler visits pages: it owns the frontier, politeness between visits, and scope, and it alone knows Colly.
+// Package crawler visits pages: it owns the frontier, politeness between visits, and scope, and it
+// alone knows Colly.
 //
 //	crawler.go   Crawler, Handler, Options
 //	run.go       the beginning and the end of a run
@@ -29,7 +30,8 @@
 //	record.go    the form of its records
 //	check.go     whether they agree
 //
-// Everything is requested through the Gate, which decides; this package asks for no permission itself. An address is
-// leased, visited, received durably by the Handler and then acknowledged together with the links it led to. Until then it
-// stands in its queue on disk, so that a crash repeats a page and never loses one.
+// Everything is requested through the Gate, which decides; this package asks for no permission
+// itself. An address is leased, visited, received durably by the Handler and then acknowledged
+// together with the links it led to. Until then it stands in its queue on disk, so that a crash
+// repeats a page and never loses one.
 package crawler

@@ -39,7 +39,8 @@ func newFaults(t *testing.T) (*faults.Server, *crawl) {
 	return s, c
 }
 
-// Every address that a hostile server links to has one outcome, and was asked for no oftener than it may.
+// Every address that a hostile server links to has one outcome, and was asked for no oftener than
+// it may.
 func TestFaults(t *testing.T) {
 	for name, path := range map[string]string{"quick": "/", "slow": "/slow"} {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +52,8 @@ func TestFaults(t *testing.T) {
 				c.gate.Timeout = time.Second
 			}
 			sum := c.run(t, context.Background(), s.URL+path)
-			for skips := c.skips; sum.Queued > 0; { // a host that fails five times in a row is left alone for an hour, or until it is named
+			// a host that fails five times in a row is left alone for an hour, or until it is named
+			for skips := c.skips; sum.Queued > 0; {
 				_, err := c.frontier.AddSeeds(s.URL + path)
 				must(t, err)
 				more := c.run(t, context.Background())

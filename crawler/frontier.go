@@ -33,11 +33,12 @@ const queueLength = 256
 // errClosed is what calls get after Close.
 var errClosed = errors.New("the frontier is closed")
 
-// Frontier is the list of addresses to be visited and of what became of those that were, in one file. It is keyed by
-// host: Next leases the first address of a host that is due, so that a slow host holds nobody up. A leased address stays
-// in its queue on disk until Done has been committed; a process that dies gives its leases back thereby. Done groups
-// its writes with those of others and does not wait for the disk. Memory is bounded: a working set of hosts with a few
-// addresses each. Safe for concurrent use.
+// Frontier is the list of addresses to be visited and of what became of those that were, in one
+// file. It is keyed by host: Next leases the first address of a host that is due, so that a slow
+// host holds nobody up. A leased address stays in its queue on disk until Done has been committed;
+// a process that dies gives its leases back thereby. Done groups its writes with those of others
+// and does not wait for the disk. Memory is bounded: a working set of hosts with a few addresses
+// each. Safe for concurrent use.
 type Frontier struct {
 	name    string
 	o       FrontierOptions
@@ -141,8 +142,9 @@ func (f *Frontier) AddSeeds(seeds ...string) (urls []string, err error) {
 	return urls, err
 }
 
-// Offer queues addresses, or notes that they are not visited, and returns when that is durable. Seeds are queued ahead of
-// all links, unless they were fetched. It returns how many were queued newly.
+// Offer queues addresses, or notes that they are not visited, and returns when that is durable.
+// Seeds are queued ahead of all links, unless they were fetched. It returns how many were queued
+// newly.
 func (f *Frontier) Offer(offers ...Offer) (added int, err error) {
 	if err := f.arouse(offers); err != nil {
 		return 0, err
@@ -155,8 +157,8 @@ func (f *Frontier) Offer(offers ...Offer) (added int, err error) {
 	return c.added, err
 }
 
-// arouse makes the hosts of seeds due as soon as their delay permits, if they did not answer before. It does so in the
-// working set, and the writer does on disk.
+// arouse makes the hosts of seeds due as soon as their delay permits, if they did not answer
+// before. It does so in the working set, and the writer does on disk.
 func (f *Frontier) arouse(offers []Offer) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -215,8 +217,8 @@ func (f *Frontier) Get(address string) (r Record, found bool, err error) {
 	return r, found, err
 }
 
-// Each calls fn for what is known of the addresses that begin with prefix, in order of address, until fn fails. The
-// frontier must not be closed meanwhile, and fn should be quick.
+// Each calls fn for what is known of the addresses that begin with prefix, in order of address,
+// until fn fails. The frontier must not be closed meanwhile, and fn should be quick.
 func (f *Frontier) Each(prefix string, fn func(Record) error) error {
 	return f.view(func(tx *bbolt.Tx) error { return each(tx.Bucket(bKnown), prefix, "", fn) })
 }
@@ -227,7 +229,8 @@ func (f *Frontier) Seeds() ([]string, error) {
 	return slices.Sorted(maps.Keys(numbers)), err
 }
 
-// SeedNumbers returns the addresses that the operator named in this and earlier runs, with the number of each.
+// SeedNumbers returns the addresses that the operator named in this and earlier runs, with the
+// number of each.
 func (f *Frontier) SeedNumbers() (map[string]uint64, error) {
 	numbers := map[string]uint64{}
 	err := f.view(func(tx *bbolt.Tx) error {
@@ -244,7 +247,8 @@ func (f *Frontier) Counts() Counts {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	d := &f.disk
-	return Counts{Queued: d[0], Fetched: d[1], Refused: d[2], Unreachable: d[3], Failed: d[4], Outside: d[5], Deep: d[6], Trapped: d[7],
+	return Counts{Queued: d[0], Fetched: d[1], Refused: d[2], Unreachable: d[3], Failed: d[4], Outside: d[5],
+		Deep: d[6], Trapped: d[7],
 		Waiting: d[waitingCount], NextAgain: f.again, Beyond: d[beyondCount],
 		Hosts: d[hostCount], Leased: f.leases, NextDue: f.nextDue()}
 }
@@ -281,8 +285,8 @@ func (f *Frontier) send(c *change) error {
 	return nil
 }
 
-// fresh drops the links that say nothing new, so that the writer need not look at them. It keeps those of required resources that are
-// visited now: what becomes of that visit is not known yet.
+// fresh drops the links that say nothing new, so that the writer need not look at them. It keeps
+// those of required resources that are visited now: what becomes of that visit is not known yet.
 func (f *Frontier) fresh(offers []Offer) []Offer {
 	kept := offers[:0]
 	visited := f.visited(offers) // before the file is looked at: a visit may be recorded meanwhile
@@ -317,7 +321,8 @@ func (f *Frontier) fresh(offers []Offer) []Offer {
 	return kept
 }
 
-// visited gives those of offers that are of required resources of which a visit is under way, or not yet recorded.
+// visited gives those of offers that are of required resources of which a visit is under way, or
+// not yet recorded.
 func (f *Frontier) visited(offers []Offer) (visited map[string]bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -338,8 +343,8 @@ func (f *Frontier) fault() error {
 	return f.err
 }
 
-// committed tells the schedule what the writer has made durable. It returns what is to be called with links that are newly
-// noted as not visited.
+// committed tells the schedule what the writer has made durable. It returns what is to be called
+// with links that are newly noted as not visited.
 func (f *Frontier) committed(group []*change, b *batch, err error) (skipped func(Record)) {
 	f.mu.Lock()
 	defer f.signal()

@@ -88,8 +88,8 @@ func TestReviveMany(t *testing.T) {
 	}
 }
 
-// The order of a host's queue: what re-crawl requests ask for, seeds, then by depth what sitemaps list before links, and what is
-// tried again.
+// The order of a host's queue: what re-crawl requests ask for, seeds, then by depth what sitemaps
+// list before links, and what is tried again.
 func TestPriorities(t *testing.T) {
 	c := newClock()
 	f := newFrontier(t, FrontierOptions{Now: c.now, Backoff: time.Nanosecond})

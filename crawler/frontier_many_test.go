@@ -27,8 +27,8 @@ func (e *ends) Pop() any {
 	return last
 }
 
-// A thousand hosts with a pause of a second each, 64 workers, a minute: every host gets on as fast as its pause permits, and one
-// that takes 30 s to answer holds one worker and slows nobody.
+// A thousand hosts with a pause of a second each, 64 workers, a minute: every host gets on as fast
+// as its pause permits, and one that takes 30 s to answer holds one worker and slows nobody.
 func TestManyHosts(t *testing.T) {
 	const hosts, workers, minute = 1000, 64, time.Minute
 	c := newClock()

@@ -123,7 +123,8 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// What a host asks for by Retry-After holds all its addresses, across a restart, and though it is named again.
+// What a host asks for by Retry-After holds all its addresses, across a restart, and though it is
+// named again.
 func TestRetryAfterSurvives(t *testing.T) {
 	c := newClock()
 	name := filepath.Join(t.TempDir(), "frontier.db")
@@ -177,7 +178,8 @@ func TestPostponedStaysInMemory(t *testing.T) {
 	}
 }
 
-// A host that is named again while a visit is under way keeps the pause after the request of that visit.
+// A host that is named again while a visit is under way keeps the pause after the request of that
+// visit.
 func TestNamedDuringVisit(t *testing.T) {
 	c := newClock()
 	f := newFrontier(t, FrontierOptions{Now: c.now, Delay: time.Second, PerHost: 2})

@@ -183,8 +183,9 @@ func (u *usage) step() {
 	}
 }
 
-// Whatever is done with a frontier, its file agrees with itself, no address is leased twice at once, no host is asked before its
-// pause is over, also after a restart in the midst of visits, and in the end everything queued is visited.
+// Whatever is done with a frontier, its file agrees with itself, no address is leased twice at
+// once, no host is asked before its pause is over, also after a restart in the midst of visits, and
+// in the end everything queued is visited.
 func TestRandomUse(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

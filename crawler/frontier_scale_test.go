@@ -21,8 +21,8 @@ var (
 	scaleDir = flag.String("scale-dir", "", "where TestScale keeps its frontier; a temporary folder without it")
 )
 
-// web is a web without end: a page links mostly to its own host, and four of five of its links are known already. Safe
-// for concurrent use.
+// web is a web without end: a page links mostly to its own host, and four of five of its links are
+// known already. Safe for concurrent use.
 type web struct {
 	hosts []atomic.Int64 // pages of each that somebody has linked to
 }
@@ -33,8 +33,8 @@ func (w *web) address(host, n int) string {
 	return fmt.Sprintf("https://www.site-%06d.example/section-%d/%d-words-of-a-headline.html", host, n%17, n)
 }
 
-// links are those of a page of host: 45 of 50 lead to the host itself, the others to hosts of which a few are popular.
-// Known ones are either what every page links to or neighbours of the newest.
+// links are those of a page of host: 45 of 50 lead to the host itself, the others to hosts of which
+// a few are popular. Known ones are either what every page links to or neighbours of the newest.
 func (w *web) links(host int, r *rand.Rand) []Offer {
 	offers := make([]Offer, 0, linksPerPage)
 	for i := range linksPerPage {
@@ -57,8 +57,9 @@ func (w *web) links(host int, r *rand.Rand) []Offer {
 	return offers
 }
 
-// TestScale crawls such a web, polite to each of its hosts, until -scale addresses are queued, a hundred for every host; the
-// order of hosts is the worst for a cache: all others come before a host comes again. It prints what the frontier costs.
+// TestScale crawls such a web, polite to each of its hosts, until -scale addresses are queued, a
+// hundred for every host; the order of hosts is the worst for a cache: all others come before a
+// host comes again. It prints what the frontier costs.
 //
 //	go test ./crawler -run TestScale -v -scale 10000000 -scale-dir /tmp/x -timeout 1h
 func TestScale(t *testing.T) {

@@ -417,7 +417,8 @@ func TestRevisitAndLinks(t *testing.T) {
 	}
 }
 
-// Many more hosts than the working set holds, each with its pause: every address comes once, none before it is due.
+// Many more hosts than the working set holds, each with its pause: every address comes once, none
+// before it is due.
 func TestSmallWorkingSet(t *testing.T) {
 	c := newClock()
 	f := newFrontier(t, FrontierOptions{Now: c.now, Delay: time.Second, Working: 8, Patience: time.Hour})

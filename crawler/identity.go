@@ -8,7 +8,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// Link is the address at which a link is followed: its normal form, without the query parameters of these names.
+// Link is the address at which a link is followed: its normal form, without the query parameters of
+// these names.
 func Link(raw string, names []string) (string, error) {
 	u, err := link(raw, names)
 	if err != nil {
@@ -25,8 +26,9 @@ func link(raw string, names []string) (*url.URL, error) {
 	return u, err
 }
 
-// drop removes the query parameters of these names from u, of which a final * stands for any characters. The rest keeps its
-// order and its spelling; without a rest there is no question mark either. Names are compared with their case.
+// drop removes the query parameters of these names from u, of which a final * stands for any
+// characters. The rest keeps its order and its spelling; without a rest there is no question mark
+// either. Names are compared with their case.
 func drop(u *url.URL, names []string) {
 	if u.RawQuery == "" || len(names) == 0 {
 		return

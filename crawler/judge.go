@@ -36,8 +36,8 @@ type outcome struct {
 	broken   *defect.Error // the panic that ended the visit
 }
 
-// outcomeOf returns how a visit of visited, leased as l, ended, from its hops and its error. It is not called for a visit
-// that the page budget ended.
+// outcomeOf returns how a visit of visited, leased as l, ended, from its hops and its error. It is
+// not called for a visit that the page budget ended.
 func outcomeOf(l *Lease, visited string, hops []gate.Hop, err error, now time.Time) outcome {
 	o := outcome{End: End{Asked: lastAsked(l, hops), State: Fetched}}
 	if len(hops) > 0 {
@@ -110,7 +110,8 @@ func (o *outcome) retry(tries int, now time.Time) {
 // final is the hop at which it was decided, "" for the address itself.
 func (o *outcome) final() string { return cmp.Or(o.Led, o.Final) }
 
-// trouble reports whether an error is of the network, which may be better another time. A name that does not exist will not.
+// trouble reports whether an error is of the network, which may be better another time. A name that
+// does not exist will not.
 func trouble(err error) bool {
 	var name *net.DNSError
 	if errors.As(err, &name) && name.IsNotFound {
@@ -121,8 +122,10 @@ func trouble(err error) bool {
 	var plaintext tls.RecordHeaderError
 	var alert tls.AlertError
 	var certificate *tls.CertificateVerificationError
-	return errors.As(err, &network) || errors.As(err, &system) || errors.As(err, &plaintext) || errors.As(err, &alert) ||
-		errors.As(err, &certificate) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, &network) || errors.As(err, &system) || errors.As(err, &plaintext) || errors.As(err,
+		&alert) ||
+		errors.As(err, &certificate) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, context.DeadlineExceeded)
 }
 
 // plain takes off what http.Client puts around an error, which says the address once more.

@@ -38,8 +38,8 @@ func (f *Frontier) signal() {
 	}
 }
 
-// Return ends a lease as if it had not been given. p is what was learned of its host in between (robots.txt), nil for
-// nothing.
+// Return ends a lease as if it had not been given. p is what was learned of its host in between
+// (robots.txt), nil for nothing.
 func (f *Frontier) Return(l *Lease, p *Pace) error {
 	h := l.host
 	f.mu.Lock()
@@ -60,8 +60,8 @@ func (f *Frontier) Return(l *Lease, p *Pace) error {
 	return err
 }
 
-// Done ends a lease with the outcome of its visit. It does not wait for the disk, unless there are many links: a crash
-// before the commit repeats the visit.
+// Done ends a lease with the outcome of its visit. It does not wait for the disk, unless there are
+// many links: a crash before the commit repeats the visit.
 func (f *Frontier) Done(l *Lease, e End) error {
 	h := l.host
 	e.Offers = f.fresh(e.Offers)
@@ -109,7 +109,8 @@ func (f *Frontier) holdUntil(h *host, t time.Time) {
 	h.held, h.due = later(h.held, t), later(h.due, t)
 }
 
-// giveBack ends a lease in the schedule; if nothing was asked of the host since, it is due as it was before.
+// giveBack ends a lease in the schedule; if nothing was asked of the host since, it is due as it
+// was before.
 func (f *Frontier) giveBack(l *Lease) {
 	l.host.busy--
 	f.leases--

@@ -6,7 +6,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/gate"
 )
 
-// enter waits for a place among the requests under way; false where the run is over, or has reached a limit meanwhile.
+// enter waits for a place among the requests under way; false where the run is over, or has reached
+// a limit meanwhile.
 func (r *run) enter(ctx context.Context) bool {
 	select {
 	case r.requests <- struct{}{}:
@@ -46,7 +47,8 @@ func (r *run) awaitStored(hops []gate.Hop) (done func()) {
 	return func() { r.pending.Add(-n) }
 }
 
-// leave counts the requests of a visit, and gives their place to another, unless they reach a limit of the run.
+// leave counts the requests of a visit, and gives their place to another, unless they reach a limit
+// of the run.
 func (r *run) leave(l *Lease, page bool, hops []gate.Hop) {
 	r.tally.sent(l.Host, page, len(hops), size(hops))
 	if r.limited() {

@@ -13,11 +13,12 @@ const (
 	downFor    = time.Hour // how long
 )
 
-// slowness is how many times as long as an answer took the next request waits, where pauses are adaptive.
+// slowness is how many times as long as an answer took the next request waits, where pauses are
+// adaptive.
 const slowness = 5
 
-// gap is the pause between the starts of two requests to h: the longest of what the operator sets, what the host asks for
-// and what its answers suggest.
+// gap is the pause between the starts of two requests to h: the longest of what the operator sets,
+// what the host asks for and what its answers suggest.
 func (f *Frontier) gap(h *host) time.Duration {
 	gap := max(h.asks, f.o.Delay)
 	if f.adaptive() {
@@ -28,8 +29,8 @@ func (f *Frontier) gap(h *host) time.Duration {
 
 func (f *Frontier) adaptive() bool { return f.o.Adaptive && f.o.Delay > 0 }
 
-// heed learns from an answer how long a pause h can bear. An answer that says "not now", and none at all, doubles it and never
-// makes it shorter.
+// heed learns from an answer how long a pause h can bear. An answer that says "not now", and none
+// at all, doubles it and never makes it shorter.
 func (f *Frontier) heed(h *host, e *End) {
 	wanted := slowness * e.Took
 	switch {
@@ -45,8 +46,8 @@ func (f *Frontier) heed(h *host, e *End) {
 	h.pace = min(h.pace, gate.MaxCrawlDelay)
 }
 
-// backoff is the pause of a host after failures in a row: each twice as long as the one before, and up to a half longer by chance,
-// so that hosts that failed together are not asked together.
+// backoff is the pause of a host after failures in a row: each twice as long as the one before, and
+// up to a half longer by chance, so that hosts that failed together are not asked together.
 func (f *Frontier) backoff(failures int) time.Duration {
 	d := time.Duration(downFor)
 	if failures < downAfter {

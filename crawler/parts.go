@@ -11,10 +11,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/gate"
 )
 
-// Requirer is a Handler whose pages require other resources (Receipt.Parts), which are visited by themselves.
+// Requirer is a Handler whose pages require other resources (Receipt.Parts), which are visited by
+// themselves.
 type Requirer interface {
-	// Part asks for such a resource through the gate, as what it is, and does what follows from the answer. An error ends the run, and
-	// the resource is visited again by the next.
+	// Part asks for such a resource through the gate, as what it is, and does what follows from the
+	// answer. An error ends the run, and the resource is visited again by the next.
 	Part(ctx context.Context, address string) (Part, error)
 }
 
@@ -26,8 +27,9 @@ type Part struct {
 	Needless  bool       // no page requires it any more: it was not asked for
 }
 
-// required begins the address of a resource that pages require, which has a record of its own beside that of a page at its address. One
-// that was named in another form than the normal one follows that after a blank.
+// required begins the address of a resource that pages require, which has a record of its own
+// beside that of a page at its address. One that was named in another form than the normal one
+// follows that after a blank.
 const required = "part:"
 
 // partKey is the address in the frontier of a resource that pages name so.
@@ -39,7 +41,8 @@ func partKey(named string) (string, error) {
 	return required + address, err
 }
 
-// partOf gives the normal form of the address of a required resource, and how it is named; false for a page.
+// partOf gives the normal form of the address of a required resource, and how it is named; false
+// for a page.
 func partOf(key string) (address, named string, is bool) {
 	if address, is = strings.CutPrefix(key, required); !is {
 		return "", "", false
@@ -67,8 +70,8 @@ func offerParts(offers []Offer, had, missing []string, recrawl Recrawl) []Offer 
 	return offers
 }
 
-// part is the visit of a resource that pages require. Nothing is kept of it under its own address, and no link of it is followed; scope
-// and budget are those of its pages.
+// part is the visit of a resource that pages require. Nothing is kept of it under its own address,
+// and no link of it is followed; scope and budget are those of its pages.
 func (r *run) part(ctx context.Context, l *Lease, normal, named string) error {
 	u, err := address.Parse(normal)
 	if err != nil {
@@ -89,7 +92,8 @@ func (r *run) part(ctx context.Context, l *Lease, normal, named string) error {
 	if requirer, ok := r.handler.(Requirer); ok {
 		got, err = safely(ctx, requirer, named)
 	}
-	sent := slices.DeleteFunc(slices.Clone(got.Hops), func(h gate.Hop) bool { return h.Start.Before(start) }) // not what somebody had before
+	// not what somebody had before
+	sent := slices.DeleteFunc(slices.Clone(got.Hops), func(h gate.Hop) bool { return h.Start.Before(start) })
 	r.leave(l, false, sent)
 	switch {
 	case ctx.Err() != nil:
@@ -131,8 +135,8 @@ func newsOfPart(r *Record, o *Offer) bool {
 	return o.State == Fetched
 }
 
-// offerPart notes a resource that a page requires. One that could not be had is asked for soon; one that could not before, and can now,
-// is visited for those that wait for it.
+// offerPart notes a resource that a page requires. One that could not be had is asked for soon; one
+// that could not before, and can now, is visited for those that wait for it.
 func (b *batch) offerPart(o *Offer) (queued bool, err error) {
 	r, found, err := b.get(o.URL)
 	switch {
@@ -157,12 +161,14 @@ func (b *batch) offerPart(o *Offer) (queued bool, err error) {
 	return false, b.settle(&r, old, found, Fetched)
 }
 
-// defers keeps an offer of a queued resource that is visited at this moment, until that visit is recorded: it may have begun before the
-// page needed it. A visit yet to come needs no offer, so a lease that is released takes its own with it.
+// defers keeps an offer of a queued resource that is visited at this moment, until that visit is
+// recorded: it may have begun before the page needed it. A visit yet to come needs no offer, so a
+// lease that is released takes its own with it.
 func (f *Frontier) defers(o *Offer) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if l := f.leaseOf(o.URL); l != nil && !slices.ContainsFunc(l.deferred, func(d Offer) bool { return d.State == o.State }) {
+	if l := f.leaseOf(o.URL); l != nil && !slices.ContainsFunc(l.deferred,
+		func(d Offer) bool { return d.State == o.State }) {
 		l.deferred = append(l.deferred, *o)
 	}
 }
@@ -180,8 +186,8 @@ func (b *batch) offerDeferred(l *Lease) error {
 	return nil
 }
 
-// AddParts notes resources that pages require as Receipt does: those that were had, to be visited again by that interval, and those that
-// are missing.
+// AddParts notes resources that pages require as Receipt does: those that were had, to be visited
+// again by that interval, and those that are missing.
 func (f *Frontier) AddParts(had, missing []string, recrawl Recrawl) error {
 	offers := f.fresh(offerParts(nil, had, missing, recrawl))
 	if len(offers) == 0 {
@@ -190,7 +196,8 @@ func (f *Frontier) AddParts(had, missing []string, recrawl Recrawl) error {
 	return f.wait(&change{offers: offers})
 }
 
-// Again queues pages that were visited before at their depth. Those that are queued, or were left aside, stay so.
+// Again queues pages that were visited before at their depth. Those that are queued, or were left
+// aside, stay so.
 func (f *Frontier) Again(addresses ...string) error {
 	c := &change{}
 	for _, raw := range addresses {

@@ -83,7 +83,8 @@ func (c *crawl) part(t *testing.T, named string) Record {
 	return r
 }
 
-// What pages require is visited by itself when it is due, once for all of them, wherever it is, and counts as no page.
+// What pages require is visited by itself when it is due, once for all of them, wherever it is, and
+// counts as no page.
 func TestParts(t *testing.T) {
 	s := newSite(t)
 	c := newCrawl(t)
@@ -169,7 +170,8 @@ func TestMissingParts(t *testing.T) {
 	if sum := run(Options{}); sum.Fetched != 0 || len(p.asks()) != 1 || c.part(t, elsewhere).State != Fetched {
 		t.Errorf("%+v, %+v", sum, c.part(t, elsewhere))
 	}
-	if run(Options{Refetch: true}); len(p.asks()) != 1 { // the pages have it, and it is not asked for a second time for each of them
+	// the pages have it, and it is not asked for a second time for each of them
+	if run(Options{Refetch: true}); len(p.asks()) != 1 {
 		t.Errorf("asked %v", p.asked)
 	}
 }
@@ -197,7 +199,8 @@ func TestPartsThatCameBack(t *testing.T) {
 	must(t, f.Check())
 }
 
-// An error of those who keep the pages ends the run, and the visit is made again; so is one that was cut short.
+// An error of those who keep the pages ends the run, and the visit is made again; so is one that
+// was cut short.
 func TestPartsThatCannotBeTakenIn(t *testing.T) {
 	c := newCrawl(t)
 	const part = "http://parts.example/credit"
@@ -228,7 +231,8 @@ func TestPartsThatCannotBeTakenIn(t *testing.T) {
 	}
 }
 
-// Visits of what pages require end with the limits of a run, and their requests are counted, but not as those of pages.
+// Visits of what pages require end with the limits of a run, and their requests are counted, but
+// not as those of pages.
 func TestPartsWithinLimits(t *testing.T) {
 	const bytes = 20_000
 	for name, test := range map[string]struct {

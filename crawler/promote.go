@@ -17,13 +17,15 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// ErrFull means that so many addresses of a host are noted that no further one is (FrontierOptions.MaxHost).
+// ErrFull means that so many addresses of a host are noted that no further one is
+// (FrontierOptions.MaxHost).
 var ErrFull = errors.New("the host has too many addresses")
 
-// Promote queues an address ahead of everything else of its host, whatever became of it before (P1 2.6.2: re-crawl), and returns when
-// that is durable. Scope and policy are asked when its turn comes (P08): then Get tells what became of it, and until then that it is
-// queued. One that is not known yet counts as a link of a seed; there is an ErrFull where it is not noted. One that was promoted and
-// not visited since stays as it is.
+// Promote queues an address ahead of everything else of its host, whatever became of it before (P1
+// 2.6.2: re-crawl), and returns when that is durable. Scope and policy are asked when its turn
+// comes (P08): then Get tells what became of it, and until then that it is queued. One that is not
+// known yet counts as a link of a seed; there is an ErrFull where it is not noted. One that was
+// promoted and not visited since stays as it is.
 func (f *Frontier) Promote(raw string) error {
 	u, err := address.Normal(raw)
 	if err != nil {
@@ -48,7 +50,8 @@ func (b *batch) promote(c *change) error {
 	case b.asked.Get(askedKey(name, r.URL)) != nil:
 		return nil
 	case !found && b.f.o.MaxHost > 0 && h.known >= b.f.o.MaxHost:
-		c.full = fmt.Errorf("%s is not visited, since %d addresses of %s are noted, which is the limit: %w", r.URL, h.known, name, ErrFull)
+		c.full = fmt.Errorf("%s is not visited, since %d addresses of %s are noted, which is the limit: %w", r.URL,
+			h.known, name, ErrFull)
 		return nil
 	case !found:
 		r.Depth = 1
@@ -72,8 +75,8 @@ func askedKey(host, address string) []byte { return []byte(host + "\x00" + addre
 
 func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// Begin starts a run. Seeds that an earlier run found from another seed and fetched are queued again, so that their links
-// count as found from them.
+// Begin starts a run. Seeds that an earlier run found from another seed and fetched are queued
+// again, so that their links count as found from them.
 func (f *Frontier) Begin(s Selection) error {
 	if _, err := f.AddSeeds(s.Seeds...); err != nil {
 		return err
@@ -97,7 +100,8 @@ func (f *Frontier) Begin(s Selection) error {
 	return f.revisitSeeds(s.Seeds)
 }
 
-// parts gives the beginnings of the keys of a queue, which begin with prefix, that hold what may be leased. f.mu is held.
+// parts gives the beginnings of the keys of a queue, which begin with prefix, that hold what may be
+// leased. f.mu is held.
 func (f *Frontier) parts(prefix []byte) [][]byte {
 	if !f.only {
 		return [][]byte{prefix}
@@ -105,7 +109,8 @@ func (f *Frontier) parts(prefix []byte) [][]byte {
 	return [][]byte{append(bytes.Clone(prefix), byte(promoted)), append(bytes.Clone(prefix), byte(retried))}
 }
 
-// waiting gives the hosts that have something queued which may be leased, with when they are due, those due first. f.mu is held.
+// waiting gives the hosts that have something queued which may be leased, with when they are due,
+// those due first. f.mu is held.
 func (f *Frontier) waiting(tx *bbolt.Tx) iter.Seq2[int64, string] {
 	if f.only {
 		return f.waitingAsked(tx)
@@ -153,7 +158,8 @@ func (f *Frontier) waitingAsked(tx *bbolt.Tx) iter.Seq2[int64, string] {
 	}
 }
 
-// readyAsked is when what re-crawls ask for of a host is due by the index on disk, where that alone is leased. f.mu is held.
+// readyAsked is when what re-crawls ask for of a host is due by the index on disk, where that alone
+// is leased. f.mu is held.
 func (f *Frontier) readyAsked(h *hostRecord, name string) (at time.Time) {
 	prefix, first := askedKey(name, ""), int64(math.MaxInt64)
 	err := f.view(func(tx *bbolt.Tx) error {

@@ -7,41 +7,49 @@ import (
 	"time"
 )
 
-// Queue holds the addresses of a crawl, what became of each, and when each host may be requested next. A Crawler visits
-// what its queue leases. Frontier is the implementation in one file; another one may lease from several machines. All
-// arguments and results are plain values, which an implementation can write to a journal or send to another process.
+// Queue holds the addresses of a crawl, what became of each, and when each host may be requested
+// next. A Crawler visits what its queue leases. Frontier is the implementation in one file; another
+// one may lease from several machines. All arguments and results are plain values, which an
+// implementation can write to a journal or send to another process.
 //
 // An implementation guarantees:
 //
-//   - An address is leased to one visit at a time, and the visits of a host keep its delay. Before Next returns a lease, or
-//     at the latest when the queue is opened again after a crash, the implementation knows when the host may be
-//     requested next.
+//   - An address is leased to one visit at a time, and the visits of a host keep its delay. Before
+//     Next returns a lease, or at the latest when the queue is opened again after a crash, the
+//     implementation knows when the host may be requested next.
 //   - A leased address stays queued until Done is durable. A crash repeats visits and loses none.
 //   - Done and the offers in its End become durable together.
-//   - Calls fail with ErrLost for a lease that the implementation no longer owns, and change nothing.
+//   - Calls fail with ErrLost for a lease that the implementation no longer owns, and change
+//     nothing.
 //
-// Methods may be called concurrently, except that Begin is called while nothing is leased. Every error but ErrIdle and
-// ErrLost means that the queue cannot be used any more.
+// Methods may be called concurrently, except that Begin is called while nothing is leased. Every
+// error but ErrIdle and ErrLost means that the queue cannot be used any more.
 type Queue interface {
 	// Begin starts a run: it queues its seeds and selects what Next leases from now on.
 	Begin(Selection) error
-	// Next leases the first address of the next host that is due, and waits for one. It returns ErrIdle if nothing is due
-	// within the patience of the queue and nothing is leased that could add links.
+	// Next leases the first address of the next host that is due, and waits for one. It returns
+	// ErrIdle if nothing is due within the patience of the queue and nothing is leased that could
+	// add links.
 	Next(context.Context) (*Lease, error)
 	// Done ends a lease with the outcome of its visit. It need not wait until that is durable.
 	Done(*Lease, End) error
-	// Return ends a lease as if it had not been given. p, which may be nil, is what was learned of its host.
+	// Return ends a lease as if it had not been given. p, which may be nil, is what was learned of
+	// its host.
 	Return(l *Lease, p *Pace) error
-	// Offer queues addresses, or notes that they are not visited. It returns how many were queued newly.
+	// Offer queues addresses, or notes that they are not visited. It returns how many were queued
+	// newly.
 	Offer(...Offer) (added int, err error)
-	// Requeue queues again what matches a filter, at its depth, and returns the number of addresses.
+	// Requeue queues again what matches a filter, at its depth, and returns the number of
+	// addresses.
 	Requeue(Filter) (int, error)
 	// Get returns what is known of an address in normal form.
 	Get(address string) (r Record, found bool, err error)
-	// SeedNumbers returns the seeds of this run and earlier ones, and the number that the queue gave each.
+	// SeedNumbers returns the seeds of this run and earlier ones, and the number that the queue
+	// gave each.
 	SeedNumbers() (map[string]uint64, error)
-	// Barred returns, in order, addresses after the address after that begin with prefix and are taken down, if other
-	// addresses were not visited for that. It returns some of them, and none at the end.
+	// Barred returns, in order, addresses after the address after that begin with prefix and are
+	// taken down, if other addresses were not visited for that. It returns some of them, and none
+	// at the end.
 	Barred(prefix, after string) ([]string, error)
 	// Extent returns what SetExtent stored last; found is false before that.
 	Extent() (e Extent, found bool, err error)
@@ -59,7 +67,8 @@ type Queue interface {
 // ErrIdle is returned by Next when nothing is left that is due within the patience of the queue.
 var ErrIdle = errors.New("nothing is due")
 
-// ErrLost is returned for a lease that the queue does not own any more. The visit has no effect; a new owner repeats it.
+// ErrLost is returned for a lease that the queue does not own any more. The visit has no effect; a
+// new owner repeats it.
 var ErrLost = errors.New("the lease has ended")
 
 // Selection says which of the queued addresses a run visits.
@@ -70,8 +79,8 @@ type Selection struct {
 	Skipped  func(Record) // called once for each link of a visit that is newly noted as not visited; may be nil
 }
 
-// Every record has the number of the seed from which its address was found, so that a run that names seeds visits only
-// what was found from these.
+// Every record has the number of the seed from which its address was found, so that a run that
+// names seeds visits only what was found from these.
 const (
 	NoSeed          = iota // found from no seed: runs that name seeds do not visit it
 	RequiredByPages        // archived pages require it: every run visits it
@@ -130,16 +139,18 @@ type Offer struct {
 	Seed   bool   // the operator named it: it is queued ahead of all links, and again unless it was fetched
 	From   uint64 // the number of the seed from which it was found; ignored for a seed
 	Listed bool   // by a sitemap: it is queued before links of the same depth
-	State  State  // Queued, or Outside, Deep or Trapped: noted, not visited. Fetched for a required resource that was read
-	Why    string // the sentence that decided, for the others
-	Again  bool   // queue it if it was visited, at its depth
+	// Queued, or Outside, Deep or Trapped: noted, not visited. Fetched for a required resource that
+	// was read
+	State State
+	Why   string // the sentence that decided, for the others
+	Again bool   // queue it if it was visited, at its depth
 
 	Revisit  time.Time     // of a required resource that was read: when it is due again
 	Interval time.Duration // of it
 }
 
-// Filter selects addresses that are not queued. The zero value selects all of them; every field that is set restricts
-// that. A filter is a plain value.
+// Filter selects addresses that are not queued. The zero value selects all of them; every field
+// that is set restricts that. A filter is a plain value.
 type Filter struct {
 	Prefix   string    // of the address
 	States   []State   // any of these

@@ -13,8 +13,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// memoryQueue is a Queue without a disk: the rules of a Frontier on plain maps, with one lock. It shows that the seam
-// needs nothing of bbolt.
+// memoryQueue is a Queue without a disk: the rules of a Frontier on plain maps, with one lock. It
+// shows that the seam needs nothing of bbolt.
 type memoryQueue struct {
 	o FrontierOptions
 
@@ -137,7 +137,8 @@ func (q *memoryQueue) leased() (n int) {
 	return n
 }
 
-// pick leases the first address of the host that is due first, or returns how long that takes; 0 if nothing is queued.
+// pick leases the first address of the host that is due first, or returns how long that takes; 0 if
+// nothing is queued.
 func (q *memoryQueue) pick(now time.Time) (*Lease, time.Duration) {
 	var first *Record
 	var at time.Time

@@ -58,8 +58,8 @@ func (r *reach) visits(rec *Record) bool {
 	return state == Queued
 }
 
-// within returns Queued for an address that the crawl visits, otherwise its state and the sentence that decides. address
-// is u in normal form.
+// within returns Queued for an address that the crawl visits, otherwise its state and the sentence
+// that decides. address is u in normal form.
 func (r *reach) within(u *url.URL, address string, depth int) (State, string) {
 	if state, why := r.holds(u, depth); state != Queued {
 		return state, why
@@ -78,8 +78,8 @@ func (r *reach) holds(u *url.URL, depth int) (State, string) {
 	return Queued, ""
 }
 
-// admits returns Queued for an address that no pattern excludes and that is no crawler trap. Seeds need not be included,
-// and are never traps.
+// admits returns Queued for an address that no pattern excludes and that is no crawler trap. Seeds
+// need not be included, and are never traps.
 func (r *reach) admits(u *url.URL, address string) (State, string) {
 	seed, filter := r.named[address], r.wanted
 	if seed {

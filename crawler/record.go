@@ -50,7 +50,9 @@ type Record struct {
 	Why      string        // the sentence that decided, empty for fetched and queued
 	Again    time.Time     // when it is due to be visited again; zero: never
 	Interval time.Duration // between the last visit and that
-	Led      string        // the redirect hop that was refused or is taken down, in normal form, where that is not the address itself
+	// the redirect hop that was refused or is taken down, in normal form, where that is not the
+	// address itself
+	Led string
 
 	TakenDown string    // what is taken down: Led or the address itself; "" for nothing
 	marked    string    // barred as on disk
@@ -81,7 +83,8 @@ type place struct {
 
 const placeSize = 17
 
-// rank is the rank of r in the class ordinary: seeds and what sitemaps list come before the links of their depth.
+// rank is the rank of r in the class ordinary: seeds and what sitemaps list come before the links
+// of their depth.
 func (r *Record) rank() uint64 {
 	n := 2 * uint64(r.Depth)
 	if r.Depth > 0 && !r.listed {
@@ -110,7 +113,8 @@ func queueKey(host string, p place) []byte {
 	return p.append(append(make([]byte, 0, len(host)+1+placeSize), host+"\x00"...))
 }
 
-var errRecord = fmt.Errorf("a record of the frontier has a wrong form; check the disk, or move frontier.db away and crawl anew")
+var errRecord = fmt.Errorf("a record of the frontier has a wrong form; check the disk, or move frontier.db away " +
+	"and crawl anew")
 
 // maxDepth is the greatest depth noted; deeper is as deep.
 const maxDepth = math.MaxUint16
@@ -344,7 +348,8 @@ func (h *hostRecord) encode() []byte {
 		flags |= flagTold
 	}
 	b := append(make([]byte, 0, 48), flags)
-	for _, n := range []int64{nanos(h.due), nanos(h.held), int64(h.delay), int64(h.pace), int64(h.failures), int64(h.known),
+	for _, n := range []int64{nanos(h.due), nanos(h.held), int64(h.delay), int64(h.pace), int64(h.failures),
+		int64(h.known),
 		int64(h.queued), int64(h.beyond), h.ready} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
@@ -358,8 +363,10 @@ func decodeHost(b []byte) (hostRecord, error) {
 	n := numbers{b: b[1:]}
 	h := hostRecord{
 		met: b[0]&flagMet != 0, told: b[0]&flagTold != 0,
-		due: instant(int64(n.next())), held: instant(int64(n.next())), delay: time.Duration(n.next()), pace: time.Duration(n.next()),
-		failures: int(n.next()), known: int(n.next()), queued: int(n.next()), beyond: int(n.next()), ready: int64(n.next()),
+		due: instant(int64(n.next())), held: instant(int64(n.next())), delay: time.Duration(n.next()),
+		pace:     time.Duration(n.next()),
+		failures: int(n.next()), known: int(n.next()), queued: int(n.next()), beyond: int(n.next()),
+		ready: int64(n.next()),
 	}
 	if n.bad || len(n.b) > 0 {
 		return hostRecord{}, errRecord
@@ -367,7 +374,8 @@ func decodeHost(b []byte) (hostRecord, error) {
 	return h, nil
 }
 
-// timeKey is the key of an index by time: of hosts that have something queued, or of addresses to be visited again.
+// timeKey is the key of an index by time: of hosts that have something queued, or of addresses to
+// be visited again.
 func timeKey(at int64, name string) []byte {
 	return append(binary.BigEndian.AppendUint64(make([]byte, 0, 8+len(name)), uint64(at)), name...)
 }

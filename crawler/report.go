@@ -19,23 +19,27 @@ type Summary struct {
 	Duration    float64 `json:"duration_s"`
 	Rate        float64 `json:"pages_per_s"`
 
-	Requests   int     `json:"requests"`   // for pages, and in visits of what pages require; redirect hops included
-	Hosts      int     `json:"hosts"`      // that were sent any of them
-	Cut        int     `json:"cut"`        // fetched, of which some was not kept, read or indexed, because they are too large
+	Requests int `json:"requests"` // for pages, and in visits of what pages require; redirect hops included
+	Hosts    int `json:"hosts"`    // that were sent any of them
+	// fetched, of which some was not kept, read or indexed, because they are too large
+	Cut        int     `json:"cut"`
 	Unchanged  int     `json:"unchanged"`  // fetched, and the same as when last received
 	Redirected int     `json:"redirected"` // addresses that lead to a page at another address, which is counted there
 	Skipped    Skipped `json:"skipped"`
 	TakenDown  int     `json:"taken_down"` // addresses not asked for, since their publisher has them taken down
 
 	// Addresses of pages, and of what pages require, which is visited by itself.
-	Queued      int       `json:"queued"`             // left for another run
-	OtherSeeds  int       `json:"queued_other_seeds"` // of those, found from seeds that this run did not name: a run without seeds visits them
-	QueuedHosts int       `json:"queued_hosts"`
-	NextDue     time.Time `json:"next_due,omitzero"`   // when the next of them can be visited, as far as it is known; it may have passed
-	Waiting     int       `json:"waiting"`             // visited, and to be visited again
-	NextAgain   time.Time `json:"next_again,omitzero"` // when the first of them is due
-	Beyond      int       `json:"beyond"`              // links not noted in this or earlier runs, because their hosts have too many addresses
-	Interrupted bool      `json:"interrupted"`         // stopped by its context or by a limit
+	Queued int `json:"queued"` // left for another run
+	// of those, found from seeds that this run did not name: a run without seeds visits them
+	OtherSeeds  int `json:"queued_other_seeds"`
+	QueuedHosts int `json:"queued_hosts"`
+	// when the next of them can be visited, as far as it is known; it may have passed
+	NextDue   time.Time `json:"next_due,omitzero"`
+	Waiting   int       `json:"waiting"`             // visited, and to be visited again
+	NextAgain time.Time `json:"next_again,omitzero"` // when the first of them is due
+	// links not noted in this or earlier runs, because their hosts have too many addresses
+	Beyond      int  `json:"beyond"`
+	Interrupted bool `json:"interrupted"` // stopped by its context or by a limit
 
 	Stopped error `json:"-"` // what Options.Room said
 
@@ -74,7 +78,8 @@ type Progress struct {
 	SoFar    Summary
 }
 
-// Skip is an address that was not fetched, and why. State is Refused, Unreachable, Failed, Outside, Deep or Trapped.
+// Skip is an address that was not fetched, and why. State is Refused, Unreachable, Failed, Outside,
+// Deep or Trapped.
 type Skip struct {
 	URL      string        `json:"url"`
 	State    State         `json:"reason"`
@@ -117,6 +122,8 @@ func (r *run) now(m *meter) Progress {
 	s.Duration = at.Sub(r.start).Seconds()
 	s.Rate = float64(s.Fetched) / max(s.Duration, 1e-3)
 	c := r.left(&s)
-	return Progress{Done: settled, Fetched: s.Fetched, Refused: s.Refused.Crawl + s.TakenDown + s.Unreachable, Errors: s.Errors,
-		UnderWay: c.Leased, Queued: s.Queued, Hosts: s.QueuedHosts, Rate: m.rate(at, s.Fetched), NextDue: s.NextDue, SoFar: s}
+	return Progress{Done: settled, Fetched: s.Fetched, Refused: s.Refused.Crawl + s.TakenDown + s.Unreachable,
+		Errors:   s.Errors,
+		UnderWay: c.Leased, Queued: s.Queued, Hosts: s.QueuedHosts, Rate: m.rate(at, s.Fetched), NextDue: s.NextDue,
+		SoFar: s}
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Recrawl says when a page is visited again: not before Min, and after Max at the latest. Where Min is zero it never is.
+// Recrawl says when a page is visited again: not before Min, and after Max at the latest. Where Min
+// is zero it never is.
 type Recrawl struct{ Min, Max time.Duration }
 
 // How the interval follows a page, as Nutch's AdaptiveFetchSchedule has it.
@@ -19,10 +20,12 @@ const (
 
 const longestAge = 1 << 31 // seconds; a cache takes more for this (RFC 9111 1.2.2)
 
-// next says when a page that was visited now is visited again, and how long that is from now. last is what it said at the visit before,
-// zero at the first one, when the page is taken to go on as it has since its Last-Modified (RFC 9111 4.2.2). h is the header of the
-// answer: as long as that is fresh, the page is left alone, Max aside.
-func (r Recrawl) next(last time.Duration, unchanged bool, h http.Header, now time.Time) (interval time.Duration, again time.Time) {
+// next says when a page that was visited now is visited again, and how long that is from now. last
+// is what it said at the visit before, zero at the first one, when the page is taken to go on as it
+// has since its Last-Modified (RFC 9111 4.2.2). h is the header of the answer: as long as that is
+// fresh, the page is left alone, Max aside.
+func (r Recrawl) next(last time.Duration, unchanged bool, h http.Header, now time.Time) (interval time.Duration,
+	again time.Time) {
 	if r.Min <= 0 {
 		return 0, time.Time{}
 	}
@@ -48,8 +51,9 @@ func age(h http.Header, now time.Time) time.Duration {
 	return now.Sub(modified)
 }
 
-// fresh is how long an answer that came now stays fresh (RFC 9111 4.2.1): by the max-age of its Cache-Control, else by its Expires, less
-// the Age that it had. What a shared cache may do (s-maxage) is not asked: a crawler is none.
+// fresh is how long an answer that came now stays fresh (RFC 9111 4.2.1): by the max-age of its
+// Cache-Control, else by its Expires, less the Age that it had. What a shared cache may do
+// (s-maxage) is not asked: a crawler is none.
 func fresh(h http.Header, now time.Time) time.Duration {
 	var d time.Duration
 	if seconds, said := maxAge(h); said {
@@ -67,8 +71,8 @@ func fresh(h http.Header, now time.Time) time.Duration {
 	return d
 }
 
-// maxAge reads Cache-Control; of several directives the one that asks for the earliest visit counts. One that cannot be read, and
-// no-cache and no-store, mean that nothing is fresh.
+// maxAge reads Cache-Control; of several directives the one that asks for the earliest visit
+// counts. One that cannot be read, and no-cache and no-store, mean that nothing is fresh.
 func maxAge(h http.Header) (d time.Duration, said bool) {
 	for _, part := range strings.Split(strings.Join(h.Values("Cache-Control"), ","), ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(part), "=")

@@ -27,9 +27,10 @@ func (r *run) prepare(seeds []string) error {
 	if r.o.Promoted && extended {
 		r.o.Scope, r.o.Depth, r.o.Include, r.o.Exclude = before.Scope, before.Depth, before.Include, before.Exclude
 	}
-	if err := r.queue.Begin(Selection{Seeds: r.seeds, Promoted: r.o.Promoted, Exact: r.o.Depth >= 0, Skipped: func(rec Record) {
-		r.skip(Skip{URL: rec.URL, State: rec.State, Why: rec.Why, When: rec.When})
-	}}); err != nil {
+	if err := r.queue.Begin(Selection{Seeds: r.seeds, Promoted: r.o.Promoted, Exact: r.o.Depth >= 0,
+		Skipped: func(rec Record) {
+			r.skip(Skip{URL: rec.URL, State: rec.State, Why: rec.Why, When: rec.When})
+		}}); err != nil {
 		return err
 	}
 	if err := r.measure(); err != nil {
@@ -51,7 +52,8 @@ func (r *run) prepare(seeds []string) error {
 		}
 	}
 	if r.o.Refetch {
-		_, err := r.queue.Requeue(Filter{States: []State{Fetched, Refused, Unreachable, Failed}, Selected: true, Within: &r.extent})
+		_, err := r.queue.Requeue(Filter{States: []State{Fetched, Refused, Unreachable, Failed}, Selected: true,
+			Within: &r.extent})
 		return err
 	}
 	return r.retry()
@@ -67,7 +69,8 @@ func (r *run) widen(extended bool) error {
 	return r.queue.SetExtent(r.extent)
 }
 
-// retry queues what could not be had from the origins of the seeds of this run, and what pages require.
+// retry queues what could not be had from the origins of the seeds of this run, and what pages
+// require.
 func (r *run) retry() error {
 	origins := map[string]uint64{required: RequiredByPages} // prefix of addresses → the number of a seed
 	if len(r.seeds) == 0 {

@@ -9,8 +9,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Bounds of how many addresses of a host are read ahead of their lease. It begins with few, since the host may leave the
-// working set after one.
+// Bounds of how many addresses of a host are read ahead of their lease. It begins with few, since
+// the host may leave the working set after one.
 const (
 	buffered    = 32
 	bufferedNew = 2
@@ -68,8 +68,9 @@ func (d *dueHeap) Pop() any {
 	return h
 }
 
-// offerHost puts h in its place among the due hosts, or out of it while its slots are full or its queue is empty; with
-// nothing under way either, h leaves the working set. A host gets one slot until its pause is known.
+// offerHost puts h in its place among the due hosts, or out of it while its slots are full or its
+// queue is empty; with nothing under way either, h leaves the working set. A host gets one slot
+// until its pause is known.
 func (f *Frontier) offerHost(h *host) {
 	empty := h.dry && len(h.items) == 0
 	if empty && h.idle() {
@@ -114,8 +115,9 @@ func (f *Frontier) pick(now time.Time) (*Lease, time.Duration, error) {
 	return nil, f.o.Patience, nil
 }
 
-// nextDue is when a host is due next, zero if none is as far as is known. Hosts on disk that are due and for which there is no
-// room do not count: they come when one of the working set is given back.
+// nextDue is when a host is due next, zero if none is as far as is known. Hosts on disk that are
+// due and for which there is no room do not count: they come when one of the working set is given
+// back.
 func (f *Frontier) nextDue() (due time.Time) {
 	if len(f.due) > 0 {
 		due = f.due[0].due
@@ -126,8 +128,8 @@ func (f *Frontier) nextDue() (due time.Time) {
 	return due
 }
 
-// lease takes the first address of h, which is due and out of the heap. It returns nil, and leaves h where it belongs,
-// if there is none to be had now.
+// lease takes the first address of h, which is due and out of the heap. It returns nil, and leaves
+// h where it belongs, if there is none to be had now.
 func (f *Frontier) lease(h *host, now time.Time) *Lease {
 	if len(h.items) == 0 && !h.dry {
 		again, err := f.read(h, now)
@@ -151,8 +153,9 @@ func (f *Frontier) lease(h *host, now time.Time) *Lease {
 		return nil // looked at again when a lease of this host has been committed
 	}
 	h.items = h.items[1:]
-	l := &Lease{URL: it.url, Host: h.name, Depth: it.depth, Tries: it.tries, Met: h.met, Pause: h.asks, host: h, Recrawl: it.asked,
-		From: it.from, failures: h.failures, before: h.due}
+	l := &Lease{URL: it.url, Host: h.name, Depth: it.depth, Tries: it.tries, Met: h.met, Pause: h.asks, host: h,
+		Recrawl: it.asked,
+		From:    it.from, failures: h.failures, before: h.due}
 	h.due = now.Add(f.gap(h))
 	l.after, h.leased = h.due, h.due
 	h.busy++
@@ -165,7 +168,8 @@ func (f *Frontier) lease(h *host, now time.Time) *Lease {
 	return l
 }
 
-// early reports whether a page under way could still show that an address at depth is nearer to a seed.
+// early reports whether a page under way could still show that an address at depth is nearer to a
+// seed.
 func (h *host) early(depth int) bool {
 	for _, l := range h.taken {
 		if l.Depth < depth-1 {
@@ -175,15 +179,16 @@ func (h *host) early(depth int) bool {
 	return false
 }
 
-// read fills h.items from its queue on disk. If the queue holds nothing but addresses to be tried later, it tells when
-// the first of them may be.
+// read fills h.items from its queue on disk. If the queue holds nothing but addresses to be tried
+// later, it tells when the first of them may be.
 func (f *Frontier) read(h *host, now time.Time) (again time.Time, err error) {
 	prefix := append([]byte(h.name), 0)
 	h.ahead = min(max(2*h.ahead, bufferedNew), buffered)
 	err = f.view(func(tx *bbolt.Tx) error {
 		asked, cursor := tx.Bucket(bAsked), tx.Bucket(bQueue).Cursor()
 		for _, part := range f.parts(prefix) {
-			for k, v := cursor.Seek(part); k != nil && bytes.HasPrefix(k, part) && len(h.items) < h.ahead; k, v = cursor.Next() {
+			for k, v := cursor.Seek(part); k != nil && bytes.HasPrefix(k, part) && len(h.items) < h.ahead; k,
+				v = cursor.Next() {
 				it, err := decodeItem(k, v)
 				if err != nil {
 					return err
@@ -205,8 +210,8 @@ func (f *Frontier) read(h *host, now time.Time) (again time.Time, err error) {
 	return again, err
 }
 
-// load takes hosts from disk into the working set, those due first, as long as there is room, and reports whether it took any.
-// For a host that is due it makes room.
+// load takes hosts from disk into the working set, those due first, as long as there is room, and
+// reports whether it took any. For a host that is due it makes room.
 func (f *Frontier) load(now time.Time) bool {
 	f.crowded = false
 	if f.outside.IsZero() {
@@ -235,9 +240,11 @@ func (f *Frontier) load(now time.Time) bool {
 			if err != nil {
 				return err
 			}
-			h := &host{name: name, due: later(v.due, instant(at)), held: v.held, asks: v.delay, met: v.met, pace: v.pace,
+			h := &host{name: name, due: later(v.due, instant(at)), held: v.held, asks: v.delay, met: v.met,
+				pace:     v.pace,
 				failures: v.failures, ready: instant(at), taken: map[string]*Lease{}, index: -1}
-			if !f.resumed.IsZero() { // it may have been asked just before, by a visit that was not recorded or a redirect
+			// it may have been asked just before, by a visit that was not recorded or a redirect
+			if !f.resumed.IsZero() {
 				f.holdUntil(h, f.resumed.Add(f.gap(h)))
 			}
 			f.hosts[name] = h
@@ -253,8 +260,9 @@ func (f *Frontier) load(now time.Time) bool {
 	return n > 0
 }
 
-// rest drops hosts that are not due from the working set, the last due first and at most an eighth of it, and reports whether
-// it dropped any. One that is due by the index on disk stays, or it would be loaded again at once.
+// rest drops hosts that are not due from the working set, the last due first and at most an eighth
+// of it, and reports whether it dropped any. One that is due by the index on disk stays, or it
+// would be loaded again at once.
 func (f *Frontier) rest(now time.Time) bool {
 	var resting []*host
 	for _, h := range f.hosts {

@@ -72,9 +72,10 @@ func (a *area) holds(u *url.URL) bool {
 	return a.scope == ScopeAny
 }
 
-// filter is the patterns of the addresses that a crawl includes and excludes, immutable once made. In a pattern * stands for
-// any characters and a final $ for the end of the address. One that begins with / or * is compared with path and query, any
-// other with the whole address; all from the start.
+// filter is the patterns of the addresses that a crawl includes and excludes, immutable once made.
+// In a pattern * stands for any characters and a final $ for the end of the address. One that
+// begins with / or * is compared with path and query, any other with the whole address; all from
+// the start.
 type filter struct {
 	include, exclude []pattern
 }
@@ -106,7 +107,8 @@ func globText(raw string) (text string, whole bool) {
 	return address.Escape(raw), whole
 }
 
-// normalStart writes scheme and host of a pattern as addresses have them, where both are written out.
+// normalStart writes scheme and host of a pattern as addresses have them, where both are written
+// out.
 func normalStart(s string) string {
 	end := address.HostEnd(s)
 	if end == len(s) || strings.Contains(s[:end], "*") {
@@ -119,8 +121,8 @@ func normalStart(s string) string {
 	return u.Scheme + "://" + u.Host + s[end:]
 }
 
-// admits reports whether an address in normal form is to be visited, else the sentence that says which pattern decides. An
-// address that is excluded is so whatever includes it.
+// admits reports whether an address in normal form is to be visited, else the sentence that says
+// which pattern decides. An address that is excluded is so whatever includes it.
 func (f *filter) admits(u *url.URL) (ok bool, why string) {
 	if len(f.include)+len(f.exclude) == 0 {
 		return true, ""

@@ -86,7 +86,8 @@ func (s *site) asked(path string) (n int) {
 	return n
 }
 
-// rules are the policies of the test's sites: one robots.txt for all, and hosts whose robots.txt cannot be read.
+// rules are the policies of the test's sites: one robots.txt for all, and hosts whose robots.txt
+// cannot be read.
 type rules struct {
 	text string
 	down string

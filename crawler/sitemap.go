@@ -23,10 +23,11 @@ const (
 	maxListedBytes  = 16 << 20 // of the addresses
 )
 
-// Sitemap reads a sitemap, an index of sitemaps, a feed (RSS, Atom) or a plain list of addresses, gzipped or not, in UTF-8 or
-// UTF-16. It gives the pages, alternates in other languages among them, and the further sitemaps that are listed, in order and as
-// written, up to the bounds or the first thing that cannot be read; the error says what that is. Beside what it gives it holds
-// little in memory.
+// Sitemap reads a sitemap, an index of sitemaps, a feed (RSS, Atom) or a plain list of addresses,
+// gzipped or not, in UTF-8 or UTF-16. It gives the pages, alternates in other languages among them,
+// and the further sitemaps that are listed, in order and as written, up to the bounds or the first
+// thing that cannot be read; the error says what that is. Beside what it gives it holds little in
+// memory.
 func Sitemap(body []byte) (pages, sitemaps []string, err error) {
 	var r io.Reader = bytes.NewReader(body)
 	if bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
@@ -36,7 +37,8 @@ func Sitemap(body []byte) (pages, sitemaps []string, err error) {
 	}
 	limited := &io.LimitedReader{R: r, N: maxSitemapBytes}
 	l := listing{seen: map[string]bool{}}
-	text := bufio.NewReaderSize(utf8Reader(bufio.NewReader(limited)), address.MaxLength) // no line of more is an address
+	// no line of more is an address
+	text := bufio.NewReaderSize(utf8Reader(bufio.NewReader(limited)), address.MaxLength)
 	start, _ := text.Peek(512)
 	if start = bytes.TrimLeft(start, " \t\r\n"); bytes.HasPrefix(start, []byte("<")) {
 		err = l.readXML(text)
@@ -71,7 +73,8 @@ func (l *listing) add(to *[]string, link string) error {
 	return nil
 }
 
-// utf8Reader reads UTF-16 as UTF-8, known by its byte order mark or the first character of markup, and drops a byte order mark.
+// utf8Reader reads UTF-16 as UTF-8, known by its byte order mark or the first character of markup,
+// and drops a byte order mark.
 func utf8Reader(r *bufio.Reader) io.Reader {
 	start, _ := r.Peek(2)
 	switch string(start) {
@@ -134,7 +137,8 @@ func (l *listing) readXML(r io.Reader) error {
 	}
 }
 
-// listed is the address of a page that e, which stands in the element of that name, gives; "" for none.
+// listed is the address of a page that e, which stands in the element of that name, gives; "" for
+// none.
 func listed(e *page.Element, in string) string {
 	href, rel := e.Attr("href"), strings.ToLower(e.Attr("rel"))
 	switch {
@@ -142,7 +146,8 @@ func listed(e *page.Element, in string) string {
 		return e.Text()
 	case e.Name != "link":
 		return ""
-	case rel == "alternate" && (in == "url" || in == "item" || in == "entry"), rel == "" && (in == "item" || in == "entry"):
+	case rel == "alternate" && (in == "url" || in == "item" || in == "entry"), rel == "" && (in == "item" ||
+		in == "entry"):
 		return href
 	}
 	return ""

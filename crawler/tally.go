@@ -14,7 +14,8 @@ type tally struct {
 	hosts map[string]struct{}
 }
 
-// sent counts the requests of one visit to host. Those of a resource that pages require, which is no page, do not count as page requests.
+// sent counts the requests of one visit to host. Those of a resource that pages require, which is
+// no page, do not count as page requests.
 func (t *tally) sent(host string, page bool, requests int, bytes int64) {
 	if requests == 0 {
 		return

@@ -6,13 +6,15 @@ import (
 	"strings"
 )
 
-// Bounds of what is taken for an address that somebody meant to publish. They are wide: what they let pass is bounded by how
-// many addresses of a host are noted.
+// Bounds of what is taken for an address that somebody meant to publish. They are wide: what they
+// let pass is bounded by how many addresses of a host are noted.
 const (
-	maxSegments   = 30 // of a path
-	maxInRow      = 2  // times a run of segments follows itself
-	maxTimes      = 4  // one segment in a path
-	maxWeakInRow  = 5  // the same of numbers and of segments of one or two characters, as map tiles and stores of files have them
+	maxSegments = 30 // of a path
+	maxInRow    = 2  // times a run of segments follows itself
+	maxTimes    = 4  // one segment in a path
+	// the same of numbers and of segments of one or two characters, as map tiles and stores of
+	// files have them
+	maxWeakInRow  = 5
 	maxWeakTimes  = 12
 	maxQuery      = 2000 // octets
 	maxSameName   = 25   // parameters of one name
@@ -20,9 +22,9 @@ const (
 	maxParameters = 100
 )
 
-// trap says in a sentence why an address in normal form is taken for one of endlessly many that a program makes up from each
-// other: relative links that lengthen the path, parameters that are appended again and again, addresses within addresses. It
-// is "" for all others.
+// trap says in a sentence why an address in normal form is taken for one of endlessly many that a
+// program makes up from each other: relative links that lengthen the path, parameters that are
+// appended again and again, addresses within addresses. It is "" for all others.
 func trap(u *url.URL) (why string) {
 	path := u.EscapedPath()
 	if strings.Count(path, "/") > 2 {
@@ -64,7 +66,8 @@ func trapPath(path string) string {
 	return ""
 }
 
-// repeated is a run of that many segments which follows itself more often than pages have reason to, nil for none.
+// repeated is a run of that many segments which follows itself more often than pages have reason
+// to, nil for none.
 func repeated(segments []string, period int) []string {
 	same := 0 // segments that equal those one period before
 	for i := period; i < len(segments); i++ {

@@ -100,8 +100,8 @@ func (r *run) fail(err error) {
 	r.stop()
 }
 
-// visit is a page's life, from the lease of its address to the links that it leads to. Whatever stops it on the way, the
-// address is either still queued on disk or has its outcome there.
+// visit is a page's life, from the lease of its address to the links that it leads to. Whatever
+// stops it on the way, the address is either still queued on disk or has its outcome there.
 func (r *run) visit(ctx context.Context, v *visitor, l *Lease) (err error) {
 	defer defect.Catch(&err, l.URL, nil)
 	if address, named, is := partOf(l.URL); is {
@@ -179,8 +179,8 @@ func (r *run) leaveOnce(p *pageVisit) {
 	}
 }
 
-// receive takes in the last answer of a visit: it hands a page to the handler, which stores what its publisher
-// permits. It returns an error if callbacks must not see the page.
+// receive takes in the last answer of a visit: it hands a page to the handler, which stores what
+// its publisher permits. It returns an error if callbacks must not see the page.
 func (r *run) receive(p *pageVisit) error {
 	hops, ctx := p.trace.Hops, p.ctx
 	p.stored = r.awaitStored(hops)
@@ -215,8 +215,9 @@ func (r *run) receive(p *pageVisit) error {
 	return r.handOver(p, pg)
 }
 
-// handOver hands a page to the handler. It returns why callbacks must not see the page: a *gate.Refusal for one that
-// says itself that it may not be crawled (X01), and for one that is taken down.
+// handOver hands a page to the handler. It returns why callbacks must not see the page: a
+// *gate.Refusal for one that says itself that it may not be crawled (X01), and for one that is
+// taken down.
 func (r *run) handOver(p *pageVisit, pg *page.Page) error {
 	receipt, err := r.handler.Receive(context.WithoutCancel(p.ctx), pg)
 	if err != nil {
@@ -227,7 +228,8 @@ func (r *run) handOver(p *pageVisit, pg *page.Page) error {
 	p.end.down = cmp.Or(p.end.down, receipt.TakenDown)
 	switch {
 	case receipt.Absent && !p.asked:
-		p.end.State, p.end.Why = Failed, fmt.Sprintf("%s answers 304 (not modified) although nothing of it is held", pg.URL())
+		p.end.State, p.end.Why = Failed, fmt.Sprintf("%s answers 304 (not modified) although nothing of it is held",
+			pg.URL())
 		return errors.New(p.end.Why)
 	case receipt.RefusedCrawl:
 		return &gate.Refusal{URL: pg.URL().String(), Decision: receipt.Decision}
@@ -250,7 +252,8 @@ func (r *run) miss(p *pageVisit) error {
 	return r.done(p.lease, p.end, Receipt{})
 }
 
-// queueLinks ends the visit of a page that the handler received, and queues the links of the page in the same transaction.
+// queueLinks ends the visit of a page that the handler received, and queues the links of the page
+// in the same transaction.
 func (r *run) queueLinks(p *pageVisit) error {
 	l, end, receipt := p.lease, &p.end, p.receipt
 	receipt.Unchanged = receipt.Unchanged && receipt.Since.Before(r.start)
@@ -281,9 +284,9 @@ func (r *run) queueLinks(p *pageVisit) error {
 	return r.done(l, *end, receipt)
 }
 
-// hold waits until there is room for pg in memory, and parses pg while no other page is parsed if its markup requires
-// that. Callbacks may have Colly parse HTML a second time, which takes as much again. For a 304 it does nothing: the
-// handler reads the archived copy.
+// hold waits until there is room for pg in memory, and parses pg while no other page is parsed if
+// its markup requires that. Callbacks may have Colly parse HTML a second time, which takes as much
+// again. For a 304 it does nothing: the handler reads the archived copy.
 func (r *run) hold(p *pageVisit, pg *page.Page) error {
 	if p.memory == nil && r.o.Collect == nil || pg.Last().Status == http.StatusNotModified {
 		return nil
@@ -307,8 +310,8 @@ func (r *run) condition(address string) http.Header {
 	return nil
 }
 
-// canonical gives the address that pg names as its canonical one, if that is another of its host, and reports whether it was
-// fetched before.
+// canonical gives the address that pg names as its canonical one, if that is another of its host,
+// and reports whether it was fetched before.
 func (r *run) canonical(pg *page.Page) (to string, known bool, err error) {
 	if !r.o.Canonical || pg.Last().Status != http.StatusOK {
 		return "", false, nil
@@ -346,8 +349,8 @@ func (r *run) plan(l *Lease, e *outcome, hops []gate.Hop, unchanged bool) error 
 	return nil
 }
 
-// lead ends the visit of an address that redirects to a page which was received before, or names it as its canonical
-// address.
+// lead ends the visit of an address that redirects to a page which was received before, or names it
+// as its canonical address.
 func (r *run) lead(p *pageVisit) error {
 	p.end.Final = p.known
 	err := errors.Join(r.led(p.ctx, p.trace.Hops, p.known), r.plan(p.lease, &p.end, p.trace.Hops, true))
@@ -366,8 +369,9 @@ func (r *run) led(ctx context.Context, hops []gate.Hop, to string) error {
 	return leader.Lead(context.WithoutCancel(ctx), hops, to)
 }
 
-// received reports whether the page at address, in normal form, was received in this run. What was handed to the frontier just now
-// is waited for: a redirect is rare, and a page more to fetch costs more.
+// received reports whether the page at address, in normal form, was received in this run. What was
+// handed to the frontier just now is waited for: a redirect is rare, and a page more to fetch costs
+// more.
 func (r *run) received(address string) bool {
 	err := r.queue.Flush()
 	if err != nil {
@@ -385,7 +389,8 @@ func (r *run) release(l *Lease) error {
 	return r.queue.Return(l, nil)
 }
 
-// lose leaves an address for the next run, because its page could not be taken in, and ends this one.
+// lose leaves an address for the next run, because its page could not be taken in, and ends this
+// one.
 func (r *run) lose(l *Lease, err error) error {
 	if broken(err) { // it is a fault of this page alone
 		return err
@@ -438,7 +443,8 @@ func (r *run) again(l *Lease, e *End) bool {
 	case counted || direct:
 		r.mu.Unlock()
 		return counted
-	case r.visiting[page]: // under r.mu, so that the visit of the page itself, which looks here before it ends, counts it
+	// under r.mu, so that the visit of the page itself, which looks here before it ends, counts it
+	case r.visiting[page]:
 		r.mu.Unlock()
 		return true
 	}
@@ -477,7 +483,8 @@ func (r *run) offers(offers []Offer, links []string, from uint64, depth int) []O
 	return offers
 }
 
-// open decides again on an address that is leased. An archived page is visited wherever it is if a re-crawl requests it.
+// open decides again on an address that is leased. An archived page is visited wherever it is if a
+// re-crawl requests it.
 func (r *run) open(l *Lease, u *url.URL) (state State, why string, err error) {
 	state, why = r.reach.holds(u, l.Depth)
 	if state != Queued && l.Recrawl && r.o.Held != nil {

@@ -46,7 +46,8 @@ type change struct {
 	next  string   // out: where requeue has to go on, "" at the end
 }
 
-// company is how long a change waits for others to be written with, where nobody waits for it and there is enough to lease.
+// company is how long a change waits for others to be written with, where nobody waits for it and
+// there is enough to lease.
 const company = 20 * time.Millisecond
 
 // write is the writer goroutine: it groups what comes in into transactions.
@@ -92,8 +93,8 @@ func (f *Frontier) wanting() bool {
 	return f.closed || len(f.due) == 0
 }
 
-// commit makes a group durable and tells the schedule and those who wait. After an error nothing is written any
-// more: what was not committed is still queued on disk, so the next run repeats it.
+// commit makes a group durable and tells the schedule and those who wait. After an error nothing is
+// written any more: what was not committed is still queued on disk, so the next run repeats it.
 func (f *Frontier) commit(group []*change) {
 	err := f.fault()
 	var b *batch
@@ -108,7 +109,8 @@ func (f *Frontier) commit(group []*change) {
 			return b.flush()
 		})
 		if err != nil {
-			err = fmt.Errorf("the frontier cannot be written: %w; free space or check the disk, then run again: nothing is lost", err)
+			err = fmt.Errorf("the frontier cannot be written: %w; free space or check the disk, then run again: "+
+				"nothing is lost", err)
 		}
 	}
 	skipped := f.committed(group, b, err)
@@ -175,7 +177,8 @@ func (b *batch) apply(c *change) error {
 	return nil
 }
 
-// end records how a visit ended. The address may have been fetched meanwhile as the target of another redirect.
+// end records how a visit ended. The address may have been fetched meanwhile as the target of
+// another redirect.
 func (b *batch) end(l *Lease, e End) error {
 	r, found, err := b.get(l.URL)
 	if err != nil {
@@ -216,8 +219,8 @@ func (r *Record) ended(e *End, now time.Time) {
 	}
 }
 
-// endTarget records the page that redirects of r led to as fetched, so that it is not fetched again under its own address,
-// unless another worker does so at this moment.
+// endTarget records the page that redirects of r led to as fetched, so that it is not fetched again
+// under its own address, unless another worker does so at this moment.
 func (b *batch) endTarget(r *Record, e *End) error {
 	if e.Final == "" || e.Final == r.URL || e.State != Fetched {
 		return nil
@@ -274,8 +277,8 @@ func (b *batch) take(o *Offer, tell bool) (r Record, e effect, err error) {
 	return r, e, err
 }
 
-// offer queues or notes an address that a page, a sitemap or the operator named. tell says that the first one beyond
-// the limit of its host is reported.
+// offer queues or notes an address that a page, a sitemap or the operator named. tell says that the
+// first one beyond the limit of its host is reported.
 func (b *batch) offer(o *Offer, tell bool) (r Record, e effect, err error) {
 	from := o.From
 	if o.Seed {
@@ -296,7 +299,8 @@ func (b *batch) offer(o *Offer, tell bool) (r Record, e effect, err error) {
 		}
 	}
 	old := r.State
-	e = r.offered(o, found, from, offerState{b.f.adopts(r.from, from), old == Queued && b.f.leased(r.URL), b.f.now().UTC()})
+	e = r.offered(o, found, from, offerState{b.f.adopts(r.from, from), old == Queued && b.f.leased(r.URL),
+		b.f.now().UTC()})
 	switch e {
 	case recorded, newlySkipped:
 		err = b.put(&r, old, found)
@@ -366,8 +370,8 @@ func (r *Record) offeredQueued(o *Offer, was *Record, from uint64, s offerState)
 	return nothingNew
 }
 
-// full reports whether as many addresses of the host of r are noted as may be. Then r, which is new, is not, but counted; the
-// first time that somebody wants to hear of it, r says why.
+// full reports whether as many addresses of the host of r are noted as may be. Then r, which is
+// new, is not, but counted; the first time that somebody wants to hear of it, r says why.
 func (b *batch) full(r *Record, tell bool) (bool, error) {
 	name, h, err := b.hostFor(r.URL)
 	if err != nil || h.known < b.f.o.MaxHost {
@@ -378,7 +382,8 @@ func (b *batch) full(r *Record, tell bool) (bool, error) {
 	if tell && !h.told {
 		h.told = true
 		r.State, r.When = Trapped, b.f.now().UTC()
-		r.Why = fmt.Sprintf("%d addresses of %s are noted, which is the limit: neither this one nor further ones are", h.known, name)
+		r.Why = fmt.Sprintf("%d addresses of %s are noted, which is the limit: neither this one nor further ones are",
+			h.known, name)
 	}
 	return true, nil
 }
@@ -420,7 +425,8 @@ func news(r *Record, o *Offer) bool {
 
 var errEnough = errors.New("enough")
 
-// each calls fn for the records whose address begins with prefix, in order of address, from the address from on.
+// each calls fn for the records whose address begins with prefix, in order of address, from the
+// address from on.
 func each(known *bbolt.Bucket, prefix, from string, fn func(Record) error) error {
 	cursor := known.Cursor()
 	for k, v := cursor.Seek([]byte(max(prefix, from))); k != nil && hasPrefix(k, prefix); k, v = cursor.Next() {

@@ -14,8 +14,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// named is the set of hosts (host:port) that the operator named. A name is closed again to inner addresses once it has
-// been reached at a public one, so that a later DNS answer cannot turn it inwards.
+// named is the set of hosts (host:port) that the operator named. A name is closed again to inner
+// addresses once it has been reached at a public one, so that a later DNS answer cannot turn it
+// inwards.
 type named struct {
 	mu sync.RWMutex
 	m  map[string]*atomic.Bool // true: reached at a public address
@@ -83,7 +84,8 @@ func pin(ctx context.Context, a netip.Addr) context.Context {
 	return context.WithValue(ctx, pinKey{}, a)
 }
 
-// dial connects to addr. The rule is applied to each address that is really dialled, after name resolution.
+// dial connects to addr. The rule is applied to each address that is really dialled, after name
+// resolution.
 func (g *Gate) dial(ctx context.Context, network, addr string) (net.Conn, error) {
 	key := strings.ToLower(addr)
 	if a, ok := ctx.Value(pinKey{}).(netip.Addr); ok {

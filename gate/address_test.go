@@ -31,7 +31,8 @@ func TestLoopbackOnlyWhenNamed(t *testing.T) {
 	}
 }
 
-// A name is judged by the address that is dialled, and naming an address does not open its other spellings.
+// A name is judged by the address that is dialled, and naming an address does not open its other
+// spellings.
 func TestOtherSpellings(t *testing.T) {
 	s := newSite(t, hello)
 	g := newGate(t, Options{}, rule(open), s)

@@ -15,8 +15,8 @@ type capture struct {
 	truncated bool // something of it is missing: capped, cut off, or a broken stream
 }
 
-// take reads the body of resp, at most raw bytes as sent and most bytes decoded. A body that breaks off is truncated, not an
-// error; a coding that cannot be undone is one.
+// take reads the body of resp, at most raw bytes as sent and most bytes decoded. A body that breaks
+// off is truncated, not an error; a coding that cannot be undone is one.
 func take(d *coding.Decoders, resp *http.Response, raw, most int64, x *memory.Exchange) (capture, error) {
 	codings := coding.Of(resp.Header)
 	if err := coding.Check(codings); err != nil {
@@ -33,7 +33,8 @@ func take(d *coding.Decoders, resp *http.Response, raw, most int64, x *memory.Ex
 	}
 	err := x.Decode(most, func(limit int64) bool {
 		undone = d.Undo(wire, codings, limit)
-		return !undone.Short || len(codings) == 1 && int64(len(undone.Body)) < limit // a broken stream does not become longer
+		// a broken stream does not become longer
+		return !undone.Short || len(codings) == 1 && int64(len(undone.Body)) < limit
 	})
 	return capture{wire, undone, short || undone.Short}, err
 }

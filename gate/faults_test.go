@@ -133,7 +133,8 @@ func slowH2Fault(t *testing.T, f faults.H2Fault) {
 			t.Fatal(err)
 		}
 		g := hasty(w)
-		g.transport.DialTLSContext, g.transport.TLSClientConfig = nil, &tls.Config{RootCAs: s.Roots} // TLS by the transport, over w
+		// TLS by the transport, over w
+		g.transport.DialTLSContext, g.transport.TLSClientConfig = nil, &tls.Config{RootCAs: s.Roots}
 		checkH2(t, g, s, f)
 		g.Close()
 		_ = s.Close()

@@ -14,8 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/coding"
 )
 
-// policyCap bounds a policy file in bytes, as sent and decoded: more than the 500 KiB that are read of it (A19), so that
-// its reader sees that there was more.
+// policyCap bounds a policy file in bytes, as sent and decoded: more than the 500 KiB that are read
+// of it (A19), so that its reader sees that there was more.
 const policyCap = 1 << 20
 
 // attempts is how often a request is begun at most where the transport may begin it again.
@@ -86,7 +86,8 @@ func New(o Options) *Gate {
 		MaxIdleConnsPerHost:    o.PerHost,
 		IdleConnTimeout:        30 * time.Second,
 		ForceAttemptHTTP2:      true, // over TLS; a dialler of our own would turn it off
-		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: 1 << 20, MaxReceiveBufferPerConnection: 2 << 20, WriteByteTimeout: 15 * time.Second},
+		HTTP2: &http.HTTP2Config{MaxReceiveBufferPerStream: 1 << 20,
+			MaxReceiveBufferPerConnection: 2 << 20, WriteByteTimeout: 15 * time.Second},
 	}
 	return g
 }
@@ -94,7 +95,8 @@ func New(o Options) *Gate {
 // Use sets who tells the policies. It is called once, before the first page is requested.
 func (g *Gate) Use(p Policies) { g.policies = p }
 
-// Pace tells the Crawl-delay of u's host, for requests made before its policy is asked for. At most MaxCrawlDelay counts.
+// Pace tells the Crawl-delay of u's host, for requests made before its policy is asked for. At most
+// MaxCrawlDelay counts.
 func (g *Gate) Pace(u *url.URL, d time.Duration) {
 	if key, err := address.Endpoint(u); err == nil {
 		g.hosts.pace(key, d)
@@ -104,9 +106,9 @@ func (g *Gate) Pace(u *url.URL, d time.Duration) {
 // Close closes the connections kept.
 func (g *Gate) Close() { g.transport.CloseIdleConnections() }
 
-// RoundTrip judges and sends one hop, as the Kind of its context (With), and adds it to the Trace there. The body of the
-// response is decoded and complete within the caps; its header is as sent but for the content coding. A request that is
-// not sent gives a *Refusal.
+// RoundTrip judges and sends one hop, as the Kind of its context (With), and adds it to the Trace
+// there. The body of the response is decoded and complete within the caps; its header is as sent
+// but for the content coding. A request that is not sent gives a *Refusal.
 func (g *Gate) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Body != nil {
 		_ = req.Body.Close() // GET and HEAD carry none

@@ -245,8 +245,8 @@ func TestRobotsTextDecides(t *testing.T) {
 	}
 }
 
-// While a take-down stands nothing is requested under its URL, for whatever purpose and however it is spelt, but robots.txt and its
-// references, and what is to be confirmed.
+// While a take-down stands nothing is requested under its URL, for whatever purpose and however it
+// is spelt, but robots.txt and its references, and what is to be confirmed.
 func TestTakenDown(t *testing.T) {
 	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		if to := r.URL.Query().Get("to"); to != "" {
@@ -404,7 +404,8 @@ func TestBudgetIsGivenBack(t *testing.T) {
 	}
 }
 
-// A server that drops kept connections must not make the transport send again behind the gate's back.
+// A server that drops kept connections must not make the transport send again behind the gate's
+// back.
 func TestNoHiddenRepeats(t *testing.T) {
 	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/drop" {

@@ -29,14 +29,14 @@ const (
 // Hop is one request and its response.
 type Hop = hop.Hop
 
-// Trace collects what the requests made under one context led to. It belongs to one sequence of requests and is not safe
-// for concurrent use.
+// Trace collects what the requests made under one context led to. It belongs to one sequence of
+// requests and is not safe for concurrent use.
 type Trace struct {
 	Hops    []Hop
 	Refused *Refusal // the hop that was not sent, if any
 
-	// Confirms is the URL of which a re-crawl is asked for: it is requested also while a take-down of it stands, to confirm that it is
-	// gone (P11). TakeDown is the request that stood then.
+	// Confirms is the URL of which a re-crawl is asked for: it is requested also while a take-down
+	// of it stands, to confirm that it is gone (P11). TakeDown is the request that stood then.
 	Confirms string
 	TakeDown *acap.Field
 }
@@ -71,14 +71,16 @@ func (p purpose) permits(policy *acap.Policy, u *url.URL) error {
 	return nil
 }
 
-// barred is the refusal of u while a take-down of it stands (P05, X64), unless that is to be confirmed.
+// barred is the refusal of u while a take-down of it stands (P05, X64), unless that is to be
+// confirmed.
 func (p purpose) barred(u *url.URL, down *acap.Field) error {
 	address := u.String()
 	if p.trace != nil && p.trace.Confirms == address {
 		p.trace.TakeDown = down
 		return nil
 	}
-	return &Refusal{Rule: RuleTakeDown, TakeDown: down, Why: "its publisher asks that it be taken down: " + down.String()}
+	return &Refusal{Rule: RuleTakeDown, TakeDown: down,
+		Why: "its publisher asks that it be taken down: " + down.String()}
 }
 
 func (p purpose) add(h Hop) {
@@ -94,8 +96,8 @@ func (p purpose) refused(err error) {
 	}
 }
 
-// Get fetches rawurl and follows up to MaxRedirects redirects, each hop through the gate. The trace holds what was
-// fetched also where there is an error; a redirect without Location ends it.
+// Get fetches rawurl and follows up to MaxRedirects redirects, each hop through the gate. The trace
+// holds what was fetched also where there is an error; a redirect without Location ends it.
 func (g *Gate) Get(ctx context.Context, kind Kind, rawurl string) (*Trace, error) {
 	return g.GetIf(ctx, kind, rawurl, nil)
 }

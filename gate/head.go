@@ -148,7 +148,8 @@ func (g *Gate) dialPlain(ctx context.Context, network, addr string) (net.Conn, e
 	return &recorded{Conn: c}, nil
 }
 
-// dialTLS is dial with TLS. A connection that speaks HTTP/2 stays a *tls.Conn, by which the transport knows it.
+// dialTLS is dial with TLS. A connection that speaks HTTP/2 stays a *tls.Conn, by which the
+// transport knows it.
 func (g *Gate) dialTLS(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

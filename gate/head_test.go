@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// wire serves each answer as it stands, one for each request in order, and gives the heads of the requests as they came. A connection
-// carries as many as are asked of it.
+// wire serves each answer as it stands, one for each request in order, and gives the heads of the
+// requests as they came. A connection carries as many as are asked of it.
 func wire(t *testing.T, answers ...string) (address string, asked func() []string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -65,7 +65,8 @@ func wire(t *testing.T, answers ...string) (address string, asked func() []strin
 	}
 }
 
-// Heads are kept byte for byte, on a connection that is used again too, and without those of interim answers.
+// Heads are kept byte for byte, on a connection that is used again too, and without those of
+// interim answers.
 func TestHeads(t *testing.T) {
 	const (
 		plain   = "HTTP/1.1 200 Fine Thing\r\nserver:  one \r\nX-Odd: caf\xe9\r\ncontent-LENGTH: 5\r\nx-odd: 2\r\n\r\n"

@@ -12,8 +12,8 @@ const MaxCrawlDelay = time.Minute
 // manyHosts is the number of hosts from which idle ones are forgotten.
 const manyHosts = 4096
 
-// hosts keeps the pauses and slots of each host (host:port), or of each network address. Memory is bounded by the hosts in
-// use or in their pause.
+// hosts keeps the pauses and slots of each host (host:port), or of each network address. Memory is
+// bounded by the hosts in use or in their pause.
 type hosts struct {
 	slots int           // requests under way at once
 	delay time.Duration // between the starts of two requests
@@ -59,7 +59,8 @@ func (hs *hosts) done(h *host) {
 	hs.mu.Unlock()
 }
 
-// forget drops hosts that nobody uses and whose pause is over. Their Crawl-delay is told again with their next page.
+// forget drops hosts that nobody uses and whose pause is over. Their Crawl-delay is told again with
+// their next page.
 func (hs *hosts) forget() {
 	for key, h := range hs.m {
 		if h.users == 0 && h.wait(h.gap(hs.delay)) <= 0 {
@@ -112,13 +113,14 @@ type visit struct {
 	sent time.Time
 }
 
-// way is how much of the time until an answer may have been the way of the request to its host: the pause begins with its end, so
-// that the host never sees two requests closer than asked.
+// way is how much of the time until an answer may have been the way of the request to its host: the
+// pause begins with its end, so that the host never sees two requests closer than asked.
 const way = 50 * time.Millisecond
 
-// enter waits for a slot at the place, which is the host of key or stands for several, and for the pause of both. The caller
-// calls start when the request is on the wire and leave when it is over. The pause runs from start to start, whatever kind
-// of request; the larger of the crawl's and the host's holds.
+// enter waits for a slot at the place, which is the host of key or stands for several, and for the
+// pause of both. The caller calls start when the request is on the wire and leave when it is over.
+// The pause runs from start to start, whatever kind of request; the larger of the crawl's and the
+// host's holds.
 func (hs *hosts) enter(ctx context.Context, key, place string) (*visit, error) {
 	v := &visit{hs: hs, h: hs.use(place), name: hs.use(key)}
 	h := v.h

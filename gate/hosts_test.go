@@ -26,7 +26,8 @@ func TestPaceOfHost(t *testing.T) {
 			}
 		}
 		start := time.Now()
-		if _, err := g.Fetch(t.Context(), "http://free.example"); err != nil || time.Since(start) > time.Millisecond { // of the clock in the bubble
+		// of the clock in the bubble
+		if _, err := g.Fetch(t.Context(), "http://free.example"); err != nil || time.Since(start) > time.Millisecond {
 			t.Errorf("another host waited too: %s, %v", time.Since(start), err)
 		}
 		if gap := w.gaps()["slow.example"]; gap != asked {

@@ -17,8 +17,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// web is a network in memory, for bubbles: every host is answered by one handler, and the clock is the bubble's, so that
-// pauses are exact.
+// web is a network in memory, for bubbles: every host is answered by one handler, and the clock is
+// the bubble's, so that pauses are exact.
 type web struct {
 	server *http.Server
 	dialed chan net.Conn
@@ -157,8 +157,8 @@ func follow(t *testing.T, g *Gate, address string) {
 	resp.Body.Close()
 }
 
-// Requests of all kinds to two hosts, with slow answers, and redirects within and across hosts: no two come to a host with less
-// than the pause between them, and yet several are under way at once.
+// Requests of all kinds to two hosts, with slow answers, and redirects within and across hosts: no
+// two come to a host with less than the pause between them, and yet several are under way at once.
 func TestSpacing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const delay = time.Second
@@ -195,7 +195,8 @@ func TestSpacing(t *testing.T) {
 			}
 		}
 		wg.Wait()
-		if n := len(w.log); n != 68 { // 2 hosts × 4 × (1 page, 2 within, 3 of policy, sitemap and part), and 4 × (3 + 2) across
+		// 2 hosts × 4 × (1 page, 2 within, 3 of policy, sitemap and part), and 4 × (3 + 2) across
+		if n := len(w.log); n != 68 {
 			t.Errorf("%d requests", n)
 		}
 		for host, gap := range w.gaps() {
@@ -227,8 +228,8 @@ func TestSpacingAfterSlowDial(t *testing.T) {
 	})
 }
 
-// The host sees the pause even where one request is longer on its way than the next, within bounds: an answer that takes long says
-// nothing about the way.
+// The host sees the pause even where one request is longer on its way than the next, within bounds:
+// an answer that takes long says nothing about the way.
 func TestSpacingOverUnevenWays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := New(Options{Delay: time.Second, PerHost: 2, AllowPrivate: true})

@@ -15,7 +15,8 @@ const (
 	RuleTakeDown = "take-down" // its publisher asks that it be taken down (X64)
 )
 
-// Refusal is the error of a request that was not sent. It survives errors.As through http.Client and url.Error.
+// Refusal is the error of a request that was not sent. It survives errors.As through http.Client
+// and url.Error.
 type Refusal struct {
 	URL      string
 	Rule     string        // the gate's own rule that refused; "" where policy did

@@ -34,8 +34,8 @@ func newPlaces() *places {
 	return &places{lookup: net.DefaultResolver.LookupNetIP, m: map[string]place{}, sweep: manyHosts}
 }
 
-// of gives the address of the host key: of several always the same, of the family that the system prefers, and one that is
-// open to a crawl before others.
+// of gives the address of the host key: of several always the same, of the family that the system
+// prefers, and one that is open to a crawl before others.
 func (ps *places) of(ctx context.Context, key string) (netip.Addr, error) {
 	name, _, err := net.SplitHostPort(key)
 	if err != nil {
@@ -59,7 +59,8 @@ func (ps *places) of(ctx context.Context, key string) (netip.Addr, error) {
 	}
 	preferred := found[0].Is4()
 	a := slices.MinFunc(found, func(a, b netip.Addr) int {
-		return cmp.Or(later(address.Special(a) != "", address.Special(b) != ""), later(a.Is4() != preferred, b.Is4() != preferred), a.Compare(b))
+		return cmp.Or(later(address.Special(a) != "", address.Special(b) != ""), later(a.Is4() != preferred,
+			b.Is4() != preferred), a.Compare(b))
 	})
 	ps.learn(name, a)
 	return a, nil

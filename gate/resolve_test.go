@@ -71,7 +71,8 @@ func TestOldAnswersAreForgotten(t *testing.T) {
 	})
 }
 
-// The address that was waited for is the one that is reached, also when the name leads elsewhere by then.
+// The address that was waited for is the one that is reached, also when the name leads elsewhere by
+// then.
 func TestDialledAsResolved(t *testing.T) {
 	serve := func(address string) *httptest.Server {
 		l, err := net.Listen("tcp", address)

@@ -9,8 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// target checks method and scheme, and returns the URL as it will be asked for and sent (no user, no fragment; path and
-// query untouched) with the host that it goes to.
+// target checks method and scheme, and returns the URL as it will be asked for and sent (no user,
+// no fragment; path and query untouched) with the host that it goes to.
 func target(req *http.Request) (*url.URL, string, error) {
 	u := *req.URL
 	refuse := func(rule, why string) (*url.URL, string, error) {

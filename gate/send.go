@@ -20,8 +20,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/memory"
 )
 
-// errStale is the end of a request that the transport would begin again by itself: its connection was closed, or the host
-// refused it, before anything was done. Nothing is sent again without budget and pause.
+// errStale is the end of a request that the transport would begin again by itself: its connection
+// was closed, or the host refused it, before anything was done. Nothing is sent again without
+// budget and pause.
 var errStale = fmt.Errorf("the connection ended before an answer: %w", io.ErrUnexpectedEOF)
 
 // attempt is one sending of a request.
@@ -176,8 +177,8 @@ func (a *attempt) receive(ctx context.Context, out *http.Request, resp *http.Res
 		Start: start, Took: time.Since(start)}, nil
 }
 
-// resolve gives the address of the host key, for pauses and slots; it is the one that is dialled. It is judged here already,
-// so that nobody waits for what will be refused.
+// resolve gives the address of the host key, for pauses and slots; it is the one that is dialled.
+// It is judged here already, so that nobody waits for what will be refused.
 func (g *Gate) resolve(ctx context.Context, key string) (netip.Addr, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, dialTime(g.o.Timeout), tooSlow(dialTime(g.o.Timeout)))
 	defer cancel()
@@ -194,8 +195,8 @@ func remote(c net.Conn) netip.Addr {
 	return ap.Addr().Unmap()
 }
 
-// unused keeps a connection from carrying a request that was given up. With HTTP/2 the end of its context does, and the
-// connection, which others share, is closed only if it leads elsewhere.
+// unused keeps a connection from carrying a request that was given up. With HTTP/2 the end of its
+// context does, and the connection, which others share, is closed only if it leads elsewhere.
 func unused(c net.Conn, elsewhere bool) {
 	if t, ok := c.(*tls.Conn); ok && t.ConnectionState().NegotiatedProtocol == "h2" && !elsewhere {
 		return
@@ -237,7 +238,8 @@ func (d tooSlow) Timeout() bool { return true }
 // Temporary is what net.Error still asks for.
 func (d tooSlow) Temporary() bool { return true }
 
-// outgoing is the request as it is sent: to the host of the URL that was judged, under our name, and without a body.
+// outgoing is the request as it is sent: to the host of the URL that was judged, under our name,
+// and without a body.
 func (g *Gate) outgoing(req *http.Request, u *url.URL, key string, ctx context.Context) *http.Request {
 	out := req.Clone(ctx)
 	out.URL, out.Host = u, ""
@@ -280,7 +282,8 @@ func first(req *http.Request) *http.Request {
 func decoded(resp *http.Response, req *http.Request, body []byte) *http.Response {
 	resp.Request = req
 	resp.Header = resp.Header.Clone()
-	if req.Method == http.MethodHead || resp.StatusCode == http.StatusNotModified { // its header is that of another answer
+	// its header is that of another answer
+	if req.Method == http.MethodHead || resp.StatusCode == http.StatusNotModified {
 		resp.Body = http.NoBody
 		return resp
 	}

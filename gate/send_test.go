@@ -15,7 +15,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/internal/squeeze"
 )
 
-// What is asked of one address is not asked of those that it redirects to; who follows may ask something else of them.
+// What is asked of one address is not asked of those that it redirects to; who follows may ask
+// something else of them.
 func TestConditionsGoOnce(t *testing.T) {
 	var mu sync.Mutex
 	conditions := map[string]string{}
@@ -165,7 +166,8 @@ func TestIPv6(t *testing.T) {
 	}
 }
 
-// Whoever closes every connection without a word is asked again as often as a closed connection may be, and each time counts.
+// Whoever closes every connection without a word is asked again as often as a closed connection may
+// be, and each time counts.
 func TestStaleConnections(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -206,7 +208,8 @@ func TestStaleConnections(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	want := []string{"connection 0, request 0", "connection 0, request 1", "connection 2, request 0"} // 1 was given up unused
+	// 1 was given up unused
+	want := []string{"connection 0, request 0", "connection 0, request 1", "connection 2, request 0"}
 	if !slices.Equal(log, want) || g.pages != 3 {
 		t.Errorf("%d pages, requests %q", g.pages, log)
 	}

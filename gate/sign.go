@@ -15,14 +15,16 @@ import (
 	"time"
 )
 
-// signatureLife is how long a signature counts: long enough for clocks that differ, too short to be of use to others.
+// signatureLife is how long a signature counts: long enough for clocks that differ, too short to be
+// of use to others.
 const signatureLife = 5 * time.Minute
 
 // signatureLabel names our signature among those of a message (RFC 9421 4.1).
 const signatureLabel = "sig1"
 
-// Signer signs requests with an Ed25519 key (RFC 9421), as Web Bot Auth has it (draft-ietf-webbotauth-httpsig-protocol-00),
-// so that a host can tell this crawler from those who only use its name. It is safe for concurrent use.
+// Signer signs requests with an Ed25519 key (RFC 9421), as Web Bot Auth has it
+// (draft-ietf-webbotauth-httpsig-protocol-00), so that a host can tell this crawler from those who
+// only use its name. It is safe for concurrent use.
 type Signer struct {
 	key   ed25519.PrivateKey
 	id    string
@@ -30,9 +32,9 @@ type Signer struct {
 	now   func() time.Time
 }
 
-// NewSigner takes a private key (PEM, PKCS 8) and the https URL of the site that publishes its other half in
-// /.well-known/http-message-signatures-directory; with "" the key is known to those who verify it by other means. now is the
-// clock, which must be right to a minute or so.
+// NewSigner takes a private key (PEM, PKCS 8) and the https URL of the site that publishes its
+// other half in /.well-known/http-message-signatures-directory; with "" the key is known to those
+// who verify it by other means. now is the clock, which must be right to a minute or so.
 func NewSigner(key []byte, agent string, now func() time.Time) (*Signer, error) {
 	block, _ := pem.Decode(key)
 	if block == nil || block.Type != "PRIVATE KEY" {
@@ -52,7 +54,8 @@ func NewSigner(key []byte, agent string, now func() time.Time) (*Signer, error) 
 	return &Signer{key: private, id: thumbprint(private.Public().(ed25519.PublicKey)), agent: agent, now: now}, nil
 }
 
-// publishes reports whether agent can be the site of a directory, and stand in a string (RFC 9651 3.3.3).
+// publishes reports whether agent can be the site of a directory, and stand in a string (RFC 9651
+// 3.3.3).
 func publishes(agent string) bool {
 	u, err := url.Parse(agent)
 	return err == nil && u.Scheme == "https" && u.Host != "" && u.User == nil &&
@@ -66,7 +69,8 @@ func thumbprint(key ed25519.PublicKey) string {
 	return base64.RawURLEncoding.EncodeToString(digest[:])
 }
 
-// component is a part of a message that a signature covers: its identifier as serialised, and its value (RFC 9421 2).
+// component is a part of a message that a signature covers: its identifier as serialised, and its
+// value (RFC 9421 2).
 type component struct{ id, value string }
 
 // sign adds the headers of a signature to h, which goes to the authority.
@@ -96,7 +100,8 @@ func list(covered []component) string {
 	return "(" + strings.Join(ids, " ") + ")"
 }
 
-// signatureBase is what is signed (RFC 9421 2.5); params begins with the list of the covered components.
+// signatureBase is what is signed (RFC 9421 2.5); params begins with the list of the covered
+// components.
 func signatureBase(covered []component, params string) []byte {
 	var b strings.Builder
 	for _, c := range covered {
@@ -106,8 +111,8 @@ func signatureBase(covered []component, params string) []byte {
 	return []byte(b.String())
 }
 
-// authority is the host of a request as it is signed, from its URL and host key: without the port where it is the usual one
-// (RFC 9421 2.2.3).
+// authority is the host of a request as it is signed, from its URL and host key: without the port
+// where it is the usual one (RFC 9421 2.2.3).
 func authority(u *url.URL, key string) string {
 	if u.Scheme == "https" {
 		return strings.TrimSuffix(key, ":443")

@@ -6,9 +6,9 @@ import (
 	"net/url"
 )
 
-// Assume keeps text as the robots.txt of the origin of u, on the word of the operator; nil: that there is none. It counts for what is
-// held until the real one is read, and permits no request: it has expired already. False where one was ever read; what was assumed
-// before is replaced.
+// Assume keeps text as the robots.txt of the origin of u, on the word of the operator; nil: that
+// there is none. It counts for what is held until the real one is read, and permits no request: it
+// has expired already. False where one was ever read; what was assumed before is replaced.
 func (a *Authority) Assume(u *url.URL, text []byte) (assumed bool, err error) {
 	key, err := Key(u)
 	if err != nil {

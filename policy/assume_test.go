@@ -11,7 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// What is assumed counts for what is held until the real robots.txt is read, and never in its place.
+// What is assumed counts for what is held until the real robots.txt is read, and never in its
+// place.
 func TestAssume(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "policy.db")
 	kept, err := Open(file)

@@ -16,11 +16,13 @@ var ErrClosed = errors.New("the policy authority is closed")
 
 // Options configure an Authority. Zero values take the default named.
 type Options struct {
-	Now    func() time.Time                     // time.Now
-	MaxAge time.Duration                        // how long a policy file serves at most; MaxAge, and never more
-	Anew   time.Time                            // what was read before is read again
-	Pace   func(host *url.URL, d time.Duration) // is told an origin's Crawl-delay before more is fetched from it; may be nil
-	Defect func(*defect.Error)                  // is called for each panic, which makes an origin unreachable; may be nil
+	Now    func() time.Time // time.Now
+	MaxAge time.Duration    // how long a policy file serves at most; MaxAge, and never more
+	Anew   time.Time        // what was read before is read again
+	// is told an origin's Crawl-delay before more is fetched from it; may be nil
+	Pace func(host *url.URL, d time.Duration)
+	// is called for each panic, which makes an origin unreachable; may be nil
+	Defect func(*defect.Error)
 }
 
 // Authority says what is in force for an origin, for one crawler. It is safe for concurrent use.
@@ -47,7 +49,8 @@ type shared struct {
 	cache   cache
 }
 
-// flight is the one settling of an origin that is under way. All fields but done are guarded by shared.mu until it is closed.
+// flight is the one settling of an origin that is under way. All fields but done are guarded by
+// shared.mu until it is closed.
 type flight struct {
 	id      string // for which crawler
 	anew    bool
@@ -72,7 +75,8 @@ func New(f Fetcher, c acap.Crawler, s Store, o Options) *Authority {
 	return &Authority{shared: sh, crawler: c, id: c.Key()}
 }
 
-// For gives the authority for another crawler, on the same store and fetcher. It ends with a; closing it does nothing.
+// For gives the authority for another crawler, on the same store and fetcher. It ends with a;
+// closing it does nothing.
 func (a *Authority) For(c acap.Crawler) *Authority {
 	return &Authority{shared: a.shared, crawler: c, id: c.Key(), derived: true}
 }
@@ -94,9 +98,9 @@ func (a *Authority) Close() error {
 	return a.store.Close()
 }
 
-// Origin tells what is in force for the origin of u, and reads what is not fresh: robots.txt once, however many ask. An
-// origin that cannot be read is not an error but an Origin that permits nothing. Errors are those of ctx, of the store and of
-// a URL without origin.
+// Origin tells what is in force for the origin of u, and reads what is not fresh: robots.txt once,
+// however many ask. An origin that cannot be read is not an error but an Origin that permits
+// nothing. Errors are those of ctx, of the store and of a URL without origin.
 func (a *Authority) Origin(ctx context.Context, u *url.URL) (*Origin, error) {
 	return a.resolve(ctx, u, false)
 }
@@ -211,7 +215,8 @@ func (a *Authority) settleSafely(ctx context.Context, key string, anew bool) (o 
 	return a.settle(ctx, key, anew)
 }
 
-// wait waits for f. Who gives up leaves the others their result; when nobody waits any more the flight is ended.
+// wait waits for f. Who gives up leaves the others their result; when nobody waits any more the
+// flight is ended.
 func (a *Authority) wait(ctx context.Context, key string, f *flight) error {
 	var err error
 	select {
@@ -239,9 +244,10 @@ func (a *Authority) save(key string, r Record) error {
 	return err
 }
 
-// Held tells, without a request, what the last version read of the origin of u says; false: it was never asked for. Status and
-// Why are those of the last attempt: where that is Unreachable, crawl and follow are prohibited whatever Policy says (X63). An
-// origin that was never read, and one that the store cannot give, permits nothing.
+// Held tells, without a request, what the last version read of the origin of u says; false: it was
+// never asked for. Status and Why are those of the last attempt: where that is Unreachable, crawl
+// and follow are prohibited whatever Policy says (X63). An origin that was never read, and one that
+// the store cannot give, permits nothing.
 func (a *Authority) Held(u *url.URL) (*Origin, bool) {
 	key, err := Key(u)
 	if err != nil {

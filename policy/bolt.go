@@ -14,7 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/spool"
 )
 
-// The buckets of the file. Keys start with the origin and a zero byte where there are several of an origin.
+// The buckets of the file. Keys start with the origin and a zero byte where there are several of an
+// origin.
 var (
 	lastBucket     = []byte("last")     // origin → Document of the last attempt, JSON
 	versionsBucket = []byte("versions") // origin 0 time → Version, JSON
@@ -27,7 +28,8 @@ type disk struct {
 	path string
 }
 
-// Open opens or makes the store in the file at path. A file in use by another process or damaged is an error.
+// Open opens or makes the store in the file at path. A file in use by another process or damaged is
+// an error.
 func Open(path string) (Store, error) {
 	d := &disk{path: path}
 	err := d.guard(func() (err error) {
@@ -36,7 +38,8 @@ func Open(path string) (Store, error) {
 			return fmt.Errorf("the policy store %s is in use by another process", path)
 		}
 		if err != nil {
-			return fmt.Errorf("the policy store %s cannot be opened (delete it and it is read anew from the sites): %w", path, err)
+			return fmt.Errorf("the policy store %s cannot be opened (delete it and it is read anew from the "+
+				"sites): %w", path, err)
 		}
 		return d.db.Update(func(tx *bolt.Tx) error {
 			for _, b := range [][]byte{lastBucket, versionsBucket, textsBucket} {
@@ -59,7 +62,8 @@ func Open(path string) (Store, error) {
 // guard calls f, which uses the database.
 func (d *disk) guard(f func() error) error {
 	return spool.Guard(f, func(cause any) error {
-		return fmt.Errorf("the policy store %s is damaged (delete it and it is read anew from the sites): %v", d.path, cause)
+		return fmt.Errorf("the policy store %s is damaged (delete it and it is read anew from the sites): %v", d.path,
+			cause)
 	})
 }
 
@@ -90,7 +94,8 @@ func (d *disk) Load(origin string) (r Record, ok bool, err error) {
 }
 
 func (d *disk) unreadable(origin string, err error) error {
-	return fmt.Errorf("the policy store %s holds an unreadable record of %s (delete the file and it is read anew): %w", d.path, origin, err)
+	return fmt.Errorf("the policy store %s holds an unreadable record of %s (delete the file and it is read anew): "+
+		"%w", d.path, origin, err)
 }
 
 // newest gives the last version of an origin.

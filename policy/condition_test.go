@@ -12,7 +12,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// What is held is asked for by its validators, and what has not changed serves again, references included.
+// What is held is asked for by its validators, and what has not changed serves again, references
+// included.
 func TestAskedForAChange(t *testing.T) {
 	for _, by := range []string{"ETag", "Last-Modified"} {
 		t.Run(by, func(t *testing.T) {
@@ -37,7 +38,8 @@ func TestAskedForAChange(t *testing.T) {
 			s.handle("/robots.txt", serve("ACAP-permissions-reference: /more.txt"))
 			s.handle("/more.txt", serve(""))
 			c, path := newClock(), filepath.Join(t.TempDir(), "policy.db")
-			for i, step := range []struct{ version, whole int64 }{{0, 2}, {0, 2}, {1, 4}, {1, 4}} { // each in a run of its own
+			// each in a run of its own
+			for i, step := range []struct{ version, whole int64 }{{0, 2}, {0, 2}, {1, 4}, {1, 4}} {
 				version.Store(step.version)
 				store, err := Open(path)
 				if err != nil {
@@ -70,8 +72,8 @@ func TestAskedForAChange(t *testing.T) {
 	}
 }
 
-// Only the URL that answered itself is asked for a change: what a redirect leads to may be another file, and a file that was written
-// within the last minute may change again under the same date.
+// Only the URL that answered itself is asked for a change: what a redirect leads to may be another
+// file, and a file that was written within the last minute may change again under the same date.
 func TestNotAskedForAChange(t *testing.T) {
 	asked := func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("If-None-Match") != "" || r.Header.Get("If-Modified-Since") != "" {
@@ -116,7 +118,8 @@ func TestNotAskedForAChange(t *testing.T) {
 	}
 }
 
-// A 304 that names another version than the one held is no word about it: the file is asked for once more, as it is.
+// A 304 that names another version than the one held is no word about it: the file is asked for
+// once more, as it is.
 func TestNotModifiedOfAnother(t *testing.T) {
 	s := newSite(t)
 	var changed atomic.Bool
@@ -143,7 +146,8 @@ func TestNotModifiedOfAnother(t *testing.T) {
 	s.asked("/robots.txt", 3)
 }
 
-// A 304 is no word about what was assumed, about what another URL answered, or about a file that could not be read.
+// A 304 is no word about what was assumed, about what another URL answered, or about a file that
+// could not be read.
 func TestNotModifiedOfNothing(t *testing.T) {
 	for name, before := range map[string]func(s *site, a *Authority){
 		"assumed": func(s *site, a *Authority) {

@@ -15,8 +15,8 @@ import (
 const (
 	// MaxRedirects is how many redirects lead to a policy file (RFC 9309 2.3.1.2, X51).
 	MaxRedirects = 5
-	// MinAge is the least time that a policy file serves, whatever Cache-Control says; what could not be read is tried again
-	// after it.
+	// MinAge is the least time that a policy file serves, whatever Cache-Control says; what could
+	// not be read is tried again after it.
 	MinAge = 5 * time.Minute
 	// MaxAge is the longest time that a policy file serves (RFC 9309 2.4).
 	MaxAge = 24 * time.Hour
@@ -31,13 +31,14 @@ type Response struct {
 	Truncated bool   // something of the body is missing
 }
 
-// Fetcher gets one policy file without following redirects. The condition, nil for none, are fields of the request (RFC 9110 13.1). An
-// error means that there was no answer.
+// Fetcher gets one policy file without following redirects. The condition, nil for none, are fields
+// of the request (RFC 9110 13.1). An error means that there was no answer.
 type Fetcher interface {
 	Fetch(ctx context.Context, rawurl string, condition http.Header) (Response, error)
 }
 
-// robots reads a robots.txt by the status table (RFC 9309 2.3.1, O11): 4xx means that there is none.
+// robots reads a robots.txt by the status table (RFC 9309 2.3.1, O11): 4xx means that there is
+// none.
 func (a *Authority) robots(ctx context.Context, rawurl string, held *Version) (Document, error) {
 	var before Document
 	if held != nil {
@@ -50,8 +51,9 @@ func (a *Authority) robots(ctx context.Context, rawurl string, held *Version) (D
 	return d, err
 }
 
-// read gets a policy file, and the header of the last answer. The answer that nothing has changed since held was read, zero where nothing
-// is held, renews that (X51). The error is that of ctx; every other failure is in the document.
+// read gets a policy file, and the header of the last answer. The answer that nothing has changed
+// since held was read, zero where nothing is held, renews that (X51). The error is that of ctx;
+// every other failure is in the document.
 func (a *Authority) read(ctx context.Context, rawurl string, held Document) (Document, http.Header, error) {
 	d := Document{URL: rawurl, Fetched: a.o.Now().UTC()}
 	var header http.Header
@@ -81,11 +83,13 @@ func (a *Authority) read(ctx context.Context, rawurl string, held Document) (Doc
 			break
 		}
 		d.HTTP, header = resp.Status, resp.Header
-		if resp.Status == http.StatusNotModified && conditional && held.differs(header) { // it is not about what is held (RFC 9111 4.3.4)
+		// it is not about what is held (RFC 9111 4.3.4)
+		if resp.Status == http.StatusNotModified && conditional && held.differs(header) {
 			delete(seen, next)
 			continue
 		}
-		if resp.Status == http.StatusNotModified && held.URL == rawurl && held.Err == "" && !held.Assumed && held.Final == d.Final {
+		if resp.Status == http.StatusNotModified && held.URL == rawurl && held.Err == "" && !held.Assumed &&
+			held.Final == d.Final {
 			held.Fetched, held.Expires = d.Fetched, d.Fetched.Add(a.age(header))
 			return held, header, nil
 		}
@@ -102,7 +106,8 @@ func (a *Authority) read(ctx context.Context, rawurl string, held Document) (Doc
 	return d, header, nil
 }
 
-// condition asks whether d has changed since it was read, where it can be asked: nil where it cannot.
+// condition asks whether d has changed since it was read, where it can be asked: nil where it
+// cannot.
 func (d Document) condition() http.Header {
 	switch {
 	case d.ETag != "":
@@ -113,14 +118,15 @@ func (d Document) condition() http.Header {
 	return nil
 }
 
-// differs reports whether the answer with header h is about another version than d, by weak comparison (RFC 9110 8.8.3.2).
+// differs reports whether the answer with header h is about another version than d, by weak
+// comparison (RFC 9110 8.8.3.2).
 func (d Document) differs(h http.Header) bool {
 	tag := h.Get("ETag")
 	return tag != "" && d.ETag != "" && strings.TrimPrefix(tag, "W/") != strings.TrimPrefix(d.ETag, "W/")
 }
 
-// modified is the Last-Modified of an answer that no later change of the file can share: one that is a minute older than the answer
-// (RFC 9110 8.8.2.2).
+// modified is the Last-Modified of an answer that no later change of the file can share: one that
+// is a minute older than the answer (RFC 9110 8.8.2.2).
 func modified(h http.Header) string {
 	value := h.Get("Last-Modified")
 	at, err := http.ParseTime(value)

@@ -32,7 +32,8 @@ type Origin struct {
 	size int // bytes of text behind it
 }
 
-// Key names the origin of u: scheme, host and port (O12), lower case, punycode, without the port that the scheme implies.
+// Key names the origin of u: scheme, host and port (O12), lower case, punycode, without the port
+// that the scheme implies.
 func Key(u *url.URL) (string, error) {
 	origin, err := address.Origin(u)
 	if err != nil {
@@ -50,8 +51,8 @@ func parse(key string, d Document) *acap.File {
 	return f
 }
 
-// settle finds what is in force for the origin of key: from the store where it is fresh, else from the network. anew reads
-// everything again. The error is that of ctx or of the store.
+// settle finds what is in force for the origin of key: from the store where it is fresh, else from
+// the network. anew reads everything again. The error is that of ctx or of the store.
 func (a *Authority) settle(ctx context.Context, key string, anew bool) (*Origin, error) {
 	rec, _, err := a.store.Load(key)
 	if err != nil {
@@ -102,9 +103,10 @@ func (a *Authority) pace(key string, file *acap.File) {
 	}
 }
 
-// references adds the files that file refers the crawler to, each once, held ones where they are fresh. It reports whether one
-// was read.
-func (a *Authority) references(ctx context.Context, file *acap.File, v, held *Version, anew bool) (read bool, err error) {
+// references adds the files that file refers the crawler to, each once, held ones where they are
+// fresh. It reports whether one was read.
+func (a *Authority) references(ctx context.Context, file *acap.File, v, held *Version, anew bool) (read bool,
+	err error) {
 	for _, r := range file.References(a.crawler) {
 		if _, known := v.reference(r.URL); known || r.URL == "" || len(v.References) == MaxReferences {
 			continue
@@ -121,8 +123,8 @@ func (a *Authority) references(ctx context.Context, file *acap.File, v, held *Ve
 	return read, nil
 }
 
-// dated is the version to hold after held: with the references that other crawlers were led to by the same robots.txt, and
-// the date of held where nothing changed.
+// dated is the version to hold after held: with the references that other crawlers were led to by
+// the same robots.txt, and the date of held where nothing changed.
 func (a *Authority) dated(v, held *Version) *Version {
 	next := *v
 	next.References = append([]Document(nil), v.References...)
@@ -168,7 +170,8 @@ func later(t, than time.Time) time.Time {
 
 // build makes the origin of a version that was read.
 func (a *Authority) build(key string, file *acap.File, v *Version) *Origin {
-	o := &Origin{Key: key, Status: v.Robots.Status(), HTTP: v.Robots.HTTP, Robots: file, Since: v.Since, Fetched: v.Robots.Fetched,
+	o := &Origin{Key: key, Status: v.Robots.Status(), HTTP: v.Robots.HTTP, Robots: file, Since: v.Since,
+		Fetched: v.Robots.Fetched,
 		Expires: v.Robots.Expires, Digests: map[string]string{v.Robots.URL: v.Robots.Digest}, size: len(v.Robots.Text)}
 	files := map[string]*acap.File{}
 	for _, r := range file.References(a.crawler) {
@@ -204,8 +207,10 @@ func (a *Authority) build(key string, file *acap.File, v *Version) *Origin {
 	return o
 }
 
-// unreachable is the origin whose robots.txt could not be read: everything is prohibited (RFC 9309 2.3.1.4).
+// unreachable is the origin whose robots.txt could not be read: everything is prohibited (RFC 9309
+// 2.3.1.4).
 func (a *Authority) unreachable(key string, d Document) *Origin {
-	return &Origin{Key: key, Status: Unreachable, HTTP: d.HTTP, Why: d.Err, Policy: acap.Unreachable(robotsURL(key), d.Err),
+	return &Origin{Key: key, Status: Unreachable, HTTP: d.HTTP, Why: d.Err, Policy: acap.Unreachable(robotsURL(key),
+		d.Err),
 		Fetched: d.Fetched, Expires: d.Expires}
 }

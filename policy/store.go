@@ -57,7 +57,8 @@ func digest(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Version is what an origin said from Since on: a robots.txt that was read or does not exist, and the files it refers to.
+// Version is what an origin said from Since on: a robots.txt that was read or does not exist, and
+// the files it refers to.
 type Version struct {
 	Since      time.Time // unique among the versions of an origin
 	Robots     Document
@@ -104,15 +105,16 @@ func attempt(origin string, last Document, held *Version) Attempt {
 	return a
 }
 
-// Store keeps the records of origins and the history of their versions. It is safe for concurrent use. Values given and
-// returned are not changed afterwards.
+// Store keeps the records of origins and the history of their versions. It is safe for concurrent
+// use. Values given and returned are not changed afterwards.
 type Store interface {
 	Load(origin string) (Record, bool, error)
-	// Save replaces the record. A Held whose Since is new is added to the history, else it takes the place of that version.
+	// Save replaces the record. A Held whose Since is new is added to the history, else it takes
+	// the place of that version.
 	Save(origin string, r Record) error
 	History(origin string) ([]Version, error) // oldest first
-	// Each tells the last attempt at each origin, and when its robots.txt was read last, in the order of their keys. fn must not use
-	// the store.
+	// Each tells the last attempt at each origin, and when its robots.txt was read last, in the
+	// order of their keys. fn must not use the store.
 	Each(fn func(Attempt) error) error
 	Close() error
 }
