@@ -29,18 +29,20 @@ var (
 )
 
 const (
-	format      = 1
-	lockWait    = 150 * time.Millisecond       // a process that is just ending has let go by then
-	ahead       = 1 << (30 + 4*(^uint(0)>>63)) // mapped beyond the file, so that growing does not wait for readers: 16 GB, or 1 with 32 bits
-	leastGrowth = 1 << 20                      // of the file, at a time
+	format   = 1
+	lockWait = 150 * time.Millisecond // a process that is just ending has let go by then
+	// mapped beyond the file, so that growing does not wait for readers: 16 GB, or 1 with 32 bits
+	ahead       = 1 << (30 + 4*(^uint(0)>>63))
+	leastGrowth = 1 << 20 // of the file, at a time
 	mostGrowth  = 16 << 20
 )
 
 // Step names a point at which a write can fail.
 type Step string
 
-// The steps of a write, in order. An error up to Commit changes nothing; one at Committed leaves open what the disk holds, and the
-// archive must be opened again; at Destroy the records are gone already and the keys follow with the next write or the next opening.
+// The steps of a write, in order. An error up to Commit changes nothing; one at Committed leaves
+// open what the disk holds, and the archive must be opened again; at Destroy the records are gone
+// already and the keys follow with the next write or the next opening.
 const (
 	ReserveKeys Step = "reserve keys"
 	SyncKeys    Step = "sync keys" // reserved or destroyed
@@ -49,7 +51,8 @@ const (
 	Destroy     Step = "destroy keys"
 )
 
-// The steps of Compact. An error up to Swap leaves the archive as it was; one at Swapped is like one at Committed.
+// The steps of Compact. An error up to Swap leaves the archive as it was; one at Swapped is like
+// one at Committed.
 const (
 	Rewrite Step = "rewrite" // before each transaction of the new file
 	Swap    Step = "swap"    // before the new file takes the place of the old
@@ -58,7 +61,9 @@ const (
 
 // Options of an archive. All but Erased and Bodies are for tests.
 type Options struct {
-	Erased func(Tombstone) // called for each erasure, once it is on disk; must be quick and must not call the archive; may be nil
+	// called for each erasure, once it is on disk; must be quick and must not call the archive; may
+	// be nil
+	Erased func(Tombstone)
 
 	Bodies Bodies // where bodies are stored; nil: in archive.db
 
@@ -116,15 +121,16 @@ type Archive struct {
 	tail      int         // bytes used of the page that the last body ends on, as far as is known
 }
 
-// Open opens the archive in dir and creates what is missing. Keys whose destruction was interrupted are destroyed first.
-// Errors: ErrLocked, ErrCorrupt, ErrFormat, or what the operating system says.
+// Open opens the archive in dir and creates what is missing. Keys whose destruction was interrupted
+// are destroyed first. Errors: ErrLocked, ErrCorrupt, ErrFormat, or what the operating system says.
 func Open(dir string, o Options) (*Archive, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the archive's directory cannot be made: %w", err)
 	}
 	a := &Archive{dir: dir, now: o.Now, fault: o.Fault, noted: o.Erased, ahead: o.Ahead, outside: o.Bodies,
 		jobs: make(chan *job), halts: make(chan *halt), quit: make(chan struct{}), stopped: make(chan struct{}),
-		compacting: make(chan struct{}, 1), erased: make(chan struct{}, 1), reading: map[*bolt.DB]int{}, retired: map[*bolt.DB]*os.File{}, outstanding: map[string]int{}}
+		compacting: make(chan struct{}, 1), erased: make(chan struct{}, 1), reading: map[*bolt.DB]int{},
+		retired: map[*bolt.DB]*os.File{}, outstanding: map[string]int{}}
 	a.life, a.endLife = context.WithCancel(context.Background())
 	if a.now == nil {
 		a.now = time.Now
@@ -152,8 +158,8 @@ func Open(dir string, o Options) (*Archive, error) {
 	return a, nil
 }
 
-// Close writes what is pending and closes the files. Calls that wait are answered first; later ones get ErrClosed. A compaction and
-// a repair under way are broken off.
+// Close writes what is pending and closes the files. Calls that wait are answered first; later ones
+// get ErrClosed. A compaction and a repair under way are broken off.
 func (a *Archive) Close() error {
 	a.closing.Do(func() {
 		close(a.quit)
@@ -165,7 +171,8 @@ func (a *Archive) Close() error {
 	return a.closed
 }
 
-// load reads the header of the archive, or writes it into a new one, and opens the keys that belong to it.
+// load reads the header of the archive, or writes it into a new one, and opens the keys that belong
+// to it.
 func (a *Archive) load() error {
 	var h header
 	var used uint64
@@ -220,7 +227,8 @@ func (a *Archive) readHeader(tx *bolt.Tx, h *header) error {
 		return a.damaged("its header", err)
 	}
 	if h.Format > format {
-		return fmt.Errorf("the archive in %s is %w: its format is %d, this program knows %d", a.dir, ErrFormat, h.Format, format)
+		return fmt.Errorf("the archive in %s is %w: its format is %d, this program knows %d", a.dir, ErrFormat,
+			h.Format, format)
 	}
 	for _, name := range buckets {
 		if tx.Bucket(name) == nil {
@@ -263,7 +271,8 @@ func (a *Archive) damaged(what string, err error) error {
 	return fmt.Errorf("%s is %w: %s %w", filepath.Join(a.dir, "archive.db"), ErrCorrupt, what, err)
 }
 
-// view runs fn in a read transaction. While it runs, no key is overwritten that a record of the transaction names.
+// view runs fn in a read transaction. While it runs, no key is overwritten that a record of the
+// transaction names.
 func (a *Archive) view(fn func(*bolt.Tx) error) error {
 	a.readers.RLock()
 	defer a.readers.RUnlock()

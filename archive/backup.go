@@ -9,12 +9,15 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Create begins a file of a backup, which has size bytes. They are written to the writer before the next call.
+// Create begins a file of a backup, which has size bytes. They are written to the writer before the
+// next call.
 type Create func(name string, size int64) (io.Writer, error)
 
-// Backup hands out the files of the archive as they are at one instant, archive.db and keys.db, while others read and write. begun is
-// called once that instant is past, before anything is handed out; it may be nil, and is not called where that fails. held is what the backup holds. A backup holds no
-// key of what is erased by then. The keys are held in memory until they are handed out: 32 bytes for each page and each copy.
+// Backup hands out the files of the archive as they are at one instant, archive.db and keys.db,
+// while others read and write. begun is called once that instant is past, before anything is handed
+// out; it may be nil, and is not called where that fails. held is what the backup holds. A backup
+// holds no key of what is erased by then. The keys are held in memory until they are handed out: 32
+// bytes for each page and each copy.
 func (a *Archive) Backup(ctx context.Context, begun func(), create Create) (held Stats, err error) {
 	a.readers.RLock() // a key that the snapshot needs is not destroyed before it is copied
 	release := sync.OnceFunc(a.readers.RUnlock)
@@ -52,8 +55,8 @@ func (a *Archive) Backup(ctx context.Context, begun func(), create Create) (held
 	return held, err
 }
 
-// keysOf copies the file of keys as it belongs to a transaction, in which used is the last slot in use. Keys that are to be destroyed
-// are left out.
+// keysOf copies the file of keys as it belongs to a transaction, in which used is the last slot in
+// use. Keys that are to be destroyed are left out.
 func (a *Archive) keysOf(tx *bolt.Tx, used uint64) ([]byte, error) {
 	all := make([]byte, (used+1)*slot)
 	if _, err := a.keys.f.ReadAt(all, 0); err != nil {

@@ -21,17 +21,20 @@ const (
 	between = 1 << 20 // bytes that a body may take between two codings, beside twice its own
 )
 
-// Bodies stores sealed bodies, each under a number that is never given to another body. A body cannot be opened without its key, and
-// keys are never stored here: whoever reads the store learns nothing but sizes. It must be safe for concurrent use.
+// Bodies stores sealed bodies, each under a number that is never given to another body. A body
+// cannot be opened without its key, and keys are never stored here: whoever reads the store learns
+// nothing but sizes. It must be safe for concurrent use.
 type Bodies interface {
-	// Put stores a body. It is durable when the transaction that names the body commits, at the latest: a store outside of archive.db must
-	// make it durable before Put returns. A body of the same number, left by a transaction that failed, is replaced.
+	// Put stores a body. It is durable when the transaction that names the body commits, at the
+	// latest: a store outside of archive.db must make it durable before Put returns. A body of the
+	// same number, left by a transaction that failed, is replaced.
 	Put(ctx context.Context, id uint64, sealed []byte) error
 
 	// Get appends a body to out. It returns out as it was if there is no such body.
 	Get(ctx context.Context, id uint64, out []byte) ([]byte, error)
 
-	// Delete removes a body; one that is not there is no error. A store outside of archive.db is asked after the transaction.
+	// Delete removes a body; one that is not there is no error. A store outside of archive.db is
+	// asked after the transaction.
 	Delete(ctx context.Context, id uint64) error
 
 	// IDs lists the numbers of all bodies, in ascending order.
@@ -55,7 +58,8 @@ func (a *Archive) sealedBody(tx *bolt.Tx, id uint64, out []byte) ([]byte, error)
 	return sealed, nil
 }
 
-// deleteBody deletes a body. Outside of archive.db that waits until the transaction is on disk, so that a failure loses nothing.
+// deleteBody deletes a body. Outside of archive.db that waits until the transaction is on disk, so
+// that a failure loses nothing.
 func (t *txn) deleteBody(id uint64) error {
 	if t.a.outside != nil {
 		t.unnamed = append(t.unnamed, id)
@@ -64,8 +68,9 @@ func (t *txn) deleteBody(id uint64) error {
 	return embedded{t.a, t.tx}.Delete(t.a.life, id)
 }
 
-// deleteUnnamed deletes bodies outside of archive.db that no record names any more. What fails is tried again after the next transaction;
-// what a crash leaves, Verify finds. Readers that began before are waited for.
+// deleteUnnamed deletes bodies outside of archive.db that no record names any more. What fails is
+// tried again after the next transaction; what a crash leaves, Verify finds. Readers that began
+// before are waited for.
 func (a *Archive) deleteUnnamed() {
 	if len(a.unnamed) == 0 {
 		return
@@ -81,9 +86,11 @@ type embedded struct {
 	tx *bolt.Tx
 }
 
-// Put stores a body in parts that fill pages. bbolt puts two values at least on a page, and leaves empty what is left of the last of the
-// pages that a large value takes: a quarter of the file, with bodies as they are. So no part is longer than half a page, and one ends
-// where a page does. After opening, or a transaction that failed, where a page ends is a guess, which comes right after a few parts.
+// Put stores a body in parts that fill pages. bbolt puts two values at least on a page, and leaves
+// empty what is left of the last of the pages that a large value takes: a quarter of the file, with
+// bodies as they are. So no part is longer than half a page, and one ends where a page does. After
+// opening, or a transaction that failed, where a page ends is a guess, which comes right after a
+// few parts.
 func (e embedded) Put(_ context.Context, id uint64, sealed []byte) error {
 	bucket := e.tx.Bucket(bBodies)
 	page := e.a.db.Info().PageSize
@@ -156,7 +163,8 @@ func bodyID(k []byte) uint64 {
 	return number(k)
 }
 
-// decoded gives the body of a capture from its bytes as sent. An error is a clause that goes on from "the body of …".
+// decoded gives the body of a capture from its bytes as sent. An error is a clause that goes on
+// from "the body of …".
 func (a *Archive) decoded(rec captureRecord, wire []byte) ([]byte, error) {
 	if rec.Encoding == "" {
 		return wire, nil
@@ -168,8 +176,9 @@ func (a *Archive) decoded(rec captureRecord, wire []byte) ([]byte, error) {
 	return body, nil
 }
 
-// undo gives the first bytes, as many as limit, of what was sent in codings; short says that this is not all, or that the stream is
-// broken. What lies between two codings may be larger than what was encoded, but not by much.
+// undo gives the first bytes, as many as limit, of what was sent in codings; short says that this
+// is not all, or that the stream is broken. What lies between two codings may be larger than what
+// was encoded, but not by much.
 func (p *packer) undo(wire []byte, codings []string, limit int64) (body []byte, short bool) {
 	if last := len(codings) - 1; last > 0 {
 		u := p.coding.Undo(wire, codings[last:], 2*limit+between)

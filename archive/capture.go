@@ -32,7 +32,8 @@ type Capture struct {
 	Policy    PolicyVersion
 	Own       acap.Own              // what the page said of itself when it was judged last
 	Decided   map[acap.Usage]string // the line that decided, by usage
-	Cuts      []string              // what of the page was not kept, read or indexed, since it was too large; a clause each
+	// what of the page was not kept, read or indexed, since it was too large; a clause each
+	Cuts []string
 }
 
 // Redirect reports whether c is a redirect. A redirect is a version of its URL, but never the
@@ -41,7 +42,8 @@ func (c Capture) Redirect() bool { return redirects(c.Status) }
 
 func redirects(status int) bool { return status/100 == 3 }
 
-// PolicyVersion names the version of an origin's policy that decided. The zero value is an unknown one.
+// PolicyVersion names the version of an origin's policy that decided. The zero value is an unknown
+// one.
 type PolicyVersion struct {
 	Origin string    `json:",omitempty"`
 	Since  time.Time `json:",omitzero"` // when that version was first read; unique among those of an origin
@@ -52,8 +54,8 @@ func (v PolicyVersion) utc() PolicyVersion {
 	return v
 }
 
-// Via is one request of the redirect chain that led to a capture. Its answer is content of another URL and is kept as a capture of that
-// one.
+// Via is one request of the redirect chain that led to a capture. Its answer is content of another
+// URL and is kept as a capture of that one.
 type Via struct {
 	URL    string
 	Method string
@@ -66,8 +68,9 @@ type Via struct {
 	Head   []byte      `json:"-"`
 }
 
-// Resource is what is known of a URL, whether or not a copy of it is held. The first dates are given once: they outlive
-// expiry and erasure, and neither Receive nor Update moves them; a Deposit of the Past alone moves them back.
+// Resource is what is known of a URL, whether or not a copy of it is held. The first dates are
+// given once: they outlive expiry and erasure, and neither Receive nor Update moves them; a Deposit
+// of the Past alone moves them back.
 type Resource struct {
 	URL            string
 	FirstCrawled   time.Time
@@ -87,10 +90,12 @@ type Resource struct {
 	ETag, LastModified string
 }
 
-// Tombstone says that something was erased. It holds no content. Of those before this was counted all counts but Captures are 0.
+// Tombstone says that something was erased. It holds no content. Of those before this was counted
+// all counts but Captures are 0.
 type Tombstone struct {
-	URL      string
-	Version  int  `json:",omitempty"` // the one version that was erased; 0: everything, or one that was lost and is not known
+	URL string
+	// the one version that was erased; 0: everything, or one that was lost and is not known
+	Version  int  `json:",omitempty"`
 	Captures int  // how many
 	Pictures int  `json:",omitempty"` // thumbnails that were held beside them
 	Aliases  int  `json:",omitempty"` // addresses that led to it, and it to another
@@ -99,15 +104,17 @@ type Tombstone struct {
 	Entry    bool `json:",omitempty"` // it was in the index
 	Known    bool `json:",omitempty"` // what was known of the page went: its title, excerpt and statements
 	When     time.Time
-	Reason   string `json:",omitempty"` // of the decision, or one of the Reason constants; empty: erased before this was noted
-	Why      string
-	Line     string   `json:",omitempty"` // the line that decided, if one did
-	Asked    bool     `json:",omitempty"` // the publisher asked for it (P1 2.6.1)
-	Keys     []uint64 `json:",omitempty"` // slots of the keys that were destroyed with it
+	// of the decision, or one of the Reason constants; empty: erased before this was noted
+	Reason string `json:",omitempty"`
+	Why    string
+	Line   string   `json:",omitempty"` // the line that decided, if one did
+	Asked  bool     `json:",omitempty"` // the publisher asked for it (P1 2.6.1)
+	Keys   []uint64 `json:",omitempty"` // slots of the keys that were destroyed with it
 }
 
 func (r Resource) record(key uint64) resourceRecord {
-	return resourceRecord{FirstCrawled: utc(r.FirstCrawled), FirstIndexed: utc(r.FirstIndexed), FirstPreserved: utc(r.FirstPreserved),
+	return resourceRecord{FirstCrawled: utc(r.FirstCrawled), FirstIndexed: utc(r.FirstIndexed),
+		FirstPreserved: utc(r.FirstPreserved),
 		FirstPresented: utc(r.FirstPresented), LastCrawled: utc(r.LastCrawled), Status: r.Status, Indexed: r.Indexed,
 		Versions: r.Versions, Current: r.Current, Key: key}
 }
@@ -133,7 +140,8 @@ func (r *Resource) keep(old Resource) {
 }
 
 func resourceOf(url string, rec resourceRecord, text resourceText) Resource {
-	return Resource{URL: url, FirstCrawled: rec.FirstCrawled, FirstIndexed: rec.FirstIndexed, FirstPreserved: rec.FirstPreserved,
+	return Resource{URL: url, FirstCrawled: rec.FirstCrawled, FirstIndexed: rec.FirstIndexed,
+		FirstPreserved: rec.FirstPreserved,
 		FirstPresented: rec.FirstPresented, LastCrawled: rec.LastCrawled, Status: rec.Status, Indexed: rec.Indexed,
 		Versions: rec.Versions, Current: rec.Current, Own: text.Own, Kept: text.Kept,
 		Language: text.Language, MIME: text.MIME, ETag: text.ETag, LastModified: text.LastModified}
@@ -141,7 +149,8 @@ func resourceOf(url string, rec resourceRecord, text resourceText) Resource {
 
 func captureOf(id uint64, rec captureRecord, text captureText, current uint64) (Capture, error) {
 	c := Capture{ID: id, URL: rec.URL, Version: rec.Version, Fetched: rec.Fetched, Status: rec.Status, MIME: text.MIME,
-		Digest: rec.Digest, Bytes: rec.Bytes, Payload: rec.payload(), Encoding: rec.Encoding, Truncated: rec.Truncated, Cut: rec.Cut,
+		Digest: rec.Digest, Bytes: rec.Bytes, Payload: rec.payload(), Encoding: rec.Encoding,
+		Truncated: rec.Truncated, Cut: rec.Cut,
 		Current: id == current, Address: text.Address, Hops: text.Hops, Policy: text.Policy, Own: text.Own,
 		Decided: text.Decided, Cuts: text.Cuts}
 	for i, x := range text.exchanges {

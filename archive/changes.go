@@ -8,7 +8,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/spool"
 )
 
-// span is what stands in a bucket below one page: the keys from lo up to, not including, hi. A nil bound is none.
+// span is what stands in a bucket below one page: the keys from lo up to, not including, hi. A nil
+// bound is none.
 type span struct {
 	page   uint64
 	lo, hi []byte
@@ -17,15 +18,17 @@ type span struct {
 // has reports whether a key that is not below lo is in the span.
 func (s span) has(k []byte) bool { return k != nil && (s.hi == nil || bytes.Compare(k, s.hi) < 0) }
 
-// trees reads the pages of a bbolt file, to find what changed between two transactions without reading what did not.
+// trees reads the pages of a bbolt file, to find what changed between two transactions without
+// reading what did not.
 type trees struct {
 	f    io.ReaderAt
 	size int // of a page
 }
 
-// changed compares a bucket in an earlier and in a later transaction, both open, by the numbers of their root pages; 0 is a bucket that
-// has no page of its own. gone are the leaves of the earlier alone, fresh those of the later alone: every key that differs stands in
-// one of them. bbolt writes no page anew that an open transaction can read, so the same number means the same content.
+// changed compares a bucket in an earlier and in a later transaction, both open, by the numbers of
+// their root pages; 0 is a bucket that has no page of its own. gone are the leaves of the earlier
+// alone, fresh those of the later alone: every key that differs stands in one of them. bbolt writes
+// no page anew that an open transaction can read, so the same number means the same content.
 func (t trees) changed(was, is uint64) (gone, fresh []span, err error) {
 	gone, fresh = []span{{page: was}}, []span{{page: is}}
 	if was == 0 || is == 0 {

@@ -71,8 +71,8 @@ func (v *verifier) body(k, _ []byte) {
 	}
 }
 
-// outside looks for bodies outside of archive.db that no record names. Those with higher numbers than this state of the archive has given
-// are being written.
+// outside looks for bodies outside of archive.db that no record names. Those with higher numbers
+// than this state of the archive has given are being written.
 func (v *verifier) outside() error {
 	if v.a.outside == nil {
 		return nil
@@ -127,9 +127,11 @@ func (v *verifier) listed(where string, id uint64, rec captureRecord) {
 		v.find(where, "should be either the current version of its URL or an earlier one", v.list(id))
 	}
 	if rec.Version > res.Versions {
-		v.find(where, fmt.Sprintf("is version %d of %d that were made", rec.Version, res.Versions), func(t *txn) (string, error) {
-			return "counted among the versions", amendResource(t, rec.URL, func(r *resourceRecord) { r.Versions = max(r.Versions, rec.Version) })
-		})
+		v.find(where, fmt.Sprintf("is version %d of %d that were made", rec.Version, res.Versions),
+			func(t *txn) (string, error) {
+				return "counted among the versions", amendResource(t, rec.URL,
+					func(r *resourceRecord) { r.Versions = max(r.Versions, rec.Version) })
+			})
 	}
 }
 
@@ -155,7 +157,8 @@ func (v *verifier) content(where string, k, value []byte, rec captureRecord, bur
 	case seen.state == unsure:
 		v.doubt(second, where, "has a body that "+errDestroyed.Error(), bCaptures, k, value, bury)
 	case rec.payload() == rec.Digest && b.Raw != uint64(rec.Bytes):
-		v.find(where, fmt.Sprintf("has a body of %d bytes and says %d", b.Raw, rec.Bytes), v.measure(number(k), int64(b.Raw)))
+		v.find(where, fmt.Sprintf("has a body of %d bytes and says %d", b.Raw, rec.Bytes), v.measure(number(k),
+			int64(b.Raw)))
 	case rec.payload() != rec.Digest:
 		wire, err := v.a.readBody(v.tx, sum, b)
 		if err == nil {
@@ -174,7 +177,8 @@ func (v *verifier) references(sum, value []byte) {
 		return
 	}
 	if found := v.bodies[rec.ID].refs; found != rec.Refs {
-		v.findAt(first, "body "+digestText(sum), fmt.Sprintf("has %d references and says %d", found, rec.Refs), v.recount(bytes.Clone(sum), rec, found))
+		v.findAt(first, "body "+digestText(sum), fmt.Sprintf("has %d references and says %d", found, rec.Refs),
+			v.recount(bytes.Clone(sum), rec, found))
 	}
 }
 
@@ -201,7 +205,8 @@ func (v *verifier) resource(k, value []byte) {
 		return
 	}
 	if c, _, err := v.a.captureRecord(v.tx, rec.Current); err != nil || c.URL != where {
-		v.find(where, fmt.Sprintf("has capture %d as the current one, which is not its own", rec.Current), v.dethrone(where, rec.Current))
+		v.find(where, fmt.Sprintf("has capture %d as the current one, which is not its own", rec.Current),
+			v.dethrone(where, rec.Current))
 	}
 }
 
@@ -225,7 +230,8 @@ func (v *verifier) alias(k, value []byte) {
 	url := string(to)
 	if v.tx.Bucket(bAliased).Get(pair(url, alias)) == nil {
 		v.find(where, "is not listed at "+url, func(t *txn) (string, error) {
-			if to, err := unframe([]byte(alias), t.tx.Bucket(bAliases).Get([]byte(alias))); err != nil || string(to) != url {
+			if to, err := unframe([]byte(alias), t.tx.Bucket(bAliases).Get([]byte(alias))); err != nil ||
+				string(to) != url {
 				return "", nil
 			}
 			return "listed", t.tx.Bucket(bAliased).Put(pair(url, alias), nil)
@@ -253,13 +259,14 @@ func (v *verifier) aliased(k, _ []byte) {
 		return
 	}
 	k = bytes.Clone(k)
-	v.find(fmt.Sprintf("alias %q", alias), fmt.Sprintf("is listed at %q and does not lead there", url), func(t *txn) (string, error) {
-		url, alias, ok := bytes.Cut(k, []byte{0})
-		if to, err := unframe(alias, t.tx.Bucket(bAliases).Get(alias)); ok && err == nil && bytes.Equal(to, url) {
-			return "", nil
-		}
-		return "taken off the list", t.tx.Bucket(bAliased).Delete(k)
-	})
+	v.find(fmt.Sprintf("alias %q", alias), fmt.Sprintf("is listed at %q and does not lead there", url),
+		func(t *txn) (string, error) {
+			url, alias, ok := bytes.Cut(k, []byte{0})
+			if to, err := unframe(alias, t.tx.Bucket(bAliases).Get(alias)); ok && err == nil && bytes.Equal(to, url) {
+				return "", nil
+			}
+			return "taken off the list", t.tx.Bucket(bAliased).Delete(k)
+		})
 }
 
 func (v *verifier) tombstone(k, value []byte) {
@@ -283,11 +290,13 @@ func (v *verifier) judged(k, value []byte) {
 	unreadable := func(value []byte) bool { return unpack(k, value, &time.Time{}) != nil }
 	if unreadable(value) {
 		k = bytes.Clone(k)
-		v.find(fmt.Sprintf("the note when %q was judged", k), errRecord.Error(), forget(bJudged, k, func(value []byte) bool { return !unreadable(value) }))
+		v.find(fmt.Sprintf("the note when %q was judged", k), errRecord.Error(), forget(bJudged, k,
+			func(value []byte) bool { return !unreadable(value) }))
 	}
 }
 
-// upkeep checks that it is known what the files still remember. Where it is lost, they may remember something.
+// upkeep checks that it is known what the files still remember. Where it is lost, they may remember
+// something.
 func (v *verifier) upkeep() {
 	if _, err := v.a.readUpkeep(v.tx); err != nil {
 		v.find("archive.db", "does not say whether it is to be compacted", func(t *txn) (string, error) {

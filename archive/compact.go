@@ -23,9 +23,10 @@ type CompactStats struct {
 
 // upkeep is kept in archive.db, under kUpkeep, and tells which erasures the files still remember.
 type upkeep struct {
-	Erased     time.Time `json:",omitzero"` // the first erasure since a compaction last began
-	Asked      time.Time `json:",omitzero"` // the first that a publisher asked for, since then
-	Compacting time.Time `json:",omitzero"` // the first erasure that the compaction is for that began last and has not been completed
+	Erased time.Time `json:",omitzero"` // the first erasure since a compaction last began
+	Asked  time.Time `json:",omitzero"` // the first that a publisher asked for, since then
+	// the first erasure that the compaction is for that began last and has not been completed
+	Compacting time.Time `json:",omitzero"`
 	Answering  time.Time `json:",omitzero"` // likewise, the first that a publisher asked for
 	Begun      time.Time `json:",omitzero"` // when it began
 	Compacted  time.Time `json:",omitzero"` // when the last one that was completed began
@@ -33,8 +34,8 @@ type upkeep struct {
 
 var kUpkeep = []byte("upkeep")
 
-// Uncompacted gives the time of the first erasure that no completed compaction came after, and of the first of them that a publisher
-// asked for; zero if there is none. They survive Close.
+// Uncompacted gives the time of the first erasure that no completed compaction came after, and of
+// the first of them that a publisher asked for; zero if there is none. They survive Close.
 func (a *Archive) Uncompacted() (since, asked time.Time, err error) {
 	u, err := a.upkeep()
 	if asked = u.Answering; asked.IsZero() {
@@ -43,7 +44,8 @@ func (a *Archive) Uncompacted() (since, asked time.Time, err error) {
 	return u.uncompacted(), asked, err
 }
 
-// uncompacted is the time of the first erasure that no completed compaction came after; zero if there is none.
+// uncompacted is the time of the first erasure that no completed compaction came after; zero if
+// there is none.
 func (u *upkeep) uncompacted() time.Time {
 	if u.Compacting.IsZero() || !u.Erased.IsZero() && u.Erased.Before(u.Compacting) { // the clock went back
 		return u.Erased
@@ -51,23 +53,27 @@ func (u *upkeep) uncompacted() time.Time {
 	return u.Compacting
 }
 
-// Compacted gives the time at which the last compaction began that was completed: of what was erased before, no file holds a trace. It is
-// zero where none was.
+// Compacted gives the time at which the last compaction began that was completed: of what was
+// erased before, no file holds a trace. It is zero where none was.
 func (a *Archive) Compacted() (began time.Time, err error) {
 	u, err := a.upkeep()
 	return u.Compacted, err
 }
 
-// Erased gives a value when something has been erased since the last one was taken. One receiver is served.
+// Erased gives a value when something has been erased since the last one was taken. One receiver is
+// served.
 func (a *Archive) Erased() <-chan struct{} { return a.erased }
 
-// Compact writes archive.db anew, without what was erased or replaced, and puts the new file in the place of the old. The archive is
-// used meanwhile: only for the end of it do readers and the writer wait. Whatever fails, the archive stays as it was, unless the error
-// says that it must be opened again. When it has succeeded, also is called, to do the same for what goes with the archive, and with
-// that the compaction is complete (Uncompacted); a nil also does nothing. progress, which may be nil, is told of bytes copied so far and
-// in all. Calls follow one another; one that waits ends with ctx. One that is in the way of the writer, or cannot keep up with it, fails
-// and can be tried again.
-func (a *Archive) Compact(ctx context.Context, progress func(done, total int64), also func(context.Context) error) (s CompactStats, err error) {
+// Compact writes archive.db anew, without what was erased or replaced, and puts the new file in the
+// place of the old. The archive is used meanwhile: only for the end of it do readers and the writer
+// wait. Whatever fails, the archive stays as it was, unless the error says that it must be opened
+// again. When it has succeeded, also is called, to do the same for what goes with the archive, and
+// with that the compaction is complete (Uncompacted); a nil also does nothing. progress, which may
+// be nil, is told of bytes copied so far and in all. Calls follow one another; one that waits ends
+// with ctx. One that is in the way of the writer, or cannot keep up with it, fails and can be tried
+// again.
+func (a *Archive) Compact(ctx context.Context, progress func(done, total int64),
+	also func(context.Context) error) (s CompactStats, err error) {
 	select {
 	case a.compacting <- struct{}{}:
 		defer func() { <-a.compacting }()
@@ -113,8 +119,8 @@ func (a *Archive) uncompacted(ctx context.Context, err error) error {
 	return fmt.Errorf("the archive in %s could not be compacted, it is as it was: %w", a.dir, err)
 }
 
-// rewrite makes the new file: first from one state of the old one, then from what changed since, again and again, at last while the
-// writer waits.
+// rewrite makes the new file: first from one state of the old one, then from what changed since,
+// again and again, at last while the writer waits.
 func (a *Archive) rewrite(ctx context.Context, progress func(done, total int64)) (records int64, err error) {
 	c, err := a.startCopy(ctx)
 	if err == nil {
@@ -135,7 +141,8 @@ func (a *Archive) rewrite(ctx context.Context, progress func(done, total int64))
 	return c.records, errors.Join(err, c.end())
 }
 
-// How a copy follows the writer: until little was left to do, but not for ever. The writer waits for the last of it.
+// How a copy follows the writer: until little was left to do, but not for ever. The writer waits
+// for the last of it.
 const (
 	rounds  = 8
 	few     = 2000     // records
@@ -179,8 +186,8 @@ func (a *Archive) enter() (*bolt.DB, error) {
 	return a.db, nil
 }
 
-// leave closes a database that was replaced and that nobody reads any more. Not sooner: to close one that is read would let its other
-// readers wait for the last.
+// leave closes a database that was replaced and that nobody reads any more. Not sooner: to close
+// one that is read would let its other readers wait for the last.
 func (a *Archive) leave(db *bolt.DB) {
 	a.mu.Lock()
 	a.reading[db]--
@@ -224,8 +231,8 @@ func (a *Archive) end(tx *bolt.Tx) error {
 	return a.guard(tx.Rollback)
 }
 
-// replace makes db, whose file stands in the place of the old one already, the database of the archive. The caller must be reading the
-// old one.
+// replace makes db, whose file stands in the place of the old one already, the database of the
+// archive. The caller must be reading the old one.
 func (a *Archive) replace(db *bolt.DB, file *os.File) {
 	a.readers.Lock()
 	defer a.readers.Unlock()

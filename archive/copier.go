@@ -21,7 +21,8 @@ const (
 	copyBytes  = 16 << 20 // goes into one transaction of a copy
 )
 
-// copier copies archive.db into a new file, in the order of keys and with full pages, and follows what is written meanwhile.
+// copier copies archive.db into a new file, in the order of keys and with full pages, and follows
+// what is written meanwhile.
 type copier struct {
 	a    *Archive
 	ctx  context.Context
@@ -67,7 +68,8 @@ func (a *Archive) startCopy(ctx context.Context) (c *copier, err error) {
 	return c, nil
 }
 
-// all copies everything. It counts, too: records that a damaged page has lost must not be lost for good.
+// all copies everything. It counts, too: records that a damaged page has lost must not be lost for
+// good.
 func (c *copier) all(progress func(done, total int64)) error {
 	counts, err := readCounts(c.was)
 	if err != nil {
@@ -101,18 +103,20 @@ func (c *copier) all(progress func(done, total int64)) error {
 	for _, part := range []struct {
 		name    string
 		is, was uint64
-	}{{"captures", found["captures"], counts.Captures}, {"digests", found["digests"], counts.Bodies}, {"bytes of bodies", uint64(stored), counts.Stored},
+	}{{"captures", found["captures"], counts.Captures}, {"digests", found["digests"], counts.Bodies},
+		{"bytes of bodies", uint64(stored), counts.Stored},
 		{"resources", found["resources"], counts.Resources}, {"aliases", found["aliases"], counts.Aliases},
 		{"tombstones", found["tombstones"], counts.Tombstones}, {"thumbnails", found["pictures"], counts.Pictures}} {
 		if part.is != part.was {
-			return c.a.corrupt(fmt.Sprintf("it should hold %d %s, and %d can be read; it was left as it is, see archive verify", part.was, part.name, part.is))
+			return c.a.corrupt(fmt.Sprintf("it should hold %d %s, and %d can be read; "+
+				"it was left as it is, see archive verify", part.was, part.name, part.is))
 		}
 	}
 	return c.flush()
 }
 
-// follow copies what was written since the state that has been copied. The writer begins the transaction that is read: while it
-// does, no commit waits for the one that is still open.
+// follow copies what was written since the state that has been copied. The writer begins the
+// transaction that is read: while it does, no commit waits for the one that is still open.
 func (c *copier) follow() error {
 	ctx, stop := context.WithTimeoutCause(c.ctx, beginWait, errBusy)
 	defer stop()
@@ -281,7 +285,8 @@ func (c *copier) flush() error {
 	return nil
 }
 
-// finish is done by the writer: it copies the last changes, brings the new file to disk and puts it in the place of the old.
+// finish is done by the writer: it copies the last changes, brings the new file to disk and puts it
+// in the place of the old.
 func (c *copier) finish() error {
 	is, err := c.a.begin()
 	if err != nil {
@@ -307,13 +312,15 @@ func (c *copier) finish() error {
 		err = disk.Sync(c.a.dir)
 	}
 	if err != nil {
-		err = fmt.Errorf("the archive in %s must be opened again, it is not certain which of its files its disk holds: %w", c.a.dir, err)
+		err = fmt.Errorf("the archive in %s must be opened again, "+
+			"it is not certain which of its files its disk holds: %w", c.a.dir, err)
 		c.a.fail(err)
 	}
 	return err
 }
 
-// complete brings the new file to disk, in full length: pages at its end that are free may never have been written.
+// complete brings the new file to disk, in full length: pages at its end that are free may never
+// have been written.
 func (c *copier) complete() error {
 	info, err := c.file.Stat()
 	if err != nil {

@@ -10,11 +10,13 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Erase removes all that is held of the URL that s names: every capture, bodies that no other capture refers to, what is known of its
-// content, thumbnails, the aliases that lead to it (X66), and its answers in captures of the pages that they led to. Keys are destroyed
-// before it returns. The resource's dates stay, s is written as the tombstone, with everything counted but what was derived, and an intent
-// tells the index to forget the page. It returns the number of captures erased. Where nothing is held, and nothing was derived, it changes
-// nothing but how soon files are written anew, so it can be repeated (P04).
+// Erase removes all that is held of the URL that s names: every capture, bodies that no other
+// capture refers to, what is known of its content, thumbnails, the aliases that lead to it (X66),
+// and its answers in captures of the pages that they led to. Keys are destroyed before it returns.
+// The resource's dates stay, s is written as the tombstone, with everything counted but what was
+// derived, and an intent tells the index to forget the page. It returns the number of captures
+// erased. Where nothing is held, and nothing was derived, it changes nothing but how soon files are
+// written anew, so it can be repeated (P04).
 func (a *Archive) Erase(ctx context.Context, s Tombstone) (erased int, err error) {
 	if err := checkURL(s.URL); err != nil {
 		return 0, err
@@ -26,8 +28,9 @@ func (a *Archive) Erase(ctx context.Context, s Tombstone) (erased int, err error
 	return erased, err
 }
 
-// EraseCapture removes one version, and its body if nothing else refers to it, destroys their keys, and writes s as its tombstone. What is
-// known of the URL stays. ErrNotHeld if there is no such capture.
+// EraseCapture removes one version, and its body if nothing else refers to it, destroys their keys,
+// and writes s as its tombstone. What is known of the URL stays. ErrNotHeld if there is no such
+// capture.
 func (a *Archive) EraseCapture(ctx context.Context, id uint64, s Tombstone) error {
 	return a.do(ctx, 0, func(t *txn) error {
 		was, keys := t.counts, len(t.doomed)
@@ -97,7 +100,8 @@ func (t *txn) erase(s Tombstone) (int, error) {
 	return s.Captures, errors.Join(t.intend(url), t.erased(), t.bury(s))
 }
 
-// hurry has files that may hold a trace of what a publisher asks to be erased, and is already, written anew as soon as if it were erased now.
+// hurry has files that may hold a trace of what a publisher asks to be erased, and is already,
+// written anew as soon as if it were erased now.
 func (t *txn) hurry(s Tombstone) error {
 	if !s.Asked {
 		return nil

@@ -19,7 +19,8 @@ func (a *Archive) openFiles() error {
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
 		return fmt.Errorf("the archive in %s is %w: end that process, or name another directory", a.dir, ErrLocked)
-	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch),
+	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err,
+		berrors.ErrVersionMismatch),
 		errors.Is(err, berrors.ErrInvalidMapping):
 		return a.corrupt(err.Error())
 	case err != nil && !errors.Is(err, ErrCorrupt):
@@ -27,7 +28,8 @@ func (a *Archive) openFiles() error {
 	case err != nil:
 		return err
 	}
-	if err := os.Remove(path + unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) { // of a compaction that was broken off
+	// of a compaction that was broken off
+	if err := os.Remove(path + unfinished); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the archive cannot be opened: %w", err)
 	}
 	a.db.AllocSize = growth(0)
@@ -37,8 +39,9 @@ func (a *Archive) openFiles() error {
 	return a.guard(a.load)
 }
 
-// openLasting opens the database at path. While it waited for the lock, the process that has the archive may have put another file
-// there: then the one that it got is nobody's any more, and must not be used with the keys.
+// openLasting opens the database at path. While it waited for the lock, the process that has the
+// archive may have put another file there: then the one that it got is nobody's any more, and must
+// not be used with the keys.
 func (a *Archive) openLasting(path string) (err error) {
 	if info, err := os.Stat(path); err == nil {
 		a.mapped = info.Size()
@@ -88,8 +91,8 @@ func (a *Archive) checkSize() error {
 	})
 }
 
-// closeFiles closes both files, and what unpacks. With abandon, the database is let go without waiting for transactions that will never
-// end, and what they may still unpack with stays.
+// closeFiles closes both files, and what unpacks. With abandon, the database is let go without
+// waiting for transactions that will never end, and what they may still unpack with stays.
 func (a *Archive) closeFiles(abandon bool) error {
 	var errs []error
 	a.retiring.Wait()

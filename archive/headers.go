@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// packHeader encodes a header byte for byte, since its values need not be UTF-8: each name and each value with its length in
-// front, name by name.
+// packHeader encodes a header byte for byte, since its values need not be UTF-8: each name and each
+// value with its length in front, name by name.
 func packHeader(h http.Header) []byte {
 	names := make([]string, 0, len(h))
 	size := 0

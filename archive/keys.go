@@ -14,9 +14,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/disk"
 )
 
-// keys is the file of keys: slots of 32 bytes, the first of them a header, each later one the key of one sealed text. A slot
-// of zeros is a key destroyed. Slots are used once, in order; keys are reserved on disk ahead of use, so that sealing costs
-// no write of its own. take, reset and overwrite belong to the writer; read is safe for concurrent use.
+// keys is the file of keys: slots of 32 bytes, the first of them a header, each later one the key
+// of one sealed text. A slot of zeros is a key destroyed. Slots are used once, in order; keys are
+// reserved on disk ahead of use, so that sealing costs no write of its own. take, reset and
+// overwrite belong to the writer; read is safe for concurrent use.
 type keys struct {
 	path  string
 	f     *os.File
@@ -36,7 +37,8 @@ type key [slot]byte
 
 func (k key) zero() bool { return k == key{} }
 
-// openKeys opens the key file that belongs to the archive with the given id, or makes one for a fresh archive.
+// openKeys opens the key file that belongs to the archive with the given id, or makes one for a
+// fresh archive.
 func openKeys(path string, id []byte, fresh bool) (*keys, error) {
 	want := append([]byte(keyMagic), id...)
 	flag := os.O_RDWR
@@ -69,7 +71,8 @@ func (k *keys) create(head []byte) error {
 		return err
 	}
 	if info.Size() > slot {
-		return fmt.Errorf("%s belongs to an archive that is no longer beside it: move it away to start anew (%w)", k.path, ErrCorrupt)
+		return fmt.Errorf("%s belongs to an archive that is no longer beside it: move it away to start anew (%w)",
+			k.path, ErrCorrupt)
 	}
 	if _, err := k.f.WriteAt(head, 0); err != nil {
 		return fmt.Errorf("%s cannot be written: %w", k.path, err)
@@ -94,8 +97,8 @@ func (k *keys) check(want []byte) error {
 	return nil
 }
 
-// reset makes the slot after used the next one and forgets the keys beyond: one of them may have sealed something that was
-// never committed.
+// reset makes the slot after used the next one and forgets the keys beyond: one of them may have
+// sealed something that was never committed.
 func (k *keys) reset(used uint64) error {
 	k.next, k.spare = used+1, nil
 	info, err := k.f.Stat()

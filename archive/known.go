@@ -9,9 +9,9 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Update changes what is known of url, which need not be known before. fn may run more than once, must not panic and must
-// not call the archive. First dates once set, and what the archive itself counts, stay as they are. Whoever changes Indexed
-// has logged an intent.
+// Update changes what is known of url, which need not be known before. fn may run more than once,
+// must not panic and must not call the archive. First dates once set, and what the archive itself
+// counts, stay as they are. Whoever changes Indexed has logged an intent.
 func (a *Archive) Update(ctx context.Context, url string, fn func(*Resource)) error {
 	return a.UpdateAll(ctx, []string{url}, fn)
 }
@@ -53,8 +53,9 @@ func (t *txn) update(url string, fn func(*Resource)) error {
 	return t.putResource(h, r, text)
 }
 
-// Lead notes that requests for from lead, each to the next and the last to url: to a page that is held already, or to what led to one
-// (X66). Where that is not known, or leads back to them, it does nothing.
+// Lead notes that requests for from lead, each to the next and the last to url: to a page that is
+// held already, or to what led to one (X66). Where that is not known, or leads back to them, it
+// does nothing.
 func (a *Archive) Lead(ctx context.Context, from []string, url string) error {
 	for _, alias := range append([]string{url}, from...) {
 		if err := checkURL(alias); err != nil {
@@ -108,8 +109,8 @@ func (a *Archive) Aliases(url string) (all []string, err error) {
 	return all, err
 }
 
-// putAliases makes each alias lead to the next, and the last to url, which leads to none of them. What answered twice leads where it did
-// last, so there are no circles.
+// putAliases makes each alias lead to the next, and the last to url, which leads to none of them.
+// What answered twice leads where it did last, so there are no circles.
 func (t *txn) putAliases(url string, aliases []string) error {
 	for i, alias := range aliases {
 		to := url
@@ -179,8 +180,8 @@ func (t *txn) resource(url string) (held, error) {
 	return h, nil
 }
 
-// putResource writes r over h, with plain as its encoded text. A text that changed gets a new key, and the old one is
-// destroyed with the old text.
+// putResource writes r over h, with plain as its encoded text. A text that changed gets a new key,
+// and the old one is destroyed with the old text.
 func (t *txn) putResource(h held, r Resource, plain []byte) error {
 	if h.Indexed && !r.Indexed { // its words are in the index until that is compacted
 		if err := t.erased(); err != nil {

@@ -31,9 +31,9 @@ func (v *verifier) doom(t *txn, slot uint64) error {
 	return t.doom(slot)
 }
 
-// dropBody removes a body that cannot be read, so that it is stored anew when it is received again. What referred to it has been buried
-// by then, and the body went with the last of it; one that is referred to nevertheless has been received meanwhile, and the next look
-// has it.
+// dropBody removes a body that cannot be read, so that it is stored anew when it is received again.
+// What referred to it has been buried by then, and the body went with the last of it; one that is
+// referred to nevertheless has been received meanwhile, and the next look has it.
 func (v *verifier) dropBody(sum []byte, id uint64) fixer {
 	return func(t *txn) (string, error) {
 		value := t.tx.Bucket(bDigests).Get(sum)
@@ -55,7 +55,8 @@ func (v *verifier) remove(t *txn, sum []byte, rec bodyRecord) error {
 	return errors.Join(v.doom(t, rec.Key), t.deleteBody(rec.ID), t.tx.Bucket(bDigests).Delete(sum))
 }
 
-// recount corrects the number of references of a body by what was found beside what it said; others may have changed it since.
+// recount corrects the number of references of a body by what was found beside what it said; others
+// may have changed it since.
 func (v *verifier) recount(sum []byte, said bodyRecord, found uint64) fixer {
 	return func(t *txn) (string, error) {
 		rec, err := unpackBody(sum, t.tx.Bucket(bDigests).Get(sum))
@@ -80,7 +81,8 @@ func (v *verifier) buryCapture(id uint64) fixer {
 	}
 }
 
-// buryBodiless is buryCapture for one that had no body, unless its body has been received meanwhile.
+// buryBodiless is buryCapture for one that had no body, unless its body has been received
+// meanwhile.
 func (v *verifier) buryBodiless(id uint64) fixer {
 	bury := v.buryCapture(id)
 	return func(t *txn) (string, error) {
@@ -132,8 +134,8 @@ func (v *verifier) bury(t *txn, id uint64, rec captureRecord) error {
 		Keys: slices.Clone(t.doomed[before:])})
 }
 
-// bereave notes that a capture of url has gone. With the last of them what is known of the page goes, unless it is indexed; its dates
-// stay.
+// bereave notes that a capture of url has gone. With the last of them what is known of the page
+// goes, unless it is indexed; its dates stay.
 func (v *verifier) bereave(t *txn, url string, id uint64) error {
 	k := []byte(url)
 	var rec resourceRecord
@@ -157,8 +159,8 @@ func (v *verifier) bereave(t *txn, url string, id uint64) error {
 	return t.tx.Bucket(bResources).Put(k, value)
 }
 
-// list makes a capture the current version of its URL or an earlier one: an earlier one, under a number of its own, unless it is
-// current already.
+// list makes a capture the current version of its URL or an earlier one: an earlier one, under a
+// number of its own, unless it is current already.
 func (v *verifier) list(id uint64) fixer {
 	return func(t *txn) (string, error) {
 		rec, sealed, err := t.a.captureRecord(t.tx, id)
@@ -239,7 +241,8 @@ func (v *verifier) dethrone(url string, id uint64) fixer {
 	}
 }
 
-// unlisted gives the one version of so many that is none of the earlier ones; 0 if that is not certain.
+// unlisted gives the one version of so many that is none of the earlier ones; 0 if that is not
+// certain.
 func unlisted(tx *bolt.Tx, url string, versions int) (version int) {
 	for n := 1; n <= versions; n++ {
 		if tx.Bucket(bEarlier).Get(versionKey(url, n)) != nil {
@@ -253,7 +256,8 @@ func unlisted(tx *bolt.Tx, url string, versions int) (version int) {
 	return version
 }
 
-// unlist removes an entry of the list of earlier versions that leads nowhere; what it led to is noted as lost.
+// unlist removes an entry of the list of earlier versions that leads nowhere; what it led to is
+// noted as lost.
 func (v *verifier) unlist(k []byte) fixer {
 	return func(t *txn) (string, error) {
 		earlier := t.tx.Bucket(bEarlier)

@@ -9,8 +9,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// relearn makes the text of a resource anew that was lost: what the page said of itself is taken from its newest copy. Without a
-// current copy nobody knows on what terms the page was indexed, so it goes from the index.
+// relearn makes the text of a resource anew that was lost: what the page said of itself is taken
+// from its newest copy. Without a current copy nobody knows on what terms the page was indexed, so
+// it goes from the index.
 func (v *verifier) relearn(url string) fixer {
 	return func(t *txn) (string, error) {
 		k := []byte(url)
@@ -38,8 +39,9 @@ func (v *verifier) relearn(url string) fixer {
 	}
 }
 
-// adopt makes the record of a URL anew of which only copies are left. Where the first copy is among them, it tells since when the
-// page has been kept; where it is not, no time limit could be counted any more, and the copies go.
+// adopt makes the record of a URL anew of which only copies are left. Where the first copy is among
+// them, it tells since when the page has been kept; where it is not, no time limit could be counted
+// any more, and the copies go.
 func (v *verifier) adopt(url string, ids []uint64) fixer {
 	return func(t *txn) (string, error) {
 		k := []byte(url)
@@ -90,7 +92,8 @@ func (v *verifier) adopt(url string, ids []uint64) fixer {
 	}
 }
 
-// putText writes the record of a resource with a new text: what the newest of its captures says of the page.
+// putText writes the record of a resource with a new text: what the newest of its captures says of
+// the page.
 func (v *verifier) putText(t *txn, url string, rec resourceRecord, ids []uint64) error {
 	var text resourceText
 	if own, ok := v.own(t.tx, rec.Current, ids); ok {
@@ -115,8 +118,8 @@ func (v *verifier) putText(t *txn, url string, rec resourceRecord, ids []uint64)
 	return t.tx.Bucket(bResources).Put(k, value)
 }
 
-// own is what the page of the newest capture said of itself: of the current one, else of the one fetched last. Where the capture does
-// not tell, it is read from the copy.
+// own is what the page of the newest capture said of itself: of the current one, else of the one
+// fetched last. Where the capture does not tell, it is read from the copy.
 func (v *verifier) own(tx *bolt.Tx, current uint64, ids []uint64) (own acap.Own, ok bool) {
 	var newest time.Time
 	for _, id := range ids {
@@ -170,7 +173,8 @@ func (v *verifier) read(tx *bolt.Tx, rec captureRecord) ([]byte, error) {
 	return v.a.decoded(rec, wire)
 }
 
-// amendResource changes the plain record of a resource that can be read; its text stays as it is sealed.
+// amendResource changes the plain record of a resource that can be read; its text stays as it is
+// sealed.
 func amendResource(t *txn, url string, fn func(*resourceRecord)) error {
 	k := []byte(url)
 	var rec resourceRecord

@@ -22,8 +22,9 @@ const (
 	noCodec codec = 0xff
 )
 
-// dictionary is what small bodies are packed with: written by hand, of markup as it is everywhere, never taken from content. What was
-// packed with it is read with it, so the file never changes; a better one would be another codec.
+// dictionary is what small bodies are packed with: written by hand, of markup as it is everywhere,
+// never taken from content. What was packed with it is read with it, so the file never changes; a
+// better one would be another codec.
 //
 //go:embed dictionary.txt
 var dictionary string
@@ -47,7 +48,8 @@ type packer struct {
 func newPacker() (*packer, error) {
 	p := &packer{coding: coding.NewDecoders()}
 	with := func(o ...zstd.EOption) (*zstd.Encoder, error) {
-		return zstd.NewWriter(nil, append(o, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)),
+		return zstd.NewWriter(nil, append(o, zstd.WithEncoderLevel(zstd.SpeedFastest),
+			zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)),
 			zstd.WithEncoderCRC(false), zstd.WithWindowSize(512<<10), zstd.WithLowerEncoderMem(true))...)
 	}
 	var err error
@@ -62,7 +64,8 @@ func newPacker() (*packer, error) {
 	return p, err
 }
 
-// pack packs the body b into a buffer of its own that has room to be sealed in place. What is encoded already is not packed again.
+// pack packs the body b into a buffer of its own that has room to be sealed in place. What is
+// encoded already is not packed again.
 func (p *packer) pack(b []byte, encoded bool) ([]byte, codec) {
 	switch {
 	case encoded:
@@ -73,7 +76,8 @@ func (p *packer) pack(b []byte, encoded bool) ([]byte, codec) {
 	return p.with(p.enc, b, zstd1)
 }
 
-// packText is pack for the text of a capture. It does without the dictionary, which would save a fifth of it and take twice as long.
+// packText is pack for the text of a capture. It does without the dictionary, which would save a
+// fifth of it and take twice as long.
 func (p *packer) packText(b []byte) ([]byte, codec) { return p.with(p.enc, b, zstd1) }
 
 // with packs b by enc, where that makes it smaller; nil never does.
@@ -101,7 +105,8 @@ func (p *packer) reuse(b []byte) {
 	}
 }
 
-// unpack gives what was packed, of size bytes; where it was stored, packed itself. An error is a clause.
+// unpack gives what was packed, of size bytes; where it was stored, packed itself. An error is a
+// clause.
 func (p *packer) unpack(packed []byte, c codec, size uint64) ([]byte, error) {
 	out := packed
 	switch c {

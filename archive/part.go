@@ -10,7 +10,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Part is what is known of another resource that pages require, by the address that they name: of what it gave nothing is held here.
+// Part is what is known of another resource that pages require, by the address that they name: of
+// what it gave nothing is held here.
 type Part struct {
 	Fetched            time.Time `json:",omitzero"`  // when it was last asked for with an answer that counts
 	Digest             string    `json:",omitempty"` // of what the pages were last made of; "": it gave nothing
@@ -50,8 +51,9 @@ func (a *Archive) partOf(tx *bolt.Tx, address string) (p Part, err error) {
 	return p, nil
 }
 
-// SetPart notes what is known of a required resource, and of a zero Part that nothing is; in the same transaction, that pages wait for an
-// answer of it. What is no URL cannot be asked for either, and nothing is noted of it.
+// SetPart notes what is known of a required resource, and of a zero Part that nothing is; in the
+// same transaction, that pages wait for an answer of it. What is no URL cannot be asked for either,
+// and nothing is noted of it.
 func (a *Archive) SetPart(ctx context.Context, address string, p Part, waiting ...string) error {
 	if checkURL(address) != nil {
 		return nil
@@ -117,7 +119,8 @@ func waits(tx *bolt.Tx, part, page string) Wait {
 	return 0
 }
 
-// Await notes that pages are to be judged when the resource that they require gives what they wait for. They need not be known.
+// Await notes that pages are to be judged when the resource that they require gives what they wait
+// for. They need not be known.
 func (a *Archive) Await(ctx context.Context, part string, wait Wait, pages ...string) error {
 	return a.await(ctx, part, wait, pages)
 }
@@ -162,8 +165,9 @@ func (t *txn) await(part, page string, wait Wait) error {
 	return errors.Join(awaited.Put(pair(part, page), []byte{byte(wait)}), awaits.Put(pair(page, part), nil))
 }
 
-// AwaitAfter lets a page wait, or with 0 not, that was judged by the answer by of a required resource. Where another answer than that has
-// been noted since, it waits for the next one, and that is reported.
+// AwaitAfter lets a page wait, or with 0 not, that was judged by the answer by of a required
+// resource. Where another answer than that has been noted since, it waits for the next one, and
+// that is reported.
 func (a *Archive) AwaitAfter(ctx context.Context, part string, by Part, wait Wait, page string) (late bool, err error) {
 	if checkURL(part) != nil {
 		return false, nil
@@ -189,7 +193,8 @@ func (a *Archive) AwaitAfter(ctx context.Context, part string, by Part, wait Wai
 	return late, err
 }
 
-// Awaiting lists the pages that wait for an answer of a resource, and those that wait for another one.
+// Awaiting lists the pages that wait for an answer of a resource, and those that wait for another
+// one.
 func (a *Archive) Awaiting(part string) (answer, change []string, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		prefix := under(part)
@@ -230,7 +235,8 @@ func (v *verifier) part(k, value []byte) {
 	unreadable := func(value []byte) bool { return unpack(k, value, &Part{}) != nil }
 	if unreadable(value) {
 		k = bytes.Clone(k)
-		v.find(fmt.Sprintf("what is known of %q, which pages require,", k), errRecord.Error(), forget(bParts, k, func(value []byte) bool { return !unreadable(value) }))
+		v.find(fmt.Sprintf("what is known of %q, which pages require,", k), errRecord.Error(), forget(bParts, k,
+			func(value []byte) bool { return !unreadable(value) }))
 	}
 }
 

@@ -18,7 +18,8 @@ func splitPassed(k []byte) (url string, id uint64, ok bool) {
 	return string(at), number(rest), ok && len(rest) == 8
 }
 
-// putPassed lists a capture at the addresses that led to it. What is no key cannot be asked for either.
+// putPassed lists a capture at the addresses that led to it. What is no key cannot be asked for
+// either.
 func putPassed(tx *bolt.Tx, id uint64, hops []Via) error {
 	for _, hop := range hops {
 		if checkURL(hop.URL) != nil {
@@ -31,7 +32,8 @@ func putPassed(tx *bolt.Tx, id uint64, hops []Via) error {
 	return nil
 }
 
-// dropPassed takes a capture off those lists. Where it cannot be read any more, Verify finds what is left of them.
+// dropPassed takes a capture off those lists. Where it cannot be read any more, Verify finds what
+// is left of them.
 func (t *txn) dropPassed(id uint64) error {
 	_, text, err := t.a.openCapture(t.tx, id)
 	if err != nil {
@@ -55,8 +57,8 @@ func passedAt(tx *bolt.Tx, url string) (ids []uint64) {
 	return ids
 }
 
-// eraseHops takes the answers of url out of the captures of the pages that they led to, which get new keys, and says how many there were.
-// A capture that cannot be read stays, and stays listed.
+// eraseHops takes the answers of url out of the captures of the pages that they led to, which get
+// new keys, and says how many there were. A capture that cannot be read stays, and stays listed.
 func (t *txn) eraseHops(url string) (n int, err error) {
 	for _, id := range passedAt(t.tx, url) {
 		rec, text, err := t.a.openCapture(t.tx, id)
@@ -116,15 +118,17 @@ func (v *verifier) passed(k, _ []byte) {
 		return
 	}
 	k = bytes.Clone(k)
-	v.find(fmt.Sprintf("capture %d", id), fmt.Sprintf("is listed at %q, which did not lead to it", url), func(t *txn) (string, error) {
-		if led, err := v.leads(t.tx, url, id); ok && (led || err != nil) {
-			return "", nil
-		}
-		return "taken off the list", t.tx.Bucket(bPassed).Delete(k)
-	})
+	v.find(fmt.Sprintf("capture %d", id), fmt.Sprintf("is listed at %q, which did not lead to it", url),
+		func(t *txn) (string, error) {
+			if led, err := v.leads(t.tx, url, id); ok && (led || err != nil) {
+				return "", nil
+			}
+			return "taken off the list", t.tx.Bucket(bPassed).Delete(k)
+		})
 }
 
-// leads reports whether an answer of url is kept in a capture; an error says that this cannot be read.
+// leads reports whether an answer of url is kept in a capture; an error says that this cannot be
+// read.
 func (v *verifier) leads(tx *bolt.Tx, url string, id uint64) (bool, error) {
 	_, text, err := v.a.openCapture(tx, id)
 	if errors.Is(err, ErrNotHeld) {

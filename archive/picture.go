@@ -12,12 +12,15 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Picture is a thumbnail that is held because nothing else gives it: no copy of the page is held, or the thumbnail is of another resource.
+// Picture is a thumbnail that is held because nothing else gives it: no copy of the page is held,
+// or the thumbnail is of another resource.
 type Picture struct {
 	MIME          string
 	Width, Height int
 	Body          []byte
-	Other         bool // made of another resource than the page, or of more than it: it stands for the current version alone
+	// made of another resource than the page, or of more than it: it stands for the current version
+	// alone
+	Other bool
 }
 
 // pictureRecord goes with a sealed pictureText.
@@ -32,7 +35,8 @@ type pictureText struct {
 	Body          []byte
 }
 
-// Picture gives the thumbnail held of a version of url, 0 where no copy is held; false where none is.
+// Picture gives the thumbnail held of a version of url, 0 where no copy is held; false where none
+// is.
 func (a *Archive) Picture(url string, version int) (p Picture, held bool, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		k := versionKey(url, version)
@@ -55,7 +59,8 @@ func (a *Archive) Picture(url string, version int) (p Picture, held bool, err er
 	return p, held, err
 }
 
-// Pictured says of which versions of url a thumbnail is held, and of each whether it was made of another resource.
+// Pictured says of which versions of url a thumbnail is held, and of each whether it was made of
+// another resource.
 func (a *Archive) Pictured(url string) (versions map[int]bool, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		versions = map[int]bool{}
@@ -71,7 +76,8 @@ func (a *Archive) Pictured(url string) (versions map[int]bool, err error) {
 	return versions, err
 }
 
-// SetPicture lets p be the thumbnail of a version of url, 0 where no copy is held. The error is ErrNotHeld where that is not known.
+// SetPicture lets p be the thumbnail of a version of url, 0 where no copy is held. The error is
+// ErrNotHeld where that is not known.
 func (a *Archive) SetPicture(ctx context.Context, url string, version int, p Picture) error {
 	if err := checkURL(url); err != nil {
 		return err
@@ -139,8 +145,8 @@ func (t *txn) erasePictures(url string) error {
 	return err
 }
 
-// passPicture ends what the thumbnail of a version was for that is no longer current: one of another resource stands for the current
-// version alone.
+// passPicture ends what the thumbnail of a version was for that is no longer current: one of
+// another resource stands for the current version alone.
 func (t *txn) passPicture(url string, version int) error {
 	k := versionKey(url, version)
 	var rec pictureRecord

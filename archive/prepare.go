@@ -22,7 +22,8 @@ type body struct {
 	resource []byte // resourceText, encoded; nil if there is none
 }
 
-// prepare does in the caller's goroutine what needs no transaction. A body that the archive has already is not packed.
+// prepare does in the caller's goroutine what needs no transaction. A body that the archive has
+// already is not packed.
 func (a *Archive) prepare(d *Deposit) (*body, error) {
 	b := &body{codec: noCodec}
 	var err error
@@ -51,7 +52,8 @@ func (a *Archive) prepare(d *Deposit) (*body, error) {
 	return b, err
 }
 
-// measure finds out what bytes are kept of the body of d, and names them. What was sent is kept where it leads back to the body.
+// measure finds out what bytes are kept of the body of d, and names them. What was sent is kept
+// where it leads back to the body.
 func (a *Archive) measure(d *Deposit, b *body) error {
 	sum := sha256.Sum256(d.Body)
 	b.wire, b.sum, b.digest = d.Body, sum[:], digestText(sum[:])
@@ -60,11 +62,13 @@ func (a *Archive) measure(d *Deposit, b *body) error {
 	}
 	codings := coding.List(d.Encoding)
 	if err := coding.Check(codings); err != nil || len(codings) == 0 {
-		return fmt.Errorf("the deposit of %s was sent in other bytes than its body, and %q does not lead to them", d.Resource.URL, d.Encoding)
+		return fmt.Errorf("the deposit of %s was sent in other bytes than its body, and %q does not lead to them",
+			d.Resource.URL, d.Encoding)
 	}
 	if len(codings) > 1 || !d.Undone.Leads(d.Wire, d.Body, codings) {
 		again, short := a.pack.undo(d.Wire, codings, int64(len(d.Body)))
-		if !bytes.Equal(again, d.Body) || short && !d.Truncated { // what a broken stream gives depends on where its limits were
+		// what a broken stream gives depends on where its limits were
+		if !bytes.Equal(again, d.Body) || short && !d.Truncated {
 			return nil
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// batch is how many records an iteration reads at a time; no transaction stays open while a caller works.
+// batch is how many records an iteration reads at a time; no transaction stays open while a caller
+// works.
 const batch = 256
 
 // Stats counts what is held.
@@ -38,7 +39,8 @@ func (a *Archive) Resource(url string) (r Resource, known bool, err error) {
 	return r, known, err
 }
 
-// Resolve follows aliases from url to the URL under which its content is held (X66); a URL that is no alias is its own.
+// Resolve follows aliases from url to the URL under which its content is held (X66); a URL that is
+// no alias is its own.
 func (a *Archive) Resolve(url string) (string, error) {
 	way, err := a.Way(url)
 	return way[len(way)-1], err
@@ -63,10 +65,12 @@ func (a *Archive) Way(url string) (way []string, err error) {
 	return way, err
 }
 
-// longestWay is how many aliases are followed from one to the next. A visit adds ten at most, where a page has moved on.
+// longestWay is how many aliases are followed from one to the next. A visit adds ten at most, where
+// a page has moved on.
 const longestWay = 1000
 
-var errWay = fmt.Errorf("it leads on through more than %d others; name the address at which the page is now, or crawl this one again", longestWay)
+var errWay = fmt.Errorf("it leads on through more than %d others; "+
+	"name the address at which the page is now, or crawl this one again", longestWay)
 
 // wayFrom follows aliases from url, which comes first, as far as they can be read.
 func wayFrom(tx *bolt.Tx, url string) (way []string, circle bool, err error) {
@@ -131,7 +135,8 @@ func (a *Archive) Body(id uint64) ([]byte, error) {
 	return body, nil
 }
 
-// Wire gives the body of a capture as it was sent, in the codings that its Encoding names; ErrNotHeld if there is no such capture.
+// Wire gives the body of a capture as it was sent, in the codings that its Encoding names;
+// ErrNotHeld if there is no such capture.
 func (a *Archive) Wire(id uint64) ([]byte, error) {
 	_, wire, err := a.wire(id)
 	return wire, err
@@ -158,8 +163,8 @@ func (a *Archive) wire(id uint64) (rec captureRecord, wire []byte, err error) {
 	return rec, wire, err
 }
 
-// Each calls fn for every resource, in the order of URLs, until fn returns an error. fn may call the archive; what is
-// written meanwhile may be seen or not.
+// Each calls fn for every resource, in the order of URLs, until fn returns an error. fn may call
+// the archive; what is written meanwhile may be seen or not.
 func (a *Archive) Each(fn func(Resource) error) error { return a.EachUnder("", fn) }
 
 // EachUnder is Each for the URLs that begin with prefix.
@@ -202,11 +207,13 @@ func (a *Archive) Stats() (s Stats, err error) {
 
 func (c counts) stats() Stats {
 	return Stats{Captures: int(c.Captures), Resources: int(c.Resources), Bodies: int(c.Bodies), Aliases: int(c.Aliases),
-		Tombstones: int(c.Tombstones), Pictures: int(c.Pictures), Bytes: int64(c.Bytes), Raw: int64(c.Raw), Stored: int64(c.Stored)}
+		Tombstones: int(c.Tombstones), Pictures: int(c.Pictures), Bytes: int64(c.Bytes), Raw: int64(c.Raw),
+		Stored: int64(c.Stored)}
 }
 
 // each reads the records under prefix in batches and hands them on outside of any transaction.
-func each[T any](a *Archive, bucket, prefix []byte, read func(tx *bolt.Tx, k, v []byte) (T, error), fn func(T) error) error {
+func each[T any](a *Archive, bucket, prefix []byte, read func(tx *bolt.Tx, k, v []byte) (T, error),
+	fn func(T) error) error {
 	for from := append([]byte{}, prefix...); from != nil; {
 		var list []T
 		err := a.view(func(tx *bolt.Tx) error {
@@ -338,7 +345,8 @@ func (a *Archive) readBody(tx *bolt.Tx, sum []byte, b bodyRecord) ([]byte, error
 	return a.pack.unpack(packed, b.Codec, b.Raw)
 }
 
-// text opens a sealed text and decodes it; it returns the text as it was sealed. Without a key there is none.
+// text opens a sealed text and decodes it; it returns the text as it was sealed. Without a key
+// there is none.
 func (a *Archive) text(belongs string, slot uint64, sealed []byte, v any) ([]byte, error) {
 	if slot == 0 && len(sealed) == 0 {
 		return nil, nil

@@ -27,8 +27,9 @@ func (r Receipt) Settled() bool {
 	return len(r.Erasures) > 0 && !r.Pending && r.Compacted.After(r.Erasures[len(r.Erasures)-1].When)
 }
 
-// Receipt tells what was erased of url, and looks for everything that can be held of it: versions, what is known of the page, its index
-// entry, thumbnails, aliases to it and from it, and keys that should be destroyed. What was received after an erasure is left, too.
+// Receipt tells what was erased of url, and looks for everything that can be held of it: versions,
+// what is known of the page, its index entry, thumbnails, aliases to it and from it, and keys that
+// should be destroyed. What was received after an erasure is left, too.
 func (a *Archive) Receipt(url string) (Receipt, error) {
 	r := Receipt{URL: url}
 	err := a.view(func(tx *bolt.Tx) error {
@@ -66,8 +67,9 @@ func (a *Archive) erasures(tx *bolt.Tx, url string) (list []Tombstone, err error
 	return list, nil
 }
 
-// pending reports whether something of url, with those tombstones, was erased and may be in the files still. Of a page without any that
-// was crawled once, an index entry may have ended: nothing tells when.
+// pending reports whether something of url, with those tombstones, was erased and may be in the
+// files still. Of a page without any that was crawled once, an index entry may have ended: nothing
+// tells when.
 func (u *upkeep) pending(tx *bolt.Tx, url string, erasures []Tombstone) bool {
 	since := u.uncompacted()
 	if since.IsZero() {

@@ -19,7 +19,9 @@ const longestURL = 16 << 10
 
 // Deposit is what one fetch hands over.
 type Deposit struct {
-	Resource  Resource      // URL, Status and what the page says; of its dates only the first ones count, and only while none is held
+	// URL, Status and what the page says; of its dates only the first ones count, and only while
+	// none is held
+	Resource  Resource
 	Fetched   time.Time     // must be set
 	Body      []byte        // what is kept of the body, decoded; nil: nothing, and no capture is made
 	Wire      []byte        // the body as sent; nil: Body
@@ -27,20 +29,24 @@ type Deposit struct {
 	Undone    coding.Undone // how Wire became Body, where that is known; it saves undoing the codings again
 	Truncated bool
 	Cut       bool // parts that may not be kept were cut out of Body
-	Past      bool // a capture of the past: where the URL was crawled later, it is no current version, and what is known stays
-	Header    http.Header
-	Address   netip.Addr // of the server, as in a Capture
-	Sent      []byte     // heads of request and response, as in a Capture
-	Head      []byte
-	Hops      []Via // earlier hops that led here
-	Policy    PolicyVersion
-	Decided   map[acap.Usage]string // the line that decided, by usage
-	Cuts      []string              // as in a Capture
-	Aliases   []string              // URLs that lead to this one from now on, each to the next (X66)
-	Index     bool                  // the index is to hold it: an intent is logged
-	Stays     bool                  // the entry that it has stays as it is, and no intent is logged
-	Picture   *Picture              // a thumbnail, where no copy gives it; nil: none
-	Replace   bool                  // earlier versions are erased in the same transaction, without a tombstone (until-recrawled, P1 2.5.3.1)
+	// a capture of the past: where the URL was crawled later, it is no current version, and what is
+	// known stays
+	Past    bool
+	Header  http.Header
+	Address netip.Addr // of the server, as in a Capture
+	Sent    []byte     // heads of request and response, as in a Capture
+	Head    []byte
+	Hops    []Via // earlier hops that led here
+	Policy  PolicyVersion
+	Decided map[acap.Usage]string // the line that decided, by usage
+	Cuts    []string              // as in a Capture
+	Aliases []string              // URLs that lead to this one from now on, each to the next (X66)
+	Index   bool                  // the index is to hold it: an intent is logged
+	Stays   bool                  // the entry that it has stays as it is, and no intent is logged
+	Picture *Picture              // a thumbnail, where no copy gives it; nil: none
+	// earlier versions are erased in the same transaction, without a tombstone (until-recrawled, P1
+	// 2.5.3.1)
+	Replace bool
 }
 
 // Receive keeps a deposit. When it returns without error, everything is on disk; otherwise nothing
@@ -151,14 +157,16 @@ func (d *Deposit) crawled(before Resource, preserved bool) Resource {
 	return r
 }
 
-// note writes what is known of a resource now, and an intent where the index must make its entry anew.
+// note writes what is known of a resource now, and an intent where the index must make its entry
+// anew.
 func (t *txn) note(h held, r Resource, aliases []string, entry bool, text []byte) error {
 	if entry {
 		if err := t.intend(r.URL); err != nil {
 			return err
 		}
 	}
-	if err := errors.Join(t.dropAlias(r.URL), t.putAliases(r.URL, aliases)); err != nil { // what answers itself leads nowhere
+	// what answers itself leads nowhere
+	if err := errors.Join(t.dropAlias(r.URL), t.putAliases(r.URL, aliases)); err != nil {
 		return err
 	}
 	return t.putResource(h, r, text)
@@ -179,8 +187,9 @@ func (t *txn) putCapture(d *Deposit, b *body, version int) (Capture, error) {
 	if err := t.refer(b); err != nil {
 		return Capture{}, err
 	}
-	rec := captureRecord{URL: d.Resource.URL, Version: version, Fetched: utc(d.Fetched), Status: d.Resource.Status, Digest: b.digest,
-		Bytes: int64(len(d.Body)), Encoding: b.encoding, Truncated: d.Truncated, Cut: d.Cut}
+	rec := captureRecord{URL: d.Resource.URL, Version: version, Fetched: utc(d.Fetched), Status: d.Resource.Status,
+		Digest: b.digest,
+		Bytes:  int64(len(d.Body)), Encoding: b.encoding, Truncated: d.Truncated, Cut: d.Cut}
 	if b.encoding != "" {
 		rec.Payload = digestText(b.sum)
 	}
@@ -202,8 +211,10 @@ func (t *txn) putCapture(d *Deposit, b *body, version int) (Capture, error) {
 	}
 	t.counts.Captures++
 	t.counts.Bytes += uint64(rec.Bytes)
-	c := Capture{ID: id, URL: rec.URL, Version: version, Fetched: rec.Fetched, Status: rec.Status, MIME: d.Resource.MIME,
-		Digest: rec.Digest, Bytes: rec.Bytes, Payload: rec.payload(), Encoding: rec.Encoding, Truncated: rec.Truncated, Cut: rec.Cut,
+	c := Capture{ID: id, URL: rec.URL, Version: version, Fetched: rec.Fetched, Status: rec.Status,
+		MIME:   d.Resource.MIME,
+		Digest: rec.Digest, Bytes: rec.Bytes, Payload: rec.payload(), Encoding: rec.Encoding,
+		Truncated: rec.Truncated, Cut: rec.Cut,
 		Address: d.Address, Header: d.Header, Sent: d.Sent, Head: d.Head, Hops: d.Hops, Policy: d.Policy.utc(),
 		Own: d.Resource.Own, Decided: d.Decided, Cuts: d.Cuts}
 	return c, nil
@@ -220,7 +231,8 @@ func (t *txn) supersede(r *Resource) error {
 	}
 	k := idKey(r.Current)
 	r.Current = 0
-	return errors.Join(t.passPicture(rec.URL, rec.Version), t.tx.Bucket(bEarlier).Put(versionKey(rec.URL, rec.Version), k))
+	return errors.Join(t.passPicture(rec.URL, rec.Version), t.tx.Bucket(bEarlier).Put(versionKey(rec.URL,
+		rec.Version), k))
 }
 
 // refer counts one more reference to a body, and stores it if it is the first.
@@ -257,8 +269,8 @@ func (t *txn) refer(b *body) error {
 	return digests.Put(b.sum, rec.pack(b.sum))
 }
 
-// seal seals plain with a fresh key and says in which slot that is. What it makes is appended to out, which may be the place
-// of plain itself.
+// seal seals plain with a fresh key and says in which slot that is. What it makes is appended to
+// out, which may be the place of plain itself.
 func (t *txn) seal(belongs string, plain, out []byte) ([]byte, uint64, error) {
 	slot, k, err := t.take()
 	if err != nil {

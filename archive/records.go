@@ -33,14 +33,15 @@ var (
 	bJudged  = []byte("judged")  // origin → since when the policy stands that its holdings were last judged under
 	bSources = []byte("sources") // URL, 0, URL of a page that something is held of which was made of it → nothing
 
-	bPassed   = []byte("passed")   // URL, 0, id of a capture that keeps an answer of it, since that led there → nothing
+	bPassed   = []byte("passed")   // URL, 0, id of a capture that the URL redirected to → nothing
 	bPictures = []byte("pictures") // URL, 0, version (0: no copy) → pictureRecord, sealed pictureText
 
 	bParts   = []byte("parts")   // URL of a resource that pages require → Part
 	bAwaited = []byte("awaited") // the same, 0, URL of a page that waits for it → Wait
 	bAwaits  = []byte("awaits")  // URL of such a page, 0, URL of the resource → nothing
 
-	buckets = [][]byte{bMeta, bCaptures, bBodies, bDigests, bResources, bEarlier, bAliases, bAliased, bTombstones, bIntents, bDoomed,
+	buckets = [][]byte{bMeta, bCaptures, bBodies, bDigests, bResources, bEarlier, bAliases, bAliased, bTombstones,
+		bIntents, bDoomed,
 		bJudged, bSources, bPictures, bParts, bAwaited, bAwaits, bPassed}
 
 	// Those whose keys begin with an address of which something can be held.

@@ -6,11 +6,13 @@ import (
 	"fmt"
 )
 
-// Renew notes that a crawl found the current capture of a URL unchanged (RFC 9110 15.4.5). It makes no capture and moves no date of
-// one: the capture stays what was obtained when it was, heads and body, with the header, the statements of the page, the version of
-// policy, the deciding lines and the thumbnail of now, and what is known of the resource is as after Receive. Of d it reads what says that; entry says
-// that the index must make its entry anew, so that an intent is logged. With Replace, earlier versions are erased and the current one
-// stays. ErrNotHeld if the capture is not the current one of the URL.
+// Renew notes that a crawl found the current capture of a URL unchanged (RFC 9110 15.4.5). It makes
+// no capture and moves no date of one: the capture stays what was obtained when it was, heads and
+// body, with the header, the statements of the page, the version of policy, the deciding lines and
+// the thumbnail of now, and what is known of the resource is as after Receive. Of d it reads what
+// says that; entry says that the index must make its entry anew, so that an intent is logged. With
+// Replace, earlier versions are erased and the current one stays. ErrNotHeld if the capture is not
+// the current one of the URL.
 func (a *Archive) Renew(ctx context.Context, id uint64, d Deposit, entry bool) error {
 	if err := checkURL(d.Resource.URL); err != nil {
 		return err

@@ -17,14 +17,17 @@ type Repaired struct {
 // String is a sentence without its full stop.
 func (r Repaired) String() string { return r.Problem.String() + ": " + r.Done }
 
-// repairRounds bounds how often Repair looks: what one round repairs can bring to light what the next one has to.
+// repairRounds bounds how often Repair looks: what one round repairs can bring to light what the
+// next one has to.
 const repairRounds = 4
 
-// Repair finds what Verify finds and repairs what can be: each round in one transaction, so that a crash leaves it done or not done.
-// What was lost is erased: a capture of which the record, its key or the body cannot be read goes with a tombstone, and with it
-// what it alone referred to; keys that nothing needs are destroyed. Dates are never made up: where it is lost since when a page has
-// been kept, its copies go. Pages whose index entry may be wrong now are among Intents. told hears of each repair after it is on
-// disk; it may be nil. Calls, and those of Compact, follow one another. Repair gives what is left, as Verify would find it; while others write, too.
+// Repair finds what Verify finds and repairs what can be: each round in one transaction, so that a
+// crash leaves it done or not done. What was lost is erased: a capture of which the record, its key
+// or the body cannot be read goes with a tombstone, and with it what it alone referred to; keys
+// that nothing needs are destroyed. Dates are never made up: where it is lost since when a page has
+// been kept, its copies go. Pages whose index entry may be wrong now are among Intents. told hears
+// of each repair after it is on disk; it may be nil. Calls, and those of Compact, follow one
+// another. Repair gives what is left, as Verify would find it; while others write, too.
 func (a *Archive) Repair(ctx context.Context, told func(Repaired)) (left []Problem, err error) {
 	select {
 	case a.compacting <- struct{}{}:

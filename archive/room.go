@@ -7,21 +7,23 @@ import (
 	"time"
 )
 
-// bbolt maps the file anew where it outgrows what is mapped, and waits until no transaction reads it. A compaction reads for long, and
-// begins to read again before it has ended: the writer must not wait for it, or both wait for ever.
+// bbolt maps the file anew where it outgrows what is mapped, and waits until no transaction reads
+// it. A compaction reads for long, and begins to read again before it has ended: the writer must
+// not wait for it, or both wait for ever.
 
 // mapStep is how bbolt maps: a power of two up to it, then multiples of it.
 const mapStep = 1 << 30
 
-// What a transaction may add to the file: what its jobs hold, several times over, and a list of free pages.
+// What a transaction may add to the file: what its jobs hold, several times over, and a list of
+// free pages.
 const (
 	leastRoom = 64 << 20
 	roomTimes = 4
 	freeShare = 256 // of the file
 )
 
-// beginWait bounds how long a compaction waits for the writer to let it read. A write that needs more room than was foreseen waits for
-// the compaction, which then gives up.
+// beginWait bounds how long a compaction waits for the writer to let it read. A write that needs
+// more room than was foreseen waits for the compaction, which then gives up.
 const beginWait = time.Minute
 
 // errRoom ends a compaction that is in the way of the writer.
@@ -33,7 +35,8 @@ type compaction struct {
 	over chan struct{} // closed when it reads no more
 }
 
-// mapAhead gives how much of a file of a size is to be mapped. 0 is what it has, where more has no addresses.
+// mapAhead gives how much of a file of a size is to be mapped. 0 is what it has, where more has no
+// addresses.
 func (a *Archive) mapAhead(size int64) int64 {
 	if size > math.MaxInt-a.ahead {
 		return 0
@@ -41,8 +44,8 @@ func (a *Archive) mapAhead(size int64) int64 {
 	return size + a.ahead
 }
 
-// makeRoom is called by the writer before a group is written. Where a file of a size could outgrow with it what is mapped, a compaction
-// under way is ended first.
+// makeRoom is called by the writer before a group is written. Where a file of a size could outgrow
+// with it what is mapped, a compaction under way is ended first.
 func (a *Archive) makeRoom(size int64, group []*job) {
 	if a.underway == nil {
 		return
@@ -71,7 +74,8 @@ func leastMapped(size int64) int64 {
 	return n
 }
 
-// whileOpen gives a ctx that ends with ctx, and with the archive, by ErrClosed. release must be called.
+// whileOpen gives a ctx that ends with ctx, and with the archive, by ErrClosed. release must be
+// called.
 func (a *Archive) whileOpen(ctx context.Context) (_ context.Context, release func()) {
 	ctx, stop := context.WithCancelCause(ctx)
 	go func() {
@@ -84,7 +88,8 @@ func (a *Archive) whileOpen(ctx context.Context) (_ context.Context, release fun
 	return ctx, func() { stop(nil) }
 }
 
-// ended gives ErrClosed for an error of work whose ctx, of whileOpen, ended since the archive was closed.
+// ended gives ErrClosed for an error of work whose ctx, of whileOpen, ended since the archive was
+// closed.
 func ended(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), ErrClosed) {
 		return ErrClosed

@@ -12,11 +12,12 @@ var (
 	errDestroyed = errors.New("has lost its key")
 )
 
-// A key seals one text and no other, so the nonce need not vary (NIST SP 800-38D 8: unique per key).
+// A key seals one text and no other, so the nonce need not vary (NIST SP 800-38D 8: unique per
+// key).
 var nonce [12]byte
 
-// seal encrypts plain with AES-256-GCM and appends it to out, which may be plain[:0]. What it belongs to is authenticated
-// with it and must be given to open it.
+// seal encrypts plain with AES-256-GCM and appends it to out, which may be plain[:0]. What it
+// belongs to is authenticated with it and must be given to open it.
 func seal(k key, belongs string, plain, out []byte) ([]byte, error) {
 	g, err := sealer(k)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// MadeOf lists the URLs of pages of which something that is held beside their copies was made of source (kept.Page.Sources).
+// MadeOf lists the URLs of pages of which something that is held beside their copies was made of
+// source (kept.Page.Sources).
 func (a *Archive) MadeOf(source string) (list []string, err error) {
 	err = a.view(func(tx *bolt.Tx) error {
 		list = others(tx.Bucket(bSources), source)
@@ -17,7 +18,8 @@ func (a *Archive) MadeOf(source string) (list []string, err error) {
 	return list, err
 }
 
-// putSources lists url at its sources of now, and no longer at those that it had before and has no more.
+// putSources lists url at its sources of now, and no longer at those that it had before and has no
+// more.
 func (t *txn) putSources(url string, before, now []string) error {
 	bucket := t.tx.Bucket(bSources)
 	for _, source := range before {
@@ -47,7 +49,8 @@ func (v *verifier) sources(url string, sources []string) {
 		}
 		v.find(url, "is not listed at "+source+", of which something of it was made", func(t *txn) (string, error) {
 			h, err := t.resource(url)
-			if err != nil || !slices.Contains(h.Kept.Sources(), source) { // a record that cannot be read is a finding of its own
+			// a record that cannot be read is a finding of its own
+			if err != nil || !slices.Contains(h.Kept.Sources(), source) {
 				return "", nil
 			}
 			return "listed", t.tx.Bucket(bSources).Put(pair(source, url), nil)
@@ -65,15 +68,17 @@ func (v *verifier) source(k, _ []byte) {
 			return false
 		}
 		r, err := v.a.readResource(url, value)
-		return err != nil || slices.Contains(r.Kept.Sources(), string(source)) // a record that cannot be read is a finding of its own
+		// a record that cannot be read is a finding of its own
+		return err != nil || slices.Contains(r.Kept.Sources(), string(source))
 	}
 	if made(v.tx) {
 		return
 	}
-	v.find(string(url), fmt.Sprintf("is listed at %q, of which nothing of it was made", source), func(t *txn) (string, error) {
-		if made(t.tx) {
-			return "", nil
-		}
-		return "taken off the list", t.tx.Bucket(bSources).Delete(k)
-	})
+	v.find(string(url), fmt.Sprintf("is listed at %q, of which nothing of it was made", source),
+		func(t *txn) (string, error) {
+			if made(t.tx) {
+				return "", nil
+			}
+			return "taken off the list", t.tx.Bucket(bSources).Delete(k)
+		})
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// captureText is the part of a capture that derives from the page. It is JSON followed by the exchanges, packed.
+// captureText is the part of a capture that derives from the page. It is JSON followed by the
+// exchanges, packed.
 type captureText struct {
 	MIME    string                `json:",omitempty"`
 	Address netip.Addr            `json:",omitzero"`

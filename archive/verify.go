@@ -25,9 +25,10 @@ type Problem struct {
 // String is a sentence without its full stop.
 func (p Problem) String() string { return p.Where + " " + p.What }
 
-// Verify checks every page of archive.db, every record, digest, reference, version and alias, and every key: that each sealed
-// text opens, and that no key is left that nothing needs. It works on the state at its beginning while others write, and
-// never panics. The error tells that it could not be done (ctx, ErrClosed), not that something is wrong.
+// Verify checks every page of archive.db, every record, digest, reference, version and alias, and
+// every key: that each sealed text opens, and that no key is left that nothing needs. It works on
+// the state at its beginning while others write, and never panics. The error tells that it could
+// not be done (ctx, ErrClosed), not that something is wrong.
 func (a *Archive) Verify(ctx context.Context) ([]Problem, error) {
 	found, err := a.inspect(ctx)
 	return problems(found), err
@@ -49,8 +50,8 @@ type finding struct {
 	turn turn  // when it is repaired
 }
 
-// turn orders the repairs of a transaction: references are counted anew before captures are buried that refer, and after that bodies
-// are dropped.
+// turn orders the repairs of a transaction: references are counted anew before captures are buried
+// that refer, and after that bodies are dropped.
 type turn uint8
 
 const (
@@ -60,8 +61,9 @@ const (
 	turns
 )
 
-// fixer looks whether its problem still stands, since others write meanwhile, and repairs it. It says what it did, as a clause
-// without subject; nothing if there was nothing left to do. It runs in the writer and may run more than once.
+// fixer looks whether its problem still stands, since others write meanwhile, and repairs it. It
+// says what it did, as a clause without subject; nothing if there was nothing left to do. It runs
+// in the writer and may run more than once.
 type fixer func(*txn) (did string, err error)
 
 func problems(found []finding) (list []Problem) {
@@ -125,7 +127,8 @@ const (
 	unsure           // its key is gone
 )
 
-// suspect is a record that needs a key that is gone. It may have been erased since; if it still stands, it is a problem.
+// suspect is a record that needs a key that is gone. It may have been erased since; if it still
+// stands, it is a problem.
 type suspect struct {
 	bucket, key, value []byte
 	finding            finding
@@ -150,7 +153,8 @@ func (v *verifier) doubt(at turn, where, what string, bucket, k, value []byte, f
 		finding{Problem{Where: where, What: what, Repairable: true}, fix, at}})
 }
 
-// unreadable notes a sealed text that could not be read. Where it was the disk that failed, the text may be there all the same.
+// unreadable notes a sealed text that could not be read. Where it was the disk that failed, the
+// text may be there all the same.
 func (v *verifier) unreadable(at turn, where string, err error, bucket, k, value []byte, fix fixer) {
 	switch {
 	case failed(err):
@@ -185,7 +189,8 @@ func (v *verifier) all(tx *bolt.Tx) error {
 		}
 		return nil
 	case v.a.stale.Load():
-		v.find("archive.db", stale, func(*txn) (string, error) { return "written anew", nil }) // every transaction writes one of the two
+		// every transaction writes one of the two
+		v.find("archive.db", stale, func(*txn) (string, error) { return "written anew", nil })
 	}
 	c, err := readCounts(tx)
 	if err != nil {
@@ -196,8 +201,10 @@ func (v *verifier) all(tx *bolt.Tx) error {
 		name  []byte
 		check func(k, value []byte)
 	}{
-		{bDigests, v.digest}, {bBodies, v.body}, {bCaptures, v.capture}, {bDigests, v.references}, {bResources, v.resource},
-		{bEarlier, v.earlier}, {bAliases, v.alias}, {bAliased, v.aliased}, {bTombstones, v.tombstone}, {bIntents, v.intent},
+		{bDigests, v.digest}, {bBodies, v.body}, {bCaptures, v.capture}, {bDigests, v.references}, {bResources,
+			v.resource},
+		{bEarlier, v.earlier}, {bAliases, v.alias}, {bAliased, v.aliased}, {bTombstones, v.tombstone}, {bIntents,
+			v.intent},
 		{bJudged, v.judged}, {bSources, v.source}, {bPictures, v.picture}, {bParts, v.part}, {bAwaited, v.awaited},
 		{bAwaits, v.awaits}, {bPassed, v.passed},
 	} {
@@ -243,7 +250,8 @@ func (v *verifier) pause() error {
 	return nil
 }
 
-// noted is for what goes when what it spoils has been repaired: a text opens with its own key alone.
+// noted is for what goes when what it spoils has been repaired: a text opens with its own key
+// alone.
 func noted(*txn) (string, error) { return "", nil }
 
 func (v *verifier) use(where string, slot uint64) {
@@ -269,10 +277,11 @@ func (v *verifier) sequences() {
 	}{{bCaptures, number}, {bBodies, bodyID}} {
 		last, _ := v.tx.Bucket(part.name).Cursor().Last()
 		if highest := part.id(last); highest > v.tx.Bucket(part.name).Sequence() {
-			v.find("archive.db", fmt.Sprintf("would give a number of its part %q again", part.name), func(t *txn) (string, error) {
-				bucket := t.tx.Bucket(part.name)
-				return "counts on from the highest number", bucket.SetSequence(max(highest, bucket.Sequence()))
-			})
+			v.find("archive.db", fmt.Sprintf("would give a number of its part %q again", part.name),
+				func(t *txn) (string, error) {
+					bucket := t.tx.Bucket(part.name)
+					return "counts on from the highest number", bucket.SetSequence(max(highest, bucket.Sequence()))
+				})
 		}
 	}
 }
@@ -284,7 +293,8 @@ func (v *verifier) total(said counts) {
 		return
 	}
 	held := v.count
-	v.find("archive.db", fmt.Sprintf("counts wrong: it holds %+v and says %+v", held, said), func(t *txn) (string, error) {
+	v.find("archive.db", fmt.Sprintf("counts wrong: it holds %+v and says %+v", held, said), func(t *txn) (string,
+		error) {
 		c := &t.counts
 		c.Captures += held.Captures - said.Captures
 		c.Resources += held.Resources - said.Resources
@@ -319,7 +329,10 @@ func (v *verifier) keys(used uint64) error {
 			return err
 		}
 		if !k.zero() {
-			v.find(where, "is left although nothing needs it", func(t *txn) (string, error) { return "destroyed", t.doom(slot) })
+			v.find(where, "is left although nothing needs it", func(t *txn) (string, error) {
+				return "destroyed",
+					t.doom(slot)
+			})
 		}
 	}
 	return nil

@@ -11,15 +11,16 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// A transaction takes what is waiting, up to these bounds. It waits a little for as many callers as there were last time: a
-// larger group costs less for each page.
+// A transaction takes what is waiting, up to these bounds. It waits a little for as many callers as
+// there were last time: a larger group costs less for each page.
 const (
 	groupJobs  = 512
 	groupBytes = 32 << 20
 	groupWait  = time.Millisecond
 )
 
-// job is one change. fn may run more than once, each time in a new transaction; an error of fn undoes its changes alone.
+// job is one change. fn may run more than once, each time in a new transaction; an error of fn
+// undoes its changes alone.
 type job struct {
 	fn     func(*txn) error
 	size   int  // bytes it holds
@@ -47,8 +48,8 @@ type halt struct {
 	done chan struct{}
 }
 
-// do hands fn to the writer and waits until its transaction is on disk. A cancelled ctx ends the wait for the writer, not
-// the write itself.
+// do hands fn to the writer and waits until its transaction is on disk. A cancelled ctx ends the
+// wait for the writer, not the write itself.
 func (a *Archive) do(ctx context.Context, size int, fn func(*txn) error) error {
 	a.callers.Add(1)
 	defer a.callers.Add(-1)
@@ -109,7 +110,8 @@ func (a *Archive) gather(first *job) []*job {
 	return group
 }
 
-// run brings a group to disk. A job that fails by itself is answered and left out, and the others are done again without it.
+// run brings a group to disk. A job that fails by itself is answered and left out, and the others
+// are done again without it.
 func (a *Archive) run(group []*job) {
 	for {
 		failed, err := a.attempt(group)
@@ -140,7 +142,8 @@ func (a *Archive) run(group []*job) {
 // errUndestroyed: the records are gone, the keys are not yet.
 var errUndestroyed = errors.New("its key will be destroyed with the next write or when the archive is opened again")
 
-// attempt does a group in one transaction. It names the job whose own error made it give up, if it was one.
+// attempt does a group in one transaction. It names the job whose own error made it give up, if it
+// was one.
 func (a *Archive) attempt(group []*job) (failed *job, err error) {
 	if err := a.failure(); err != nil {
 		return nil, err
@@ -229,7 +232,8 @@ func (t *txn) fill(group []*job, finished []string, destroyed []uint64) (failed 
 	return nil, t.tx.Bucket(bMeta).Put(kCounts, mustPack(kCounts, t.counts))
 }
 
-// undo ends a transaction that failed and takes back its keys. An archive whose state is not certain is written no more.
+// undo ends a transaction that failed and takes back its keys. An archive whose state is not
+// certain is written no more.
 func (a *Archive) undo(t *txn, id int, failed *job, cause error) {
 	if t == nil {
 		return
@@ -243,7 +247,8 @@ func (a *Archive) undo(t *txn, id int, failed *job, cause error) {
 	var used uint64
 	err := a.view(func(tx *bolt.Tx) error {
 		if tx.ID() == id {
-			return fmt.Errorf("the archive in %s must be opened again, it is not certain what its disk holds: %w", a.dir, cause)
+			return fmt.Errorf("the archive in %s must be opened again, it is not certain what its disk holds: %w",
+				a.dir, cause)
 		}
 		c, err := readCounts(tx)
 		used = c.Keys
@@ -297,8 +302,8 @@ func (t *txn) intend(url string) error {
 	return t.tx.Bucket(bIntents).Put([]byte(url), nil)
 }
 
-// log counts the intents of a committed transaction and drops those that it cleared. An intent that was logged again while
-// its predecessor was being declared done must stay.
+// log counts the intents of a committed transaction and drops those that it cleared. An intent that
+// was logged again while its predecessor was being declared done must stay.
 func (a *Archive) log(logged []string, cleared int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -317,9 +322,9 @@ func (a *Archive) finished() []string {
 	return a.done[:len(a.done):len(a.done)]
 }
 
-// Done tells that the index agrees with the resources again. It is called once for every Receive, Update or Erase that
-// changed what the index should hold; once too often does no harm. It costs no write of its own: the intent is cleared
-// with the next transaction, or by Close.
+// Done tells that the index agrees with the resources again. It is called once for every Receive,
+// Update or Erase that changed what the index should hold; once too often does no harm. It costs no
+// write of its own: the intent is cleared with the next transaction, or by Close.
 func (a *Archive) Done(urls ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -332,8 +337,8 @@ func (a *Archive) Done(urls ...string) {
 	}
 }
 
-// Intents lists the URLs for which the index may disagree with Resource(url).Indexed: something was logged and Done has
-// not been called. After opening it is what a crash left to do.
+// Intents lists the URLs for which the index may disagree with Resource(url).Indexed: something was
+// logged and Done has not been called. After opening it is what a crash left to do.
 func (a *Archive) Intents() ([]string, error) {
 	var list []string
 	err := a.view(func(tx *bolt.Tx) error {

@@ -9,9 +9,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// Backup hands out archive and index as they are at one instant, so that they agree, while others read and write: the files
-// archive.db and keys.db, and those below index/. held is what they hold. Changes wait for that instant, not for the copying. It holds what is held now: of what
-// must go later, because its time is over or its publisher says so, the copy does not know.
+// Backup hands out archive and index as they are at one instant, so that they agree, while others
+// read and write: the files archive.db and keys.db, and those below index/. held is what they hold.
+// Changes wait for that instant, not for the copying. It holds what is held now: of what must go
+// later, because its time is over or its publisher says so, the copy does not know.
 func (h *Holdings) Backup(ctx context.Context, create archive.Create) (held archive.Stats, err error) {
 	for i := range h.locks {
 		h.locks[i].Lock()
@@ -33,5 +34,8 @@ func (h *Holdings) Backup(ctx context.Context, create archive.Create) (held arch
 	if held, err = h.archive.Backup(ctx, resume, create); err != nil {
 		return held, err
 	}
-	return held, snapshot.Copy(ctx, func(name string, size int64) (io.Writer, error) { return create("index/"+name, size) })
+	return held, snapshot.Copy(ctx, func(name string, size int64) (io.Writer, error) {
+		return create("index/"+name,
+			size)
+	})
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// withdraw takes what was made of the resource at address, which is erased, out of what is held of other pages: their excerpts,
-// their thumbnails and their index entries (P04), and says how many pages those are. They wait until that is lifted (P05).
+// withdraw takes what was made of the resource at address, which is erased, out of what is held of
+// other pages: their excerpts, their thumbnails and their index entries (P04), and says how many
+// pages those are. They wait until that is lifted (P05).
 func (h *Holdings) withdraw(ctx context.Context, address string) (derived int, err error) {
 	pages, err := h.archive.MadeOf(address)
 	if err != nil {
@@ -20,9 +21,10 @@ func (h *Holdings) withdraw(ctx context.Context, address string) (derived int, e
 		*known = archive.Part{}
 		return nil, nil
 	})
-	return len(pages), errors.Join(err, h.archive.Await(ctx, address, archive.ForAnswer, pages...), together(sweepers, pages, func(page string) error {
-		return h.withdrawFrom(ctx, page, address, nil)
-	}))
+	return len(pages), errors.Join(err, h.archive.Await(ctx, address, archive.ForAnswer, pages...),
+		together(sweepers, pages, func(page string) error {
+			return h.withdrawFrom(ctx, page, address, nil)
+		}))
 }
 
 // withdrawFrom does so for one page; told, which may be nil, is told what goes.

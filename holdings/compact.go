@@ -23,8 +23,9 @@ type IndexStats struct {
 	After  int64 `json:"after"`
 }
 
-// Compact writes archive and index anew. After it no byte of what had been erased when it began, and no word that only that had, is in
-// any of their files. Both are used meanwhile. progress, which may be nil, is told of bytes of the archive.
+// Compact writes archive and index anew. After it no byte of what had been erased when it began,
+// and no word that only that had, is in any of their files. Both are used meanwhile. progress,
+// which may be nil, is told of bytes of the archive.
 func (h *Holdings) Compact(ctx context.Context, progress func(done, total int64)) (s CompactStats, err error) {
 	s.Archive, err = h.archive.Compact(ctx, progress, func(ctx context.Context) (err error) {
 		if err := h.indexed(); err != nil {
@@ -58,13 +59,15 @@ func pass(mu *sync.Mutex) {
 	defer mu.Unlock()
 }
 
-// Within says how soon no file is to hold a trace of what was erased. A compaction begins at half of the time.
+// Within says how soon no file is to hold a trace of what was erased. A compaction begins at half
+// of the time.
 type Within struct {
 	Asked time.Duration // where a publisher asked for it (P1 2.6.1); 0: at once
 	Other time.Duration // 0: never by itself
 }
 
-// due is when a compaction is to begin after erasures of which the first was then, and the first that was asked for; zero for never.
+// due is when a compaction is to begin after erasures of which the first was then, and the first
+// that was asked for; zero for never.
 func (w Within) due(since, asked time.Time) (at time.Time) {
 	if !since.IsZero() && w.Other > 0 {
 		at = since.Add(w.Other / 2)
@@ -84,9 +87,10 @@ func (w Within) again() time.Duration {
 	return wait
 }
 
-// Upkeep compacts by itself, until ctx ends, after erasures in this process or an earlier one. What is erased while it does shares the
-// next compaction, and between two lies at least as long as the last one took. told hears of each one, and of errors; after one it tries
-// again within a minute, or half of a longer time.
+// Upkeep compacts by itself, until ctx ends, after erasures in this process or an earlier one. What
+// is erased while it does shares the next compaction, and between two lies at least as long as the
+// last one took. told hears of each one, and of errors; after one it tries again within a minute,
+// or half of a longer time.
 func (h *Holdings) Upkeep(ctx context.Context, w Within, told func(CompactStats, error)) {
 	var rest time.Time // no compaction begins before
 	for {
@@ -116,8 +120,8 @@ func (h *Holdings) Upkeep(ctx context.Context, w Within, told func(CompactStats,
 	}
 }
 
-// await waits until due, but not less than until rest; a zero due never comes. It reports false where something was erased meanwhile, or
-// ctx has ended.
+// await waits until due, but not less than until rest; a zero due never comes. It reports false
+// where something was erased meanwhile, or ctx has ended.
 func (h *Holdings) await(ctx context.Context, due, rest time.Time) bool {
 	var come <-chan time.Time
 	if !due.IsZero() {
@@ -137,8 +141,9 @@ func (h *Holdings) await(ctx context.Context, due, rest time.Time) bool {
 	return false
 }
 
-// Settle compacts now where Upkeep would begin to before next; zero: ever. A process that ends calls it, which knows that the next one
-// comes then, or that nobody may come. It reports whether there was anything to do.
+// Settle compacts now where Upkeep would begin to before next; zero: ever. A process that ends
+// calls it, which knows that the next one comes then, or that nobody may come. It reports whether
+// there was anything to do.
 func (h *Holdings) Settle(ctx context.Context, w Within, next time.Time) (s CompactStats, done bool, err error) {
 	since, asked, err := h.archive.Uncompacted()
 	due := w.due(since, asked)
@@ -149,6 +154,6 @@ func (h *Holdings) Settle(ctx context.Context, w Within, next time.Time) (s Comp
 	return s, err == nil, err
 }
 
-// Compacted gives the time at which the last compaction began that was completed, whoever made it; zero where none was. Of what was erased
-// before, no file holds a trace.
+// Compacted gives the time at which the last compaction began that was completed, whoever made it;
+// zero where none was. Of what was erased before, no file holds a trace.
 func (h *Holdings) Compacted() (began time.Time, err error) { return h.archive.Compacted() }

@@ -12,9 +12,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Condition gives the header that asks for a page only if it has changed (RFC 9110 13.1.2, 13.1.3), from the validators of the
-// current copy. It is nil where the page itself is wanted: where no copy is held that is whole and unharmed, where address only leads
-// to a page, and where the policy of today does not permit to preserve all of it. It makes no request.
+// Condition gives the header that asks for a page only if it has changed (RFC 9110 13.1.2, 13.1.3),
+// from the validators of the current copy. It is nil where the page itself is wanted: where no copy
+// is held that is whole and unharmed, where address only leads to a page, and where the policy of
+// today does not permit to preserve all of it. It makes no request.
 func (h *Holdings) Condition(address string) http.Header {
 	c, ok := h.current(address)
 	if !ok {
@@ -35,7 +36,8 @@ func (h *Holdings) Condition(address string) http.Header {
 	return out
 }
 
-// validators gives the header that asks whether something has changed of which these are known; nil for none.
+// validators gives the header that asks whether something has changed of which these are known; nil
+// for none.
 func validators(tag, modified string) http.Header {
 	out := http.Header{}
 	if tag != "" {
@@ -65,8 +67,8 @@ func (c copied) page(hops []page.Hop) *page.Page {
 	return page.New(append(slices.Clone(hops[:len(hops)-1]), last))
 }
 
-// current gives the current copy of the page at address, without its body; false where none is held, where address has led elsewhere
-// since, or where it was cut, by the server or for its terms.
+// current gives the current copy of the page at address, without its body; false where none is
+// held, where address has led elsewhere since, or where it was cut, by the server or for its terms.
 func (h *Holdings) current(address string) (c copied, ok bool) {
 	var err error
 	if c.known, _, err = h.archive.Resource(address); err != nil || c.known.Current == 0 {
@@ -83,7 +85,8 @@ func (h *Holdings) complete(c *copied) bool {
 	return err == nil && archive.Digest(c.body) == c.Digest
 }
 
-// keeps reports whether the copy may stay as it is, under the policy last known and what the page said last.
+// keeps reports whether the copy may stay as it is, under the policy last known and what the page
+// said last.
 func (h *Holdings) keeps(c copied) bool {
 	u, err := url.Parse(c.URL)
 	if err != nil {
@@ -94,12 +97,13 @@ func (h *Holdings) keeps(c copied) bool {
 	if err != nil || terms.TakeDown(origin, u) != nil {
 		return false
 	}
-	copied := terms.Held(ctx, origin, u, c.known.Own, c.Page(c.body), terms.Sources{Policies: h.o.Known}, h.factsNow(c.known)).HoldingCopy(h.o.NoArchive)
+	copied := terms.Held(ctx, origin, u, c.known.Own, c.Page(c.body), terms.Sources{Policies: h.o.Known},
+		h.factsNow(c.known)).HoldingCopy(h.o.NoArchive)
 	return !copied.Cut && decide(&evidence{noPreserve: h.o.NoPreserve, received: &copied}).copy.held()
 }
 
-// confirms reports whether a 304 speaks of the copy with the header held: a validator that both name must be the same (RFC 9111
-// 4.3.4, by weak comparison).
+// confirms reports whether a 304 speaks of the copy with the header held: a validator that both
+// name must be the same (RFC 9111 4.3.4, by weak comparison).
 func confirms(fresh, held http.Header) bool {
 	for _, name := range []string{"ETag", "Last-Modified"} {
 		is, was := fresh.Get(name), held.Get(name)
@@ -110,8 +114,9 @@ func confirms(fresh, held http.Header) bool {
 	return true
 }
 
-// updated is the header of a copy after a 304 (RFC 9111 3.2): what the 304 names replaces what was held, what it does not name stays,
-// robots headers too (N23), and what says how the body is made stays as well.
+// updated is the header of a copy after a 304 (RFC 9111 3.2): what the 304 names replaces what was
+// held, what it does not name stays, robots headers too (N23), and what says how the body is made
+// stays as well.
 func updated(held, fresh http.Header) http.Header {
 	out := held.Clone()
 	if out == nil {
@@ -125,11 +130,14 @@ func updated(held, fresh http.Header) http.Header {
 	return out
 }
 
-// ofMessage reports whether a field of h belongs to its message or to the body, and not to what is held (RFC 9111 3.1, 3.2).
+// ofMessage reports whether a field of h belongs to its message or to the body, and not to what is
+// held (RFC 9111 3.1, 3.2).
 func ofMessage(name string, h http.Header) bool {
 	switch name {
-	case "Content-Length", "Content-Encoding", "Content-Type", "Content-Range", "Connection", "Keep-Alive", "Te", "Trailer",
-		"Transfer-Encoding", "Upgrade", "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization", "Proxy-Connection":
+	case "Content-Length", "Content-Encoding", "Content-Type", "Content-Range", "Connection", "Keep-Alive", "Te",
+		"Trailer",
+		"Transfer-Encoding", "Upgrade", "Proxy-Authenticate", "Proxy-Authentication-Info", "Proxy-Authorization",
+		"Proxy-Connection":
 		return true
 	}
 	for _, named := range strings.Split(strings.Join(h.Values("Connection"), ","), ",") {

@@ -11,8 +11,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// evidence is everything that decide needs to know of one page. Whoever receives, imports, sweeps or
-// judges a page again gathers it.
+// evidence is everything that decide needs to know of one page. Whoever receives, imports, sweeps
+// or judges a page again gathers it.
 type evidence struct {
 	url        string
 	facts      acap.Facts
@@ -125,8 +125,9 @@ type plan struct {
 	saved    *archive.Picture // the thumbnail that takes the place of the copy that goes; nil: none does
 }
 
-// decide returns what may be held of a page: what is stored, kept, made again or dropped, why, by which line, and until when. It reads
-// nothing and asks nobody: if it needs to know more, the plan says what.
+// decide returns what may be held of a page: what is stored, kept, made again or dropped, why, by
+// which line, and until when. It reads nothing and asks nobody: if it needs to know more, the plan
+// says what.
 func decide(e *evidence) (p plan) {
 	if e.received != nil {
 		p.copy = decideCopy(e, e.received.Preserve, false)
@@ -152,7 +153,8 @@ func decide(e *evidence) (p plan) {
 	return p
 }
 
-// decideCopy decides about a copy that permit is the decision on preserve for; held says that it is held already.
+// decideCopy decides about a copy that permit is the decision on preserve for; held says that it is
+// held already.
 func decideCopy(e *evidence, permit acap.Decision, held bool) (v verdict) {
 	switch {
 	case e.takenDown != nil: // P1 2.6 (P04): nothing may be kept while a take-down request is in force
@@ -225,7 +227,8 @@ func (p *plan) decideHeld(e *evidence) {
 	p.whole = len(p.swept) > 0 && bare && !left
 }
 
-// decideCopies decides about the copies held. It returns how many go, and how many redirects are among the others.
+// decideCopies decides about the copies held. It returns how many go, and how many redirects are
+// among the others.
 func (p *plan) decideCopies(e *evidence) (gone, redirects int) {
 	for _, c := range e.copies {
 		v := decideCopy(e, c.permit, true)
@@ -243,8 +246,8 @@ func (p *plan) decideCopies(e *evidence) (gone, redirects int) {
 	return gone, redirects
 }
 
-// savesPicture reports whether the current copy goes and no thumbnail is held that does not depend on it. What may be shown is not lost
-// with what may not be kept.
+// savesPicture reports whether the current copy goes and no thumbnail is held that does not depend
+// on it. What may be shown is not lost with what may not be kept.
 func (p *plan) savesPicture(e *evidence) bool {
 	_, instead := e.pictured[0]
 	return p.bare && !instead && !e.noPreserve
@@ -268,8 +271,9 @@ func (p *plan) pictured(e *evidence) map[int]bool {
 	return all
 }
 
-// decideHeldEntry decides about the index entry held. An entry that would be made otherwise now is made again from the copy, and so is an
-// entry whose copy goes: its words must not keep their order.
+// decideHeldEntry decides about the index entry held. An entry that would be made otherwise now is
+// made again from the copy, and so is an entry whose copy goes: its words must not keep their
+// order.
 func (p *plan) decideHeldEntry(e *evidence) {
 	s := e.entry
 	switch {
@@ -292,7 +296,8 @@ func (p *plan) decideHeldEntry(e *evidence) {
 	}
 	p.kept = made.kept
 	switch {
-	case made.document == nil && made.unread && !p.bare: // what must be shown with it is of an origin whose policy cannot be read
+	// what must be shown with it is of an origin whose policy cannot be read
+	case made.document == nil && made.unread && !p.bare:
 		p.unjudged, p.kept, p.entry.action = true, nil, inDoubt
 	case made.document != nil:
 		p.document, p.entry = made.document, verdict{action: toRemake, ground: grounds(s.Index)}
@@ -315,8 +320,9 @@ func (p *plan) decideHeldEntry(e *evidence) {
 	}
 }
 
-// decideStored decides about what is stored to present the page. What may be presented to nobody goes. So does what was made of a resource
-// that is taken down, or that a redirect from such an address led to (P1 2.6, P04); the index entry goes with it.
+// decideStored decides about what is stored to present the page. What may be presented to nobody
+// goes. So does what was made of a resource that is taken down, or that a redirect from such an
+// address led to (P1 2.6, P04); the index entry goes with it.
 func (p *plan) decideStored(e *evidence) {
 	add := func(s Swept) {
 		p.kept = &e.rest.fits
@@ -337,8 +343,8 @@ func (p *plan) decideStored(e *evidence) {
 	}
 }
 
-// decidePictures decides about the thumbnails held. Those of copies that go, go with them. left says that one stays that stands for no
-// copy.
+// decidePictures decides about the thumbnails held. Those of copies that go, go with them. left
+// says that one stays that stands for no copy.
 func (p *plan) decidePictures(e *evidence) (left bool) {
 	for _, s := range e.rest.pictures {
 		if s.Fits {
@@ -366,7 +372,8 @@ func (p *plan) stored(e *evidence) terms.Kept {
 	return e.kept
 }
 
-// strip takes away what is stored to be shown beside a copy or an index entry: a thumbnail alone is left.
+// strip takes away what is stored to be shown beside a copy or an index entry: a thumbnail alone is
+// left.
 func (p *plan) strip(e *evidence) {
 	kept := p.stored(e)
 	if kept.Title == "" && len(kept.Texts) == 0 {
@@ -398,7 +405,8 @@ func (p *plan) add(s Swept) { p.swept = append(p.swept, s) }
 
 // item is one thing of the page that goes for a reason.
 func (e *evidence) item(what string, g ground) Swept {
-	return Swept{URL: e.url, What: what, Reason: g.reason, Why: g.why, Line: g.line, TakenDown: g.reason == archive.ReasonTakenDown}
+	return Swept{URL: e.url, What: what, Reason: g.reason, Why: g.why, Line: g.line,
+		TakenDown: g.reason == archive.ReasonTakenDown}
 }
 
 func (s Swept) version(n int, capture uint64) Swept {

@@ -8,8 +8,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// document is the index entry of pg, made of content. whole says that a copy is held with all that content says, so that the order of
-// the words may be kept. cut says what of a large page is left out, "" where nothing is.
+// document is the index entry of pg, made of content. whole says that a copy is held with all that
+// content says, so that the order of the words may be kept. cut says what of a large page is left
+// out, "" where nothing is.
 func document(pg *page.Page, content terms.Content, language string, fetched time.Time,
 	whole bool) (d *index.Document, cut string) {
 	analysis := language

@@ -10,8 +10,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/archive"
 )
 
-// Erase removes all that is held of a URL at its publisher's request, however it is spelt, and the URLs that lead to it. It returns the
-// number of copies erased, and may be repeated (P04).
+// Erase removes all that is held of a URL at its publisher's request, however it is spelt, and the
+// URLs that lead to it. It returns the number of copies erased, and may be repeated (P04).
 func (h *Holdings) Erase(ctx context.Context, rawurl, why, line string) (n int, err error) {
 	addresses, err := h.Spellings(rawurl)
 	for _, address := range addresses {
@@ -46,11 +46,13 @@ func (h *Holdings) Holds(rawurl string) (bool, error) {
 // doubtful sets apart what a policy writes as %2A and %24, whichever way a URL has it (X33).
 var doubtful = strings.NewReplacer("*", "\x00*", "$", "\x00$", "%2A", "\x00*", "%24", "\x00$")
 
-// maxDoubtful is how many of those are tried both ways each: a site could have pages under every mixture, and lines that name them all.
+// maxDoubtful is how many of those are tried both ways each: a site could have pages under every
+// mixture, and lines that name them all.
 const maxDoubtful = 8
 
-// Spellings are the addresses that a request for rawurl names: it as it is, and those of which anything may be known. Behind maxDoubtful
-// asterisks and dollars the others are written one way in each.
+// Spellings are the addresses that a request for rawurl names: it as it is, and those of which
+// anything may be known. Behind maxDoubtful asterisks and dollars the others are written one way in
+// each.
 func (h *Holdings) Spellings(rawurl string) ([]string, error) {
 	parts := strings.Split(doubtful.Replace(rawurl), "\x00")
 	list := parts[:1:1]
@@ -117,7 +119,8 @@ func (h *Holdings) erase(ctx context.Context, address, why, line string) (n int,
 	return n, errors.Join(failure, err, late)
 }
 
-// Receipt says what was erased of a URL, however it is spelt, and what is left of it, in the archive and in the index.
+// Receipt says what was erased of a URL, however it is spelt, and what is left of it, in the
+// archive and in the index.
 func (h *Holdings) Receipt(rawurl string) (archive.Receipt, error) {
 	out := archive.Receipt{URL: rawurl}
 	addresses, err := h.Spellings(rawurl)

@@ -46,18 +46,21 @@ type ExportCounts struct {
 // ErrErased: something was erased while it was exported.
 var ErrErased = errors.New("erased while it was exported")
 
-// Export writes the captures that may be preserved now to w as WARC 1.1, in the order of their arrival: the requests and the responses,
-// one that has been written already as a revisit of that, and what was decided as metadata. It makes no request. Told is called for
-// every capture and may be nil. What is written must not be used after an error: with ErrErased it holds what has been erased since.
-// Memory grows by about 60 bytes for each body.
-func (h *Holdings) Export(ctx context.Context, w io.Writer, o ExportOptions, told func(Exported)) (ExportCounts, error) {
+// Export writes the captures that may be preserved now to w as WARC 1.1, in the order of their
+// arrival: the requests and the responses, one that has been written already as a revisit of that,
+// and what was decided as metadata. It makes no request. Told is called for every capture and may
+// be nil. What is written must not be used after an error: with ErrErased it holds what has been
+// erased since. Memory grows by about 60 bytes for each body.
+func (h *Holdings) Export(ctx context.Context, w io.Writer, o ExportOptions, told func(Exported)) (ExportCounts,
+	error) {
 	if o.Policies == nil {
 		o.Policies = h.o.Known
 	}
 	if told == nil {
 		told = func(Exported) {}
 	}
-	e := &exporter{Holdings: h, ctx: ctx, o: o, w: warc.NewWriter(w, !o.Plain), space: warc.NewID(), bodies: map[[32]byte]uint64{}}
+	e := &exporter{Holdings: h, ctx: ctx, o: o, w: warc.NewWriter(w, !o.Plain), space: warc.NewID(),
+		bodies: map[[32]byte]uint64{}}
 	if err := e.info(); err != nil {
 		return e.counts, err
 	}
@@ -100,7 +103,8 @@ type passage struct {
 }
 
 func (e *exporter) wanted(address string) bool {
-	return len(e.o.Under) == 0 || slices.ContainsFunc(e.o.Under, func(prefix string) bool { return strings.HasPrefix(address, prefix) })
+	return len(e.o.Under) == 0 || slices.ContainsFunc(e.o.Under,
+		func(prefix string) bool { return strings.HasPrefix(address, prefix) })
 }
 
 // capture judges a capture as a sweep does, and writes it where it may be kept.
@@ -135,7 +139,8 @@ func (e *exporter) capture(c archive.Capture) (out Exported, err error) {
 	return out, nil
 }
 
-// barred says why a capture may not be preserved by the policy last read, and by which line; "" where it may.
+// barred says why a capture may not be preserved by the policy last read, and by which line; ""
+// where it may.
 func (e *exporter) barred(c archive.Capture) (why, line string, err error) {
 	known, _, err := e.archive.Resource(c.URL)
 	if err != nil {
@@ -152,14 +157,16 @@ func (e *exporter) barred(c archive.Capture) (why, line string, err error) {
 	return d.Why(), d.Because.String(), nil
 }
 
-// gathering prepares the judgement of what is held at address, unless nothing of it may be held at all.
+// gathering prepares the judgement of what is held at address, unless nothing of it may be held at
+// all.
 func (e *exporter) gathering(address string, known archive.Resource) (j gatherer, why, line string, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return j, "", "", err
 	}
-	j = gatherer{Holdings: e.Holdings, ctx: e.ctx, resource: known, url: u, sources: terms.Sources{Policies: e.o.Policies},
-		facts: e.factsNow(known)}
+	j = gatherer{Holdings: e.Holdings, ctx: e.ctx, resource: known, url: u,
+		sources: terms.Sources{Policies: e.o.Policies},
+		facts:   e.factsNow(known)}
 	if j.origin, err = e.o.Policies.Policy(e.ctx, u); err != nil {
 		return j, err.Error(), "", e.ctx.Err()
 	}

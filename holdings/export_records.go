@@ -18,7 +18,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/warc"
 )
 
-// The named fields of our metadata records, beside those of WARC 1.1, 6.6. There are none agreed upon for the policy that was followed.
+// The named fields of our metadata records, beside those of WARC 1.1, 6.6. There are none agreed
+// upon for the policy that was followed.
 const (
 	metaPolicy     = "acap-policy"          // the origin whose policy decided
 	metaSince      = "acap-policy-since"    // when that version of it was first read
@@ -51,8 +52,10 @@ func (e *exporter) id(capture uint64, kind string) string { return warc.IDOf(e.s
 func (e *exporter) info() error {
 	fields := append(warc.Fields{}, e.o.Info...)
 	fields = append(fields, warc.Field{Name: "format", Value: "WARC File Format 1.1"},
-		warc.Field{Name: "conformsTo", Value: "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"})
-	r := warc.Entry{Type: warc.Warcinfo, ID: e.space, Date: e.Holdings.o.Now(), ContentType: warc.TypeFields, Payload: fields.Bytes()}
+		warc.Field{Name: "conformsTo",
+			Value: "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"})
+	r := warc.Entry{Type: warc.Warcinfo, ID: e.space, Date: e.Holdings.o.Now(), ContentType: warc.TypeFields,
+		Payload: fields.Bytes()}
 	if e.o.Name != "" {
 		r.More = warc.Fields{{Name: warc.Filename, Value: e.o.Name}}
 	}
@@ -79,7 +82,8 @@ func (x exchange) entry(e *exporter, kind, contentType string) warc.Entry {
 	return r
 }
 
-// begin writes the request, if it was recorded, and gives the record of the answer without its payload.
+// begin writes the request, if it was recorded, and gives the record of the answer without its
+// payload.
 func (x exchange) begin(e *exporter) (warc.Entry, error) {
 	answer := x.entry(e, warc.Response, warc.TypeResponse)
 	answer.Head = warc.Complete(x.head)
@@ -95,7 +99,8 @@ func (x exchange) begin(e *exporter) (warc.Entry, error) {
 	return answer, e.write(request)
 }
 
-// records writes request, answer and metadata of a capture. It reports whether the answer is a revisit.
+// records writes request, answer and metadata of a capture. It reports whether the answer is a
+// revisit.
 func (e *exporter) records(c archive.Capture, wire []byte) (duplicate bool, err error) {
 	x := exchange{capture: c.ID, url: c.URL, at: c.Fetched, sent: c.Sent, head: headOf(c, len(wire)),
 		cut: c.Truncated, address: c.Address}
@@ -116,7 +121,8 @@ func (e *exporter) records(c archive.Capture, wire []byte) (duplicate bool, err 
 	}
 	x.address = netip.Addr{}
 	metadata := x.entry(e, warc.Metadata, warc.TypeFields)
-	metadata.More = warc.Fields{{Name: warc.RefersTo, Value: warc.Ref(answer.ID)}, {Name: warc.ConcurrentTo, Value: warc.Ref(answer.ID)}}
+	metadata.More = warc.Fields{{Name: warc.RefersTo, Value: warc.Ref(answer.ID)}, {Name: warc.ConcurrentTo,
+		Value: warc.Ref(answer.ID)}}
 	metadata.Payload = said.Bytes()
 	return duplicate, e.write(metadata)
 }
@@ -143,7 +149,8 @@ func (e *exporter) duplicates(c archive.Capture, answer *warc.Entry) (bool, erro
 	answer.More = slices.DeleteFunc(answer.More, func(f warc.Field) bool { return f.Name == warc.Truncated })
 	answer.More = append(answer.More, warc.Fields{{Name: warc.Profile, Value: warc.IdenticalPayload},
 		{Name: warc.Truncated, Value: "length"},
-		{Name: warc.RefersTo, Value: warc.Ref(e.id(first, warc.Response))}, {Name: warc.RefersToTargetURI, Value: original.URL},
+		{Name: warc.RefersTo, Value: warc.Ref(e.id(first, warc.Response))}, {Name: warc.RefersToTargetURI,
+			Value: original.URL},
 		{Name: warc.RefersToDate, Value: warc.Date(original.Fetched)}}...)
 	return true, nil
 }
@@ -170,7 +177,8 @@ func (e *exporter) hops(c archive.Capture) error {
 		if len(head) == 0 {
 			head = headFrom(hop.Proto, hop.Status, hop.Header)
 		}
-		x := exchange{capture: c.ID, kind: strconv.Itoa(i), url: hop.URL, at: hop.Start, sent: hop.Sent, cut: hop.Header.Get("Content-Length") != "0",
+		x := exchange{capture: c.ID, kind: strconv.Itoa(i), url: hop.URL, at: hop.Start, sent: hop.Sent,
+			cut:  hop.Header.Get("Content-Length") != "0",
 			head: warc.Consistent(head, 0, false)}
 		if x.at.IsZero() {
 			x.at = c.Fetched

@@ -43,15 +43,16 @@ func (h *Holdings) factsNow(r archive.Resource) acap.Facts {
 	return f
 }
 
-// due decides what is to become of everything that is held of a page. It reads a body only if elements of the page have rules of their
-// own, or if the index entry must be made again.
+// due decides what is to become of everything that is held of a page. It reads a body only if
+// elements of the page have rules of their own, or if the index entry must be made again.
 func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) (due, error) {
 	d := due{known: r}
 	u, err := url.Parse(r.URL)
 	if err != nil {
 		return d, err
 	}
-	j := gatherer{Holdings: h, ctx: ctx, resource: r, url: u, sources: terms.Sources{Policies: o.Policies}, facts: factsOf(r)}
+	j := gatherer{Holdings: h, ctx: ctx, resource: r, url: u, sources: terms.Sources{Policies: o.Policies},
+		facts: factsOf(r)}
 	j.facts.Now = o.AsOf
 	e, err := j.held()
 	if err != nil {
@@ -79,7 +80,8 @@ func (h *Holdings) due(ctx context.Context, r archive.Resource, o SweepOptions) 
 // held gathers what is held of the page, and what policy says of it.
 func (j *gatherer) held() (e *evidence, err error) {
 	r := j.resource
-	e = &evidence{url: r.URL, facts: j.facts, noPreserve: j.o.NoPreserve, record: described(r), indexed: r.Indexed, current: r.Current,
+	e = &evidence{url: r.URL, facts: j.facts, noPreserve: j.o.NoPreserve, record: described(r), indexed: r.Indexed,
+		current:  r.Current,
 		recorded: !r.FirstIndexed.IsZero() || !r.FirstPreserved.IsZero()}
 	captures, err := j.archive.Captures(r.URL)
 	if err != nil {
@@ -124,7 +126,10 @@ func (j *gatherer) lost(d *due) {
 		return
 	}
 	for _, names := range j.resource.Kept.Requires() {
-		if slices.ContainsFunc(names, func(name string) bool { return terms.Standing(j.ctx, j.sources.Policies, name) != nil }) {
+		if slices.ContainsFunc(names, func(name string) bool {
+			return terms.Standing(j.ctx, j.sources.Policies,
+				name) != nil
+		}) {
 			d.awaits = append(d.awaits, names[0])
 		}
 	}
@@ -135,8 +140,8 @@ func described(r archive.Resource) bool {
 	return !r.Kept.Empty() || r.Language+r.MIME+r.ETag+r.LastModified+r.Own.URL != ""
 }
 
-// capture decides whether one copy may be kept. A version that a later crawl has replaced has been crawled again (H05), and what it
-// prohibits of its own elements still counts.
+// capture decides whether one copy may be kept. A version that a later crawl has replaced has been
+// crawled again (H05), and what it prohibits of its own elements still counts.
 func (j *gatherer) capture(c archive.Capture) (acap.Decision, error) {
 	facts, own := j.facts, j.resource.Own
 	if facts.Recrawled = superseded(c, j.resource); !c.Current {
@@ -161,7 +166,8 @@ func (j *gatherer) capture(c archive.Capture) (acap.Decision, error) {
 	if err != nil || whole { // it was cut before it was kept
 		return permit, err
 	}
-	return part.Refuse(acap.ByProhibition, "a part of the copy"), nil // P2 2.2.5 (N28): what cannot be cut out of a page is prohibited for the page
+	// P2 2.2.5 (N28): what cannot be cut out of a page is prohibited for the page
+	return part.Refuse(acap.ByProhibition, "a part of the copy"), nil
 }
 
 // read calls fn with the page that a copy holds, when there is room for it.
@@ -179,8 +185,9 @@ func (j *gatherer) read(c archive.Capture, fn func(*page.Page)) error {
 	return nil
 }
 
-// remakeEntry makes the index entry of the current copy again, and what is stored with it; bare says that the copy goes. It makes none
-// if the page may not be indexed, and none of another resource, which is not available.
+// remakeEntry makes the index entry of the current copy again, and what is stored with it; bare
+// says that the copy goes. It makes none if the page may not be indexed, and none of another
+// resource, which is not available.
 func (j *gatherer) remakeEntry(e *evidence, bare bool) error {
 	c, err := j.archive.Capture(j.resource.Current)
 	if err != nil {
@@ -207,8 +214,8 @@ func (j *gatherer) remakeEntry(e *evidence, bare bool) error {
 	return err
 }
 
-// savePicture finds the thumbnail of the current copy, which goes, and has one made of the copy if none is held and one can be made.
-// Whether it may stay is decided later.
+// savePicture finds the thumbnail of the current copy, which goes, and has one made of the copy if
+// none is held and one can be made. Whether it may stay is decided later.
 func (j *gatherer) savePicture(e *evidence) error {
 	at := slices.IndexFunc(e.copies, func(c copyEvidence) bool { return c.ID == e.current })
 	c := e.copies[at].Capture

@@ -25,18 +25,22 @@ import (
 type Options struct {
 	Now        func() time.Time // time.Now
 	NoPreserve bool             // keep no copies; those held stay, as earlier versions, as long as policy permits
-	NoIndex    bool             // index nothing; what is received goes from the index
-	Requisites bool             // tell what pages are shown with
-	NoArchive  bool             // noarchive and nocache prohibit preserve too (N24)
-	Known      terms.Policies   // policies without a request, for what a crash left and for sweeps; nil: those of the sources
+	NoIndex    bool             // index nothing; the entry of a page that is received is deleted
+	Requisites bool             // report what pages are shown with: images and style sheets
+	NoArchive  bool             // our reading (N24): noarchive and nocache prohibit preserve too
+	// Known answers with the policies last read, without a request. Recovery and sweeps use it; nil:
+	// the policies of the sources.
+	Known terms.Policies
 
-	Budget *memory.Budget // bounds what the pages at hand take in memory; nil: one of its own
+	Budget *memory.Budget // bounds the memory of pages in progress; nil: a budget of its own
 
-	Drawer Drawer // draws the pages received; nil: none is drawn
+	Drawer Drawer // draws thumbnails of received pages; nil: none is drawn
 
-	Version func(u *url.URL) archive.PolicyVersion // the version of policy in force for u; nil: unknown
+	Version func(u *url.URL) archive.PolicyVersion // returns the version of the policy in force for u; nil: unknown
 	Defect  func(*defect.Error)                    // is called for each panic, which fails one page; may be nil
-	Swept   func(Swept)                            // is told what Rejudge and ReceivePart end, by several goroutines; may be nil
+	// Swept is called for everything that Rejudge and ReceivePart erase, from several goroutines; may
+	// be nil.
+	Swept func(Swept)
 
 	// Scarce reports whether the disk is so full that what can wait should. Then the index is not
 	// brought up to date as Holdings open. nil: there is room.
@@ -46,8 +50,8 @@ type Options struct {
 	// no tombstone; may be nil.
 	Erased func(archive.Tombstone)
 
-	// Hasten is given pages that are to be crawled again soon, and Parts resources as Receipt has them, of pages judged in the background;
-	// where it is nil, nobody is.
+	// Hasten is given pages that are to be crawled again soon, and Parts resources as Receipt has
+	// them, of pages judged in the background; where it is nil, nobody is.
 	Hasten func(ctx context.Context, pages []string) error
 	Parts  func(ctx context.Context, parts, missing []string) error
 }
@@ -68,8 +72,8 @@ type Holdings struct {
 	drawing    drawing
 }
 
-// Index is where Holdings enter pages so that they are found. An *index.Index is one. Changes are durable when a call returns. It must be
-// safe for concurrent use.
+// Index is where Holdings enter pages so that they are found. An *index.Index is one. Changes are
+// durable when a call returns. It must be safe for concurrent use.
 type Index interface {
 	Put(docs ...index.Document) error // replaces the documents of the same URLs
 	Delete(urls ...string) error
@@ -86,7 +90,8 @@ type Index interface {
 	Snapshot() (*index.Snapshot, error)
 }
 
-// Open puts archive and index together and finishes what a crash left between them. It does not own them: close Holdings first.
+// Open puts archive and index together and finishes what a crash left between them. It does not own
+// them: close Holdings first.
 func Open(ctx context.Context, a *archive.Archive, ix Index, s terms.Sources, o Options) (*Holdings, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -116,7 +121,8 @@ func Open(ctx context.Context, a *archive.Archive, ix Index, s terms.Sources, o 
 	}
 	h.indexer = startIndexer(ix, a)
 	if err := h.finishEnds(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("what was made of resources that have ended could not be taken away: %w", err), h.Close())
+		return nil, errors.Join(fmt.Errorf("what was made of resources that have ended could not be taken away: %w",
+			err), h.Close())
 	}
 	return h, nil
 }
@@ -127,16 +133,16 @@ func (h *Holdings) Close() error { return errors.Join(h.background.end(), h.inde
 // Flush returns when the index has everything that was received, so that searches find it.
 func (h *Holdings) Flush() error { return h.indexer.drain() }
 
-// Behind returns the number of pages whose last change was not in the index when h was opened, since
-// the disk had no room for it.
+// Behind returns the number of pages whose last change was not in the index when h was opened,
+// since the disk had no room for it.
 func (h *Holdings) Behind() int { return h.behind }
 
 // Unwritten returns how many bytes of the disk the index needs for what was received and is not in
 // it.
 func (h *Holdings) Unwritten() int64 { return h.indexer.unwritten.Load() }
 
-// lock is held while archive and index are told of a change of a URL. Policies must not be asked meanwhile: a request found in one
-// erases.
+// lock serialises writes to archive and index for one URL. Do not call Policies while holding it: a
+// policy that is read may contain a take-down, which takes the same lock.
 func (h *Holdings) lock(address string) *sync.Mutex {
 	return &h.locks[maphash.String(h.seed, address)%uint64(len(h.locks))]
 }
@@ -144,26 +150,32 @@ func (h *Holdings) lock(address string) *sync.Mutex {
 // Receipt says what became of a page.
 type Receipt struct {
 	Stored, Indexed bool
-	Parts           []string                       // other resources that it requires
-	Missing         []string                       // those of them that could not be had for a failure, or only as they were before: they are to be asked for soon
-	Textless        bool                           // it may be indexed, but holds no text
-	Undrawn         error                          // why no picture was made of a page that could have one
-	Links           []string                       // that may be followed, absolute
-	Requisites      []string                       // what the page is shown with, as far as it may be followed; only as Options ask for it
-	Unchanged       bool                           // its copy is the same as the one held before
-	Since           time.Time                      // with Unchanged: when that was received
-	Absent          bool                           // a 304 for what is not held: nothing came of it, and the page is to be asked for without condition
-	Refused         []acap.Decision                // of follow, index and preserve, those that policy refused
-	Discarded       bool                           // the page itself prohibits crawl: nothing of it is used (M06, X01)
-	TakenDown       *acap.Field                    // the standing request that bars the page (P04)
-	Decide          func(acap.Usage) acap.Decision // answers for any usage of the page, also by required resources; nil: the page was not judged
-	Cuts            []string                       // what of the page was not kept, read or indexed, because the page is too large; a clause each
+
+	Links      []string // that may be followed, absolute
+	Requisites []string // what the page is shown with and may be followed; nil unless Options ask for it
+	Parts      []string // other resources that the page requires
+	Missing    []string // those of Parts to request again soon: they failed, or only an older answer was used
+	Cuts       []string // what was too large to be kept, read or indexed, a clause each
+
+	Textless  bool      // the page may be indexed, but has no text
+	Undrawn   error     // why no thumbnail was made of a page that may have one
+	Unchanged bool      // its copy is the same as the one held before
+	Since     time.Time // if Unchanged: when that copy was received
+	Absent    bool      // a 304 for a page that is not held: request it again without a condition
+
+	Refused   []acap.Decision // those of follow, index and preserve that policy refused
+	Discarded bool            // our reading (X01): the page itself prohibits crawl, so nothing is used
+	TakenDown *acap.Field     // P1 2.6 (P04): the take-down request in force for the page
+
+	// Decide answers for any usage of the page, with its required resources; nil: the page was not
+	// judged.
+	Decide func(acap.Usage) acap.Decision
 }
 
-// Receive holds what may be held of a page; when it returns, that is durable. Of an answer that is
-// no page (a status other than 2xx) nothing is held but redirects, and only 404 and 410 end
-// anything: failures are no evidence (H05). A 304 is the page held, crawled again: it is judged
-// anew by the policy of now and by what it says itself, and makes no capture (archive.Renew).
+// Receive stores what may be held of a page. When it returns, that is durable. Of an answer with a
+// status other than 2xx it stores redirects only, and only 404 and 410 erase anything: a failure is
+// no evidence that the page is gone (H05). A 304 stands for the archived page: that is judged again
+// by today's policy and by the fresh headers, and no new capture is made (archive.Renew).
 func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) {
 	status, u := pg.Last().Status, pg.URL()
 	known, _, err := h.archive.Resource(u.String())
@@ -180,7 +192,8 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 		return Receipt{}, errors.Join(h.end(ctx, pg.Hops()), h.endParts(ctx, pg), h.keepRedirects(ctx, pg.Hops()))
 	case (status < 200 || status > 299) && status != http.StatusNotModified:
 		return Receipt{}, h.keepRedirects(ctx, pg.Hops())
-	case !origin.Decide(acap.Crawl, acap.NewResource(u)).Allowed: // since it was asked for; what may not be crawled is not looked at (X02)
+	// since it was asked for; what may not be crawled is not looked at (X02)
+	case !origin.Decide(acap.Crawl, acap.NewResource(u)).Allowed:
 		return Receipt{Discarded: true}, nil
 	}
 	g, err := h.assess(ctx, origin, pg, known)
@@ -208,7 +221,7 @@ func (h *Holdings) Receive(ctx context.Context, pg *page.Page) (Receipt, error) 
 	return h.stillAsked(ctx, origin, u, g.Receipt)
 }
 
-// stillAsked looks at what was received while the policy changed under which it was judged.
+// stillAsked checks a page again if the policy that it was judged by changed while it was received.
 func (h *Holdings) stillAsked(ctx context.Context, judged *acap.Policy, u *url.URL, r Receipt) (Receipt, error) {
 	origin, err := h.sources.Policies.Policy(ctx, u)
 	if err != nil || !r.Stored && !r.Indexed {
@@ -226,9 +239,11 @@ func (h *Holdings) stillAsked(ctx context.Context, judged *acap.Policy, u *url.U
 	return r, err
 }
 
-// lookAgain judges what is held of an address once more, where the policy it was judged under is no longer that of its origin: whoever
-// judged what was held then may have missed it. It gives what was ended, or the request for which all was.
-func (h *Holdings) lookAgain(ctx context.Context, address string, u *url.URL, judged, origin *acap.Policy, o SweepOptions) (d due, down *acap.Field, err error) {
+// lookAgain judges what is held of an address once more, where the policy it was judged under is no
+// longer that of its origin: whoever judged what was held then may have missed it. It gives what
+// was ended, or the request for which all was.
+func (h *Holdings) lookAgain(ctx context.Context, address string, u *url.URL, judged, origin *acap.Policy,
+	o SweepOptions) (d due, down *acap.Field, err error) {
 	if origin == judged {
 		return d, nil, nil
 	}
@@ -246,31 +261,35 @@ func (h *Holdings) lookAgain(ctx context.Context, address string, u *url.URL, ju
 
 const takenDown = "taken down at the publisher's request"
 
-// hold tells archive and index what g says of a page, and returns when that is durable.
+// hold writes what was decided of a page to archive and index, and returns when that is durable.
 func (h *Holdings) hold(ctx context.Context, g *judged) error {
 	address := g.deposit.Resource.URL
 	wait := g.wait || g.document != nil && len(g.document.Text) > largeText
-	written, err := h.tell(ctx, address, change{doc: g.document, url: address, wait: wait}, func(known archive.Resource) (bool, error) {
-		return h.deposit(ctx, g, known)
-	})
+	written, err := h.tell(ctx, address, change{doc: g.document, url: address, wait: wait},
+		func(known archive.Resource) (bool, error) {
+			return h.deposit(ctx, g, known)
+		})
 	if err != nil {
 		return err
 	}
-	err = errors.Join(written(), h.noteParts(ctx, g), h.recall(ctx, g.deposit.Resource.Kept.Sources()), h.recallHops(ctx, h.o.Known, g.deposit.Hops))
+	err = errors.Join(written(), h.noteParts(ctx, g), h.recall(ctx, g.deposit.Resource.Kept.Sources()),
+		h.recallHops(ctx, h.o.Known, g.deposit.Hops))
 	if err == nil && g.emptied {
 		err = h.sweepBare(ctx, address)
 	}
 	return err
 }
 
-// deposit writes what g says of a page to the archive, where known is known of it by now. It reports whether the index must know.
+// deposit writes what g says of a page to the archive, where known is known of it by now. It
+// reports whether the index must know.
 func (h *Holdings) deposit(ctx context.Context, g *judged, known archive.Resource) (indexed bool, err error) {
 	address := g.deposit.Resource.URL
 	if g.from != nil && moved(known, *g.from) {
 		return false, errMoved
 	}
 	g.leaveOld(known)
-	g.emptied = !g.Stored && !g.Indexed && g.deposit.Picture == nil && (!known.FirstIndexed.IsZero() || !known.FirstPreserved.IsZero())
+	g.emptied = !g.Stored && !g.Indexed && g.deposit.Picture == nil && (!known.FirstIndexed.IsZero() ||
+		!known.FirstPreserved.IsZero())
 	if g.earlier.action == toDrop {
 		if err := h.drop(ctx, address, g.earlier.ground.tombstone()); err != nil {
 			return false, err
@@ -287,7 +306,8 @@ func (h *Holdings) deposit(ctx context.Context, g *judged, known archive.Resourc
 	return g.document != nil || known.Indexed && !g.deposit.Stays, err
 }
 
-// leaveOld leaves out of the deposit what was to be carried over from what was stored before, if that is gone by now.
+// leaveOld leaves out of the deposit what was to be carried over from what was stored before, if
+// that is gone by now.
 func (g *judged) leaveOld(known archive.Resource) {
 	d := &g.deposit
 	if (g.before == "" || g.before == known.Kept.Digest()) && (!d.Stays || known.Indexed) {
@@ -300,7 +320,8 @@ func (g *judged) leaveOld(known archive.Resource) {
 	}
 }
 
-// recallHops erases what is held of addresses that led to a page, and were taken down since they did.
+// recallHops erases what is held of addresses that led to a page, and were taken down since they
+// did.
 func (h *Holdings) recallHops(ctx context.Context, policies terms.Policies, hops []archive.Via) error {
 	var failed []error
 	for _, hop := range hops {
@@ -312,7 +333,8 @@ func (h *Holdings) recallHops(ctx context.Context, policies terms.Policies, hops
 	return errors.Join(failed...)
 }
 
-// recall withdraws what was made of resources whose publisher has had them taken down since they were fetched.
+// recall withdraws what was made of resources whose publisher has had them taken down since they
+// were fetched.
 func (h *Holdings) recall(ctx context.Context, sources []string) error {
 	var failed []error
 	for _, source := range sources {
@@ -324,21 +346,24 @@ func (h *Holdings) recall(ctx context.Context, sources []string) error {
 	return errors.Join(failed...)
 }
 
-// simultaneous is within what time two answers count as one.
+// simultaneous is the time within which two answers count as one.
 const simultaneous = time.Minute
 
-// again reports whether g is what this run has received of the page just now: several redirects can lead to it at the same time.
+// again reports whether g is what this run has received of the page just now: several redirects can
+// lead to it at the same time.
 func (h *Holdings) again(known archive.Resource, g *judged) (bool, error) {
-	if known.LastCrawled.Before(h.opened) || g.deposit.Fetched.Sub(known.LastCrawled).Abs() > simultaneous || known.Indexed != g.Indexed {
+	if known.LastCrawled.Before(h.opened) || g.deposit.Fetched.Sub(known.LastCrawled).Abs() > simultaneous ||
+		known.Indexed != g.Indexed {
 		return false, nil
 	}
 	same, _, err := h.same(known, g)
 	return same, err
 }
 
-// tell makes a change of the archive, and passes c on to the index where fn says that the index must know. The function returned
-// waits for the index where that is needed.
-func (h *Holdings) tell(ctx context.Context, address string, c change, fn func(known archive.Resource) (bool, error)) (func() error, error) {
+// tell makes a change of the archive, and passes c on to the index where fn says that the index
+// must know. The function returned waits for the index where that is needed.
+func (h *Holdings) tell(ctx context.Context, address string, c change, fn func(known archive.Resource) (bool,
+	error)) (func() error, error) {
 	mu := h.lock(address)
 	mu.Lock()
 	defer mu.Unlock()
@@ -366,8 +391,9 @@ func (h *Holdings) drop(ctx context.Context, address string, s archive.Tombstone
 	return nil
 }
 
-// end ends what ends when a URL no longer gives a page of its own, because it is gone or leads elsewhere: its index entry, and the
-// copies kept until it is re-crawled (H05). What else is held is no longer the current version.
+// end ends what ends when a URL no longer gives a page of its own, because it is gone or leads
+// elsewhere: its index entry, and the copies kept until it is re-crawled (H05). What else is held
+// is no longer the current version.
 func (h *Holdings) end(ctx context.Context, hops []page.Hop) error {
 	now := h.o.Now().UTC()
 	for _, hop := range hops {
@@ -392,8 +418,10 @@ func (h *Holdings) end(ctx context.Context, hops []page.Hop) error {
 		}
 		facts := acap.Facts{Now: now, FirstPreserved: known.FirstPreserved, Recrawled: true}
 		preserve := terms.Held(ctx, origin, u, known.Own, nil, h.sources, facts).Decide(acap.Preserve)
-		g := judged{deposit: archive.Deposit{Resource: archive.Resource{URL: hop.URL, Status: hop.Status, Own: known.Own}, Fetched: now}}
-		g.plan = decide(&evidence{facts: facts, noPreserve: true, noIndex: true, received: &terms.Holding{Preserve: preserve}})
+		g := judged{deposit: archive.Deposit{Resource: archive.Resource{URL: hop.URL, Status: hop.Status,
+			Own: known.Own}, Fetched: now}}
+		g.plan = decide(&evidence{facts: facts, noPreserve: true, noIndex: true,
+			received: &terms.Holding{Preserve: preserve}})
 		if err := h.hold(ctx, &g); err != nil {
 			return err
 		}
@@ -401,8 +429,9 @@ func (h *Holdings) end(ctx context.Context, hops []page.Hop) error {
 	return nil
 }
 
-// aliases are the URLs that led to a page, each to the next, from behind the last that is taken down: what is under such a URL is not
-// shown, wherever it is, and what led to it leads nowhere (X66).
+// aliases are the URLs that led to a page, each to the next, from behind the last that is taken
+// down: what is under such a URL is not shown, wherever it is, and what led to it leads nowhere
+// (X66).
 func (h *Holdings) aliases(ctx context.Context, hops []page.Hop) ([]string, error) {
 	var out, nowhere []string
 	for _, hop := range hops {

@@ -63,13 +63,15 @@ const (
 	longestHead = 1 << 20 // of a message, in bytes; a longer request is not kept
 )
 
-// Import takes in the pages of a WARC file as captures of the past, under the policies of now: what they prohibit to crawl or to
-// preserve is refused, and so is what no policy is known for. A capture that is later than the last crawl becomes the current one and
-// is indexed as it may be; first dates go back to those of the file. It makes no request. Told is called for every record that could
-// hold a page and for every one that is damaged, in the order of the file; it may be nil. What was told is durable. Import may be
-// repeated: what is held already stays as it is. Memory grows by about 150 bytes for each body, and less for each
-// request other than GET.
-func (h *Holdings) Import(ctx context.Context, file io.Reader, o ImportOptions, told func(Imported)) (ImportCounts, error) {
+// Import takes in the pages of a WARC file as captures of the past, under the policies of now: what
+// they prohibit to crawl or to preserve is refused, and so is what no policy is known for. A
+// capture that is later than the last crawl becomes the current one and is indexed as it may be;
+// first dates go back to those of the file. It makes no request. Told is called for every record
+// that could hold a page and for every one that is damaged, in the order of the file; it may be
+// nil. What was told is durable. Import may be repeated: what is held already stays as it is.
+// Memory grows by about 150 bytes for each body, and less for each request other than GET.
+func (h *Holdings) Import(ctx context.Context, file io.Reader, o ImportOptions, told func(Imported)) (ImportCounts,
+	error) {
 	if o.Policies == nil {
 		o.Policies = h.o.Known
 	}
@@ -79,7 +81,8 @@ func (h *Holdings) Import(ctx context.Context, file io.Reader, o ImportOptions, 
 	if told == nil {
 		told = func(Imported) {}
 	}
-	m := &importer{Holdings: h, ctx: ctx, o: o, told: told, decoders: coding.NewDecoders(), urls: map[string]bool{}, taken: map[string]uint64{},
+	m := &importer{Holdings: h, ctx: ctx, o: o, told: told, decoders: coding.NewDecoders(), urls: map[string]bool{},
+		taken:   map[string]uint64{},
 		methods: methods{h.seed, map[uint64]string{}}}
 	err := m.read(warc.NewReader(file))
 	if m.counts.Imported > 0 { // whoever searches next finds it
@@ -178,7 +181,8 @@ func (m *importer) flush() error {
 	wg.Wait()
 	for i, x := range m.batch {
 		if errs[i] != nil {
-			return fmt.Errorf("the record of %s at offset %d could not be taken in: %w", x.url, x.result.Offset, errs[i])
+			return fmt.Errorf("the record of %s at offset %d could not be taken in: %w", x.url, x.result.Offset,
+				errs[i])
 		}
 		m.count(x)
 		m.told(x.result)

@@ -71,7 +71,8 @@ func (q *question) answered() string { return "it answers " + q.method + ", not 
 // longestMethod bounds what is read of a request that is not kept, in bytes.
 const longestMethod = 32
 
-// methods are those of the requests so far, but GET, by the hash of their IDs and of those of their answers.
+// methods are those of the requests so far, but GET, by the hash of their IDs and of those of their
+// answers.
 type methods struct {
 	seed maphash.Seed
 	by   map[uint64]string
@@ -113,7 +114,8 @@ func (m *importer) record(rec *warc.Record) error {
 		if err := m.finish(); err != nil {
 			return err
 		}
-		x := &incoming{result: Imported{Offset: rec.Offset, URL: rec.Target()}, id: rec.ID(), concurrent: rec.Concurrent(), target: rec.Target()}
+		x := &incoming{result: Imported{Offset: rec.Offset, URL: rec.Target()}, id: rec.ID(),
+			concurrent: rec.Concurrent(), target: rec.Target()}
 		if err := m.answer(rec, x); err != nil {
 			return err
 		}
@@ -200,7 +202,8 @@ func (m *importer) answer(rec *warc.Record, x *incoming) error {
 	}
 	var parsed error
 	x.message, parsed = warc.ParseMessage(block)
-	if rec.Type() == warc.Revisit { // the digest of its block is not to be relied on: wget writes that of no block at all
+	// the digest of its block is not to be relied on: wget writes that of no block at all
+	if rec.Type() == warc.Revisit {
 		x.repeats(rec, parsed == nil)
 		return nil
 	}

@@ -39,7 +39,8 @@ func (m *importer) take(x *incoming) error {
 		x.refuse(err.Error(), "")
 		return m.ctx.Err()
 	}
-	if d := origin.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed { // as a page that was never lawfully fetched (X02)
+	// as a page that was never lawfully fetched (X02)
+	if d := origin.Decide(acap.Crawl, acap.NewResource(u)); !d.Allowed {
 		x.refuse(d.Why(), d.Because.String())
 		return nil
 	}
@@ -77,7 +78,8 @@ func (m *importer) take(x *incoming) error {
 	return err
 }
 
-// judgeOnce judges an answer beside what is known of its address, and keeps it; errMoved where that is something else by then.
+// judgeOnce judges an answer beside what is known of its address, and keeps it; errMoved where that
+// is something else by then.
 func (m *importer) judgeOnce(x *incoming, u *url.URL, origin *acap.Policy) error {
 	known, _, err := m.archive.Resource(x.url)
 	if err != nil {
@@ -104,7 +106,8 @@ func (m *importer) judgeOnce(x *incoming, u *url.URL, origin *acap.Policy) error
 	return m.keep(x, u, origin, known, pg)
 }
 
-// goneFor tells of what is older than a take-down of its address: although that stands no longer, what there was then was to go.
+// goneFor tells of what is older than a take-down of its address: although that stands no longer,
+// what there was then was to go.
 func (m *importer) goneFor(x *incoming) (stone archive.Tombstone, gone bool, err error) {
 	stones, err := m.archive.Tombstones(x.url)
 	for _, t := range stones {
@@ -119,7 +122,8 @@ func (x *incoming) refuse(why, line string) {
 	x.result.Outcome, x.result.Why, x.result.Line = Barred, why, line
 }
 
-// original finds the payload of a revisit: in what this import has taken in, or in what is held of the address that it names.
+// original finds the payload of a revisit: in what this import has taken in, or in what is held of
+// the address that it names.
 func (m *importer) original(x *incoming) (bool, error) {
 	m.mu.Lock()
 	id := m.taken[x.digest]
@@ -258,7 +262,8 @@ func (m *importer) lawfulHops(x *incoming) (hops []page.Hop, err error) {
 	return hops, nil
 }
 
-// lawful reports whether the policy of now permits to crawl a redirect on the way, and whether its address is taken down, or was since.
+// lawful reports whether the policy of now permits to crawl a redirect on the way, and whether its
+// address is taken down, or was since.
 func (m *importer) lawful(hop *incoming) (lawful, down bool, err error) {
 	u, err := url.Parse(hop.url)
 	if err != nil {
@@ -276,7 +281,8 @@ func (m *importer) lawful(hop *incoming) (lawful, down bool, err error) {
 }
 
 func (x *incoming) hop() page.Hop {
-	h := page.Hop{URL: x.url, Method: http.MethodGet, Status: x.message.Status(), Proto: x.message.Proto(), Header: x.message.Header,
+	h := page.Hop{URL: x.url, Method: http.MethodGet, Status: x.message.Status(), Proto: x.message.Proto(),
+		Header:  x.message.Header,
 		Address: x.address, Head: warc.Complete(x.message.Head), Start: x.at}
 	if x.request != nil {
 		h.Sent = x.request.head
@@ -284,14 +290,16 @@ func (x *incoming) hop() page.Hop {
 	return h
 }
 
-// keep judges a page of the past as if its first dates had always been known, and keeps it. What was crawled later, or leads elsewhere
-// by now, is judged by what was said then, as an earlier version is (H11).
+// keep judges a page of the past as if its first dates had always been known, and keeps it. What
+// was crawled later, or leads elsewhere by now, is judged by what was said then, as an earlier
+// version is (H11).
 func (m *importer) keep(x *incoming, u *url.URL, origin *acap.Policy, known archive.Resource, pg *page.Page) error {
 	final, err := m.archive.Resolve(x.url)
 	if err != nil {
 		return err
 	}
-	facts := acap.Facts{Now: m.Holdings.o.Now().UTC(), FirstCrawled: earliest(known.FirstCrawled, x.at), FirstIndexed: known.FirstIndexed,
+	facts := acap.Facts{Now: m.Holdings.o.Now().UTC(), FirstCrawled: earliest(known.FirstCrawled, x.at),
+		FirstIndexed:   known.FirstIndexed,
 		FirstPreserved: earliest(known.FirstPreserved, x.at), FirstPresented: known.FirstPresented,
 		Recrawled: known.LastCrawled.After(x.at) || final != x.url}
 	own := pg.Own()
@@ -344,8 +352,8 @@ func earliest(a, b time.Time) time.Time {
 	return a
 }
 
-// hold tells archive and index of a capture. What was crawled later stays the current version, and its index entry as it is. It was
-// judged beside what was known, when its address led to final.
+// hold tells archive and index of a capture. What was crawled later stays the current version, and
+// its index entry as it is. It was judged beside what was known, when its address led to final.
 func (m *importer) hold(address, final string, was archive.Resource, g judged) (c archive.Capture, err error) {
 	large := g.document != nil && len(g.document.Text) > largeText
 	wait, err := m.tell(m.ctx, address, change{doc: g.document, url: address, wait: g.wait || large},
@@ -356,8 +364,10 @@ func (m *importer) hold(address, final string, was archive.Resource, g judged) (
 				return false, err
 			case leads != final || moved(known, was):
 				return false, errMoved
-			case final != address && !known.LastCrawled.After(g.deposit.Fetched): // so that it becomes no current version
-				err = m.archive.Update(m.ctx, address, func(r *archive.Resource) { r.LastCrawled = g.deposit.Fetched.Add(time.Nanosecond) })
+			// so that it becomes no current version
+			case final != address && !known.LastCrawled.After(g.deposit.Fetched):
+				err = m.archive.Update(m.ctx, address,
+					func(r *archive.Resource) { r.LastCrawled = g.deposit.Fetched.Add(time.Nanosecond) })
 				if err != nil {
 					return false, err
 				}
@@ -371,8 +381,8 @@ func (m *importer) hold(address, final string, was archive.Resource, g judged) (
 	return c, err
 }
 
-// leading are the redirects to address of which nothing else is known: what has been crawled itself, or leads elsewhere, goes on doing so,
-// and what led to it led there.
+// leading are the redirects to address of which nothing else is known: what has been crawled
+// itself, or leads elsewhere, goes on doing so, and what led to it led there.
 func (m *importer) leading(hops []archive.Via, address string) (aliases []string, err error) {
 	for _, hop := range hops {
 		known, _, err := m.archive.Resource(hop.URL)

@@ -55,8 +55,8 @@ func startIndexer(ix Index, a *archive.Archive) *indexer {
 	return w
 }
 
-// send hands a change over. The function returned waits for the index where c asks for that. Once the archive has a page, no context
-// cuts this short; the loop always drains.
+// send hands a change over. The function returned waits for the index where c asks for that. Once
+// the archive has a page, no context cuts this short; the loop always drains.
 func (w *indexer) send(c change) (func() error, error) {
 	w.mu.Lock()
 	if w.failed != nil || w.closed {
@@ -129,7 +129,8 @@ func (w *indexer) run() {
 	}
 }
 
-// gather collects a group: until it is full, or nothing more has come for a while; at once where somebody waits.
+// gather collects a group: until it is full, or nothing more has come for a while; at once where
+// somebody waits.
 func (w *indexer) gather(first change) []change {
 	group := []change{first}
 	waiting := first.wait
@@ -197,8 +198,8 @@ func (w *indexer) write(group []change) error {
 	return w.flush(group)
 }
 
-// flush makes it durable that the index has the documents that cannot be made again: else a crash would leave their intents, and
-// Open would forget them.
+// flush makes it durable that the index has the documents that cannot be made again: else a crash
+// would leave their intents, and Open would forget them.
 func (w *indexer) flush(group []change) error {
 	for _, c := range group {
 		if c.wait && c.doc != nil {

@@ -35,8 +35,10 @@ type judged struct {
 	from       *archive.Resource // what was known when it was judged, from the copy held; nil: it was received
 }
 
-// assess judges what was received of a page, of which known is known, under the policy of its origin. After a 304 that is the copy held.
-func (h *Holdings) assess(ctx context.Context, origin *acap.Policy, pg *page.Page, known archive.Resource) (g judged, err error) {
+// assess judges what was received of a page, of which known is known, under the policy of its
+// origin. After a 304 that is the copy held.
+func (h *Holdings) assess(ctx context.Context, origin *acap.Policy, pg *page.Page,
+	known archive.Resource) (g judged, err error) {
 	u, was := pg.URL(), copied{}
 	confirmed := pg.Last().Status == http.StatusNotModified
 	if confirmed {
@@ -91,23 +93,27 @@ func (h *Holdings) drawnAlready(known archive.Resource, old terms.Kept, g *judge
 	return err == nil && same
 }
 
-// judge returns what is to become of a page, of which known is known, by its terms; down is the take-down request in force for it, or nil.
-// A page that was not received just now, but is judged from its copy, is not drawn.
-func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known archive.Resource, received bool) (g judged) {
+// judge returns what is to become of a page, of which known is known, by its terms; down is the
+// take-down request in force for it, or nil. A page that was not received just now, but is judged
+// from its copy, is not drawn.
+func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known archive.Resource,
+	received bool) (g judged) {
 	old := known.Kept
 	o := terms.HoldingOptions{NoArchive: h.o.NoArchive, NoIndex: h.o.NoIndex}
 	if known.Indexed {
 		o.Entry = &old
 	}
 	holding := t.Holding(o)
-	g.plan = decide(&evidence{facts: t.Facts(), noPreserve: h.o.NoPreserve, noIndex: h.o.NoIndex, takenDown: down, received: &holding,
-		indexed: known.Indexed})
+	g.plan = decide(&evidence{facts: t.Facts(), noPreserve: h.o.NoPreserve, noIndex: h.o.NoIndex, takenDown: down,
+		received: &holding,
+		indexed:  known.Indexed})
 	g.report(&holding, down)
 	g.Decide = t.Decide
 	if h.o.Requisites {
 		g.Requisites = t.Requisites()
 	}
-	g.deposit = archive.Deposit{Resource: archive.Resource{URL: pg.URL().String(), Status: pg.Last().Status}, Fetched: pg.Last().Start.UTC()}
+	g.deposit = archive.Deposit{Resource: archive.Resource{URL: pg.URL().String(), Status: pg.Last().Status},
+		Fetched: pg.Last().Start.UTC()}
 	if pg.Last().Start.IsZero() {
 		g.deposit.Fetched = t.Facts().Now
 	}
@@ -122,7 +128,8 @@ func (h *Holdings) judge(t *terms.Terms, pg *page.Page, down *acap.Field, known 
 	if g.Stored {
 		g.deposit.Body, g.deposit.Cut = holding.Body, holding.Cut
 		if last := pg.Last(); !holding.Cut {
-			g.deposit.Wire, g.deposit.Undone, g.deposit.Encoding = last.Wire, last.Undone, coding.Join(coding.Of(last.Header))
+			g.deposit.Wire, g.deposit.Undone, g.deposit.Encoding = last.Wire, last.Undone,
+				coding.Join(coding.Of(last.Header))
 		}
 	}
 	note := h.makePicture(&g, t, known, old, received)
@@ -155,9 +162,11 @@ func (g *judged) report(holding *terms.Holding, down *acap.Field) {
 	}
 }
 
-// makePicture gives the deposit the thumbnail that has to be held because no copy gives it: one made now, else the one held if it may
-// stay, else a drawing of the page. It returns what notes of what the thumbnail was made, or nil.
-func (h *Holdings) makePicture(g *judged, t *terms.Terms, known archive.Resource, old terms.Kept, received bool) (note func(*terms.Kept)) {
+// makePicture gives the deposit the thumbnail that has to be held because no copy gives it: one
+// made now, else the one held if it may stay, else a drawing of the page. It returns what notes of
+// what the thumbnail was made, or nil.
+func (h *Holdings) makePicture(g *judged, t *terms.Terms, known archive.Resource, old terms.Kept,
+	received bool) (note func(*terms.Kept)) {
 	var of terms.Picture
 	if g.deposit.Picture, of = h.picture(t, g.Stored); g.deposit.Picture != nil {
 		if !g.deposit.Picture.Other {
@@ -179,9 +188,10 @@ func (h *Holdings) makePicture(g *judged, t *terms.Terms, known archive.Resource
 	return scene.Note
 }
 
-// keepBeside notes in the deposit what is stored to present the page, with what was stored of resources that cannot be had now. note,
-// which may be nil, adds of what the thumbnail was made.
-func (g *judged) keepBeside(t *terms.Terms, content terms.Content, known archive.Resource, old terms.Kept, note func(*terms.Kept)) {
+// keepBeside notes in the deposit what is stored to present the page, with what was stored of
+// resources that cannot be had now. note, which may be nil, adds of what the thumbnail was made.
+func (g *judged) keepBeside(t *terms.Terms, content terms.Content, known archive.Resource, old terms.Kept,
+	note func(*terms.Kept)) {
 	kept := t.Keep(g.Stored, content) // a copy that nobody may search for may be shown all the same (X09)
 	if note != nil {
 		note(&kept)
@@ -212,8 +222,8 @@ func (g *judged) enter(pg *page.Page, holding terms.Holding) {
 	}
 }
 
-// renew lets g confirm the copy that a 304 spoke of, where that may stay. It reports whether g can stand: not where the copy would have
-// to be cut now.
+// renew lets g confirm the copy that a 304 spoke of, where that may stay. It reports whether g can
+// stand: not where the copy would have to be cut now.
 func (g *judged) renew(c copied) bool {
 	g.Unchanged, g.Since = true, c.Fetched
 	if !g.Stored {
@@ -229,10 +239,11 @@ func (g *judged) renew(c copied) bool {
 	return true
 }
 
-// stands reports whether the index entry of an unchanged page is what g would make of it: it is of the same source, and no part of the
-// page has rules of its own.
+// stands reports whether the index entry of an unchanged page is what g would make of it: it is of
+// the same source, and no part of the page has rules of its own.
 func (g *judged) stands(known archive.Resource) bool {
-	return known.Indexed && !g.wait && known.Kept.Digest() == g.deposit.Resource.Kept.Digest() && len(g.deposit.Resource.Own.Marks) == 0
+	return known.Indexed && !g.wait && known.Kept.Digest() == g.deposit.Resource.Kept.Digest() &&
+		len(g.deposit.Resource.Own.Marks) == 0
 }
 
 // version is that of the policy in force for u; zero where it is unknown.

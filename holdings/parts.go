@@ -17,8 +17,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Needed reports whether anything is held that was made of the resource at address, or pages wait for it. Where nobody needs it, what is
-// known of it is forgotten.
+// Needed reports whether anything is held that was made of the resource at address, or pages wait
+// for it. Where nobody needs it, what is known of it is forgotten.
 func (h *Holdings) Needed(ctx context.Context, address string) (needed bool, err error) {
 	err = h.changePart(ctx, address, func(known *archive.Part) ([]string, error) {
 		made, answer, change, err := h.pagesOf(address)
@@ -30,7 +30,8 @@ func (h *Holdings) Needed(ctx context.Context, address string) (needed bool, err
 	return needed, err
 }
 
-// pagesOf lists the pages of which something was made of the resource at address, and those that wait for an answer of it, and for another.
+// pagesOf lists the pages of which something was made of the resource at address, and those that
+// wait for an answer of it, and for another.
 func (h *Holdings) pagesOf(address string) (made, answer, change []string, err error) {
 	if made, err = h.archive.MadeOf(address); err != nil {
 		return nil, nil, nil, err
@@ -39,8 +40,8 @@ func (h *Holdings) pagesOf(address string) (made, answer, change []string, err e
 	return made, answer, change, err
 }
 
-// PartCondition gives the header that asks for a required resource only if it has changed since pages were made of it (RFC 9110 13.1.2,
-// 13.1.3); nil where it is wanted in any case.
+// PartCondition gives the header that asks for a required resource only if it has changed since
+// pages were made of it (RFC 9110 13.1.2, 13.1.3); nil where it is wanted in any case.
 func (h *Holdings) PartCondition(address string) http.Header {
 	known, err := h.archive.Part(address)
 	if err != nil || known.Pending != archive.Nobody || known.Digest == "" {
@@ -52,10 +53,12 @@ func (h *Holdings) PartCondition(address string) http.Header {
 	return validators(known.ETag, known.LastModified)
 }
 
-// ReceivePart takes the answer for a required resource, asked for by itself: a page, or why there is none. What was made of one that is
-// gone, or prohibited, ends at once (I10); where it has changed, its pages are judged again in the background. A failure says nothing of
-// it (H05). Unchanged says that it gave what it gave before. When it returns, nothing is lost by a crash.
-func (h *Holdings) ReceivePart(ctx context.Context, address string, pg *page.Page, failure error) (unchanged bool, err error) {
+// ReceivePart takes the answer for a required resource, asked for by itself: a page, or why there
+// is none. What was made of one that is gone, or prohibited, ends at once (I10); where it has
+// changed, its pages are judged again in the background. A failure says nothing of it (H05).
+// Unchanged says that it gave what it gave before. When it returns, nothing is lost by a crash.
+func (h *Holdings) ReceivePart(ctx context.Context, address string, pg *page.Page, failure error) (unchanged bool,
+	err error) {
 	if failure == nil && pg.Last().Status == http.StatusNotModified {
 		return true, nil
 	}
@@ -73,9 +76,10 @@ func (h *Holdings) ReceivePart(ctx context.Context, address string, pg *page.Pag
 	return unchanged, err
 }
 
-// renewPart notes what a required resource gives now, and which pages are to be judged for that: all, or where it is unchanged those
-// that wait for any answer.
-func (h *Holdings) renewPart(ctx context.Context, address string, pg *page.Page) (is archive.Part, unchanged bool, err error) {
+// renewPart notes what a required resource gives now, and which pages are to be judged for that:
+// all, or where it is unchanged those that wait for any answer.
+func (h *Holdings) renewPart(ctx context.Context, address string, pg *page.Page) (is archive.Part, unchanged bool,
+	err error) {
 	is = answerOf(pg)
 	err = h.changePart(ctx, address, func(known *archive.Part) ([]string, error) {
 		made, waiting, others, err := h.pagesOf(address)
@@ -100,7 +104,8 @@ type reply struct {
 
 func (a reply) Fetch(context.Context, string) (*page.Page, error) { return a.page, a.err }
 
-// answerOf is what is noted of a required resource as pg has it: whatever can make a difference to its pages is in its digest.
+// answerOf is what is noted of a required resource as pg has it: whatever can make a difference to
+// its pages is in its digest.
 func answerOf(pg *page.Page) archive.Part {
 	last := pg.Last()
 	sum := sha256.New()
@@ -113,9 +118,10 @@ func answerOf(pg *page.Page) archive.Part {
 	return p
 }
 
-// changePart changes what is known of a required resource, and has pages wait for its next answer; nothing comes between reading and writing
-// it.
-func (h *Holdings) changePart(ctx context.Context, address string, fn func(*archive.Part) (wait []string, err error)) error {
+// changePart changes what is known of a required resource, and has pages wait for its next answer;
+// nothing comes between reading and writing it.
+func (h *Holdings) changePart(ctx context.Context, address string, fn func(*archive.Part) (wait []string,
+	err error)) error {
 	mu := h.lock(address)
 	mu.Lock()
 	defer mu.Unlock()
@@ -131,8 +137,8 @@ func (h *Holdings) changePart(ctx context.Context, address string, fn func(*arch
 	return h.archive.SetPart(ctx, address, known, wait...)
 }
 
-// endPart ends what was made of a resource that can no longer be used, because of err; its pages wait for it. It reports whether that was
-// known.
+// endPart ends what was made of a resource that can no longer be used, because of err; its pages
+// wait for it. It reports whether that was known.
 func (h *Holdings) endPart(ctx context.Context, address string, because error) (knew bool, err error) {
 	ended := archive.Part{Fetched: h.o.Now(), Why: address + ": " + because.Error(), Pending: archive.Everybody}
 	if refused, ok := errors.AsType[*acap.Refused](because); ok {
@@ -153,8 +159,8 @@ func (h *Holdings) endPart(ctx context.Context, address string, because error) (
 	return knew, err
 }
 
-// finishEnd is what is left to be done once it is noted that a resource has ended. Pages whose records are damaged are passed over, and
-// it stays pending for them.
+// finishEnd is what is left to be done once it is noted that a resource has ended. Pages whose
+// records are damaged are passed over, and it stays pending for them.
 func (h *Holdings) finishEnd(ctx context.Context, address string, ended archive.Part) (damaged, err error) {
 	var mu sync.Mutex
 	passed := map[string]error{}
@@ -224,7 +230,8 @@ func (h *Holdings) tells(s Swept) {
 	}
 }
 
-// endParts does so where the address of such a resource, or a hop to it, is visited as a page, and gone.
+// endParts does so where the address of such a resource, or a hop to it, is visited as a page, and
+// gone.
 func (h *Holdings) endParts(ctx context.Context, pg *page.Page) error {
 	for _, hop := range pg.Hops() {
 		known, err := h.archive.Part(hop.URL)
@@ -238,8 +245,9 @@ func (h *Holdings) endParts(ctx context.Context, pg *page.Page) error {
 	return nil
 }
 
-// noteParts keeps what is known of required resources in step with what g, which is held by now, was given of them, and sorts them in g:
-// those that could not be had are to be asked for soon. The page waits for those of which nothing was made, and for no others.
+// noteParts keeps what is known of required resources in step with what g, which is held by now,
+// was given of them, and sorts them in g: those that could not be had are to be asked for soon. The
+// page waits for those of which nothing was made, and for no others.
 func (h *Holdings) noteParts(ctx context.Context, g *judged) error {
 	for _, p := range g.parts {
 		missing, err := h.notePart(ctx, g, p)
@@ -285,17 +293,20 @@ func (h *Holdings) notePart(ctx context.Context, g *judged, p terms.Part) (missi
 			switch {
 			case known.Fetched.IsZero():
 				*known = is
-			case known.Digest != is.Digest && !known.Fetched.After(is.Fetched): // pages are made of two answers: the next one judges them all
+			// pages are made of two answers: the next one judges them all
+			case known.Digest != is.Digest && !known.Fetched.After(is.Fetched):
 				known.Digest, known.ETag, known.LastModified = "", "", ""
 			}
 			return nil, nil
 		})
 	}
 	if err == nil {
-		missing, err = h.archive.AwaitAfter(ctx, p.URL, is, wait, address) // another answer came while the page was judged
+		// another answer came while the page was judged
+		missing, err = h.archive.AwaitAfter(ctx, p.URL, is, wait, address)
 	}
 	if err == nil && missing {
-		if known, err = h.archive.Part(p.URL); err == nil && known.Why != "" { // whoever ended it may not have seen this page
+		// whoever ended it may not have seen this page
+		if known, err = h.archive.Part(p.URL); err == nil && known.Why != "" {
 			err = h.withdrawFrom(ctx, address, p.URL, nil)
 		}
 	}
@@ -315,5 +326,6 @@ func (h *Holdings) unawait(ctx context.Context, address string, which func(part 
 
 func every(string) bool { return true }
 
-// guest reports whether this run keeps less than others do: pages that it judged again would lose what they have.
+// guest reports whether this run keeps less than others do: pages that it judged again would lose
+// what they have.
 func (h *Holdings) guest() bool { return h.o.NoIndex || h.o.NoPreserve }

@@ -10,7 +10,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/thumbnail"
 )
 
-// drawing makes thumbnails, one at a time. All pages of a site may have to be shown by one image, so the last ones are remembered.
+// drawing makes thumbnails, one at a time. All pages of a site may have to be shown by one image,
+// so the last ones are remembered.
 type drawing struct {
 	mu   sync.Mutex
 	made map[[sha256.Size]byte]drawn // by the image
@@ -38,8 +39,9 @@ func (d *drawing) make(src []byte) (thumbnail.Image, error) {
 	return is.Image, is.err
 }
 
-// picture makes the thumbnail that has to be held because no copy will give it: that of an image that is not stored, and that of another
-// resource that must be used instead of the page (P1 2.5.5.3). It is nil where there is none; of says what it was made of.
+// picture makes the thumbnail that has to be held because no copy will give it: that of an image
+// that is not stored, and that of another resource that must be used instead of the page (P1
+// 2.5.5.3). It is nil where there is none; of says what it was made of.
 func (h *Holdings) picture(t *terms.Terms, stored bool) (p *archive.Picture, of terms.Picture) {
 	of, ok := t.Drawn(stored)
 	if !ok || h.o.NoPreserve {
@@ -49,7 +51,8 @@ func (h *Holdings) picture(t *terms.Terms, stored bool) (p *archive.Picture, of 
 	if err != nil {
 		return nil, of
 	}
-	return &archive.Picture{MIME: img.MIME, Width: img.Width, Height: img.Height, Body: img.Body, Other: of.Of != nil}, of
+	return &archive.Picture{MIME: img.MIME, Width: img.Width, Height: img.Height, Body: img.Body,
+		Other: of.Of != nil}, of
 }
 
 // depicted gives the thumbnail held of the current version of a page; nil where none is.

@@ -10,9 +10,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// recover makes the index agree with the archive for every URL whose change a crash cut short, and for all of them where the index
-// is new. What can be read again is indexed again under the policy last known; what cannot is forgotten: its page was never
-// acknowledged and is fetched again.
+// recover makes the index agree with the archive for every URL whose change a crash cut short, and
+// for all of them where the index is new. What can be read again is indexed again under the policy
+// last known; what cannot is forgotten: its page was never acknowledged and is fetched again.
 func (h *Holdings) recover(ctx context.Context, ix Index) error {
 	urls, err := h.unsettled(ix)
 	if err != nil {
@@ -31,7 +31,8 @@ func (h *Holdings) recover(ctx context.Context, ix Index) error {
 	return h.renew(ctx, ix)
 }
 
-// renew makes the entries of an index of another version anew. Those that cannot be made without a request stay as they are.
+// renew makes the entries of an index of another version anew. Those that cannot be made without a
+// request stay as they are.
 func (h *Holdings) renew(ctx context.Context, ix Index) error {
 	if version, err := ix.MadeBy(); err != nil || version == index.Version {
 		return err
@@ -135,8 +136,8 @@ func (h *Holdings) rebuilt(ctx context.Context, ix Index, urls []string) (gone [
 	return gone, ix.Put(docs...)
 }
 
-// rebuild makes a document from the current copy, and notes in r what it is made from; nil where there is no copy, where it does not
-// hold all that was indexed, or where it may not be indexed.
+// rebuild makes a document from the current copy, and notes in r what it is made from; nil where
+// there is no copy, where it does not hold all that was indexed, or where it may not be indexed.
 func (h *Holdings) rebuild(ctx context.Context, r *archive.Resource) (doc *index.Document, err error) {
 	defer func() {
 		if broken(err) { // it cannot be indexed: it is forgotten as what cannot be read is

@@ -78,13 +78,16 @@ func (h *Holdings) judgeRedirect(ctx context.Context, origin *acap.Policy, u *ur
 	}
 	holding := t.HoldingCopy(h.o.NoArchive)
 	may := holding.Preserve
-	copied := decide(&evidence{facts: facts, noPreserve: h.o.NoPreserve, takenDown: terms.TakeDown(origin, u), received: &holding}).copy
+	copied := decide(&evidence{facts: facts, noPreserve: h.o.NoPreserve, takenDown: terms.TakeDown(origin, u),
+		received: &holding}).copy
 	if !copied.held() {
 		may.Allowed = false
 		return archive.Deposit{}, may
 	}
-	d := archive.Deposit{Resource: archive.Resource{URL: hop.URL, Status: hop.Status, Own: pg.Own(), MIME: pg.MIME()}, Fetched: at,
-		Body: holding.Body, Truncated: hop.Truncated, Cut: holding.Cut, Address: hop.Address, Header: hop.Header, Sent: hop.Sent,
+	d := archive.Deposit{Resource: archive.Resource{URL: hop.URL, Status: hop.Status, Own: pg.Own(),
+		MIME: pg.MIME()}, Fetched: at,
+		Body: holding.Body, Truncated: hop.Truncated, Cut: holding.Cut, Address: hop.Address, Header: hop.Header,
+		Sent: hop.Sent,
 		Head: hop.Head, Policy: h.version(u), Decided: decided(t, u), Replace: copied.recrawled}
 	if !holding.Cut {
 		d.Wire, d.Undone, d.Encoding = hop.Wire, hop.Undone, coding.Join(coding.Of(hop.Header))

@@ -13,10 +13,12 @@ import (
 // maxPending bounds the origins that wait to be judged again; with more of them everything is.
 const maxPending = 1 << 14
 
-// task is what has to be judged again: what is held of an origin, or the pages that require another resource.
+// task is what has to be judged again: what is held of an origin, or the pages that require another
+// resource.
 type task struct{ origin, part string }
 
-// background is what is judged again beside other work, one task at a time. No goroutine is left when nothing is to be done.
+// background is what is judged again beside other work, one task at a time. No goroutine is left
+// when nothing is to be done.
 type background struct {
 	mu      sync.Mutex
 	pending map[task]bool
@@ -28,11 +30,11 @@ type background struct {
 	stop context.CancelFunc
 }
 
-// Rejudge has what is held of an origin judged again in the background, where its policy is not of the version under which that was
-// done last (H11); with "" everything that is held, since time goes by too, and what is left to be done for required resources that have
-// changed. It returns at once. Options.Swept is told what goes.
-// What Close cuts short, and what fails, is begun again when the origin is next named, also by another process. Close tells the first
-// error.
+// Rejudge has what is held of an origin judged again in the background, where its policy is not of
+// the version under which that was done last (H11); with "" everything that is held, since time
+// goes by too, and what is left to be done for required resources that have changed. It returns at
+// once. Options.Swept is told what goes. What Close cuts short, and what fails, is begun again when
+// the origin is next named, also by another process. Close tells the first error.
 func (h *Holdings) Rejudge(origin string) { h.background.add(h, task{origin: origin}) }
 
 // add puts a task down, and begins where nothing is being done.
@@ -84,7 +86,8 @@ func (b *background) end() error {
 	return b.failed
 }
 
-// take gives what is to be done next, everything last; false where that is nothing, and then nobody is running any more.
+// take gives what is to be done next, everything last; false where that is nothing, and then nobody
+// is running any more.
 func (b *background) take() (t task, more bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -186,7 +189,8 @@ func (h *Holdings) rejudge(t task) {
 	}
 }
 
-// rejudgeOrigin judges what is held of an origin, unless that was done under the version of its policy that is in force.
+// rejudgeOrigin judges what is held of an origin, unless that was done under the version of its
+// policy that is in force.
 func (h *Holdings) rejudgeOrigin(ctx context.Context, origin string) error {
 	u, err := url.Parse(origin + "/")
 	if err != nil || h.o.Version == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// resume has the pages judged that are pending for a resource: at once crawled again where no copy is held that suffices for that, else in
-// the background.
+// resume has the pages judged that are pending for a resource: at once crawled again where no copy
+// is held that suffices for that, else in the background.
 func (h *Holdings) resume(ctx context.Context, address string) error {
 	known, err := h.archive.Part(address)
 	if err != nil {
@@ -62,7 +62,8 @@ func together(n int, pages []string, fn func(page string) error) error {
 	return errors.Join(failed...)
 }
 
-// remakeAll judges again the pages that require the resource at address, since its answer was another one or they wait for it.
+// remakeAll judges again the pages that require the resource at address, since its answer was
+// another one or they wait for it.
 func (h *Holdings) remakeAll(ctx context.Context, address string) error {
 	known, err := h.archive.Part(address)
 	switch {
@@ -76,7 +77,8 @@ func (h *Holdings) remakeAll(ctx context.Context, address string) error {
 	if h.guest() {
 		return nil
 	}
-	sources := terms.Sources{Policies: h.sources.Policies, Fetcher: &remembered{Fetcher: h.sources.Fetcher, got: map[string]reply{}}}
+	sources := terms.Sources{Policies: h.sources.Policies, Fetcher: &remembered{Fetcher: h.sources.Fetcher,
+		got: map[string]reply{}}}
 	p := terms.Obtain(h.o.Budget.Require(ctx), sources, address)
 	switch {
 	case p.Failed: // it stays pending until it is asked for again
@@ -110,8 +112,9 @@ func (h *Holdings) remakeAll(ctx context.Context, address string) error {
 	})
 }
 
-// remake judges a page, which requires the resource at part, by what sources give, from its copy, as if it had been received once more.
-// Where that does not suffice it is to be crawled again; where none is held, resume has seen to that.
+// remake judges a page, which requires the resource at part, by what sources give, from its copy,
+// as if it had been received once more. Where that does not suffice it is to be crawled again;
+// where none is held, resume has seen to that.
 func (h *Holdings) remake(ctx context.Context, address, part string, sources terms.Sources) (err error) {
 	defer defect.Catch(&err, address, h.o.Defect)
 	if err := h.undraw(ctx, address, part); err != nil {
@@ -153,7 +156,8 @@ func (h *Holdings) unindexed(g *judged) {
 	h.tells(s)
 }
 
-// hasten has those pages crawled again soon of which anything is held; then they wait for the resource at part no more.
+// hasten has those pages crawled again soon of which anything is held; then they wait for the
+// resource at part no more.
 func (h *Holdings) hasten(ctx context.Context, part string, pages ...string) error {
 	var held []string
 	for _, page := range pages {
@@ -200,7 +204,8 @@ func (h *Holdings) reassess(ctx context.Context, address string, sources terms.S
 	}
 	facts := h.factsNow(c.known)
 	pg := c.Page(c.body)
-	g = h.judge(terms.Held(ctx, origin, u, c.known.Own, pg, sources, facts), pg, terms.TakeDown(origin, u), c.known, false)
+	g = h.judge(terms.Held(ctx, origin, u, c.known.Own, pg, sources, facts), pg, terms.TakeDown(origin, u), c.known,
+		false)
 	g.from, g.deposit.Fetched, g.deposit.Replace = &c.known, c.known.LastCrawled, false
 	ok = g.Stored && g.renew(c)
 	g.deposit.Body, g.deposit.Wire = nil, nil // the copy stays as it is

@@ -9,9 +9,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/terms"
 )
 
-// Repair repairs what can be of what Verify finds, and gives what is left. The archive comes first (archive.Repair); then the index is
-// made to agree with it: an entry is made anew from the copy held, as it may be indexed by the policy last read, and dropped where there
-// is none. What is due for sweep is left to Sweep. Others may read and write meanwhile. told hears of each repair that is done.
+// Repair repairs what can be of what Verify finds, and gives what is left. The archive comes first
+// (archive.Repair); then the index is made to agree with it: an entry is made anew from the copy
+// held, as it may be indexed by the policy last read, and dropped where there is none. What is due
+// for sweep is left to Sweep. Others may read and write meanwhile. told hears of each repair that
+// is done.
 func (h *Holdings) Repair(ctx context.Context, told func(archive.Repaired)) ([]archive.Problem, error) {
 	left, err := h.archive.Repair(ctx, told)
 	if err != nil {
@@ -61,7 +63,8 @@ func (h *Holdings) reconcile(ctx context.Context, told func(archive.Repaired)) e
 	return nil
 }
 
-// align makes the index agree with the archive about one URL, and says what it did; nothing if they agree.
+// align makes the index agree with the archive about one URL, and says what it did; nothing if they
+// agree.
 func (h *Holdings) align(ctx context.Context, address string) (did string, err error) {
 	mu := h.lock(address)
 	mu.Lock()
@@ -108,7 +111,8 @@ func (h *Holdings) align(ctx context.Context, address string) (did string, err e
 	return did, written()
 }
 
-// unfind notes that a page is not in the index any more. Where no copy is held either, what is known of it goes; its dates stay.
+// unfind notes that a page is not in the index any more. Where no copy is held either, what is
+// known of it goes; its dates stay.
 func (h *Holdings) unfind(ctx context.Context, address string) error {
 	copies, err := h.archive.Captures(address)
 	copies = slices.DeleteFunc(copies, archive.Capture.Redirect)

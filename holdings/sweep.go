@@ -35,9 +35,10 @@ type Swept struct {
 	What    string `json:"what"`              // SweptCopy, SweptEntry, SweptExcerpt, SweptPicture or SweptRecord
 	Version int    `json:"version,omitempty"` // of a copy, or of a thumbnail
 	Anew    bool   `json:"anew,omitempty"`    // an index entry that was not dropped but made again, as it may be now
-	Reason  string `json:"reason,omitempty"`  // as in archive.Erasure; empty where something else of the page is the reason
-	Why     string `json:"why"`               // a clause
-	Line    string `json:"line,omitempty"`    // the line that decided, if one did
+	// as in archive.Erasure; empty where something else of the page is the reason
+	Reason string `json:"reason,omitempty"`
+	Why    string `json:"why"`            // a clause
+	Line   string `json:"line,omitempty"` // the line that decided, if one did
 
 	TakenDown bool `json:"taken_down,omitempty"` // at the publisher's request
 
@@ -62,7 +63,8 @@ type SweepCounts struct {
 	Excerpts int `json:"excerpts"`   // pages of which what is kept to present them is gone, or some of it
 	Pictures int `json:"thumbnails"` // gone, of those that are held beside copies
 	Records  int `json:"records"`    // pages of which nothing was left but their record, which is gone too
-	Unjudged int `json:"unjudged"`   // pages left as they are, since no policy could be read that would say otherwise (X63)
+	// pages left as they are, since no policy could be read that would say otherwise (X63)
+	Unjudged int `json:"unjudged"`
 }
 
 func (c *SweepCounts) add(d due) {
@@ -91,16 +93,18 @@ func (c *SweepCounts) add(d due) {
 	}
 }
 
-// Sweep judges what is held by the policy last read and by the clock, and ends what may no longer be held: copies, index entries, and
-// with the last of them what is known of the page; its dates stay. Policy that could not be read ends nothing (X63). told is called
-// for every item, in the order of URLs, and may be nil. It may run beside Receive and other sweeps. A page whose record is damaged is
-// passed over; the error names it.
+// Sweep judges what is held by the policy last read and by the clock, and ends what may no longer
+// be held: copies, index entries, and with the last of them what is known of the page; its dates
+// stay. Policy that could not be read ends nothing (X63). told is called for every item, in the
+// order of URLs, and may be nil. It may run beside Receive and other sweeps. A page whose record is
+// damaged is passed over; the error names it.
 func (h *Holdings) Sweep(ctx context.Context, o SweepOptions, told func(Swept)) (SweepCounts, error) {
 	return h.sweep(ctx, o, told, func() {})
 }
 
 // sweep is Sweep; between is called after each batch.
-func (h *Holdings) sweep(ctx context.Context, o SweepOptions, told func(Swept), between func()) (counts SweepCounts, err error) {
+func (h *Holdings) sweep(ctx context.Context, o SweepOptions, told func(Swept), between func()) (counts SweepCounts,
+	err error) {
 	o = h.settled(o)
 	prefix := ""
 	if o.Origin != "" {
@@ -223,12 +227,14 @@ var errMoved = errors.New("received meanwhile")
 
 // moved reports whether a page of which was was known has been received, or swept, since.
 func moved(now, was archive.Resource) bool {
-	return !now.LastCrawled.Equal(was.LastCrawled) || now.Current != was.Current || now.Versions != was.Versions || now.Indexed != was.Indexed ||
+	return !now.LastCrawled.Equal(was.LastCrawled) || now.Current != was.Current || now.Versions != was.Versions ||
+		now.Indexed != was.Indexed ||
 		now.Kept.Digest() != was.Kept.Digest()
 }
 
-// carryOut does what is due. What may stay of the index is made anew first, and the archive is written before the index forgets: cut
-// short anywhere, it leaves what another sweep, or the next opening, brings to its end.
+// carryOut does what is due. What may stay of the index is made anew first, and the archive is
+// written before the index forgets: cut short anywhere, it leaves what another sweep, or the next
+// opening, brings to its end.
 func (h *Holdings) carryOut(ctx context.Context, d due) error {
 	if len(d.swept) == 0 {
 		return nil
@@ -342,8 +348,9 @@ func (h *Holdings) dropCopy(ctx context.Context, s Swept) error {
 	return err
 }
 
-// dropAll ends all that is held of a page. An address that leads elsewhere by now goes on doing so. Of a page of which nothing was held
-// but its record none but dates and status stay, and no tombstone says so: it would be buried again after each crawl.
+// dropAll ends all that is held of a page. An address that leads elsewhere by now goes on doing so.
+// Of a page of which nothing was held but its record none but dates and status stay, and no
+// tombstone says so: it would be buried again after each crawl.
 func (h *Holdings) dropAll(ctx context.Context, d due) error {
 	final, err := h.archive.Resolve(d.known.URL)
 	if err != nil {

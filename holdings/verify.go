@@ -15,9 +15,10 @@ const SweepRemedy = "sweep"
 
 const endAndRepair = "end what uses the data directory, then repair it: the index is built anew"
 
-// Verify checks all that is held: what archive.Verify checks, every segment of the index, that archive and index agree both ways, and
-// that nothing is held that may no longer be, by the policy last read and the clock. Others may read and write meanwhile. The error tells
-// that it could not be done, not that something is wrong.
+// Verify checks all that is held: what archive.Verify checks, every segment of the index, that
+// archive and index agree both ways, and that nothing is held that may no longer be, by the policy
+// last read and the clock. Others may read and write meanwhile. The error tells that it could not
+// be done, not that something is wrong.
 func (h *Holdings) Verify(ctx context.Context) ([]archive.Problem, error) {
 	found, err := h.archive.Verify(ctx)
 	if err != nil {
@@ -27,13 +28,15 @@ func (h *Holdings) Verify(ctx context.Context) ([]archive.Problem, error) {
 	return append(found, rest...), err
 }
 
-// beyond checks what archive.Verify does not. Where the archive is so damaged that it cannot be gone through, that is a problem.
+// beyond checks what archive.Verify does not. Where the archive is so damaged that it cannot be
+// gone through, that is a problem.
 func (h *Holdings) beyond(ctx context.Context) (found []archive.Problem, err error) {
 	if err := h.indexer.index.Verify(ctx); err != nil {
 		if !errors.Is(err, index.ErrCorrupt) {
 			return nil, err
 		}
-		found = append(found, archive.Problem{Where: "index", What: "cannot be read: " + sentence(err), Remedy: endAndRepair})
+		found = append(found, archive.Problem{Where: "index", What: "cannot be read: " + sentence(err),
+			Remedy: endAndRepair})
 	}
 	discord, err := h.compare(ctx)
 	for _, d := range discord {
@@ -41,7 +44,9 @@ func (h *Holdings) beyond(ctx context.Context) (found []archive.Problem, err err
 	}
 	if err == nil {
 		err = h.unfinishedEnds(func(address string, ended archive.Part) error {
-			found = append(found, archive.Problem{Where: address, What: "has ended, and not all is gone that was made of it: " + sentence(errors.New(ended.Why)), Remedy: SweepRemedy})
+			found = append(found, archive.Problem{Where: address,
+				What:   "has ended, and not all is gone that was made of it: " + sentence(errors.New(ended.Why)),
+				Remedy: SweepRemedy})
 			return nil
 		})
 	}
@@ -49,7 +54,8 @@ func (h *Holdings) beyond(ctx context.Context) (found []archive.Problem, err err
 		_, err = h.Sweep(ctx, SweepOptions{DryRun: true}, func(s Swept) { found = append(found, overdue(s)) })
 	}
 	if errors.Is(err, archive.ErrCorrupt) || errors.Is(err, index.ErrCorrupt) {
-		found = append(found, archive.Problem{Where: "archive and index", What: "could not be compared with each other and with policy: " + sentence(err),
+		found = append(found, archive.Problem{Where: "archive and index",
+			What:   "could not be compared with each other and with policy: " + sentence(err),
 			Remedy: "repair the archive first"})
 		err = nil
 	}
@@ -77,8 +83,8 @@ func overdue(s Swept) archive.Problem {
 // discord is a URL of which archive and index say different things.
 type discord struct{ url, what string }
 
-// compare looks for URLs that the index holds and the archive does not say so, and the other way round. What is on its way from the
-// one to the other is none.
+// compare looks for URLs that the index holds and the archive does not say so, and the other way
+// round. What is on its way from the one to the other is none.
 func (h *Holdings) compare(ctx context.Context) (list []discord, err error) {
 	var suspects []string
 	err = h.archive.Each(func(r archive.Resource) error {

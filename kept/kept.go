@@ -1,5 +1,5 @@
-// Package kept is what is stored of a page so that it can be presented later without a request: the archive stores it, terms makes it
-// and answers from it.
+// Package kept is what is stored of a page so that it can be presented later without a request: the
+// archive stores it, terms makes it and answers from it.
 package kept
 
 import (
@@ -13,22 +13,27 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// Page is what is stored of a page beside its copy, or in its place if the page may not be preserved: a title, excerpts no longer than a
-// snippet, and the parts that must be shown with them. It says of all of this what it was made of: it is shown only if it may be made
-// of that by the policy of the day on which it is shown (H11: today's policy judges what is held).
+// Page is what is stored of a page beside its copy, or in its place if the page may not be
+// preserved: a title, excerpts no longer than a snippet, and the parts that must be shown with
+// them. It says of all of this what it was made of: it is shown only if it may be made of that by
+// the policy of the day on which it is shown (H11: today's policy judges what is held).
 type Page struct {
-	Title   string                     `json:"title,omitempty"`    // if no copy is held
-	Texts   map[acap.Usage]Text        `json:"texts,omitempty"`    // what cannot be cut from a copy, by the usage that it is for
-	Index   string                     `json:"index,omitempty"`    // terms.Content.From of the index entry
-	Aside   []string                   `json:"aside,omitempty"`    // terms.Aside for the index entry
-	Picture string                     `json:"picture,omitempty"`  // the must-use-resource that the thumbnail was made of, if that is another resource
-	Drawing *Drawing                   `json:"drawing,omitempty"`  // nil: the thumbnail was not drawn from the page itself
+	Title string `json:"title,omitempty"` // if no copy is held
+	// what cannot be cut from a copy, by the usage that it is for
+	Texts map[acap.Usage]Text `json:"texts,omitempty"`
+	Index string              `json:"index,omitempty"` // terms.Content.From of the index entry
+	Aside []string            `json:"aside,omitempty"` // terms.Aside for the index entry
+	// the must-use-resource that the thumbnail was made of, if that is another resource
+	Picture string `json:"picture,omitempty"`
+	// nil: the thumbnail was not drawn from the page itself
+	Drawing *Drawing                   `json:"drawing,omitempty"`
 	Same    string                     `json:"same,omitempty"`     // equal for index entries of the same title and text
 	Parts   map[string]snippet.Include `json:"included,omitempty"` // by the value of their must-include-resource
-	Clear   []string                   `json:"clear,omitempty"`    // those of Parts of which nothing is under a mark of the page
+	// those of Parts of which nothing is under a mark of the page
+	Clear []string `json:"clear,omitempty"`
 
-	// Addresses of other resources that Texts, Parts, the thumbnail and the index entry were made of, by the value that names them: the
-	// address that is named, then the redirects from it.
+	// Addresses of other resources that Texts, Parts, the thumbnail and the index entry were made
+	// of, by the value that names them: the address that is named, then the redirects from it.
 	Of map[string][]string `json:"of,omitempty"`
 }
 
@@ -59,7 +64,8 @@ func OfThumbnail(value string) bool {
 
 // Empty reports whether nothing is stored.
 func (k Page) Empty() bool {
-	return k.Title == "" && len(k.Texts) == 0 && k.Index == "" && len(k.Aside) == 0 && k.Picture == "" && k.Drawing == nil && k.Same == "" &&
+	return k.Title == "" && len(k.Texts) == 0 && k.Index == "" && len(k.Aside) == 0 && k.Picture == "" &&
+		k.Drawing == nil && k.Same == "" &&
 		len(k.Parts) == 0 && len(k.Clear) == 0 && len(k.Of) == 0
 }
 
@@ -124,8 +130,8 @@ func (k Page) Sources() (list []string) {
 	return slices.Compact(list)
 }
 
-// Requires lists the resources that k was made of because they must be used or included: of each the address that names it, and the
-// redirects from there.
+// Requires lists the resources that k was made of because they must be used or included: of each
+// the address that names it, and the redirects from there.
 func (k Page) Requires() (list [][]string) {
 	for value, addresses := range k.Of {
 		if value != DrawnImages && value != DrawnSheets && len(addresses) > 0 {
@@ -135,7 +141,8 @@ func (k Page) Requires() (list [][]string) {
 	return list
 }
 
-// Uses reports whether what is stored for u was made of the resource that value names. For present, any form of it counts.
+// Uses reports whether what is stored for u was made of the resource that value names. For present,
+// any form of it counts.
 func (k Page) Uses(value string, u acap.Usage) bool {
 	if u == acap.Index {
 		return k.Index == value
@@ -151,8 +158,8 @@ func (k Page) Uses(value string, u acap.Usage) bool {
 	return false
 }
 
-// Without returns k less what was made of the resource at address, whether that makes a difference, and whether the index entry was made
-// of the resource.
+// Without returns k less what was made of the resource at address, whether that makes a difference,
+// and whether the index entry was made of the resource.
 func (k Page) Without(address string) (less Page, changed, entry bool) {
 	less = k.Clone()
 	for value, addresses := range k.Of {
@@ -181,13 +188,15 @@ func (k Page) Shows(other Page) bool {
 	return k.Picture == other.Picture && (k.Drawing == nil) == (other.Drawing == nil)
 }
 
-// SetPicture notes that the thumbnail was made of the resource at the first of the addresses, which value names.
+// SetPicture notes that the thumbnail was made of the resource at the first of the addresses, which
+// value names.
 func (k *Page) SetPicture(value string, addresses []string) {
 	k.Picture = value
 	k.SetSource(Thumbnail, addresses)
 }
 
-// Pictured returns the address of the other resource that the thumbnail was made of, if value names that.
+// Pictured returns the address of the other resource that the thumbnail was made of, if value names
+// that.
 func (k Page) Pictured(value string) (address string, made bool) {
 	if of := k.Of[Thumbnail]; k.Picture == value && len(of) > 0 {
 		return of[0], true

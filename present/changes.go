@@ -11,7 +11,8 @@ const (
 // marked says whether words of what d permits may be marked as those searched for.
 func marked(d acap.Decision) bool { return d.Changing(marks, "words are marked").Allowed }
 
-// Forgone tells, a line each, what is not done where d permits, for it would change what may not be changed.
+// Forgone tells, a line each, what is not done where d permits, for it would change what may not be
+// changed.
 func Forgone(d acap.Decision) (lines []string) {
 	switch d.Usage {
 	case acap.PresentCurrentCopy, acap.PresentOldCopy:

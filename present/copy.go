@@ -11,24 +11,25 @@ import (
 
 // Copy is a preserved copy as it may be shown.
 type Copy struct {
-	URL       string            `json:"url"`
-	Version   int               `json:"version"`
-	Fetched   time.Time         `json:"fetched"`
-	Current   bool              `json:"current"`
-	Status    int               `json:"status"`
-	Header    http.Header       `json:"header"`
-	Body      []byte            `json:"body_base64"`
-	Cut       bool              `json:"cut"`            // elements that may not be kept or shown are cut out (N28)
-	Truncated bool              `json:"truncated"`      // the page was longer than what was kept of it
-	Cuts      []string          `json:"cuts,omitempty"` // what of the page was not kept, read or indexed, since it was too large
-	Include   []snippet.Include `json:"include,omitempty"`
-	Limits    acap.Limits       `json:"limits"`
+	URL       string      `json:"url"`
+	Version   int         `json:"version"`
+	Fetched   time.Time   `json:"fetched"`
+	Current   bool        `json:"current"`
+	Status    int         `json:"status"`
+	Header    http.Header `json:"header"`
+	Body      []byte      `json:"body_base64"`
+	Cut       bool        `json:"cut"`       // elements that may not be kept or shown are cut out (N28)
+	Truncated bool        `json:"truncated"` // the page was longer than what was kept of it
+	// what of the page was not kept, read or indexed, since it was too large
+	Cuts    []string          `json:"cuts,omitempty"`
+	Include []snippet.Include `json:"include,omitempty"`
+	Limits  acap.Limits       `json:"limits"`
 }
 
 var copies = form{current: acap.PresentCurrentCopy, old: acap.PresentOldCopy}
 
-// Copy gives a copy held of rawurl: the current one where which names none, else the latest. The error is ErrNotHeld where there is
-// none, and an *acap.Refused where it may not be shown.
+// Copy gives a copy held of rawurl: the current one where which names none, else the latest. The
+// error is ErrNotHeld where there is none, and an *acap.Refused where it may not be shown.
 func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Reader) (Copy, error) {
 	v, err := p.version(ctx, rawurl, which, who, copies)
 	if err != nil {
@@ -62,7 +63,8 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 	if !d.Allowed {
 		return Copy{}, v.refuse(d)
 	}
-	out := Copy{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Current: c.Current, Status: c.Status, Header: c.Header, Body: body,
+	out := Copy{URL: c.URL, Version: c.Version, Fetched: c.Fetched, Current: c.Current, Status: c.Status,
+		Header: c.Header, Body: body,
 		Cut: cut || c.Cut, Truncated: c.Truncated, Cuts: c.Cuts, Include: v.Included(v.usage),
 		Limits: d.Limits(v.facts)}
 	if out.Cut || out.Truncated || c.Header.Get("Content-Encoding") != "" {
@@ -71,10 +73,12 @@ func (p *Presenter) Copy(ctx context.Context, rawurl string, which Which, who Re
 	return out, p.shown(ctx, v.resource.URL)
 }
 
-// remade is the header of a body that is not the one that was sent: what describes those bytes is left out.
+// remade is the header of a body that is not the one that was sent: what describes those bytes is
+// left out.
 func remade(h http.Header) http.Header {
 	h = h.Clone()
-	for _, name := range []string{"Content-Encoding", "Content-Length", "Content-Digest", "Content-Md5", "Digest", "Etag", "Repr-Digest"} {
+	for _, name := range []string{"Content-Encoding", "Content-Length", "Content-Digest", "Content-Md5", "Digest",
+		"Etag", "Repr-Digest"} {
 		h.Del(name)
 	}
 	return h

@@ -10,7 +10,8 @@ import (
 	"github.com/oschwald/maxminddb-golang/v2"
 )
 
-// Countries is a database of the countries that addresses are used in, in MaxMind's format. It is safe for concurrent use.
+// Countries is a database of the countries that addresses are used in, in MaxMind's format. It is
+// safe for concurrent use.
 type Countries struct{ db *maxminddb.Reader }
 
 var countryCode = regexp.MustCompile(`^[A-Z]{2}$`)
@@ -33,7 +34,8 @@ func OpenCountries(file string) (*Countries, error) {
 	return nil, fmt.Errorf("a database of type %q does not tell countries", db.Metadata.DatabaseType)
 }
 
-// Country is the ISO 3166 code of where ip is used, not of where it is registered; "" where the database does not say.
+// Country is the ISO 3166 code of where ip is used, not of where it is registered; "" where the
+// database does not say.
 func (c *Countries) Country(ip netip.Addr) (string, error) {
 	ip = ip.Unmap() // K09
 	if ip.Is6() && c.db.Metadata.IPVersion == 4 {

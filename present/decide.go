@@ -7,9 +7,10 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Decide says how ways to show what is held of rawurl, and where redirects led (X66), stand for a reader now. The error is ErrNotHeld
-// where nothing is known of it.
-func (p *Presenter) Decide(ctx context.Context, rawurl string, who Reader, usages ...acap.Usage) ([]acap.Decision, error) {
+// Decide says how ways to show what is held of rawurl, and where redirects led (X66), stand for a
+// reader now. The error is ErrNotHeld where nothing is known of it.
+func (p *Presenter) Decide(ctx context.Context, rawurl string, who Reader, usages ...acap.Usage) ([]acap.Decision,
+	error) {
 	v, err := p.find(ctx, rawurl, Which{}, who, form{current: acap.Present})
 	refused, barred := errors.AsType[*acap.Refused](err)
 	if err != nil && !barred {

@@ -1,8 +1,8 @@
 // Package present is the only door by which anything held is shown: search results and copies.
 //
-// Presentation happens after fetching, so it asks again: today's policy of the origin, narrowed by what the page said of itself
-// at the last lawful fetch, under the clock and the reader of now (H11, K15). It makes no request; only Names asks DNS, for those who
-// want it to.
+// Presentation happens after fetching, so it asks again: today's policy of the origin, narrowed by
+// what the page said of itself at the last lawful fetch, under the clock and the reader of now
+// (H11, K15). It makes no request; only Names asks DNS, for those who want it to.
 //
 //	present.go  Presenter: what stands between the holdings and a reader
 //	library.go  Library: what a Presenter reads, and the one on this machine
@@ -14,5 +14,5 @@
 //	changes.go  what showing makes of a page, and what is left undone for it
 //	country.go  Countries: the country of an address
 //	names.go    Names: the verified names of an address
-//	thumbnail.go  Thumbnail: a small picture of it, as far as preserve and present-thumbnail or present-oldthumbnail permit
+//	thumbnail.go  Thumbnail: a small picture, if preserve and present-(old)thumbnail permit it
 package present

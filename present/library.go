@@ -11,31 +11,37 @@ import (
 	"github.com/acapcrawl/acapcrawl/index"
 )
 
-// Library is what a Presenter reads: what is stored of pages, and where words are found. Nothing that it returns may be shown as it is:
-// the Presenter asks the policies first. It must be safe for concurrent use. What is not held is archive.ErrNotHeld, or false.
+// Library is what a Presenter reads: what is stored of pages, and where words are found. Nothing
+// that it returns may be shown as it is: the Presenter asks the policies first. It must be safe for
+// concurrent use. What is not held is archive.ErrNotHeld, or false.
 type Library interface {
 	// Search returns the addresses of the indexed pages that match a query, best first.
 	Search(ctx context.Context, query string) iter.Seq2[string, error]
 
-	// Matcher returns what reports whether a word of a text in language is one that the query looks for.
+	// Matcher returns what reports whether a word of a text in language is one that the query looks
+	// for.
 	Matcher(query, language string) func(word string) bool
 
-	// Way returns the redirect chain from an address to the page that it leads to: both, and the addresses between them.
+	// Way returns the redirect chain from an address to the page that it leads to: both, and the
+	// addresses between them.
 	Way(ctx context.Context, address string) ([]string, error)
 
 	// Page returns what is stored of the page at an address, beside its copies.
 	Page(ctx context.Context, address string) (r archive.Resource, known bool, err error)
 
-	// Versions returns what is stored of the copies of a page, the oldest first, without their bodies.
+	// Versions returns what is stored of the copies of a page, the oldest first, without their
+	// bodies.
 	Versions(ctx context.Context, address string) ([]archive.Capture, error)
 
 	// Copy returns one copy with its body.
 	Copy(ctx context.Context, id uint64) (archive.Capture, []byte, error)
 
-	// Thumbnail returns the picture stored of a version; version 0 is the one that stands for no copy.
+	// Thumbnail returns the picture stored of a version; version 0 is the one that stands for no
+	// copy.
 	Thumbnail(ctx context.Context, address string, version int) (p archive.Picture, held bool, err error)
 
-	// NotePresented notes when pages were first presented; what is noted already stays. It does so for all in one write.
+	// NotePresented notes when pages were first presented; what is noted already stays. It does so
+	// for all in one write.
 	NotePresented(ctx context.Context, addresses []string, at time.Time) error
 }
 
@@ -92,9 +98,10 @@ func (l stored) NotePresented(ctx context.Context, addresses []string, at time.T
 	})
 }
 
-// chooseVersion returns the copy of r that which names, with its body: by number, the latest at a time, the current one, or the latest if
-// the last crawl brought none.
-func (p *Presenter) chooseVersion(ctx context.Context, r archive.Resource, which Which) (c archive.Capture, body []byte, found bool, err error) {
+// chooseVersion returns the copy of r that which names, with its body: by number, the latest at a
+// time, the current one, or the latest if the last crawl brought none.
+func (p *Presenter) chooseVersion(ctx context.Context, r archive.Resource, which Which) (c archive.Capture,
+	body []byte, found bool, err error) {
 	id := r.Current
 	if which != (Which{}) || id == 0 {
 		list, err := p.library.Versions(ctx, r.URL)
@@ -124,7 +131,8 @@ func (p *Presenter) chooseVersion(ctx context.Context, r archive.Resource, which
 	return c, body, err == nil, err
 }
 
-// latest returns the capture that was fetched last; of several at the same time the last in the list.
+// latest returns the capture that was fetched last; of several at the same time the last in the
+// list.
 func latest(list []archive.Capture) uint64 {
 	last := list[0]
 	for _, c := range list[1:] {

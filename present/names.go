@@ -47,8 +47,9 @@ func NewNames(r Resolver) *Names {
 	return &Names{resolver: r, within: namesWithin, now: time.Now, known: map[netip.Addr]names{}}
 }
 
-// Of gives all verified names of ip. Where one cannot be verified because DNS does not answer, or there are more than are looked at, none
-// is given: a condition on the domain of a reader holds for all names or for none (K10). The error says why there is none.
+// Of gives all verified names of ip. Where one cannot be verified because DNS does not answer, or
+// there are more than are looked at, none is given: a condition on the domain of a reader holds for
+// all names or for none (K10). The error says why there is none.
 func (n *Names) Of(ctx context.Context, ip netip.Addr) ([]string, error) {
 	ip = ip.Unmap().WithZone("")
 	now := n.now()

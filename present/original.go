@@ -7,7 +7,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/snippet"
 )
 
-// Lead is how a reader is shown an original, which is fetched from its publisher's site then (P1 2.5.5.1.1).
+// Lead is how a reader is shown an original, which is fetched from its publisher's site then (P1
+// 2.5.5.1.1).
 type Lead struct {
 	URL     string            `json:"url"`
 	Framed  bool              `json:"framed"` // within a frame of this service; else the reader is led there (X69)
@@ -15,9 +16,10 @@ type Lead struct {
 	Limits  acap.Limits       `json:"limits"`
 }
 
-// Original says where a reader is led who is to see the original of rawurl. They are led there without a frame, unless it must be shown
-// within one, or who is to be shown it so. The error is ErrNotHeld where it is not known what the page says of itself, and an
-// *acap.Refused where it may not be shown.
+// Original says where a reader is led who is to see the original of rawurl. They are led there
+// without a frame, unless it must be shown within one, or who is to be shown it so. The error is
+// ErrNotHeld where it is not known what the page says of itself, and an *acap.Refused where it may
+// not be shown.
 func (p *Presenter) Original(ctx context.Context, rawurl string, who Reader) (Lead, error) {
 	v, err := p.version(ctx, rawurl, Which{}, who, form{current: acap.PresentOriginal})
 	if err != nil {

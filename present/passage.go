@@ -26,8 +26,9 @@ func excerpted(_ context.Context, r archive.Resource) (bool, error) {
 	return r.Kept.Texts[acap.PresentSnippet].Text != "", nil
 }
 
-// Snippet gives a snippet of what is held of rawurl, with words of query preferred: of the current version where which names none, else
-// of the latest. The error is ErrNotHeld where no text is held, and an *acap.Refused where none may be shown.
+// Snippet gives a snippet of what is held of rawurl, with words of query preferred: of the current
+// version where which names none, else of the latest. The error is ErrNotHeld where no text is
+// held, and an *acap.Refused where none may be shown.
 func (p *Presenter) Snippet(ctx context.Context, rawurl, query string, which Which, who Reader) (Passage, error) {
 	v, err := p.version(ctx, rawurl, which, who, passages)
 	if err != nil {
@@ -57,7 +58,8 @@ func (p *Presenter) Snippet(ctx context.Context, rawurl, query string, which Whi
 	return out, p.shown(ctx, v.resource.URL)
 }
 
-// snippetOf is the snippet that u permits, with the words searched for marked if that permits marks.
+// snippetOf is the snippet that u permits, with the words searched for marked if that permits
+// marks.
 func snippetOf(t *terms.Terms, u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok bool) {
 	if s, ok = t.Snippet(u, w); ok && !marked(t.Decide(u)) {
 		s.Marks = nil

@@ -22,7 +22,8 @@ type Presenter struct {
 	turns    chan struct{} // images are decoded one at a time
 }
 
-// New returns a Presenter of what library holds. policies must answer without a request; an error of theirs means that nothing may be shown.
+// New returns a Presenter of what library holds. policies must answer without a request; an error
+// of theirs means that nothing may be shown.
 func New(library Library, policies terms.Policies) *Presenter {
 	return &Presenter{library: library, policies: policies, now: time.Now, turns: make(chan struct{}, 1)}
 }
@@ -43,13 +44,16 @@ func (p *Presenter) facts(r archive.Resource, who Reader, old bool) acap.Facts {
 	if now.IsZero() {
 		now = p.now()
 	}
-	return acap.Facts{Now: now.UTC(), FirstCrawled: r.FirstCrawled, FirstIndexed: r.FirstIndexed, FirstPreserved: r.FirstPreserved,
+	return acap.Facts{Now: now.UTC(), FirstCrawled: r.FirstCrawled, FirstIndexed: r.FirstIndexed,
+		FirstPreserved: r.FirstPreserved,
 		FirstPresented: r.FirstPresented, Recrawled: old, Target: who.Target}
 }
 
-// terms gives the terms of what is held of r now; pg may be nil. Nothing is fetched to show something: what r requires was kept with
-// it. down is the take-down request that stands against it.
-func (p *Presenter) terms(ctx context.Context, r archive.Resource, pg *page.Page, f acap.Facts) (t *terms.Terms, down *acap.Field, err error) {
+// terms gives the terms of what is held of r now; pg may be nil. Nothing is fetched to show
+// something: what r requires was kept with it. down is the take-down request that stands against
+// it.
+func (p *Presenter) terms(ctx context.Context, r archive.Resource, pg *page.Page, f acap.Facts) (t *terms.Terms,
+	down *acap.Field, err error) {
 	u, err := url.Parse(r.URL)
 	if err != nil {
 		return nil, nil, err
@@ -71,8 +75,8 @@ func (p *Presenter) page(ctx context.Context, id uint64) (*page.Page, int, error
 	return c.Page(body), c.Version, nil
 }
 
-// shown notes the first presentation of pages: time limits of present count from it at the latest (H04). They are noted together, since a
-// write to disk takes as long for one as for many.
+// shown notes the first presentation of pages: time limits of present count from it at the latest
+// (H04). They are noted together, since a write to disk takes as long for one as for many.
 func (p *Presenter) shown(ctx context.Context, addresses ...string) error {
 	var first []string
 	for _, address := range addresses {

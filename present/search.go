@@ -30,17 +30,19 @@ type Found struct {
 
 // Result is one page found, as it may be shown.
 type Result struct {
-	URL        string            `json:"url"`
-	Link       bool              `json:"link"`           // the address may be shown as a link; else as plain text (X61)
-	Href       string            `json:"href,omitempty"` // the link must lead here instead (P1 2.5.5.3)
-	Title      string            `json:"title,omitempty"`
-	TitleMarks [][2]int          `json:"title_marks,omitempty"` // as the marks of the snippet
-	Snippet    *snippet.Snippet  `json:"snippet,omitempty"`
-	Include    []snippet.Include `json:"include,omitempty"`   // credits and links that must stand beside it and are not with the snippet
-	Also       []string          `json:"also,omitempty"`      // addresses of pages of which the same would be shown, as far as they may be shown as links
-	Thumbnail  *Size             `json:"thumbnail,omitempty"` // one may be shown
-	Fetched    time.Time         `json:"fetched,omitzero"`
-	LeftOut    []LeftOut         `json:"left_out,omitempty"` // where the query asks why
+	URL        string           `json:"url"`
+	Link       bool             `json:"link"`           // the address may be shown as a link; else as plain text (X61)
+	Href       string           `json:"href,omitempty"` // the link must lead here instead (P1 2.5.5.3)
+	Title      string           `json:"title,omitempty"`
+	TitleMarks [][2]int         `json:"title_marks,omitempty"` // as the marks of the snippet
+	Snippet    *snippet.Snippet `json:"snippet,omitempty"`
+	// credits and links that must stand beside it and are not with the snippet
+	Include []snippet.Include `json:"include,omitempty"`
+	// addresses of pages of which the same would be shown, as far as they may be shown as links
+	Also      []string  `json:"also,omitempty"`
+	Thumbnail *Size     `json:"thumbnail,omitempty"` // one may be shown
+	Fetched   time.Time `json:"fetched,omitzero"`
+	LeftOut   []LeftOut `json:"left_out,omitempty"` // where the query asks why
 }
 
 // Shown tells whether anything of the page may be shown. All else are only told of to who asks why.
@@ -64,8 +66,8 @@ const (
 	mostWhy  = 100     // pages left out that are told of, or as many as results are asked for
 )
 
-// Search gives the results of q, best first. Pages that may no longer be indexed or shown are passed over (F25), and of pages of which
-// the same would be shown the first stands for all.
+// Search gives the results of q, best first. Pages that may no longer be indexed or shown are
+// passed over (F25), and of pages of which the same would be shown the first stands for all.
 func (p *Presenter) Search(ctx context.Context, q Query, who Reader) (Found, error) {
 	s := search{Presenter: p, query: q, who: who, wanted: map[string]snippet.Wanted{}, alike: map[string][]*candidate{}}
 	if q.Limit <= 0 {
@@ -98,11 +100,12 @@ func (p *Presenter) Search(ctx context.Context, q Query, who Reader) (Found, err
 
 // wanted is what query looks for in a page in a language.
 func (p *Presenter) wanted(query, language string) snippet.Wanted {
-	return snippet.Wanted{Query: query, Match: p.library.Matcher(query, language), Length: p.Length, Room: new(snippet.Room)}
+	return snippet.Wanted{Query: query, Match: p.library.Matcher(query, language), Length: p.Length,
+		Room: new(snippet.Room)}
 }
 
-// languageOf is the language by whose rules the words of r were put into the index; of what is held without a copy, where pg is nil, as
-// far as it is certain.
+// languageOf is the language by whose rules the words of r were put into the index; of what is held
+// without a copy, where pg is nil, as far as it is certain.
 func languageOf(r archive.Resource, pg *page.Page) string {
 	if r.Language == "" && pg != nil {
 		return pg.LikelyLanguage()
@@ -174,7 +177,8 @@ func (s *search) explain(address string, c *candidate) {
 	s.found.Results = append(s.found.Results, Result{URL: address, LeftOut: c.result.LeftOut})
 }
 
-// foldIntoOther reports whether a result that is there already stands for c, and remembers c for the next ones otherwise.
+// foldIntoOther reports whether a result that is there already stands for c, and remembers c for
+// the next ones otherwise.
 func (s *search) foldIntoOther(ctx context.Context, c *candidate) (bool, error) {
 	if c.same == "" {
 		return false, nil
@@ -228,8 +232,8 @@ type candidate struct {
 	at       int          // where the result is in Found; -1: it is not
 }
 
-// candidate tells of a hit what can be told without its copy: many may have to be passed over. Its resource has no URL where the index
-// has not heard yet that the page is gone.
+// candidate tells of a hit what can be told without its copy: many may have to be passed over. Its
+// resource has no URL where the index has not heard yet that the page is gone.
 func (p *Presenter) candidate(ctx context.Context, address, query string, who Reader) (*candidate, error) {
 	c := &candidate{at: -1}
 	r, known, err := p.library.Page(ctx, address)
@@ -258,12 +262,15 @@ func (p *Presenter) candidate(ctx context.Context, address, query string, who Re
 func (c *candidate) refuse(d acap.Decision) { c.refused = leftOut(d, c.resource.URL) }
 
 func leftOut(d acap.Decision, address string) *LeftOut {
-	return &LeftOut{Usage: d.Usage, Reason: d.Reason, Why: snippet.Plain(d.Err(address).Error()), Clause: snippet.Plain(d.Why())}
+	return &LeftOut{Usage: d.Usage, Reason: d.Reason, Why: snippet.Plain(d.Err(address).Error()),
+		Clause: snippet.Plain(d.Why())}
 }
 
-// shows reports whether anything of the page may be shown, as far as that can be told without its copy.
+// shows reports whether anything of the page may be shown, as far as that can be told without its
+// copy.
 func (c *candidate) shows() bool {
-	return c.resource.URL != "" && c.refused == nil && (c.terms.May(acap.PresentLink) || c.terms.May(acap.PresentSnippet))
+	return c.resource.URL != "" && c.refused == nil && (c.terms.May(acap.PresentLink) ||
+		c.terms.May(acap.PresentSnippet))
 }
 
 // surely reports whether no copy can change that something may be shown.

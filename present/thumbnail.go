@@ -25,10 +25,12 @@ type Thumbnail struct {
 	Limits  acap.Limits       `json:"limits"`
 }
 
-// Thumbnail gives a picture of what is held of rawurl; which is as for Copy. The error is ErrNotHeld where nothing is held, an
-// *acap.Refused where it may not be shown, and wraps thumbnail.ErrNone where it may and none can be made.
+// Thumbnail gives a picture of what is held of rawurl; which is as for Copy. The error is
+// ErrNotHeld where nothing is held, an *acap.Refused where it may not be shown, and wraps
+// thumbnail.ErrNone where it may and none can be made.
 func (p *Presenter) Thumbnail(ctx context.Context, rawurl string, which Which, who Reader) (Thumbnail, error) {
-	v, err := p.version(ctx, rawurl, which, who, form{current: acap.PresentThumbnail, old: acap.PresentOldThumbnail, instead: p.pictured})
+	v, err := p.version(ctx, rawurl, which, who, form{current: acap.PresentThumbnail, old: acap.PresentOldThumbnail,
+		instead: p.pictured})
 	if err != nil {
 		return Thumbnail{}, err
 	}
@@ -58,8 +60,9 @@ type Size struct {
 	Height int `json:"height"`
 }
 
-// size tells how large the thumbnail of the current version of r is, on the terms t; nil where none may be shown, or none is there. The
-// image is not decoded for it: one that is broken has none after all.
+// size tells how large the thumbnail of the current version of r is, on the terms t; nil where none
+// may be shown, or none is there. The image is not decoded for it: one that is broken has none
+// after all.
 func (p *Presenter) size(ctx context.Context, r archive.Resource, version int, t *terms.Terms) (*Size, error) {
 	held, found, err := p.library.Thumbnail(ctx, r.URL, version)
 	if err != nil {
@@ -88,7 +91,8 @@ func (p *Presenter) pictured(ctx context.Context, r archive.Resource) (bool, err
 }
 
 // picture gives what d permits to be made of a version: as it is held, else made of the copy.
-func (p *Presenter) picture(ctx context.Context, v *version, of terms.Picture, d acap.Decision) (thumbnail.Image, error) {
+func (p *Presenter) picture(ctx context.Context, v *version, of terms.Picture, d acap.Decision) (thumbnail.Image,
+	error) {
 	held, found, err := p.library.Thumbnail(ctx, v.resource.URL, v.capture.Version)
 	switch {
 	case err != nil:
@@ -96,7 +100,8 @@ func (p *Presenter) picture(ctx context.Context, v *version, of terms.Picture, d
 	case found && held.Other == of.Other():
 		return thumbnail.Image{MIME: held.MIME, Width: held.Width, Height: held.Height, Body: held.Body}, nil
 	case of.Body == nil: // no thumbnail was made of what must be used, or of another version of it
-		return thumbnail.Image{}, v.refuse(d.Refuse(acap.Unfulfillable, "no thumbnail of it is at hand until the page is crawled again"))
+		return thumbnail.Image{}, v.refuse(d.Refuse(acap.Unfulfillable,
+			"no thumbnail of it is at hand until the page is crawled again"))
 	}
 	return thumbnail.Make(of.Body, thumbnail.Options{Turns: p.turns})
 }

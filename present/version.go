@@ -19,8 +19,9 @@ type Which struct {
 // form is by which usages the current version and an earlier one are shown in the same way.
 type form struct {
 	current acap.Usage
-	old     acap.Usage                                            // "" where it has nothing to do with versions
-	instead func(context.Context, archive.Resource) (bool, error) // whether something kept in the place of a copy can be shown so; nil: nothing can
+	old     acap.Usage // "" where it has nothing to do with versions
+	// whether something kept in the place of a copy can be shown so; nil: nothing can
+	instead func(context.Context, archive.Resource) (bool, error)
 }
 
 // version is what a reader asked for, and the terms on which it may be shown now.
@@ -35,10 +36,11 @@ type version struct {
 	language string // see languageOf
 }
 
-// version finds the version of rawurl that which names. Where it names none it may be one of which something is kept in the place of a
-// copy. The error is ErrNotHeld where there is nothing, and an *acap.Refused where nothing of it may be shown: while a take-down of it, or
-// of an address that leads to it, stands (P05), while a policy that would tell cannot be read, and where an address that led to it does
-// not permit that it be shown so (X66).
+// version finds the version of rawurl that which names. Where it names none it may be one of which
+// something is kept in the place of a copy. The error is ErrNotHeld where there is nothing, and an
+// *acap.Refused where nothing of it may be shown: while a take-down of it, or of an address that
+// leads to it, stands (P05), while a policy that would tell cannot be read, and where an address
+// that led to it does not permit that it be shown so (X66).
 func (p *Presenter) version(ctx context.Context, rawurl string, which Which, who Reader, f form) (*version, error) {
 	v, err := p.find(ctx, rawurl, which, who, f)
 	if err == nil && v.way != nil && !v.way.Open(v.usage) {
@@ -93,7 +95,8 @@ func (p *Presenter) find(ctx context.Context, rawurl string, which Which, who Re
 
 func (v *version) refuse(d acap.Decision) error { return d.Err(v.asked) }
 
-// context is what stands around the version where it is shown. Only a page that is whole brings with it what stands around it at home.
+// context is what stands around the version where it is shown. Only a page that is whole brings
+// with it what stands around it at home.
 func (v *version) context(who Reader, whole bool) acap.Context {
 	mime := v.resource.MIME
 	if v.capture.ID != 0 {
@@ -108,9 +111,10 @@ func (v *version) context(who Reader, whole bool) acap.Context {
 	return acap.NoFrame
 }
 
-// obtain gives the copy to be shown, with its page; neither where something else stands for it. The error is ErrNotHeld where there is
-// nothing.
-func (p *Presenter) obtain(ctx context.Context, r archive.Resource, which Which, f form) (c archive.Capture, pg *page.Page, err error) {
+// obtain gives the copy to be shown, with its page; neither where something else stands for it. The
+// error is ErrNotHeld where there is nothing.
+func (p *Presenter) obtain(ctx context.Context, r archive.Resource, which Which, f form) (c archive.Capture,
+	pg *page.Page, err error) {
 	instead := f.old == ""
 	if f.instead != nil && r.Current == 0 && which == (Which{}) {
 		if instead, err = f.instead(ctx, r); err != nil {

@@ -5,7 +5,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/kept"
 )
 
-// Failed reports whether a resource that the page requires could not be had for a failure, which says nothing of it (H05).
+// Failed reports whether a resource that the page requires could not be had for a failure, which
+// says nothing of it (H05).
 func (t *Terms) Failed() bool {
 	for _, got := range t.fetched {
 		if got.Failed {
@@ -15,14 +16,16 @@ func (t *Terms) Failed() bool {
 	return false
 }
 
-// failed reports whether that is so of the resource at address, or whether it was not asked for because of another.
+// failed reports whether that is so of the resource at address, or whether it was not asked for
+// because of another.
 func (t *Terms) failed(address string) bool {
 	got, asked := t.fetched[address]
 	return got.Failed || !asked && t.Failed()
 }
 
-// Lasts reports whether the index entry that was made, as old says, of another resource may stay although that cannot be had now: it
-// could not for a failure, and nothing is known that prohibits it (I10, X63).
+// Lasts reports whether the index entry that was made, as old says, of another resource may stay
+// although that cannot be had now: it could not for a failure, and nothing is known that prohibits
+// it (I10, X63).
 func (t *Terms) Lasts(old Kept) bool {
 	of := old.Of[old.Index]
 	if old.Index == "" || len(of) == 0 || !t.failed(of[0]) {
@@ -33,8 +36,9 @@ func (t *Terms) Lasts(old Kept) bool {
 	return c.Keeping(old).Findable() || c.unread
 }
 
-// Carry takes into k what old, which was kept of the page before, has of resources that could not be had now for a failure: it is the
-// last that is known of them. It reports whether that is anything.
+// Carry takes into k what old, which was kept of the page before, has of resources that could not
+// be had now for a failure: it is the last that is known of them. It reports whether that is
+// anything.
 func (t *Terms) Carry(k *Kept, old Kept) (some bool) {
 	for value, of := range old.Of {
 		if _, had := k.Of[value]; had || len(of) == 0 || kept.OfThumbnail(value) || !t.failed(of[0]) {
@@ -57,9 +61,9 @@ func (t *Terms) Carry(k *Kept, old Kept) (some bool) {
 	return some
 }
 
-// KeepsPicture reports whether the thumbnail held, of which old tells, stays although none is made now: the resource that it was made of,
-// and must be, could not be had for a failure (H05), or it is a drawing that shows nothing but what may be shown, of the page as it is: same
-// says so.
+// KeepsPicture reports whether the thumbnail held, of which old tells, stays although none is made
+// now: the resource that it was made of, and must be, could not be had for a failure (H05), or it
+// is a drawing that shows nothing but what may be shown, of the page as it is: same says so.
 func (t *Terms) KeepsPicture(old Kept, same bool) bool {
 	all := t.anyone().Keeping(old)
 	d := all.decide(acap.PresentThumbnail)

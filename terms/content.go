@@ -32,8 +32,8 @@ func (c Content) Headings() string {
 	return strings.Join(list, "\n")
 }
 
-// Parts is the From of a Content made from elements of a page that may not be used as a whole (N05). No value of a must-use-resource
-// holds a blank.
+// Parts is the From of a Content made from elements of a page that may not be used as a whole
+// (N05). No value of a must-use-resource holds a blank.
 const Parts = "some parts"
 
 // Empty reports whether there is nothing to be found by.
@@ -62,14 +62,15 @@ func (c Content) whole() (text string, blocks []page.Block) {
 	return title + " " + c.Text, blocks
 }
 
-// Text gives the text that may be indexed; ok is false when nothing may be. A part with a permission of its own may be indexed on
-// a page that may not (N05).
+// Text gives the text that may be indexed; ok is false when nothing may be. A part with a
+// permission of its own may be indexed on a page that may not (N05).
 func (t *Terms) Text() (c Content, ok bool) {
 	c, _, ok = t.content(acap.Index)
 	return c, ok
 }
 
-// content gives what u may be made from, the page less its prohibited parts or the substitute it must use, and the limits of both.
+// content gives what u may be made from, the page less its prohibited parts or the substitute it
+// must use, and the limits of both.
 func (t *Terms) content(u acap.Usage) (c Content, l acap.Limits, ok bool) {
 	if t.page == nil {
 		return c, l, false
@@ -106,8 +107,8 @@ func after(blocks []page.Block, start int) []page.Block {
 	return blocks
 }
 
-// substitute gives the text of what must be used instead of the page (P1 2.5.3.2), and adds the limits of the elements it is of to l.
-// Prohibited elements stay out of an extract.
+// substitute gives the text of what must be used instead of the page (P1 2.5.3.2), and adds the
+// limits of the elements it is of to l. Prohibited elements stay out of an extract.
 func (t *Terms) substitute(r *acap.Required, d acap.Decision, l *acap.Limits) Content {
 	c := Content{From: r.Value}
 	switch {
@@ -140,7 +141,8 @@ func isSnippet(u acap.Usage) bool { return u == acap.PresentSnippet || u == acap
 // Links gives the absolute URLs that may be followed from the page; ok is false when none may be.
 func (t *Terms) Links() (links []string, ok bool) { return t.followed((*page.Page).Links) }
 
-// Requisites gives the absolute URLs of what the page is shown with, as far as they may be followed from it.
+// Requisites gives the absolute URLs of what the page is shown with, as far as they may be followed
+// from it.
 func (t *Terms) Requisites() []string {
 	links, _ := t.followed((*page.Page).Requisites)
 	return links
@@ -164,7 +166,8 @@ func (t *Terms) followed(of func(*page.Page, page.Cut) []string) (links []string
 	return links, d.Allowed || len(links) > 0
 }
 
-// asking are the addresses a request for which asks for permission; they stay off the link queue (L02).
+// asking are the addresses a request for which asks for permission; they stay off the link queue
+// (L02).
 func (t *Terms) asking() map[string]bool {
 	var out map[string]bool
 	for _, r := range t.policy.Decide(acap.Other, t.resource).UsageRefs() {
@@ -194,8 +197,8 @@ func (t *Terms) CopyText() (text string, ok bool) {
 	return t.page.Text(t.cut(t.Decide(acap.Preserve), &acap.Limits{})), true
 }
 
-// Copy gives the bytes that u may keep or show; cut says that they are not the original body. ok is false when none may be, also
-// where a part that may not be kept cannot be cut out (N28).
+// Copy gives the bytes that u may keep or show; cut says that they are not the original body. ok is
+// false when none may be, also where a part that may not be kept cannot be cut out (N28).
 func (t *Terms) Copy(u acap.Usage) (body []byte, cut, ok bool) {
 	if t.page == nil {
 		return nil, false, false
@@ -211,8 +214,9 @@ func (t *Terms) Copy(u acap.Usage) (body []byte, cut, ok bool) {
 	return body, cut, !cut || body != nil
 }
 
-// Snippet builds what u (present-snippet or present-oldsnippet) may show, with what is wanted preferred; ok is false when nothing
-// may be shown (J04, J12). Where no copy is held it is made from the excerpt kept.
+// Snippet builds what u (present-snippet or present-oldsnippet) may show, with what is wanted
+// preferred; ok is false when nothing may be shown (J04, J12). Where no copy is held it is made
+// from the excerpt kept.
 func (t *Terms) Snippet(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok bool) {
 	if t.page == nil {
 		return t.excerpt(u, w)
@@ -223,13 +227,15 @@ func (t *Terms) Snippet(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok b
 	}
 	d := t.Decide(u)
 	extracts := t.extracts(d, &limits)
-	rules := snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: extracts, Blocks: c.Blocks, Title: snippet.Plain(c.Title), Wanted: w}
+	rules := snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: extracts,
+		Blocks: c.Blocks, Title: snippet.Plain(c.Title), Wanted: w}
 	text := c.Text
 	if text == "" {
 		text = c.Title
 	}
 	s, ok = snippet.Build(text, rules)
-	if ok && w.Query != "" && len(s.Marks) == 0 && !c.within && c.Title != "" && c.Text != "" { // the title may say what the text does not
+	// the title may say what the text does not
+	if ok && w.Query != "" && len(s.Marks) == 0 && !c.within && c.Title != "" && c.Text != "" {
 		text, rules.Blocks = c.whole()
 		rules.Title = ""
 		if whole, found := snippet.Build(text, rules); found && len(whole.Marks) > 0 {

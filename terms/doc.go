@@ -1,6 +1,7 @@
-// Package terms puts together everything one resource may be used for: the policy of its origin, what the page says of itself,
-// and the substitutes and required resources that its permissions name. Decide, explain, holdings, present and conformance all
-// ask here, so that they cannot disagree.
+// Package terms puts together everything one resource may be used for: the policy of its origin,
+// what the page says of itself, and the substitutes and required resources that its permissions
+// name. Decide, explain, holdings, present and conformance all ask here, so that they cannot
+// disagree.
 //
 //	terms.go     Terms: decisions under facts, and which parts of the page a usage may see
 //	holding.go   all that decides what may be held of a page, in one value

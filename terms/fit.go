@@ -23,7 +23,8 @@ func (t *Terms) excerpt(u acap.Usage, w snippet.Wanted) (s snippet.Snippet, ok b
 	}
 	limits := t.limitsOf(text, d)
 	extracts := t.extracts(d, &limits)
-	s, ok = snippet.Build(text.Text, snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: extracts, Wanted: w})
+	s, ok = snippet.Build(text.Text, snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords,
+		Extracts: extracts, Wanted: w})
 	s.Include = t.included(d)
 	return s, ok
 }
@@ -36,8 +37,8 @@ func (t *Terms) limitsOf(text kept.Text, d acap.Decision) acap.Limits {
 	return d.Limits(t.facts)
 }
 
-// limits are those of d, and where the page is not at hand those of all its elements that may be used: which of them what was kept has
-// a part in is not known.
+// limits are those of d, and where the page is not at hand those of all its elements that may be
+// used: which of them what was kept has a part in is not known.
 func (t *Terms) limits(d acap.Decision) acap.Limits {
 	l := d.Limits(t.facts)
 	if t.page == nil && t.policy.Marked() {
@@ -49,9 +50,9 @@ func (t *Terms) limits(d acap.Decision) acap.Limits {
 	return l
 }
 
-// Fit gives k, which is kept of the page, less what may be shown to nobody any more as it was made, and shortened to the lengths of now.
-// For each thing that went or became shorter because holds a decision. What prohibits only because it could not be read ends nothing
-// (X63).
+// Fit gives k, which is kept of the page, less what may be shown to nobody any more as it was made,
+// and shortened to the lengths of now. For each thing that went or became shorter because holds a
+// decision. What prohibits only because it could not be read ends nothing (X63).
 func (t *Terms) Fit(k Kept) (less Kept, because []acap.Decision) {
 	t = t.anyone().Keeping(k)
 	less = k
@@ -97,7 +98,8 @@ func (t *Terms) fits(u acap.Usage, text *kept.Text) (d acap.Decision, fits bool)
 var errLonger = errors.New("it is longer than may be shown")
 
 func longer(text string, l acap.Limits) bool {
-	return l.MaxChars != nil && snippet.Chars(text) > *l.MaxChars || l.MaxWords != nil && snippet.Words(text) > *l.MaxWords
+	return l.MaxChars != nil && snippet.Chars(text) > *l.MaxChars || l.MaxWords != nil &&
+		snippet.Words(text) > *l.MaxWords
 }
 
 // lost says why what was made for d may not be used any more.

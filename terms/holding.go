@@ -77,7 +77,8 @@ func (t *Terms) answerEntry(h *Holding, entry *Kept) {
 	}
 }
 
-// Preserving decides whether a copy may be kept at all. With noArchive, noarchive and nocache of the page prohibit it too (N24).
+// Preserving decides whether a copy may be kept at all. With noArchive, noarchive and nocache of
+// the page prohibit it too (N24).
 func (t *Terms) Preserving(noArchive bool) acap.Decision {
 	d := t.Decide(acap.Preserve)
 	if !d.Allowed || !noArchive {

@@ -15,8 +15,9 @@ import (
 // Kept is what is stored of a page so that it can be presented later without a request.
 type Kept = kept.Page
 
-// Keep gives what is to be kept of a page fetched just now; copied says that a copy is held too. entry is the text indexed. It is kept
-// for every reader whom the policy lets see it: who asks is judged when it is shown.
+// Keep gives what is to be kept of a page fetched just now; copied says that a copy is held too.
+// entry is the text indexed. It is kept for every reader whom the policy lets see it: who asks is
+// judged when it is shown.
 func (t *Terms) Keep(copied bool, entry Content) Kept {
 	if t.page == nil {
 		return Kept{}
@@ -67,7 +68,8 @@ func (t *Terms) keepPart(k *Kept, r *acap.Required, in snippet.Include) {
 	}
 }
 
-// keepText stores for u what will not be available later: of a page of which no copy is held, or of another resource.
+// keepText stores for u what will not be available later: of a page of which no copy is held, or of
+// another resource.
 func (t *Terms) keepText(k *Kept, u acap.Usage, copied bool) {
 	d := t.Decide(u)
 	text := kept.Text{From: t.from(d)}
@@ -146,15 +148,17 @@ func (t *Terms) Entry(k *Kept, content Content) {
 	}
 }
 
-// Findable says whether the index entry held may be used under the terms of now: the page may be indexed, and the entry was made
-// from nothing that may no longer be used.
+// Findable says whether the index entry held may be used under the terms of now: the page may be
+// indexed, and the entry was made from nothing that may no longer be used.
 func (t *Terms) Findable() bool {
 	return t.kept != nil && t.covers(acap.Index, kept.Text{From: t.kept.Index, Aside: t.kept.Aside})
 }
 
-// Stands says whether the index entry held is what would be made of the page now: from the same source and the same parts.
+// Stands says whether the index entry held is what would be made of the page now: from the same
+// source and the same parts.
 func (t *Terms) Stands() bool {
-	return t.Findable() && t.kept.Index == t.from(t.decide(acap.Index)) && slices.Equal(t.kept.Aside, t.Aside(acap.Index))
+	return t.Findable() && t.kept.Index == t.from(t.decide(acap.Index)) && slices.Equal(t.kept.Aside,
+		t.Aside(acap.Index))
 }
 
 // from is the Content.From of what d lets be made of the page.
@@ -168,8 +172,8 @@ func (t *Terms) from(d acap.Decision) string {
 	return ""
 }
 
-// covers reports whether u permits now what was made for it then: from the source it must have, and with no part of the page in it that
-// must be left out.
+// covers reports whether u permits now what was made for it then: from the source it must have, and
+// with no part of the page in it that must be left out.
 func (t *Terms) covers(u acap.Usage, made kept.Text) bool {
 	d := t.decide(u)
 	uses := t.substitutes(d)
@@ -204,8 +208,8 @@ func ofPage(from string) bool {
 	return from == "" || from == Parts || strings.HasPrefix(from, "the-acap:extract:")
 }
 
-// stillThere reports whether the resource that value names may be used as far as is known: its words stay where a page is found by them
-// although it need not be any more.
+// stillThere reports whether the resource that value names may be used as far as is known: its
+// words stay where a page is found by them although it need not be any more.
 func (t *Terms) stillThere(value string) bool {
 	addresses := t.kept.Of[value]
 	return len(addresses) == 0 || t.standing(addresses[0]) == nil

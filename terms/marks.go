@@ -11,8 +11,8 @@ import (
 // out marks the marks whose elements are left out.
 const out = "-"
 
-// Aside lists, sorted, the marks whose elements u treats otherwise than the page: with a "-" in front those that are left out, and
-// without it those that may be used although the page may not.
+// Aside lists, sorted, the marks whose elements u treats otherwise than the page: with a "-" in
+// front those that are left out, and without it those that may be used although the page may not.
 func (t *Terms) Aside(u acap.Usage) []string {
 	if !t.policy.Marked() {
 		return nil
@@ -57,7 +57,8 @@ func (t *Terms) Aside(u acap.Usage) []string {
 	return list
 }
 
-// elements are the marks of the page, element by element: what one says beside another on the same element counts (X13).
+// elements are the marks of the page, element by element: what one says beside another on the same
+// element counts (X13).
 func (t *Terms) elements() (list [][]acap.Mark) {
 	for i := 0; i < len(t.marks); {
 		j := i + 1
@@ -79,8 +80,9 @@ func tokens(element []acap.Mark) string {
 	return strings.Join(list, " ")
 }
 
-// Barred gives the first decision by which a part of the page has to be left out of what u, which is permitted of the page, may be
-// made of; false where there is none. Whether a copy still holds that part, the copy alone can tell.
+// Barred gives the first decision by which a part of the page has to be left out of what u, which
+// is permitted of the page, may be made of; false where there is none. Whether a copy still holds
+// that part, the copy alone can tell.
 func (t *Terms) Barred(u acap.Usage) (d acap.Decision, barred bool) {
 	aside := setOf(t.Aside(u))
 	for _, element := range t.elements() {
@@ -91,9 +93,9 @@ func (t *Terms) Barred(u acap.Usage) (d acap.Decision, barred bool) {
 	return d, false
 }
 
-// Earlier is what is said of an earlier version of a page: now is what the page said at the last lawful fetch (H11), and old what that
-// version says of itself. Of old only what it prohibits of its own elements counts: nothing else speaks of a part that is no longer in
-// the page.
+// Earlier is what is said of an earlier version of a page: now is what the page said at the last
+// lawful fetch (H11), and old what that version says of itself. Of old only what it prohibits of
+// its own elements counts: nothing else speaks of a part that is no longer in the page.
 func Earlier(now, old acap.Own) acap.Own {
 	now.Marks, now.Unread = slices.Clone(now.Marks), cmp.Or(now.Unread, old.Unread)
 	for _, m := range old.Marks {
@@ -106,8 +108,9 @@ func Earlier(now, old acap.Own) acap.Own {
 
 func prohibits(m acap.Mark) bool { return strings.Contains(strings.ToLower(m.Token), "disallow-") }
 
-// WithLost is what a page says of itself, and what said prohibits beside that: said is what was noted of the page before parts were cut
-// out of it, and their marks with them. Nothing that said permits or leaves out takes anything away from what the page says.
+// WithLost is what a page says of itself, and what said prohibits beside that: said is what was
+// noted of the page before parts were cut out of it, and their marks with them. Nothing that said
+// permits or leaves out takes anything away from what the page says.
 func WithLost(own, said acap.Own) acap.Own {
 	own.Unread = cmp.Or(own.Unread, said.Unread)
 	there, elements := map[acap.Mark]int{}, 0
@@ -127,7 +130,8 @@ func WithLost(own, said acap.Own) acap.Own {
 	return own
 }
 
-// May reports whether u may be permitted once the copy is at hand; where it is not, no copy changes that.
+// May reports whether u may be permitted once the copy is at hand; where it is not, no copy changes
+// that.
 func (t *Terms) May(u acap.Usage) bool { return t.decide(u).Allowed || t.Some(u) }
 
 // Some reports whether u is permitted of the page or of some part of it (N05).

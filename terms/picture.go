@@ -11,8 +11,10 @@ import (
 // Picture is what a thumbnail may be made from.
 type Picture struct {
 	Body []byte
-	From string   // the must-use-resource that it is; "" for the page as such
-	Of   []string // the addresses of another resource that it is, the one named first, then the hops to it; nil: it is the page
+	From string // the must-use-resource that it is; "" for the page as such
+	// the addresses of another resource that it is, the one named first, then the hops to it; nil:
+	// it is the page
+	Of []string
 
 	Drawn bool // it is the page as it was drawn when it was received
 }
@@ -20,8 +22,9 @@ type Picture struct {
 // Other reports whether more than a copy of the page is needed to make it.
 func (p Picture) Other() bool { return p.Of != nil || p.Drawn }
 
-// Picture gives what u (present-thumbnail or present-oldthumbnail) may be made from, where d permits it: the page, or the resource that
-// must be used instead (P1 2.5.5.3). Of what is held Body is nil where that is not the copy: then it was made when the page was received.
+// Picture gives what u (present-thumbnail or present-oldthumbnail) may be made from, where d
+// permits it: the page, or the resource that must be used instead (P1 2.5.5.3). Of what is held
+// Body is nil where that is not the copy: then it was made when the page was received.
 func (t *Terms) Picture(u acap.Usage) (p Picture, d acap.Decision) {
 	if d = t.Decide(u); !d.Allowed {
 		return p, d
@@ -54,8 +57,9 @@ func (t *Terms) Picture(u acap.Usage) (p Picture, d acap.Decision) {
 	return p, d
 }
 
-// Drawn gives what the thumbnail is made from that has to be kept: copied says that a copy is, which gives one of the page itself. It is
-// kept for every reader whom the policy lets see it, as Keep does.
+// Drawn gives what the thumbnail is made from that has to be kept: copied says that a copy is,
+// which gives one of the page itself. It is kept for every reader whom the policy lets see it, as
+// Keep does.
 func (t *Terms) Drawn(copied bool) (p Picture, ok bool) {
 	t = t.anyone()
 	if copied && len(t.substitutes(t.decide(acap.PresentThumbnail))) == 0 {
@@ -65,8 +69,9 @@ func (t *Terms) Drawn(copied bool) (p Picture, ok bool) {
 	return p, d.Allowed && (!copied || p.Of != nil)
 }
 
-// FitsPicture reports whether a thumbnail may stay that is kept for u; other says that it was made of another resource, of which k tells, or
-// drawn of the page and more. Where it may not, d says why.
+// FitsPicture reports whether a thumbnail may stay that is kept for u; other says that it was made
+// of another resource, of which k tells, or drawn of the page and more. Where it may not, d says
+// why.
 func (t *Terms) FitsPicture(u acap.Usage, k Kept, other bool) (d acap.Decision, fits bool) {
 	t = t.anyone().Keeping(k)
 	d = t.decide(u)
@@ -97,7 +102,8 @@ func (t *Terms) FitsPicture(u acap.Usage, k Kept, other bool) (d acap.Decision, 
 	return d, fits
 }
 
-// instead fills p with what must be used instead of the page; own says that this is the page itself.
+// instead fills p with what must be used instead of the page; own says that this is the page
+// itself.
 func (t *Terms) instead(r *acap.Required, d acap.Decision, p *Picture) (own bool, err error) {
 	p.From = r.Value
 	address := r.URL

@@ -24,7 +24,8 @@ type Part struct {
 	Failed bool       // for a failure, which says nothing of it (H05)
 }
 
-// Parts are the other resources that were asked for so far, sorted by address; none where none can be.
+// Parts are the other resources that were asked for so far, sorted by address; none where none can
+// be.
 func (t *Terms) Parts() []Part {
 	if t.sources.Fetcher == nil {
 		return nil
@@ -37,7 +38,8 @@ func Obtain(ctx context.Context, s Sources, rawurl string) Part {
 	return (&Terms{ctx: ctx, sources: s}).obtain(rawurl)
 }
 
-// ErrNoAnswer is wrapped by the errors of a Fetcher that say nothing of a resource: it may be had another time.
+// ErrNoAnswer is wrapped by the errors of a Fetcher that say nothing of a resource: it may be had
+// another time.
 var ErrNoAnswer = errors.New("no answer")
 
 // What a Lack may be for.
@@ -68,8 +70,8 @@ func (l Lack) note() string {
 	return l.Required.Value + ": " + l.Err.Error()
 }
 
-// Lacks lists all that stands in the way of a usage that is permitted otherwise, each once, where Decide names the first. The page must
-// be known.
+// Lacks lists all that stands in the way of a usage that is permitted otherwise, each once, where
+// Decide names the first. The page must be known.
 func (t *Terms) Lacks(u acap.Usage) (list []Lack) {
 	if d := t.decide(u); d.Allowed && t.page != nil {
 		for l := range t.lacking(d) {
@@ -111,7 +113,8 @@ func (t *Terms) lacking(d acap.Decision) iter.Seq[Lack] {
 		}
 		includes := d.MustInclude()
 		if len(includes) > mostParts {
-			yield(Lack{includes[mostParts].Field, nil, fmt.Errorf("more than %d parts must be shown with it", mostParts)})
+			yield(Lack{includes[mostParts].Field, nil, fmt.Errorf("more than %d parts must be shown with it",
+				mostParts)})
 			return
 		}
 		for _, r := range includes {
@@ -122,7 +125,8 @@ func (t *Terms) lacking(d acap.Decision) iter.Seq[Lack] {
 		if isSnippet(d.Usage) && (t.page == nil || t.page.MIME() != "") {
 			limits := t.limits(d)
 			if ex := t.extracts(d, &limits); len(ex) > 0 { // J04
-				if _, ok := snippet.Build("", snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords, Extracts: ex}); !ok {
+				if _, ok := snippet.Build("", snippet.Rules{MaxChars: limits.MaxChars, MaxWords: limits.MaxWords,
+					Extracts: ex}); !ok {
 					yield(Lack{d.Holder(t.facts, limited), nil, ErrTooLong})
 				}
 			}
@@ -130,8 +134,9 @@ func (t *Terms) lacking(d acap.Decision) iter.Seq[Lack] {
 	}
 }
 
-// usable says why a substitute cannot be used for what d permits; nil if it can. Of what is kept a usage leans on what was kept for it
-// alone. Where a text is made of it, one without text is as none.
+// usable says why a substitute cannot be used for what d permits; nil if it can. Of what is kept a
+// usage leans on what was kept for it alone. Where a text is made of it, one without text is as
+// none.
 func (t *Terms) usable(r *acap.Required, d acap.Decision) error {
 	textual := d.Usage == acap.Index || isSnippet(d.Usage)
 	switch {
@@ -165,8 +170,8 @@ func (t *Terms) usable(r *acap.Required, d acap.Decision) error {
 	return nil
 }
 
-// other obtains another resource: crawl must be permitted for it at every hop (I02, I03), by itself too (X30). Its own
-// must-use-resource plays no part.
+// other obtains another resource: crawl must be permitted for it at every hop (I02, I03), by itself
+// too (X30). Its own must-use-resource plays no part.
 func (t *Terms) other(rawurl string) (*page.Page, error) {
 	u, err := url.Parse(rawurl)
 	if err != nil || rawurl == "" {
@@ -222,10 +227,12 @@ func (t *Terms) fetch(rawurl string) (pg *page.Page, failed bool, err error) {
 
 // later reports whether a status says that an answer may be had another time.
 func later(status int) bool {
-	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
+	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests ||
+		status == http.StatusRequestTimeout
 }
 
-// takenDown is an error where the publisher of another resource has it taken down (P04). What no policy says, the gate has judged.
+// takenDown is an error where the publisher of another resource has it taken down (P04). What no
+// policy says, the gate has judged.
 func (t *Terms) takenDown(rawurl string) error {
 	if TakenDown(t.ctx, t.sources.Policies, rawurl) != nil {
 		return errors.New("its publisher has it taken down")
@@ -233,13 +240,15 @@ func (t *Terms) takenDown(rawurl string) error {
 	return nil
 }
 
-// longestPart bounds the text of a part that must be shown, in bytes: a longer one cannot be shown whole beside anything.
+// longestPart bounds the text of a part that must be shown, in bytes: a longer one cannot be shown
+// whole beside anything.
 const longestPart = 1 << 10
 
 // mostParts bounds how many parts must be shown with anything.
 const mostParts = 32
 
-// include gives a part that must be shown beside or within a presentation, which d permits, as plain text.
+// include gives a part that must be shown beside or within a presentation, which d permits, as
+// plain text.
 func (t *Terms) include(r *acap.Required, d acap.Decision) (snippet.Include, error) {
 	in, err := t.part(r, d)
 	if err != nil {
@@ -366,8 +375,8 @@ func (t *Terms) crawlable(rawurl string) error {
 	return d.Err(rawurl)
 }
 
-// standing says why what was kept of another resource may not be used now: it may no longer be crawled (I02), or its publisher has it
-// taken down.
+// standing says why what was kept of another resource may not be used now: it may no longer be
+// crawled (I02), or its publisher has it taken down.
 func (t *Terms) standing(rawurl string) error {
 	if err := t.crawlable(rawurl); err != nil {
 		return err
@@ -375,12 +384,14 @@ func (t *Terms) standing(rawurl string) error {
 	return t.takenDown(rawurl)
 }
 
-// Standing says by the policies of now why nothing that was made of another resource may be used; nil where it may.
+// Standing says by the policies of now why nothing that was made of another resource may be used;
+// nil where it may.
 func Standing(ctx context.Context, policies Policies, rawurl string) error {
 	return (&Terms{ctx: ctx, sources: Sources{Policies: policies}}).standing(rawurl)
 }
 
-// extracts are the texts that must stand in a snippet unmodified (X06). The limits of the elements they are of are added to l.
+// extracts are the texts that must stand in a snippet unmodified (X06). The limits of the elements
+// they are of are added to l.
 func (t *Terms) extracts(d acap.Decision, l *acap.Limits) []string {
 	var out []string
 	for _, r := range d.MustInclude() {

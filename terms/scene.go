@@ -15,8 +15,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// Scene is what a picture of a page may be drawn from: the page as it may be shown small, and what it is shown with. It is safe for
-// concurrent use.
+// Scene is what a picture of a page may be drawn from: the page as it may be shown small, and what
+// it is shown with. It is safe for concurrent use.
 type Scene struct {
 	Body []byte
 
@@ -31,9 +31,9 @@ type Scene struct {
 
 var errReadOtherwise = errors.New("a browser may read it otherwise than its marks are read")
 
-// Scene gives what a picture of the page itself may be drawn from. It is nil where none may be, or something else must be used (P1
-// 2.5.5.3); the error says why a page cannot be drawn of which one may be. It is made for every reader whom the policy lets see it, as Keep
-// does.
+// Scene gives what a picture of the page itself may be drawn from. It is nil where none may be, or
+// something else must be used (P1 2.5.5.3); the error says why a page cannot be drawn of which one
+// may be. It is made for every reader whom the policy lets see it, as Keep does.
 func (t *Terms) Scene() (*Scene, error) {
 	if t.page == nil || !t.page.HTML() || t.sources.Fetcher == nil || t.sources.Policies == nil {
 		return nil, nil
@@ -60,7 +60,8 @@ func (t *Terms) Scene() (*Scene, error) {
 	return s, nil
 }
 
-// drawable reports whether what d permits may be drawn so: a page of which something is missing has another structure too.
+// drawable reports whether what d permits may be drawn so: a page of which something is missing has
+// another structure too.
 func (t *Terms) drawable(d acap.Decision, made kept.Drawing) bool {
 	return !made.Part || d.Changing(acap.StructureChange, "").Allowed
 }
@@ -129,8 +130,8 @@ func (s *Scene) Image(ctx context.Context, rawurl string) (*page.Page, error) {
 	return got.Page, nil
 }
 
-// asking gives the terms by which one request is judged, of what the page or a style sheet of it names; nobody is asked about anything
-// else. What they note concerns no other request.
+// asking gives the terms by which one request is judged, of what the page or a style sheet of it
+// names; nobody is asked about anything else. What they note concerns no other request.
 func (s *Scene) asking(ctx context.Context, rawurl string) (*Terms, error) {
 	key, ok := normal(rawurl)
 	s.mu.Lock()
@@ -162,8 +163,9 @@ func (s *Scene) Note(k *Kept) {
 	}
 }
 
-// depictable says why the image at address may not be drawn as a part of the page now; nil if it may. Unread says that its policy could
-// not be read. The picture stands for itself, so the image must not demand anything beside it, or in its place.
+// depictable says why the image at address may not be drawn as a part of the page now; nil if it
+// may. Unread says that its policy could not be read. The picture stands for itself, so the image
+// must not demand anything beside it, or in its place.
 func (t *Terms) depictable(address string) (unread bool, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -187,14 +189,15 @@ func byItself(d acap.Decision, address string, now time.Time) error {
 	return d.Err(address)
 }
 
-// counted reports whether d ends at a time that depends on when its resource was first used, or is crawled again: of what a page is drawn
-// with neither is known.
+// counted reports whether d ends at a time that depends on when its resource was first used, or is
+// crawled again: of what a page is drawn with neither is known.
 func counted(d acap.Decision, now time.Time) bool {
 	l := d.Limits(acap.Facts{Now: now})
 	return l.UntilRecrawled || !l.Until.Equal(d.Limits(acap.Facts{Now: time.Unix(0, 0)}).Until)
 }
 
-// spoken says why an image may not be drawn for what it says itself. That is not noted, so it must not end one day.
+// spoken says why an image may not be drawn for what it says itself. That is not noted, so it must
+// not end one day.
 func (t *Terms) spoken(pg *page.Page) error {
 	p, err := t.sources.Policies.Policy(t.ctx, pg.URL())
 	if err != nil {
@@ -211,8 +214,8 @@ func (t *Terms) spoken(pg *page.Page) error {
 	return nil
 }
 
-// redrawn says why the picture held, which was drawn of the page, may not be used for u, which d permits, any more; nil if it may. Unread
-// says that this is for a policy that could not be read.
+// redrawn says why the picture held, which was drawn of the page, may not be used for u, which d
+// permits, any more; nil if it may. Unread says that this is for a policy that could not be read.
 func (t *Terms) redrawn(u acap.Usage, d acap.Decision) (unread bool, err error) {
 	made := t.kept.Drawing
 	if !t.covers(u, kept.Text{Aside: made.Aside}) || !t.drawable(d, *made) {

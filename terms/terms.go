@@ -14,12 +14,14 @@ type Policies interface {
 	Policy(ctx context.Context, u *url.URL) (*acap.Policy, error)
 }
 
-// Fetcher obtains another resource that a permission names, every hop through the gate. The error says why it cannot be had.
+// Fetcher obtains another resource that a permission names, every hop through the gate. The error
+// says why it cannot be had.
 type Fetcher interface {
 	Fetch(ctx context.Context, rawurl string) (*page.Page, error)
 }
 
-// Sources is where Terms obtains what a page refers to. A nil field makes every such requirement unfulfillable.
+// Sources is where Terms obtains what a page refers to. A nil field makes every such requirement
+// unfulfillable.
 type Sources struct {
 	Policies Policies
 	Fetcher  Fetcher
@@ -41,20 +43,24 @@ type Terms struct {
 	unread   bool         // an answer hung on the policy of another origin, which could not be read
 }
 
-// Of gives the terms of u under the policy of its origin. pg is the page as it was fetched just now, nil where it was not: its
-// own statements count, unless the origin prohibits crawl, when nothing of it is read (X02).
+// Of gives the terms of u under the policy of its origin. pg is the page as it was fetched just
+// now, nil where it was not: its own statements count, unless the origin prohibits crawl, when
+// nothing of it is read (X02).
 func Of(ctx context.Context, origin *acap.Policy, u *url.URL, pg *page.Page, s Sources, f acap.Facts) *Terms {
-	t := &Terms{policy: origin, resource: acap.NewResource(u), sources: s, facts: f, ctx: ctx, fetched: map[string]Part{}}
+	t := &Terms{policy: origin, resource: acap.NewResource(u), sources: s, facts: f, ctx: ctx,
+		fetched: map[string]Part{}}
 	if pg == nil || !t.policy.Decide(acap.Crawl, t.resource).Allowed {
 		return t
 	}
 	return t.with(pg, pg.Own())
 }
 
-// Held gives the terms of what is held of u: today's policy of its origin, narrowed by the statements of the last lawful fetch
-// (H11, X02). pg is the page held, nil where no copy is.
-func Held(ctx context.Context, origin *acap.Policy, u *url.URL, own acap.Own, pg *page.Page, s Sources, f acap.Facts) *Terms {
-	t := &Terms{policy: origin, resource: acap.NewResource(u), sources: s, facts: f, ctx: ctx, fetched: map[string]Part{}}
+// Held gives the terms of what is held of u: today's policy of its origin, narrowed by the
+// statements of the last lawful fetch (H11, X02). pg is the page held, nil where no copy is.
+func Held(ctx context.Context, origin *acap.Policy, u *url.URL, own acap.Own, pg *page.Page, s Sources,
+	f acap.Facts) *Terms {
+	t := &Terms{policy: origin, resource: acap.NewResource(u), sources: s, facts: f, ctx: ctx,
+		fetched: map[string]Part{}}
 	return t.with(pg, own)
 }
 
@@ -64,19 +70,21 @@ func (t *Terms) with(pg *page.Page, own acap.Own) *Terms {
 	return t
 }
 
-// TakeDown gives the request for u that stands in its origin's robots.txt; nil where none does. While it stands nothing is kept,
-// indexed or shown of u (P04, P05); it changes no decision (X64).
+// TakeDown gives the request for u that stands in its origin's robots.txt; nil where none does.
+// While it stands nothing is kept, indexed or shown of u (P04, P05); it changes no decision (X64).
 func TakeDown(origin *acap.Policy, u *url.URL) *acap.Field {
 	return origin.TakeDown(acap.NewResource(u))
 }
 
-// In lets t answer for a reader to whom the page is shown with that around it: parts of it may ask for something else.
+// In lets t answer for a reader to whom the page is shown with that around it: parts of it may ask
+// for something else.
 func (t *Terms) In(c acap.Context) *Terms {
 	t.around = c
 	return t
 }
 
-// TakenDown is TakeDown for an address of any origin. It is nil, too, where no policy can be read that would tell.
+// TakenDown is TakeDown for an address of any origin. It is nil, too, where no policy can be read
+// that would tell.
 func TakenDown(ctx context.Context, policies Policies, rawurl string) *acap.Field {
 	u, err := url.Parse(rawurl)
 	if err != nil {
@@ -111,8 +119,8 @@ func (t *Terms) For(p *acap.Policy) *Terms {
 	return &c
 }
 
-// Decide answers for one usage under the facts. Once the page is known, a permission whose required resources cannot be had is a
-// refusal too (X05).
+// Decide answers for one usage under the facts. Once the page is known, a permission whose required
+// resources cannot be had is a refusal too (X05).
 func (t *Terms) Decide(u acap.Usage) acap.Decision {
 	d := t.decide(u)
 	if !d.Allowed || t.page == nil && t.kept == nil {
@@ -121,8 +129,8 @@ func (t *Terms) Decide(u acap.Usage) acap.Decision {
 	return t.fulfil(d)
 }
 
-// Unread reports whether any answer so far was a refusal because the policy of another origin, that of a resource required, could not
-// be read. What is held is not ended for that (X63).
+// Unread reports whether any answer so far was a refusal because the policy of another origin, that
+// of a resource required, could not be read. What is held is not ended for that (X63).
 func (t *Terms) Unread() bool { return t.unread }
 
 // crawl decides whether another resource may be crawled.
@@ -158,7 +166,8 @@ func (t *Terms) anyone() *Terms {
 	return &c
 }
 
-// substitutes are the resources or parts that d demands instead of the page; the page itself is none (I03).
+// substitutes are the resources or parts that d demands instead of the page; the page itself is
+// none (I03).
 func (t *Terms) substitutes(d acap.Decision) []*acap.Required {
 	if !d.Allowed {
 		return nil
@@ -169,8 +178,9 @@ func (t *Terms) substitutes(d acap.Decision) []*acap.Required {
 // itself reports whether r is the page.
 func (t *Terms) itself(r *acap.Required) bool { return r.URL != "" && t.self(r.URL) }
 
-// cut leaves out the parts of the page that may not be seen where d is the decision for the page. A part under no mark is as the
-// page; one that demands what the page does not is left out. The limits of the parts that stay are added to l.
+// cut leaves out the parts of the page that may not be seen where d is the decision for the page. A
+// part under no mark is as the page; one that demands what the page does not is left out. The
+// limits of the parts that stay are added to l.
 func (t *Terms) cut(d acap.Decision, l *acap.Limits) page.Cut {
 	if !t.policy.Marked() {
 		if d.Allowed {

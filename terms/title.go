@@ -9,9 +9,10 @@ import (
 // longestTitle bounds a title and the text of a link, in characters.
 const longestTitle = 150
 
-// Title gives the title that may be shown, plain and bounded, and the usage that permits it: present-snippet or present. Where
-// present-snippet alone does, its lengths bind the title as they do the snippet, each by itself: nothing else permits more. A title is of
-// the page itself, so it is none where a substitute must be used.
+// Title gives the title that may be shown, plain and bounded, and the usage that permits it:
+// present-snippet or present. Where present-snippet alone does, its lengths bind the title as they
+// do the snippet, each by itself: nothing else permits more. A title is of the page itself, so it
+// is none where a substitute must be used.
 func (t *Terms) Title() (title string, by acap.Usage) {
 	whole, wide := t.titleBy(acap.Present)
 	brief, narrow := t.titleBy(acap.PresentSnippet)
@@ -59,8 +60,9 @@ type Link struct {
 	Made bool   // it is made of something else: the page's own title is not the text of it
 }
 
-// Link gives how the page may be linked to; ok is false where it may not be. A link made of another resource leads to that, with
-// its title; one made of a text, or of a part of the page, leads to the page with that as its text.
+// Link gives how the page may be linked to; ok is false where it may not be. A link made of another
+// resource leads to that, with its title; one made of a text, or of a part of the page, leads to
+// the page with that as its text.
 func (t *Terms) Link() (l Link, ok bool) {
 	d := t.Decide(acap.PresentLink)
 	uses := t.substitutes(d)
