@@ -88,7 +88,6 @@ type kept string
 const (
 	placed kept = "placed" // with their positions
 	bare   kept = "bare"
-	older  kept = "" // by an earlier version, whose positions are not read any more
 )
 
 // The fields that hold one label each, or a few.
@@ -100,16 +99,13 @@ const (
 )
 
 func (f field) name() string {
-	if f.kept == older {
-		return string(f.part) + "/" + f.language
-	}
 	return string(f.part) + "/" + f.language + "/" + string(f.kept)
 }
 
 // fieldNamed reads what name has written.
 func fieldNamed(name string) (f field, ok bool) {
-	parts := append(strings.Split(name, "/"), string(older))
-	if len(parts) < 3 {
+	parts := strings.Split(name, "/")
+	if len(parts) != 3 {
 		return field{}, false
 	}
 	return field{part(parts[0]), parts[1], kept(parts[2])}, true

@@ -21,7 +21,6 @@ type searching struct {
 	asked     []asked
 	documents float64 // of the index
 	scales    map[part]*scale
-	usual     *scale     // of fields of the older version
 	rooms     *sync.Pool // of *room
 }
 

@@ -76,15 +76,6 @@ func (c count) scale() *scale {
 	return &s
 }
 
-// usual is the scale of a part whose length is not known: its norms are no codes.
-func usual() *scale {
-	var s scale
-	for code := range s {
-		s[code] = saturation
-	}
-	return &s
-}
-
 // worth is what a word counts, of 1, that is there so often.
 func (s *scale) worth(often, norm uint64) float64 {
 	return float64(often) / (float64(often) + s[segment.CodeOf(norm)])
@@ -132,11 +123,7 @@ func (g *shard) score(s *searching, use func(docs []uint32, scores []float32)) {
 			continue
 		}
 		for _, f := range g.found[i] {
-			scale := s.scales[f.field.part]
-			if f.field.kept == older {
-				scale = s.usual
-			}
-			f.score(r, a, scale)
+			f.score(r, a, s.scales[f.field.part])
 		}
 	}
 	use(r.docs, r.scores)

@@ -73,7 +73,7 @@ func (ix *Index) find(ctx context.Context, query string) (f *findings, err error
 	if err != nil {
 		return nil, failure(ix.dir, err)
 	}
-	s := searching{asked: ix.asked(clauses, fields), documents: float64(documents), scales: map[part]*scale{}, usual: usual(), rooms: &ix.rooms}
+	s := searching{asked: ix.asked(clauses, fields), documents: float64(documents), scales: map[part]*scale{}, rooms: &ix.rooms}
 	for p, c := range counts {
 		s.scales[p] = c.scale()
 	}

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/blevesearch/bleve/v2/document"
-	bleveindex "github.com/blevesearch/bleve_index_api"
 	"golang.org/x/text/unicode/norm"
 )
 
@@ -141,50 +139,6 @@ func TestSubstringsWithoutPositions(t *testing.T) {
 	ranked(t, ix, "東京", "placed", "a bare one")
 	expect(t, ix, `"東京"`, "placed")
 	expect(t, ix, `"東"`, "placed", "a bare one", "other")
-}
-
-// What an earlier version has kept is found by its words, whatever their positions say.
-func TestOlderFields(t *testing.T) {
-	ix := fresh(t)
-	put(t, ix, Document{URL: at("new"), Text: "running boats", Language: "en", Positions: true})
-	batch := ix.held.NewBatch()
-	doc := document.NewDocument(at("old"))
-	doc.AddField(newWords(field{body, "en", older}.name(), "running boats, and running", bleveindex.IndexField|bleveindex.IncludeTermVectors, ix.analysers["en"]))
-	if err := errors.Join(batch.IndexAdvanced(doc), ix.held.Batch(batch)); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 {
-		expect(t, ix, "run boat", "new", "old")
-		expect(t, ix, `"running boats"`, "new")
-		if err := ix.Compact(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put(t, ix, Document{URL: at("old"), Text: "running boats", Language: "en", Positions: true})
-	expect(t, ix, `"running boats"`, "new", "old")
-}
-
-// The norms of older fields are no codes of lengths.
-func TestOlderFieldsHaveTheUsualLength(t *testing.T) {
-	ix := fresh(t)
-	for name, text := range map[string]string{"long": "lantern" + strings.Repeat(" and oil", 900), "short": "lantern"} {
-		doc := document.NewDocument(at(name))
-		doc.AddField(newWords(field{body, "en", older}.name(), text, bleveindex.IndexField, ix.analysers["en"]))
-		batch := ix.held.NewBatch()
-		if err := errors.Join(batch.IndexAdvanced(doc), ix.held.Batch(batch)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var scores []float64
-	for h, err := range ix.Hits(context.Background(), "lantern") {
-		if err != nil {
-			t.Fatal(err)
-		}
-		scores = append(scores, h.Score)
-	}
-	if len(scores) != 2 || scores[0] != scores[1] || scores[0] <= 0 {
-		t.Errorf("scores %v", scores)
-	}
 }
 
 // A Polish word is there once, whether it is found by its stem, as it is written, or both.
