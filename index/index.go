@@ -38,12 +38,9 @@ const (
 	versionKey = "version"
 )
 
-// Version changes with how documents are kept. Those of another version can be searched, but what
-// has changed since does not work for them: from 2 on, phrases are as they are written, and there
-// are headings and types; from 3 on, dense scripts are kept by characters and positions are packed;
-// from 4 on, so are the breaks between their characters, without which no phrase is found that has
-// one; from 5 on, words with zero-width non-joiners are also kept joined, and Vietnamese has marks.
-const Version = "5"
+// Version is the version of how documents are stored. If an index was made by another one, the caller
+// must put all documents again: until then queries may miss some of them.
+const Version = "6"
 
 // Index is an open index directory.
 type Index struct {

@@ -172,6 +172,16 @@ func TestPolish(t *testing.T) {
 	expect(t, ix, `"leżą książka"`)
 }
 
+// Many write ё as е. Both are found by both, in every form of the word.
+func TestRussianYo(t *testing.T) {
+	ix := fresh(t)
+	put(t, ix, Document{URL: at("yo"), Text: "Новогодняя ёлка", Language: "ru", Positions: true},
+		Document{URL: at("ye"), Text: "Новогодняя елка", Language: "ru", Positions: true})
+	for _, query := range []string{"ёлка", "елка", "Ёлки", "елку", `"новогодняя елка"`, `"новогодняя ёлка"`} {
+		expect(t, ix, query, "ye", "yo")
+	}
+}
+
 func TestTurkishCapitals(t *testing.T) {
 	ix := fresh(t)
 	put(t, ix, Document{URL: at("capitals"), Text: "KIZLARIN IŞIKLARI, İZMİR'İN DİKENLERİ", Language: "tr", Positions: true},

@@ -65,8 +65,11 @@ func analysers() (map[string]*analyser, error) {
 			return nil, fmt.Errorf("index: the analyser for language %s is a %T, not a chain of filters", code, built)
 		}
 		chain := adapted(shipped)
-		if code == "tr" {
+		switch code {
+		case "tr":
 			chain.TokenFilters = slices.Insert(chain.TokenFilters, 0, analysis.TokenFilter(turkish{}))
+		case "ru":
+			chain.TokenFilters = slices.Insert(chain.TokenFilters, 0, analysis.TokenFilter(russian{}))
 		}
 		all[code] = &analyser{chain: chain, elision: elisionOf(chain), both: code == "pl" || code == "vi",
 			plain: all[plain]}
@@ -163,6 +166,17 @@ func (turkish) Filter(in analysis.TokenStream) analysis.TokenStream {
 			}
 			return r
 		}, t.Term)
+	}
+	return in
+}
+
+// russian writes ё as е before the stemmer, which knows no ё.
+type russian struct{}
+
+// Filter implements analysis.TokenFilter.
+func (russian) Filter(in analysis.TokenStream) analysis.TokenStream {
+	for _, t := range in {
+		t.Term = bytes.ReplaceAll(bytes.ReplaceAll(t.Term, []byte("ё"), []byte("е")), []byte("Ё"), []byte("Е"))
 	}
 	return in
 }
