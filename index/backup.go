@@ -16,7 +16,8 @@ import (
 	bleveindex "github.com/blevesearch/bleve_index_api"
 )
 
-// Snapshot is the index as it was when it was taken. Its files stay, and the index cannot be closed, until Close.
+// Snapshot is the index as it was when it was taken. Its files stay, and the index cannot be
+// closed, until Close.
 type Snapshot struct {
 	dir     string
 	view    bleveindex.CopyReader
@@ -57,14 +58,14 @@ func (ix *Index) Snapshot() (s *Snapshot, err error) {
 	return s, nil
 }
 
-// Close lets the files go.
+// Close releases the files, so that the index may delete them.
 func (s *Snapshot) Close() error {
 	defer s.release()
 	return s.view.CloseCopyReader()
 }
 
-// Copy hands out the files that make the index, by their names below its directory, with slashes. create begins a file of so many
-// bytes, which are written before it is called again.
+// Copy hands out the files that make the index, by their names below its directory, with slashes.
+// create begins a file of so many bytes, which are written before it is called again.
 func (s *Snapshot) Copy(ctx context.Context, create func(name string, size int64) (io.Writer, error)) (err error) {
 	defer guard(s.dir, &err)()
 	d := &spool{files: s.files, memory: map[string]*bytes.Buffer{}}
@@ -113,14 +114,15 @@ func copyFile(ctx context.Context, from, name string, create func(string, int64)
 	return err
 }
 
-// spool is where bleve copies an index to: its root record, which must be a file, and what is not on disk yet.
+// spool is where bleve copies an index to: its root record, which must be a file, and what is not
+// on disk yet.
 type spool struct {
 	root   string
 	files  []string // that need not be copied
 	memory map[string]*bytes.Buffer
 }
 
-// GetWriter gives nil for what need not be written.
+// GetWriter returns nil for a file that need not be written.
 func (d *spool) GetWriter(name string) (io.WriteCloser, error) {
 	base := filepath.Base(name)
 	switch {

@@ -9,8 +9,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Bounds of what is kept of one document. To find out the terms of a word costs ten microseconds
-// when it is met first.
+// Bounds of what is indexed of one document. Finding the terms of a new word takes ten microseconds.
 const (
 	maxWords    = 1_000_000
 	maxDistinct = 100_000   // of them
@@ -19,8 +18,8 @@ const (
 	wordsAtOnce = 64 << 10  // bytes of text that are counted at once
 )
 
-// Bound shortens the text and the headings of d to what is indexed of one document. It returns what
-// was cut, "" if nothing was.
+// Bound shortens the text and the headings of d to what is indexed of one document. It returns a
+// sentence about what was cut, "" if nothing was.
 func (d *Document) Bound() (why string) {
 	if len(d.Headings) > maxHeadings {
 		d.Headings = d.Headings[:blankBefore(d.Headings, maxHeadings)]
@@ -41,7 +40,8 @@ func (d *Document) Bound() (why string) {
 		})
 		if words > maxWords || len(seen) > maxDistinct {
 			d.Text = d.Text[:start]
-			return fmt.Sprintf("only the first %d bytes of its text are indexed: at most %d words of a page are, %d of them different",
+			return fmt.Sprintf("only the first %d bytes of its text are indexed: "+
+				"at most %d words of a page are, %d of them different",
 				start, maxWords, maxDistinct)
 		}
 		start = end

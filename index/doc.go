@@ -1,19 +1,19 @@
 // Package index makes the permitted text of pages searchable, and forgets it again.
 //
-// A Document is what may be found of one page. A Hit names a page by its URL. The index holds terms,
-// but no text and no title: package present cuts what a reader sees of a hit from what may be
-// presented. Where a page may not be preserved, its terms are stored without positions, so that the
-// text cannot be restored from them.
+// A Document is what may be found of one page. A Hit names a page by its URL. The index holds
+// terms, but no text and no title: package present cuts what a reader sees of a hit from what may
+// be presented. Where a page may not be preserved, its terms are stored without positions, so that
+// the text cannot be restored from them.
 //
 // Every language has its own fields for titles, headings and text, and its own analyser. Pages of
 // other languages, or of none, use the plain analyser. A query is tried in all fields in use. Where
 // positions are stored, the form of each word is stored too, so that a phrase is found as it is
 // written and not in other forms of its words.
 //
-// Scripts that are written without blanks (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) are
-// cut into characters and the breaks between them, in every field. A run of characters in a query
-// must be found as it is written: character next to character, and a break where the query has one.
-// Where no positions are stored, a page must have all characters.
+// Scripts that are written without blanks (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese)
+// are cut into characters and the breaks between them, in every field. A run of characters in a
+// query must be found as it is written: character next to character, and a break where the query
+// has one. Where no positions are stored, a page must have all characters.
 //
 // bleve keeps the segments, merges them and ships the analysers. Segments are built and read by
 // package segment, which says why.

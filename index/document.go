@@ -10,21 +10,22 @@ import (
 	bleveindex "github.com/blevesearch/bleve_index_api"
 )
 
-// Document is what may be found of one page. Title and Text hold what may be indexed and nothing else.
+// Document is what may be found of one page. Title and Text hold what may be indexed and nothing
+// else.
 type Document struct {
 	URL      string // names the document
 	Title    string // its words count more; Text need not repeat it
-	Text     string // a form feed ends a paragraph or the like, over which no phrase goes on
+	Text     string // a form feed ends a block, such as a paragraph; no phrase crosses it
 	Headings string // those of Text once more, a line each; their words count more
 	Language string // a language tag, as lang: asks for it; "" if unknown
 	Analysis string // the language by whose rules its words are found, if it is not Language
 	Host     string // host[:port], as site: asks for it; taken from URL if empty
 	Type     string // media type, as type: asks for it
-	Feed     bool   // it is one, whatever its type says
+	Feed     bool   // the page is a feed, whatever its media type is
 	Fetched  time.Time
 
-	// Positions keeps the order of the words, so that phrases can be found. Without it a document is found by single
-	// words, and by a run of dense script if it holds all its characters.
+	// Positions keeps the order of the words, so that phrases can be found. Without it a document
+	// is found by single words, and by a run of dense script if it holds all its characters.
 	Positions bool
 }
 
@@ -52,7 +53,8 @@ func (ix *Index) document(d Document) *document.Document {
 	}
 	labels := func(name string, values ...string) {
 		for i, v := range values {
-			doc.AddField(document.NewTextFieldCustom(name, []uint64{uint64(i)}, []byte(v), bleveindex.IndexField|bleveindex.SkipFreqNorm, nil))
+			doc.AddField(document.NewTextFieldCustom(name, []uint64{uint64(i)}, []byte(v),
+				bleveindex.IndexField|bleveindex.SkipFreqNorm, nil))
 		}
 	}
 	labels(hostField, hostsAbove(host)...)
@@ -66,7 +68,7 @@ func (ix *Index) document(d Document) *document.Document {
 	return doc
 }
 
-// part is where on a page words stand.
+// part is a part of a page that has words.
 type part string
 
 const (
@@ -75,14 +77,14 @@ const (
 	body     part = "body"
 )
 
-// field names one of the fields that hold words.
+// field names a field of words.
 type field struct {
 	part     part
 	language string // of its analyser
 	kept     kept
 }
 
-// kept is what is kept of the words of a field.
+// kept is what a field stores of its words.
 type kept string
 
 const (
@@ -102,7 +104,7 @@ func (f field) name() string {
 	return string(f.part) + "/" + f.language + "/" + string(f.kept)
 }
 
-// fieldNamed reads what name has written.
+// fieldNamed parses what name returns.
 func fieldNamed(name string) (f field, ok bool) {
 	parts := strings.Split(name, "/")
 	if len(parts) != 3 {

@@ -12,7 +12,8 @@ import (
 
 // form returns the form of a word of a text, given its first term.
 func (a *analyser) form(word []byte, term string) segment.Form {
-	lower := lowercase.NewLowerCaseFilter().Filter(analysis.TokenStream{newToken(append([]byte{}, word...), analysis.AlphaNumeric, 1)})
+	copied := newToken(append([]byte{}, word...), analysis.AlphaNumeric, 1)
+	lower := lowercase.NewLowerCaseFilter().Filter(analysis.TokenStream{copied})
 	article := 0
 	if a.elision != nil {
 		whole := append([]byte{}, lower[0].Term...)

@@ -9,7 +9,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
-// What a glossary remembers at most. It is begun anew when it is full.
+// What a glossary remembers at most. A full one is replaced.
 const (
 	glossaryTerms  = 50_000
 	glossaryTokens = 100_000
@@ -17,21 +17,24 @@ const (
 	glossaryMeans  = 255 // terms of a token
 )
 
-// glossary knows terms by number, and tokens by the numbers of their terms. It belongs to one reader at a time; terms is only appended
-// to, so that what was read before stays good.
+// glossary knows terms by number, and tokens by the numbers of their terms. It belongs to one
+// reader at a time; terms is only appended to, so that what was read before stays good.
 type glossary struct {
 	terms  []string
 	number map[string]uint32 // of a term
 
-	// Tokens are looked up for every word of every text: a slot leads to all that is known of one, which lies together.
-	seed    maphash.Seed
-	slots   []slot // a power of two of them, at most half in use
-	used    int
-	tokens  []byte   // of each its length, itself, its form (4 bytes), and where its terms are in numbers: the first (4 bytes) and how many
+	// Tokens are looked up for every word of every text: a slot leads to all that is known of one,
+	// which lies together.
+	seed  maphash.Seed
+	slots []slot // a power of two of them, at most half in use
+	used  int
+	// of each its length, itself, its form (4 bytes), and where its terms are in numbers: the first
+	// (4 bytes) and how many
+	tokens  []byte
 	numbers []uint32 // of terms, one token after the other
 }
 
-// slot is of a token, or empty.
+// slot is an entry for a token; at is 0 if it is free.
 type slot struct {
 	hash uint32
 	at   uint32 // where it begins in tokens, plus 1; 0: empty
@@ -43,7 +46,8 @@ func newGlossary() *glossary {
 
 func (g *glossary) full() bool { return len(g.terms) >= glossaryTerms || g.used >= glossaryTokens }
 
-// read gives the numbers of the terms of a token, which are good until the next call, and its form.
+// read returns the form of a token, and the numbers of its terms, which are valid until the next
+// call.
 func (g *glossary) read(a *analyser, token []byte, kind analysis.TokenType) ([]uint32, segment.Form) {
 	h := uint32(maphash.Bytes(g.seed, token))
 	mask := uint32(len(g.slots) - 1)

@@ -38,8 +38,8 @@ const (
 	versionKey = "version"
 )
 
-// Version is the version of how documents are stored. If an index was made by another one, the caller
-// must put all documents again: until then queries may miss some of them.
+// Version is the version of how documents are stored. If an index was made by another one, the
+// caller must put all documents again: until then queries may miss some of them.
 const Version = "6"
 
 // Index is an open index directory.
@@ -50,13 +50,13 @@ type Index struct {
 
 	merging atomic.Pointer[chan error] // where the compaction that is running waits for errors of merges; nil: none is
 
-	mu   sync.RWMutex // held for reading by whoever uses held
+	mu   sync.RWMutex // locked for reading while held is used
 	held bleve.Index  // nil when closed
 }
 
-// Open opens the index in dir and makes a new one if dir is missing or empty. It waits for a second at most for another
-// process to let go. The errors wrap ErrLocked and ErrCorrupt; others speak of the file system. A damaged index is left
-// as it is.
+// Open opens the index in dir and makes a new one if dir is missing or empty. It waits for a second
+// at most for another process to let go. The errors wrap ErrLocked and ErrCorrupt; others speak of
+// the file system. A damaged index is left as it is.
 func Open(dir string) (ix *Index, err error) {
 	defer guard(dir, &err)()
 	segment.Register()
@@ -92,7 +92,7 @@ func Open(dir string) (ix *Index, err error) {
 	return ix, nil
 }
 
-// create makes the index beside dir and moves it there whole: a crash leaves no half of one.
+// create makes the index next to dir and renames it: after a crash dir has all of it or nothing.
 func create(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
@@ -121,8 +121,8 @@ func create(dir string) error {
 	return disk.Rename(beside, dir)
 }
 
-// probe reads the index without writing. It sees what opening for writing would hide: that falls back to an older state
-// where a segment cannot be read, and removes the files of the newer one.
+// probe reads the index without writing. It sees what opening for writing would hide: that falls
+// back to an older state where a segment cannot be read, and removes the files of the newer one.
 func probe(dir string) (err error) {
 	for _, name := range []string{metaFile, filepath.Join("store", "root.bolt")} {
 		switch info, err := os.Stat(filepath.Join(dir, name)); {
@@ -156,16 +156,20 @@ func probe(dir string) (err error) {
 	return newest.Close()
 }
 
-// merging says when segments are merged. A crawl writes them large, and to merge one costs more than to build it; a query looks into each.
+// merging says when bleve merges segments. A crawl writes large ones, and merging one costs more
+// than building it; but a query reads every segment.
 var merging = map[string]any{"MaxSegmentsPerTier": 10, "FloorSegmentSize": batchDocs / 2}
 
-// open opens an index that exists. mergeFailed is called with the error of a merge, by the goroutine that merges segments.
+// open opens an index that exists. mergeFailed is called with the error of a merge, by the
+// goroutine that merges segments.
 func open(dir string, readOnly bool, mergeFailed func(error)) (bleve.Index, error) {
-	return bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockWait, "read_only": readOnly, "scorchMergePlanOptions": merging,
-		"segmentConfig": map[string]any{segment.MergeFailedKey: mergeFailed}})
+	return bleve.OpenUsing(dir, map[string]any{"bolt_timeout": lockWait, "read_only": readOnly,
+		"scorchMergePlanOptions": merging,
+		"segmentConfig":          map[string]any{segment.MergeFailedKey: mergeFailed}})
 }
 
-// failure types what bleve says about a directory that it cannot open.
+// failure returns an error of this package for an error of bleve about dir: ErrLocked, ErrCorrupt,
+// or that of the system.
 func failure(dir string, err error) error {
 	var system syscall.Errno
 	switch {
@@ -185,7 +189,8 @@ func guard(dir string, err *error) func() {
 	return guarded(err, func(err error) error { return failure(dir, err) })
 }
 
-// guarded calls failed with what a panic was over. A file that is shorter than what refers to it shows as a fault of memory.
+// guarded calls failed with what a panic was over. A file that is shorter than what refers to it
+// shows as a fault of memory.
 func guarded(err *error, failed func(error) error) func() {
 	faults := debug.SetPanicOnFault(true)
 	return func() {
@@ -206,7 +211,7 @@ func (ix *Index) use() (held bleve.Index, release func(), err error) {
 	return ix.held, ix.mu.RUnlock, nil
 }
 
-// reader gives a view of the index as it is now, to be closed after use.
+// reader returns a view of the index as it is now. The caller must close it.
 func reader(held bleve.Index) (bleveindex.IndexReader, error) {
 	inner, err := held.Advanced()
 	if err != nil {
@@ -215,7 +220,7 @@ func reader(held bleve.Index) (bleveindex.IndexReader, error) {
 	return inner.Reader()
 }
 
-// MadeBy is the version that all documents were kept by at least.
+// MadeBy returns the version that stored the documents, the oldest if several did.
 func (ix *Index) MadeBy() (version string, err error) {
 	defer guard(ix.dir, &err)()
 	held, release, err := ix.use()
@@ -230,14 +235,14 @@ func (ix *Index) MadeBy() (version string, err error) {
 	return string(value), err
 }
 
-// SetMadeBy notes that all documents that can be kept anew were kept by a version.
+// SetMadeBy records that version has stored all documents.
 func (ix *Index) SetMadeBy(version string) error {
 	return ix.write(func(held bleve.Index) error {
 		return ix.writeError("written", held.SetInternal([]byte(versionKey), []byte(version)))
 	})
 }
 
-// Close closes the index; a second Close does nothing. It waits for calls under way.
+// Close closes the index; a second Close does nothing. It waits for running calls.
 func (ix *Index) Close() error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -249,8 +254,8 @@ func (ix *Index) Close() error {
 	return held.Close()
 }
 
-// Put writes docs, each in place of what was held under its URL; of several with one URL the last counts. When it returns
-// nil they are on disk. On an error some of docs may be written: put them all again.
+// Put stores docs, replacing documents with the same URL; of several in docs the last counts. If it
+// returns nil they are on disk. After an error some may be stored: put all again.
 func (ix *Index) Put(docs ...Document) error {
 	return ix.write(func(held bleve.Index) error {
 		for len(docs) > 0 {
@@ -273,8 +278,8 @@ func (ix *Index) Put(docs ...Document) error {
 	})
 }
 
-// Delete forgets documents; URLs that are not held are no error. What they held cannot be found when it returns, and is gone
-// from the files after Compact.
+// Delete removes documents; a URL that is not in the index is no error. When it returns no query
+// finds them, and after Compact the files have nothing of them.
 func (ix *Index) Delete(urls ...string) error {
 	return ix.write(func(held bleve.Index) error {
 		for group := range slices.Chunk(urls, batchDocs) {
@@ -290,8 +295,9 @@ func (ix *Index) Delete(urls ...string) error {
 	})
 }
 
-// write calls fn, which changes the index. If the disk is full or a merge failed, write opens the index again: bleve would
-// keep the batch or merge that failed, and write or merge nothing else before it.
+// write calls fn, which changes the index. If the disk is full or a merge failed, write opens the
+// index again: bleve would keep the batch or merge that failed, and write or merge nothing else
+// before it.
 func (ix *Index) write(fn func(held bleve.Index) error) (err error) {
 	defer guard(ix.dir, &err)()
 	held, release, err := ix.use()
@@ -312,7 +318,8 @@ func (ix *Index) write(fn func(held bleve.Index) error) (err error) {
 	return err
 }
 
-// reopen opens the index again, unless another call has replaced held already. If that fails, the index is closed.
+// reopen opens the index again, unless another call has replaced held already. If that fails, the
+// index is closed.
 func (ix *Index) reopen(held bleve.Index) error {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
@@ -331,9 +338,9 @@ func (ix *Index) reopen(held bleve.Index) error {
 	return nil
 }
 
-// writeError describes an error that bleve returned for a change of the index; nil for nil. It names the task that failed:
-// "written" or "compacted". If the disk is full, bleve gives only the text of the system's error: disk.Full recognises
-// what writeError returns.
+// writeError describes an error that bleve returned for a change of the index; nil for nil. It
+// names the task that failed: "written" or "compacted". If the disk is full, bleve gives only the
+// text of the system's error: disk.Full recognises what writeError returns.
 func (ix *Index) writeError(task string, err error) error {
 	if err == nil {
 		return nil
@@ -346,7 +353,7 @@ func (ix *Index) writeError(task string, err error) error {
 	return fmt.Errorf("index %s cannot be %s: %w", ix.dir, task, err)
 }
 
-// Has tells whether a document is held under url.
+// Has reports whether the index has a document of that URL.
 func (ix *Index) Has(url string) (found bool, err error) {
 	defer guard(ix.dir, &err)()
 	view, err := ix.view()
@@ -364,7 +371,7 @@ func (ix *Index) Has(url string) (found bool, err error) {
 	return found, nil
 }
 
-// Count is the number of documents held.
+// Count returns the number of documents.
 func (ix *Index) Count() (n uint64, err error) {
 	defer guard(ix.dir, &err)()
 	held, release, err := ix.use()
@@ -378,8 +385,8 @@ func (ix *Index) Count() (n uint64, err error) {
 	return n, nil
 }
 
-// URLs goes through the documents held when it is called, in no order that means anything. An error ends it. The index may
-// be written meanwhile.
+// URLs yields the URLs of the documents that the index has when it is called, in no particular
+// order. An error ends it. The index may be written meanwhile.
 func (ix *Index) URLs() iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		view, ids, err := ix.all()
@@ -405,7 +412,7 @@ func (ix *Index) URLs() iter.Seq2[string, error] {
 	}
 }
 
-// all opens a view of every document. The view stays good when the index is closed.
+// all opens a view of every document. The view stays valid when the index is closed.
 func (ix *Index) all() (view bleveindex.IndexReader, ids bleveindex.DocIDReader, err error) {
 	defer guard(ix.dir, &err)()
 	held, release, err := ix.use()
@@ -425,7 +432,7 @@ func (ix *Index) all() (view bleveindex.IndexReader, ids bleveindex.DocIDReader,
 	return view, ids, nil
 }
 
-// nextURL is empty at the end.
+// nextURL returns the next URL, "" at the end.
 func nextURL(dir string, view bleveindex.IndexReader, ids bleveindex.DocIDReader) (u string, err error) {
 	defer guard(dir, &err)()
 	id, err := ids.Next()

@@ -35,24 +35,28 @@ import (
 	"github.com/blevesearch/bleve/v2/registry"
 )
 
-// plain names the analyser of all languages that have none of their own: Chinese, Japanese and Korean need no more.
+// plain names the analyser of all languages that have none of their own: Chinese, Japanese and
+// Korean need no more.
 const plain = "any"
 
-// languages holds the analysers that bleve ships, by ISO 639-1 code (Sorani: ISO 639-3), and the Polish one without
-// reading its table for nothing.
+// languages holds the analysers that bleve ships, by ISO 639-1 code (Sorani: ISO 639-3). That of
+// Polish reads its table only when it is needed.
 var languages = map[string]registry.AnalyzerConstructor{
-	"ar": ar.AnalyzerConstructor, "ckb": ckb.AnalyzerConstructor, "da": da.AnalyzerConstructor, "de": de.AnalyzerConstructor,
-	"en": en.AnalyzerConstructor, "es": es.AnalyzerConstructor, "fa": fa.AnalyzerConstructor, "fi": fi.AnalyzerConstructor,
-	"fr": fr.AnalyzerConstructor, "hi": hi.AnalyzerConstructor, "hr": hr.AnalyzerConstructor, "hu": hu.AnalyzerConstructor,
-	"it": it.AnalyzerConstructor, "nl": nl.AnalyzerConstructor, "no": no.AnalyzerConstructor, "pl": polishAnalyser,
-	"pt": pt.AnalyzerConstructor, "ro": ro.AnalyzerConstructor, "ru": ru.AnalyzerConstructor, "sv": sv.AnalyzerConstructor,
-	"tr": tr.AnalyzerConstructor, "vi": vietnameseAnalyser,
+	"ar": ar.AnalyzerConstructor, "ckb": ckb.AnalyzerConstructor, "da": da.AnalyzerConstructor,
+	"de": de.AnalyzerConstructor, "en": en.AnalyzerConstructor, "es": es.AnalyzerConstructor,
+	"fa": fa.AnalyzerConstructor, "fi": fi.AnalyzerConstructor, "fr": fr.AnalyzerConstructor,
+	"hi": hi.AnalyzerConstructor, "hr": hr.AnalyzerConstructor, "hu": hu.AnalyzerConstructor,
+	"it": it.AnalyzerConstructor, "nl": nl.AnalyzerConstructor, "no": no.AnalyzerConstructor,
+	"pl": polishAnalyser, "pt": pt.AnalyzerConstructor, "ro": ro.AnalyzerConstructor,
+	"ru": ru.AnalyzerConstructor, "sv": sv.AnalyzerConstructor, "tr": tr.AnalyzerConstructor,
+	"vi": vietnameseAnalyser,
 }
 
 // analysers builds one analyser per language, and the plain one. They are safe for concurrent use.
 func analysers() (map[string]*analyser, error) {
 	all := map[string]*analyser{
-		plain: {chain: &analysis.DefaultAnalyzer{Tokenizer: tokenizer{}, TokenFilters: []analysis.TokenFilter{lowercase.NewLowerCaseFilter(), fold{}}}},
+		plain: {chain: &analysis.DefaultAnalyzer{Tokenizer: tokenizer{},
+			TokenFilters: []analysis.TokenFilter{lowercase.NewLowerCaseFilter(), fold{}}}},
 	}
 	cache := registry.NewCache()
 	for code, construct := range languages {
@@ -118,7 +122,8 @@ func withoutMarks(terms []string) []string {
 }
 
 func polishAnalyser(map[string]any, *registry.Cache) (analysis.Analyzer, error) {
-	return &analysis.DefaultAnalyzer{TokenFilters: []analysis.TokenFilter{lowercase.NewLowerCaseFilter(), polish{}}}, nil
+	filters := []analysis.TokenFilter{lowercase.NewLowerCaseFilter(), polish{}}
+	return &analysis.DefaultAnalyzer{TokenFilters: filters}, nil
 }
 
 // polish takes the stems of words from a table.
@@ -127,8 +132,8 @@ type polish struct{}
 // polishStemmer has a table of two megabytes, which is read when the first Polish word is met.
 var polishStemmer = sync.OnceValues(pl.NewPolishStemmerFilter)
 
-// Filter implements analysis.TokenFilter. The table knows words with their accents, and not all words: beside its stem each stays as it
-// is written.
+// Filter implements analysis.TokenFilter. The table has words with their accents, and not all of
+// them: so each word is also kept as it is written.
 func (polish) Filter(in analysis.TokenStream) analysis.TokenStream {
 	stemmer, err := polishStemmer()
 	if err != nil {
@@ -149,7 +154,7 @@ func (polish) Filter(in analysis.TokenStream) analysis.TokenStream {
 	return out
 }
 
-// turkish writes the capitals small that are others than elsewhere: to the stemmer a vowel matters.
+// turkish writes capitals in lower case as Turkish does. The stemmer depends on the vowels.
 type turkish struct{}
 
 // Filter implements analysis.TokenFilter.
@@ -181,7 +186,9 @@ func (russian) Filter(in analysis.TokenStream) analysis.TokenStream {
 	return in
 }
 
-// adapted is a shipped analyser with our tokenizer and folding. Stop words stay: "The Who" can be found. The Croatian suffix filter goes: it walks a map and answers differently from one call to the next.
+// adapted returns a shipped analyser with our tokenizer and folding. Stop words are kept, so that
+// "The Who" can be found. The Croatian suffix filter is removed: it iterates over a map, so that
+// its result differs from call to call.
 func adapted(shipped *analysis.DefaultAnalyzer) *analysis.DefaultAnalyzer {
 	a := &analysis.DefaultAnalyzer{Tokenizer: tokenizer{}}
 	for _, f := range shipped.TokenFilters {
@@ -198,7 +205,7 @@ func adapted(shipped *analysis.DefaultAnalyzer) *analysis.DefaultAnalyzer {
 	return a
 }
 
-// elisionOf gives the filter of a chain that takes articles off, nil where there is none.
+// elisionOf returns the filter of a chain that removes articles, nil if there is none.
 func elisionOf(chain *analysis.DefaultAnalyzer) analysis.TokenFilter {
 	for _, f := range chain.TokenFilters {
 		if _, ok := f.(*elision.ElisionFilter); ok {
@@ -208,7 +215,8 @@ func elisionOf(chain *analysis.DefaultAnalyzer) analysis.TokenFilter {
 	return nil
 }
 
-// primary is the primary subtag of a language tag, in lower case; both Norwegian ones count as no.
+// primary returns the primary subtag of a language tag in lower case, and no for both Norwegian
+// languages.
 func primary(tag string) string {
 	tag, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(tag)), "-")
 	tag, _, _ = strings.Cut(tag, "_")
@@ -219,7 +227,7 @@ func primary(tag string) string {
 	return tag
 }
 
-// analyserFor names the analyser of a language tag.
+// analyserFor returns the name of the analyser for a language tag.
 func analyserFor(tag string) string {
 	if code := primary(tag); languages[code] != nil {
 		return code

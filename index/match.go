@@ -52,7 +52,7 @@ func (s *searching) run(ctx context.Context, view *scorch.IndexSnapshot) (heaps,
 	return out, nil
 }
 
-// segmentsOf gives the segments of a view.
+// segmentsOf returns the segments of a view.
 func segmentsOf(view *scorch.IndexSnapshot) ([]*shard, error) {
 	out := make([]*shard, len(view.Segments()))
 	for i, held := range view.Segments() {
@@ -60,13 +60,14 @@ func segmentsOf(view *scorch.IndexSnapshot) ([]*shard, error) {
 		if !ok {
 			return nil, fmt.Errorf("a segment of another kind, %T", held.Segment())
 		}
-		out[i] = &shard{number: uint32(i), docs: held.FullSize(), held: written, deleted: held.Deleted(), dictionaries: map[string]*segment.Dictionary{}}
+		out[i] = &shard{number: uint32(i), docs: held.FullSize(), held: written, deleted: held.Deleted(),
+			dictionaries: map[string]*segment.Dictionary{}}
 	}
 	return out, nil
 }
 
-// each calls do for every segment, as many at once as there are processors, and returns one of the
-// errors.
+// each calls do for every segment, in as many goroutines as there are processors, and returns one
+// of the errors.
 func each(ctx context.Context, segments []*shard, do func(*shard) error) error {
 	var next atomic.Int64
 	var workers sync.WaitGroup
@@ -95,14 +96,15 @@ type shard struct {
 	dictionaries map[string]*segment.Dictionary // of fields that were asked for; nil: no document has one
 	found        [][]inField                    // of each clause, by the fields it is looked for in
 	all          *roaring.Bitmap                // that meet all clauses
-	best         *roaring.Bitmap                // of the results, those that words standing together bring forward; nil: none
-	bonus        map[uint32]float32
-	written      []written
-	brought      heap             // they, with what that is worth
-	cursors      []segment.Cursor // used again
+	// the best results, which may move forward; nil: none
+	best    *roaring.Bitmap
+	bonus   map[uint32]float32
+	written []written
+	brought heap             // they, with what that is worth
+	cursors []segment.Cursor // used again
 }
 
-// inField is what was found of a run, or of a label.
+// inField is what a segment has of a run or a label.
 type inField struct {
 	run
 	lists  []postings      // of each step
@@ -114,17 +116,16 @@ type inField struct {
 type postings struct {
 	lists   []*segment.List
 	written *segment.List   // the one of lists that has the word as the query writes it; nil: no list, or the only one
-	docs    *roaring.Bitmap // of any list; nil where any word can stand. Must not be changed
+	docs    *roaring.Bitmap // of any list; nil: any word matches. Must not be changed
 }
 
-// occurrences tells how often a run was found in a document, and the norm, which has the length of
-// its field.
+// occurrences is how often a document has a run, and the norm of its field.
 type occurrences struct {
 	doc, often uint32
 	norm       uint64
 }
 
-// look finds the lists of all that is asked.
+// look finds the lists of all clauses.
 func (g *shard) look(all []asked) error {
 	g.found = make([][]inField, len(all))
 	for i, a := range all {
@@ -158,7 +159,7 @@ func (g *shard) label(clause int, name, value string) error {
 	return g.words(clause, run{field: field{part: part(name)}, name: name, steps: []step{{terms: []string{value}}}})
 }
 
-// days finds documents fetched on from or later, and before to.
+// days finds the documents fetched on day from or later and before day to; "" is no bound.
 func (g *shard) days(clause int, from, to string) error {
 	d, err := segment.DictionaryOf(g.held, dayField)
 	if err != nil || d == nil {
@@ -176,7 +177,7 @@ func (g *shard) days(clause int, from, to string) error {
 	return nil
 }
 
-// dictionary gives nil if no document has the field.
+// dictionary returns the dictionary of a field, nil if no document has the field.
 func (g *shard) dictionary(field string) (*segment.Dictionary, error) {
 	if d, known := g.dictionaries[field]; known {
 		return d, nil
@@ -215,7 +216,7 @@ func (g *shard) words(clause int, r run) error {
 	return nil
 }
 
-// has tells whether a document that is not deleted has an URL.
+// has reports whether a document that is not deleted has that URL.
 func (g *shard) has(url string) (bool, error) {
 	d, err := segment.DictionaryOf(g.held, segment.IDField)
 	if err != nil || d == nil {
@@ -277,7 +278,7 @@ func (g *shard) through(lists []postings, wanted uint64) []segment.Cursor {
 	return g.cursors[:len(lists)]
 }
 
-// match leaves in g.all the documents that meet all clauses.
+// match sets g.all to the documents that match all clauses.
 func (g *shard) match(all []asked) error {
 	for i, a := range all {
 		switch {
@@ -320,7 +321,7 @@ func (g *shard) match(all []asked) error {
 	return nil
 }
 
-// with gives the documents in which clause i was found, in any field.
+// with returns the documents that have clause i in any field.
 func (g *shard) with(i int) *roaring.Bitmap {
 	sets := make([]*roaring.Bitmap, len(g.found[i]))
 	for j, f := range g.found[i] {
@@ -329,7 +330,8 @@ func (g *shard) with(i int) *roaring.Bitmap {
 	return roaring.FastOr(sets...)
 }
 
-// place looks for the steps of f side by side, in the documents that are still in question.
+// place keeps the documents that have the steps of f next to each other, of those that may still
+// match.
 func (g *shard) place(f *inField) error {
 	f.docs = roaring.And(f.docs, g.all)
 	cursors := g.through(f.lists, f.docs.GetCardinality())
@@ -362,7 +364,7 @@ func (g *shard) place(f *inField) error {
 	return nil
 }
 
-// count tells how often the steps of r are side by side.
+// count returns how often the steps of r are next to each other.
 func (r *run) count(places [][]segment.Spot) (n uint32) {
 	var from [8]int // where to look on in each list
 	next := from[:]
@@ -382,7 +384,8 @@ func (r *run) count(places [][]segment.Spot) (n uint32) {
 			for next[k] < len(places[k]) && places[k][next[k]].Position < want {
 				next[k]++
 			}
-			whole = next[k] < len(places[k]) && places[k][next[k]].Position == want && (!r.exact || places[k][next[k]].Form.Matches(r.steps[k].form, false))
+			whole = next[k] < len(places[k]) && places[k][next[k]].Position == want &&
+				(!r.exact || places[k][next[k]].Form.Matches(r.steps[k].form, false))
 		}
 		if whole {
 			n++

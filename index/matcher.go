@@ -8,10 +8,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Matcher gives a function that tells whether a word of a page in a language is one that the query asks for, as it is found: in any form
-// that the analyser takes for the same, but in a phrase as it is written. Of a query that cannot be understood it knows no word.
+// Matcher returns a function that reports whether a query finds a word of a page in a language: in
+// any form with the same term, but words of a phrase as they are written. For a query that cannot
+// be understood it always returns false.
 func (ix *Index) Matcher(query, language string) func(word string) bool {
-	m := matcher{read: ix.analysers[analyserFor(language)], plain: ix.analysers[plain], terms: map[string]bool{}, written: map[string]bool{}}
+	m := matcher{read: ix.analysers[analyserFor(language)], plain: ix.analysers[plain], terms: map[string]bool{},
+		written: map[string]bool{}}
 	clauses, err := parse(query)
 	if err != nil {
 		return func(string) bool { return false }
@@ -35,8 +37,8 @@ type matcher struct {
 	terms, written map[string]bool // that are asked for: as read by the analyser, and as they are written
 }
 
-// find looks for the terms of a word. Of the parts of a word with zero-width non-joiners the
-// longest stands for all: the others are often endings, which many words have.
+// find adds the terms of a word. For a word with zero-width non-joiners it adds those of the word
+// without them and of its longest part: shorter parts are often endings, which many words have.
 func (m *matcher) find(text string) {
 	all := spellings(text)
 	whole := m.read.query(all[len(all)-1])
@@ -55,7 +57,7 @@ func (m *matcher) find(text string) {
 	}
 }
 
-// write takes the words of a phrase up, each also without its article.
+// write adds the words of a phrase, each also without its article.
 func (m *matcher) write(text string) {
 	for _, t := range m.plain.query(text) {
 		if t.isBreak() {

@@ -40,14 +40,15 @@ type clause struct {
 	text string
 }
 
-// Check is nil for a query that can be understood; else the error wraps ErrQuery and says what is wrong with it.
+// Check returns nil if a query can be understood, otherwise an error that wraps ErrQuery and says
+// what is wrong.
 func Check(query string) error {
 	_, err := parse(query)
 	return err
 }
 
-// parse reads a query: words and "phrases", all of which must be found; a minus before a clause excludes it; site:host,
-// lang:xx, type:pdf, before:2026-01-31 and after:2026-01 narrow it down.
+// parse reads a query: words and "phrases", all of which must be found; a minus before a clause
+// excludes it; site:host, lang:xx, type:pdf, before:2026-01-31 and after:2026-01 narrow it down.
 func parse(query string) ([]clause, error) {
 	if n := utf8.RuneCountInString(query); n > maxQuery {
 		return nil, fmt.Errorf("%w: it has %d characters, at most %d are read", ErrQuery, n, maxQuery)
@@ -93,7 +94,7 @@ func parse(query string) ([]clause, error) {
 	return out, nil
 }
 
-// narrow turns a word like site:example.com into what it asks for.
+// narrow reads a word like site:example.com as the clause that it is.
 func (c *clause) narrow() error {
 	name, value, _ := strings.Cut(c.text, ":")
 	k, ok := prefixes[strings.ToLower(name)]
@@ -122,7 +123,8 @@ func (c *clause) narrow() error {
 		c.text = mediaType(value)
 		major, minor, full := strings.Cut(c.text, "/")
 		if !slices.Contains(kinds, c.text) && (!full || major == "" || minor == "") {
-			return fmt.Errorf("%w: type: takes %s or a media type, as in type:application/pdf, not %q", ErrQuery, strings.Join(kinds, ", "), value)
+			return fmt.Errorf("%w: type: takes %s or a media type, as in type:application/pdf, not %q", ErrQuery,
+				strings.Join(kinds, ", "), value)
 		}
 	}
 	return nil
@@ -137,7 +139,7 @@ func mediaType(s string) string {
 	return strings.ToLower(strings.TrimSpace(s))
 }
 
-// types lists what a type: clause may name to find a page of a media type, or a feed of any.
+// types returns what a type: clause may name to find a page of a media type, or a feed of any type.
 func types(media string, feed bool) []string {
 	media = mediaType(media)
 	switch media {
@@ -164,7 +166,7 @@ func types(media string, feed bool) []string {
 	return []string{media}
 }
 
-// isDay accepts a day, a month and a year: each is compared as the text that it is.
+// isDay accepts a day, a month and a year. They are compared as texts.
 func isDay(s string) bool {
 	for _, layout := range []string{time.DateOnly, "2006-01", "2006"} {
 		if _, err := time.Parse(layout, s); err == nil {
@@ -174,7 +176,8 @@ func isDay(s string) bool {
 	return false
 }
 
-// closing gives the quotation marks any of which ends a phrase that r begins; "" if r begins none.
+// closing returns the quotation marks any of which ends a phrase that begins with r, "" if r begins
+// none.
 func closing(r rune) string {
 	for _, marks := range []string{"\"“”„", "«»", "‹›", "「」", "『』"} {
 		if strings.ContainsRune(marks, r) {
@@ -199,8 +202,8 @@ func canonicalHost(host string) string {
 	return name + port
 }
 
-// hostsAbove lists what a site: clause may name to find a page of host: the host and those above it, with and without
-// port; for an address the address alone.
+// hostsAbove returns what a site: clause may name to find a page of host: the host and the hosts
+// above it, with and without port; for an IP address only the address.
 func hostsAbove(host string) []string {
 	host = canonicalHost(host)
 	name, port := host, ""

@@ -19,11 +19,12 @@ import (
 const (
 	saturation = 1.2  // how often a word must be there to count half, in a part of usual length
 	lengthened = 0.75 // how much the length of a part matters, of 1
-	loose      = 0.1  // how much a word counts, of 1, that has other marks than that of the query
+	loose      = 0.1  // what a word with other marks than in the query counts, of 1
 
-	window = 200  // the best so many are looked at for words that stand together, and those that are equal to the last of them
+	// the best results that are examined for words next to each other, with all that equal the last
+	window = 200
 	widest = 4000 // at most so many are looked at
-	near   = 8    // words apart from which two do not stand together
+	near   = 8    // words from which on two are not near each other
 	page   = 1000 // how many equal results are given at once
 )
 
@@ -33,8 +34,8 @@ var counts = map[part]count{title: {3, 8}, headings: {1, 40}, body: {1, 600}}
 
 type count struct{ boost, length float64 }
 
-// weigh sets the weights of clauses. A document has the words of one language only, and most words
-// of a title are in the text too.
+// weigh sets the weights of the clauses. It takes the part of a page in which most documents have
+// the words, since most words of a title are in the text too.
 func (s *searching) weigh(segments []*shard) {
 	for i := range s.asked {
 		with, written := map[part]uint64{}, map[part]uint64{}
@@ -60,12 +61,12 @@ func most(with map[part]uint64) (n float64) {
 	return n
 }
 
-// rarity returns what a word weighs that so many documents have: the more, the fewer they are.
+// rarity returns the weight of a word that so many documents have: the fewer, the greater.
 func (s *searching) rarity(with float64) float64 {
 	return math.Log1p((max(s.documents, with) - with + 0.5) / (with + 0.5))
 }
 
-// scale is what length means to worth, by the code of a length.
+// scale is what the length of a part contributes to worth, by the code of the length.
 type scale [1 << segment.CodeBits]float64
 
 func (c count) scale() *scale {
@@ -76,12 +77,12 @@ func (c count) scale() *scale {
 	return &s
 }
 
-// worth is what a word counts, of 1, that is there so often.
+// worth returns what a word counts, from 0 to 1, that a part has so often.
 func (s *scale) worth(often, norm uint64) float64 {
 	return float64(often) / (float64(often) + s[segment.CodeOf(norm)])
 }
 
-// results gives the documents that g has found.
+// results returns the documents of g that match.
 func (g *shard) results(s *searching) results {
 	out := results{segment: g.number}
 	if g.all.IsEmpty() {
@@ -98,14 +99,15 @@ func (g *shard) results(s *searching) results {
 	return out
 }
 
-// room is where scores are counted. It is used again.
+// room is memory for scores, which is reused.
 type room struct {
 	docs   []uint32  // that were found, in order
 	scores []float32 // of all documents of a segment; 0 between its uses
 	walk   segment.Walk
 }
 
-// score counts the scores of the documents that g has found, which are good until use returns.
+// score computes the scores of the documents of g that match, and passes them to use. They are
+// valid until use returns.
 func (g *shard) score(s *searching, use func(docs []uint32, scores []float32)) {
 	r, ok := s.rooms.Get().(*room)
 	if !ok {
@@ -132,7 +134,8 @@ func (g *shard) score(s *searching, use func(docs []uint32, scores []float32)) {
 	s.rooms.Put(r)
 }
 
-// score adds what f counts to the scores of what was found, and to others that do not matter.
+// score adds the scores of f. Other documents than those that match may get some too; they do not
+// matter.
 func (f inField) score(r *room, a asked, s *scale) {
 	boost := counts[f.field.part].boost
 	weight := a.weight * boost
@@ -141,8 +144,9 @@ func (f inField) score(r *room, a asked, s *scale) {
 		for _, o := range f.places {
 			r.scores[o.doc] += float32(weight * s.worth(uint64(o.often), o.norm))
 		}
-	case len(f.steps) > 1: // nothing tells whether they are there together
-		once := float32(weight * s.worth(1, segment.LengthCode(uint32(counts[f.field.part].length))) / float64(len(f.steps)))
+	case len(f.steps) > 1: // without positions
+		length := segment.LengthCode(uint32(counts[f.field.part].length))
+		once := float32(weight * s.worth(1, length) / float64(len(f.steps)))
 		for docs := f.docs.Iterator(); docs.HasNext(); {
 			r.scores[docs.Next()] += once
 		}
@@ -169,8 +173,8 @@ func (f inField) writtenList() *segment.List {
 	return f.lists[0].written
 }
 
-// sparse is how many times longer than what is wanted of it a list is from which single documents
-// are picked.
+// sparse is how many times longer than the number of documents wanted a list must be to be read
+// only at these.
 const sparse = 4
 
 // add adds what a list counts to the scores.
@@ -237,8 +241,8 @@ func (s *searching) bring(ctx context.Context, segments []*shard, out *heaps) er
 	return nil
 }
 
-// takeBest removes and returns the best results: window of them and those that are equal to the last,
-// at most widest.
+// takeBest removes and returns the best results: window of them and those that are equal to the
+// last, at most widest.
 func (r *heaps) takeBest() (best []result) {
 	for len(*r) > 0 && len(best) < widest {
 		i := r.best()
@@ -300,8 +304,8 @@ func (g *shard) together(s *searching, a, b int) error {
 	return nil
 }
 
-// meetings counts how often a word of b stands by one of a: whole where it follows, less where it
-// is farther away or before it.
+// meetings counts how often a word of b is near one of a: 1 where it follows, less where it is
+// farther away or before it.
 func meetings(as, bs []segment.Spot) (n float64) {
 	i := 0
 	for _, b := range bs {
@@ -322,15 +326,15 @@ func meetings(as, bs []segment.Spot) (n float64) {
 	return n
 }
 
-// findings are the results of a query, with the view of the index that they are from.
+// findings are the results of a query, and the view of the index that they are from.
 type findings struct {
 	view *scorch.IndexSnapshot
 	left heaps
 }
 
-// next gives the best of what is left and all that are equal to it, by URL; none at the end. Of
-// very many equal ones, as a query gives that asks for no word, it gives a part at a time, in the
-// order in which the index has them.
+// next returns the best results that are left, all of one score, by URL; none at the end. If very
+// many are equal, as for a query without words, it returns page of them at a time, in the order of
+// the index.
 func (f *findings) next(dir string) (hits []Hit, err error) {
 	defer guard(dir, &err)()
 	var equal []result

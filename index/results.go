@@ -12,7 +12,7 @@ type result struct {
 	doc     uint32
 }
 
-// key is a score and a document of one segment, the best first the greatest.
+// key is a score and a document of one segment. The best result has the greatest key.
 type key uint64
 
 func keyOf(score float32, doc uint32) key {
@@ -51,7 +51,8 @@ func (h heap) down(i int) {
 // atOnce is how many results of a segment are sorted out at once: few are ever asked for.
 const atOnce = 256
 
-// bestOf gives the best of docs in a heap: all that are not behind worst, which is 0 if these are all.
+// bestOf returns a heap of the best documents. All others are behind worst, which is 0 if there are
+// none.
 func bestOf(docs []uint32, scores []float32) (best heap, worst key) {
 	if len(docs) <= atOnce {
 		return behind(docs, scores, math.MaxUint64), 0
@@ -78,7 +79,7 @@ func bestOf(docs []uint32, scores []float32) (best heap, worst key) {
 	return best, worst
 }
 
-// behind gives the documents that come behind worst.
+// behind returns the documents that come behind worst.
 func behind(docs []uint32, scores []float32, worst key) heap {
 	var out heap
 	for _, doc := range docs {
@@ -97,7 +98,8 @@ type results struct {
 	others  func() heap // all others; nil: there are none
 }
 
-// before tells whether the best of r comes before that of o, as far as that can be told without their URLs.
+// before reports whether the best of r comes before that of o. Documents of equal score are ordered
+// by URL later.
 func (r *results) before(o *results) bool {
 	a, b := r.heap[0], o.heap[0]
 	if a>>32 != b>>32 || r.segment == o.segment {
@@ -117,10 +119,10 @@ func (r *results) pop() result {
 	return result{top.score(), r.segment, top.doc()}
 }
 
-// heaps are all results: those of each segment, none without any. A segment may have two.
+// heaps are the results of all segments that have any. A segment may have two.
 type heaps []results
 
-// best is where the best of all is.
+// best returns the index of the heap with the best result.
 func (r heaps) best() int {
 	best := 0
 	for i := range r {
@@ -131,10 +133,10 @@ func (r heaps) best() int {
 	return best
 }
 
-// score is that of the best of heap i.
+// score returns the best score in heap i.
 func (r heaps) score(i int) float32 { return r[i].heap[0].score() }
 
-// pop takes the best out of heap i.
+// pop removes and returns the best result of heap i.
 func (r *heaps) pop(i int) result {
 	top := (*r)[i].pop()
 	if len((*r)[i].heap) == 0 {

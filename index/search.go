@@ -20,9 +20,10 @@ type Hit struct {
 	Score float64
 }
 
-// Hits goes through the documents that meet all clauses of a query, best first. Equal ones come by URL, as long as they are no more than a
-// thousand; of more, as a query finds that asks for no word, a thousand at a time. However far one goes, the query is answered once, of the
-// index as it is then. An error ends it; one that wraps ErrQuery tells what is wrong with the query.
+// Hits yields the documents that match all clauses of a query, best first. Documents of equal score
+// are ordered by URL if they are at most a thousand; more, as for a query without words, are
+// ordered within each thousand. The query is answered once, from the index as it is then. An error
+// ends it; one that wraps ErrQuery says what is wrong with the query.
 func (ix *Index) Hits(ctx context.Context, query string) iter.Seq2[Hit, error] {
 	return func(yield func(Hit, error) bool) {
 		f, err := ix.find(ctx, query)
@@ -49,7 +50,7 @@ func (ix *Index) Hits(ctx context.Context, query string) iter.Seq2[Hit, error] {
 	}
 }
 
-// find answers a query. The view of what it returns is to be closed.
+// find answers a query. The caller must close the view of the result.
 func (ix *Index) find(ctx context.Context, query string) (f *findings, err error) {
 	defer guard(ix.dir, &err)()
 	clauses, err := parse(query)
@@ -73,7 +74,8 @@ func (ix *Index) find(ctx context.Context, query string) (f *findings, err error
 	if err != nil {
 		return nil, failure(ix.dir, err)
 	}
-	s := searching{asked: ix.asked(clauses, fields), documents: float64(documents), scales: map[part]*scale{}, rooms: &ix.rooms}
+	s := searching{asked: ix.asked(clauses, fields), documents: float64(documents), scales: map[part]*scale{},
+		rooms: &ix.rooms}
 	for p, c := range counts {
 		s.scales[p] = c.scale()
 	}
@@ -87,7 +89,8 @@ func (ix *Index) find(ctx context.Context, query string) (f *findings, err error
 	return &findings{view: view, left: found}, nil
 }
 
-// view is the index as it is now, to be closed after use. It stays good when the index is closed.
+// view returns the index as it is now. The caller must close it. It stays valid when the index is
+// closed.
 func (ix *Index) view() (*scorch.IndexSnapshot, error) {
 	held, release, err := ix.use()
 	if err != nil {
@@ -113,7 +116,7 @@ func snapshotOf(held bleve.Index) (*scorch.IndexSnapshot, error) {
 	return snapshot, nil
 }
 
-// inUse lists the fields of words that any document fills: a few for each language met.
+// inUse lists the fields of words that any document has: a few for each language.
 func inUse(view *scorch.IndexSnapshot) ([]field, error) {
 	names, err := view.Fields()
 	if err != nil {
@@ -129,7 +132,7 @@ func inUse(view *scorch.IndexSnapshot) ([]field, error) {
 	return out, nil
 }
 
-// asked is a clause as the fields are searched for it.
+// asked is a clause, and what it searches for in each field.
 type asked struct {
 	clause
 	runs    []run   // of words and phrases: for each field one, or one for each way to write the words
@@ -139,11 +142,13 @@ type asked struct {
 	marked  bool    // the query is written with marks, so that words with others count less
 }
 
-// words tells of clauses that ask for words, and not for labels.
+// words reports whether c asks for words, not for a label.
 func (c clause) words() bool { return c.kind == word || c.kind == phrase }
 
-// run is what is looked for in one field: steps side by side, as the words of a phrase, the characters of a run of dense script and the
-// breaks between them, the parts of a hyphened word are. A field without positions can only tell that all are there, which will do for a word.
+// run is what is searched for in one field: steps next to each other, such as the words of a
+// phrase, the characters and breaks of a run of dense script, or the parts of a hyphenated word. In
+// a field without positions a document matches if it has all of them; only words are searched
+// there, no phrases.
 type run struct {
 	field field
 	name  string // of the field
@@ -151,14 +156,15 @@ type run struct {
 	exact bool // words must be written so
 }
 
-// step is one place of a run; without terms any word can stand there, as where a word of the query is too long to be one.
+// step is one position of a run. Without terms it matches any word: a word of the query that is too
+// long is not indexed.
 type step struct {
 	terms  []string     // any of them; of several the last is the word as it is written
 	form   segment.Form // how the word must be written, in a run that is exact
 	others bool         // all terms but the last are of other words, written alike
 }
 
-// placed tells whether the positions of r have to be looked at.
+// placed reports whether positions must be compared to match r.
 func (r run) placed() bool { return r.field.kept == placed && (r.exact || len(r.steps) > 1) }
 
 func (ix *Index) asked(clauses []clause, fields []field) []asked {
@@ -190,8 +196,8 @@ func (ix *Index) asked(clauses []clause, fields []field) []asked {
 	return out
 }
 
-// runOf looks for tokens in f. What a field without positions cannot tell is not found there: how a word of a phrase is written, and
-// in which order words stand.
+// runOf makes the run of tokens in f. It returns false for a phrase in a field that lacks what the
+// phrase needs: the order of words, or how they are written.
 func runOf(f field, tokens []token, exact bool) (run, bool) {
 	if len(tokens) == 0 {
 		return run{}, false

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxTerm is the length in bytes from which a token is no word any more (encoded data, hostile text): it is left out of
-// texts and queries alike.
+// maxTerm is the length in bytes from which a token is no word (encoded data, hostile text). It is
+// left out of texts and queries.
 const maxTerm = 256
 
-// blockEnd parts what reads by itself, as paragraphs and headings do: no phrase goes on behind it.
+// blockEnd separates blocks, such as paragraphs and headings. No phrase crosses it.
 const blockEnd = '\f'
 
 // nonJoiner is the zero-width non-joiner. It separates parts of a word (Persian می‌روم, German
@@ -25,23 +25,23 @@ const nonJoiner = '\u200c'
 // first part of the word.
 const joined = analysis.Shingle
 
-// apart is how many positions lie between blocks: no two words stand together over them.
+// apart is how many positions lie between two blocks: too many for words to count as near.
 const apart = near
 
 // tokenizer cuts text at everything that is neither letter nor digit. A word keeps its marks and an
-// apostrophe between two letters; invisible format characters are dropped from it. A word with
-// zero-width non-joiners gives its parts, and the whole joined. Of a dense script each character is
-// a token, with its marks, and a run of a query a phrase of them. What stands between two
-// characters, a blank or a mark of punctuation, is a token of its own, the break, whatever it is:
-// in a text no run is found across it, and in a query it asks for a break of the text in that
-// place.
+// apostrophe between two letters; invisible format characters are removed from it. A word with
+// zero-width non-joiners gives its parts, and all of it joined.
+//
+// In a dense script each character with its marks is a token. A blank or punctuation between two
+// characters gives a token of its own, the break: no run of a text is found across it, and in a
+// query it asks for a break in that place.
 type tokenizer struct{}
 
 // breakTerm is the term of a break. No word has it.
 const breakTerm = " "
 
-// Tokenize implements analysis.Tokenizer. Offsets are not kept: nothing reads them, and they would fill a third of the
-// index.
+// Tokenize implements analysis.Tokenizer. It sets no offsets: nothing reads them, and they would
+// take a third of the index.
 func (tokenizer) Tokenize(text []byte) analysis.TokenStream {
 	out := make(analysis.TokenStream, 0, len(text)/6+1)
 	tokenise(text, func(token []byte, kind analysis.TokenType, position int) {
@@ -54,7 +54,8 @@ func newToken(term []byte, kind analysis.TokenType, position int) *analysis.Toke
 	return &analysis.Token{Term: term, Position: position, Type: kind, KeyWord: kind == analysis.Single}
 }
 
-// tokenise gives the tokens of text one after the other. They are parts of text, or made for the call.
+// tokenise calls give with the tokens of text in order. They are slices of text, or made for the
+// call.
 func tokenise(text []byte, give func(token []byte, kind analysis.TokenType, position int)) {
 	t := tokens{give: give}
 	for i := 0; i < len(text); {
@@ -79,7 +80,7 @@ type tokens struct {
 	give     func(token []byte, kind analysis.TokenType, position int)
 	position int
 	inRun    bool // the last token is of dense script
-	broken   bool // something stands behind the last token that is in none
+	broken   bool // blanks or punctuation follow the last token
 }
 
 func (t *tokens) add(term []byte, kind analysis.TokenType) {
@@ -175,7 +176,8 @@ func inWord(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r))
 }
 
-// dense tells of the scripts that do not part words by blanks, and of Hangul, whose words carry their particles.
+// dense reports whether r is of a script that does not separate words by blanks, or of Hangul,
+// whose words include particles.
 func dense(r rune) bool {
 	return r >= 0x0E00 && (r == 'ー' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul,
 		unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar))
@@ -188,8 +190,9 @@ func letterAt(text []byte, i int) bool {
 	return unicode.IsLetter(r) && !dense(r)
 }
 
-// fold is the last filter of every analyser: Latin and Greek letters lose their marks, so that a reader need not know
-// how a word is accented, and the typographic apostrophe becomes the plain one.
+// fold is the last filter of every analyser: Latin and Greek letters lose their marks, so that a
+// reader need not know how a word is accented, and the typographic apostrophe becomes the plain
+// one.
 type fold struct{}
 
 // Filter implements analysis.TokenFilter.
@@ -216,7 +219,8 @@ func foldTerm(term []byte) []byte {
 	base := rune(0)
 	for _, r := range string(norm.NFD.Bytes(term)) {
 		switch {
-		case unicode.Is(unicode.Mn, r) && (unicode.In(base, unicode.Latin, unicode.Greek) || base == 'е' && r == 0x0308):
+		case unicode.Is(unicode.Mn, r) &&
+			(unicode.In(base, unicode.Latin, unicode.Greek) || base == 'е' && r == 0x0308):
 			continue
 		case apostrophe(r):
 			r = '\''
@@ -239,4 +243,5 @@ func hasMarks(text string) bool {
 }
 
 // spelled holds the Latin letters that no decomposition takes apart.
-var spelled = map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'ł': "l", 'þ': "th", 'ı': "i", 'ħ': "h"}
+var spelled = map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'đ': "d", 'ð': "d", 'ł': "l", 'þ': "th",
+	'ı': "i", 'ħ': "h"}

@@ -19,7 +19,7 @@ import (
 	"github.com/blevesearch/bleve/v2/index/scorch"
 )
 
-// filler is the document that Compact adds for a while. No query finds it.
+// filler is the URL of the document that Compact adds for a while. No query finds it.
 const filler = "compact:"
 
 // What Compact waits for the files of old segments to go: they stay while a search or an iteration
@@ -87,8 +87,8 @@ func (ix *Index) merge(ctx context.Context, store *scorch.Scorch) error {
 	}
 }
 
-// mergeFailed tells a compaction that a merge has failed. bleve calls it through segment.Format,
-// again and again.
+// mergeFailed passes the error of a merge to the running compaction. bleve calls it through
+// segment.Format, again and again.
 func (ix *Index) mergeFailed(err error) {
 	if failed := ix.merging.Load(); failed != nil {
 		select {
@@ -98,8 +98,8 @@ func (ix *Index) mergeFailed(err error) {
 	}
 }
 
-// settle waits until the files hold what is live and nothing else. Files are removed after a write,
-// so it writes.
+// settle waits until the files have only what the index has. bleve removes files after a write, so
+// settle writes.
 func (ix *Index) settle(ctx context.Context, held bleve.Index) error {
 	ctx, cancel := context.WithTimeout(ctx, goneWithin)
 	defer cancel()
@@ -129,7 +129,7 @@ func (ix *Index) settle(ctx context.Context, held bleve.Index) error {
 	}
 }
 
-// Bytes is the size of the files of the index.
+// Bytes returns the size of the files of the index.
 func (ix *Index) Bytes() (sum int64, err error) {
 	err = filepath.WalkDir(ix.dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -147,7 +147,8 @@ func (ix *Index) Bytes() (sum int64, err error) {
 	return sum, err
 }
 
-// segments names the files of the index as it is now. They stay until release is called.
+// segments returns the names of the files of the index as it is now. They are not removed until
+// release is called.
 func segments(held bleve.Index) (names []string, release func() error, err error) {
 	view, err := snapshotOf(held)
 	if err != nil {
@@ -161,7 +162,7 @@ func segments(held bleve.Index) (names []string, release func() error, err error
 	return names, view.Close, nil
 }
 
-// Verify reads every segment file and compares its checksum. The error of a damaged one wraps
+// Verify reads every segment file and compares its checksum. The error of a damaged file wraps
 // ErrCorrupt.
 func (ix *Index) Verify(ctx context.Context) error {
 	held, release, err := ix.use()

@@ -161,7 +161,7 @@ func (a *analyser) read(w *words, text []byte) {
 	tokenise(text, func(token []byte, kind analysis.TokenType, position int) {
 		isBreak := string(token) == breakTerm
 		if isBreak && !placed {
-			return // nothing tells what it stands between
+			return // without positions it has no meaning
 		}
 		numbers, f := g.read(a, token, kind)
 		if isBreak || kind == joined {

@@ -6,7 +6,7 @@ import "github.com/RoaringBitmap/roaring/v2"
 // often, the one with the form of the query ranks higher. Only the best results are examined for
 // this, since forms are stored with positions, which are slow to read.
 
-// written says how often one of the best results has a word as the query writes it.
+// written is how often one of the best results has a word as the query writes it.
 type written struct {
 	occurrences
 	clause int

@@ -15,16 +15,20 @@ type Kind string
 const (
 	Prose   Kind = ""
 	Heading Kind = "heading" // H1 to H6
-	Aside   Kind = "aside"   // what stands beside the matter of the page: navigation, links alone, header and footer of the site
+	// what stands beside the matter of the page: navigation, links alone, header and footer of the
+	// site
+	Aside Kind = "aside"
 )
 
-// Block is a part of a text that reads by itself, as a paragraph, a heading, a list item or a table cell does.
+// Block is a part of a text that reads by itself, as a paragraph, a heading, a list item or a table
+// cell does.
 type Block struct {
 	Kind       Kind
 	Start, End int // bytes of the text
 }
 
-// Blocks is Text with its blocks, in order and apart. All words of the text but those of the TITLE are in one.
+// Blocks is Text with its blocks, in order and apart. All words of the text but those of the TITLE
+// are in one.
 func (p *Page) Blocks(c Cut) (text string, blocks []Block) {
 	w := newWriter(len(p.Source()) / 2)
 	w.parts = true
@@ -42,7 +46,8 @@ func (w *writer) kind() Kind {
 	return Prose
 }
 
-// standsAside reports whether n holds what stands on every page of a site, or beside the matter of this one.
+// standsAside reports whether n holds what stands on every page of a site, or beside the matter of
+// this one.
 func standsAside(n *html.Node) bool {
 	if n.Namespace != "" {
 		return false
@@ -73,11 +78,14 @@ func standsAside(n *html.Node) bool {
 	return false
 }
 
-// customary are the classes and identifiers that pages of before these elements and roles commonly have for the same.
-var customary = []string{"nav", "navbar", "navbox", "navheader", "navfooter", "navigation", "breadcrumb", "breadcrumbs", "sidebar", "toc", "footer",
+// customary are the classes and identifiers that pages of before these elements and roles commonly
+// have for the same.
+var customary = []string{"nav", "navbar", "navbox", "navheader", "navfooter", "navigation", "breadcrumb",
+	"breadcrumbs", "sidebar", "toc", "footer",
 	"docnav", "banner", "menu", "pager", "pagination", "site-header", "site-footer", "page-footer"}
 
-// sectioned reports whether n is in a part of the page that has a header and a footer of its own (HTML, 4.3.8).
+// sectioned reports whether n is in a part of the page that has a header and a footer of its own
+// (HTML, 4.3.8).
 func sectioned(n *html.Node) bool {
 	for ; n != nil; n = n.Parent {
 		switch n.DataAtom {

@@ -5,8 +5,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Canonical is the absolute address that the page names as its canonical one (RFC 6596), in its head or a Link header, without
-// fragment. It is "" where the page names none, or more than one.
+// Canonical is the absolute address that the page names as its canonical one (RFC 6596), in its
+// head or a Link header, without fragment. It is "" where the page names none, or more than one.
 func (p *Page) Canonical() string {
 	t := p.tree()
 	g := newGathering(newBase(p.url, t))

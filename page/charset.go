@@ -24,10 +24,11 @@ const (
 	guessPrefix       = 16 << 10
 )
 
-// decode turns a body into UTF-8: by its byte order mark, the label of the Content-Type, the page's own declaration, and
-// only then by a guess. Bytes that the encoding does not have become U+FFFD.
+// decode turns a body into UTF-8: by its byte order mark, the label of the Content-Type, the page's
+// own declaration, and only then by a guess. Bytes that the encoding does not have become U+FFFD.
 func decode(body []byte, label string, markup bool) decoded {
-	for _, b := range []struct{ bom, label string }{{"\xef\xbb\xbf", "utf-8"}, {"\xfe\xff", "utf-16be"}, {"\xff\xfe", "utf-16le"}} {
+	for _, b := range []struct{ bom, label string }{{"\xef\xbb\xbf", "utf-8"}, {"\xfe\xff", "utf-16be"},
+		{"\xff\xfe", "utf-16le"}} {
 		if bytes.HasPrefix(body, []byte(b.bom)) {
 			d := decodeAs(body[len(b.bom):], b.label)
 			d.bom = b.bom
@@ -60,8 +61,8 @@ func decodeAs(body []byte, label string) decoded {
 	return decoded{text: view(text), enc: enc}
 }
 
-// encode writes s in the encoding of d, byte order mark included. Characters that the encoding lacks become character
-// references.
+// encode writes s in the encoding of d, byte order mark included. Characters that the encoding
+// lacks become character references.
 func (d decoded) encode(s string) ([]byte, error) {
 	if d.enc != nil {
 		var err error
@@ -89,7 +90,8 @@ func charsetOf(contentType string) string {
 	return ""
 }
 
-// declared finds the encoding that a page declares for itself: XML declaration, META charset or META Content-Type.
+// declared finds the encoding that a page declares for itself: XML declaration, META charset or
+// META Content-Type.
 func declared(prefix []byte) string {
 	if rest, ok := bytes.CutPrefix(prefix, []byte("<?xml")); ok {
 		decl, _, _ := bytes.Cut(rest, []byte("?>"))
@@ -131,8 +133,8 @@ func metaCharset(t html.Token) string {
 	return ""
 }
 
-// guess names an encoding for bytes that declare none and are not UTF-8. Ties are settled by name, so that the same bytes
-// always read alike.
+// guess names an encoding for bytes that declare none and are not UTF-8. Ties are settled by name,
+// so that the same bytes always read alike.
 func guess(prefix []byte, markup bool) string {
 	detector := chardet.NewTextDetector()
 	if markup {

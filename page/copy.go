@@ -9,10 +9,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Copy is what of the page's body may be kept: the body itself, unchanged, where nothing has to be cut (cut is false),
-// else the body without the elements that c cuts, in the encoding of the original (N28). It is nil where nothing may be
-// kept, or where a prohibited part cannot be told from the rest. Where only some elements of a prohibited page may be
-// kept, the elements around them keep their names and classes alone.
+// Copy is what of the page's body may be kept: the body itself, unchanged, where nothing has to be
+// cut (cut is false), else the body without the elements that c cuts, in the encoding of the
+// original (N28). It is nil where nothing may be kept, or where a prohibited part cannot be told
+// from the rest. Where only some elements of a prohibited page may be kept, the elements around
+// them keep their names and classes alone.
 func (p *Page) Copy(c Cut) (body []byte, cut bool) {
 	t := p.tree()
 	if len(t.marks) == 0 && len(t.lost) == 0 && !(c.Snippet && t.nosnippet) {
@@ -43,7 +44,8 @@ func (p *Page) Copy(c Cut) (body []byte, cut bool) {
 		text, ok = cutSource(source.text, pr.removed, p.xhtml())
 	}
 	if ok {
-		// The bytes around the cut are kept only if they are read as the very tree that may be kept.
+		// The bytes around the cut are kept only if they are read as the very tree that may be
+		// kept.
 		got, err := render(parse(text, p.xhtml()).root)
 		ok = err == nil && got == want
 	}
@@ -67,8 +69,8 @@ type pruned struct {
 	seam    seam
 }
 
-// prune copies the tree without the nodes that c cuts. An element that may not be kept stays as a shell where it holds one
-// that may, and so do the elements every page has.
+// prune copies the tree without the nodes that c cuts. An element that may not be kept stays as a
+// shell where it holds one that may, and so do the elements every page has.
 func (t *tree) prune(c Cut) *pruned {
 	s := t.scope(c)
 	p := &pruned{seam: seam{tree: t}}
@@ -86,7 +88,8 @@ func (t *tree) prune(c Cut) *pruned {
 			return true
 		}
 		p.seam.enter(n, kept)
-		clone := &html.Node{Type: n.Type, DataAtom: n.DataAtom, Data: n.Data, Namespace: n.Namespace, Attr: n.Attr, Parent: at}
+		clone := &html.Node{Type: n.Type, DataAtom: n.DataAtom, Data: n.Data, Namespace: n.Namespace, Attr: n.Attr,
+			Parent: at}
 		at = clone
 		return true
 	}, func(n *html.Node) {
@@ -109,8 +112,8 @@ func (t *tree) prune(c Cut) *pruned {
 	return p
 }
 
-// settle hangs the copy of n where it belongs, if it may stay: inside and around tell whether what stands directly in n,
-// and in its parent, may be used.
+// settle hangs the copy of n where it belongs, if it may stay: inside and around tell whether what
+// stands directly in n, and in its parent, may be used.
 func (p *pruned) settle(n, clone, parent *html.Node, inside, around bool) {
 	switch {
 	case n.Type == html.DocumentNode:

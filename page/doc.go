@@ -1,8 +1,10 @@
-// Package page holds one fetched page as a value: the hops that led to it, its bytes and their decoded text, one HTML
-// parse shared by all that ask, what the page says of itself, and the text, links and copy that a usage may see.
+// Package page holds one fetched page as a value: the hops that led to it, its bytes and their
+// decoded text, one HTML parse shared by all that ask, what the page says of itself, and the text,
+// links and copy that a usage may see.
 //
-// It asks nobody for permission. Who knows the policy hands in a Cut, whose Keep answers for a part of the page under the
-// class statements (marks) of that part (P2 2.2.5); text, titles, extracts, links and copies then leave out the rest.
+// It asks nobody for permission. Who knows the policy hands in a Cut, whose Keep answers for a part
+// of the page under the class statements (marks) of that part (P2 2.2.5); text, titles, extracts,
+// links and copies then leave out the rest.
 //
 //	page.go      Hop, Page: the value and what is read from its response
 //	charset.go   bytes to text and back
@@ -35,6 +37,6 @@
 //	drawable.go  Drawable: whether marks hold in a picture of the page
 //	language.go  Language, and the likely one
 //
-// The tree is that of the HTML parser (N29), with the content of noscript read as markup inside it. Work and memory are
-// linear in the size of the body.
+// The tree is that of the HTML parser (N29), with the content of noscript read as markup inside it.
+// Work and memory are linear in the size of the body.
 package page

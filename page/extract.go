@@ -8,13 +8,14 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Extract is the text of the elements that locator names, document order, joined by blanks; elements inside others that
-// were found count once (I06). found tells whether at least one of them may be used and is part of the page's text;
-// where nothing is found, nothing of the page may take its place (I01), nor where the page is not HTML (I08).
+// Extract is the text of the elements that locator names, document order, joined by blanks;
+// elements inside others that were found count once (I06). found tells whether at least one of them
+// may be used and is part of the page's text; where nothing is found, nothing of the page may take
+// its place (I01), nor where the page is not HTML (I08).
 //
-// A locator is what follows "the-acap:extract:" (P1 2.5.3.2): "id:a", "idlist:a,b", "class:a", "classlist:a,b", "meta:a" or
-// "taglist:p,h1". Ids and class tokens are case-sensitive, META and tag names are not (I05, X21). META is found in the
-// head only; its text is its content.
+// A locator is what follows "the-acap:extract:" (P1 2.5.3.2): "id:a", "idlist:a,b", "class:a",
+// "classlist:a,b", "meta:a" or "taglist:p,h1". Ids and class tokens are case-sensitive, META and
+// tag names are not (I05, X21). META is found in the head only; its text is its content.
 func (p *Page) Extract(locator string, c Cut) (text string, found bool) {
 	t := p.tree()
 	s := t.scope(c)
@@ -40,9 +41,9 @@ func (p *Page) Extract(locator string, c Cut) (text string, found bool) {
 	return w.String(), found
 }
 
-// Link finds the element that a link role names by "id:", "class:" or "meta:", the first in document order (X08): its
-// absolute http or https address, else that of its first A descendant, and its text. href is empty where there is none:
-// then the text stands for the link.
+// Link finds the element that a link role names by "id:", "class:" or "meta:", the first in
+// document order (X08): its absolute http or https address, else that of its first A descendant,
+// and its text. href is empty where there is none: then the text stands for the link.
 func (p *Page) Link(locator string) (href, text string, found bool) {
 	t := p.tree()
 	nodes := t.find(locator)

@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// feedLinks gathers the items of a feed in RSS 0.9x, 1.0 or 2.0 or in Atom (RFC 4287), and the pages of the feed itself (RFC 5005). Other
-// documents have none.
+// feedLinks gathers the items of a feed in RSS 0.9x, 1.0 or 2.0 or in Atom (RFC 4287), and the
+// pages of the feed itself (RFC 5005). Other documents have none.
 func (p *Page) feedLinks(g *gathering) {
 	if p.xml() {
 		readFeed(p.Source(), g)
@@ -38,7 +38,8 @@ func readFeed(text string, g *gathering) {
 			}
 			linked, permalink = false, ""
 		case "guid": // RSS 2.0: an address, unless it says otherwise
-			if text := e.Text(); parent == "item" && !strings.EqualFold(e.Attr("ispermalink"), "false") && strings.Contains(text, "://") {
+			if text := e.Text(); parent == "item" && !strings.EqualFold(e.Attr("ispermalink"), "false") &&
+				strings.Contains(text, "://") {
 				permalink = text
 			}
 		case "link":
@@ -70,7 +71,8 @@ func feedLink(e *Element, parent string) string {
 	return ""
 }
 
-// within is the base of the page as the xml:base attributes of the feed, of an item and of its link change it.
+// within is the base of the page as the xml:base attributes of the feed, of an item and of its link
+// change it.
 func (g *gathering) within(open []Element) *base {
 	b := g.base
 	for i := range open {

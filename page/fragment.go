@@ -6,8 +6,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// markFragments marks the elements whose ids META tags name, as the pilot wrote it (PILOT 1.3.1), with the place of their start tag.
-// One that the parser left without an element is listed all the same.
+// markFragments marks the elements whose ids META tags name, as the pilot wrote it (PILOT 1.3.1),
+// with the place of their start tag. One that the parser left without an element is listed all the
+// same.
 func (t *tree) markFragments(src string, xhtml bool) {
 	named := map[string]bool{}
 	for _, tag := range t.tags {

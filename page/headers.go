@@ -28,7 +28,8 @@ func (p *Page) headerLinks(g *gathering) {
 	}
 }
 
-// linkHeaders are the links of the page in its Link headers. Those of other resources are left out (RFC 8288 3.2).
+// linkHeaders are the links of the page in its Link headers. Those of other resources are left out
+// (RFC 8288 3.2).
 func (p *Page) linkHeaders(b *base) []headerLink {
 	var own []headerLink
 	left := maxHeader
@@ -48,8 +49,8 @@ func (p *Page) linkHeaders(b *base) []headerLink {
 	return own
 }
 
-// parseLinkHeader reads a list of links as RFC 8288 B.2 does; of what is none it passes over all up to the next comma. The first rel
-// counts.
+// parseLinkHeader reads a list of links as RFC 8288 B.2 does; of what is none it passes over all up
+// to the next comma. The first rel counts.
 func parseLinkHeader(s string) (links []headerLink) {
 	for {
 		s = strings.TrimLeft(s, " \t,")
@@ -70,7 +71,8 @@ func parseLinkHeader(s string) (links []headerLink) {
 	}
 }
 
-// readParameters reads what stands before the next comma outside of quotes, and returns what stands behind it.
+// readParameters reads what stands before the next comma outside of quotes, and returns what stands
+// behind it.
 func readParameters(s string, l *headerLink) string {
 	related := false
 	for s != "" && s[0] != ',' {
@@ -129,8 +131,9 @@ func readValue(s string) (value, rest string) {
 	return b.String(), ""
 }
 
-// refresh reads what a Refresh header or a META refresh asks for, as browsers do (HTML, shared declarative refresh steps). ok is
-// false where it names no address, and asks for the page again or for nothing.
+// refresh reads what a Refresh header or a META refresh asks for, as browsers do (HTML, shared
+// declarative refresh steps). ok is false where it names no address, and asks for the page again or
+// for nothing.
 func refresh(s string) (ref string, ok bool) {
 	s = strings.TrimLeft(s, blanks)
 	rest := strings.TrimLeft(s, "0123456789")

@@ -48,7 +48,8 @@ func (t *tree) unseen(n *html.Node) bool {
 	return named && display == "" && t.styles.hide(n)
 }
 
-// embeds reports whether something else is shown in the place of what n holds, as far as that is text at all.
+// embeds reports whether something else is shown in the place of what n holds, as far as that is
+// text at all.
 func embeds(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Iframe, atom.Noembed, atom.Noframes, // these hold markup as text

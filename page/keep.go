@@ -8,9 +8,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Keep answers whether the part of a page under these marks, outermost first, may be used. A nil chain asks for the page
-// itself. Marks on HTML and BODY are in the chain of every part of the body, with their Place.
-// Keep is asked once for each marked element, and never for others.
+// Keep answers whether the part of a page under these marks, outermost first, may be used. A nil
+// chain asks for the page itself. Marks on HTML and BODY are in the chain of every part of the
+// body, with their Place. Keep is asked once for each marked element, and never for others.
 type Keep func(chain []acap.Mark) bool
 
 // Cut is what a usage may not see of a page. The zero Cut keeps all.
@@ -93,8 +93,8 @@ func (t *tree) tangled() *acap.Mark {
 	return nil
 }
 
-// walk visits root and what it holds in document order. Where enter says no, the children are skipped; leave is called
-// for every node that was entered.
+// walk visits root and what it holds in document order. Where enter says no, the children are
+// skipped; leave is called for every node that was entered.
 func walk(root *html.Node, enter func(*html.Node) bool, leave func(*html.Node)) {
 	if root == nil {
 		return

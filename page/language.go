@@ -25,11 +25,13 @@ const (
 // spoken is what is known of the language of a page.
 type spoken struct{ certain, likely string }
 
-// Language is the language of the page, the primary subtag of a language tag: what HTML lang, Content-Language or its META
-// declares, unless the script of the text contradicts it, else a guess from the text where that is certain; "" where none tells.
+// Language is the language of the page, the primary subtag of a language tag: what HTML lang,
+// Content-Language or its META declares, unless the script of the text contradicts it, else a guess
+// from the text where that is certain; "" where none tells.
 func (p *Page) Language() string { return p.language().certain }
 
-// LikelyLanguage is Language, or else a guess that may be wrong: good to find words by, not to be told.
+// LikelyLanguage is Language, or else a guess that may be wrong: good to find words by, not to be
+// told.
 func (p *Page) LikelyLanguage() string { return p.language().likely }
 
 func (p *Page) readLanguage() spoken {
@@ -44,11 +46,12 @@ func (p *Page) readLanguage() spoken {
 	return guessed(sampled(p.prose(spotsText)))
 }
 
-// guessed returns the language of a text by its script, otherwise by its letters and their neighbours.
+// guessed returns the language of a text by its script, otherwise by its letters and their
+// neighbours.
 //
 // lingua-go 1.4 was tried instead of whatlanggo. It knew 280 of 280 sentences of 60 letters in 14
-// languages, where this function is right in 240 (Danish is taken for Bokmål, Swedish for Nynorsk in
-// short texts). But its models add 134 MB to the binary and take 1.2 GB of memory, and the first
+// languages, where this function is right in 240 (Danish is taken for Bokmål, Swedish for Nynorsk
+// in short texts). But its models add 134 MB to the binary and take 1.2 GB of memory, and the first
 // answer takes seconds.
 func guessed(text string) spoken {
 	text, code := scripted(text)
@@ -56,7 +59,8 @@ func guessed(text string) spoken {
 		return spoken{code, code}
 	}
 	info := whatlanggo.DetectWithOptions(text, whatlanggo.Options{Blacklist: unwritten(text)})
-	code = languageCode(cmp.Or(info.Lang.Iso6391(), info.Lang.Iso6393())) // Persian, pes, has no code of two letters there
+	// Persian, pes, has no code of two letters there
+	code = languageCode(cmp.Or(info.Lang.Iso6391(), info.Lang.Iso6393()))
 	switch {
 	case info.IsReliable():
 		return spoken{code, code}
@@ -66,8 +70,9 @@ func guessed(text string) spoken {
 	return spoken{likely: code}
 }
 
-// scripted tells a language that alone is written so, and else leaves out of a text what is Latin where the rest is not: names, commands
-// and what nobody has translated are Latin in every language. A character of dense script says as much as a few letters do.
+// scripted tells a language that alone is written so, and else leaves out of a text what is Latin
+// where the rest is not: names, commands and what nobody has translated are Latin in every
+// language. A character of dense script says as much as a few letters do.
 func scripted(text string) (rest, code string) {
 	var latin, han, kana, hangul, other int
 	for _, r := range text {
@@ -104,14 +109,16 @@ func scripted(text string) (rest, code string) {
 	}, text), ""
 }
 
-// unwritten are the languages that are not written with letters of which text has more than a name may bring.
+// unwritten are the languages that are not written with letters of which text has more than a name
+// may bring.
 func unwritten(text string) map[whatlanggo.Lang]bool {
 	out := map[whatlanggo.Lang]bool{}
 	for _, c := range []struct {
 		language whatlanggo.Lang
 		letters  string
 	}{
-		{whatlanggo.Bul, "ыэё"}, {whatlanggo.Mkd, "ыэёщъйюя"}, {whatlanggo.Srp, "ыэёщъйюя"}, {whatlanggo.Rus, "іїєґў"}, {whatlanggo.Ukr, "ыэёъў"}, {whatlanggo.Bel, "щъиїє"},
+		{whatlanggo.Bul, "ыэё"}, {whatlanggo.Mkd, "ыэёщъйюя"}, {whatlanggo.Srp, "ыэёщъйюя"},
+		{whatlanggo.Rus, "іїєґў"}, {whatlanggo.Ukr, "ыэёъў"}, {whatlanggo.Bel, "щъиїє"},
 		{whatlanggo.Swe, "æø"}, {whatlanggo.Dan, "äö"}, {whatlanggo.Nob, "äö"}, {whatlanggo.Nno, "äö"},
 	} {
 		n := 0

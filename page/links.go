@@ -13,10 +13,11 @@ const (
 	maxLinkBytes = 8 << 20 // duplicates included: a long base makes long addresses of short references
 )
 
-// Links are the absolute addresses that the page leads to and that may be followed from it, without duplicates: of Refresh
-// and Link headers (RFC 8288) with rel next, prev or alternate, then in document order of A, AREA, IFRAME, of LINK with one of
-// these rel and of META refresh, resolved against the base element; of the items of a feed. They are http and https, without
-// fragment. What has rel=nofollow is left out, and what c cuts; headers and feeds are as the page itself.
+// Links are the absolute addresses that the page leads to and that may be followed from it, without
+// duplicates: of Refresh and Link headers (RFC 8288) with rel next, prev or alternate, then in
+// document order of A, AREA, IFRAME, of LINK with one of these rel and of META refresh, resolved
+// against the base element; of the items of a feed. They are http and https, without fragment. What
+// has rel=nofollow is left out, and what c cuts; headers and feeds are as the page itself.
 func (p *Page) Links(c Cut) []string {
 	t := p.tree()
 	s := t.scope(c)

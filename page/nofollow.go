@@ -2,8 +2,8 @@ package page
 
 import "golang.org/x/net/html"
 
-// NoFollow returns the absolute addresses of the links that the page marks with rel=nofollow, without duplicates. all is
-// false if there are more than were read.
+// NoFollow returns the absolute addresses of the links that the page marks with rel=nofollow,
+// without duplicates. all is false if there are more than were read.
 func (p *Page) NoFollow() (links []string, all bool) {
 	t := p.tree()
 	g := newGathering(newBase(p.url, t))

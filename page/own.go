@@ -15,7 +15,8 @@ func (p *Page) readOwn() acap.Own {
 		Plus: plus(p.Last().Body), Unread: t.unread}
 	for _, name := range []string{"X-Robots-Tag", "Robots-Tag"} {
 		for i, line := range p.Last().Header.Values(name) {
-			own.Tags = append(own.Tags, acap.Tag{Source: acap.Header, Name: name, Content: line, Line: i + 1, Column: 1})
+			own.Tags = append(own.Tags, acap.Tag{Source: acap.Header, Name: name, Content: line, Line: i + 1,
+				Column: 1})
 		}
 	}
 	return own
@@ -77,7 +78,8 @@ func (t *tree) locate(src string, xhtml bool) {
 	for i, n := range metas {
 		s, _ := take(found, metaKey(n.Attr))
 		name, content, _ := metaText(n.Attr)
-		tag := acap.Tag{Source: acap.Meta, Name: name, Content: unquote(content), Line: s.line, Column: s.column, Loose: s.loose}
+		tag := acap.Tag{Source: acap.Meta, Name: name, Content: unquote(content), Line: s.line, Column: s.column,
+			Loose: s.loose}
 		if i < inside {
 			t.tags = append(t.tags, tag)
 		} else {
@@ -333,11 +335,13 @@ func speaks(name, content string) bool {
 	if strings.HasPrefix(content, "acap") {
 		return true
 	}
-	words := strings.FieldsFunc(content, func(r rune) bool { return isBlank(r) || strings.ContainsRune(",;:="+curly, r) })
+	words := strings.FieldsFunc(content, func(r rune) bool {
+		return isBlank(r) || strings.ContainsRune(",;:="+curly, r)
+	})
 	return slices.ContainsFunc(words, func(w string) bool {
 		switch w {
-		case "acap", "all", "none", "index", "follow", "noindex", "nofollow", "nosnippet", "noarchive", "nocache", "noodp",
-			"noydir", "noimageindex", "max-snippet", "max-image-preview", "max-video-preview", "unavailable_after":
+		case "acap", "all", "none", "index", "follow", "noindex", "nofollow", "nosnippet", "noarchive", "nocache",
+			"noodp", "noydir", "noimageindex", "max-snippet", "max-image-preview", "max-video-preview", "unavailable_after":
 			return true
 		}
 		return false

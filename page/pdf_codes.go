@@ -12,11 +12,12 @@ import (
 // longestCode is the length in bytes of a code of an encoding.
 const longestCode = 4
 
-// halfWide is the width of a letter of ASCII, and of kana of half the width, where the font does not tell.
+// halfWide is the width of a letter of ASCII, and of kana of half the width, where the font does
+// not tell.
 const halfWide = 500
 
-// predefined is the encoding of the codes of a predefined CMap (ISO 32000-1, 9.7.5.2), nil where none is exactly so. Those for writing
-// from top to bottom have the codes of the others.
+// predefined is the encoding of the codes of a predefined CMap (ISO 32000-1, 9.7.5.2), nil where
+// none is exactly so. Those for writing from top to bottom have the codes of the others.
 func predefined(cmap string) *encoding.Decoder {
 	name := strings.TrimSuffix(strings.TrimSuffix(cmap, "-H"), "-V")
 	label := ""
@@ -34,7 +35,8 @@ func predefined(cmap string) *encoding.Decoder {
 		label = "euc-jp"
 	case "KSC-EUC", "KSCms-UHC", "KSCms-UHC-HW":
 		label = "euc-kr"
-	case "UniGB-UCS2", "UniGB-UTF16", "UniCNS-UCS2", "UniCNS-UTF16", "UniJIS-UCS2", "UniJIS-UCS2-HW", "UniJIS-UTF16", "UniJIS2004-UTF16",
+	case "UniGB-UCS2", "UniGB-UTF16", "UniCNS-UCS2", "UniCNS-UTF16", "UniJIS-UCS2", "UniJIS-UCS2-HW", "UniJIS-UTF16",
+		"UniJIS2004-UTF16",
 		"UniKS-UCS2", "UniKS-UTF16":
 		label = "utf-16be"
 	}
@@ -44,14 +46,17 @@ func predefined(cmap string) *encoding.Decoder {
 	return nil
 }
 
-// encodedCode gives the first code of codes with its character, "" for what has none. Without a whole code both are "".
+// encodedCode gives the first code of codes with its character, "" for what has none. Without a
+// whole code both are "".
 func encodedCode(d *encoding.Decoder, codes string) (code, text string) {
 	var room [4 * utf8.UTFMax]byte
 	for n := 1; n <= min(len(codes), longestCode); n++ {
 		d.Reset()
 		if made, read, _ := d.Transform(room[:], []byte(codes[:n]), false); read > 0 {
 			text = string(room[:made])
-			if strings.ContainsFunc(text, func(r rune) bool { return r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Co, r) }) {
+			if strings.ContainsFunc(text, func(r rune) bool {
+				return r == utf8.RuneError || unicode.IsControl(r) || unicode.Is(unicode.Co, r)
+			}) {
 				text = ""
 			}
 			return codes[:read], text

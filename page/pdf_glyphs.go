@@ -57,14 +57,16 @@ func draw(p pdf.Page, each func(glyph)) {
 		return
 	}
 	identity := matrix{1, 0, 0, 1, 0, 0}
-	d := drawing{resources: p.Resources(), fonts: map[string]*pdfFont{}, state: shown{scale: 1, page: identity}, text: identity, start: identity, glyph: each}
+	d := drawing{resources: p.Resources(), fonts: map[string]*pdfFont{}, state: shown{scale: 1, page: identity},
+		text: identity, start: identity, glyph: each}
 	pdf.Interpret(contents, d.do)
 }
 
 // form draws a form XObject, which may draw others (ISO 32000-1, 8.10).
 func (d *drawing) form(name string) {
 	form := d.resources.Key("XObject").Key(name)
-	if form.Kind() != pdf.Stream || form.Key("Subtype").Name() != "Form" || len(d.open) == deepestForm || d.forms == mostForms {
+	if form.Kind() != pdf.Stream || form.Key("Subtype").Name() != "Form" || len(d.open) == deepestForm ||
+		d.forms == mostForms {
 		return
 	}
 	d.forms++
@@ -204,7 +206,8 @@ func (d *drawing) show(v pdf.Value) {
 		codes = codes[len(code):]
 		wide := s.font.width(code) / 1000 * s.size
 		at := d.text.times(s.page)
-		d.glyph(glyph{text: s.font.text(code), x: at[4], y: at[5], width: wide * s.scale * math.Hypot(at[0], at[1]), size: math.Abs(s.size) * math.Hypot(at[2], at[3])})
+		d.glyph(glyph{text: s.font.text(code), x: at[4], y: at[5], width: wide * s.scale * math.Hypot(at[0], at[1]),
+			size: math.Abs(s.size) * math.Hypot(at[2], at[3])})
 		if code == " " {
 			wide += s.word
 		}

@@ -23,16 +23,18 @@ const (
 	longestMapped  = 32        // hex digits that a font maps one to
 )
 
-// plainPDF is a PDF written anew: without what is not needed for its text, with all streams undone and within bounds, and with one
-// table of its objects. The library that reads it trusts numbers, cycles and lengths that the file gives. It fails for what is
-// encrypted, and for names that are written so that they cannot be told.
+// plainPDF is a PDF written anew: without what is not needed for its text, with all streams undone
+// and within bounds, and with one table of its objects. The library that reads it trusts numbers,
+// cycles and lengths that the file gives. It fails for what is encrypted, and for names that are
+// written so that they cannot be told.
 type plainPDF struct {
 	objects map[int]object
 	root    string
 	info    string
 	streams int // bytes of streams so far
 
-	definition, stream, length, flate, filter, kind, skipped, rename, number, escaped, reference, nested, counts, long *regexp.Regexp
+	definition, stream, length, flate, filter, kind, skipped, rename, number, escaped, reference, nested, counts,
+		long *regexp.Regexp
 }
 
 // object is one of a PDF: its text, and its stream if it has one.
@@ -56,14 +58,16 @@ func plainly(body []byte) []byte {
 		filter:     regexp.MustCompile(`/Filter\b`),
 		flate:      regexp.MustCompile(`/Filter[ \t\r\n]*(\[[ \t\r\n]*)?/FlateDecode[ \t\r\n]*[\]/>]`),
 		kind:       regexp.MustCompile(`/Type[ \t\r\n]*/(ObjStm|XRef)\b`),
-		skipped:    regexp.MustCompile(`/Subtype[ \t\r\n]*/(Image|Type1C|CIDFontType0C|OpenType|XML)\b|/Length1\b|/Predictor\b|/FunctionType\b`),
-		rename:     regexp.MustCompile(`/(Filter|Length|DecodeParms)\b`),
-		number:     regexp.MustCompile(`\d+`),
-		escaped:    regexp.MustCompile(`#(4[1-9A-Fa-f]|5[0-9Aa]|6[1-9A-Fa-f]|7[0-9Aa])`),
-		counts:     regexp.MustCompile(`(\d{1,4})[ \t\r\n]+begin(bfchar|bfrange|codespacerange)\b`),
-		long:       regexp.MustCompile(fmt.Sprintf(`<[0-9A-Fa-f \t\r\n]{%d,}>|\([^)]{%d,}`, longestMapped+1, longestMapped+1)),
-		nested:     regexp.MustCompile(`>>([\x00 \t\r\n\f]|%[^\r\n]*[\r\n])*stream`),
-		reference:  regexp.MustCompile(`/(Root|Info|Encrypt)[ \t\r\n]+(\d{1,7}[ \t\r\n]+\d{1,5}[ \t\r\n]+R|<<)`),
+		skipped: regexp.MustCompile(`/Subtype[ \t\r\n]*/(Image|Type1C|CIDFontType0C|OpenType|XML)\b|` +
+			`/Length1\b|/Predictor\b|/FunctionType\b`),
+		rename:  regexp.MustCompile(`/(Filter|Length|DecodeParms)\b`),
+		number:  regexp.MustCompile(`\d+`),
+		escaped: regexp.MustCompile(`#(4[1-9A-Fa-f]|5[0-9Aa]|6[1-9A-Fa-f]|7[0-9Aa])`),
+		counts:  regexp.MustCompile(`(\d{1,4})[ \t\r\n]+begin(bfchar|bfrange|codespacerange)\b`),
+		long: regexp.MustCompile(fmt.Sprintf(`<[0-9A-Fa-f \t\r\n]{%d,}>|\([^)]{%d,}`, longestMapped+1,
+			longestMapped+1)),
+		nested:    regexp.MustCompile(`>>([\x00 \t\r\n\f]|%[^\r\n]*[\r\n])*stream`),
+		reference: regexp.MustCompile(`/(Root|Info|Encrypt)[ \t\r\n]+(\d{1,7}[ \t\r\n]+\d{1,5}[ \t\r\n]+R|<<)`),
 	}
 	if !p.scan(body) || p.root == "" {
 		return nil
@@ -135,14 +139,16 @@ func (p *plainPDF) streamIn(text []byte) (end, start int) {
 func (p *plainPDF) streamEnd(text, rest []byte) int {
 	if m := p.length.FindSubmatch(text); m != nil {
 		n, _ := strconv.Atoi(string(m[1]))
-		if n <= len(rest) && bytes.HasPrefix(bytes.TrimLeft(rest[n:min(len(rest), n+16)], "\r\n "), []byte("endstream")) {
+		if n <= len(rest) && bytes.HasPrefix(bytes.TrimLeft(rest[n:min(len(rest), n+16)], "\r\n "),
+			[]byte("endstream")) {
 			return n
 		}
 	}
 	return bytes.Index(rest, []byte("endstream"))
 }
 
-// tells reports whether the names in the text of an object are what they seem, and no stream is hidden in it.
+// tells reports whether the names in the text of an object are what they seem, and no stream is
+// hidden in it.
 func (p *plainPDF) tells(text []byte) bool { return !p.escaped.Match(text) && !p.nested.Match(text) }
 
 // trailer has what a trailer says; false where the file is encrypted.
@@ -191,7 +197,8 @@ func (p *plainPDF) take(id int, o object) bool {
 	return true
 }
 
-// undone is a stream as it was before it was packed, nil where that is too long or of no use for text.
+// undone is a stream as it was before it was packed, nil where that is too long or of no use for
+// text.
 func (p *plainPDF) undone(o object, most int) []byte {
 	if p.streams > mostStreams || p.skipped.Match(o.text) {
 		return nil
@@ -248,7 +255,8 @@ func (p *plainPDF) unpack(o object) bool {
 	return true
 }
 
-// mapped reports whether data does not map characters, or few to little: the library takes their number as it is given.
+// mapped reports whether data does not map characters, or few to little: the library takes their
+// number as it is given.
 func (p *plainPDF) mapped(data []byte) bool {
 	if !bytes.Contains(data, []byte("begin")) {
 		return true

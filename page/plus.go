@@ -6,8 +6,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// plus reads the licence that an image embeds, nil where it holds no terms (P1 2.5.3.1, plus-terms). What cannot be read whole holds
-// none.
+// plus reads the licence that an image embeds, nil where it holds no terms (P1 2.5.3.1,
+// plus-terms). What cannot be read whole holds none.
 func plus(body []byte) *acap.Plus {
 	packet := xmpOf(body)
 	if packet == nil {
@@ -16,10 +16,13 @@ func plus(body []byte) *acap.Plus {
 	name := func(local string) xml.Name {
 		return xml.Name{Space: "http://ns.useplus.org/ldf/xmp/1.0/", Local: local}
 	}
-	end, line, owner, licensor := name("LicenseEndDate"), name("CreditLineRequired"), name("CopyrightOwner"), name("Licensor")
+	end, line, owner, licensor := name("LicenseEndDate"), name("CreditLineRequired"), name("CopyrightOwner"),
+		name("Licensor")
 	alterations, files := name("ImageAlterationConstraints"), name("ImageFileConstraints")
-	credit := xml.Name{Space: "http://ns.adobe.com/photoshop/1.0/", Local: "Credit"} // the credit line of IPTC Photo Metadata
-	found, err := readXMP(packet, map[xml.Name]xml.Name{end: end, line: line, credit: credit, alterations: alterations, files: files,
+	// the credit line of IPTC Photo Metadata
+	credit := xml.Name{Space: "http://ns.adobe.com/photoshop/1.0/", Local: "Credit"}
+	found, err := readXMP(packet, map[xml.Name]xml.Name{end: end, line: line, credit: credit,
+		alterations: alterations, files: files,
 		owner: name("CopyrightOwnerName"), licensor: name("LicensorName")})
 	if err != nil {
 		return nil

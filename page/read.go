@@ -6,7 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// reading is what a reader has of a page that is not HTML. Its title, where it has none of its own, does not stand in the text.
+// reading is what a reader has of a page that is not HTML. Its title, where it has none of its own,
+// does not stand in the text.
 type reading struct {
 	title  string
 	text   string
@@ -15,10 +16,12 @@ type reading struct {
 	cut    string // why not all was read; "" where it was
 }
 
-// longestFirst is the longest first line, in characters, that is taken for the title of a plain text.
+// longestFirst is the longest first line, in characters, that is taken for the title of a plain
+// text.
 const longestFirst = 100
 
-// read reads a page that is not HTML. What has no sentences is no text: style sheets, scripts, tables and other data.
+// read reads a page that is not HTML. What has no sentences is no text: style sheets, scripts,
+// tables and other data.
 func (p *Page) read() reading {
 	r := p.readAs()
 	if r.cut != "" {
@@ -41,7 +44,8 @@ func (p *Page) readAs() reading {
 	return reading{}
 }
 
-// readPlain takes what stands between empty lines for the blocks of a plain text, and a short first line for its title.
+// readPlain takes what stands between empty lines for the blocks of a plain text, and a short first
+// line for its title.
 func (p *Page) readPlain() reading {
 	w := newWriter(len(p.Source()))
 	w.parts = true

@@ -12,8 +12,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Bounds of what is read of a text in Markdown. Its parser looks at all that opens emphasis, a link or a tag in a paragraph again
-// for each other such sign.
+// Bounds of what is read of a text in Markdown. Its parser looks at all that opens emphasis, a link
+// or a tag in a paragraph again for each other such sign.
 const (
 	longestMarkdown = 256 << 10 // bytes; of a longer one the beginning is read
 	mostSigns       = 256       // in one paragraph; the next ones are of another
@@ -22,7 +22,8 @@ const (
 	mostCells       = 10_000    // of tables, each row as wide as the widest
 )
 
-// readMarkdown reads what Markdown makes of src as if that were the page (CommonMark, with the tables and lists of GitHub).
+// readMarkdown reads what Markdown makes of src as if that were the page (CommonMark, with the
+// tables and lists of GitHub).
 func readMarkdown(src string) reading {
 	title, src := frontMatter(strings.ReplaceAll(src, "\r\n", "\n"))
 	cut := ""
@@ -58,7 +59,8 @@ func readMarkdown(src string) reading {
 	return r
 }
 
-// unlinked has links and pictures made to their texts: an address that is given once may be referred to in each word.
+// unlinked has links and pictures made to their texts: an address that is given once may be
+// referred to in each word.
 type unlinked struct{}
 
 func (unlinked) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
@@ -67,7 +69,8 @@ func (unlinked) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindImage, words)
 }
 
-// frontMatter takes the lines in front of a text that tell tools of it, and the title that they give.
+// frontMatter takes the lines in front of a text that tell tools of it, and the title that they
+// give.
 func frontMatter(src string) (title, rest string) {
 	head, found := strings.CutPrefix(src, "---\n")
 	if !found {
@@ -85,8 +88,8 @@ func frontMatter(src string) (title, rest string) {
 	return title, rest
 }
 
-// flattened is src with blank lines folded, since each of them keeps all lists open, and with lines that begin too many quotations and
-// lists as plain text.
+// flattened is src with blank lines folded, since each of them keeps all lists open, and with lines
+// that begin too many quotations and lists as plain text.
 func flattened(src string) string {
 	var b strings.Builder
 	blank := false
@@ -116,7 +119,8 @@ func flattened(src string) string {
 // opens counts the quotations and lists that a line begins.
 func opens(line string) (n int) {
 	for i := 0; i < len(line) && strings.IndexByte(" \t>-+*.)0123456789", line[i]) >= 0; i++ {
-		if strings.IndexByte(">-+*.)", line[i]) >= 0 && (i+1 == len(line) || line[i] == '>' || strings.IndexByte(" \t\n>", line[i+1]) >= 0) {
+		if strings.IndexByte(">-+*.)", line[i]) >= 0 &&
+			(i+1 == len(line) || line[i] == '>' || strings.IndexByte(" \t\n>", line[i+1]) >= 0) {
 			n++
 		}
 	}

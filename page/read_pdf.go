@@ -38,15 +38,15 @@ func (l limited) ReadAt(b []byte, at int64) (int, error) {
 	return l.Reader.ReadAt(b, at)
 }
 
-// readPDF returns the text of a PDF and its title: what can be read within a time. A page that cannot
-// be read, and a file that is encrypted, have no text.
+// readPDF returns the text of a PDF and its title: what can be read within a time. A page that
+// cannot be read, and a file that is encrypted, have no text.
 //
 // PDFium was tried instead (go-pdfium 1.20 as WebAssembly on wazero 1.12) with 18 files printed by
-// Chromium in nine languages. It costs 3.5 s of processor time and 280 MB of memory in every process
-// that reads a PDF, 13 MB of binary, and two to eight times the time for each file, on top of the
-// bounds that a crawl of hostile files needs. English, German, Russian and Vietnamese texts came out
-// equal. It was better where a file gives its text as ActualText, which is not read here, and less
-// bad in Arabic script, where both mostly return words in the order of their glyphs.
+// Chromium in nine languages. It costs 3.5 s of processor time and 280 MB of memory in every
+// process that reads a PDF, 13 MB of binary, and two to eight times the time for each file, on top
+// of the bounds that a crawl of hostile files needs. English, German, Russian and Vietnamese texts
+// came out equal. It was better where a file gives its text as ActualText, which is not read here,
+// and less bad in Arabic script, where both mostly return words in the order of their glyphs.
 func readPDF(body []byte, within time.Duration) (r reading) {
 	w := newWriter(0)
 	w.parts = true
@@ -122,7 +122,8 @@ func (b *pageText) add(g glyph) {
 	down, last := math.Abs(b.last.y-g.y), b.last
 	switch {
 	case len(b.text) == 0:
-	case down > paragraphGap*max(g.size, last.size), down > lineGap*g.size && (g.size > otherSize*last.size || last.size > otherSize*g.size):
+	case down > paragraphGap*max(g.size, last.size), down > lineGap*g.size &&
+		(g.size > otherSize*last.size || last.size > otherSize*g.size):
 		b.end()
 	case down > lineGap*g.size:
 		b.line(next)

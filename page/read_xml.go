@@ -18,8 +18,8 @@ func (p *Page) xml() bool {
 	return false
 }
 
-// xmlText reads the text of a document in XML: of a feed the titles and texts, of another what stands in its elements. It is as
-// lenient as XML, and expands no entities of the document's own.
+// xmlText reads the text of a document in XML: of a feed the titles and texts, of another what
+// stands in its elements. It is as lenient as XML, and expands no entities of the document's own.
 type xmlText struct {
 	w    *writer
 	z    *html.Tokenizer
@@ -41,11 +41,12 @@ type xmlField struct {
 	text  []byte
 }
 
-// longestField bounds the text of one element of a feed, in bytes; of a longer one the beginning is read.
+// longestField bounds the text of one element of a feed, in bytes; of a longer one the beginning is
+// read.
 const longestField = 256 << 10
 
-// readXML gives nothing of addresses for crawlers, and nothing of an HTML page under another name: what that says of itself was
-// not read.
+// readXML gives nothing of addresses for crawlers, and nothing of an HTML page under another name:
+// what that says of itself was not read.
 func readXML(src string) reading {
 	x := &xmlText{w: newWriter(len(src) / 2), z: html.NewTokenizer(strings.NewReader(src))}
 	x.w.parts = true
@@ -77,7 +78,8 @@ func (x *xmlText) feed() bool {
 	return len(x.open) > 0 && slices.Contains([]string{"rss", "rdf", "feed"}, x.open[0])
 }
 
-// start opens an element, unless it is too deep: then what stands in it is read as of the one around it.
+// start opens an element, unless it is too deep: then what stands in it is read as of the one
+// around it.
 func (x *xmlText) start(raw string) bool {
 	x.z.NextIsNotRawText()
 	name, more := x.z.TagName()
@@ -111,8 +113,8 @@ func (x *xmlText) start(raw string) bool {
 	return true
 }
 
-// attributes reads the attributes type and class of a tag that has attributes if has is true. more is
-// true if there are too many to read all.
+// attributes reads the attributes type and class of a tag that has attributes if has is true. more
+// is true if there are too many to read all.
 func (x *xmlText) attributes(has bool) (kind, class string, more bool) {
 	for n := 0; has && n < maxXMLAttrs; n++ {
 		var key, value []byte
@@ -280,7 +282,8 @@ func (f *xmlField) tag(raw string) {
 	if f.kind == "text" {
 		raw = " "
 	}
-	if f.full = f.full || len(f.text)+len(raw) > longestField; !f.full { // what follows a tag that is left out is not read either: it may have marks
+	// what follows a tag that is left out is not read either: it may have marks
+	if f.full = f.full || len(f.text)+len(raw) > longestField; !f.full {
 		f.text = append(f.text, raw...)
 	}
 }
@@ -294,7 +297,8 @@ func (f *xmlField) write(w *writer) {
 	w.markup(text, f.kind == "xhtml")
 }
 
-// markup adds the text of HTML that stands in a document of another kind, without what has marks: they were not read.
+// markup adds the text of HTML that stands in a document of another kind, without what has marks:
+// they were not read.
 func (w *writer) markup(src string, xhtml bool) {
 	if !strings.ContainsAny(src, "<&") {
 		w.text(src)

@@ -7,10 +7,11 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Requisites are the absolute addresses of what the page is shown with, or what a style sheet refers to, without duplicates and
-// without the page itself: of Link headers and LINK with rel stylesheet, icon, preload, modulepreload or manifest, then in document
-// order of images, scripts, frames, objects and media, of SVG's references to other documents, and of the styles of the page. They
-// are found, resolved and left out as Links are.
+// Requisites are the absolute addresses of what the page is shown with, or what a style sheet
+// refers to, without duplicates and without the page itself: of Link headers and LINK with rel
+// stylesheet, icon, preload, modulepreload or manifest, then in document order of images, scripts,
+// frames, objects and media, of SVG's references to other documents, and of the styles of the page.
+// They are found, resolved and left out as Links are.
 func (p *Page) Requisites(c Cut) []string {
 	t := p.tree()
 	s := t.scope(c)
@@ -43,7 +44,8 @@ func (p *Page) Requisites(c Cut) []string {
 	return g.links
 }
 
-// shadow reports whether what a TEMPLATE holds is shown as the content of the element around it (HTML, declarative shadow roots).
+// shadow reports whether what a TEMPLATE holds is shown as the content of the element around it
+// (HTML, declarative shadow roots).
 func shadow(n *html.Node) bool {
 	mode := attr(n.Attr, "shadowrootmode")
 	return strings.EqualFold(mode, "open") || strings.EqualFold(mode, "closed")
@@ -64,10 +66,12 @@ func (p *Page) headerRequisites(g *gathering) {
 
 // shows reports whether a page is shown with what a LINK or Link header of that rel names.
 func shows(rel string) bool {
-	return hasRel(rel, "stylesheet") || hasRel(rel, "icon") || hasRel(rel, "preload") || hasRel(rel, "modulepreload") || hasRel(rel, "manifest")
+	return hasRel(rel, "stylesheet") || hasRel(rel, "icon") || hasRel(rel, "preload") ||
+		hasRel(rel, "modulepreload") || hasRel(rel, "manifest")
 }
 
-// part takes a reference to a part of the page. Nothing is requested for an empty one or one into the page itself.
+// part takes a reference to a part of the page. Nothing is requested for an empty one or one into
+// the page itself.
 func (g *gathering) part(ref string) {
 	if ref = strings.TrimLeft(ref, blanks); ref != "" && ref[0] != '#' {
 		g.add(ref)
@@ -102,7 +106,8 @@ func (g *gathering) requisites(n *html.Node, s *scope) {
 // refers reports whether n may have requisites.
 func refers(n *html.Node) bool {
 	switch n.DataAtom {
-	case atom.Img, atom.Source, atom.Input, atom.Script, atom.Link, atom.Iframe, atom.Frame, atom.Embed, atom.Object, atom.Video,
+	case atom.Img, atom.Source, atom.Input, atom.Script, atom.Link, atom.Iframe, atom.Frame, atom.Embed, atom.Object,
+		atom.Video,
 		atom.Audio, atom.Track, atom.Style:
 		return true
 	}

@@ -35,7 +35,8 @@ func baseOf(u *url.URL) *base {
 	return b
 }
 
-// resolve makes ref absolute: scheme and host in lower case, the host in ASCII, no default port, no fragment, a path.
+// resolve makes ref absolute: scheme and host in lower case, the host in ASCII, no default port, no
+// fragment, a path.
 func (b *base) resolve(ref string) (string, bool) {
 	if link, ok := b.quick(ref); ok {
 		return link, true
@@ -43,8 +44,8 @@ func (b *base) resolve(ref string) (string, bool) {
 	return b.slow(ref)
 }
 
-// quick resolves references that need no parser: paths of common characters without dot segments, alone or after a plain host. It
-// leaves the others to slow, of which it never says anything else.
+// quick resolves references that need no parser: paths of common characters without dot segments,
+// alone or after a plain host. It leaves the others to slow, of which it never says anything else.
 func (b *base) quick(ref string) (string, bool) {
 	before, at := b.folder, 0
 	switch {
@@ -69,7 +70,8 @@ func (b *base) quick(ref string) (string, bool) {
 	return before + ref[:end], true
 }
 
-// plainHost is where the path begins after a host in lower case that stands at start, -1 where that is not so plain.
+// plainHost is where the path begins after a host in lower case that stands at start, -1 where that
+// is not so plain.
 func plainHost(ref string, start int) int {
 	for i := start; i < len(ref); i++ {
 		switch c := ref[i]; {
@@ -186,8 +188,8 @@ func normaliseHost(u *url.URL) bool {
 	return u.Host != ""
 }
 
-// parseReference reads what an attribute gives as a URL: blanks around it and line breaks in it do not count, and a
-// percent sign that escapes nothing is one.
+// parseReference reads what an attribute gives as a URL: blanks around it and line breaks in it do
+// not count, and a percent sign that escapes nothing is one.
 func parseReference(ref string) (*url.URL, error) {
 	ref = strings.TrimFunc(ref, func(r rune) bool { return r <= ' ' })
 	if strings.ContainsAny(ref, "\t\r\n") {

@@ -20,12 +20,14 @@ const (
 	deepestRule     = 16      // blocks within each other
 )
 
-// note reads a STYLE element, unless it is for paper or speech, for readers without scripts or for a copy that a script makes. What one
-// hides for some screens alone is not hidden; what it shows is shown.
+// note reads a STYLE element, unless it is for paper or speech, for readers without scripts or for
+// a copy that a script makes. What one hides for some screens alone is not hidden; what it shows is
+// shown.
 func (s *styles) note(n *html.Node) {
 	medium := strings.ToLower(strings.TrimSpace(attr(n.Attr, "media")))
 	kind := strings.ToLower(strings.TrimSpace(attr(n.Attr, "type")))
-	if n.FirstChild == nil || n.Namespace != "" || kind != "" && kind != "text/css" || medium == "print" || medium == "speech" {
+	if n.FirstChild == nil || n.Namespace != "" || kind != "" && kind != "text/css" || medium == "print" ||
+		medium == "speech" {
 		return
 	}
 	for p := n.Parent; p != nil; p = p.Parent {
@@ -46,7 +48,8 @@ type rule struct {
 	sometimes bool   // it may not count
 }
 
-// read notes which names the rules of a style sheet hide, unless they count under a condition, and which they show. Faults are passed over.
+// read notes which names the rules of a style sheet hide, unless they count under a condition, and
+// which they show. Faults are passed over.
 func (s *styles) read(css string, condition bool) {
 	css = uncommented(css)
 	open := []rule{{sometimes: condition}} // the sheet itself
@@ -86,7 +89,8 @@ func (s *styles) read(css string, condition bool) {
 
 // with is a rule within r. What stands in an at-rule is for what r is for (CSS Nesting 1, 2).
 func (r rule) with(prelude string) rule {
-	in := rule{prelude: prelude, selectors: r.selectors, within: r.within, paper: r.paper || paper(prelude), sometimes: r.sometimes}
+	in := rule{prelude: prelude, selectors: r.selectors, within: r.within, paper: r.paper || paper(prelude),
+		sometimes: r.sometimes}
 	switch {
 	case strings.HasPrefix(prelude, "@"):
 		in.sometimes = in.sometimes || !always(prelude)
@@ -100,7 +104,8 @@ func (r rule) with(prelude string) rule {
 	return in
 }
 
-// nested gives the selectors of a rule within another (CSS Nesting 1, 3); "" where they are too long.
+// nested gives the selectors of a rule within another (CSS Nesting 1, 3); "" where they are too
+// long.
 func nested(around, selectors string) string {
 	var list []string
 	size := 0
@@ -163,7 +168,8 @@ func (s *styles) take(r rule) {
 		}
 		return
 	}
-	if r.sometimes || s.unsure || strings.ContainsAny(r.selectors, "([") { // lists within those are part of longer selectors
+	// lists within those are part of longer selectors
+	if r.sometimes || s.unsure || strings.ContainsAny(r.selectors, "([") {
 		return
 	}
 	for selector := range strings.SplitSeq(r.selectors, ",") {
@@ -183,7 +189,8 @@ func paper(prelude string) bool {
 		return false
 	}
 	prelude = strings.ToLower(prelude)
-	return strings.HasPrefix(prelude, "@media") && strings.Contains(prelude, "print") && !strings.Contains(prelude, ",") && !strings.Contains(prelude, "not")
+	return strings.HasPrefix(prelude, "@media") && strings.Contains(prelude, "print") &&
+		!strings.Contains(prelude, ",") && !strings.Contains(prelude, "not")
 }
 
 func put(set *map[string]bool, name string) {
@@ -201,7 +208,8 @@ func selected(selectors string) func(func(string) bool) {
 				continue
 			}
 			end := i + 1
-			for end < len(selectors) && (identifies(selectors[end]) || selectors[end] == '\\' && end+1 < len(selectors)) {
+			for end < len(selectors) && (identifies(selectors[end]) || selectors[end] == '\\' &&
+				end+1 < len(selectors)) {
 				if selectors[end] == '\\' {
 					end++
 				}

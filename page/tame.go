@@ -38,7 +38,8 @@ func build(src string, xhtml bool, tags int) (root *html.Node, why string) {
 		}
 	}
 	if root, err := html.Parse(strings.NewReader(headOf(src))); err == nil {
-		return root, "only its head is read: its elements are nested too deep, or too many formatting elements are not closed"
+		return root, "only its head is read: its elements are nested too deep, " +
+			"or too many formatting elements are not closed"
 	}
 	return &html.Node{Type: html.DocumentNode}, "its markup cannot be read"
 }
@@ -58,8 +59,8 @@ func buildFragment(src string, tags int) ([]*html.Node, error) {
 	return html.ParseFragmentWithOptions(strings.NewReader(tamed), context, html.ParseOptionEnableScripting(false))
 }
 
-// tame rewrites src where it must be rewritten to be parsed within the bounds. It fails for markup that has too many
-// formatting elements that may not be left out.
+// tame rewrites src where it must be rewritten to be parsed within the bounds. It fails for markup
+// that has too many formatting elements that may not be left out.
 func tame(src string, xhtml bool, tags, depth, nodes int) (string, bool) {
 	r := rewriter{xhtml: xhtml, kinds: -1, depth: depth}
 	if tags*maxOpen > nodes && tags*min(maxOpen, countFormatting(src)) > nodes {
@@ -99,7 +100,8 @@ func formatting(name string) bool {
 // plain elements mean nothing but blanks between words.
 func plain(name string) bool {
 	switch name {
-	case "address", "article", "aside", "blockquote", "center", "dd", "div", "dl", "dt", "footer", "header", "li", "main",
+	case "address", "article", "aside", "blockquote", "center", "dd", "div", "dl", "dt", "footer", "header", "li",
+		"main",
 		"nav", "ol", "p", "section", "ul", "span":
 		return true
 	}

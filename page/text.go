@@ -8,10 +8,11 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Text is the text of the page that may be used, in document order, its TITLE first. White space is collapsed to single
-// blanks; there is a blank between blocks, table cells and line breaks, and none inside inline markup. Scripts, styles,
-// templates, form texts and hidden elements are out, alternative texts of images are in (X10). Of what is not HTML it is
-// what a reader would read (see read); what holds no text gives "".
+// Text is the text of the page that may be used, in document order, its TITLE first. White space is
+// collapsed to single blanks; there is a blank between blocks, table cells and line breaks, and
+// none inside inline markup. Scripts, styles, templates, form texts and hidden elements are out,
+// alternative texts of images are in (X10). Of what is not HTML it is what a reader would read (see
+// read); what holds no text gives "".
 func (p *Page) Text(c Cut) string {
 	text, _ := p.text(c, newWriter(len(p.Source())/2))
 	return text
@@ -49,8 +50,8 @@ func (p *Page) reached(w *writer) {
 	}
 }
 
-// Title is the text of the TITLE element that may be used, where the page has none that of its first H1, and what names the
-// page where it is not HTML.
+// Title is the text of the TITLE element that may be used, where the page has none that of its
+// first H1, and what names the page where it is not HTML.
 func (p *Page) Title(c Cut) string {
 	if !p.HTML() {
 		if !c.keeps(nil) {
@@ -156,10 +157,12 @@ func separates(n *html.Node) bool {
 		return n.Namespace == "svg" && (n.Data == "text" || n.Data == "title" || n.Data == "desc")
 	}
 	switch n.DataAtom {
-	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Br, atom.Button, atom.Caption, atom.Center, atom.Dd,
+	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Br, atom.Button, atom.Caption,
+		atom.Center, atom.Dd,
 		atom.Details, atom.Dialog, atom.Dir, atom.Div, atom.Dl, atom.Dt, atom.Fieldset, atom.Figcaption, atom.Figure,
 		atom.Footer, atom.Form, atom.Frameset, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6, atom.Header,
-		atom.Hgroup, atom.Hr, atom.Legend, atom.Li, atom.Listing, atom.Main, atom.Menu, atom.Nav, atom.Ol, atom.Optgroup,
+		atom.Hgroup, atom.Hr, atom.Legend, atom.Li, atom.Listing, atom.Main, atom.Menu, atom.Nav, atom.Ol,
+		atom.Optgroup,
 		atom.Option, atom.P, atom.Plaintext, atom.Pre, atom.Search, atom.Section, atom.Summary, atom.Table, atom.Tbody,
 		atom.Td, atom.Tfoot, atom.Th, atom.Thead, atom.Title, atom.Tr, atom.Ul, atom.Xmp:
 		return true

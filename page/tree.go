@@ -58,7 +58,8 @@ func parse(src string, xhtml bool) *tree {
 		t.locate(src, xhtml)
 		t.markFragments(src, xhtml)
 	}
-	if t.unread = cmp.Or(t.unread, t.said()); t.unread != "" { // what it says is not known, so what it lists is not used
+	// what it says is not known, so what it lists is not used
+	if t.unread = cmp.Or(t.unread, t.said()); t.unread != "" {
 		t.tags, t.strays, t.listed, t.lost, t.marked = nil, nil, nil, nil, nil
 		clear(t.marks)
 		t.why = t.unread

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// writer collects text with its white space collapsed, none at the ends, and the blocks of the text where parts is set.
+// writer collects text with its white space collapsed, none at the ends, and the blocks of the text
+// where parts is set.
 type writer struct {
 	strings.Builder
 	due   parting    // what stands before the next word
@@ -203,8 +204,8 @@ func (w *writer) parting(c byte) parting {
 	return blank | firm
 }
 
-// joined reports whether a line end of the source between before and after is nothing, as where one writes without blanks
-// (CSS Text 3, 4.1.3).
+// joined reports whether a line end of the source between before and after is nothing, as where one
+// writes without blanks (CSS Text 3, 4.1.3).
 func joined(before, after string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	next, _ := utf8.DecodeRuneInString(after)
@@ -216,7 +217,8 @@ func wide(r rune) bool {
 	switch {
 	case r < 0x2E80:
 		return false
-	case r <= 0x30FF, r >= 0x31F0 && r <= 0x4DBF, r >= 0x4E00 && r <= 0x9FFF, r >= 0xF900 && r <= 0xFAFF, r >= 0xFF01 && r <= 0xFF9F,
+	case r <= 0x30FF, r >= 0x31F0 && r <= 0x4DBF, r >= 0x4E00 && r <= 0x9FFF, r >= 0xF900 && r <= 0xFAFF,
+		r >= 0xFF01 && r <= 0xFF9F,
 		r >= 0x20000 && r <= 0x3FFFF:
 		return true
 	}

@@ -21,9 +21,10 @@ const (
 	maxXMLNames = 1000    // names kept to be used again
 )
 
-// XML reads the elements of feeds and sitemaps as their publishers write them: what an XML parser would refuse, such as a lone
-// ampersand or an end tag that is missing, does not stop it. Names are in lower case without prefix. It holds no more than the
-// elements that are open and the token at hand. Entities of a document's own are not expanded.
+// XML reads the elements of feeds and sitemaps as their publishers write them: what an XML parser
+// would refuse, such as a lone ampersand or an end tag that is missing, does not stop it. Names are
+// in lower case without prefix. It holds no more than the elements that are open and the token at
+// hand. Entities of a document's own are not expanded.
 type XML struct {
 	z       *html.Tokenizer
 	open    []Element // the outermost first; what lies behind is room to use again
@@ -46,8 +47,9 @@ func NewXML(r io.Reader) *XML {
 	return x
 }
 
-// Next gives the elements that are open where the next one ends, which is the last of them; they are good until the next call. The
-// error is io.EOF at the end of the document, and otherwise says why nothing more can be read.
+// Next gives the elements that are open where the next one ends, which is the last of them; they
+// are good until the next call. The error is io.EOF at the end of the document, and otherwise says
+// why nothing more can be read.
 func (x *XML) Next() (open []Element, err error) {
 	if x.closing > 0 {
 		x.open = x.open[:len(x.open)-1]
@@ -117,7 +119,8 @@ func (x *XML) intern(name []byte) string {
 	return known
 }
 
-// end closes the innermost element of that name and what is open within it. An end tag of an element that is not open does not count.
+// end closes the innermost element of that name and what is open within it. An end tag of an
+// element that is not open does not count.
 func (x *XML) end(name []byte) {
 	for i := len(x.open) - 1; i >= 0; i-- {
 		if x.open[i].Name == string(name) {
@@ -132,7 +135,8 @@ func local(name []byte) []byte { return name[bytes.LastIndexByte(name, ':')+1:] 
 // Attr is the value of an attribute, named in lower case with its prefix; "" where there is none.
 func (e *Element) Attr(name string) string { return attr(e.attrs, name) }
 
-// Text is the text that stands in the element itself, not in those within it, without the white space around it.
+// Text is the text that stands in the element itself, not in those within it, without the white
+// space around it.
 func (e *Element) Text() string { return string(bytes.TrimSpace(e.text)) }
 
 func (e *Element) add(raw []byte) {
@@ -167,7 +171,8 @@ func appendText(text, raw []byte) []byte {
 	}
 }
 
-// reference is the character that an entity or character reference of XML stands for, 0 for any other name.
+// reference is the character that an entity or character reference of XML stands for, 0 for any
+// other name.
 func reference(name string) rune {
 	switch name {
 	case "amp":

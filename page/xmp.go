@@ -10,8 +10,9 @@ import (
 // maxXMP bounds the metadata of an image, in bytes; of what is longer nothing is read.
 const maxXMP = 1 << 20
 
-// xmpOf gives the XMP packet that a JPEG, PNG, WebP or TIFF embeds, nil where there is none, or more than one and none is to be believed
-// rather than the others. The bytes tell what it is. The work is linear in the size of the image, whatever lengths it claims.
+// xmpOf gives the XMP packet that a JPEG, PNG, WebP or TIFF embeds, nil where there is none, or
+// more than one and none is to be believed rather than the others. The bytes tell what it is. The
+// work is linear in the size of the image, whatever lengths it claims.
 func xmpOf(image []byte) []byte {
 	var packets [][]byte
 	switch {

@@ -40,12 +40,15 @@ type xmpReader struct {
 	about   *string
 }
 
-// readXMP gives the values of the wanted properties of the resource itself, in order. A property is wanted for all that stands in it,
-// or, where another name stands behind it in wanted, for the fields of that name in its structures. Properties stand as attributes or
-// as elements, their values as text, as rdf:resource, as rdf:value beside qualifiers, or as the items of a Bag, Seq or Alt. A packet
-// that is not well-formed, speaks of several resources or goes on in another segment is an error.
+// readXMP gives the values of the wanted properties of the resource itself, in order. A property is
+// wanted for all that stands in it, or, where another name stands behind it in wanted, for the
+// fields of that name in its structures. Properties stand as attributes or as elements, their
+// values as text, as rdf:resource, as rdf:value beside qualifiers, or as the items of a Bag, Seq or
+// Alt. A packet that is not well-formed, speaks of several resources or goes on in another segment
+// is an error.
 func readXMP(packet []byte, wanted map[xml.Name]xml.Name) (map[xml.Name][]string, error) {
-	r := &xmpReader{decoder: xml.NewDecoder(bytes.NewReader(bytes.TrimRight(packet, "\x00"))), wanted: wanted, found: map[xml.Name][]string{}}
+	r := &xmpReader{decoder: xml.NewDecoder(bytes.NewReader(bytes.TrimRight(packet, "\x00"))), wanted: wanted,
+		found: map[xml.Name][]string{}}
 	for {
 		token, err := r.decoder.Token()
 		if err != nil { // the end too: a packet without RDF is none
@@ -63,7 +66,8 @@ func readXMP(packet []byte, wanted map[xml.Name]xml.Name) (map[xml.Name][]string
 	}
 }
 
-// children hands the elements within the current one to read, which reads each to its end, and gives the text between them.
+// children hands the elements within the current one to read, which reads each to its end, and
+// gives the text between them.
 func (r *xmpReader) children(read func(xml.StartElement) error) (text string, err error) {
 	var b strings.Builder
 	for {
@@ -120,7 +124,8 @@ func (r *xmpReader) property(e xml.StartElement) error {
 	return r.node(e, e.Name, false, 0)
 }
 
-// node reads an element that is a property or stands in one; within says whether its text is a value.
+// node reads an element that is a property or stands in one; within says whether its text is a
+// value.
 func (r *xmpReader) node(e xml.StartElement, property xml.Name, within bool, depth int) error {
 	if depth > maxXMPDepth {
 		return errXMPBounds

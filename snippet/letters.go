@@ -16,8 +16,8 @@ var lower = func() (t [utf8.RuneSelf]byte) {
 	return t
 }()
 
-// same tells whether a word of a text is a word of the query or, by a rough measure that serves
-// highlights, a form of it.
+// same reports whether a word of a text is a word of the query, or a form of it by a rough measure
+// that is good enough for highlights.
 func same(word, term []rune) bool {
 	if len(word) == 0 || len(term) == 0 {
 		return false
@@ -28,7 +28,8 @@ func same(word, term []rune) bool {
 	return word[0] == term[0] && related(word, term)
 }
 
-// nearest is the term that a word that is searched for is most like; -1 where it is like none.
+// nearest returns the index of the term that a word of the query is most similar to, -1 if none is
+// similar.
 func nearest(word []rune, terms []term) int {
 	if len(word) == 0 {
 		return -1
@@ -46,7 +47,7 @@ func nearest(word []rune, terms []term) int {
 	return best
 }
 
-// common is how many runes a and b begin with alike.
+// common returns how many runes a and b have in common at the begin.
 func common(a, b []rune) int {
 	p := 0
 	for p < len(a) && p < len(b) && a[p] == b[p] {
@@ -71,28 +72,29 @@ func related(word, term []rune) bool {
 	return term[0] > unicode.MaxLatin1 && p >= 4 && w-p <= 2 && t-p <= 2 // книга: книги
 }
 
-// bare takes the Arabic article off, with one letter of conjunction or preposition before it.
+// bare removes the Arabic article, with one letter of conjunction or preposition before it.
 func bare(word []rune) []rune {
 	for skip := range 2 {
-		if len(word) > skip+4 && word[skip] == 'ا' && word[skip+1] == 'ل' && (skip == 0 || strings.ContainsRune("وفبك", word[0])) {
+		if len(word) > skip+4 && word[skip] == 'ا' && word[skip+1] == 'ل' &&
+			(skip == 0 || strings.ContainsRune("وفبك", word[0])) {
 			return word[skip+2:]
 		}
 	}
 	return word
 }
 
-// class says what a rune is that most texts consist of.
+// class classifies the runes that most texts consist of.
 type class uint8
 
 const (
-	unusual     class = iota // the tables of Unicode tell
+	unusual     class = iota // see the tables of Unicode
 	alphabetic               // a letter of an alphabet, a digit of ASCII
 	ideographic              // an ideograph or kana
 	syllabic                 // of Hangul
 )
 
-// classOf tells without a table. All but the unusual are letters, none transparent, attached or
-// part of another's grapheme cluster.
+// classOf classifies a rune without tables of Unicode. All but the unusual are letters or digits;
+// none is transparent, attached or part of the grapheme cluster of another.
 func classOf(r rune) class {
 	switch {
 	case r < utf8.RuneSelf:
@@ -127,17 +129,19 @@ func isAlphabetic(r rune) bool {
 	return r >= 0x0620 && r <= 0x064A && r != 0x0640
 }
 
-// stops tells of the usual punctuation of running text beyond ASCII.
+// stops reports whether r is common punctuation beyond ASCII.
 func stops(r rune) bool {
-	return r >= 0x2010 && r <= 0x2027 || r >= 0x3001 && r <= 0x3003 || r >= 0x3008 && r <= 0x3011 || r >= 0xFF01 && r <= 0xFF0F || r >= 0xFF1A && r <= 0xFF1F
+	return r >= 0x2010 && r <= 0x2027 || r >= 0x3001 && r <= 0x3003 || r >= 0x3008 && r <= 0x3011 || r >= 0xFF01 &&
+		r <= 0xFF0F || r >= 0xFF1A && r <= 0xFF1F
 }
 
-// letter tells of runes that make words.
+// letter reports whether r is part of words.
 func letter(r rune) bool {
-	return classOf(r) != unusual || r >= utf8.RuneSelf && r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
+	return classOf(r) != unusual || r >= utf8.RuneSelf && r != utf8.RuneError &&
+		(unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r))
 }
 
-// isDense tells of scripts in which a word can stand anywhere.
+// isDense reports whether r is of a script in which a word can begin anywhere.
 func isDense(r rune) bool {
 	switch classOf(r) {
 	case alphabetic:
@@ -148,13 +152,14 @@ func isDense(r rune) bool {
 	return isIdeograph(r) || unspaced(r) || r >= 0x1100 && unicode.Is(unicode.Hangul, r)
 }
 
-// transparent tells of marks that readers leave out: accents, vowel points, tatweel, format
-// characters.
+// transparent reports whether r is a mark that readers leave out: an accent, vowel point, tatweel
+// or format character.
 func transparent(r rune) bool {
 	switch {
 	case r < 0x00AD, classOf(r) != unusual:
 		return false
-	case r == 0x00AD, r >= 0x0300 && r <= 0x036F, r == 0x0640, r >= 0x064B && r <= 0x065F, r == 0x0670, r >= 0x0591 && r <= 0x05C7:
+	case r == 0x00AD, r >= 0x0300 && r <= 0x036F, r == 0x0640, r >= 0x064B && r <= 0x065F, r == 0x0670, r >= 0x0591 &&
+		r <= 0x05C7:
 		return true
 	}
 	return unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r)
@@ -168,7 +173,7 @@ func appendFolded(runes []rune, r rune) []rune {
 	return append(runes, a)
 }
 
-// latin holds what fold makes of U+0080 to U+024F.
+// latin is what fold returns for U+0080 to U+024F.
 var latin = func() (t [0x0250 - utf8.RuneSelf][2]rune) {
 	for i := range t {
 		t[i][0], t[i][1] = foldUnusual(utf8.RuneSelf + rune(i))
@@ -176,7 +181,7 @@ var latin = func() (t [0x0250 - utf8.RuneSelf][2]rune) {
 	return t
 }()
 
-// fold takes case and accents off r; b is 0 but for the letters that are spelled as two.
+// fold removes case and accents from r. b is 0 unless the letter is spelled as two.
 func fold(r rune) (a, b rune) {
 	switch {
 	case r < utf8.RuneSelf:
@@ -194,7 +199,8 @@ func fold(r rune) (a, b rune) {
 
 // spelled holds the letters that no decomposition replaces.
 var spelled = map[rune][2]rune{
-	'ß': {'s', 's'}, 'æ': {'a', 'e'}, 'œ': {'o', 'e'}, 'þ': {'t', 'h'}, 'ø': {'o'}, 'ł': {'l'}, 'đ': {'d'}, 'ð': {'d'}, 'ı': {'i'},
+	'ß': {'s', 's'}, 'æ': {'a', 'e'}, 'œ': {'o', 'e'}, 'þ': {'t', 'h'}, 'ø': {'o'}, 'ł': {'l'}, 'đ': {'d'},
+	'ð': {'d'}, 'ı': {'i'},
 	'ς': {'σ'}, 'ё': {'е'}, 'أ': {'ا'}, 'إ': {'ا'}, 'آ': {'ا'}, 'ى': {'ي'},
 }
 

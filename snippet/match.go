@@ -9,10 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// nonJoiner is the zero-width non-joiner, which stands between parts of a word.
+// nonJoiner is the zero-width non-joiner, which separates parts of a word.
 const nonJoiner = '\u200c'
 
-// found is a place of a term in a text: its byte range.
+// found is an occurrence of a term in a text: its byte range.
 type found struct {
 	start, end int
 	term       int
@@ -24,7 +24,7 @@ func (q query) in(text string, chars int) searched {
 	return s
 }
 
-// has gives the terms that text has. What was found before stays.
+// has returns the terms that text has. It does not change what was found before.
 func (q query) has(text string) (terms uint64) {
 	room := q.room
 	places, counts := room.places, room.counts
@@ -34,7 +34,8 @@ func (q query) has(text string) (terms uint64) {
 	return terms
 }
 
-// Marks lists the words wanted in a plain text, those that meet joined, as ranges of code points.
+// Marks returns where a plain text has the words wanted, as ranges of code points. Ranges that
+// touch are joined.
 func (w Wanted) Marks(text string) [][2]int { return w.read().marks(text) }
 
 func (q query) marks(text string) [][2]int {
@@ -68,8 +69,8 @@ type finder struct {
 	counts []int
 }
 
-// find lists the places of the terms in text, in order, at most maxFound of each, and counts them
-// all. Both are good until the next text.
+// find returns the occurrences of the terms in text in order, at most maxFound of each, and the
+// counts of all. Both are valid until the next call.
 func (q query) find(text string) (places []found, counts []int) {
 	f := finder{query: q, text: text, places: q.room.places[:0], counts: q.room.counts[:len(q.terms)]}
 	clear(f.counts)
@@ -197,7 +198,7 @@ func (f *finder) nearest(word string) (terms uint32) {
 	return terms
 }
 
-// ask tells the terms as which a word is found.
+// ask returns the terms that a word counts as.
 func (f *finder) ask(word string) (terms uint32) {
 	early := f.match != nil && word[0] < utf8.RuneSelf // before it is folded
 	if early && !f.match(word) {
@@ -231,7 +232,7 @@ func wordEnd(text string, i int) int {
 	return len(text)
 }
 
-// folded adds what word is compared by to out.
+// folded appends the folded runes of word, without transparent ones, to out.
 func folded(word string, out []rune) []rune {
 	for _, r := range word {
 		if len(out) < maxRunes && !transparent(r) {
@@ -241,7 +242,7 @@ func folded(word string, out []rune) []rune {
 	return out
 }
 
-// begins tells whether text goes on with the folded runes at i, and where they end.
+// begins reports whether text has the folded runes at i, and where they end.
 func begins(text string, i int, runes []rune) (end int, ok bool) {
 	for k := 0; k < len(runes); {
 		r, n := utf8.DecodeRuneInString(text[i:])

@@ -12,7 +12,7 @@ import (
 func Chars(s string) int { return utf8.RuneCountInString(collapse(s)) }
 
 // Words counts what max-length counts as words: tokens between white space, but each ideograph or
-// kana is one of its own, and so is what stands beside it in its token (J02).
+// kana is one of its own, and so is what is next to it in its token (J02).
 func Words(s string) int {
 	var c counter
 	for _, r := range s {
@@ -21,7 +21,7 @@ func Words(s string) int {
 	return c.words
 }
 
-// collapse makes s valid UTF-8 with single blanks and none at the ends.
+// collapse returns s as valid UTF-8, with single blanks and none at the ends.
 func collapse(s string) string {
 	if !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
@@ -84,21 +84,24 @@ func isIdeograph(r rune) bool {
 	case alphabetic, syllabic:
 		return false
 	}
-	return r >= 0x2E80 && !stops(r) && (r == 'ー' || r == 'ｰ' || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana))
+	return r >= 0x2E80 && !stops(r) && (r == 'ー' || r == 'ｰ' ||
+		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana))
 }
 
-// attached tells of runes that belong to the one before.
+// attached reports whether r belongs to the rune before it.
 func attached(r rune) bool {
 	return r >= 0x0300 && classOf(r) == unusual && !stops(r) && (unicode.IsMark(r) || unicode.Is(unicode.Cf, r))
 }
 
-// unspaced tells of scripts whose words no blank parts and which are no ideographs.
+// unspaced reports whether r is of a script without blanks between words that is not ideographic.
 func unspaced(r rune) bool {
-	return r >= 0x0E00 && classOf(r) == unusual && unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+	return r >= 0x0E00 && classOf(r) == unusual &&
+		unicode.In(r, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// cluster is the length in bytes of the grapheme cluster that begins s; a blank behind a character
-// is never part of it, as it would be behind U+0600. s must not be empty and begin at a boundary.
+// cluster returns the length in bytes of the grapheme cluster at the begin of s. A blank behind a
+// character is never part of it, although it is behind U+0600. s must not be empty, and must begin
+// at a boundary.
 func cluster(s string) int {
 	if s[0] < utf8.RuneSelf && (len(s) == 1 || s[1] < utf8.RuneSelf) {
 		return 1 // collapsed text holds no CR LF
@@ -115,9 +118,10 @@ func cluster(s string) int {
 	return len(first)
 }
 
-// single tells of runes that are a grapheme cluster each where they stand side by side.
+// single reports whether r is a grapheme cluster of its own next to another such rune.
 func single(r rune) bool {
-	return r < utf8.RuneSelf || classOf(r) != unusual || r >= 0x2010 && r <= 0x2027 || r >= 0x3001 && r <= 0x301F || r >= 0xFF01 && r <= 0xFF60
+	return r < utf8.RuneSelf || classOf(r) != unusual || r >= 0x2010 && r <= 0x2027 || r >= 0x3001 && r <= 0x301F ||
+		r >= 0xFF01 && r <= 0xFF60
 }
 
 // fit returns how many bytes of s, which begins at a word, are within both limits: all of s, else
@@ -150,7 +154,7 @@ func fit(s string, chars, words int) int {
 	return len(s)
 }
 
-// parts tells whether a text may be cut between two runes that stand side by side.
+// parts reports whether a text may be cut between two neighbouring runes.
 func parts(before, after rune) bool {
 	if after == ' ' {
 		return before != ' '

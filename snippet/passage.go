@@ -9,7 +9,7 @@ import (
 // span is a byte range of the text.
 type span struct{ start, end int }
 
-// searched is a text with the places of the query's words.
+// searched is a text with the occurrences of the words of the query.
 type searched struct {
 	text   string
 	chars  int // of text
@@ -17,9 +17,9 @@ type searched struct {
 	counts []int
 }
 
-// best is the stretch of places no longer than size bytes that says most: each term counts once,
-// the rarer in the text the more, terms in skip not at all; then more places are better, then the
-// earlier ones.
+// best returns the best stretch of at most size bytes, and its terms. Each term counts once, and
+// more if it is rarer in the text; terms in skip do not count. Among equal stretches the one with
+// more occurrences wins, then the earlier one.
 func (s searched) best(size int, skip uint64, avoid span) (stretch span, terms uint64) {
 	var here [maxTerms]int
 	score, top, mask := 0, 0, uint64(0)
@@ -35,7 +35,8 @@ func (s searched) best(size int, skip uint64, avoid span) (stretch span, terms u
 			j = max(j, i+1)
 			continue
 		}
-		for ; j < len(places) && (j == i || avoid.meets(places[j]) || places[j].end-places[i].start <= size && !between(avoid, places[i], places[j])); j++ {
+		for ; j < len(places) && (j == i || avoid.meets(places[j]) || places[j].end-places[i].start <= size &&
+			!between(avoid, places[i], places[j])); j++ {
 			if avoid.meets(places[j]) {
 				continue
 			}
@@ -71,9 +72,9 @@ func between(avoid span, a, b found) bool {
 	return avoid.end > 0 && a.end <= avoid.start && b.start >= avoid.end
 }
 
-// around is a passage within the limits that holds stretch, or as much of it as there is room for:
-// from the beginning of its sentence if the stretch is then within reach, else from a few words
-// before it. It does not go back beyond floor, which is a word's beginning.
+// around returns a passage within the limits that has stretch, or as much of it as fits. It begins
+// with the sentence if the stretch still fits, otherwise a few words before the stretch. It does
+// not begin before floor, which is the begin of a word.
 func around(text string, stretch span, floor, chars, words int) span {
 	from := snap(text, stretch.start)
 	back := max(chars/4, 1)
@@ -100,8 +101,8 @@ func around(text string, stretch span, floor, chars, words int) span {
 	return span{from, from + fit(text[from:], chars, words)}
 }
 
-// widen moves the start of a passage that reaches the end of the text back to where it still fits,
-// to a sentence if one begins there.
+// widen moves the start of a passage that ends with the text back as far as the limits allow, to
+// the begin of a sentence if there is one.
 func widen(text string, start, end, floor, chars, words int) int {
 	if end < len(text) {
 		return start
@@ -131,7 +132,7 @@ func widen(text string, start, end, floor, chars, words int) int {
 	return wide
 }
 
-// snap is the last boundary of a grapheme cluster at or before i.
+// snap returns the last boundary of grapheme clusters at or before i.
 func snap(text string, i int) int {
 	pos := i
 	for pos > 0 && !beginsWord(text, pos) {
@@ -148,7 +149,7 @@ func snap(text string, i int) int {
 	return pos
 }
 
-// beginsWord tells whether a word begins at i, at a boundary of grapheme clusters too.
+// beginsWord reports whether a word begins at i, and a grapheme cluster too.
 func beginsWord(text string, i int) bool {
 	if i == 0 {
 		return true
@@ -164,8 +165,8 @@ func beginsWord(text string, i int) bool {
 	return cluster(text[i-n:]) == n
 }
 
-// wordBefore is the first beginning of a word at most chars characters before i; i itself if there
-// is none.
+// wordBefore returns the first begin of a word at most chars characters before i, i if there is
+// none.
 func wordBefore(text string, i, chars int) int {
 	first := i
 	for pos, n := i, 0; ; n++ {
@@ -183,8 +184,8 @@ func wordBefore(text string, i, chars int) int {
 	}
 }
 
-// sentenceBefore is the beginning of the sentence that i stands in, -1 if that is more than chars
-// characters before.
+// sentenceBefore returns the begin of the sentence around i, -1 if it is more than chars characters
+// before.
 func sentenceBefore(text string, i, chars int) int {
 	for pos, n := i, 0; n <= chars; n++ {
 		if beginsSentence(text, pos) {
@@ -196,8 +197,8 @@ func sentenceBefore(text string, i, chars int) int {
 	return -1
 }
 
-// beginsSentence tells whether a sentence begins at i, as far as that can be seen: after a full
-// stop that does not follow an abbreviation, and not with a small letter.
+// beginsSentence guesses whether a sentence begins at i: after a full stop that does not follow an
+// abbreviation, and not with a small letter.
 func beginsSentence(text string, i int) bool {
 	if i == 0 {
 		return true
@@ -223,7 +224,7 @@ func beginsSentence(text string, i int) bool {
 	return !(unicode.IsUpper(first) && utf8.RuneCountInString(last) <= 3) // Dr. Wu, J. S. Bach
 }
 
-// endsSentence tells whether s ends where a sentence does.
+// endsSentence reports whether s ends like a sentence.
 func endsSentence(s string) bool {
 	last, _ := utf8.DecodeLastRuneInString(s)
 	if classOf(last) != unusual {

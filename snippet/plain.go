@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Plain makes s a text that does nothing to what shows it: white space is collapsed, and control
-// characters, those that turn the direction of what follows, and what is no character are left out.
+// Plain returns s without what could affect the text around it: it collapses white space, and
+// removes control characters, characters that change the direction of text, and noncharacters.
 func Plain(s string) string {
 	s, _ = plain(s)
 	return s
@@ -30,9 +30,10 @@ func plain(s string) (out string, chars int) {
 	return out, utf8.RuneCountInString(out)
 }
 
-// acts tells of what Plain leaves out.
+// acts reports whether Plain removes r.
 func acts(r rune) bool {
-	return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r >= 0xfdd0 && r <= 0xfdef || r&0xfffe == 0xfffe
+	return unicode.IsControl(r) || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 || r >= 0xfdd0 &&
+		r <= 0xfdef || r&0xfffe == 0xfffe
 }
 
 // countPlain reports whether Plain leaves s as it is, and then counts the characters of s.
@@ -60,7 +61,7 @@ func countPlain(s string) (chars int, ok bool) {
 	return chars, s == "" || before != ' '
 }
 
-// trimmed is s without blanks and line ends around it, as Plain leaves none there.
+// trimmed removes blanks and line ends around s.
 func trimmed(s string) string {
 	for s != "" && (s[0] == ' ' || s[0] == '\n') {
 		s = s[1:]

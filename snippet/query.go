@@ -62,7 +62,7 @@ func read(text string) query {
 	return q
 }
 
-// terms reads the words out of a query. What a query excludes or asks of pages is no word to show.
+// terms returns the words of a query, but not those that it excludes, and no labels such as site:.
 func terms(query string) []term {
 	var out []term
 	for rest := strings.TrimSpace(query); rest != "" && len(out) < maxTerms; rest = strings.TrimSpace(rest) {

@@ -7,19 +7,19 @@ import (
 	"github.com/acapcrawl/acapcrawl/page"
 )
 
-// Room keeps memory, and which words of texts count as words of the query, from one call of Build to
-// the next. It is for one goroutine at a time.
+// Room keeps memory, and which words of texts count as words of the query, from one call of Build
+// to the next. It is for one goroutine at a time.
 type Room struct {
 	left   []span // of the joined text, the extra parts of the kind that was added last
 	places []found
 	spare  []found // for texts of which the places do not matter
 	counts [maxTerms]int
-	query  query // what asked says
+	query  query // parsed from asked
 	asked  string
 	known  map[string]uint32 // terms of the query that a word of a text counts as
 }
 
-// extra says which parts of a page are searched only for words that no other part has.
+// extra names the parts of a page that are searched only for words that no other part has.
 type extra struct {
 	titles bool // headings that repeat the title
 	asides bool // navigation and the like
@@ -42,7 +42,7 @@ func (r *Room) joined(text, title string, blocks []page.Block, wanted extra) (ou
 	return out, utf8.RuneCountInString(out)
 }
 
-// join joins the pieces of text that plain makes of its blocks and of what stands between them.
+// join joins the blocks of text and what is between them, each prepared by plain.
 func (r *Room) join(text, title string, blocks []page.Block, wanted extra, plain func(string) string) string {
 	var out strings.Builder
 	out.Grow(len(text) + len(text)/16)

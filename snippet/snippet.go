@@ -26,34 +26,36 @@ type Include struct {
 	Href string `json:"href,omitempty"`
 }
 
-// Snippet is what a reader sees.
+// Snippet is what a reader sees of a page.
 type Snippet struct {
 	Text    string    `json:"text"`
 	Include []Include `json:"include"`
 	Marks   [][2]int  `json:"marks,omitempty"` // words searched for: ranges of code points of Text, in order, apart
 }
 
-// Rules are what a snippet must keep to and should look for.
+// Rules are the limits of a snippet, and what it should show.
 type Rules struct {
 	MaxChars *int         // code points of Text (J01); nil: no limit
 	MaxWords *int         // (J02); nil: no limit
-	Extracts []string     // must stand in Text unmodified but for what Plain takes out (X06)
-	Blocks   []page.Block // of the text: they are told apart, and those aside passed over; nil: not known
-	Title    string       // plain, shown with the snippet: a heading that says the same is passed over
+	Extracts []string     // must be in Text, unmodified except by Plain (X06)
+	Blocks   []page.Block // of the text, to be kept apart; those aside are skipped; nil: not known
+	Title    string       // plain, shown with the snippet: a heading with the same words is skipped
 	Wanted
 }
 
-// Wanted is what a reader looks for.
+// Wanted is what a reader searches for.
 type Wanted struct {
-	Query  string                 // its words are looked for, wherever they stand
-	Match  func(word string) bool // whether a word of the text, not to be kept, is searched for; nil: by likeness with the words of Query
-	Length int                    // characters of a snippet where the publisher allows as many; 0: the usual number
-	Room   *Room                  // for many snippets, one after the other, that share Match; nil: for each its own
+	Query string // its words are searched for, wherever they are
+	// whether a word of the text, not to be kept, is searched for; nil: by likeness with the words
+	// of Query
+	Match  func(word string) bool
+	Length int   // characters of a snippet where the publisher allows as many; 0: the usual number
+	Room   *Room // for many snippets, one after the other, that share Match; nil: for each its own
 }
 
-// Build makes a snippet of text. It is false where none can be made: a limit of 0 (J05), an extract
-// that is longer than the limits (J04) or has no text (J12), nothing that fits, no text. It depends
-// on its arguments alone and leaves Include to the caller.
+// Build makes a snippet of text. It returns false if none can be made: a limit is 0 (J05), an
+// extract exceeds the limits (J04) or has no text (J12), or no text fits. It depends only on its
+// arguments, and leaves Include to the caller.
 func Build(text string, r Rules) (Snippet, bool) {
 	limit := measure{math.MaxInt, math.MaxInt}
 	if r.MaxChars != nil {
@@ -125,7 +127,7 @@ func (r Rules) extraHas(text string, q query, kind extra, terms uint64) bool {
 	return false
 }
 
-// terms are those of the query that s has.
+// terms returns the terms of the query that s has.
 func (s searched) terms() (mask uint64) {
 	for t, n := range s.counts {
 		if n > 0 {
@@ -153,7 +155,7 @@ func (m measure) holds(s string) bool {
 	return (len(s) <= m.chars || utf8.RuneCountInString(s) <= m.chars) && (len(s) <= m.words || Words(s) <= m.words)
 }
 
-// require joins the extracts that do not stand in one before.
+// require joins the extracts that are not part of one before.
 func require(extracts []string) (string, bool) {
 	out := ""
 	for _, e := range extracts {
@@ -171,7 +173,7 @@ func require(extracts []string) (string, bool) {
 	return out, true
 }
 
-// compose chooses one passage, or several where words of the query stand too far apart for one.
+// compose chooses one passage, or several if words of the query are too far apart for one.
 func (s searched) compose(room measure) string {
 	if s.text == "" {
 		return ""
@@ -210,7 +212,7 @@ func (s searched) apart(n, size int) (stretches []span, terms uint64) {
 	return stretches, terms
 }
 
-// bytes guesses how many bytes of the text room has place for.
+// bytes estimates how many bytes of the text fit.
 func (s searched) bytes(room measure) int {
 	perChar := float64(len(s.text)) / float64(max(s.chars, 1))
 	size := float64(room.chars) * perChar
@@ -220,8 +222,8 @@ func (s searched) bytes(room measure) int {
 	return int(size)
 }
 
-// cut dresses the passage that choose finds with ellipses, as far as they fit (J05). Where there is
-// room for more than a few words, room is kept for them.
+// cut adds ellipses, if they fit, to the passage that choose returns (J05). If there is space for
+// more than a few words, it reserves space for them.
 func (s searched) cut(room measure, choose func(measure) span) string {
 	p := choose(room)
 	if out := s.dress(p); room.holds(out) {
@@ -250,7 +252,7 @@ func (s searched) dress(p span) string {
 	return out
 }
 
-// tail is the passage with the ellipsis behind it, if it needs one.
+// tail returns the passage, with an ellipsis at its end if it needs one.
 func (s searched) tail(p span) string {
 	out := s.text[p.start:p.end]
 	if out != "" && p.end < len(s.text) && !endsSentence(out) {
@@ -288,8 +290,8 @@ func (s searched) several(stretches []span, part, room measure) string {
 	return out
 }
 
-// with begins with what is required and goes on with a passage elsewhere that the query asks for,
-// else with the text that follows, as far as there is room.
+// with returns what is required, and then, if there is space, a passage elsewhere with words of the
+// query, otherwise the text that follows.
 func (s searched) with(required string, room measure) string {
 	rest := measure{room.chars - utf8.RuneCountInString(required) - 3, room.words - Words(required) - 1}
 	if rest.chars < roomy || rest.words < roomy/6 {
@@ -322,7 +324,7 @@ func (s searched) with(required string, room measure) string {
 	return required
 }
 
-// locate finds an extract in the text where it begins and ends with words.
+// locate finds an extract in the text, from the begin of a word to the end of one.
 func (s searched) locate(extract string) (at int, found bool) {
 	for from := 0; from <= len(s.text); {
 		i := strings.Index(s.text[from:], extract)

@@ -55,7 +55,8 @@ type column struct {
 func (b *builder) column(f document.Field) *column {
 	c := b.columns[f.Name()]
 	if c == nil {
-		c = &column{options: f.Options(), number: map[string]uint32{}, from: map[any][]uint32{}, lengths: make([]uint32, b.docs)}
+		c = &column{options: f.Options(), number: map[string]uint32{}, from: map[any][]uint32{},
+			lengths: make([]uint32, b.docs)}
 		b.columns[f.Name()] = c
 	}
 	return c
@@ -185,8 +186,8 @@ func (b *builder) sort(docs []bleveindex.Document) {
 	b.out = make([]byte, 0, perPlace*all)
 }
 
-// stored writes the stored values, which are only the names of the documents, and returns the offset
-// of their list.
+// stored writes the stored values, which are only the names of the documents, and returns the
+// offset of their list.
 func (b *builder) stored(docs []bleveindex.Document) uint64 {
 	offsets := make([]uint64, len(docs))
 	for i, d := range docs {

@@ -60,7 +60,8 @@ func (b *builder) chunks(c *chunks) uint64 {
 	return at
 }
 
-// bitmap writes a set of documents as a roaring bitmap with one array container (RoaringFormatSpec).
+// bitmap writes a set of documents as a roaring bitmap with one array container
+// (RoaringFormatSpec).
 func (b *builder) bitmap(docs []uint32) {
 	const cookie, offset = 12346, 16
 	b.numbers(uint64(offset + 2*len(docs)))

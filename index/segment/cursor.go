@@ -15,7 +15,7 @@ type Cursor struct {
 // to look up single documents instead of reading through the list.
 const pickFrom = 256
 
-// Begin sets c to the begin of lists. It is told for about how many documents At will be called.
+// Begin sets c to the begin of lists. wanted is about how many documents At will be called with.
 func (c *Cursor) Begin(lists []*List, wanted uint64) {
 	c.walks = slices.Grow(c.walks[:0], len(lists))[:len(lists)]
 	for i, l := range lists {
@@ -49,7 +49,7 @@ func (c *Cursor) At(doc uint32) (spots []Spot, norm uint64, err error) {
 	return c.spots, norm, nil
 }
 
-// reach goes on to doc, and reports whether the list has it.
+// reach advances to doc, and reports whether the list has it.
 func (w *Walk) reach(doc uint32) bool {
 	if !w.picks {
 		return w.To(doc) && w.Doc == doc

@@ -18,7 +18,7 @@ import (
 var ErrCorrupt = errors.New("damaged or not an index")
 
 const (
-	// IDField is the field that bleve gives the name of a document.
+	// IDField is the field in which bleve puts the name of a document.
 	IDField = "_id"
 	// MaxDocuments is the greatest number of documents that a segment is built of: that many fit
 	// one container of a roaring bitmap as an array. A merged segment may have more.

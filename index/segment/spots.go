@@ -12,10 +12,10 @@ import (
 //
 //   - The frequency is how often the document has the term.
 //   - The norm holds the length of the field as a code. The bits above hold the positions of a term
-//     that the document has a few times, if there is room. Such a term needs no location, and a term
-//     that occurs once in one document needs only its entry in the dictionary.
-//   - Otherwise there is one location. Its position, start, end and array positions hold one list of
-//     numbers, with zeros up to the third.
+//     that the document has a few times, if there is room. Such a term needs no location, and a
+//     term that occurs once in one document needs only its entry in the dictionary.
+//   - Otherwise there is one location. Its position, start, end and array positions hold one list
+//     of numbers, with zeros up to the third.
 
 // Spot is a position of a word in a document, counted from 1, and the form of the word.
 type Spot struct {
@@ -34,7 +34,8 @@ const (
 	maxNorm = 0x7F800000
 )
 
-// LengthCode returns the code of the length of a field in tokens, exact to an eighth. It is never 0.
+// LengthCode returns the code of the length of a field in tokens, exact to an eighth. It is never
+// 0.
 func LengthCode(n uint32) uint64 {
 	n = min(max(n, 1), 1<<17-1)
 	if n < 8 {
@@ -101,9 +102,10 @@ func unpacked(out []Spot, norm, often uint64) ([]Spot, error) {
 	return out, nil
 }
 
-// locate appends places to a list of numbers: of each its distance from the place before. If any word
-// has a form, every number is shifted by a bit that is 1 if the form of the word follows: always
-// for the first word, and then where the form changes. If none has, only the first is shifted.
+// locate appends places to a list of numbers: of each its distance from the place before. If any
+// word has a form, every number is shifted by a bit that is 1 if the form of the word follows:
+// always for the first word, and then where the form changes. If none has, only the first is
+// shifted.
 func locate(out []uint64, places []place) []uint64 {
 	formed := slices.ContainsFunc(places, func(p place) bool { return p.form() != 0 })
 	last, now := uint64(0), Form(0)
@@ -127,8 +129,8 @@ func locate(out []uint64, places []place) []uint64 {
 	return out
 }
 
-// located appends often places from a location as zapx writes it: number of the field, three numbers
-// of the list, how many more there are, and these.
+// located appends often places from a location as zapx writes it: number of the field, three
+// numbers of the list, how many more there are, and these.
 func located(out []Spot, location []byte, often uint64) ([]Spot, error) {
 	i, ok := -1, true
 	next := func() (n uint64) {

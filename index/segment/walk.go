@@ -39,7 +39,7 @@ func (w *Walk) Begin(l *List, places bool) {
 	w.at, w.filled, w.end, w.passed, w.known, w.how, w.where = 0, 0, 0, 0, 0, numbers{}, numbers{}
 }
 
-// To goes on to doc or the first document behind it. It returns false if there is none. Call Read
+// To advances to doc or the first document behind it. It returns false if there is none. Call Read
 // at most once for a document.
 func (w *Walk) To(doc uint32) bool {
 	for w.at < w.filled || w.Fill() {
@@ -71,8 +71,8 @@ func CountBefore(docs []uint32, doc uint32) int {
 	return from + n
 }
 
-// pick goes on to a document that the list has, without reading those between. The caller must call
-// Read next.
+// pick advances to a document that the list has, without reading those between. The caller must
+// call Read next.
 func (w *Walk) pick(doc uint32) {
 	w.Doc = doc
 	if w.list.norm != 0 {
@@ -109,7 +109,7 @@ func (w *Walk) pass(docs []uint32) {
 	w.passed += len(docs)
 }
 
-// open goes on to the part of the list that has doc.
+// open advances to the part of the list that has doc.
 func (w *Walk) open(doc uint32) {
 	part := doc / w.list.chunk
 	w.end, w.passed = (part+1)*w.list.chunk, 0
@@ -139,7 +139,7 @@ func (w *Walk) Read() {
 	}
 }
 
-// skip goes on to the numbers of the current document.
+// skip advances to the numbers of the current document.
 func (w *Walk) skip() {
 	if w.Doc >= w.end {
 		w.open(w.Doc)
