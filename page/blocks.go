@@ -8,15 +8,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Kind says what a block of a page is.
+// Kind is the kind of a block of a page.
 type Kind string
 
 // The kinds of block. The zero value is what a page is read for.
 const (
 	Prose   Kind = ""
 	Heading Kind = "heading" // H1 to H6
-	// what stands beside the matter of the page: navigation, links alone, header and footer of the
-	// site
+	// navigation, blocks of links, header and footer of the site
 	Aside Kind = "aside"
 )
 
@@ -35,7 +34,7 @@ func (p *Page) Blocks(c Cut) (text string, blocks []Block) {
 	return p.text(c, w)
 }
 
-// kind is that of a block that begins now. An H1 is a heading wherever it stands.
+// kind returns the kind of a block that begins now. An H1 is always a heading.
 func (w *writer) kind() Kind {
 	switch {
 	case w.titles || w.heading != nil && (w.aside == nil || w.heading.DataAtom == atom.H1):
@@ -46,8 +45,8 @@ func (w *writer) kind() Kind {
 	return Prose
 }
 
-// standsAside reports whether n holds what stands on every page of a site, or beside the matter of
-// this one.
+// standsAside reports whether n is part of every page of a site, or not part of the matter of this
+// one.
 func standsAside(n *html.Node) bool {
 	if n.Namespace != "" {
 		return false

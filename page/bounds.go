@@ -213,9 +213,9 @@ func (t *tree) said() string {
 	return ""
 }
 
-// Weight estimates how many bytes of memory it takes to read the page. risky says that its markup
-// may make many more elements than it has tags, so that no other such page should be parsed at the
-// same time.
+// Weight estimates how many bytes of memory the page takes while it is read. If risky is true its
+// markup may make many more elements than it has tags: do not parse another such page at the same
+// time.
 func (p *Page) Weight() (bytes int64, risky bool) {
 	for _, hop := range p.hops {
 		bytes += int64(len(hop.Body))

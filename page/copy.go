@@ -9,11 +9,11 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Copy is what of the page's body may be kept: the body itself, unchanged, where nothing has to be
-// cut (cut is false), else the body without the elements that c cuts, in the encoding of the
-// original (N28). It is nil where nothing may be kept, or where a prohibited part cannot be told
-// from the rest. Where only some elements of a prohibited page may be kept, the elements around
-// them keep their names and classes alone.
+// Copy returns what may be kept of the body: the body unchanged if nothing must be cut (cut is
+// false), otherwise the body without the elements that c cuts, in the encoding of the original
+// (N28). It returns nil if nothing may be kept, or if a prohibited part cannot be separated from
+// the rest. If only some elements of a prohibited page may be kept, the elements around them keep
+// only names and classes.
 func (p *Page) Copy(c Cut) (body []byte, cut bool) {
 	t := p.tree()
 	if len(t.marks) == 0 && len(t.lost) == 0 && !(c.Snippet && t.nosnippet) {
@@ -112,8 +112,8 @@ func (t *tree) prune(c Cut) *pruned {
 	return p
 }
 
-// settle hangs the copy of n where it belongs, if it may stay: inside and around tell whether what
-// stands directly in n, and in its parent, may be used.
+// settle puts the copy of n where it belongs, if it may be kept. inside and around say whether the
+// content directly in n, and in its parent, may be used.
 func (p *pruned) settle(n, clone, parent *html.Node, inside, around bool) {
 	switch {
 	case n.Type == html.DocumentNode:
@@ -144,8 +144,9 @@ func skeleton(n *html.Node) bool {
 	return n.DataAtom == atom.Html || n.DataAtom == atom.Head || n.DataAtom == atom.Body
 }
 
-// cutSource cuts the removed elements, found by their classes in order, out of the markup: each
-// from its start tag to the end tag that closes it by counting. It fails where that cannot be told.
+// cutSource cuts the removed elements out of the markup, from the start tag to the end tag that
+// closes it by counting. It finds them by their classes, in order. It returns false if it cannot
+// find them for certain.
 func cutSource(src string, removed []*removal, xhtml bool) (string, bool) {
 	z := html.NewTokenizer(strings.NewReader(src))
 	z.AllowCDATA(xhtml)

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// styleRefs gives the references of a style sheet or a style attribute, in order: of url() and
-// @import (CSS Syntax 3, CSS Cascade 5), but not the names of @namespace and @document. Faults are
-// passed over as CSS does.
+// styleRefs calls ref with the references in a style sheet or a style attribute, in order: of url()
+// and @import (CSS Syntax 3, CSS Cascade 5), but not the names of @namespace and @document. It
+// ignores faults as CSS does.
 func styleRefs(css string, ref func(string)) {
 	s := sheet{ref: ref}
 	for i := 0; i < len(css); {
@@ -92,8 +92,8 @@ func cssURL(css string, i int) (value string, next int) {
 	return cssUnescape(strings.TrimRight(css[start:i], blanks)), min(i+1, len(css))
 }
 
-// cssString reads the string whose quote stands at i. A line break ends a string that was not
-// closed.
+// cssString reads the string that begins with the quote at i. A line break ends a string that was
+// not closed.
 func cssString(css string, i int) (value string, next int) {
 	quote, start := css[i], i+1
 	for i = start; i < len(css); i++ {

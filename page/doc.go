@@ -1,14 +1,14 @@
-// Package page holds one fetched page as a value: the hops that led to it, its bytes and their
-// decoded text, one HTML parse shared by all that ask, what the page says of itself, and the text,
+// Package page holds one fetched page as a value: its redirect chain, its bytes and their decoded
+// text, one HTML parse shared by all callers, what the page declares about itself, and the text,
 // links and copy that a usage may see.
 //
-// It asks nobody for permission. Who knows the policy hands in a Cut, whose Keep answers for a part
-// of the page under the class statements (marks) of that part (P2 2.2.5); text, titles, extracts,
-// links and copies then leave out the rest.
+// It decides nothing. A caller that knows the policy passes a Cut, whose Keep decides on a part of
+// the page by the class statements (marks) of that part (P2 2.2.5). Text, titles, extracts, links
+// and copies leave out the other parts.
 //
 //	page.go      Hop, Page: the value and what is read from its response
 //	charset.go   bytes to text and back
-//	tree.go      the one parse, and what a single walk over it finds
+//	tree.go      the one parse, and what one walk over it finds
 //	tame.go      bounds on hostile markup, and XHTML made readable
 //	own.go       META, class tokens and robots headers, with line and column
 //	plus.go, xmp.go, xmp_rdf.go
@@ -17,7 +17,7 @@
 //	keep.go      Cut, Keep and the marks in force for a node
 //	text.go      Text and Title, and what is text of an element
 //	writer.go    words, the white space between them, and the blocks they make
-//	blocks.go    Blocks: what is a heading, and what stands aside
+//	blocks.go    Blocks: headings, navigation and the like
 //	hidden.go, styles.go
 //	             what a reader does not see
 //	read.go, read_xml.go, read_markdown.go

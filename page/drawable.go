@@ -7,10 +7,10 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Drawable reports whether a browser without scripts reads the page as it is read here, so that
-// marks hold in a picture of it; whole says that nothing was cut out of it, nor is missing at its
-// end. Nobody reads the marks in a frame that has its content itself (srcdoc), and XHTML of which
-// something is missing may be no XML any more.
+// Drawable reports whether a browser without scripts reads the page as this package does, so that
+// marks also apply to a picture of it. whole says that nothing was cut out of it or is missing at
+// its end: XHTML with something missing may not be XML. Marks in a frame with content of its own
+// (srcdoc) are never read.
 func (p *Page) Drawable(whole bool) bool {
 	if p.xhtml() && !whole {
 		return false
@@ -35,8 +35,8 @@ func (p *Page) Drawable(whole bool) bool {
 	return alike(p.Source())
 }
 
-// alike reports whether src is the same tree with the content of NOSCRIPT as a part of its own, and
-// with its tags in their place: there they can end and begin what stands around it.
+// alike reports whether src gives the same tree if the content of NOSCRIPT is a part of its own as
+// if its tags are part of the page. There they can end and begin elements around it.
 func alike(src string) bool {
 	tags := strings.Count(src, "<")
 	tamed, ok := tame(src, false, tags, 0, maxNodes)

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Extract is the text of the elements that locator names, document order, joined by blanks;
-// elements inside others that were found count once (I06). found tells whether at least one of them
-// may be used and is part of the page's text; where nothing is found, nothing of the page may take
-// its place (I01), nor where the page is not HTML (I08).
+// Extract returns the text of the elements that locator names in document order, joined by blanks.
+// Elements inside others that were found count once (I06). found says whether at least one of them
+// may be used and is part of the text of the page. If nothing is found no other part of the page
+// may take its place (I01), nor if the page is not HTML (I08).
 //
 // A locator is what follows "the-acap:extract:" (P1 2.5.3.2): "id:a", "idlist:a,b", "class:a",
 // "classlist:a,b", "meta:a" or "taglist:p,h1". Ids and class tokens are case-sensitive, META and
-// tag names are not (I05, X21). META is found in the head only; its text is its content.
+// tag names are not (I05, X21). META is only found in the head; its text is its content.
 func (p *Page) Extract(locator string, c Cut) (text string, found bool) {
 	t := p.tree()
 	s := t.scope(c)
@@ -42,8 +42,8 @@ func (p *Page) Extract(locator string, c Cut) (text string, found bool) {
 }
 
 // Link finds the element that a link role names by "id:", "class:" or "meta:", the first in
-// document order (X08): its absolute http or https address, else that of its first A descendant,
-// and its text. href is empty where there is none: then the text stands for the link.
+// document order (X08). It returns its absolute http or https address, otherwise that of the first
+// A in it, and its text. If href is empty the text takes the place of the link.
 func (p *Page) Link(locator string) (href, text string, found bool) {
 	t := p.tree()
 	nodes := t.find(locator)

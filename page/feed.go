@@ -16,7 +16,7 @@ func (p *Page) feedLinks(g *gathering) {
 // readFeed reads up to what cannot be read.
 func readFeed(text string, g *gathering) {
 	x := NewXML(strings.NewReader(text))
-	linked, permalink := false, "" // of the item at hand
+	linked, permalink := false, "" // of the current item
 	for !g.full() {
 		open, err := x.Next()
 		if err != nil {
@@ -51,7 +51,7 @@ func readFeed(text string, g *gathering) {
 	}
 }
 
-// feedLink is the reference of a link that stands in parent, "" where it is none to follow.
+// feedLink returns the reference of a link in the element parent, "" if it is not to be followed.
 func feedLink(e *Element, parent string) string {
 	rel, href := e.Attr("rel"), e.Attr("href")
 	switch {

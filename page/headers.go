@@ -9,7 +9,7 @@ const maxHeader = 64 << 10
 type headerLink struct {
 	ref    string
 	rel    string
-	anchor string // what the link is of, "" the page
+	anchor string // the source of the link, "" for the page
 	srcset string // its imagesrcset
 }
 
@@ -49,8 +49,8 @@ func (p *Page) linkHeaders(b *base) []headerLink {
 	return own
 }
 
-// parseLinkHeader reads a list of links as RFC 8288 B.2 does; of what is none it passes over all up
-// to the next comma. The first rel counts.
+// parseLinkHeader reads a list of links as RFC 8288 B.2 does. It skips what is no link up to the
+// next comma. The first rel counts.
 func parseLinkHeader(s string) (links []headerLink) {
 	for {
 		s = strings.TrimLeft(s, " \t,")
@@ -71,8 +71,7 @@ func parseLinkHeader(s string) (links []headerLink) {
 	}
 }
 
-// readParameters reads what stands before the next comma outside of quotes, and returns what stands
-// behind it.
+// readParameters reads up to the next comma outside of quotes, and returns the rest.
 func readParameters(s string, l *headerLink) string {
 	related := false
 	for s != "" && s[0] != ',' {
@@ -109,7 +108,7 @@ func readParameters(s string, l *headerLink) string {
 	return s
 }
 
-// readValue reads a token or a quoted string (RFC 9110 5.6.4) and returns what stands behind it.
+// readValue reads a token or a quoted string (RFC 9110 5.6.4) and returns the rest.
 func readValue(s string) (value, rest string) {
 	if s == "" || s[0] != '"' {
 		end := strings.IndexAny(s, ";,")
@@ -131,9 +130,8 @@ func readValue(s string) (value, rest string) {
 	return b.String(), ""
 }
 
-// refresh reads what a Refresh header or a META refresh asks for, as browsers do (HTML, shared
-// declarative refresh steps). ok is false where it names no address, and asks for the page again or
-// for nothing.
+// refresh returns the reference in a Refresh header or META refresh, as browsers do (HTML, shared
+// declarative refresh steps). ok is false if it has no address.
 func refresh(s string) (ref string, ok bool) {
 	s = strings.TrimLeft(s, blanks)
 	rest := strings.TrimLeft(s, "0123456789")

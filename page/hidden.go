@@ -48,8 +48,7 @@ func (t *tree) unseen(n *html.Node) bool {
 	return named && display == "" && t.styles.hide(n)
 }
 
-// embeds reports whether something else is shown in the place of what n holds, as far as that is
-// text at all.
+// embeds reports whether a browser shows something else in place of the content of n.
 func embeds(n *html.Node) bool {
 	switch n.DataAtom {
 	case atom.Iframe, atom.Noembed, atom.Noframes, // these hold markup as text
@@ -92,7 +91,7 @@ func (s *styles) hide(n *html.Node) bool {
 	return hidden
 }
 
-// namesOf gives the class tokens and the id of n as selectors.
+// namesOf yields the class tokens and the id of n as selectors.
 func namesOf(n *html.Node) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, a := range n.Attr {

@@ -23,8 +23,8 @@ type Cut struct {
 type scope struct {
 	tree *tree
 	cut  Cut
-	page bool                // what Keep says of the page itself
-	memo map[*html.Node]bool // what it says under a marked element
+	page bool                // answer of Keep for the page itself
+	memo map[*html.Node]bool // and for the content of a marked element
 }
 
 func (t *tree) scope(c Cut) *scope {
@@ -33,7 +33,7 @@ func (t *tree) scope(c Cut) *scope {
 
 func (c Cut) keeps(chain []acap.Mark) bool { return c.Keep == nil || c.Keep(chain) }
 
-// at reports whether what stands directly in n may be used.
+// at reports whether the content directly in n may be used.
 func (s *scope) at(n *html.Node) bool {
 	if len(s.tree.marks) == 0 || s.cut.Keep == nil {
 		return s.page
@@ -53,7 +53,7 @@ func (s *scope) at(n *html.Node) bool {
 	return s.page
 }
 
-// none reports whether nothing of the page can be used.
+// none reports whether no part of the page can be used.
 func (s *scope) none() bool { return !s.page && len(s.tree.marks) == 0 }
 
 // hides reports whether n itself is left out with all it holds, whatever its marks say.
@@ -79,8 +79,8 @@ func (t *tree) chain(n *html.Node) (chain []acap.Mark, ok bool) {
 	return chain, true
 }
 
-// tangled returns a mark of the first element that stands under more marks than maxChain, nil where
-// there is none.
+// tangled returns a mark of the first element that is inside more than maxChain marks, nil if there
+// is none.
 func (t *tree) tangled() *acap.Mark {
 	if len(t.listed) <= maxChain {
 		return nil
@@ -93,7 +93,7 @@ func (t *tree) tangled() *acap.Mark {
 	return nil
 }
 
-// walk visits root and what it holds in document order. Where enter says no, the children are
+// walk visits root and its descendants in document order. If enter returns false, the children are
 // skipped; leave is called for every node that was entered.
 func walk(root *html.Node, enter func(*html.Node) bool, leave func(*html.Node)) {
 	if root == nil {

@@ -16,22 +16,22 @@ const (
 	guessText     = 240     // bytes of each
 	openingText   = 4 << 10 // bytes in which the script of a text shows
 	spotsText     = 1 << 20 // bytes from which the spots are taken
-	fewLetters    = 40      // too few to tell it by
+	fewLetters    = 40      // fewer are too few for a guess
 	denseWorth    = 3       // letters that a character of dense script is worth
 	kanaShare     = 10      // Japanese has more kana than one in so many
-	fewCharacters = 12      // of dense script, too few to tell it by
+	fewCharacters = 12      // of dense script; fewer are too few
 )
 
 // spoken is what is known of the language of a page.
 type spoken struct{ certain, likely string }
 
-// Language is the language of the page, the primary subtag of a language tag: what HTML lang,
-// Content-Language or its META declares, unless the script of the text contradicts it, else a guess
-// from the text where that is certain; "" where none tells.
+// Language returns the primary subtag of the language of the page: of HTML lang, Content-Language
+// or its META, unless the script of the text contradicts it, otherwise a guess from the text if it
+// is certain; "" if the language is not known.
 func (p *Page) Language() string { return p.language().certain }
 
-// LikelyLanguage is Language, or else a guess that may be wrong: good to find words by, not to be
-// told.
+// LikelyLanguage returns Language, or a guess that may be wrong. It is good enough for finding
+// words; do not show it.
 func (p *Page) LikelyLanguage() string { return p.language().likely }
 
 func (p *Page) readLanguage() spoken {
@@ -70,9 +70,9 @@ func guessed(text string) spoken {
 	return spoken{likely: code}
 }
 
-// scripted tells a language that alone is written so, and else leaves out of a text what is Latin
-// where the rest is not: names, commands and what nobody has translated are Latin in every
-// language. A character of dense script says as much as a few letters do.
+// scripted returns the language of a text if its script is used by one language only. Otherwise it
+// removes Latin letters from a text in another script, since names, commands and untranslated parts
+// are Latin in every language. A character of dense script counts as several letters.
 func scripted(text string) (rest, code string) {
 	var latin, han, kana, hangul, other int
 	for _, r := range text {
@@ -181,7 +181,7 @@ func sampled(text string) string {
 	return strings.Join(spots, " ")
 }
 
-// contradicts reports whether hardly a letter of text is of the script of a language tag.
+// contradicts reports whether almost no letter of text is of the script of a language.
 func contradicts(text, tag string) bool {
 	t, err := language.Parse(strings.TrimSpace(tag))
 	if err != nil {

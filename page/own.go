@@ -22,20 +22,20 @@ func (p *Page) readOwn() acap.Own {
 	return own
 }
 
-// Strays lists META tags that look as if they carried rules, and stand behind the head, where they
-// do not count (N11).
+// Strays returns META tags that look like rules but are outside the head, where they do not count
+// (N11).
 func (p *Page) Strays() []acap.Tag { return slices.Clip(p.tree().strays) }
 
-// spot is a place in a source text: line and column from 1, in characters. A loose one is of the
-// tag, for what it says is written otherwise.
+// spot is a place in a source text: line and column from 1, in characters. A loose spot is that of
+// the tag, because the source writes the value in another way.
 type spot struct {
 	line, column int
 	loose        bool
 }
 
-// locate gives META tags and marks the place of what they say, or else of their start tag. The
-// parser keeps no positions, so the source is tokenized again, but only where there is something to
-// find and only as far as needed. Tags and elements are matched by what they say, in order; an
+// locate sets the places of META tags and marks: of their value, otherwise of their start tag. The
+// parser keeps no positions, so the source is tokenized again, but only if there is something to
+// find and only as far as needed. Tags and elements are matched by their values, in order; an
 // element that the parser made twice has the place of its tag.
 func (t *tree) locate(src string, xhtml bool) {
 	metas := slices.DeleteFunc(slices.Clone(t.metas), func(n *html.Node) bool {
@@ -115,7 +115,8 @@ func (t *tree) placeMarks(found map[string][]spot, classes []string) {
 	t.listed = append(t.listed, t.lost...)
 }
 
-// placeIn gives the marks of a class attribute, which stands at s, the places of their tokens.
+// placeIn sets the places of the marks of a class attribute to those of their tokens. The attribute
+// begins at s.
 func placeIn(class string, s spot, marks []acap.Mark) {
 	at := cursor{src: class, spot: s}
 	for i := range marks {
@@ -136,14 +137,15 @@ func take(found map[string][]spot, key string) (spot, bool) {
 	return spots[0], true
 }
 
-// metaKey tells META tags apart; no class value looks like it.
+// metaKey returns a key that identifies META tags with the same values. No class value looks like
+// it.
 func metaKey(attrs []html.Attribute) string {
 	name, content, _ := metaText(attrs)
 	return "\x00" + name + "\x00" + content
 }
 
-// metaText gives what a META tag says; ok is false where it says nothing. A definition of the pilot
-// may stand in its value (PILOT 1.3.4).
+// metaText returns name and content of a META tag; ok is false if it has none. A definition of the
+// pilot may be in its value (PILOT 1.3.4).
 func metaText(attrs []html.Attribute) (name, content string, ok bool) {
 	name = unquote(attr(attrs, "name"))
 	key := "content"
@@ -227,8 +229,9 @@ func (c *cursor) to(offset int) spot {
 	return c.spot
 }
 
-// value gives the place of what an attribute of the tag at offset says, the first of keys that the
-// tag has; the tag's own where the source does not say it in these characters.
+// value returns the place of a value of the tag at offset, in the first of the attributes keys that
+// the tag has. It returns the place of the tag if the source does not write the value in these
+// characters.
 func (c *cursor) value(offset int, says string, keys ...string) spot {
 	s := c.to(offset)
 	s.loose = true
@@ -247,8 +250,8 @@ func (c *cursor) value(offset int, says string, keys ...string) spot {
 	return s
 }
 
-// attribute gives the value of an attribute as the source writes it, and where it begins; -1 where
-// the tag at offset has none.
+// attribute returns the value of an attribute as the source writes it, and its offset; -1 if the
+// tag at offset has no such attribute.
 func attribute(src string, offset int, key string) (raw string, at int) {
 	at = -1
 	eachAttribute(src, offset, func(name, value string, begins int) bool {

@@ -63,8 +63,7 @@ func (p *Page) Last() Hop {
 // MIME is the media type in lower case without parameters: as declared, else sniffed from the body.
 func (p *Page) MIME() string { return p.mime }
 
-// Feed reports whether the page is XML that has the outermost element of a feed, whatever its type
-// says.
+// Feed reports whether the page is XML with the root element of a feed, whatever its media type is.
 func (p *Page) Feed() bool { return p.xml() && p.reading().feed }
 
 // HTML reports whether the page is HTML or XHTML.
@@ -78,8 +77,8 @@ func (p *Page) textual() bool { return strings.HasPrefix(p.mime, "text/") || p.x
 // Source is the decoded text of the body without byte order mark, empty for what is not text.
 func (p *Page) Source() string { return p.source().text }
 
-// Own is what the page says of itself: META of the head, class tokens, X-Robots-Tag and Robots-Tag
-// (P2 2.2, RTAG). The caller must not change it.
+// Own returns what the page declares about itself: META of the head, class tokens, X-Robots-Tag and
+// Robots-Tag (P2 2.2, RTAG). The caller must not change it.
 func (p *Page) Own() acap.Own { return p.own() }
 
 func (p *Page) decode() decoded {

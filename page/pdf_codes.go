@@ -12,8 +12,7 @@ import (
 // longestCode is the length in bytes of a code of an encoding.
 const longestCode = 4
 
-// halfWide is the width of a letter of ASCII, and of kana of half the width, where the font does
-// not tell.
+// halfWide is the width of ASCII letters, and of half-width kana, if the font has no widths.
 const halfWide = 500
 
 // predefined is the encoding of the codes of a predefined CMap (ISO 32000-1, 9.7.5.2), nil where
@@ -46,8 +45,8 @@ func predefined(cmap string) *encoding.Decoder {
 	return nil
 }
 
-// encodedCode gives the first code of codes with its character, "" for what has none. Without a
-// whole code both are "".
+// encodedCode returns the first code of codes and its character, "" if it has none. If there is no
+// complete code both are "".
 func encodedCode(d *encoding.Decoder, codes string) (code, text string) {
 	var room [4 * utf8.UTFMax]byte
 	for n := 1; n <= min(len(codes), longestCode); n++ {

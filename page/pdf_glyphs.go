@@ -23,7 +23,7 @@ type glyph struct {
 	x, y, width, size float64
 }
 
-// matrix is that of an affine map, as PDF writes it.
+// matrix is an affine map, as PDF writes it.
 type matrix [6]float64
 
 func (m matrix) times(n matrix) matrix {
@@ -50,7 +50,7 @@ type drawing struct {
 	open        []string // those within which is drawn
 }
 
-// draw gives the characters of a page in the order in which they are drawn.
+// draw calls each with the characters of a page in the order in which they are drawn.
 func draw(p pdf.Page, each func(glyph)) {
 	contents := p.V.Key("Contents")
 	if contents.Kind() != pdf.Stream && contents.Kind() != pdf.Array || contents.Len() > mostContents {
@@ -70,7 +70,7 @@ func (d *drawing) form(name string) {
 		return
 	}
 	d.forms++
-	outside, where := *d, form.String() // which tells where it stands in the file
+	outside, where := *d, form.String() // identifies the form in the file
 	if slices.Contains(d.open, where) {
 		return
 	}
@@ -218,7 +218,7 @@ func (d *drawing) show(v pdf.Value) {
 // pdfFont knows the characters of a font.
 type pdfFont struct {
 	encoding pdf.TextEncoding
-	decoder  *encoding.Decoder // instead, where a predefined CMap tells
+	decoder  *encoding.Decoder // for a predefined CMap, instead
 	bytes    int               // of a code, else
 	known    map[string]string
 	widths   map[int]float64
@@ -234,7 +234,7 @@ func (d *drawing) font(name string) *pdfFont {
 	return f
 }
 
-// newFont is nil for a font whose characters cannot be told.
+// newFont returns nil for a font whose characters are not known.
 func newFont(font pdf.Font) *pdfFont {
 	f := &pdfFont{bytes: 1, known: map[string]string{}, widths: map[int]float64{}}
 	if font.V.Key("Subtype").Name() != "Type0" {
@@ -258,7 +258,7 @@ func newFont(font pdf.Font) *pdfFont {
 	return f
 }
 
-// width0 reads the width of what has none of its own.
+// width0 reads the width of characters without a width of their own.
 func (f *pdfFont) width0(font pdf.Value) {
 	f.other = 1000
 	if w := font.Key("DW"); !w.IsNull() {
@@ -301,8 +301,8 @@ func (f *pdfFont) code(codes string) string {
 	return codes[:f.bytes]
 }
 
-// width is that of a code. Those of a font by a predefined CMap have numbers of their own, which
-// nothing here knows.
+// width returns the width of a code. In a font with a predefined CMap widths have numbers that are
+// not known here.
 func (f *pdfFont) width(code string) float64 {
 	if f.decoder != nil {
 		if halfWidth(f.known[code]) {

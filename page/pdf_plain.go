@@ -23,10 +23,10 @@ const (
 	longestMapped  = 32        // hex digits that a font maps one to
 )
 
-// plainPDF is a PDF written anew: without what is not needed for its text, with all streams undone
-// and within bounds, and with one table of its objects. The library that reads it trusts numbers,
-// cycles and lengths that the file gives. It fails for what is encrypted, and for names that are
-// written so that they cannot be told.
+// plainPDF is a PDF written again for the library that reads it, which trusts numbers, cycles and
+// lengths in the file. It has only what the text needs, no compressed streams, everything within
+// bounds, and one table of objects. Encrypted files are refused, and files that write names so that
+// they cannot be recognised.
 type plainPDF struct {
 	objects map[int]object
 	root    string
@@ -34,7 +34,7 @@ type plainPDF struct {
 	streams int // bytes of streams so far
 
 	definition, stream, length, flate, filter, kind, skipped, rename, number, escaped, reference, nested, counts,
-		long *regexp.Regexp
+	long *regexp.Regexp
 }
 
 // object is one of a PDF: its text, and its stream if it has one.
@@ -45,7 +45,7 @@ type object struct {
 	streams    bool
 }
 
-// plainly gives body as a plain PDF; nil for what cannot be made one.
+// plainly returns body as a plain PDF, nil if that is not possible.
 func plainly(body []byte) []byte {
 	if len(body) > longestPDF || !bytes.HasPrefix(body, []byte("%PDF-")) {
 		return nil
@@ -75,7 +75,7 @@ func plainly(body []byte) []byte {
 	return p.write()
 }
 
-// scan finds the objects of a file wherever they stand; of two with one number the later counts.
+// scan finds the objects of a file by their text; of two with one number the later counts.
 func (p *plainPDF) scan(body []byte) bool {
 	for pos, close := 0, 0; ; { // close: the next endobj
 		at := p.definition.FindSubmatchIndex(body[pos:])
@@ -147,11 +147,11 @@ func (p *plainPDF) streamEnd(text, rest []byte) int {
 	return bytes.Index(rest, []byte("endstream"))
 }
 
-// tells reports whether the names in the text of an object are what they seem, and no stream is
+// tells reports whether the names in the text of an object are written plainly, and no stream is
 // hidden in it.
 func (p *plainPDF) tells(text []byte) bool { return !p.escaped.Match(text) && !p.nested.Match(text) }
 
-// trailer has what a trailer says; false where the file is encrypted.
+// trailer reads a trailer. It returns false if the file is encrypted.
 func (p *plainPDF) trailer(text []byte) bool {
 	if end := bytes.Index(text, []byte("startxref")); end >= 0 {
 		text = text[:end]
@@ -172,7 +172,7 @@ func (p *plainPDF) trailer(text []byte) bool {
 	return true
 }
 
-// take keeps an object as far as it is needed.
+// take keeps what is needed of an object.
 func (p *plainPDF) take(id int, o object) bool {
 	if !o.streams {
 		p.objects[id] = o
@@ -273,7 +273,7 @@ func (p *plainPDF) mapped(data []byte) bool {
 	return sum <= mostMapped && (len(counts) == 0 || !p.long.Match(data))
 }
 
-// write gives the file as it is read.
+// write returns the plain PDF.
 func (p *plainPDF) write() []byte {
 	var b bytes.Buffer
 	b.WriteString("%PDF-1.4\n")

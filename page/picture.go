@@ -6,8 +6,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// Image is the absolute address of the first IMG among the elements that locator names, or within
-// them, as far as c leaves it to be used; "" where there is none. A locator is as for Extract.
+// Image returns the absolute address of the first IMG that is one of the elements that locator
+// names, or inside them, and that c does not cut; "" if there is none. A locator is as for Extract.
 func (p *Page) Image(locator string, c Cut) (address string) {
 	t := p.tree()
 	s, b := t.scope(c), newBase(p.url, t)

@@ -44,8 +44,8 @@ func (p *Page) readAs() reading {
 	return reading{}
 }
 
-// readPlain takes what stands between empty lines for the blocks of a plain text, and a short first
-// line for its title.
+// readPlain reads a plain text. Blocks are separated by empty lines; a short first line is the
+// title.
 func (p *Page) readPlain() reading {
 	w := newWriter(len(p.Source()))
 	w.parts = true

@@ -69,8 +69,8 @@ func (unlinked) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 	r.Register(ast.KindImage, words)
 }
 
-// frontMatter takes the lines in front of a text that tell tools of it, and the title that they
-// give.
+// frontMatter cuts off the lines at the begin of a text that are meant for tools, and returns the
+// title that they contain.
 func frontMatter(src string) (title, rest string) {
 	head, found := strings.CutPrefix(src, "---\n")
 	if !found {

@@ -25,7 +25,7 @@ var (
 	errLong = errors.New("its text is too long")
 )
 
-// limited lets a PDF be read until a time.
+// limited is a reader that panics after a time.
 type limited struct {
 	*bytes.Reader
 	until time.Time
@@ -84,7 +84,7 @@ func titleOf(file *pdf.Reader) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(file.Trailer().Key("Info").Key("Title").Text(), "")), " ")
 }
 
-// writePage adds the text of the n-th page, as far as that can be read.
+// writePage adds the text of the n-th page, if it can be read.
 func writePage(w *writer, file *pdf.Reader, n int) {
 	b := pageText{w: w}
 	defer func() {
@@ -96,7 +96,7 @@ func writePage(w *writer, file *pdf.Reader, n int) {
 	draw(file.Page(n), b.add)
 }
 
-// pageText makes words, lines and paragraphs of the characters of a page by where they stand.
+// pageText makes words, lines and paragraphs of the characters of a page by their places.
 type pageText struct {
 	w    *writer
 	last glyph

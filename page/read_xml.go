@@ -18,14 +18,15 @@ func (p *Page) xml() bool {
 	return false
 }
 
-// xmlText reads the text of a document in XML: of a feed the titles and texts, of another what
-// stands in its elements. It is as lenient as XML, and expands no entities of the document's own.
+// xmlText reads the text of a document in XML: titles and texts of a feed, the text of the elements
+// of another document. It accepts what XML accepts, and more, and expands no entities that the
+// document defines.
 type xmlText struct {
 	w    *writer
 	z    *html.Tokenizer
 	open []string // names of the elements that are open, the outermost first
 	root string   // prefix of the outermost
-	skip int      // how many were open when what is passed over began; 0: nothing is
+	skip int      // elements open at the begin of what is skipped; 0: nothing is
 
 	title       string   // of the feed
 	field       xmlField // being read
@@ -45,8 +46,8 @@ type xmlField struct {
 // read.
 const longestField = 256 << 10
 
-// readXML gives nothing of addresses for crawlers, and nothing of an HTML page under another name:
-// what that says of itself was not read.
+// readXML returns no text for lists of addresses for crawlers, or for an HTML page with another
+// media type: what that page declares about itself was not read.
 func readXML(src string) reading {
 	x := &xmlText{w: newWriter(len(src) / 2), z: html.NewTokenizer(strings.NewReader(src))}
 	x.w.parts = true
@@ -78,8 +79,8 @@ func (x *xmlText) feed() bool {
 	return len(x.open) > 0 && slices.Contains([]string{"rss", "rdf", "feed"}, x.open[0])
 }
 
-// start opens an element, unless it is too deep: then what stands in it is read as of the one
-// around it.
+// start opens an element. An element that is nested too deep is not opened: its text counts as text
+// of the one around it.
 func (x *xmlText) start(raw string) bool {
 	x.z.NextIsNotRawText()
 	name, more := x.z.TagName()
@@ -173,7 +174,7 @@ func (x *xmlText) text(raw string) {
 		x.field.add(appendText(nil, []byte(raw)))
 	case len(x.open) == 0 || x.skip > 0 || x.feed():
 	default:
-		// A line end beside a tag tells elements that hold others from those within a sentence.
+		// A line end next to a tag shows that the element is not part of a sentence.
 		text := string(appendText(nil, []byte(raw)))
 		start := strings.TrimLeft(text, blanks)
 		if strings.Contains(text[:len(text)-len(start)], "\n") {
@@ -297,8 +298,8 @@ func (f *xmlField) write(w *writer) {
 	w.markup(text, f.kind == "xhtml")
 }
 
-// markup adds the text of HTML that stands in a document of another kind, without what has marks:
-// they were not read.
+// markup adds the text of HTML that is embedded in a document of another type, without elements
+// with marks: they were not read.
 func (w *writer) markup(src string, xhtml bool) {
 	if !strings.ContainsAny(src, "<&") {
 		w.text(src)

@@ -7,11 +7,11 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Requisites are the absolute addresses of what the page is shown with, or what a style sheet
-// refers to, without duplicates and without the page itself: of Link headers and LINK with rel
+// Requisites returns the absolute addresses of what the page is shown with, or what a style sheet
+// refers to, without duplicates and without the page itself: from Link headers and LINK with rel
 // stylesheet, icon, preload, modulepreload or manifest, then in document order of images, scripts,
-// frames, objects and media, of SVG's references to other documents, and of the styles of the page.
-// They are found, resolved and left out as Links are.
+// frames, objects and media, of references of SVG to other documents, and of the styles of the
+// page. They are found, resolved and left out as Links are.
 func (p *Page) Requisites(c Cut) []string {
 	t := p.tree()
 	s := t.scope(c)
@@ -78,7 +78,7 @@ func (g *gathering) part(ref string) {
 	}
 }
 
-// requisites gathers what n refers to, where s lets it.
+// requisites adds what n refers to, if s permits it.
 func (g *gathering) requisites(n *html.Node, s *scope) {
 	if !refers(n) || !s.at(n) {
 		return
@@ -140,7 +140,8 @@ func (g *gathering) ofHTML(n *html.Node) {
 	}
 }
 
-// candidates gives the references of a srcset attribute (HTML, parsing a srcset attribute).
+// candidates calls ref with the references of a srcset attribute (HTML, parsing a srcset
+// attribute).
 func candidates(srcset string, ref func(string)) {
 	for {
 		srcset = strings.TrimLeft(srcset, blanks+",")

@@ -10,8 +10,8 @@ import (
 // base resolves references of one page.
 type base struct {
 	url    *url.URL
-	origin string // what stands before a path that begins with a slash; "" where it is not known
-	folder string // what stands before any other
+	origin string // prefix of a path that begins with a slash, "" if not known
+	folder string // prefix of any other path
 }
 
 // newBase is the page's address, or what its first BASE element makes of it.
@@ -45,7 +45,8 @@ func (b *base) resolve(ref string) (string, bool) {
 }
 
 // quick resolves references that need no parser: paths of common characters without dot segments,
-// alone or after a plain host. It leaves the others to slow, of which it never says anything else.
+// alone or after a plain host. For other references it returns false; where it returns true, slow
+// returns the same.
 func (b *base) quick(ref string) (string, bool) {
 	before, at := b.folder, 0
 	switch {
@@ -70,8 +71,8 @@ func (b *base) quick(ref string) (string, bool) {
 	return before + ref[:end], true
 }
 
-// plainHost is where the path begins after a host in lower case that stands at start, -1 where that
-// is not so plain.
+// plainHost returns the offset of the path after a host in lower case at start, -1 if there is
+// anything else.
 func plainHost(ref string, start int) int {
 	for i := start; i < len(ref); i++ {
 		switch c := ref[i]; {
@@ -107,7 +108,7 @@ func plainEnd(ref string, start int) (int, bool) {
 	return i, true
 }
 
-// plainPath characters stand in paths as they are.
+// plainPath reports whether c is not escaped in a path.
 func plainPath(c byte) bool {
 	switch {
 	case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', '-' <= c && c <= '/', // -./
@@ -188,8 +189,8 @@ func normaliseHost(u *url.URL) bool {
 	return u.Host != ""
 }
 
-// parseReference reads what an attribute gives as a URL: blanks around it and line breaks in it do
-// not count, and a percent sign that escapes nothing is one.
+// parseReference parses a URL in an attribute. It ignores blanks around it and line breaks in it,
+// and accepts a percent sign that escapes nothing.
 func parseReference(ref string) (*url.URL, error) {
 	ref = strings.TrimFunc(ref, func(r rune) bool { return r <= ' ' })
 	if strings.ContainsAny(ref, "\t\r\n") {
@@ -213,7 +214,7 @@ func escapePercent(s string) string {
 	return b.String()
 }
 
-// escape percent-encodes what may not stand in a query.
+// escape percent-encodes characters that are not allowed in a query.
 func escape(query string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder

@@ -16,8 +16,8 @@ type seam struct {
 	tree   *tree
 	unseen *html.Node // the outermost element around that is not shown
 
-	word   bool // a word stands before, in the same block
-	spaced bool // behind it stands white space
+	word   bool // a word is before, in the same block
+	spaced bool // white space follows it
 	blank  bool // such was cut since: white space,
 	line   bool // a line break,
 	block  bool // a block
@@ -27,12 +27,12 @@ type seam struct {
 // removal is a place in a copy where an element was removed.
 type removal struct {
 	class  string     // of the element
-	leaves *html.Node // what stands there now; nil: nothing
+	leaves *html.Node // what is there now; nil: nothing
 	parent *html.Node // in the copy
 	before *html.Node // the sibling before; nil: there is none
 }
 
-// enter notes that n begins; kept says that it is a part of the copy.
+// enter is called at the begin of n; kept says whether n is part of the copy.
 func (s *seam) enter(n *html.Node, kept bool) {
 	switch {
 	case s.unseen != nil:

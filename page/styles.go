@@ -11,7 +11,7 @@ import (
 type styles struct {
 	hidden map[string]bool // display:none by a rule of its own
 	shown  map[string]bool // another display by any rule: of a wide screen, or when a reader asks for it
-	unsure bool            // what is shown is not known, so that nothing counts as hidden
+	unsure bool            // if elements are shown is not known, so none counts as hidden
 }
 
 // Bounds of what is read of a style sheet.
@@ -87,7 +87,8 @@ func (s *styles) read(css string, condition bool) {
 	}
 }
 
-// with is a rule within r. What stands in an at-rule is for what r is for (CSS Nesting 1, 2).
+// with returns a rule inside r. A rule inside an at-rule has the selectors around it (CSS Nesting
+// 1, 2).
 func (r rule) with(prelude string) rule {
 	in := rule{prelude: prelude, selectors: r.selectors, within: r.within, paper: r.paper || paper(prelude),
 		sometimes: r.sometimes}
@@ -104,7 +105,7 @@ func (r rule) with(prelude string) rule {
 	return in
 }
 
-// nested gives the selectors of a rule within another (CSS Nesting 1, 3); "" where they are too
+// nested returns the selectors of a rule inside another (CSS Nesting 1, 3), "" if they are too
 // long.
 func nested(around, selectors string) string {
 	var list []string
@@ -151,7 +152,7 @@ func uncommented(css string) string {
 	}
 }
 
-// take notes what a rule says.
+// take reads a rule.
 func (s *styles) take(r rule) {
 	if r.display == "" || r.paper {
 		return
@@ -200,7 +201,7 @@ func put(set *map[string]bool, name string) {
 	(*set)[name] = true
 }
 
-// selected gives the classes and ids that selectors speak of.
+// selected yields the classes and ids in selectors.
 func selected(selectors string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for i := 0; i < len(selectors); i++ {

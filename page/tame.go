@@ -19,7 +19,7 @@ const (
 )
 
 // build parses a page. It never fails: if a page cannot be parsed within the limits, only its head
-// is read. Then all of its statements count, but none of its text; why says so.
+// is read. Then all of its statements count, but none of its text, and why is the reason.
 func build(src string, xhtml bool, tags int) (root *html.Node, why string) {
 	nodes, depth := maxNodes, 0
 	for range 3 {
@@ -97,7 +97,7 @@ func formatting(name string) bool {
 	return false
 }
 
-// plain elements mean nothing but blanks between words.
+// plain reports whether an element does nothing but separate words.
 func plain(name string) bool {
 	switch name {
 	case "address", "article", "aside", "blockquote", "center", "dd", "div", "dl", "dt", "footer", "header", "li",

@@ -8,11 +8,11 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Text is the text of the page that may be used, in document order, its TITLE first. White space is
-// collapsed to single blanks; there is a blank between blocks, table cells and line breaks, and
-// none inside inline markup. Scripts, styles, templates, form texts and hidden elements are out,
-// alternative texts of images are in (X10). Of what is not HTML it is what a reader would read (see
-// read); what holds no text gives "".
+// Text returns the text of the page that may be used, in document order, its TITLE first. White
+// space is collapsed to single blanks; there is a blank between blocks, table cells and line
+// breaks, and none inside inline markup. It has no scripts, styles, templates, texts of forms and
+// hidden elements, but alternative texts of images (X10). For a page that is not HTML it is the
+// text that a reader would read, "" if there is none.
 func (p *Page) Text(c Cut) string {
 	text, _ := p.text(c, newWriter(len(p.Source())/2))
 	return text
@@ -43,15 +43,15 @@ func (p *Page) text(c Cut, w *writer) (string, []Block) {
 	return w.String(), w.blocks
 }
 
-// reached notes that a text, or a title, goes on beyond what w took.
+// reached records that a text or title is longer than what w took.
 func (p *Page) reached(w *writer) {
 	if why := w.missing(); why != "" {
 		p.cutBy("%s", why)
 	}
 }
 
-// Title is the text of the TITLE element that may be used, where the page has none that of its
-// first H1, and what names the page where it is not HTML.
+// Title returns the text of the TITLE element that may be used, of the first H1 if there is none,
+// and the title of a page that is not HTML.
 func (p *Page) Title(c Cut) string {
 	if !p.HTML() {
 		if !c.keeps(nil) {
@@ -170,7 +170,7 @@ func separates(n *html.Node) bool {
 	return false
 }
 
-// alt is the text that stands for an image.
+// alt returns the text that replaces an image.
 func alt(n *html.Node) string {
 	switch n.DataAtom {
 	case atom.Img, atom.Area:

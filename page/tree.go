@@ -11,8 +11,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// tree is a parsed page and what one walk over it found. The zero tree is that of a page without
-// markup.
+// tree is a parsed page and what one walk over it found. The zero tree is a page without markup.
 type tree struct {
 	root  *html.Node
 	html  *html.Node
@@ -35,9 +34,9 @@ type tree struct {
 	languages []string // that META http-equiv declares
 
 	spoken    int    // elements that say something of the page
-	talkative bool   // it says too much of itself, and what follows is not listed
+	talkative bool   // it declares too much; what follows is not listed
 	why       string // why not all of the source is in the tree; "" where it is
-	unread    string // why it is not known what the page says of itself; "" where it is
+	unread    string // why its declarations are not known; "" if they are
 }
 
 // mostH1 bounds the elements among which a title is looked for.
@@ -58,7 +57,7 @@ func parse(src string, xhtml bool) *tree {
 		t.locate(src, xhtml)
 		t.markFragments(src, xhtml)
 	}
-	// what it says is not known, so what it lists is not used
+	// its declarations are not known, so none is used
 	if t.unread = cmp.Or(t.unread, t.said()); t.unread != "" {
 		t.tags, t.strays, t.listed, t.lost, t.marked = nil, nil, nil, nil, nil
 		clear(t.marks)
@@ -130,7 +129,7 @@ func (t *tree) noteClass(n *html.Node, class string) {
 	}
 }
 
-// heard counts an element that says something of the page.
+// heard counts an element that declares something about the page.
 func (t *tree) heard() {
 	t.spoken++
 	t.talkative = t.spoken > maxSaid
@@ -152,8 +151,8 @@ func inHead(n *html.Node) bool {
 	return false
 }
 
-// readNoscript gives n the elements that a reader without scripts sees. The parser reads pages as
-// with scripts, so that an image in a noscript of the head does not end the head.
+// readNoscript adds the elements to n that a reader without scripts sees. The parser reads pages as
+// if scripts run, so that an image in a noscript of the head does not end the head.
 func readNoscript(n *html.Node, tags int) {
 	text := n.FirstChild
 	if text == nil || text.Type != html.TextNode || !strings.ContainsAny(text.Data, "<&") {
@@ -184,7 +183,7 @@ func marksOf(n *html.Node, class string) []acap.Mark {
 	return marks
 }
 
-// number tells the marks of one element from those of others (X13).
+// number gives the marks of each element a number of their own (X13).
 func (t *tree) number(marks []acap.Mark) {
 	t.elements++
 	for i := range marks {
@@ -192,8 +191,8 @@ func (t *tree) number(marks []acap.Mark) {
 	}
 }
 
-// placeOf says whether a mark on n speaks for the page or for its element, BODY among them (N27). A
-// nil node has none.
+// placeOf returns whether a mark on n applies to the page or to its element, which BODY is too
+// (N27). A nil node has no place.
 func placeOf(n *html.Node) acap.Place {
 	if n != nil && (n.DataAtom == atom.Html && n.Namespace == "" || inHead(n)) {
 		return acap.OnHead

@@ -14,7 +14,7 @@ import (
 // where parts is set.
 type writer struct {
 	strings.Builder
-	due   parting    // what stands before the next word
+	due   parting    // what comes before the next word
 	pre   *html.Node // the outermost element around it whose line ends are kept
 	parts bool
 	most  int  // bytes that are enough
@@ -22,7 +22,7 @@ type writer struct {
 
 	blocks  []Block
 	open    bool       // the last of blocks has not ended
-	broken  bool       // nothing stands behind the last line break
+	broken  bool       // nothing follows the last line break
 	titles  bool       // the next word is of a title that is no element
 	link    *html.Node // the outermost one around the next word
 	linked  int        // bytes of the last of blocks that are in links
@@ -46,7 +46,7 @@ func newWriter(size int) *writer {
 	return w
 }
 
-// missing says why w did not take all; "" where it did, and where no more was wanted.
+// missing returns why w did not take all, "" if it did or if the caller wanted no more.
 func (w *writer) missing() string {
 	switch {
 	case !w.full:
@@ -70,7 +70,7 @@ func (w *writer) cut(s string) {
 	}
 }
 
-// end ends the block at hand. One that consists of links is navigation.
+// end ends the current block. A block that consists of links is navigation.
 func (w *writer) end() {
 	if !w.open {
 		return
@@ -204,8 +204,8 @@ func (w *writer) parting(c byte) parting {
 	return blank | firm
 }
 
-// joined reports whether a line end of the source between before and after is nothing, as where one
-// writes without blanks (CSS Text 3, 4.1.3).
+// joined reports whether a line end in the source between before and after separates no words, as
+// in scripts without blanks (CSS Text 3, 4.1.3).
 func joined(before, after string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	next, _ := utf8.DecodeRuneInString(after)

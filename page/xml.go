@@ -47,8 +47,8 @@ func NewXML(r io.Reader) *XML {
 	return x
 }
 
-// Next gives the elements that are open where the next one ends, which is the last of them; they
-// are good until the next call. The error is io.EOF at the end of the document, and otherwise says
+// Next returns the elements that are open where the next one ends, which is the last of them. They
+// are valid until the next call. The error is io.EOF at the end of the document; another error says
 // why nothing more can be read.
 func (x *XML) Next() (open []Element, err error) {
 	if x.closing > 0 {
@@ -135,8 +135,8 @@ func local(name []byte) []byte { return name[bytes.LastIndexByte(name, ':')+1:] 
 // Attr is the value of an attribute, named in lower case with its prefix; "" where there is none.
 func (e *Element) Attr(name string) string { return attr(e.attrs, name) }
 
-// Text is the text that stands in the element itself, not in those within it, without the white
-// space around it.
+// Text returns the text directly in the element, not in its children, without white space around
+// it.
 func (e *Element) Text() string { return string(bytes.TrimSpace(e.text)) }
 
 func (e *Element) add(raw []byte) {
@@ -147,7 +147,7 @@ func (e *Element) add(raw []byte) {
 	e.text = appendText(e.text, raw)
 }
 
-// appendText adds the text that a text token stands for.
+// appendText appends the characters that a text token represents.
 func appendText(text, raw []byte) []byte {
 	if cdata, ok := bytes.CutPrefix(raw, []byte("<![CDATA[")); ok {
 		return append(text, bytes.TrimSuffix(cdata, []byte("]]>"))...)
@@ -171,8 +171,7 @@ func appendText(text, raw []byte) []byte {
 	}
 }
 
-// reference is the character that an entity or character reference of XML stands for, 0 for any
-// other name.
+// reference returns the character of an entity or character reference of XML, 0 for any other name.
 func reference(name string) rune {
 	switch name {
 	case "amp":

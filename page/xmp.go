@@ -7,12 +7,12 @@ import (
 	"io"
 )
 
-// maxXMP bounds the metadata of an image, in bytes; of what is longer nothing is read.
+// maxXMP bounds the metadata of an image, in bytes. Longer metadata is not read.
 const maxXMP = 1 << 20
 
-// xmpOf gives the XMP packet that a JPEG, PNG, WebP or TIFF embeds, nil where there is none, or
-// more than one and none is to be believed rather than the others. The bytes tell what it is. The
-// work is linear in the size of the image, whatever lengths it claims.
+// xmpOf returns the XMP packet that a JPEG, PNG, WebP or TIFF embeds. It returns nil if there is
+// none, or if there are several that contradict each other. It recognises the format by the bytes.
+// The work is linear in the size of the image, whatever lengths it claims.
 func xmpOf(image []byte) []byte {
 	var packets [][]byte
 	switch {
@@ -42,7 +42,7 @@ func xmpOfJPEG(b []byte) (packets [][]byte) {
 		case marker == fill:
 			b = b[1:]
 			continue
-		case marker >= 0xd0 && marker <= 0xd8, marker == 0x01: // they stand alone
+		case marker >= 0xd0 && marker <= 0xd8, marker == 0x01: // markers without a segment
 			b = b[2:]
 			continue
 		case marker == startOfScan, marker == endOfImage:
@@ -79,7 +79,7 @@ func xmpOfPNG(b []byte) (packets [][]byte) {
 	return packets
 }
 
-// textOfPNG gives the text of an iTXt chunk from behind its keyword, nil if it cannot be read.
+// textOfPNG returns the text of an iTXt chunk after its keyword, nil if it cannot be read.
 func textOfPNG(b []byte) []byte {
 	if len(b) < 2 {
 		return nil

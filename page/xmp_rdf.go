@@ -66,8 +66,8 @@ func readXMP(packet []byte, wanted map[xml.Name]xml.Name) (map[xml.Name][]string
 	}
 }
 
-// children hands the elements within the current one to read, which reads each to its end, and
-// gives the text between them.
+// children calls read for the elements inside the current one, each of which it must read to its
+// end, and returns the text between them.
 func (r *xmpReader) children(read func(xml.StartElement) error) (text string, err error) {
 	var b strings.Builder
 	for {
@@ -124,8 +124,7 @@ func (r *xmpReader) property(e xml.StartElement) error {
 	return r.node(e, e.Name, false, 0)
 }
 
-// node reads an element that is a property or stands in one; within says whether its text is a
-// value.
+// node reads an element that is a property or inside one; within says whether its text is a value.
 func (r *xmpReader) node(e xml.StartElement, property xml.Name, within bool, depth int) error {
 	if depth > maxXMPDepth {
 		return errXMPBounds

@@ -41,9 +41,8 @@
 //   - Merging copies norms and frequencies unchanged, and writes locations again as the numbers
 //     that it read. The packing of positions depends on it: they are in bits of the norm, or in one
 //     location.
-//   - Segment and SegmentBase have Data and DictAddr, which package zap documents for tests of
-//     layout.
-//   - Data is the whole file, and vellum reads a dictionary at DictAddr.
+//   - zap.Segment has Data, the whole file, and DictAddr, the offset of a dictionary of vellum
+//     behind its length. They are helpers of the command-line tool of zapx.
 //
 // A failed merge is reported to package index: bleve alone repeats it without end (MergeFailedKey).
 //
