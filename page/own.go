@@ -344,7 +344,8 @@ func speaks(name, content string) bool {
 	return slices.ContainsFunc(words, func(w string) bool {
 		switch w {
 		case "acap", "all", "none", "index", "follow", "noindex", "nofollow", "nosnippet", "noarchive", "nocache",
-			"noodp", "noydir", "noimageindex", "max-snippet", "max-image-preview", "max-video-preview", "unavailable_after":
+			"noodp", "noydir", "noimageindex", "max-snippet", "max-image-preview", "max-video-preview",
+			"unavailable_after":
 			return true
 		}
 		return false

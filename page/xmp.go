@@ -11,7 +11,7 @@ import (
 const maxXMP = 1 << 20
 
 // xmpOf returns the XMP packet that a JPEG, PNG, WebP or TIFF embeds. It returns nil if there is
-// none, or if there are several that contradict each other. It recognises the format by the bytes.
+// none, or if there are several and none is preferred. It recognises the format by the bytes.
 // The work is linear in the size of the image, whatever lengths it claims.
 func xmpOf(image []byte) []byte {
 	var packets [][]byte
