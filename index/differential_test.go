@@ -116,7 +116,8 @@ func (a *author) clause(docs []Document) string {
 	t := a.tongues[a.IntN(len(a.tongues))]
 	switch a.IntN(12) {
 	case 0:
-		return a.oneOf("site:news.example", "site:example", "site:shop.example:8080", "site:shop.example", "site:bücher.example")
+		return a.oneOf("site:news.example", "site:example", "site:shop.example:8080", "site:shop.example",
+			"site:bücher.example")
 	case 1:
 		return a.oneOf("lang:", "lang:") + t.code
 	case 2:
@@ -152,9 +153,9 @@ func (a *author) query(docs []Document) string {
 	return strings.Join(out, " ")
 }
 
-// Random queries in random documents of many languages find what plain bleve finds. Hits whose scores
-// must be equal have equal scores, and come in the order of their URLs. Run it with more seeds when
-// bleve is upgraded: go test ./index -run TestDifferential -seeds 50.
+// Random queries in random documents of many languages find what plain bleve finds. Hits whose
+// scores must be equal have equal scores, and come in the order of their URLs. Run it with more
+// seeds when bleve is upgraded: go test ./index -run TestDifferential -seeds 50.
 func TestDifferential(t *testing.T) {
 	for seed := range *differentialSeeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { differ(t, seed) })
@@ -212,11 +213,13 @@ func differ(t *testing.T, seed uint64) {
 		}
 	}
 	if hits < 1000 || phrases < 50 {
-		t.Errorf("the queries found only %d documents, and %d with a phrase found any: the test shows little", hits, phrases)
+		t.Errorf("the queries found only %d documents, and %d with a phrase found any: the test shows little", hits,
+			phrases)
 	}
 }
 
-// compareHits compares the hits of a query with those of the reference, which are in the order of URLs.
+// compareHits compares the hits of a query with those of the reference, which are in the order of
+// URLs.
 func compareHits(t *testing.T, ix *Index, q string, clauses []clause, want []string, held map[string]Document) {
 	t.Helper()
 	var hits []Hit
@@ -238,7 +241,8 @@ func compareHits(t *testing.T, ix *Index, q string, clauses []clause, want []str
 		var wrong []string
 		for _, u := range append(slices.Clone(got), want...) {
 			if slices.Contains(got, u) != slices.Contains(want, u) {
-				wrong = append(wrong, fmt.Sprintf("found %v: %+q", slices.Contains(got, u), fmt.Sprintf("%+v", held[u])))
+				document := fmt.Sprintf("%+v", held[u])
+				wrong = append(wrong, fmt.Sprintf("found %v: %+q", slices.Contains(got, u), document))
 			}
 		}
 		t.Fatalf("%q (%+q): found %d, want %d, different are\n%s", q, q, len(got), len(want), strings.Join(wrong, "\n"))

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -61,11 +61,15 @@ func TestFullDisk(t *testing.T) {
 		full   fullDisk
 		change func(*Index) error
 	}{
-		{"put", fullDisk{batch: true}, func(ix *Index) error { return ix.Put(Document{URL: at("new"), Text: "ferry"}) }},
+		{"put", fullDisk{batch: true}, func(ix *Index) error {
+			return ix.Put(Document{URL: at("new"), Text: "ferry"})
+		}},
 		{"delete", fullDisk{batch: true}, func(ix *Index) error { return ix.Delete(at("old")) }},
 		{"version", fullDisk{set: true}, func(ix *Index) error { return ix.SetMadeBy("3") }},
-		{"compact, first write", fullDisk{batch: true}, func(ix *Index) error { return ix.Compact(context.Background()) }},
-		{"compact, after merging", fullDisk{remove: true}, func(ix *Index) error { return ix.Compact(context.Background()) }},
+		{"compact, first write", fullDisk{batch: true},
+			func(ix *Index) error { return ix.Compact(context.Background()) }},
+		{"compact, after merging", fullDisk{remove: true},
+			func(ix *Index) error { return ix.Compact(context.Background()) }},
 		{"compact, last write", fullDisk{set: true}, func(ix *Index) error { return ix.Compact(context.Background()) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -85,7 +89,7 @@ func TestFullDisk(t *testing.T) {
 			if err := ix.Compact(context.Background()); err != nil {
 				t.Error(err)
 			}
-			if got, want := search(t, ix, "harbour"), []string{at("newer"), at("old")}; strings.Join(got, " ") != strings.Join(want, " ") {
+			if got, want := search(t, ix, "harbour"), []string{at("newer"), at("old")}; !slices.Equal(got, want) {
 				t.Errorf("found %q, want %q", got, want)
 			}
 			if n, err := ix.Count(); n != 2 || err != nil {
@@ -101,8 +105,8 @@ type failingMerges struct {
 	failure atomic.Pointer[error] // of each merge; nil: merges succeed
 }
 
-func (f *failingMerges) MergeUsing(segments []segmentapi.Segment, drops []*roaring.Bitmap, path string, stop chan struct{},
-	report segmentapi.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
+func (f *failingMerges) MergeUsing(segments []segmentapi.Segment, drops []*roaring.Bitmap, path string,
+	stop chan struct{}, report segmentapi.StatsReporter, config map[string]any) ([][]uint64, uint64, error) {
 	if err := f.failure.Load(); err != nil {
 		return nil, 0, *err
 	}

@@ -22,9 +22,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/index/segment"
 )
 
-// reference is an index of plain bleve: its builder of segments, its searchers and its collector. It
-// has the analysers of the index under test and nothing else of it. Where a phrase must be found as
-// it is written, it has fields of words that are not stemmed, instead of forms.
+// reference is an index of plain bleve: its builder of segments, its searchers and its collector.
+// It has the analysers of the index under test and nothing else of it. Where a phrase must be found
+// as it is written, it has fields of words that are not stemmed, instead of forms.
 type reference struct {
 	held      bleve.Index
 	analysers map[string]*analyser
@@ -71,13 +71,15 @@ func (a asWritten) Analyze(text []byte) (out analysis.TokenStream) {
 }
 
 func (a asWritten) split(word []byte) (article, written string) {
-	lower := lowercase.NewLowerCaseFilter().Filter(analysis.TokenStream{newToken([]byte(string(word)), analysis.AlphaNumeric, 1)})
+	lower := lowercase.NewLowerCaseFilter().Filter(analysis.TokenStream{newToken([]byte(string(word)),
+		analysis.AlphaNumeric, 1)})
 	whole := string(lower[0].Term)
 	if a.elision != nil {
 		lower = a.elision.Filter(lower)
 	}
 	bare := string(lower[0].Term)
-	return strings.TrimRight(string(foldTerm([]byte(strings.TrimSuffix(whole, bare)))), "'"), string(foldTerm([]byte(bare)))
+	return strings.TrimRight(string(foldTerm([]byte(strings.TrimSuffix(whole, bare)))), "'"),
+		string(foldTerm([]byte(bare)))
 }
 
 var partsOfPage = []part{title, headings, body}
@@ -97,15 +99,18 @@ func (r *reference) put(t *testing.T, docs ...Document) {
 			}
 			p := partsOfPage[i]
 			if !d.Positions {
-				doc.AddField(document.NewTextFieldCustom(field{p, code, bare}.name(), nil, []byte(text), bleveindex.IndexField, chainOf{a}))
+				doc.AddField(document.NewTextFieldCustom(field{p, code, bare}.name(), nil, []byte(text),
+					bleveindex.IndexField, chainOf{a}))
 				continue
 			}
 			const options = bleveindex.IndexField | bleveindex.IncludeTermVectors
-			doc.AddField(document.NewTextFieldCustom(field{p, code, placed}.name(), nil, []byte(text), options, chainOf{a}))
+			doc.AddField(document.NewTextFieldCustom(field{p, code, placed}.name(), nil, []byte(text), options,
+				chainOf{a}))
 			doc.AddField(document.NewTextFieldCustom(writtenField(p, code), nil, []byte(text), options, asWritten{a}))
 		}
 		label := func(name, value string) {
-			doc.AddField(document.NewTextFieldCustom(name, nil, []byte(value), bleveindex.IndexField|bleveindex.SkipFreqNorm, nil))
+			doc.AddField(document.NewTextFieldCustom(name, nil, []byte(value),
+				bleveindex.IndexField|bleveindex.SkipFreqNorm, nil))
 		}
 		if u, err := url.Parse(d.URL); err == nil {
 			for _, h := range hostsAbove(u.Host) {
@@ -260,7 +265,8 @@ func (r *reference) phrase(a *analyser, text string, p part, code string) query.
 	return inOrder(writtenField(p, code), tokens)
 }
 
-// single finds a phrase of one word where there are no positions, if its term tells how it is written.
+// single finds a phrase of one word where there are no positions, if its term tells how it is
+// written.
 func (r *reference) single(a *analyser, text string, f field) query.Query {
 	tokens := a.query(text)
 	if len(tokens) != 1 || f.language != plain && tokens[0].kind == analysis.AlphaNumeric {

@@ -36,7 +36,8 @@ func documents(t *testing.T, docs []Document) []bleveindex.Document {
 	return out
 }
 
-// contents maps every field, term and document to where the term stands there, as the analysers say.
+// contents maps every field, term and document to where the term stands there, as the analysers
+// say.
 func contents(t *testing.T, docs []Document) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -54,7 +55,8 @@ func contents(t *testing.T, docs []Document) map[string]string {
 					often[text.Terms[n]] = append(often[text.Terms[n]], s)
 				}
 				for term, spots := range often {
-					out[f.name+" "+term+" "+d.ID()] = described(uint64(len(spots)), f.AnalyzedLength(), f.options, spots)
+					out[f.name+" "+term+" "+d.ID()] = described(uint64(len(spots)), f.AnalyzedLength(), f.options,
+						spots)
 				}
 			case *document.TextField:
 				for term := range f.AnalyzedTokenFrequencies() {
@@ -142,7 +144,8 @@ func collections() map[string][]Document {
 		"one":       shelf()[:1],
 		"languages": shelf(),
 		"empty":     {{URL: at("empty")}, {URL: at("title"), Title: "A title alone"}},
-		"days": {{URL: at("day-a"), Text: "lantern " + strings.Repeat("oil ", 300), Positions: true, Fetched: time.Unix(0, 0)},
+		"days": {{URL: at("day-a"), Text: "lantern " + strings.Repeat("oil ", 300), Positions: true,
+			Fetched: time.Unix(0, 0)},
 			{URL: at("day-b"), Text: "lantern oil", Language: "en", Fetched: time.Now()}},
 		"many": many, // some terms are in more than one chunk
 		"often": {
@@ -162,8 +165,9 @@ func collections() map[string][]Document {
 	}
 }
 
-// A segment holds what its documents say, as it was built and after merging: with the same fields, whose lists the library copies, and
-// with others, so that it writes them again; whole, and with documents that are left out.
+// A segment holds what its documents say, as it was built and after merging: with the same fields,
+// whose lists the library copies, and with others, so that it writes them again; whole, and with
+// documents that are left out.
 func TestSegments(t *testing.T) {
 	build := func(docs []Document) segmentapi.Segment {
 		s, _, err := segment.NewFormat().New(documents(t, docs))
@@ -184,20 +188,24 @@ func TestSegments(t *testing.T) {
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
-	other := []Document{{URL: at("other"), Title: "Lantern", Text: "an oil lantern 東京", Language: "nl", Positions: true, Type: "text/html", Fetched: time.Unix(0, 0)}}
+	other := []Document{{URL: at("other"), Title: "Lantern", Text: "an oil lantern 東京", Language: "nl",
+		Positions: true, Type: "text/html", Fetched: time.Unix(0, 0)}}
 	for name, docs := range collections() {
 		t.Run(name, func(t *testing.T) {
 			sameContents(t, readSegment(t, build(docs)), contents(t, docs))
 			half := len(docs) / 2
 			sameContents(t, readSegment(t, merged(make([]*roaring.Bitmap, 1), build(docs))), contents(t, docs))
-			sameContents(t, readSegment(t, merged(make([]*roaring.Bitmap, 2), build(docs), build(other))), contents(t, slices.Concat(docs, other)))
+			sameContents(t, readSegment(t, merged(make([]*roaring.Bitmap, 2), build(docs), build(other))),
+				contents(t, slices.Concat(docs, other)))
 			if half == 0 {
 				return
 			}
 			drops := []*roaring.Bitmap{roaring.BitmapOf(0), roaring.BitmapOf(uint32(len(docs)-half) - 1), nil}
 			left := slices.Concat(docs[1:half], docs[half:len(docs)-1])
-			sameContents(t, readSegment(t, merged(drops[:2], build(docs[:half]), build(docs[half:]))), contents(t, left))
-			sameContents(t, readSegment(t, merged(drops, build(docs[:half]), build(docs[half:]), build(other))), contents(t, slices.Concat(left, other)))
+			sameContents(t, readSegment(t, merged(drops[:2], build(docs[:half]), build(docs[half:]))),
+				contents(t, left))
+			sameContents(t, readSegment(t, merged(drops, build(docs[:half]), build(docs[half:]), build(other))),
+				contents(t, slices.Concat(left, other)))
 		})
 	}
 }
@@ -208,7 +216,8 @@ func TestOtherDocuments(t *testing.T) {
 	values.AddField(document.NewTextField("text", nil, []byte("with values by document")))
 	values.AddIDField()
 	values.VisitFields(func(f bleveindex.Field) { f.Analyze() })
-	for name, docs := range map[string][]bleveindex.Document{"values by document": {values}, "too many": make([]bleveindex.Document, segment.MaxDocuments+1)} {
+	for name, docs := range map[string][]bleveindex.Document{"values by document": {values},
+		"too many": make([]bleveindex.Document, segment.MaxDocuments+1)} {
 		if _, _, err := segment.NewFormat().New(docs); err == nil {
 			t.Errorf("%s: taken", name)
 		}

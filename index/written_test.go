@@ -13,7 +13,8 @@ func TestNonJoiner(t *testing.T) {
 		for _, kept := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s %v", language, kept), func(t *testing.T) {
 				ix := fresh(t)
-				for name, text := range map[string]string{"joiner": "کتاب\u200cهای کهنه", "one": "کتابهای کهنه", "blank": "کتاب های کهنه", "other": "کهنه های کتابی"} {
+				for name, text := range map[string]string{"joiner": "کتاب\u200cهای کهنه", "one": "کتابهای کهنه",
+					"blank": "کتاب های کهنه", "other": "کهنه های کتابی"} {
 					put(t, ix, Document{URL: at(name), Text: text, Language: language, Positions: kept})
 				}
 				want := map[string][]string{
@@ -65,7 +66,8 @@ func TestWrittenWordsComeFirst(t *testing.T) {
 // those in which forms are told apart.
 func TestWrittenWordsOfAnyLanguage(t *testing.T) {
 	ix := fresh(t)
-	put(t, ix, Document{URL: at("z"), Text: filled("running running"), Language: "eo", Positions: true}, Document{URL: at("a"), Text: filled("running"), Language: "en", Positions: true})
+	put(t, ix, Document{URL: at("z"), Text: filled("running running"), Language: "eo", Positions: true},
+		Document{URL: at("a"), Text: filled("running"), Language: "en", Positions: true})
 	ranked(t, ix, "running", "z", "a")
 }
 
@@ -74,10 +76,12 @@ func TestWrittenWordsOfAnyLanguage(t *testing.T) {
 func TestVietnamese(t *testing.T) {
 	for _, kept := range []bool{true, false} {
 		ix := fresh(t)
-		for name, text := range map[string]string{"table": "cái bàn", "shoot": "bắn bắn bắn súng", "sell": "bán bán bán hàng", "you": "bạn bè", "unmarked": "ban ban"} {
+		for name, text := range map[string]string{"table": "cái bàn", "shoot": "bắn bắn bắn súng",
+			"sell": "bán bán bán hàng", "you": "bạn bè", "unmarked": "ban ban"} {
 			put(t, ix, Document{URL: at(name), Text: filled(text), Language: "vi", Positions: kept})
 		}
-		for query, first := range map[string]string{"bàn": "table", "bắn": "shoot", "bán": "sell", "bạn": "you", "BÀN": "table"} {
+		for query, first := range map[string]string{"bàn": "table", "bắn": "shoot", "bán": "sell", "bạn": "you",
+			"BÀN": "table"} {
 			if got := search(t, ix, query); len(got) != 5 || got[0] != at(first) {
 				t.Errorf("positions %v: %s: found %v, want %s first", kept, query, got, first)
 			}

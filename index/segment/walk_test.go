@@ -24,7 +24,8 @@ func documents(texts []string) []bleveindex.Document {
 	const options = bleveindex.IndexField | bleveindex.IncludeTermVectors
 	docs, numbers, terms := make([]bleveindex.Document, len(texts)), map[string]uint32{}, []string(nil)
 	for i, text := range texts {
-		f := &plainText{Field: document.NewTextFieldCustom("text", nil, nil, options, nil), text: Text{Source: &numbers}}
+		f := &plainText{Field: document.NewTextFieldCustom("text", nil, nil, options, nil),
+			text: Text{Source: &numbers}}
 		for k, word := range strings.Fields(text) {
 			n, known := numbers[word]
 			if !known {
