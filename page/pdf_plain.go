@@ -273,6 +273,10 @@ func (p *plainPDF) mapped(data []byte) bool {
 	return sum <= mostMapped && (len(counts) == 0 || !p.long.Match(data))
 }
 
+// streamEnd is added to every stream: a comment, unless a hexadecimal string is open. The library
+// reads such a string for ever at the end of a stream; the percent sign makes it fail.
+const streamEnd = "\n%>"
+
 // write returns the plain PDF.
 func (p *plainPDF) write() []byte {
 	var b bytes.Buffer
@@ -286,8 +290,10 @@ func (p *plainPDF) write() []byte {
 		if o.streams {
 			text := p.rename.ReplaceAll(o.text, []byte("/Was$1"))
 			open := bytes.Index(text, []byte("<<")) + len("<<")
-			fmt.Fprintf(&b, "%s /Length %d %s\nstream\n", text[:open], len(o.stream), text[open:])
+			length := len(o.stream) + len(streamEnd)
+			fmt.Fprintf(&b, "%s /Length %d %s\nstream\n", text[:open], length, text[open:])
 			b.Write(o.stream)
+			b.WriteString(streamEnd)
 			b.WriteString("\nendstream\nendobj\n")
 			continue
 		}
