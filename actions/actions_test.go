@@ -137,7 +137,7 @@ func run(t *testing.T, l *Ledger, c *crew, asked []acap.Action) string {
 func runWith(t *testing.T, x *Executor, c *crew, r Reading) string {
 	t.Helper()
 	c.did = nil
-	if err := errors.Join(x.Heed(context.Background(), r), x.Settle(context.Background())); err != nil {
+	if err := errors.Join(x.ExecuteReading(context.Background(), r), x.Settle(context.Background())); err != nil {
 		t.Fatal(err)
 	}
 	return strings.Join(c.did, ", ")

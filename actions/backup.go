@@ -6,8 +6,9 @@ import (
 	"github.com/acapcrawl/acapcrawl/spool"
 )
 
-// Backup hands out the file of the ledger as it is now, while others read and write: create is told its size, and what it gives takes
-// the content, as slowly as it likes.
+// Backup copies the file of the ledger as it is now. It calls create with the size of the file and
+// writes the content to the result, which may be slow. Other goroutines can use the ledger
+// meanwhile.
 func (l *Ledger) Backup(create func(size int64) (io.Writer, error)) error {
 	return spool.Backup(l.read, create)
 }

@@ -11,16 +11,17 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// announced reports whether somebody asked for r by another way than a file.
+// announced reports whether r was requested through the channel or by the operator.
 func (r *Request) announced() bool { return r.From.Credential != "" || r.From.Kind == Operator }
 
-// bars reports whether r, which did not come by a line, is a take-down that stands.
-func (r *Request) bars() bool {
+// blocks reports whether r is a take-down in force that did not come from a line.
+func (r *Request) blocks() bool {
 	return r.Action == acap.TakeDown && r.Standing && r.State != Seen && r.From.File == ""
 }
 
-// stand keeps the list of what was announced and stands. What came by the channel alone is asked for until it is done: a re-crawl is once.
-func (t *txn) stand(r *Request) error {
+// updateStanding updates the list of announced requests in force. A re-crawl without a line leaves
+// it when it is done, because it is requested only once.
+func (t *txn) updateStanding(r *Request) error {
 	if !r.announced() {
 		return nil
 	}
@@ -38,7 +39,7 @@ func (t *txn) stand(r *Request) error {
 	return t.tx.Bucket(bStanding).Delete(name)
 }
 
-// standing gives the request of that name that was announced and stands.
+// standing returns the announced request in force with that origin, action and URL.
 func (t *txn) standing(origin, action, url string) (r Request, stands bool, err error) {
 	id := t.tx.Bucket(bStanding).Get(named(origin, action, url))
 	if id == nil {
@@ -47,16 +48,17 @@ func (t *txn) standing(origin, action, url string) (r Request, stands bool, err 
 	return t.request(binary.BigEndian.Uint64(id))
 }
 
-// barring gives the take-down that bars a URL: one that was announced and stands, or the last that a line asked for.
-func (t *txn) barring(origin, url string) (r Request, known bool, err error) {
+// blockingTakeDown returns the take-down that blocks a URL: an announced one in force, or else the
+// last one that a line requested.
+func (t *txn) blockingTakeDown(origin, url string) (r Request, known bool, err error) {
 	r, stands, err := t.standing(origin, acap.TakeDown, url)
-	if err != nil || stands && r.bars() {
+	if err != nil || stands && r.blocks() {
 		return r, err == nil, err
 	}
 	return t.last(origin, acap.TakeDown, url)
 }
 
-// pending counts the re-crawls of an origin that were announced and stand.
+// pending counts the announced re-crawls in force of an origin.
 func (t *txn) pending(origin string) (n int) {
 	prefix := string(named(origin, acap.ReCrawl, ""))
 	c := t.tx.Bucket(bStanding).Cursor()
@@ -66,22 +68,23 @@ func (t *txn) pending(origin string) (n int) {
 	return n
 }
 
-// bound is a policy as Bind gave it.
+// bound is a cached result of Bind.
 type bound struct {
 	from, to *acap.Policy
-	until    time.Time // zero: as long as nothing is noted of the origin
+	until    time.Time // zero: valid until something changes for the origin
 }
 
-// bindings are what Bind gave, by origin.
+// bindings caches the results of Bind by origin. It is safe for concurrent use.
 type bindings struct {
 	mu   sync.Mutex
-	turn uint64 // grows with what is forgotten
+	turn uint64 // incremented by each invalidation
 	of   map[string]bound
 }
 
-// maxBound is how many origins bindings remember.
+// maxBound is the maximal number of origins in the cache.
 const maxBound = 4096
 
+// forget invalidates the cached results of origins.
 func (b *bindings) forget(origins ...string) {
 	if len(origins) == 0 {
 		return
@@ -94,7 +97,7 @@ func (b *bindings) forget(origins ...string) {
 	}
 }
 
-// get gives what is known of an origin's policy, and the turn that keep wants.
+// get returns the cached result for from, or nil, and the turn to pass to remember.
 func (b *bindings) get(origin string, from *acap.Policy, now time.Time) (to *acap.Policy, turn uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -104,8 +107,8 @@ func (b *bindings) get(origin string, from *acap.Policy, now time.Time) (to *aca
 	return to, b.turn
 }
 
-// keep remembers e, unless something was forgotten since turn.
-func (b *bindings) keep(origin string, e bound, turn uint64) {
+// remember caches e, unless something was invalidated since turn.
+func (b *bindings) remember(origin string, e bound, turn uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if turn != b.turn {
@@ -117,9 +120,10 @@ func (b *bindings) keep(origin string, e bound, turn uint64) {
 	b.of[origin] = e
 }
 
-// Bind gives p, which the files of an origin say, with what stands there now: the take-downs that were asked for by other ways are added,
-// and of an origin whose requests have to be confirmed those of lines that nobody announced do not count (P07). It is p itself where
-// nothing is to be said.
+// Bind returns p, the policy in the files of an origin, with the requests that are in force now. It
+// adds take-downs that do not come from a line. P1 2.6 (P07): if the requests of the origin must be
+// confirmed, lines that no credential announced are not executed. If nothing changes, Bind returns
+// p itself.
 func (l *Ledger) Bind(origin string, p *acap.Policy) (*acap.Policy, error) {
 	if p == nil {
 		return nil, nil
@@ -130,7 +134,7 @@ func (l *Ledger) Bind(origin string, p *acap.Policy) (*acap.Policy, error) {
 	}
 	e := bound{from: p, to: p}
 	err := l.view(func(t *txn) error {
-		list, err := t.bars(origin)
+		list, err := t.announcedTakeDowns(origin)
 		if err != nil {
 			return err
 		}
@@ -160,14 +164,14 @@ func (l *Ledger) Bind(origin string, p *acap.Policy) (*acap.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.bound.keep(origin, e, turn)
+	l.bound.remember(origin, e, turn)
 	return e.to, nil
 }
 
 const unannounced = "no credential asked for the same, and of this publisher both have to"
 
-// bars gives the take-downs of an origin that were asked for by other ways than lines.
-func (t *txn) bars(origin string) (list []acap.Action, err error) {
+// announcedTakeDowns returns the take-downs in force of an origin that do not come from a line.
+func (t *txn) announcedTakeDowns(origin string) (list []acap.Action, err error) {
 	prefix := string(named(origin, acap.TakeDown, ""))
 	c := t.tx.Bucket(bStanding).Cursor()
 	for name, id := c.Seek([]byte(prefix)); strings.HasPrefix(string(name), prefix); name, id = c.Next() {
@@ -175,15 +179,16 @@ func (t *txn) bars(origin string) (list []acap.Action, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.bars() {
+		if r.blocks() {
 			list = append(list, acap.Action{Action: r.Action, URL: r.URL, Field: r.field(r.ID), Execute: true})
 		}
 	}
 	return list, nil
 }
 
-// confirms reports whether the lines of an origin have to be confirmed: its publisher has a credential that is valid (P1 2.6: "has
-// notified"). That holds until the time given, zero for as long as nothing is noted.
+// confirms reports whether the lines of an origin must be confirmed. They must if its publisher has
+// a valid credential (P1 2.6: "has notified"). The result is valid until the time until; zero means
+// until something changes for the origin.
 func (t *txn) confirms(origin string, o Options) (confirms bool, until time.Time, err error) {
 	if o.ConfirmWithin <= 0 {
 		return false, until, nil
@@ -205,9 +210,10 @@ func (t *txn) confirms(origin string, o Options) (confirms bool, until time.Time
 	return confirms, until, err
 }
 
-// meet says of r, the request of a line that has to be confirmed (P07): it becomes the one that a credential asked for before, confirmed,
-// or waits for that.
-func (t *txn) meet(r *Request) error {
+// confirmByLine handles r, the request of a line that must be confirmed (P1 2.6, P07: a request is
+// confirmed by another channel). If a credential announced the same, r becomes that request and is
+// confirmed. Otherwise it waits.
+func (t *txn) confirmByLine(r *Request) error {
 	asked, stands, err := t.standing(r.Origin, r.Action, r.URL)
 	if err != nil {
 		return err
@@ -217,7 +223,7 @@ func (t *txn) meet(r *Request) error {
 		return nil
 	}
 	line := *r
-	if line.ID != 0 { // the request that a credential made is in its place
+	if line.ID != 0 { // the request of the credential replaces it
 		past := line
 		past.Standing, past.State, past.Why = false, Refused, fmt.Sprintf("request %d asks for the same", asked.ID)
 		if err := t.note("lapsed", &past); err != nil {
@@ -233,7 +239,8 @@ func (t *txn) meet(r *Request) error {
 	return t.confirm(r)
 }
 
-// Expire ends the wait of what no line has confirmed in time; where nothing has to be confirmed any more, it is due.
+// Expire refuses requests that no line has confirmed within ConfirmWithin. If requests need no
+// confirmation any more, they become due.
 func (l *Ledger) Expire() error {
 	over := func(t *txn) (list []Request, err error) {
 		err = t.open(func(r Request) error {

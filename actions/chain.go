@@ -9,37 +9,38 @@ import (
 	"time"
 )
 
-// Entry is one link of the chain: nothing of it is ever changed. It holds no content of a resource, and no secret.
+// Entry is one link of the chain. It is never changed, and contains no content of a resource and no
+// secret.
 type Entry struct {
 	Seq     uint64            `json:"seq"`
 	Time    time.Time         `json:"time"`
-	Event   string            `json:"event"`             // a state, or what else was noted
+	Event   string            `json:"event"`             // a state, or one of the events below
 	About   uint64            `json:"about,omitempty"`   // ID of a request
-	Named   bool              `json:"named,omitempty"`   // that request is the last of its name from then on
-	Request json.RawMessage   `json:"request,omitempty"` // that request as it is from then on
-	Data    json.RawMessage   `json:"data,omitempty"`    // of an entry that changes no request
+	Named   bool              `json:"named,omitempty"`   // that request is now the last with its origin, action and URL
+	Request json.RawMessage   `json:"request,omitempty"` // that request after the event
+	Data    json.RawMessage   `json:"data,omitempty"`    // only if the entry changes no request
 	Hash    [sha256.Size]byte `json:"-"`
 }
 
 // The events of entries that change no request.
 const (
 	eventCredential = "credential"
-	eventNamed      = "named"        // a line belongs to a request that the channel made
-	eventRead       = "read"         // what an origin asks for is another than before
-	eventReceipt    = "receipt"      // of the request that it is about: the digest of its receipt
-	eventKey        = "key"          // the key that heads are signed with from now on, "" for none
-	eventDiffers    = "differs"      // on opening, the chain was not what was known of it
-	eventKnown      = "acknowledged" // the operator knows of an entry that differs
-	eventRestored   = "restored"     // what was noted after a backup was made is not in the chain
+	eventNamed      = "named"        // a line confirms a request of the channel
+	eventRead       = "read"         // the requests in an origin's policy have changed
+	eventReceipt    = "receipt"      // the digest of a request's receipt
+	eventKey        = "key"          // the key that signs heads from now on, "" for none
+	eventDiffers    = "differs"      // when the ledger was opened, the chain did not match a stored head
+	eventKnown      = "acknowledged" // the operator has acknowledged an eventDiffers
+	eventRestored   = "restored"     // the ledger was restored from a backup; later entries are lost
 )
 
-// observed is the data of an entry that says that a reading was noted.
+// observed is the data of eventRead.
 type observed struct {
 	Origin string `json:"origin"`
-	Sum    string `json:"sum"` // of what it asks for
+	Sum    string `json:"sum"` // digest of the requests, see Reading.sum
 }
 
-// link is the end of a chain: the number of an entry, and its hash.
+// link is the end of a chain: the number and the hash of an entry.
 type link struct {
 	seq  uint64
 	hash [sha256.Size]byte
@@ -47,7 +48,8 @@ type link struct {
 
 func (l link) head() Head { return Head{Seq: l.seq, Hash: hex.EncodeToString(l.hash[:])} }
 
-// linkHash is SHA-256 over a domain, the hash of the entry before, the length of the entry and the entry as stored.
+// linkHash returns the SHA-256 of a domain separator, the hash of the previous entry, the length of
+// the entry and the entry as stored.
 func linkHash(before [sha256.Size]byte, entry []byte) (sum [sha256.Size]byte) {
 	h := sha256.New()
 	h.Write([]byte("acapcrawl ledger 1\n"))
@@ -58,7 +60,7 @@ func linkHash(before [sha256.Size]byte, entry []byte) (sum [sha256.Size]byte) {
 	return sum
 }
 
-// last is where the chain ends; zero where it is empty.
+// lastLink returns the end of the chain; zero if the chain is empty.
 func (t *txn) lastLink() (l link, err error) {
 	if t.end != nil {
 		return *t.end, nil
@@ -86,7 +88,7 @@ func (t *txn) append(e Entry) error {
 	}
 	sum := linkHash(last.hash, data)
 	chain := t.tx.Bucket(bChain)
-	chain.FillPercent = 1 // entries are added at the end alone
+	chain.FillPercent = 1 // entries are only added at the end
 	if err := chain.Put(number(e.Seq), append(sum[:], data...)); err != nil {
 		return err
 	}
@@ -100,7 +102,7 @@ func (t *txn) append(e Entry) error {
 // remark adds an entry that changes no request.
 func (t *txn) remark(event string, data any) error { return t.remarkAbout(0, event, data) }
 
-// remarkAbout is remark for an entry about the request with an ID.
+// remarkAbout adds an entry about the request with an ID that does not change it.
 func (t *txn) remarkAbout(id uint64, event string, data any) error {
 	text, err := json.Marshal(data)
 	if err != nil {
@@ -109,7 +111,7 @@ func (t *txn) remarkAbout(id uint64, event string, data any) error {
 	return t.append(Entry{Event: event, About: id, Data: text})
 }
 
-// entry gives the entry with a number.
+// entry returns the entry with a number.
 func (t *txn) entry(seq uint64) (e Entry, known bool, err error) {
 	v := t.tx.Bucket(bChain).Get(number(seq))
 	if v == nil {
@@ -119,7 +121,7 @@ func (t *txn) entry(seq uint64) (e Entry, known bool, err error) {
 	return e, true, err
 }
 
-// readEntry reads an entry as stored. What it holds is valid until the transaction ends.
+// readEntry decodes a stored entry. The result is valid until the transaction ends.
 func readEntry(v []byte) (e Entry, err error) {
 	if len(v) < sha256.Size {
 		return e, fmt.Errorf("%w: an entry of the chain is too short", ErrDamaged)

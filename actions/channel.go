@@ -11,18 +11,18 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Call is one thing that is asked of the channel.
+// Call is one call of the channel.
 type Call struct {
-	Do     string `json:"do"`              // one of those below
+	Do     string `json:"do"`              // DoSubmit, DoGet, ...
 	Token  string `json:"token,omitempty"` // of a credential; not for DoStatus
-	Key    string `json:"key,omitempty"`   // DoSubmit: of idempotency
+	Key    string `json:"key,omitempty"`   // DoSubmit: the idempotency key
 	Action string `json:"action,omitempty"`
 	URL    string `json:"url,omitempty"`
 	ID     uint64 `json:"id,omitempty"`
-	Filter Filter `json:"filter,omitzero"` // DoList; its origins are those of the credential
+	Filter Filter `json:"filter,omitzero"` // DoList; Origins are set to those of the credential
 }
 
-// What can be asked of the channel.
+// The values of Call.Do.
 const (
 	DoSubmit   = "submit"
 	DoGet      = "get"
@@ -32,32 +32,32 @@ const (
 	DoStatus   = "status"
 )
 
-// Answer is what the channel answers to a Call.
+// Answer is the channel's answer to a Call.
 type Answer struct {
-	Code     string          `json:"code,omitempty"` // of a Rejection, "" where the call was answered
+	Code     string          `json:"code,omitempty"` // of a Rejection, "" if the call succeeded
 	Why      string          `json:"why,omitempty"`  // one sentence; it holds no secret
 	Request  *Request        `json:"request,omitempty"`
 	Requests []Request       `json:"requests,omitempty"`
-	Next     uint64          `json:"next,omitempty"` // Filter.After of the next page; 0: there is none
+	Next     uint64          `json:"next,omitempty"` // Filter.After of the next page; 0: no more pages
 	Replayed bool            `json:"replayed,omitempty"`
 	Receipt  json.RawMessage `json:"receipt,omitempty"`
-	Head     *Head           `json:"head,omitempty"` // of the ledger: who keeps it is a witness
+	Head     *Head           `json:"head,omitempty"` // of the ledger: a caller that keeps it can later prove a change
 	Status   *Status         `json:"status,omitempty"`
 
-	Err error `json:"-"` // of Unavailable: for the operator alone
+	Err error `json:"-"` // cause of Unavailable; only for the operator
 }
 
-// Status is what the operator, and who watches the service, wants to know of the ledger.
+// Status describes the open requests of the ledger, for the operator and for monitoring.
 type Status struct {
-	Open     int       `json:"open"`               // requests about which something is to be done
-	Due      int       `json:"due"`                // of them, to be executed
-	Waiting  int       `json:"waiting"`            // of them, to be confirmed
-	Failed   int       `json:"failed"`             // of them
-	TakeDown time.Time `json:"take_down,omitzero"` // when the oldest take-down that is not executed was due
-	Erased   time.Time `json:"erased,omitzero"`    // when the oldest was executed of which a file may hold a trace
+	Open     int       `json:"open"`               // requests that are not finished
+	Due      int       `json:"due"`                // of these, waiting for execution
+	Waiting  int       `json:"waiting"`            // of these, waiting for confirmation
+	Failed   int       `json:"failed"`             // of these, failed in the last attempt
+	TakeDown time.Time `json:"take_down,omitzero"` // when the oldest unexecuted take-down became due
+	Erased   time.Time `json:"erased,omitzero"`    // when the oldest take-down was executed of which files may contain traces
 }
 
-// Answer does what c asks for, as far as its credential reaches. Whatever is refused is noted in the chain.
+// Answer executes c with the rights of its credential. Every rejection is noted in the chain.
 func (l *Ledger) Answer(c Call) Answer {
 	a, err := l.answer(c)
 	if err == nil {
@@ -75,7 +75,7 @@ func (l *Ledger) answer(c Call) (a Answer, err error) {
 		return Answer{Status: &s}, err
 	}
 	var by Credential
-	err = l.noted(nil, func(*rejected) (err error) {
+	err = l.noteRejection(nil, func(*rejected) (err error) {
 		by, err = l.Authenticate(c.Token)
 		return err
 	})
@@ -92,9 +92,9 @@ func (l *Ledger) answer(c Call) (a Answer, err error) {
 	case DoList:
 		a.Requests, a.Next, err = l.page(c.Filter, &by)
 	case DoGet, DoReceipt:
-		err = l.noted(&by, func(*rejected) error { return l.tell(c, &by, &a) })
+		err = l.noteRejection(&by, func(*rejected) error { return l.answerAbout(c, &by, &a) })
 	default:
-		err = l.noted(&by, func(*rejected) error { return reject(Malformed, "%.40q cannot be asked of the channel", c.Do) })
+		err = l.noteRejection(&by, func(*rejected) error { return reject(Malformed, "%.40q cannot be asked of the channel", c.Do) })
 	}
 	if err != nil {
 		return a, err
@@ -104,8 +104,9 @@ func (l *Ledger) answer(c Call) (a Answer, err error) {
 	return a, err
 }
 
-// tell gives a request, or its receipt, if it is of an origin that by is for; for others it is unknown.
-func (l *Ledger) tell(c Call, by *Credential, a *Answer) error {
+// answerAbout sets a to a request or its receipt. Requests of origins that the credential by is not
+// for are reported as unknown.
+func (l *Ledger) answerAbout(c Call, by *Credential, a *Answer) error {
 	r, known, err := l.Get(c.ID)
 	switch {
 	case err != nil:
@@ -122,10 +123,11 @@ func (l *Ledger) tell(c Call, by *Credential, a *Answer) error {
 	return err
 }
 
-// maxPage is how many requests are listed at once.
+// maxPage is the maximal number of requests on a page of a list.
 const maxPage = 1000
 
-// page lists requests of the origins that by is for, and says after which ID the next page begins.
+// page lists requests of the origins of the credential by. next is the value of After for the next
+// page, or 0.
 func (l *Ledger) page(f Filter, by *Credential) (list []Request, next uint64, err error) {
 	f.Origins = by.Origins
 	if f.Limit <= 0 || f.Limit > maxPage {
@@ -147,7 +149,7 @@ func (l *Ledger) page(f Filter, by *Credential) (list []Request, next uint64, er
 	return list, next, err
 }
 
-// Status counts what is open.
+// Status returns the numbers of open requests.
 func (l *Ledger) Status() (s Status, err error) {
 	err = l.view(func(t *txn) error {
 		return t.tx.Bucket(bOpen).ForEach(func(id, kept []byte) error {
@@ -185,21 +187,21 @@ func (s *Status) add(o brief) {
 	}
 }
 
-// brief is what the list of open requests holds of each: many are counted in a moment.
+// brief is the summary of an open request in the list bOpen, so that many are counted quickly.
 type brief struct {
 	is    byte
 	since time.Time
 }
 
 const (
-	isWaiting = 'w' // to be confirmed
-	isErased  = 'e' // of which a file may hold a trace
+	isWaiting = 'w' // waits for confirmation
+	isErased  = 'e' // executed, but files may contain traces
 
 	isTakeDown, isFailedTakeDown = 't', 'T'
 	isReCrawl, isFailedReCrawl   = 'r', 'R'
 )
 
-// brief tells what is to be done about r, which is open.
+// brief returns the summary of r, which must be open.
 func (r *Request) brief() brief {
 	since := r.Asked
 	if since.Before(r.Confirmed) {

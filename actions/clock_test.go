@@ -118,7 +118,7 @@ func TestErasedBefore(t *testing.T) {
 	s, x := d.shelf(false)
 	s.pending = true
 	read := Reading{Origin: site, Since: d.clock.now, Actions: policyOf(down + "/line").Actions()}
-	if err := x.Heed(t.Context(), read); err != nil {
+	if err := x.ExecuteReading(t.Context(), read); err != nil {
 		t.Fatal(err)
 	}
 	d.submit(t, d.ours, acap.TakeDown, site+"/channel", "k")
@@ -149,11 +149,11 @@ func TestLapsedAfterErasing(t *testing.T) {
 	s, x := d.shelf(true)
 	s.fail = errors.New("the disk is full")
 	read := Reading{Origin: site, Since: d.clock.now, Actions: policyOf(down + "/x").Actions()}
-	if err := x.Heed(t.Context(), read); !errors.Is(err, s.fail) {
+	if err := x.ExecuteReading(t.Context(), read); !errors.Is(err, s.fail) {
 		t.Fatal(err)
 	}
 	s.held, s.pending, s.stones = false, true, append(s.stones, s.now)
-	if err := x.Heed(t.Context(), Reading{Origin: site, Since: d.clock.now}); err != nil {
+	if err := x.ExecuteReading(t.Context(), Reading{Origin: site, Since: d.clock.now}); err != nil {
 		t.Fatal(err)
 	}
 	if r := d.get(t, 1); r.Standing || r.State != Done || r.Erased != 1 || r.Why != "" || !r.Gone.IsZero() {

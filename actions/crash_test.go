@@ -98,7 +98,7 @@ func child(dir, at string) int {
 	}
 	x := NewExecutor(l, store{dir, fault}, nil, Limits{})
 	x.fault = fault
-	if err := errors.Join(x.Heed(context.Background(), childReading()), x.Compacted(context.Background(), time.Now())); err != nil {
+	if err := errors.Join(x.ExecuteReading(context.Background(), childReading()), x.Compacted(context.Background(), time.Now())); err != nil {
 		fmt.Println(err)
 	}
 	return 1
@@ -138,7 +138,7 @@ func TestKilled(t *testing.T) {
 					reading.Actions = nil
 				}
 				x := NewExecutor(l, d, nil, Limits{})
-				if err := errors.Join(x.Heed(t.Context(), reading), x.Resume(t.Context()), x.Compacted(t.Context(), time.Now())); err != nil {
+				if err := errors.Join(x.ExecuteReading(t.Context(), reading), x.Resume(t.Context()), x.Compacted(t.Context(), time.Now())); err != nil {
 					t.Fatal(err)
 				}
 				all := rows(t, l)

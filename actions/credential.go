@@ -13,25 +13,25 @@ import (
 	"time"
 )
 
-// Credential lets a publisher ask for actions on its origins. It holds no secret.
+// Credential allows a publisher to submit requests for its origins. It contains no secret.
 type Credential struct {
 	Name    string    `json:"name"`
-	Origins []string  `json:"origins"` // as policy.Key writes them
+	Origins []string  `json:"origins"` // in the form of policy.Key
 	Made    time.Time `json:"made"`
 	Rotated time.Time `json:"rotated,omitzero"` // when its token was last replaced
-	Former  time.Time `json:"former,omitzero"`  // until when the token before that one is good
+	Former  time.Time `json:"former,omitzero"`  // until when the previous token is valid
 	Expires time.Time `json:"expires,omitzero"`
 	Revoked time.Time `json:"revoked,omitzero"`
 
 	id string
 }
 
-// Valid reports whether c is neither expired nor revoked at that time.
+// Valid reports whether c is neither expired nor revoked at the time at.
 func (c *Credential) Valid(at time.Time) bool {
 	return c.Revoked.IsZero() && (c.Expires.IsZero() || at.Before(c.Expires))
 }
 
-// A token is "acap_", the ID of its credential, "_" and 256 random bits: it needs no slow hash, which would serve those who flood.
+// A token is "acap_", the ID of its credential, "_" and 256 random bits. With so many bits a fast hash is safe; a slow one would help attackers who flood the server.
 const (
 	tokenMark = "acap_"
 	idLength  = 8
@@ -48,7 +48,7 @@ type grant struct {
 	FormerHash []byte `json:"former_hash,omitempty"`
 }
 
-// renew gives g a new token.
+// renew sets and returns a new token of g.
 func (g *grant) renew() (token string) {
 	secret := make([]byte, 32)
 	rand.Read(secret)
@@ -58,7 +58,8 @@ func (g *grant) renew() (token string) {
 	return token
 }
 
-// admits reports whether token is one of g's that is good at that time. It takes as long whatever is wrong.
+// admits reports whether token is a valid token of g at the time at. The comparison takes constant
+// time.
 func (g *grant) admits(token string, at time.Time) bool {
 	hash, last := hashOf(token), tokenHash{}
 	copy(last[:], g.FormerHash)
@@ -70,9 +71,10 @@ func (g *grant) admits(token string, at time.Time) bool {
 	return current|former == 1 && g.Valid(at)
 }
 
-// AddCredential makes a credential of that name for origins, each as policy.Key writes it, and gives its token, which is not kept.
-// expires is zero for one that is good until it is revoked. A name is never given twice, since the ledger names it. The error of this and
-// the next two is a *Rejection where what they are asked for cannot be.
+// AddCredential makes a credential for origins in the form of policy.Key, and returns its token,
+// which is not stored. If expires is zero, the credential is valid until it is revoked. A name
+// cannot be used again, because the ledger refers to it. AddCredential, RotateCredential and
+// RevokeCredential return a *Rejection for invalid arguments.
 func (l *Ledger) AddCredential(name string, origins []string, expires time.Time) (token string, c Credential, err error) {
 	switch {
 	case !goodName(name):
@@ -107,7 +109,8 @@ func goodName(name string) bool {
 	return name != "" && len(name) <= 40 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.") == ""
 }
 
-// RotateCredential gives a credential a new token; the one it had is good for grace. A zero expires leaves that as it is.
+// RotateCredential gives a credential a new token. The old one stays valid for grace. If expires is
+// zero, the expiry is not changed.
 func (l *Ledger) RotateCredential(name string, grace time.Duration, expires time.Time) (token string, c Credential, err error) {
 	err = l.update(func(t *txn) error {
 		g, err := t.granted(name)
@@ -128,7 +131,8 @@ func (l *Ledger) RotateCredential(name string, grace time.Duration, expires time
 	return token, c, err
 }
 
-// RevokeCredential ends a credential at once, for good. What was asked for with it stays, unless it waits for its line: that is refused.
+// RevokeCredential ends a credential at once and for good. Requests that were submitted with it
+// stay in force. Those that wait for their line are refused.
 func (l *Ledger) RevokeCredential(name string) (c Credential, err error) {
 	err = l.update(func(t *txn) error {
 		g, err := t.granted(name)
@@ -137,7 +141,7 @@ func (l *Ledger) RevokeCredential(name string) (c Credential, err error) {
 		}
 		if g.Revoked.IsZero() {
 			g.Revoked, g.Former, g.FormerHash = t.now, time.Time{}, nil
-			err = errors.Join(t.grant("revoked", g), t.disown(name))
+			err = errors.Join(t.grant("revoked", g), t.refuseUnconfirmed(name))
 		}
 		c = g.Credential
 		return err
@@ -145,8 +149,8 @@ func (l *Ledger) RevokeCredential(name string) (c Credential, err error) {
 	return c, err
 }
 
-// disown refuses what was asked for with a credential and waits to be confirmed.
-func (t *txn) disown(name string) error {
+// refuseUnconfirmed refuses the requests of a credential that wait for confirmation.
+func (t *txn) refuseUnconfirmed(name string) error {
 	var list []Request
 	err := t.open(func(r Request) error {
 		if r.State == Seen && r.From.Credential == name {
@@ -161,7 +165,7 @@ func (t *txn) disown(name string) error {
 	return err
 }
 
-// Credentials lists all credentials there ever were, by name.
+// Credentials returns all credentials, including revoked ones, sorted by name.
 func (l *Ledger) Credentials() (list []Credential, err error) {
 	err = l.view(func(t *txn) error {
 		return t.grants(func(g grant) error {
@@ -173,7 +177,8 @@ func (l *Ledger) Credentials() (list []Credential, err error) {
 	return list, err
 }
 
-// Authenticate gives the credential that a token is of. The error is a *Rejection, the same for every token that is not good.
+// Authenticate returns the credential of a token. The error is the same *Rejection for every
+// invalid token.
 func (l *Ledger) Authenticate(token string) (c Credential, err error) {
 	err = l.view(func(t *txn) error {
 		g := grant{Hash: make([]byte, sha256.Size)}
@@ -195,7 +200,7 @@ func (l *Ledger) Authenticate(token string) (c Credential, err error) {
 
 const invalid = "the credential is not valid"
 
-// grantOf gives the grant of a name, nil where there is none.
+// grantOf returns the grant with a name, or nil.
 func (t *txn) grantOf(name string) (found *grant, err error) {
 	err = t.grants(func(g grant) error {
 		if g.Name == name {
@@ -206,7 +211,7 @@ func (t *txn) grantOf(name string) (found *grant, err error) {
 	return found, err
 }
 
-// granted gives the grant of a name. The error is a *Rejection where there is none.
+// granted returns the grant with a name. If there is none, the error is a *Rejection.
 func (t *txn) granted(name string) (grant, error) {
 	g, err := t.grantOf(name)
 	if err == nil && g == nil {
@@ -236,7 +241,7 @@ func readGrant(id, data []byte) (g grant, err error) {
 	return g, nil
 }
 
-// grant writes g, and notes in the chain what was done with it.
+// grant stores g and notes in the chain what was done with it.
 func (t *txn) grant(what string, g grant) error {
 	data, err := json.Marshal(g)
 	if err != nil {
@@ -249,16 +254,16 @@ func (t *txn) grant(what string, g grant) error {
 	return t.remark(eventCredential, struct {
 		What string `json:"what"`
 		Credential
-		Digest string `json:"digest"` // of all that is stored, so that another token shows
+		Digest string `json:"digest"` // of the stored data, so that a replaced token is detected
 	}{what, g.Credential, g.digest(data)})
 }
 
-// digest is what the chain says of what is stored of g.
+// digest returns the digest of g that is noted in the chain. data is g as stored.
 func (g *grant) digest(data []byte) string { return digest(append([]byte(g.id), data...)) }
 
-// bearer gives the grant of c, which has to be valid still and for origin; a nil c is the operator, whose grant is empty. The error is a
-// *Rejection.
-func (t *txn) bearer(c *Credential, origin string) (g grant, err error) {
+// checkGrant returns the grant of c if it is still valid and covers origin. If c is nil, which
+// means the operator, the grant is empty. The error is a *Rejection.
+func (t *txn) checkGrant(c *Credential, origin string) (g grant, err error) {
 	if c == nil {
 		return g, nil
 	}

@@ -116,7 +116,7 @@ func TestDamagedReading(t *testing.T) {
 		l := open(t, filepath.Join(t.TempDir(), "actions.db"))
 		reading := Reading{Origin: origin, Actions: asks(down+"/x", down+"/y*")}
 		x := NewExecutor(l, &crew{}, nil, Limits{})
-		if err := x.Heed(t.Context(), reading); err != nil {
+		if err := x.ExecuteReading(t.Context(), reading); err != nil {
 			t.Fatal(err)
 		}
 		if got := breaks(t, l); got != "" {
@@ -127,7 +127,7 @@ func TestDamagedReading(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 		before := len(rows(t, l))
-		if err := x.Heed(t.Context(), reading); err != nil {
+		if err := x.ExecuteReading(t.Context(), reading); err != nil {
 			t.Error(name, err)
 		}
 		if got := breaks(t, l); got != "" || len(rows(t, l)) != before {

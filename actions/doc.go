@@ -1,26 +1,28 @@
-// Package actions keeps the ledger of ACAP action requests (P1 2.6): what publishers asked for, by which line, and what came of it.
+// Package actions stores the ledger of ACAP action requests (P1 2.6): what publishers requested, by
+// which line, and the result.
 //
-// An Executor compares what an origin's policy asks now with what the ledger knows and does what is due: a take-down every time, since
-// repeating it does no harm, a re-crawl once per appearance of its line (P04).
+// An Executor compares the requests in an origin's policy with the ledger and executes what is due.
+// P1 2.6 (P04): a take-down is executed whenever something is stored again, because repeating it
+// does no harm; a re-crawl is executed once each time its line appears.
 //
 //	request.go      Request, State, Source
-//	ledger.go       Ledger: actions.db, and its transactions
-//	filter.go       which requests, one after the other, and what was noted of one
-//	chain.go        Entry: everything that was noted, each linked to the one before
-//	head.go         Head: where the chain ends, in actions.head too
-//	verify*.go      what of all that is not what was written
-//	receipt.go      Receipt: what became of a request
+//	ledger.go       Ledger: actions.db and its transactions
+//	filter.go       queries of requests and of their history
+//	chain.go        Entry: the hash chain of all changes
+//	head.go         Head: the end of the chain, also stored in actions.head
+//	verify*.go      checks that the ledger is unchanged
+//	receipt.go      Receipt: the result of a request
 //	sign.go         keys and signatures of heads; jws.go, of receipts
-//	backup.go       a copy of the ledger, and a ledger made of one
-//	format.go       the format of the ledger
-//	observe.go      what a policy asks for now, compared with what is known
-//	execute.go      Executor: doing what is due; recrawl.go, of re-crawls
-//	settle.go       what became of re-crawls, and what is gone from every file
-//	channel.go      Call, Answer: what a publisher asks by the operator's channel
-//	credential.go   Credential: who may ask there, for which origins
-//	submit.go       Submission: what is asked for by another way than a line, and withdrawn
-//	rejected.go     Rejection: what is refused of that, noted in bounds
-//	bind.go         Bind: what stands, and what a line needs to stand (P07)
-//	limits.go       Limits: what requests may cost
-//	noted.go        Noted: what came since an entry
+//	backup.go       a copy of the ledger
+//	format.go       the version of the file format
+//	observe.go      compares a policy with the ledger
+//	execute.go      Executor: executes requests; recrawl.go, re-crawls
+//	settle.go       results of re-crawls and of compactions
+//	channel.go      Call, Answer: calls of publishers through the operator's channel
+//	credential.go   Credential: who may call, and for which origins
+//	submit.go       Submission: requests that do not come from a line, and their withdrawal
+//	rejected.go     notes a limited number of rejections
+//	bind.go         Bind: the requests in force of a policy; confirmation by line and channel
+//	limits.go       Limits: limits of the cost of requests
+//	noted.go        Noted: changes since an entry
 package actions

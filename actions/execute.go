@@ -13,60 +13,61 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Eraser erases what is held of a URL and knows what is (P1 2.6.1). URLs are those of requests.
+// Eraser erases the stored data of a URL and knows what is stored (P1 2.6.1). URLs are in the form
+// of requests.
 type Eraser interface {
-	// Erase erases all of it, or nothing where nothing is held, and returns the number of copies.
+	// Erase erases everything that is stored of url and returns the number of copies.
 	Erase(ctx context.Context, url, why, line string) (copies int, err error)
-	// Holds reports whether Erase would find anything.
+	// Holds reports whether anything is stored of url.
 	Holds(url string) (bool, error)
-	// Verify tells what was erased at a publisher's request since then, and looks for what is left of it.
+	// Verify returns what was erased at the publisher's request since a time, and what is still stored.
 	Verify(url string, since time.Time) (Evidence, error)
 }
 
-// Evidence is what a take-down came to.
+// Evidence is the result of a take-down.
 type Evidence struct {
 	Erased    Erasure
-	Compacted time.Time // the last compaction began then: no file holds a trace of what was erased before
-	Settled   bool      // it began after the last erasure
-	Pending   bool      // none came after one: files may hold a trace of it, whoever it was erased for
-	Left      []string  // what is held all the same, in words
+	Compacted time.Time // begin of the last compaction: no file contains traces of earlier erasures
+	Settled   bool      // the last compaction began after the last erasure
+	Pending   bool      // no compaction since an erasure for any reason: files may contain traces
+	Left      []string  // what is still stored, in words
 }
 
 // Erasure counts what was erased.
 type Erasure struct {
 	Captures int  `json:"captures"`
 	Pictures int  `json:"thumbnails"`
-	Aliases  int  `json:"aliases"` // addresses that led to it
-	Hops     int  `json:"hops"`    // its redirects in copies of other pages
-	Derived  int  `json:"derived"` // pages of which something went that was made of it
+	Aliases  int  `json:"aliases"` // addresses that redirected to it
+	Hops     int  `json:"hops"`    // redirects through it in copies of other pages
+	Derived  int  `json:"derived"` // pages that lost data derived from it
 	Keys     int  `json:"keys"`    // destroyed
 	Index    bool `json:"index"`
-	Excerpt  bool `json:"excerpt"` // or what else was known of it
+	Excerpt  bool `json:"excerpt"` // a snippet or other data was erased
 }
 
-// TakenDown is why a take-down erases.
+// TakenDown is the reason that a take-down passes to Erase.
 const TakenDown = "taken down at the publisher's request"
 
-// Failure is the error of a take-down that could not be executed, or of which nobody can tell whether it was. It is tried again.
+// Failure is the error of a take-down that failed, or whose result is unknown. It is tried again.
 type Failure struct{ err error }
 
 func (f *Failure) Error() string { return f.err.Error() }
 func (f *Failure) Unwrap() error { return f.err }
 
-// Executor executes what requests ask for, and notes what came of it. It is safe for concurrent use, and so are several of one ledger:
-// of an origin one at a time goes on.
+// Executor executes requests and notes the results. It is safe for concurrent use, and several may
+// use one ledger. Requests of one origin are executed one at a time.
 type Executor struct {
 	ledger    *Ledger
 	eraser    Eraser
 	recrawler Recrawler
 	limits    Limits
-	fault     func(step) // tests: is told each step
+	fault     func(step) // called at each step, for tests
 }
 
-// step is a moment of the execution of a request.
+// step is a point in the execution of a request at which tests can interrupt it.
 type step string
 
-// The steps of a take-down. Before and after each the ledger, or the archive, has something that it did not have.
+// The steps of a take-down. Each follows a change of the ledger or the archive.
 const (
 	stepNoted     step = "noted"
 	stepRunning   step = "running"
@@ -75,15 +76,16 @@ const (
 	stepCompacted step = "compacted"
 )
 
-// NewExecutor makes an executor for the requests of l. r may be nil: re-crawls stay due.
+// NewExecutor returns an Executor for the requests of l. If r is nil, re-crawls stay due.
 func NewExecutor(l *Ledger, e Eraser, r Recrawler, limits Limits) *Executor {
 	return &Executor{ledger: l, eraser: e, recrawler: r, limits: limits, fault: func(step) {}}
 }
 
-// Heed notes what the policy of an origin asks for now, and executes it; where that was done before, it costs a look. The error joins
-// those of the take-downs: what was to go may still be held, while a re-crawl that failed harms nobody.
-func (x *Executor) Heed(ctx context.Context, reading Reading) error {
-	end, ok := x.ledger.turns.take(ctx.Done(), reading.Origin)
+// ExecuteReading notes and executes the requests in the policy of an origin. If nothing changed
+// since the last call, it costs only a lookup. The error joins the errors of take-downs, because
+// the pages may still be stored. Failures of re-crawls are only noted.
+func (x *Executor) ExecuteReading(ctx context.Context, reading Reading) error {
+	end, ok := x.ledger.turns.acquire(ctx.Done(), reading.Origin)
 	if !ok {
 		return ctx.Err()
 	}
@@ -93,11 +95,11 @@ func (x *Executor) Heed(ctx context.Context, reading Reading) error {
 		return err
 	}
 	x.fault(stepNoted)
-	return x.carryOut(ctx, reading.Origin, nil, true)
+	return x.executeOrigin(ctx, reading.Origin, nil, true)
 }
 
-// Resume executes whatever is open, of all origins: what was due when a process ended, what it had begun, what failed, and the re-crawls
-// that stand long enough to be done again (P04).
+// Resume executes all open requests of all origins: those that a process left due or unfinished,
+// those that failed, and the re-crawls that are due again.
 func (x *Executor) Resume(ctx context.Context) error {
 	if err := x.Settle(ctx); err != nil {
 		return err
@@ -110,7 +112,7 @@ func (x *Executor) Resume(ctx context.Context) error {
 	var again []string
 	err = x.ledger.view(func(t *txn) error {
 		return t.tx.Bucket(bHeard).ForEach(func(origin, _ []byte) error {
-			if come(t.heard(string(origin)).Revive, now) {
+			if reached(t.heard(string(origin)).Revive, now) {
 				again = append(again, string(origin))
 			}
 			return nil
@@ -122,7 +124,8 @@ func (x *Executor) Resume(ctx context.Context) error {
 	return errors.Join(x.execute(ctx, due, again...), x.settleCompacted(ctx))
 }
 
-// execute executes requests, and what else is to be done of more origins, one origin after the other.
+// execute executes the requests in due and what else is due of the origins in more, one origin
+// after the other.
 func (x *Executor) execute(ctx context.Context, due []Request, more ...string) error {
 	by := map[string][]Request{}
 	for _, origin := range more {
@@ -133,19 +136,21 @@ func (x *Executor) execute(ctx context.Context, due []Request, more ...string) e
 	}
 	var failed []error
 	for _, origin := range slices.Sorted(maps.Keys(by)) {
-		end, ok := x.ledger.turns.take(ctx.Done(), origin)
+		end, ok := x.ledger.turns.acquire(ctx.Done(), origin)
 		if !ok {
 			return errors.Join(append(failed, ctx.Err())...)
 		}
-		failed = append(failed, x.carryOut(ctx, origin, by[origin], false))
+		failed = append(failed, x.executeOrigin(ctx, origin, by[origin], false))
 		end()
 	}
 	return errors.Join(failed...)
 }
 
-// carryOut executes what is due of an origin whose turn is taken, take-downs first (P11, X31), with all whatever its lines ask for, and
-// makes the re-crawls again whose time has come.
-func (x *Executor) carryOut(ctx context.Context, origin string, due []Request, all bool) error {
+// executeOrigin executes the requests in due and the re-crawls that are due again; with all,
+// everything that is due of the origin. The caller must have acquired the origin's turn.
+//
+// P1 2.2.1 (P11, X31): all requests are executed, take-downs first.
+func (x *Executor) executeOrigin(ctx context.Context, origin string, due []Request, all bool) error {
 	var downs, crawls []Request
 	sort := func(r Request) {
 		if r.Action == acap.TakeDown {
@@ -176,7 +181,7 @@ func (x *Executor) carryOut(ctx context.Context, origin string, due []Request, a
 		h.Owed = err != nil
 	}
 	if ctx.Err() == nil && x.recrawler != nil {
-		crawls = x.pick(crawls, &h)
+		crawls = x.selectRecrawls(crawls, &h)
 		err = errors.Join(err, x.promote(ctx, origin, crawls))
 	}
 	if h == before {
@@ -184,20 +189,20 @@ func (x *Executor) carryOut(ctx context.Context, origin string, due []Request, a
 	}
 	return errors.Join(err, x.ledger.update(func(t *txn) error {
 		is := t.heard(origin)
-		if is.Revive != before.Revive { // one was done meanwhile
-			h.Revive = sooner(h.Revive, is.Revive)
+		if is.Revive != before.Revive { // a re-crawl was done meanwhile
+			h.Revive = earlier(h.Revive, is.Revive)
 		}
 		is.Owed, is.Revive, is.Day, is.Crawled, is.Listed = h.Owed, h.Revive, h.Day, h.Crawled, h.Listed
-		return t.hear(origin, is)
+		return t.putHeard(origin, is)
 	}))
 }
 
-// takeDown executes take-downs. The error joins theirs.
+// takeDown executes take-downs. The error joins their errors.
 func (x *Executor) takeDown(ctx context.Context, list []Request) error {
 	byID(list)
 	var failed []error
 	for some := range slices.Chunk(list, batch) {
-		some, err := x.begin(some)
+		some, err := x.startRequests(some)
 		if err != nil {
 			return errors.Join(append(failed, err)...)
 		}
@@ -241,13 +246,14 @@ func (x *Executor) takeDown(ctx context.Context, list []Request) error {
 	return errors.Join(failed...)
 }
 
-// begin notes that requests are being executed, and gives those that may be: one may have been withdrawn meanwhile.
-func (x *Executor) begin(list []Request) (begun []Request, err error) {
+// startRequests notes that requests are running and returns them. It leaves out those that may not
+// be executed any more: one may have been withdrawn meanwhile.
+func (x *Executor) startRequests(list []Request) (begun []Request, err error) {
 	err = x.note(list, func(t *txn, r *Request) string {
 		if !r.executable() && !x.repeated(r) {
 			return ""
 		}
-		again := r.State == Running && !r.Began.After(t.now) // what comes of it now would be before that
+		again := r.State == Running && !r.Began.After(t.now) // a Began in the future means that the clock was set back
 		if !again {
 			r.State, r.Why, r.Began, r.NotBefore = Running, "", t.now, time.Time{}
 		}
@@ -260,7 +266,8 @@ func (x *Executor) begin(list []Request) (begun []Request, err error) {
 	return begun, err
 }
 
-// erase erases what a take-down names, and looks whether anything is left: a page may have been on its way.
+// erase erases the page of a take-down and verifies that nothing is left. It tries three times,
+// because the page may be stored again meanwhile.
 func (x *Executor) erase(ctx context.Context, r *Request) (found Evidence, err error) {
 	for range 3 {
 		if _, err = x.eraser.Erase(ctx, r.URL, TakenDown, r.Source); err != nil {
@@ -273,7 +280,7 @@ func (x *Executor) erase(ctx context.Context, r *Request) (found Evidence, err e
 	return found, fmt.Errorf("something of it is left: %s", found.Left[0])
 }
 
-// done notes that a take-down was executed.
+// done sets r to executed. If nothing was erased, there is nothing to wait for and r is finished.
 func (r *Request) done(found Evidence, now time.Time) {
 	r.State, r.Failures, r.Done, r.Gone, r.Erased = Done, 0, now, time.Time{}, found.Erased.Captures
 	if found.Erased == (Erasure{}) && !found.Pending {
@@ -281,12 +288,12 @@ func (r *Request) done(found Evidence, now time.Time) {
 	}
 }
 
-// takenDown is the receipt of a take-down.
+// takenDown returns the receipt of a take-down.
 func (r *Request) takenDown(found Evidence) Receipt {
 	out := newReceipt(*r)
 	out.Erased = &found.Erased
 	how := []string{}
-	if len(found.Left) == 0 { // else its line has gone since, and it was received again
+	if len(found.Left) == 0 { // else its line was removed and the page was fetched again
 		how = append(how, "nothing of it is held", "the index has no entry of it")
 	}
 	if found.Erased.Keys > 0 {
@@ -299,14 +306,14 @@ func (r *Request) takenDown(found Evidence) Receipt {
 	return out
 }
 
-// fail notes that r failed, and waits longer each time.
+// fail sets r to failed. The pause before the next attempt doubles with each failure.
 func (r *Request) fail(why string, now time.Time) {
 	r.Failures++
 	r.State, r.Why, r.NotBefore = Failed, why, now.Add(pause(r.Failures))
 }
 
-// note changes requests, in one transaction. fn names the event; "" leaves the request as it is, and then, if it is given, is called with
-// those that were changed.
+// note changes the requests in list in one transaction. fn changes a request and returns the name
+// of the event, or "" for no change. then, unless nil, is called for each changed request.
 func (x *Executor) note(list []Request, fn func(*txn, *Request) string, then func(*txn, *Request) error) error {
 	if len(list) == 0 {
 		return nil
@@ -336,7 +343,7 @@ func byID(list []Request) {
 	slices.SortFunc(list, func(a, b Request) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// open calls fn with each request about which something is to be done, the oldest first. fn must not write.
+// open calls fn with each unfinished request, the oldest first. fn must not write.
 func (t *txn) open(fn func(Request) error) error {
 	return t.tx.Bucket(bOpen).ForEach(func(id, _ []byte) error {
 		r, known, err := t.request(binary.BigEndian.Uint64(id))

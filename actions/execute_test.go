@@ -17,7 +17,7 @@ func TestFailures(t *testing.T) {
 	broken := errors.New("the disk is full")
 	c.fail[site+"/x"], c.fail[site+"/n"] = broken, broken
 	asked := asks(down+"/x", down+"/y", recrawl+"/n")
-	if err := c.executor(l).Heed(context.Background(), Reading{Origin: origin, Actions: asked}); !errors.Is(err, broken) || len(c.did) != 3 {
+	if err := c.executor(l).ExecuteReading(context.Background(), Reading{Origin: origin, Actions: asked}); !errors.Is(err, broken) || len(c.did) != 3 {
 		t.Errorf("did %q, %v", c.did, err)
 	}
 	if got := list(t, l); got != "take-down /x failed, take-down /y done, re-crawl /n failed" {
@@ -234,13 +234,13 @@ func TestGoesMeanwhile(t *testing.T) {
 	x := NewExecutor(l, slow, c, Limits{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if err := x.Heed(context.Background(), Reading{Origin: origin, Actions: asks(down + "/x")}); err != nil {
+		if err := x.ExecuteReading(context.Background(), Reading{Origin: origin, Actions: asks(down + "/x")}); err != nil {
 			t.Error(err)
 		}
 	})
 	<-slow.at
 	wg.Go(func() { // as a guest does
-		if err := NewExecutor(l, c, c, Limits{}).Heed(context.Background(), Reading{Origin: origin}); err != nil {
+		if err := NewExecutor(l, c, c, Limits{}).ExecuteReading(context.Background(), Reading{Origin: origin}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -254,7 +254,7 @@ func TestGoesMeanwhile(t *testing.T) {
 	}
 	ended, end := context.WithCancel(context.Background())
 	end()
-	if err := x.Heed(ended, Reading{Origin: origin}); err != nil {
+	if err := x.ExecuteReading(ended, Reading{Origin: origin}); err != nil {
 		t.Error("whose turn it is at once waits for nobody:", err)
 	}
 }
@@ -275,7 +275,7 @@ func (c *slowCrew) Erase(ctx context.Context, url, why, line string) (int, error
 func TestLeft(t *testing.T) {
 	l, c := fresh(t), holding("/x")
 	x := NewExecutor(l, keeper{c}, c, Limits{})
-	if err := x.Heed(context.Background(), Reading{Origin: origin, Actions: asks(down + "/x")}); err == nil || !strings.Contains(err.Error(), "a copy is held") {
+	if err := x.ExecuteReading(context.Background(), Reading{Origin: origin, Actions: asks(down + "/x")}); err == nil || !strings.Contains(err.Error(), "a copy is held") {
 		t.Error(err)
 	}
 	if got := list(t, l); got != "take-down /x failed" {
@@ -290,7 +290,7 @@ func TestBlind(t *testing.T) {
 	c.fail[site+"/x"] = damaged
 	x := NewExecutor(l, blind{c, damaged}, c, Limits{})
 	for _, asked := range [][]string{{down + "/x", down + "/y"}, {down + "/y"}} { // and its line goes
-		err := x.Heed(context.Background(), Reading{Origin: origin, Actions: asks(asked...)})
+		err := x.ExecuteReading(context.Background(), Reading{Origin: origin, Actions: asks(asked...)})
 		if f, is := errors.AsType[*Failure](err); !is || !errors.Is(f, damaged) {
 			t.Error(err)
 		}
@@ -348,14 +348,14 @@ func TestCompacted(t *testing.T) {
 }
 
 // What is erased because of a line by others than the executor is told as well.
-func TestTold(t *testing.T) {
+func TestNoteErased(t *testing.T) {
 	l, c := fresh(t), holding()
 	x := c.executor(l)
 	run(t, l, c, asks(down+"/x"))
 	tell := func(path string) {
 		t.Helper()
 		c.stones[site+path] = append(c.stones[site+path], stone{time.Now(), 1})
-		if err := errors.Join(x.Told(origin, site+path, "robots.txt:3"), x.Told(origin, site+path, "robots.txt:3")); err != nil {
+		if err := errors.Join(x.NoteErased(origin, site+path, "robots.txt:3"), x.NoteErased(origin, site+path, "robots.txt:3")); err != nil {
 			t.Error(err)
 		}
 	}

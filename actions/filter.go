@@ -10,16 +10,16 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// Filter says which requests are meant: those that all fields fit that are not zero.
+// Filter selects the requests that match all fields that are not zero.
 type Filter struct {
-	Origins  []string  `json:"origins,omitempty"` // any of them, as policy.Key writes them
+	Origins  []string  `json:"origins,omitempty"` // any of them, in the form of policy.Key
 	Action   string    `json:"action,omitempty"`  // acap.TakeDown or acap.ReCrawl
 	State    State     `json:"state,omitempty"`
-	URL      string    `json:"url,omitempty"`      // as the request has it
-	Since    time.Time `json:"since,omitzero"`     // when it was first seen, or later
-	Standing bool      `json:"standing,omitempty"` // it is still asked for
-	After    uint64    `json:"after,omitempty"`    // its ID is larger
-	Limit    int       `json:"limit,omitempty"`    // so many
+	URL      string    `json:"url,omitempty"`      // in the form of requests, see Address
+	Since    time.Time `json:"since,omitzero"`     // first seen at this time or later
+	Standing bool      `json:"standing,omitempty"` // the request is in force
+	After    uint64    `json:"after,omitempty"`    // the ID is larger
+	Limit    int       `json:"limit,omitempty"`    // maximal number of requests
 }
 
 // Known reports whether s is one of the states.
@@ -27,16 +27,17 @@ func (s State) Known() bool {
 	return slices.Contains([]State{Seen, Confirmed, Refused, Due, Running, Done, Failed}, s)
 }
 
-// fits reports whether r is meant. Its origin and ID were looked at.
+// fits reports whether r matches f. It does not check origin and ID.
 func (f *Filter) fits(r *Request) bool {
 	return (f.Action == "" || r.Action == f.Action) && (f.State == "" || r.State == f.State) && (f.URL == "" || r.URL == f.URL) &&
 		!r.Asked.Before(f.Since) && (!f.Standing || r.Standing)
 }
 
-// scanned is how many requests are looked at in one transaction.
+// scanned is the number of requests that are read in one transaction.
 const scanned = 500
 
-// Each calls fn with the requests that f means, by ascending ID. No transaction is open meanwhile: fn may take its time, and write.
+// Each calls fn with the requests that f selects, by ascending ID. No transaction is open during a
+// call: fn may be slow and may write.
 func (l *Ledger) Each(f Filter, fn func(Request) error) error {
 	left := f.Limit
 	for after, done := f.After, false; !done; {
@@ -71,7 +72,7 @@ func (l *Ledger) Each(f Filter, fn func(Request) error) error {
 	return nil
 }
 
-// Asking calls fn with each origin of which a request stands. fn must not use the ledger.
+// Asking calls fn with each origin that has a request in force. fn must not use the ledger.
 func (l *Ledger) Asking(fn func(origin string)) error {
 	for after, done := "", false; !done; {
 		err := l.view(func(t *txn) error {
@@ -99,7 +100,8 @@ func (l *Ledger) Asking(fn func(origin string)) error {
 	return nil
 }
 
-// asks reports whether a request of an origin stands. Those of today are more likely to than those of long ago.
+// asks reports whether a request of an origin is in force. It begins with the newest, which are
+// most likely to be.
 func (t *txn) asks(origin string) (stands bool, err error) {
 	c := t.tx.Bucket(bOrigins).Cursor()
 	prefix := []byte(origin + "\x00")
@@ -118,7 +120,7 @@ func (t *txn) asks(origin string) (stands bool, err error) {
 	return false, nil
 }
 
-// ids gives the next n IDs after one, of some origins or of all.
+// ids returns up to n IDs after the ID after, of some origins or, if origins is empty, of all.
 func (t *txn) ids(origins []string, after uint64, n int) (ids []uint64) {
 	if len(origins) == 0 {
 		return keysAfter(t.tx.Bucket(bRequests), nil, after, n)
@@ -131,7 +133,7 @@ func (t *txn) ids(origins []string, after uint64, n int) (ids []uint64) {
 	return ids[:min(n, len(ids))]
 }
 
-// keysAfter gives the next n numbers after one that stand behind a prefix.
+// keysAfter returns up to n numbers larger than after whose keys are prefix and the number.
 func keysAfter(b *bbolt.Bucket, prefix []byte, after uint64, n int) (ids []uint64) {
 	if after+1 == 0 {
 		return nil
@@ -145,7 +147,7 @@ func keysAfter(b *bbolt.Bucket, prefix []byte, after uint64, n int) (ids []uint6
 	return ids
 }
 
-// Get gives the request with an ID.
+// Get returns the request with an ID.
 func (l *Ledger) Get(id uint64) (r Request, known bool, err error) {
 	err = l.view(func(t *txn) error {
 		r, known, err = t.request(id)
@@ -154,7 +156,7 @@ func (l *Ledger) Get(id uint64) (r Request, known bool, err error) {
 	return r, known, err
 }
 
-// History gives the entries about the request with an ID, the oldest first.
+// History returns the entries about the request with an ID, the oldest first.
 func (l *Ledger) History(id uint64) (all []Entry, err error) {
 	err = l.view(func(t *txn) error {
 		c, prefix := t.tx.Bucket(bAbout).Cursor(), number(id)

@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// format is the number of what the buckets hold. A new ledger notes it.
+// format is the version of the file format. A new ledger stores it.
 const format = 1
 
 var keyFormat = []byte("format")
 
-// checkFormat notes the format in a new ledger, and refuses a ledger of another format.
+// checkFormat stores the format in a new ledger and refuses a ledger of another format.
 func (l *Ledger) checkFormat() error {
 	fresh := false
 	err := l.view(func(t *txn) error {

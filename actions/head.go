@@ -12,8 +12,8 @@ import (
 	"github.com/acapcrawl/acapcrawl/disk"
 )
 
-// Head says where a chain ends. Who keeps one can tell later whether the chain is still the one that it was: it stands in each receipt and
-// in each answer of the channel.
+// Head is the end of a chain. It is part of each receipt and of each answer of the channel. Whoever
+// keeps one can later check that the chain still contains that entry.
 type Head struct {
 	Seq       uint64 `json:"seq"`
 	Hash      string `json:"hash"`                // of the entry with that number, in hexadecimal
@@ -21,7 +21,7 @@ type Head struct {
 	Signature string `json:"signature,omitempty"` // Ed25519 over "acapcrawl head 1\n", the number (8 bytes, big-endian) and the hash (32); base64url
 }
 
-// Head is where the chain ends now.
+// Head returns the current end of the chain.
 func (l *Ledger) Head() (h Head, err error) {
 	err = l.view(func(t *txn) error {
 		h, err = t.head()
@@ -32,7 +32,8 @@ func (l *Ledger) Head() (h Head, err error) {
 
 var keyHead = []byte("head")
 
-// putHead writes the head with the transaction that it ends: who adds to the chain without the key cannot sign.
+// putHead stores the head in the transaction that extends the chain. A program without the key can
+// extend the chain but cannot sign the head.
 func (t *txn) putHead(h Head) error {
 	data, err := json.Marshal(h)
 	if err != nil {
@@ -41,7 +42,7 @@ func (t *txn) putHead(h Head) error {
 	return t.tx.Bucket(bMeta).Put(keyHead, data)
 }
 
-// head reads the head as written; zero for none.
+// head returns the stored head; zero if there is none.
 func (t *txn) head() (h Head, err error) {
 	data := t.tx.Bucket(bMeta).Get(keyHead)
 	if data == nil {
@@ -53,18 +54,19 @@ func (t *txn) head() (h Head, err error) {
 	return h, nil
 }
 
-// headFile is actions.head. It is written after each transaction: after a crash it may be behind the chain, and never ahead, so that a chain
-// that ends before it is not the one that was written.
+// headFile is actions.head. It is written after each transaction. After a crash it may be older
+// than the chain, but never newer. If the chain ends before the head, entries were lost or removed.
 type headFile struct {
 	path   string
-	kept   uint64 // number of the entry that it names
-	behind error  // why it could not be written
+	kept   uint64 // number of the entry in the file
+	behind error  // error of the last write
 }
 
 func headPath(ledger string) string { return strings.TrimSuffix(ledger, ".db") + ".head" }
 
-// begin makes the file for a ledger that is to be made. A ledger of which it is missing later is not what was written.
-func (f *headFile) begin(ledger string) error {
+// createIfNew makes the file if there is no ledger yet. If it is missing later, that is reported as
+// a difference.
+func (f *headFile) createIfNew(ledger string) error {
 	made, err := exists(ledger)
 	if err != nil || made {
 		return err
@@ -75,11 +77,11 @@ func (f *headFile) begin(ledger string) error {
 	return f.write(Head{})
 }
 
-// keptHead is what a head file says.
+// keptHead is the content of a head file.
 type keptHead struct {
 	Head
-	known bool  // there is a file
-	err   error // it cannot be read
+	known bool  // the file exists
+	err   error // the file cannot be read
 }
 
 func (f *headFile) read() (k keptHead) {
@@ -94,7 +96,7 @@ func (f *headFile) read() (k keptHead) {
 	return k
 }
 
-// write replaces the file by a whole one.
+// write replaces the file atomically.
 func (f *headFile) write(h Head) (err error) {
 	data, err := json.Marshal(h)
 	if err != nil {
@@ -103,11 +105,12 @@ func (f *headFile) write(h Head) (err error) {
 	return disk.Replace(f.path, append(data, '\n'), 0o600)
 }
 
-// keep writes the head of a transaction to its file. Where that fails, what was written stands, and the file is behind until the next one.
-func (l *Ledger) keep(h Head) {
+// writeHead writes the head of a transaction to actions.head. If that fails, the transaction
+// remains valid and the file is written after the next one.
+func (l *Ledger) writeHead(h Head) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if h.Seq <= l.head.kept { // of an earlier transaction
+	if h.Seq <= l.head.kept { // a later transaction was faster
 		return
 	}
 	if l.head.behind = l.head.write(h); l.head.behind == nil {
@@ -115,8 +118,8 @@ func (l *Ledger) keep(h Head) {
 	}
 }
 
-// keepLast writes the file that could not be written before.
-func (l *Ledger) keepLast() error {
+// flushHead writes actions.head again if the last write failed.
+func (l *Ledger) flushHead() error {
 	if l.head.behind == nil {
 		return nil
 	}
@@ -124,25 +127,26 @@ func (l *Ledger) keepLast() error {
 	if err != nil {
 		return err
 	}
-	if l.keep(h); l.head.behind != nil {
+	if l.writeHead(h); l.head.behind != nil {
 		return fmt.Errorf("%s could not be written: %w", l.head.path, l.head.behind)
 	}
 	return nil
 }
 
-// difference is the data of an entry that says how the chain differed from what was known of it.
+// difference is the data of eventDiffers: how the chain differed from a stored head.
 type difference struct {
 	What string `json:"what"`
-	Head Head   `json:"head,omitzero"` // that was known
+	Head Head   `json:"head,omitzero"` // the stored head
 }
 
-// acknowledgement is the data of an entry that says that the operator knows of a difference.
+// acknowledgement is the data of eventKnown.
 type acknowledgement struct {
-	Entry uint64 `json:"entry"` // that says how the chain differed
+	Entry uint64 `json:"entry"` // number of the eventDiffers
 }
 
-// Acknowledge notes that the operator knows of the difference that an entry tells. Verify shows both from then on, and takes it for no
-// break. The error is a *Rejection where the entry tells none.
+// Acknowledge notes that the operator knows of the difference in an entry. Verify then reports it
+// as acknowledged and not as a break. The error is a *Rejection if the entry is not an
+// eventDiffers.
 func (l *Ledger) Acknowledge(entry uint64) error {
 	return l.update(func(t *txn) error {
 		e, known, err := t.entry(entry)
@@ -156,16 +160,17 @@ func (l *Ledger) Acknowledge(entry uint64) error {
 	})
 }
 
-// restoration is the data of an entry that says that a ledger was restored.
+// restoration is the data of eventRestored.
 type restoration struct {
-	Made time.Time `json:"made"` // the backup
+	Made time.Time `json:"made"` // when the backup was made
 }
 
-// Restore notes in the ledger at path, a copy that Backup gave when made, that it is one: what was noted since then is not in the chain.
+// Restore notes in the ledger at path that it is a copy that Backup wrote at the time made. Entries
+// since then are missing from its chain.
 func Restore(path string, o Options, made time.Time) error {
 	l, err := openFile(path, o)
 	if err == nil {
-		err = l.settle(keptHead{known: true}, &restoration{made.UTC()})
+		err = l.reconcileHeads(keptHead{known: true}, &restoration{made.UTC()})
 	}
 	if err != nil {
 		return l.closed(path, err)
@@ -173,9 +178,9 @@ func Restore(path string, o Options, made time.Time) error {
 	return l.Close()
 }
 
-// settle compares the end of the chain with the heads known of it, which are written over from then on, and notes in the chain what
-// differs, a restoration, and a new key.
-func (l *Ledger) settle(outer keptHead, restored *restoration) error {
+// reconcileHeads compares the end of the chain with the stored heads, notes in the chain the
+// differences, a restoration and a new key, and then replaces the heads.
+func (l *Ledger) reconcileHeads(outer keptHead, restored *restoration) error {
 	var found []difference
 	var inner Head
 	err := l.view(func(t *txn) (err error) {
@@ -184,7 +189,7 @@ func (l *Ledger) settle(outer keptHead, restored *restoration) error {
 		}
 		return err
 	})
-	if errors.Is(err, ErrDamaged) { // Verify says so
+	if errors.Is(err, ErrDamaged) { // Verify reports it
 		return nil
 	}
 	if err != nil {
@@ -192,7 +197,7 @@ func (l *Ledger) settle(outer keptHead, restored *restoration) error {
 	}
 	key := l.keyName()
 	if len(found) == 0 && restored == nil && inner.Key == key {
-		l.keep(inner)
+		l.writeHead(inner)
 		return nil
 	}
 	return l.update(func(t *txn) error {
@@ -213,7 +218,8 @@ func (l *Ledger) settle(outer keptHead, restored *restoration) error {
 	})
 }
 
-// compare tells how the end of the chain differs from the head in the ledger and the one in actions.head.
+// compare returns the differences between the end of the chain, the head in the ledger and the head
+// in actions.head.
 func (l *Ledger) compare(t *txn, outer keptHead) (found []difference, err error) {
 	last, err := t.lastLink()
 	if err != nil {
@@ -223,7 +229,7 @@ func (l *Ledger) compare(t *txn, outer keptHead) (found []difference, err error)
 	if err != nil {
 		return nil, err
 	}
-	if what := l.against(t, inner); what != "" {
+	if what := l.mismatch(t, inner); what != "" {
 		found = append(found, difference{"of the head in the ledger: " + what, inner})
 	} else if inner.Seq != last.seq {
 		found = append(found, difference{fmt.Sprintf("the head in the ledger named entry %d and the chain ended with entry %d: another program added to it", inner.Seq, last.seq), inner})
@@ -234,15 +240,15 @@ func (l *Ledger) compare(t *txn, outer keptHead) (found []difference, err error)
 	case !outer.known && last.seq > 0:
 		found = append(found, difference{What: "actions.head was missing: the ledger may be an older copy"})
 	default:
-		if what := l.against(t, outer.Head); what != "" {
+		if what := l.mismatch(t, outer.Head); what != "" {
 			found = append(found, difference{"of the head in actions.head: " + what, outer.Head})
 		}
 	}
 	return found, nil
 }
 
-// against says how the chain differs from what a head says of it, "" if it does not.
-func (l *Ledger) against(t *txn, h Head) string {
+// mismatch describes how the chain contradicts a head; it returns "" if it does not.
+func (l *Ledger) mismatch(t *txn, h Head) string {
 	if h.Seq == 0 {
 		return ""
 	}

@@ -23,35 +23,35 @@ type jws struct {
 	Signature string `json:"signature"`
 }
 
-// jwsHeader is what Protected holds (RFC 8037 3.1).
+// jwsHeader is the decoded content of Protected (RFC 8037 3.1).
 type jwsHeader struct {
 	Alg string `json:"alg"`
 	Kid string `json:"kid"` // thumbprint of the key
 	Typ string `json:"typ"`
 }
 
-// jws signs the text of a receipt; nil where there is no key.
+// jws signs the text of a receipt. It returns nil if there is no key.
 func (l *Ledger) jws(payload []byte) *jws {
 	if l.o.Key == nil {
 		return nil
 	}
-	header, _ := json.Marshal(jwsHeader{Alg: "EdDSA", Kid: l.keyName(), Typ: "acapcrawl-receipt+json"}) // three strings
+	header, _ := json.Marshal(jwsHeader{Alg: "EdDSA", Kid: l.keyName(), Typ: "acapcrawl-receipt+json"}) // three strings can always be encoded
 	s := &jws{Protected: base64.RawURLEncoding.EncodeToString(header), Payload: base64.RawURLEncoding.EncodeToString(payload)}
 	s.Signature = base64.RawURLEncoding.EncodeToString(ed25519.Sign(l.o.Key, s.text()))
 	return s
 }
 
-// text is what the signature is made over (RFC 7515 5.1).
+// text returns the signed text (RFC 7515 5.1).
 func (s *jws) text() []byte { return []byte(s.Protected + "." + s.Payload) }
 
-// ReadReceipt reads a receipt as it was handed out, which other programs may have indented. With a key, it has to be signed with the other
-// half of that. The error is a clause about the text.
+// ReadReceipt parses a receipt, which other programs may have indented. If key is not nil, the
+// receipt must be signed with its private key. The error is a clause about the text.
 func ReadReceipt(text []byte, key ed25519.PublicKey) (r Receipt, err error) {
 	_, r, err = readDocument(text, key)
 	return r, err
 }
 
-// readDocument is ReadReceipt that gives the document as it was written, too.
+// readDocument is like ReadReceipt, but also returns the document as it was written.
 func readDocument(text []byte, key ed25519.PublicKey) (written []byte, r Receipt, err error) {
 	var d document
 	if err := json.Unmarshal(text, &d); err != nil || d.Receipt == nil {
@@ -78,13 +78,13 @@ func readDocument(text []byte, key ed25519.PublicKey) (written []byte, r Receipt
 			return nil, r, err
 		}
 	}
-	if written, err = plain(d); err == nil && !sameJSON(text, written) { // something that another reader may take for the receipt
+	if written, err = plain(d); err == nil && !sameJSON(text, written) { // something that another parser may read as the receipt
 		err = errors.New("it holds something beside a receipt")
 	}
 	return written, r, err
 }
 
-// open gives what is signed. With a key, its other half has to have signed it.
+// open returns the signed text. If key is not nil, it must be signed with its private key.
 func (s *jws) open(key ed25519.PublicKey) (payload []byte, err error) {
 	var header map[string]any
 	text, err := base64.RawURLEncoding.DecodeString(s.Protected)
@@ -105,7 +105,7 @@ func (s *jws) open(key ed25519.PublicKey) (payload []byte, err error) {
 	return payload, nil
 }
 
-// sameJSON reports whether two texts are the same but for white space and how characters are escaped.
+// sameJSON reports whether two texts differ only in white space and in escapes of characters.
 func sameJSON(a, b []byte) bool {
 	x, y := json.NewDecoder(bytes.NewReader(a)), json.NewDecoder(bytes.NewReader(b))
 	x.UseNumber()

@@ -6,29 +6,30 @@ import (
 	"time"
 )
 
-// keysFor is how long the key of a submission is known.
+// keysFor is how long the idempotency key of a submission is stored.
 const keysFor = 30 * day
 
-// keyed gives the ID of the request that a key was given with; 0 where none is known.
-func (t *txn) keyed(key []byte) uint64 {
+// requestOfKey returns the ID of the request that was submitted with a key, or 0.
+func (t *txn) requestOfKey(key []byte) uint64 {
 	kept := t.tx.Bucket(bKeys).Get(key)
-	if kept == nil || t.forgotten(kept) {
+	if kept == nil || t.expired(kept) {
 		return 0
 	}
 	return binary.BigEndian.Uint64(kept)
 }
 
-// forgotten reports whether the time is over of which a key is known.
-func (t *txn) forgotten(kept []byte) bool {
+// expired reports whether a stored key is older than keysFor.
+func (t *txn) expired(kept []byte) bool {
 	return len(kept) == 16 && t.now.Sub(time.Unix(int64(binary.BigEndian.Uint64(kept[8:])), 0)) >= keysFor
 }
 
-// looked is how many keys are looked at for each that comes. They begin with a digest, so those after a new one are any: of all keys about
-// a fourth, and hardly ever more, waits to be forgotten.
+// looked is the number of stored keys that are checked when a key is added. Keys begin with a
+// digest, so the keys after a new one are a random sample. With 4, about a fourth of all stored
+// keys have expired, and hardly ever more.
 const looked = 4
 
-// keep has a key known from now on, and forgets some whose time is over.
-func (t *txn) keep(key []byte, id uint64) error {
+// rememberKey stores a key and deletes some expired ones.
+func (t *txn) rememberKey(key []byte, id uint64) error {
 	keys := t.tx.Bucket(bKeys)
 	var over [][]byte
 	c := keys.Cursor()
@@ -37,7 +38,7 @@ func (t *txn) keep(key []byte, id uint64) error {
 		if k == nil {
 			k, kept = c.First()
 		}
-		if k != nil && t.forgotten(kept) {
+		if k != nil && t.expired(kept) {
 			over = append(over, bytes.Clone(k))
 		}
 		k, kept = c.Next()

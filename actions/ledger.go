@@ -18,54 +18,56 @@ import (
 	"github.com/acapcrawl/acapcrawl/spool"
 )
 
-// Options configure a Ledger. Zero values take the default named.
+// Options configure a Ledger. Zero values mean the defaults in the comments.
 type Options struct {
 	Now    func() time.Time   // time.Now
-	Room   func()             // called before anything is written, to make room on a full disk; may be nil
-	Key    ed25519.PrivateKey // signs the head of the chain, and receipts; nil: nothing is signed
-	Issuer Issuer             // whom receipts name
+	Room   func()             // called before each write, to make room on a full disk; may be nil
+	Key    ed25519.PrivateKey // signs heads and receipts; nil: no signatures
+	Issuer Issuer             // the operator named in receipts
 
-	// ConfirmWithin is how long a request of the channel waits for its line in robots.txt (P07), for origins with a valid credential; 0: a
-	// request or a line is enough.
+	// ConfirmWithin is how long a request of the channel waits for its line in robots.txt, for
+	// origins with a valid credential. With 0, a request or a line is enough. P1 2.6 (P07):
+	// confirmation by another channel is off unless it is configured.
 	ConfirmWithin time.Duration
-	Pending       int // re-crawls of an origin that the channel may have pending; 0: any number
-	Day           int // re-crawls of an origin that lines and credentials may ask for within 24 hours; 0: any number
+	Pending       int // maximal number of pending re-crawls of an origin through the channel; 0: no limit
+	Day           int // maximal number of re-crawls of an origin within 24 hours; 0: no limit
 
-	Check bool // the pages of the file are checked before anything is read from them, however large it is
+	Check bool // check the structure of the file before use even if it is large
 }
 
-// Ledger is the list of requests in actions.db, and the chain of everything that was ever noted of them; actions.head beside it says where
-// the chain ends. It is safe for concurrent use; one process at a time may have it open.
+// Ledger is the list of requests in actions.db and the chain of all their changes. The file
+// actions.head next to it contains the end of the chain. Ledger is safe for concurrent use. Only
+// one process at a time can open it.
 type Ledger struct {
 	db    *bbolt.DB
-	file  *os.File // under db, for reading pages as they are
+	file  *os.File // the file of db, for reading raw pages
 	o     Options
 	bound bindings
 	head  headFile
 
-	mu sync.Mutex // over head
+	mu sync.Mutex // guards head
 
 	turns  turns
 	crawls crawls
 }
 
 var (
-	bRequests = []byte("requests")    // ID to Request: what the chain says of each last
-	bNames    = []byte("by-name")     // origin, action and URL to the ID of the last request
+	bRequests = []byte("requests")    // ID → Request as of the last entry about it
+	bNames    = []byte("by-name")     // origin, action and URL → ID of the last request
 	bOrigins  = []byte("by-origin")   // origin and ID
-	bOpen     = []byte("open")        // IDs of requests about which something is to be done, to brief
-	bReceipts = []byte("receipts")    // ID to receipt
-	bChain    = []byte("chain")       // number to entry
+	bOpen     = []byte("open")        // ID of an unfinished request → brief
+	bReceipts = []byte("receipts")    // ID → receipt
+	bChain    = []byte("chain")       // number → entry
 	bAbout    = []byte("by-request")  // ID and number of each entry about a request
-	bGrants   = []byte("credentials") // ID to grant
-	bStanding = []byte("standing")    // origin, action and URL to the ID of what stands and was asked for by another way than a line
-	bKeys     = []byte("keys")        // digest of a key and ID of a credential to the ID of the request, and when it was given
-	bRejected = []byte("rejected")    // kind of rejection and credential to tally
-	bHeard    = []byte("heard")       // origin to what was last read of it
+	bGrants   = []byte("credentials") // ID → grant
+	bStanding = []byte("standing")    // origin, action and URL → ID of an announced request in force
+	bKeys     = []byte("keys")        // digest of an idempotency key, credential ID → request ID, time
+	bRejected = []byte("rejected")    // code of rejection and credential → tally
+	bHeard    = []byte("heard")       // origin → heard
 	bMeta     = []byte("meta")        // format and head
 )
 
-// buckets are all there are.
+// buckets returns the names of all buckets.
 func buckets() [][]byte {
 	return [][]byte{bRequests, bNames, bOrigins, bOpen, bReceipts, bChain, bAbout, bGrants, bStanding, bKeys, bRejected, bHeard, bMeta}
 }
@@ -73,15 +75,15 @@ func buckets() [][]byte {
 // ErrLocked means that another process has the ledger open.
 var ErrLocked = errors.New("in use by another process")
 
-// ErrDamaged means that the file is not what was written.
+// ErrDamaged means that the file was changed or is corrupt.
 var ErrDamaged = errors.New("the ledger of action requests is damaged")
 
-// Open opens or makes the ledger in the file at path. Where the chain does not end as actions.head beside it says, that is noted in the
-// chain, and Verify tells it.
+// Open opens or makes the ledger in the file at path. If the chain does not end as actions.head
+// says, it notes that in the chain, and Verify reports it.
 func Open(path string, o Options) (*Ledger, error) {
 	l, err := openFile(path, o)
 	if err == nil {
-		err = l.settle(l.head.read(), nil)
+		err = l.reconcileHeads(l.head.read(), nil)
 	}
 	if err != nil {
 		return nil, l.closed(path, err)
@@ -89,16 +91,17 @@ func Open(path string, o Options) (*Ledger, error) {
 	return l, nil
 }
 
-// soonChecked is up to what size the pages of a file are checked at each opening: that takes some hundredths of a second.
+// soonChecked is the size up to which a file is checked at each opening, which takes some
+// hundredths of a second.
 const soonChecked = 16 << 20
 
-// openFile opens the file, and takes its end for what it should be.
+// openFile opens the ledger without comparing its end with the stored heads.
 func openFile(path string, o Options) (*Ledger, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	l := &Ledger{o: o, head: headFile{path: headPath(path)}}
-	if err := l.head.begin(path); err != nil {
+	if err := l.head.createIfNew(path); err != nil {
 		return l, err
 	}
 	err := l.guard(func() (err error) {
@@ -140,10 +143,11 @@ func openFile(path string, o Options) (*Ledger, error) {
 	return l, l.checkFormat()
 }
 
-// pages tells what is wrong with the pages of the file. What stands on such cannot be read: it may lead nowhere, or round in circles.
+// pages returns the defects of the file's pages. A defective file must not be read, because a page
+// may refer to nothing or to itself.
 func (l *Ledger) pages(ctx context.Context) (wrong []string, err error) {
 	err = spool.ErrMoved
-	for errors.Is(err, spool.ErrMoved) { // somebody writes fast
+	for errors.Is(err, spool.ErrMoved) { // another goroutine writes at the same time
 		err = l.read(func(tx *bbolt.Tx) (err error) {
 			wrong, err = spool.CheckPages(ctx, l.file, tx.DB().Info().PageSize, uint64(tx.ID()))
 			return err
@@ -159,7 +163,7 @@ func damagedPages(wrong []string) error {
 	return fmt.Errorf("%w: %s", ErrDamaged, wrong[0])
 }
 
-// closed closes a ledger that could not be opened for err.
+// closed closes a ledger that could not be opened, and returns err with its path.
 func (l *Ledger) closed(path string, err error) error {
 	if l.db != nil {
 		err = errors.Join(err, l.guard(l.db.Close))
@@ -167,12 +171,12 @@ func (l *Ledger) closed(path string, err error) error {
 	return fmt.Errorf("the ledger of action requests %s cannot be opened: %w", path, err)
 }
 
-// guard calls fn, which uses the database.
+// guard calls fn and returns the panics and faults that a damaged file causes as an error.
 func (l *Ledger) guard(fn func() error) error {
 	return spool.Guard(fn, func(cause any) error { return fmt.Errorf("%w: %v", ErrDamaged, cause) })
 }
 
-// update calls fn with a transaction that is written when fn returns nil.
+// update calls fn with a transaction that is committed if fn returns nil.
 func (l *Ledger) update(fn func(*txn) error) error {
 	if l.o.Room != nil {
 		l.o.Room()
@@ -193,11 +197,11 @@ func (l *Ledger) update(fn func(*txn) error) error {
 	if err != nil {
 		return fmt.Errorf("the ledger of action requests cannot be written: %w", err)
 	}
-	l.keep(head)
+	l.writeHead(head)
 	return nil
 }
 
-// view calls fn with a transaction to read. One that lasts keeps those who write waiting.
+// view calls fn with a read transaction. A long one delays writers.
 func (l *Ledger) view(fn func(*txn) error) error {
 	return l.read(func(tx *bbolt.Tx) error { return fn(&txn{tx: tx}) })
 }
@@ -207,29 +211,30 @@ func (l *Ledger) read(fn func(*bbolt.Tx) error) error {
 }
 
 // Close closes the file.
-func (l *Ledger) Close() error { return errors.Join(l.keepLast(), l.guard(l.db.Close)) }
+func (l *Ledger) Close() error { return errors.Join(l.flushHead(), l.guard(l.db.Close)) }
 
-// txn is a transaction of the ledger. Everything that is noted in it has one time.
+// txn is a transaction of the ledger. All its entries have the same time.
 type txn struct {
 	tx      *bbolt.Tx
 	now     time.Time
-	end     *link    // of the chain, once something was appended
-	touched []string // origins of which something was noted that Bind heeds
+	end     *link    // end of the chain after the last append; nil before
+	touched []string // origins whose cached results of Bind are now invalid
 }
 
 func number(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
-// numbers is a key of two parts.
+// numbers returns a key of two parts.
 func numbers(a, b uint64) []byte { return binary.BigEndian.AppendUint64(number(a), b) }
 
+// named returns the key of a request in bNames and bStanding.
 func named(origin, action, url string) []byte { return []byte(origin + "\x00" + action + "\x00" + url) }
 
-// under is the key of a request among those of its origin.
+// under returns the key of a request in bOrigins.
 func under(origin string, id uint64) []byte {
 	return binary.BigEndian.AppendUint64([]byte(origin+"\x00"), id)
 }
 
-// request gives a request by its ID.
+// request returns the request with an ID.
 func (t *txn) request(id uint64) (r Request, known bool, err error) {
 	data := t.tx.Bucket(bRequests).Get(number(id))
 	if data == nil {
@@ -241,7 +246,7 @@ func (t *txn) request(id uint64) (r Request, known bool, err error) {
 	return r, true, nil
 }
 
-// last gives the last request of a name.
+// last returns the last request with that origin, action and URL.
 func (t *txn) last(origin, action, url string) (r Request, known bool, err error) {
 	id := t.tx.Bucket(bNames).Get(named(origin, action, url))
 	if len(id) != 8 {
@@ -250,7 +255,7 @@ func (t *txn) last(origin, action, url string) (r Request, known bool, err error
 	return t.request(binary.BigEndian.Uint64(id))
 }
 
-// of calls fn with the last request of each name of an origin. fn must not write.
+// of calls fn with the last request of each action and URL of an origin. fn must not write.
 func (t *txn) of(origin string, fn func(Request) error) error {
 	prefix := origin + "\x00"
 	c := t.tx.Bucket(bNames).Cursor()
@@ -269,8 +274,8 @@ func (t *txn) of(origin string, fn func(Request) error) error {
 	return nil
 }
 
-// note writes what has become of a request, event names it, and adds that to the chain. A request without an ID gets one, and is the last
-// of its name from then on if it came by a line.
+// note stores r and adds an entry with that event to the chain. A request without an ID gets one.
+// If it comes from a line, it becomes the last of its origin, action and URL.
 func (t *txn) note(event string, r *Request) error {
 	e := Entry{Event: event}
 	if r.ID == 0 {
@@ -291,9 +296,9 @@ func (t *txn) note(event string, r *Request) error {
 	return t.put(e, r)
 }
 
-// put writes a request, and its entry.
+// put stores a request and its entry.
 func (t *txn) put(e Entry, r *Request) (err error) {
-	if err := t.stand(r); err != nil {
+	if err := t.updateStanding(r); err != nil {
 		return err
 	}
 	e.About = r.ID
@@ -312,7 +317,7 @@ func (t *txn) put(e Entry, r *Request) (err error) {
 	return errors.Join(err, t.append(e))
 }
 
-// name makes r the last of its name from now on.
+// name makes r the last request of its origin, action and URL.
 func (t *txn) name(r *Request) error {
 	if err := t.tx.Bucket(bNames).Put(named(r.Origin, r.Action, r.URL), number(r.ID)); err != nil {
 		return err
@@ -320,7 +325,7 @@ func (t *txn) name(r *Request) error {
 	return t.append(Entry{Event: eventNamed, About: r.ID, Named: true})
 }
 
-// exists reports whether there is a file.
+// exists reports whether a file exists.
 func exists(path string) (bool, error) {
 	_, err := os.Stat(path)
 	if errors.Is(err, os.ErrNotExist) {

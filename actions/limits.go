@@ -9,66 +9,67 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Limits bound what requests cost (P09); 0 is no limit. Take-downs are under none but Listed: whatever erases something is done, and has
-// its row.
+// Limits limit the cost of requests; 0 means no limit. P1 2.6 (P09): re-crawls are limited,
+// take-downs are not. Only Listed applies to take-downs, and only to those that erase nothing.
 type Limits struct {
-	Again      time.Duration // between two re-crawls of one resource (P04)
-	Pending    int           // re-crawls of an origin under way at once
-	PendingAll int           // and of all origins
+	Again      time.Duration // shortest time between two re-crawls of one resource
+	Pending    int           // concurrent re-crawls of an origin
+	PendingAll int           // concurrent re-crawls of all origins
 	Day        int           // re-crawls of an origin that become due within 24 hours
-	Listed     int           // requests of an origin that change nothing and have a row all the same, within 24 hours; of others the number is noted
+	Listed     int           // requests of an origin without effect that are listed within 24 hours; more are counted
 }
 
-// batch is how many requests one transaction of the ledger writes.
+// batch is the maximal number of requests that one transaction writes.
 const batch = 1000
 
 const day = 24 * time.Hour
 
-// The pauses before what failed is tried again: the first, doubled each time up to the last.
+// The pause before a failed request is tried again is doubled each time, from firstPause to lastPause.
 const (
 	firstPause = time.Minute
 	lastPause  = time.Hour
 )
 
-// pause is the pause after so many failures.
+// pause returns the pause after a number of failures in a row.
 func pause(failures int) time.Duration {
 	return min(firstPause<<min(failures-1, 16), lastPause)
 }
 
-// reconsider is after what time a reading is compared anew that asked for more than Limits permit.
+// reconsider is the time after which a reading that exceeded Limits is compared again.
 const reconsider = 10 * time.Minute
 
-// heard is what is known of the last reading of an origin.
+// heard is the stored state of an origin after its last reading.
 type heard struct {
-	Sum     string    `json:"sum"`              // of what it asked for
-	Again   time.Time `json:"again,omitzero"`   // when it is compared anew although it says the same; zero: never
-	Revive  time.Time `json:"revive,omitzero"`  // when the first re-crawl that stands is to be made again; zero: never
-	Owed    bool      `json:"owed,omitempty"`   // a take-down of it is not executed yet
-	Day     time.Time `json:"day,omitzero"`     // since when these are counted:
-	Listed  int       `json:"listed,omitempty"` // rows that change nothing
+	Sum     string    `json:"sum"`              // digest of its requests, see Reading.sum
+	Again   time.Time `json:"again,omitzero"`   // when an unchanged reading is compared again; zero: never
+	Revive  time.Time `json:"revive,omitzero"`  // when the first re-crawl in force is due again; zero: never
+	Owed    bool      `json:"owed,omitempty"`   // a take-down is not executed yet
+	Day     time.Time `json:"day,omitzero"`     // begin of the 24 hours of these counters:
+	Listed  int       `json:"listed,omitempty"` // requests without effect
 	Crawled int       `json:"crawled,omitempty"`
 }
 
-// roll begins a new day where the last one is over.
+// roll resets the counters if 24 hours are over.
 func (h *heard) roll(now time.Time) {
 	if now.Sub(h.Day) >= day || h.Day.After(now) {
 		h.Day, h.Listed, h.Crawled = now, 0, 0
 	}
 }
 
-// come reports whether a time has come, if it is one.
-func come(t, now time.Time) bool { return !t.IsZero() && !t.After(now) }
+// reached reports whether t is set and has been reached.
+func reached(t, now time.Time) bool { return !t.IsZero() && !t.After(now) }
 
-// sooner is the first of two times, if they are.
-func sooner(t, u time.Time) time.Time {
+// earlier returns the earlier of two times; zero times are ignored.
+func earlier(t, u time.Time) time.Time {
 	if t.IsZero() || !u.IsZero() && u.Before(t) {
 		return u
 	}
 	return t
 }
 
-// crawl takes one re-crawl out of what l leaves an origin with so many pending; else it tells why not.
-func (h *heard) crawl(l Limits, pending int) (why string) {
+// allowRecrawl counts one re-crawl if l permits it for an origin with so many pending. Otherwise it
+// returns the reason.
+func (h *heard) allowRecrawl(l Limits, pending int) (why string) {
 	switch {
 	case l.Pending > 0 && pending >= l.Pending:
 		return fmt.Sprintf("%d re-crawls of this site are pending", pending)
@@ -79,8 +80,8 @@ func (h *heard) crawl(l Limits, pending int) (why string) {
 	return ""
 }
 
-// list takes one row out of what l leaves an origin for requests that change nothing.
-func (h *heard) list(l Limits) bool {
+// allowListing counts one listed request without effect and reports whether l permits it.
+func (h *heard) allowListing(l Limits) bool {
 	if l.Listed > 0 && h.Listed >= l.Listed {
 		return false
 	}
@@ -88,7 +89,8 @@ func (h *heard) list(l Limits) bool {
 	return true
 }
 
-// heard is what is known of the last reading of an origin; what cannot be read is not known, and the next reading is compared anew.
+// heard returns the stored state of an origin. If it cannot be read, the state is empty, so that
+// the next reading is compared again.
 func (t *txn) heard(origin string) (h heard) {
 	if data := t.tx.Bucket(bHeard).Get([]byte(origin)); data != nil && json.Unmarshal(data, &h) != nil {
 		return heard{}
@@ -96,7 +98,8 @@ func (t *txn) heard(origin string) (h heard) {
 	return h
 }
 
-func (t *txn) hear(origin string, h heard) error {
+// putHeard stores the state of an origin.
+func (t *txn) putHeard(origin string, h heard) error {
 	data, err := json.Marshal(h)
 	if err != nil {
 		return err
@@ -104,14 +107,14 @@ func (t *txn) hear(origin string, h heard) error {
 	return t.tx.Bucket(bHeard).Put([]byte(origin), data)
 }
 
-// revive has the re-crawls of an origin looked at again then, or sooner.
+// revive schedules the next check of an origin's re-crawls at the time at, or earlier.
 func (t *txn) revive(origin string, at time.Time) error {
 	h := t.heard(origin)
-	h.Revive = sooner(h.Revive, at)
-	return t.hear(origin, h)
+	h.Revive = earlier(h.Revive, at)
+	return t.putHeard(origin, h)
 }
 
-// crawls counts the re-crawls under way.
+// crawls counts the running re-crawls. It is safe for concurrent use.
 type crawls struct {
 	mu      sync.Mutex
 	counted bool
@@ -119,7 +122,7 @@ type crawls struct {
 	of      map[string]int // by origin
 }
 
-// room tells how many more re-crawls of an origin may be under way.
+// room returns how many more re-crawls of an origin may be started.
 func (l *Ledger) room(origin string, limits Limits) (int, error) {
 	c := &l.crawls
 	c.mu.Lock()
@@ -150,8 +153,8 @@ func (l *Ledger) room(origin string, limits Limits) (int, error) {
 	return max(n, 0), nil
 }
 
-// under notes that so many more re-crawls of an origin are under way.
-func (c *crawls) under(origin string, more int) {
+// add changes the number of running re-crawls of an origin by more.
+func (c *crawls) add(origin string, more int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.counted {
@@ -163,14 +166,15 @@ func (c *crawls) under(origin string, more int) {
 	}
 }
 
-// turns lets those who work on one origin go one after the other.
+// turns serialises the work on each origin.
 type turns struct {
 	mu   sync.Mutex
 	of   map[string]*turn
-	last map[string]time.Time // since when the version is in force that was observed last, of origins that ask for anything
+	last map[string]time.Time // origin → Since of the last observed reading
 }
 
-// overtaken reports whether a newer version than that of r was observed before; else r is the last one.
+// overtaken reports whether a newer version than r was already observed. If not, it records r as
+// the last one.
 func (ts *turns) overtaken(r *Reading) bool {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -185,12 +189,13 @@ func (ts *turns) overtaken(r *Reading) bool {
 }
 
 type turn struct {
-	taken chan struct{} // holds one
-	users int           // who has it or waits
+	taken chan struct{} // contains one element while the turn is taken
+	users int           // number of goroutines that have it or wait for it
 }
 
-// take waits until nobody else works on the origin, or ctx ends; done gives it back.
-func (ts *turns) take(done <-chan struct{}, origin string) (end func(), ok bool) {
+// acquire waits for the turn of an origin, or until done is closed. The caller must call end to
+// give it back.
+func (ts *turns) acquire(done <-chan struct{}, origin string) (end func(), ok bool) {
 	ts.mu.Lock()
 	if ts.of == nil {
 		ts.of = map[string]*turn{}

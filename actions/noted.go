@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Noted gives the requests of which something was noted after the entry with that number, as they are now, the oldest first; not nil.
+// Noted returns the current state of the requests with entries after the entry number after, the
+// oldest first. The list is never nil.
 func (l *Ledger) Noted(after uint64) (list []Request, err error) {
 	list = []Request{}
 	err = l.view(func(t *txn) error {
@@ -25,7 +26,7 @@ func (l *Ledger) Noted(after uint64) (list []Request, err error) {
 	return list, err
 }
 
-// Settled reports whether r waits for nothing: it was executed, or refused, or that failed.
+// Settled reports whether r was executed or refused, or failed in the last attempt.
 func (r *Request) Settled() bool {
 	return r.State == Done || r.State == Refused || r.State == Failed
 }

@@ -14,23 +14,23 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Reading is what the policy of an origin asks for, as it was read last.
+// Reading is the requests in the policy of an origin, as it was last read.
 type Reading struct {
 	Origin     string    // policy.Key
 	Since      time.Time // since when this version is in force
 	Actions    []acap.Action
-	Digests    map[string]string // SHA-256, hexadecimal, of each file behind it, by its URL
-	Incomplete bool              // a file that it refers to could not be read
-	Stale      func() bool       // reports whether a newer version has been read by now; nil: none has. It is asked where one was observed
+	Digests    map[string]string // URL of each file of the policy → SHA-256 in hexadecimal
+	Incomplete bool              // a referenced file could not be read
+	Stale      func() bool       // reports whether a newer version has been read; nil: no
 }
 
-// source is where an action of the reading comes from.
+// source returns the source of an action of the reading.
 func (r *Reading) source(a *acap.Action) Source {
 	f := a.Field
 	return Source{Kind: Robots, File: f.URL, Line: f.Line, Text: f.Text, Version: r.Since.UTC(), Digest: r.digest(f.URL)}
 }
 
-// digest tells the digest of a file behind the reading, "" where there is none.
+// digest returns the labelled digest of a file of the reading, or "".
 func (r *Reading) digest(file string) string {
 	if sum := r.Digests[file]; sum != "" {
 		return "sha256:" + sum
@@ -38,7 +38,8 @@ func (r *Reading) digest(file string) string {
 	return ""
 }
 
-// asked is when the requests of the reading were first seen: when it was read, even where that is noted later.
+// asked returns when the requests of the reading were first seen: the time of the reading, even if
+// it is noted later.
 func (r *Reading) asked(now time.Time) time.Time {
 	if r.Since.IsZero() || r.Since.After(now) {
 		return now
@@ -46,13 +47,14 @@ func (r *Reading) asked(now time.Time) time.Time {
 	return r.Since.UTC()
 }
 
-// sum is a digest of what the reading asks for, whatever else its files say.
+// sum returns a digest of the requests in the reading. It does not depend on other lines of the
+// files.
 func (r *Reading) sum(confirms bool) string {
 	h := sha256.New()
 	e := json.NewEncoder(h)
 	for i := range r.Actions {
 		a := &r.Actions[i]
-		_ = e.Encode([]any{a.Action, a.URL, a.Execute, a.Why, a.Field.URL, a.Field.Line, a.Field.Text}) // it is text, and a hash takes all
+		_ = e.Encode([]any{a.Action, a.URL, a.Execute, a.Why, a.Field.URL, a.Field.Line, a.Field.Text}) // cannot fail: the values are text, and a hash accepts all data
 	}
 	if r.Incomplete {
 		for _, file := range slices.Sorted(maps.Keys(r.Digests)) {
@@ -63,22 +65,24 @@ func (r *Reading) sum(confirms bool) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// missing reports whether the file of a line is one that could not be read: that the line is not there says nothing.
+// missing reports whether the file of a line could not be read. Then the absence of the line means
+// nothing.
 func (r *Reading) missing(s Source) bool {
 	_, read := r.Digests[s.File]
 	return r.Incomplete && !read
 }
 
-// line is what a reading asks for by one name.
+// line is the request in a reading for one action and URL.
 type line struct {
 	*acap.Action
-	held      bool     // of a take-down: something of the resource is
-	announced bool     // a credential asks for the same, and waits for the line (P07)
-	known     *Request // the last request of that name
+	held      bool     // of a take-down: something of the resource is stored
+	announced bool     // a credential requested the same and waits for the line
+	known     *Request // the last request with that action and URL
 }
 
-// lines are what the reading asks for, once each: the same is asked for where it may be. Of those whose address is longer than any that
-// something can be held of, the number is given: they have no row, in which it would have to stand.
+// lines returns each request of the reading once. Of duplicates it prefers one that may be
+// executed. long is the number of requests whose URL is longer than any that can be stored. They
+// are not listed.
 func (r *Reading) lines() (list []*line, by map[string]*line, long int) {
 	by = make(map[string]*line, len(r.Actions))
 	for i := range r.Actions {
@@ -99,20 +103,21 @@ func (r *Reading) lines() (list []*line, by map[string]*line, long int) {
 
 func nameOf(action, url string) string { return action + " " + url }
 
-// observation compares a reading with what the ledger knows of its origin.
+// observation compares a reading with the requests in the ledger.
 type observation struct {
 	*Reading
 	x        *Executor
 	now      time.Time
 	heard    heard
-	confirms bool // lines alone are not enough (P07)
+	confirms bool // P1 2.6 (P07): lines must be confirmed by a credential
 	pending  int  // re-crawls of the origin that are not done
-	more     int  // lines without a row
+	more     int  // lines that are only counted
 	steps    []func(*txn) error
 }
 
-// observe notes what the policy of an origin asks for now. Requests whose line has gone stand no longer; a line that comes back asks anew
-// (P04). What it asks for that was noted before is not noted again. It reports whether anything is to be executed.
+// observe notes the requests in the policy of an origin. A request whose line is gone is no longer
+// in force. P1 2.6 (P04): a line that comes back is a new request. Requests that were already noted
+// are not noted again. observe reports whether anything is due.
 func (x *Executor) observe(reading Reading) (due bool, err error) {
 	o := &observation{Reading: &reading, x: x, now: x.ledger.o.Now().UTC()}
 	known := false
@@ -128,8 +133,8 @@ func (x *Executor) observe(reading Reading) (due bool, err error) {
 	switch sum := reading.sum(o.confirms); {
 	case x.ledger.turns.overtaken(&reading):
 		return o.heard.Owed, nil
-	case o.heard.Sum == sum && !come(o.heard.Again, o.now):
-		return o.heard.Owed || come(o.heard.Revive, o.now), nil
+	case o.heard.Sum == sum && !reached(o.heard.Again, o.now):
+		return o.heard.Owed || reached(o.heard.Revive, o.now), nil
 	default:
 		o.heard.Sum = sum
 	}
@@ -142,11 +147,11 @@ func (x *Executor) observe(reading Reading) (due bool, err error) {
 	}
 	for _, l := range lines {
 		if l.executes(acap.TakeDown) && (l.known == nil || !l.known.Standing || l.known.State == Done) {
-			if err := o.look(l); err != nil { // executing it reports the error, and does not keep anything else from being done
+			if err := o.checkStored(l); err != nil { // the execution will report the error without stopping others
 				l.held = true
 			}
 		}
-		o.ask(l)
+		o.noteLine(l)
 	}
 	return true, o.write()
 }
@@ -154,10 +159,10 @@ func (x *Executor) observe(reading Reading) (due bool, err error) {
 // executes reports whether the line asks for action in a form that is executed.
 func (l *line) executes(action string) bool { return l.Action.Action == action && l.Execute }
 
-// findKnown finds the requests of the origin that the ledger has, and what publishers announced through a credential. It
-// notes the requests whose line is gone.
+// findKnown finds the requests of the origin in the ledger and the announcements of its publisher.
+// It notes the requests whose line is gone.
 func (o *observation) findKnown(t *txn, lines []*line, by map[string]*line) error {
-	if err := t.of(o.Origin, func(r Request) error { return o.meet(r, by) }); err != nil || !o.confirms {
+	if err := t.of(o.Origin, func(r Request) error { return o.matchKnown(r, by) }); err != nil || !o.confirms {
 		return err
 	}
 	for _, l := range lines {
@@ -170,8 +175,9 @@ func (o *observation) findKnown(t *txn, lines []*line, by map[string]*line) erro
 	return nil
 }
 
-// look finds out whether a take-down has something to erase, or that was erased since it was read: a sweep may have come before.
-func (o *observation) look(l *line) (err error) {
+// checkStored sets l.held if a take-down has something to erase, or if something was erased since
+// the line was read, because a sweep may have been faster.
+func (o *observation) checkStored(l *line) (err error) {
 	if l.held, err = o.x.eraser.Holds(l.URL); err != nil || l.held || l.known != nil && l.known.Standing {
 		return err
 	}
@@ -180,8 +186,8 @@ func (o *observation) look(l *line) (err error) {
 	return err
 }
 
-// meet looks at what was asked for before.
-func (o *observation) meet(r Request, by map[string]*line) error {
+// matchKnown assigns r, a request in the ledger, to its line, or notes that its line is gone.
+func (o *observation) matchKnown(r Request, by map[string]*line) error {
 	if r.Action == acap.ReCrawl && r.executable() {
 		o.pending++
 	}
@@ -193,15 +199,16 @@ func (o *observation) meet(r Request, by map[string]*line) error {
 		if r.Action == acap.ReCrawl && r.executable() && r.State != Running {
 			o.pending--
 		}
-		return o.lapse(r)
+		return o.noteLineGone(r)
 	}
 	return nil
 }
 
-// lapse notes that the line of a request has gone. What was not executed till then is not executed any more.
-func (o *observation) lapse(r Request) error {
+// noteLineGone notes that the line of a request is gone. If the request was not executed before, it
+// is refused.
+func (o *observation) noteLineGone(r Request) error {
 	var found Evidence
-	if r.Action == acap.TakeDown && r.executable() { // a stop or a failure came in the middle, or a sweep before
+	if r.Action == acap.TakeDown && r.executable() { // it may have been interrupted, or a sweep may have erased first
 		var err error
 		if found, err = o.x.eraser.Verify(r.URL, r.since()); err != nil {
 			return &Failure{fmt.Errorf("what became of the %s of %s cannot be told: %w", r.Action, r.URL, err)}
@@ -210,22 +217,22 @@ func (o *observation) lapse(r Request) error {
 	o.alter(r.ID, func(r *Request) string {
 		r.Standing = false
 		switch {
-		case !r.executable() && r.State != Seen, r.Action == acap.ReCrawl && r.State == Running: // the page is on its way to be visited
+		case !r.executable() && r.State != Seen, r.Action == acap.ReCrawl && r.State == Running: // the visit of the page is already queued
 		case found.Erased != Erasure{}:
 			r.Why, r.NotBefore = "", time.Time{}
 			r.done(found, o.now)
 		default:
-			r.State, r.Why = Refused, "withdrawn before it was executed" // NotBefore stays: it may come back
+			r.State, r.Why = Refused, "withdrawn before it was executed" // NotBefore is kept in case the line comes back
 		}
 		return "lapsed"
 	})
 	return nil
 }
 
-// ask notes what a line asks for, if that is not known.
-func (o *observation) ask(l *line) {
+// noteLine notes the request of a line, if the ledger does not have it in force.
+func (o *observation) noteLine(l *line) {
 	if l.known != nil && l.known.Standing {
-		o.askAgain(l)
+		o.updateRequest(l)
 		return
 	}
 	r := Request{Action: l.Action.Action, URL: l.URL, Origin: o.Origin, Asked: o.asked(o.now), Standing: true, Source: l.Field.String(), From: o.source(l.Action)}
@@ -233,40 +240,40 @@ func (o *observation) ask(l *line) {
 	case !l.Execute:
 		r.State, r.Why = Refused, l.Why
 	case o.confirms && l.announced:
-		o.confirm(r)
+		o.confirmLater(r)
 		return
 	case o.confirms:
 		r.State, r.Why = Seen, unannounced
 		o.heard.Again = o.now.Add(reconsider)
 	case r.Action == acap.TakeDown && l.held:
 		r.State, o.heard.Owed = Due, true
-	case r.Action == acap.TakeDown: // the line bars the resource; there is nothing to be erased
+	case r.Action == acap.TakeDown: // the line blocks the resource; nothing is stored
 		r.State, r.Done, r.Gone = Done, o.now, o.now
 	default:
 		r.State = Due
-		if l.known != nil { // P04: not sooner although the line went and came back
+		if l.known != nil { // P1 2.6 (P04): a removed and restored line does not shorten the pause
 			r.NotBefore = l.known.again(o.x.limits.Again)
 		}
-		if r.Why = o.crawl(); r.Why != "" {
+		if r.Why = o.allowRecrawl(); r.Why != "" {
 			r.State, r.NotBefore = Refused, time.Time{}
 		}
 	}
-	if r.State != Due && !o.heard.list(o.x.limits) {
+	if r.State != Due && !o.heard.allowListing(o.x.limits) {
 		o.more++
 		return
 	}
 	o.steps = append(o.steps, func(t *txn) error { return t.note(string(r.State), &r) })
 }
 
-// confirm has the request of a line meet the one that a credential made.
-func (o *observation) confirm(r Request) {
+// confirmLater adds a step that confirms the request of a line.
+func (o *observation) confirmLater(r Request) {
 	o.heard.Owed = o.heard.Owed || r.Action == acap.TakeDown
-	o.steps = append(o.steps, func(t *txn) error { return t.meet(&r) })
+	o.steps = append(o.steps, func(t *txn) error { return t.confirmByLine(&r) })
 }
 
-// crawl asks whether another re-crawl may become due, and tells why not.
-func (o *observation) crawl() (why string) {
-	if why = o.heard.crawl(o.x.limits, o.pending); why == "" {
+// allowRecrawl counts another re-crawl if the limits permit it. Otherwise it returns the reason.
+func (o *observation) allowRecrawl() (why string) {
+	if why = o.heard.allowRecrawl(o.x.limits, o.pending); why == "" {
 		o.pending++
 	} else {
 		o.heard.Again = o.now.Add(reconsider)
@@ -274,8 +281,8 @@ func (o *observation) crawl() (why string) {
 	return why
 }
 
-// askAgain notes what is new about a request that stands.
-func (o *observation) askAgain(l *line) {
+// updateRequest notes changes of a request that is already in force.
+func (o *observation) updateRequest(l *line) {
 	before := *l.known
 	r := before
 	if s := o.source(l.Action); s.File != r.From.File || s.Line != r.From.Line || s.Text != r.From.Text {
@@ -284,9 +291,9 @@ func (o *observation) askAgain(l *line) {
 	}
 	switch {
 	case l.Execute && (r.State == Seen || r.State == Refused) && o.confirms:
-		// P07: a line alone is not enough; it confirms what was announced
+		// P1 2.6 (P07): a line alone is not enough; it confirms an announced request
 		if l.announced {
-			o.confirm(r)
+			o.confirmLater(r)
 			return
 		}
 		r.State, r.Why, r.NotBefore = Seen, unannounced, time.Time{}
@@ -296,7 +303,7 @@ func (o *observation) askAgain(l *line) {
 	case r.Action == acap.TakeDown:
 		o.askTakeDownAgain(l, &r)
 	case (r.State == Refused || r.State == Seen) && !r.NotBefore.After(o.now):
-		if r.Why = o.crawl(); r.Why == "" {
+		if r.Why = o.allowRecrawl(); r.Why == "" {
 			r.State, r.NotBefore = Due, time.Time{}
 		}
 	}
@@ -313,8 +320,8 @@ func (o *observation) askAgain(l *line) {
 	})
 }
 
-// askTakeDownAgain makes a take-down that is still asked for due, unless it is done and there is nothing to erase (P04: a
-// take-down is repeated).
+// askTakeDownAgain makes a take-down in force due, unless it is done and nothing is stored. P1 2.6
+// (P04): a take-down is repeated.
 func (o *observation) askTakeDownAgain(l *line, r *Request) {
 	if r.State == Seen || r.State == Refused || r.State == Done && l.held {
 		r.State, r.Why = Due, ""
@@ -322,12 +329,13 @@ func (o *observation) askTakeDownAgain(l *line, r *Request) {
 	o.heard.Owed = o.heard.Owed || r.executable()
 }
 
-// alter has a request changed by fn, which names the event.
+// alter adds a step that changes a request by fn, which returns the event.
 func (o *observation) alter(id uint64, fn func(*Request) string) {
 	o.steps = append(o.steps, func(t *txn) error { return t.alter(id, fn) })
 }
 
-// write notes all in transactions of a bounded size. The last one says that the reading was observed.
+// write executes all steps in transactions of limited size. The last one notes that the reading was
+// observed.
 func (o *observation) write() error {
 	if o.more > 0 {
 		o.steps = append(o.steps, func(t *txn) error {
@@ -349,7 +357,7 @@ func (o *observation) write() error {
 			}
 			is := t.heard(o.Origin)
 			o.heard.Revive = is.Revive
-			err := t.hear(o.Origin, o.heard)
+			err := t.putHeard(o.Origin, o.heard)
 			if is.Sum != o.heard.Sum {
 				err = errors.Join(err, t.remark(eventRead, observed{o.Origin, o.heard.Sum}))
 			}
@@ -361,7 +369,7 @@ func (o *observation) write() error {
 	}
 }
 
-// alter changes a request by fn, which names the event; "" changes nothing.
+// alter changes a request by fn, which returns the event; "" means no change.
 func (t *txn) alter(id uint64, fn func(*Request) string) error {
 	r, known, err := t.request(id)
 	if err != nil {
@@ -376,7 +384,7 @@ func (t *txn) alter(id uint64, fn func(*Request) string) error {
 	return nil
 }
 
-// knows reports whether an origin has ever asked for anything.
+// knows reports whether an origin ever had a request.
 func (t *txn) knows(origin string) bool {
 	n, _ := t.tx.Bucket(bNames).Cursor().Seek([]byte(origin + "\x00"))
 	return strings.HasPrefix(string(n), origin+"\x00")

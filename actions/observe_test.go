@@ -14,7 +14,7 @@ import (
 
 func fresh(t *testing.T) *Ledger { return open(t, filepath.Join(t.TempDir(), "actions.db")) }
 
-func TestHeed(t *testing.T) {
+func TestExecuteReading(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "actions.db")
 	l, c := open(t, path), holding("/x", "/y")
 	for i, step := range []struct {
@@ -89,7 +89,7 @@ func TestOriginsApart(t *testing.T) {
 	l, c := fresh(t), holding("/x")
 	run(t, l, c, asks(down+"/x"))
 	for _, other := range []string{"http://quay.example:81", "http://quay", "http://quay.exampl"} {
-		if err := c.executor(l).Heed(context.Background(), Reading{Origin: other}); err != nil {
+		if err := c.executor(l).ExecuteReading(context.Background(), Reading{Origin: other}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -183,7 +183,7 @@ func TestAsked(t *testing.T) {
 func TestWithdrawn(t *testing.T) {
 	l, c := fresh(t), holding("/x", "/y")
 	c.fail[site+"/x"] = errors.New("the disk is full")
-	if err := c.executor(l).Heed(context.Background(), Reading{Origin: origin, Actions: asks(down+"/x", down+"/y")}); err == nil {
+	if err := c.executor(l).ExecuteReading(context.Background(), Reading{Origin: origin, Actions: asks(down+"/x", down+"/y")}); err == nil {
 		t.Error("no error")
 	}
 	delete(c.fail, site+"/x")

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// pass says that the readings of all origins were observed.
+// pass records that the readings of all origins were observed.
 type pass struct {
 	At time.Time `json:"at"`
 	By string    `json:"by"`
@@ -13,12 +13,13 @@ type pass struct {
 
 var keyPass = []byte("passed")
 
-// Passed tells until when whatever the policies of all origins ask for was noted, as those of them understand it that by names; zero:
-// nobody knows. Policies that came into force since may not have been.
+// Passed returns the time up to which the requests in all policies have been noted, for readers
+// with the name by. Zero means unknown. Policies that were read later may contain requests that are
+// not noted.
 func (l *Ledger) Passed(by string) (at time.Time, err error) {
 	err = l.view(func(t *txn) error {
 		var p pass
-		if json.Unmarshal(t.tx.Bucket(bMeta).Get(keyPass), &p) == nil && p.By == by && !p.At.After(l.o.Now()) { // else the clock went back
+		if json.Unmarshal(t.tx.Bucket(bMeta).Get(keyPass), &p) == nil && p.By == by && !p.At.After(l.o.Now()) { // otherwise the clock was set back
 			at = p.At
 		}
 		return nil
@@ -26,7 +27,7 @@ func (l *Ledger) Passed(by string) (at time.Time, err error) {
 	return at, err
 }
 
-// Pass is what Passed gives from now on.
+// Pass sets the result of Passed.
 func (l *Ledger) Pass(by string, at time.Time) error {
 	return l.update(func(t *txn) error {
 		data, err := json.Marshal(pass{at.UTC(), by})

@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// Issuer is who executes requests, as receipts name it.
+// Issuer is the operator that executes requests, as named in receipts.
 type Issuer struct {
-	Crawler string `json:"crawler"`           // the name that policies are read for
+	Crawler string `json:"crawler"`           // the user-agent token for which policies are evaluated
 	Contact string `json:"contact,omitempty"` // URL
 	Version string `json:"version,omitempty"` // of the program
 }
 
-// Receipt says what became of a request (P1 2.6). It holds no content of the resource.
+// Receipt is the result of a request (P1 2.6). It contains no content of the resource.
 type Receipt struct {
-	Format    string    `json:"format"` // set when it is written, as are Ledger and Issuer
+	Format    string    `json:"format"` // set by putReceipt, like Ledger and Issuer
 	ID        uint64    `json:"id"`
 	Action    string    `json:"action"`
 	URL       string    `json:"url"`
@@ -28,29 +28,29 @@ type Receipt struct {
 	Asked     time.Time `json:"asked"`
 	Confirmed time.Time `json:"confirmed,omitzero"`
 	Done      time.Time `json:"done"`
-	Gone      time.Time `json:"gone,omitzero"`      // of a take-down: when no file held a trace of it any more
+	Gone      time.Time `json:"gone,omitzero"`      // of a take-down: when no file contained traces any more
 	Erased    *Erasure  `json:"erased,omitempty"`   // of a take-down
 	Verified  *Verified `json:"verified,omitempty"` // of a take-down
 	Visited   *Visited  `json:"visited,omitempty"`  // of a re-crawl
 	Standing  bool      `json:"standing"`
-	Ledger    Head      `json:"ledger"` // of the chain when it was written
+	Ledger    Head      `json:"ledger"` // end of the chain when the receipt was written
 	Issuer    Issuer    `json:"operator"`
 }
 
-// newReceipt is the receipt of a request, without what was erased or visited.
+// newReceipt returns the receipt of a request without Erased, Verified and Visited.
 func newReceipt(r Request) Receipt {
 	return Receipt{ID: r.ID, Action: r.Action, URL: r.URL, Origin: r.Origin, Source: r.From, Asked: r.Asked, Confirmed: r.Confirmed,
 		Done: r.Done, Gone: r.Gone, Standing: r.Standing}
 }
 
-// Verified says what was looked for after everything was written anew.
+// Verified is the result of the check after all files were compacted.
 type Verified struct {
 	At   time.Time `json:"at"`
 	How  []string  `json:"how"`
-	Left []string  `json:"left"` // empty: nothing was found
+	Left []string  `json:"left"` // empty: nothing is left
 }
 
-// Visited is what a re-crawl found.
+// Visited is the result of a re-crawl.
 type Visited struct {
 	At     time.Time `json:"at"`
 	Status int       `json:"status,omitempty"`
@@ -58,7 +58,8 @@ type Visited struct {
 
 const receiptFormat = "acapcrawl-receipt/1"
 
-// putReceipt writes the receipt of a request, signed where there is a key, in the place of one before, and notes its digest in the chain.
+// putReceipt stores the receipt of a request, signed if there is a key, and notes its digest in the
+// chain. It replaces an earlier receipt.
 func (l *Ledger) putReceipt(t *txn, r Receipt) error {
 	end, err := t.lastLink()
 	if err != nil {
@@ -79,7 +80,7 @@ func (l *Ledger) putReceipt(t *txn, r Receipt) error {
 	return t.remarkAbout(r.ID, eventReceipt, map[string]string{"digest": digest(doc)})
 }
 
-// Receipt gives the receipt of the request with an ID, as it was written.
+// Receipt returns the receipt of the request with an ID, exactly as it was written.
 func (l *Ledger) Receipt(id uint64) (doc json.RawMessage, known bool, err error) {
 	err = l.view(func(t *txn) error {
 		doc = bytes.Clone(t.tx.Bucket(bReceipts).Get(number(id)))
@@ -88,8 +89,8 @@ func (l *Ledger) Receipt(id uint64) (doc json.RawMessage, known bool, err error)
 	return doc, doc != nil, err
 }
 
-// VerifyReceipt reads a receipt as it was handed out, and checks that this ledger gave it, now or earlier. The error is a clause about it
-// unless it wraps ErrDamaged.
+// VerifyReceipt parses a receipt and checks that this ledger issued it, now or earlier. The error
+// is a clause about the receipt, unless it wraps ErrDamaged.
 func (l *Ledger) VerifyReceipt(text []byte) (Receipt, error) {
 	written, r, err := readDocument(text, nil)
 	if err != nil {
@@ -119,7 +120,7 @@ func digest(text []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// plain is v as JSON that other programs write, too: without escapes for HTML.
+// plain returns v as JSON without escapes for HTML, which other programs do not write.
 func plain(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

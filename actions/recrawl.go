@@ -6,29 +6,32 @@ import (
 	"time"
 )
 
-// Recrawler visits URLs before other work of their hosts; policy is asked when their turn comes (P1 2.6.2, P08).
+// Recrawler visits URLs before other URLs of their hosts. P1 2.6.2 (P08): a request does not permit
+// a crawl that policy prohibits, so the policy is checked when the URL's turn comes.
 type Recrawler interface {
 	Promote(url string) error
-	// Visited tells what became of a URL that was visited since then; false: nothing yet.
+	// Visited returns the result of a visit of url since a time; false means that there was none yet.
 	Visited(url string, since time.Time) (Visit, bool, error)
 }
 
-// Visit is what became of a re-crawl.
+// Visit is the result of a re-crawl.
 type Visit struct {
 	At      time.Time
-	Status  int    // of the answer; 0: there was none
+	Status  int    // of the answer; 0: no answer
 	Refused bool   // by policy, or by the scope of the crawl
-	Failed  bool   // it was given up
-	Why     string // of both
+	Failed  bool   // the visit was given up
+	Why     string // reason of Refused or Failed
 }
 
-// repeated reports whether r, which was done, is done again while it stands (P04).
+// repeated reports whether r, which is done, is executed again later. P1 2.6 (P04): a re-crawl in
+// force is repeated after Limits.Again.
 func (x *Executor) repeated(r *Request) bool {
 	return r.State == Done && r.Standing && x.limits.Again > 0
 }
 
-// pick gives the re-crawls of an origin that are to be made now.
-func (x *Executor) pick(list []Request, h *heard) (now []Request) {
+// selectRecrawls returns the re-crawls in list that are due now, and sets h.Revive to the time of
+// the next one.
+func (x *Executor) selectRecrawls(list []Request, h *heard) (now []Request) {
 	t := x.ledger.o.Now().UTC()
 	h.roll(t)
 	h.Revive = time.Time{}
@@ -41,15 +44,15 @@ func (x *Executor) pick(list []Request, h *heard) (now []Request) {
 	for _, r := range list {
 		switch at := r.again(x.limits.Again); {
 		case r.State == Done && at.After(t):
-			h.Revive = sooner(h.Revive, at)
+			h.Revive = earlier(h.Revive, at)
 			continue
 		case r.State == Done:
-			if h.crawl(x.limits, pending) != "" {
-				h.Revive = sooner(h.Revive, t.Add(reconsider))
+			if h.allowRecrawl(x.limits, pending) != "" {
+				h.Revive = earlier(h.Revive, t.Add(reconsider))
 				continue
 			}
 			pending++
-		case r.State == Failed && (r.waits(t) || h.crawl(x.limits, 0) != ""), r.waits(t):
+		case r.State == Failed && (r.waits(t) || h.allowRecrawl(x.limits, 0) != ""), r.waits(t):
 			continue
 		}
 		now = append(now, r)
@@ -57,7 +60,7 @@ func (x *Executor) pick(list []Request, h *heard) (now []Request) {
 	return now
 }
 
-// promote has re-crawls made, as many as may be under way.
+// promote starts re-crawls, as many as the limits permit.
 func (x *Executor) promote(ctx context.Context, origin string, list []Request) error {
 	if len(list) == 0 {
 		return nil
@@ -69,16 +72,16 @@ func (x *Executor) promote(ctx context.Context, origin string, list []Request) e
 	}
 	var begun []Request
 	for _, r := range list {
-		if r.State == Running { // a stop may have come before it was queued
+		if r.State == Running { // the process may have ended before it was queued
 			begun = append(begun, r)
 		} else if room > 0 {
 			room--
-			x.ledger.crawls.under(origin, 1)
+			x.ledger.crawls.add(origin, 1)
 			begun = append(begun, r)
 		}
 	}
 	for some := range slices.Chunk(begun, batch) {
-		some, err := x.begin(some)
+		some, err := x.startRequests(some)
 		if err != nil {
 			return err
 		}
@@ -95,7 +98,7 @@ func (x *Executor) promote(ctx context.Context, origin string, list []Request) e
 			if r.State != Running || why[r.ID] == nil {
 				return ""
 			}
-			x.ledger.crawls.under(origin, -1)
+			x.ledger.crawls.add(origin, -1)
 			r.fail(why[r.ID].Error(), t.now)
 			return string(Failed)
 		}, nil); err != nil {

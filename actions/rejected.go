@@ -7,31 +7,33 @@ import (
 	"time"
 )
 
-// rejected is what the chain says of a call that was refused. It holds nothing but what was understood of the call.
+// rejected is the data of an entry about a rejected call. It contains only what was understood of
+// the call.
 type rejected struct {
 	Code       string    `json:"code"`
 	Credential string    `json:"credential,omitempty"` // its name
 	Action     string    `json:"action,omitempty"`
 	URL        string    `json:"url,omitempty"`
-	Number     int       `json:"number,omitempty"` // of further ones since that time, which are not noted one by one
+	Number     int       `json:"number,omitempty"` // of further rejections since Since, which have no entries
 	Since      time.Time `json:"since,omitzero"`
 }
 
-// Of one kind and credential so many rejections have entries of their own within that time; of further ones the number has one.
+// For each code and credential, the first maxRejected rejections within rejectedIn have entries; the others are counted.
 const (
 	maxRejected = 10
 	rejectedIn  = time.Minute
 )
 
-// tally is how many rejections of one kind there were since Began.
+// tally counts the rejections of one code and credential since Began.
 type tally struct {
 	Began time.Time `json:"began"`
 	Noted int       `json:"noted"`
 	More  int       `json:"more"`
 }
 
-// noted calls fn, and notes in the chain if it is rejected what by asked for.
-func (l *Ledger) noted(by *Credential, fn func(*rejected) error) error {
+// noteRejection calls fn. If fn returns a *Rejection, it notes that in the chain with the data that
+// fn has set.
+func (l *Ledger) noteRejection(by *Credential, fn func(*rejected) error) error {
 	var what rejected
 	err := fn(&what)
 	refused, is := errors.AsType[*Rejection](err)
@@ -42,15 +44,15 @@ func (l *Ledger) noted(by *Credential, fn func(*rejected) error) error {
 	if by != nil {
 		what.Credential = by.Name
 	}
-	if err := l.update(func(t *txn) error { return t.count(what) }); err != nil {
+	if err := l.update(func(t *txn) error { return t.countRejection(what) }); err != nil {
 		return err
 	}
 	return refused
 }
 
-// count notes a rejection, by an entry of its own unless there are many.
-func (t *txn) count(what rejected) error {
-	if err := t.sum(); err != nil {
+// countRejection adds an entry for a rejection, or only counts it if there are too many.
+func (t *txn) countRejection(what rejected) error {
+	if err := t.closeTallies(); err != nil {
 		return err
 	}
 	kind := []byte(what.Code + "\x00" + what.Credential)
@@ -76,8 +78,8 @@ func (t *txn) count(what rejected) error {
 	return bucket.Put(kind, data)
 }
 
-// sum ends the tallies whose time is over.
-func (t *txn) sum() error {
+// closeTallies notes and deletes the tallies whose time is over.
+func (t *txn) closeTallies() error {
 	var over []rejected
 	bucket := t.tx.Bucket(bRejected)
 	err := bucket.ForEach(func(kind, data []byte) error {

@@ -6,24 +6,24 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// State is where a request stands.
+// State is the state of a request.
 type State string
 
 // The states of a request.
 const (
-	Seen      State = "seen"      // noted; it waits to be confirmed (P07)
-	Confirmed State = "confirmed" // both ways ask for it
-	Refused   State = "refused"   // it is not executed
+	Seen      State = "seen"      // waits for confirmation
+	Confirmed State = "confirmed" // requested by a line and through the channel
+	Refused   State = "refused"   // will not be executed
 	Due       State = "due"
 	Running   State = "running"
 	Done      State = "done"
-	Failed    State = "failed" // and is due again
+	Failed    State = "failed" // will be tried again
 )
 
-// Kind is the way that a request came.
+// Kind is the way in which a request came.
 type Kind string
 
-// The ways.
+// The kinds of sources.
 const (
 	Robots   Kind = "robots"   // a line of robots.txt, or of a file that it refers to
 	Channel  Kind = "channel"  // a publisher's credential, through serve
@@ -36,34 +36,34 @@ type Source struct {
 	File       string    `json:"file,omitempty"` // URL
 	Line       int       `json:"line,omitempty"`
 	Text       string    `json:"text,omitempty"`       // the line as written
-	Version    time.Time `json:"version,omitzero"`     // since when the version of policy that it belongs to is in force
+	Version    time.Time `json:"version,omitzero"`     // since when this version of the policy is in force
 	Digest     string    `json:"digest,omitempty"`     // "sha256:" and hexadecimal digits, of that file
 	Credential string    `json:"credential,omitempty"` // its name
 }
 
-// Request is one action request. It holds no content of the resource.
+// Request is one action request. It contains no content of the resource.
 type Request struct {
 	ID        uint64    `json:"id"`
 	Action    string    `json:"action"` // acap.TakeDown or acap.ReCrawl
 	URL       string    `json:"url"`
 	Origin    string    `json:"origin"`
-	Source    string    `json:"source"` // what asks for it, in words: file, line and field
+	Source    string    `json:"source"` // the source in words: file, line and field
 	From      Source    `json:"from"`
 	State     State     `json:"state"`
 	Why       string    `json:"why,omitempty"`       // why it was refused or failed
 	Asked     time.Time `json:"asked"`               // when it was first seen
-	Confirmed time.Time `json:"confirmed,omitzero"`  // when it was asked for by the other way, too
+	Confirmed time.Time `json:"confirmed,omitzero"`  // when it was requested in the second way too
 	Began     time.Time `json:"began,omitzero"`      // when its execution last began
 	NotBefore time.Time `json:"not_before,omitzero"` // when it may be executed again
 	Failures  int       `json:"failures,omitempty"`  // in a row
 	Done      time.Time `json:"done,omitzero"`       // when it was last executed
-	Gone      time.Time `json:"gone,omitzero"`       // of a take-down: when no file held a trace of the resource any more
+	Gone      time.Time `json:"gone,omitzero"`       // of a take-down: when no file contained traces of the resource any more
 	Erased    int       `json:"erased,omitempty"`    // copies
 	Status    int       `json:"status,omitempty"`    // of the answer to a re-crawl
-	Standing  bool      `json:"standing"`            // it is still asked for (P05)
+	Standing  bool      `json:"standing"`            // in force; P1 2.6.1 (P05): a page that is taken down does not come back
 }
 
-// open reports whether something is still to be done about r.
+// open reports whether r is unfinished.
 func (r *Request) open() bool {
 	switch r.State {
 	case Refused:
@@ -74,7 +74,7 @@ func (r *Request) open() bool {
 	return true
 }
 
-// executable reports whether r is to be executed, or is being.
+// executable reports whether r must be executed or is running.
 func (r *Request) executable() bool {
 	switch r.State {
 	case Due, Confirmed, Running, Failed:
@@ -83,7 +83,8 @@ func (r *Request) executable() bool {
 	return false
 }
 
-// since is when what was erased for r may have begun to be. Where the clock went back, that is before it was asked for.
+// since returns the earliest time at which something may have been erased for r. That is before
+// Asked if the clock was set back.
 func (r *Request) since() time.Time {
 	if !r.Began.IsZero() && r.Began.Before(r.Asked) {
 		return r.Began
@@ -91,12 +92,14 @@ func (r *Request) since() time.Time {
 	return r.Asked
 }
 
-// waits reports whether r is not to be executed yet, as far as the clock did not go back since that was said.
+// waits reports whether r must not be executed yet. It ignores NotBefore if the clock was set back
+// after r began.
 func (r *Request) waits(now time.Time) bool {
 	return r.NotBefore.After(now) && !r.Began.After(now)
 }
 
-// again is when a resource may be crawled again that r asked for, so long after the last time.
+// again returns when the resource of r may be crawled again, if the time between two crawls is
+// pause.
 func (r *Request) again(pause time.Duration) time.Time {
 	if t := r.Done.Add(pause); !r.Done.IsZero() && t.After(r.NotBefore) {
 		return t

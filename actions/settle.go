@@ -10,7 +10,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// Settle notes what became of the re-crawls under way.
+// Settle notes the results of the running re-crawls.
 func (x *Executor) Settle(ctx context.Context) error {
 	if x.recrawler == nil {
 		return nil
@@ -39,7 +39,7 @@ func (x *Executor) Settle(ctx context.Context) error {
 			if r.State != Running {
 				return ""
 			}
-			x.ledger.crawls.under(r.Origin, -1)
+			x.ledger.crawls.add(r.Origin, -1)
 			switch v := visits[r.ID]; {
 			case v.Refused:
 				r.State, r.Why, r.NotBefore = Refused, v.Why, t.now.Add(x.limits.Again)
@@ -69,7 +69,7 @@ func (x *Executor) Settle(ctx context.Context) error {
 	return nil
 }
 
-// opened gives the open requests that pick wants, the oldest first.
+// opened returns the unfinished requests for which pick returns true, the oldest first.
 func (x *Executor) opened(pick func(*Request) bool) (list []Request, err error) {
 	err = x.ledger.view(func(t *txn) error {
 		return t.open(func(r Request) error {
@@ -82,7 +82,8 @@ func (x *Executor) opened(pick func(*Request) bool) (list []Request, err error) 
 	return list, err
 }
 
-// Compacted notes that a compaction is over which began then: what was erased before is gone from every file.
+// Compacted notes the end of a compaction that began at the time began: data that was erased before
+// is gone from all files.
 func (x *Executor) Compacted(ctx context.Context, began time.Time) error {
 	gone, err := x.opened(func(r *Request) bool { return r.State == Done })
 	if err != nil {
@@ -100,7 +101,7 @@ func (x *Executor) Compacted(ctx context.Context, began time.Time) error {
 		}
 		x.fault(stepCompacted)
 		err := x.note(some, func(t *txn, r *Request) string {
-			over := r.Done.Before(began) || found[r.ID].Settled // it may begin before what was erased is noted
+			over := r.Done.Before(began) || found[r.ID].Settled // a compaction may begin before the erasure is noted
 			if r.State != Done || !r.Gone.IsZero() || !over || found[r.ID].Pending {
 				return ""
 			}
@@ -123,7 +124,8 @@ func (x *Executor) Compacted(ctx context.Context, began time.Time) error {
 	return nil
 }
 
-// settleCompacted notes what a compaction did that a stop kept from being told.
+// settleCompacted notes the result of a compaction after which the process ended before it called
+// Compacted.
 func (x *Executor) settleCompacted(ctx context.Context) error {
 	waiting, err := x.opened(func(r *Request) bool { return r.State == Done })
 	if err != nil || len(waiting) == 0 {
@@ -136,9 +138,10 @@ func (x *Executor) settleCompacted(ctx context.Context) error {
 	return x.Compacted(ctx, found.Compacted)
 }
 
-// Told notes what was erased of a URL beside the executor, because a take-down stands: by a sweep, or of a page that came while the
-// policy changed. It waits for nobody.
-func (x *Executor) Told(origin, rawurl, source string) error {
+// NoteErased notes data of a URL that was erased by others than the Executor because a take-down is
+// in force: by a sweep, or because a page came while the policy changed. It does not wait for the
+// origin's turn.
+func (x *Executor) NoteErased(origin, rawurl, source string) error {
 	u, err := url.Parse(rawurl)
 	if err != nil {
 		return err
@@ -148,7 +151,7 @@ func (x *Executor) Told(origin, rawurl, source string) error {
 	if err != nil {
 		return err
 	}
-	if known && r.Standing && r.State != Done { // its execution is told, and what it erases with it
+	if known && r.Standing && r.State != Done { // its execution will note this
 		return nil
 	}
 	found, err := x.eraser.Verify(name, r.Done)
@@ -161,7 +164,7 @@ func (x *Executor) Told(origin, rawurl, source string) error {
 		}
 	}
 	return x.ledger.update(func(t *txn) error {
-		is, known, err := t.barring(origin, name)
+		is, known, err := t.blockingTakeDown(origin, name)
 		switch {
 		case err != nil:
 			return err
@@ -177,7 +180,7 @@ func (x *Executor) Told(origin, rawurl, source string) error {
 
 func (x *Executor) lastOf(origin, name string) (r Request, known bool, err error) {
 	err = x.ledger.view(func(t *txn) error {
-		r, known, err = t.barring(origin, name)
+		r, known, err = t.blockingTakeDown(origin, name)
 		return err
 	})
 	return r, known, err

@@ -13,18 +13,19 @@ import (
 	"fmt"
 )
 
-// thumbprint is the name of a key: the digest of its JWK (RFC 7638, RFC 8037 2).
+// thumbprint returns the name of a key: the digest of its JWK (RFC 7638, RFC 8037 2).
 func thumbprint(key ed25519.PublicKey) string {
 	digest := sha256.Sum256(JWK(key))
 	return base64.RawURLEncoding.EncodeToString(digest[:])
 }
 
-// JWK is a public key as publishers get it (RFC 8037 2).
+// JWK returns a public key in the form that publishers get (RFC 8037 2).
 func JWK(key ed25519.PublicKey) []byte {
 	return []byte(`{"crv":"Ed25519","kty":"OKP","x":"` + base64.RawURLEncoding.EncodeToString(key) + `"}`)
 }
 
-// PrivateKey reads the key of Options (PEM, PKCS 8, Ed25519). The error is a clause about the text.
+// PrivateKey parses the key of Options (PEM, PKCS 8, Ed25519). The error is a clause about the
+// text.
 func PrivateKey(text []byte) (ed25519.PrivateKey, error) {
 	block, _ := pem.Decode(text)
 	if block == nil || block.Type != "PRIVATE KEY" {
@@ -41,8 +42,8 @@ func PrivateKey(text []byte) (ed25519.PrivateKey, error) {
 	return key, nil
 }
 
-// PublicKey reads the other half of such a key: PEM as openssl pkey -pubout writes it, or JWK (RFC 8037). The error is a clause about the
-// text.
+// PublicKey parses the public key of such a key: PEM as written by openssl pkey -pubout, or JWK
+// (RFC 8037). The error is a clause about the text.
 func PublicKey(text []byte) (ed25519.PublicKey, error) {
 	if block, _ := pem.Decode(text); block != nil {
 		parsed, err := x509.ParsePKIXPublicKey(block.Bytes)
@@ -62,7 +63,7 @@ func PublicKey(text []byte) (ed25519.PublicKey, error) {
 	return key, nil
 }
 
-// PublicKey is the other half of the key that heads and receipts are signed with; nil where there is none.
+// PublicKey returns the public key of the signatures of heads and receipts, or nil.
 func (l *Ledger) PublicKey() ed25519.PublicKey {
 	if l.o.Key == nil {
 		return nil
@@ -70,7 +71,7 @@ func (l *Ledger) PublicKey() ed25519.PublicKey {
 	return l.o.Key.Public().(ed25519.PublicKey)
 }
 
-// keyName is the thumbprint of the key that heads are signed with, "" for none.
+// keyName returns the thumbprint of the key that signs heads, or "".
 func (l *Ledger) keyName() string {
 	if l.o.Key == nil {
 		return ""
@@ -78,7 +79,7 @@ func (l *Ledger) keyName() string {
 	return thumbprint(l.PublicKey())
 }
 
-// sign makes the head of a chain.
+// sign returns the head of a chain, signed if there is a key.
 func (l *Ledger) sign(end link) Head {
 	h := end.head()
 	if l.o.Key != nil {
@@ -88,12 +89,12 @@ func (l *Ledger) sign(end link) Head {
 	return h
 }
 
-// headText is what the signature of a head is made over.
+// headText returns the signed text of a head.
 func headText(end link) []byte {
 	return append(binary.BigEndian.AppendUint64([]byte("acapcrawl head 1\n"), end.seq), end.hash[:]...)
 }
 
-// signed checks the signature of a head, where it has one by our key.
+// signed checks the signature of a head, if it was made with the ledger's key.
 func (l *Ledger) signed(h Head) error {
 	if l.o.Key == nil || h.Key != l.keyName() {
 		return nil
@@ -101,7 +102,7 @@ func (l *Ledger) signed(h Head) error {
 	return h.signedBy(l.PublicKey())
 }
 
-// signedBy checks that a head was signed with the other half of key.
+// signedBy checks that a head was signed with the private key of key.
 func (h Head) signedBy(key ed25519.PublicKey) error {
 	hash, err := hex.DecodeString(h.Hash)
 	if err != nil || len(hash) != sha256.Size {

@@ -12,30 +12,30 @@ import (
 	"github.com/acapcrawl/acapcrawl/address"
 )
 
-// Submission is a request that comes by another way than a file of the publisher.
+// Submission is a request that does not come from a file of the publisher.
 type Submission struct {
-	By     *Credential // as Authenticate gives it; nil: the operator
+	By     *Credential // from Authenticate; nil: the operator
 	Action string      // acap.TakeDown or acap.ReCrawl
 	URL    string      // absolute
-	Key    string      // the same key asks for the same thing once; the operator may leave it empty
+	Key    string      // idempotency key: repeated calls with it have no effect; optional for the operator
 }
 
-// Rejection is the error of what is refused of a call.
+// Rejection is the error of a call that was refused.
 type Rejection struct {
 	Code string
-	Why  string // one sentence; it holds no secret
+	Why  string // one sentence without secrets
 }
 
 // The codes of a Rejection.
 const (
 	Malformed      = "malformed"   // the call cannot be read
-	BadCredential  = "credential"  // there is none, or it is unknown, wrong, expired or revoked: nothing tells which
-	WrongOrigin    = "origin"      // the URL is of an origin that the credential is not for
+	BadCredential  = "credential"  // missing, unknown, wrong, expired or revoked: the caller does not learn which
+	WrongOrigin    = "origin"      // the credential is not for the origin of the URL
 	BadURL         = "url"         // it does not name a single resource
-	KeyReused      = "key-reused"  // the key was given with another request
-	NotFound       = "not-found"   // there is no such request, or it is of another origin
-	LineStands     = "line"        // what robots.txt asks for is withdrawn there
-	OperatorStands = "operator"    // what the operator asks for is withdrawn by the operator
+	KeyReused      = "key-reused"  // the key was used for another request
+	NotFound       = "not-found"   // the request does not exist or is of another origin
+	LineStands     = "line"        // a request in robots.txt must be withdrawn there
+	OperatorStands = "operator"    // a request of the operator can only be withdrawn by the operator
 	TooMany        = "limit"       // too many are pending
 	Unavailable    = "unavailable" // the ledger cannot be used now
 )
@@ -46,16 +46,17 @@ func reject(code, format string, args ...any) error {
 	return &Rejection{Code: code, Why: fmt.Sprintf(format, args...)}
 }
 
-// The bounds of what is submitted, in bytes.
+// The limits of a submission in bytes.
 const (
 	maxKey = 200
-	maxURL = 8000 // as RFC 9110 4.1 asks for
+	maxURL = 8000 // RFC 9110 4.1 recommends to support 8000 octets
 )
 
-// Submit notes a request. The same key with the same request gives what became of that one, replayed: a call that is repeated, by
-// whomever, has no effect. What stands already gets no second row. The error is a *Rejection where the request is refused, which is noted.
+// Submit notes a request. If the key was already used for the same request, Submit returns that
+// request as it is now, and replayed is true. If the request is already in force, no second one is
+// made. If it is refused, the error is a *Rejection, and that is noted.
 func (l *Ledger) Submit(s Submission) (r Request, replayed bool, err error) {
-	err = l.noted(s.By, func(what *rejected) error {
+	err = l.noteRejection(s.By, func(what *rejected) error {
 		what.Action = s.Action
 		if err := s.check(); err != nil {
 			what.Action = ""
@@ -78,7 +79,7 @@ func (l *Ledger) Submit(s Submission) (r Request, replayed bool, err error) {
 	return r, replayed, err
 }
 
-// check refuses what cannot be read of s.
+// check rejects a malformed submission.
 func (s *Submission) check() error {
 	switch {
 	case s.By != nil && s.Key == "":
@@ -91,8 +92,8 @@ func (s *Submission) check() error {
 	return nil
 }
 
-// resource reads what a request names as a line of the robots.txt of its origin is read, and gives it in the form that such a line
-// would have, with that origin. The error is a *Rejection.
+// resource parses a URL like a line in the robots.txt of its origin, and returns the form of such a
+// line and the origin. The error is a *Rejection.
 func resource(action, rawurl string) (address, origin string, err error) {
 	switch {
 	case len(rawurl) > maxURL:
@@ -111,22 +112,22 @@ func resource(action, rawurl string) (address, origin string, err error) {
 	return origin + rest[strings.IndexByte(rest, '/'):], origin, nil
 }
 
-// Address is rawurl, absolute, as requests have it. The error is a *Rejection.
+// Address returns the absolute URL rawurl in the form of requests. The error is a *Rejection.
 func Address(rawurl string) (string, error) {
 	address, _, err := resource(acap.TakeDown, rawurl)
 	return address, err
 }
 
-// submit makes r, which s asks for, the request that s gets: one that its key was given with, one that stands already, the line that it
-// confirms, or a new one.
+// submit sets r to the request of s: the one with the same key, one that is already in force, the
+// line that it confirms, or a new one.
 func (t *txn) submit(r *Request, s Submission, o Options) (replayed bool, err error) {
-	by, err := t.bearer(s.By, r.Origin)
+	by, err := t.checkGrant(s.By, r.Origin)
 	if err != nil {
 		return false, err
 	}
 	digest := sha256.Sum256([]byte(s.Key))
 	key := append(digest[:], by.id...)
-	if id := t.keyed(key); id != 0 && s.Key != "" {
+	if id := t.requestOfKey(key); id != 0 && s.Key != "" {
 		first, _, err := t.request(id)
 		switch {
 		case err != nil:
@@ -135,15 +136,15 @@ func (t *txn) submit(r *Request, s Submission, o Options) (replayed bool, err er
 			return false, reject(KeyReused, "the key was given with another request: take a new one")
 		}
 		*r = first
-		return true, t.count(rejected{Code: "replayed", Credential: by.Name, Action: r.Action, URL: r.URL})
+		return true, t.countRejection(rejected{Code: "replayed", Credential: by.Name, Action: r.Action, URL: r.URL})
 	}
 	if err := t.ask(r, by, o); err != nil || s.Key == "" {
 		return false, err
 	}
-	return false, t.keep(key, r.ID)
+	return false, t.rememberKey(key, r.ID)
 }
 
-// ask notes what by asks for, the operator where it has no ID.
+// ask notes r, which the credential by requests; by has no ID if it is the operator.
 func (t *txn) ask(r *Request, by grant, o Options) error {
 	asked, stands, err := t.standing(r.Origin, r.Action, r.URL)
 	if err != nil {
@@ -163,7 +164,7 @@ func (t *txn) ask(r *Request, by grant, o Options) error {
 	} else {
 		r.From = Source{Kind: Channel, Credential: by.Name, Text: fmt.Sprintf("%s, asked for with the credential %q", r.Action, by.Name)}
 	}
-	if by.id != "" && o.ConfirmWithin > 0 { // P07
+	if by.id != "" && o.ConfirmWithin > 0 { // P1 2.6 (P07): a line must confirm it
 		if line, known, err := t.last(r.Origin, r.Action, r.URL); err != nil {
 			return err
 		} else if known && line.Standing && line.State != Refused {
@@ -173,50 +174,51 @@ func (t *txn) ask(r *Request, by grant, o Options) error {
 		}
 		r.State, r.Why = Seen, "it waits for its line in robots.txt"
 	}
-	if r.Action == acap.ReCrawl && o.Pending > 0 && t.pending(r.Origin) >= o.Pending { // P09
+	if r.Action == acap.ReCrawl && o.Pending > 0 && t.pending(r.Origin) >= o.Pending { // P1 2.6 (P09): re-crawls are limited
 		return reject(TooMany, "%d re-crawls of %s are pending: ask again when some are done", o.Pending, r.Origin)
 	}
 	r.Source = r.field(t.tx.Bucket(bRequests).Sequence() + 1).String()
 	return t.note("submitted", r)
 }
 
-// askAgain notes that by asks for a request that is in force already.
+// askAgain notes another submission of a request that is already in force.
 func (t *txn) askAgain(r *Request, by grant) error {
-	if by.id == "" && r.From.File == "" { // the operator's request waits for no line, and only the operator withdraws it
+	if by.id == "" && r.From.File == "" { // the operator's request needs no confirmation
 		r.From = operatorOf(r.Action)
 		r.Source = r.field(r.ID).String()
 		if r.State == Seen {
 			r.State, r.Why = Due, ""
 		}
 	}
-	if r.State == Done { // P04: repeating a take-down does no harm
+	if r.State == Done { // P1 2.6 (P04): a take-down is repeated
 		r.State = Due
 	}
 	return t.note("submitted", r)
 }
 
-// countRecrawl counts a re-crawl that a publisher submits, and rejects it if the origin has had too many (P09: an origin
-// has a number of re-crawls a day).
+// countRecrawl counts a re-crawl that a publisher submits. P1 2.6 (P09): it rejects the re-crawl if
+// the origin has had too many within 24 hours.
 func (t *txn) countRecrawl(origin string, o Options) error {
 	h := t.heard(origin)
 	h.roll(t.now)
-	if why := h.crawl(Limits{Day: o.Day}, 0); why != "" {
+	if why := h.allowRecrawl(Limits{Day: o.Day}, 0); why != "" {
 		return reject(TooMany, "%s: ask again later", why)
 	}
-	return t.hear(origin, h)
+	return t.putHeard(origin, h)
 }
 
-// operatorOf is the source of what the operator asks for.
+// operatorOf returns the source of a request of the operator.
 func operatorOf(action string) Source {
 	return Source{Kind: Operator, Text: action + ", asked for by the operator"}
 }
 
-// field is what answers name that follow from r, whose ID is given.
+// field returns the field that decisions name as their reason if they follow from r. r has or will
+// get that ID.
 func (r *Request) field(id uint64) *acap.Field {
 	return &acap.Field{Source: acap.Request, URL: r.Origin, Line: int(id), Text: r.From.Text}
 }
 
-// confirm notes that a line and the channel ask for r, which is due by that.
+// confirm notes that a line and the channel have both requested r, and makes it due.
 func (t *txn) confirm(r *Request) error {
 	r.State, r.Why, r.Confirmed = Confirmed, "", t.now
 	if err := t.note(string(Confirmed), r); err != nil {
@@ -226,16 +228,17 @@ func (t *txn) confirm(r *Request) error {
 	return t.note(string(Due), r)
 }
 
-// Withdraw takes back a request that was submitted, of an origin that by is for; nil is the operator. A take-down then bars nothing any
-// more; what was erased is not brought back. What stands no longer is given as it is. The error is a *Rejection where it cannot be.
+// Withdraw withdraws a submitted request of an origin of the credential by, or any if by is nil,
+// which means the operator. A withdrawn take-down no longer blocks its resource; erased data is not
+// restored. A request that is not in force is returned unchanged. The error is a *Rejection.
 func (l *Ledger) Withdraw(id uint64, by *Credential) (r Request, err error) {
-	err = l.noted(by, func(*rejected) error {
+	err = l.noteRejection(by, func(*rejected) error {
 		return l.update(func(t *txn) (err error) {
 			known := false
 			if r, known, err = t.request(id); err != nil {
 				return err
 			}
-			_, err = t.bearer(by, r.Origin)
+			_, err = t.checkGrant(by, r.Origin)
 			switch refused, is := errors.AsType[*Rejection](err); {
 			case !known || is && refused.Code == WrongOrigin:
 				return unknown(id)
@@ -252,10 +255,10 @@ func (l *Ledger) Withdraw(id uint64, by *Credential) (r Request, err error) {
 			if r.open() && r.State != Running && r.State != Done {
 				r.State, r.Why = Refused, "it was withdrawn before it was executed"
 			}
-			if r.From.File != "" { // its line may stand: who asks again is asked for it again
+			if r.From.File != "" { // its line may still be there: forget the reading, so that the line is noted again
 				h := t.heard(r.Origin)
 				h.Sum = ""
-				if err := t.hear(r.Origin, h); err != nil {
+				if err := t.putHeard(r.Origin, h); err != nil {
 					return err
 				}
 			}
@@ -268,10 +271,11 @@ func (l *Ledger) Withdraw(id uint64, by *Credential) (r Request, err error) {
 	return r, err
 }
 
-// unknown is the answer for an ID of nobody, and of others.
+// unknown returns the error for an ID that does not exist or is of another origin.
 func unknown(id uint64) error { return reject(NotFound, "there is no request %d", id) }
 
-// originOf returns the origin of an address. The error is a clause.
+// originOf returns the origin of a URL in the form of policy.Key: scheme and host in lower case,
+// the host in punycode, without the default port. The error is a clause.
 func originOf(rawurl string) (string, error) {
 	u, err := url.Parse(rawurl)
 	switch {
@@ -283,7 +287,8 @@ func originOf(rawurl string) (string, error) {
 	return address.Origin(u)
 }
 
-// Execute executes the requests with those IDs about which something is to be done now, and gives all of them as they are then.
+// Execute executes those of the requests with the given IDs that are due, and returns all of them
+// in their new state.
 func (x *Executor) Execute(ctx context.Context, ids ...uint64) ([]Request, error) {
 	all, err := x.ledger.these(ids)
 	if err != nil {
@@ -301,7 +306,7 @@ func (x *Executor) Execute(ctx context.Context, ids ...uint64) ([]Request, error
 	return x.ledger.these(ids)
 }
 
-// these gives the requests of some IDs; there may be none of an ID.
+// these returns the requests with the given IDs. Unknown IDs are skipped.
 func (l *Ledger) these(ids []uint64) (list []Request, err error) {
 	err = l.view(func(t *txn) error {
 		list, err = t.these(ids)

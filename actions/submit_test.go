@@ -128,7 +128,7 @@ func (d *desk) work(t *testing.T, lines ...string) string {
 	t.Helper()
 	c := &hands{}
 	x := NewExecutor(d.Ledger, c, c, Limits{Again: time.Hour, Pending: 10, PendingAll: 10, Day: 10, Listed: 10})
-	if err := x.Heed(context.Background(), Reading{Origin: site, Since: d.clock.now, Actions: policyOf(lines...).Actions()}); err != nil {
+	if err := x.ExecuteReading(context.Background(), Reading{Origin: site, Since: d.clock.now, Actions: policyOf(lines...).Actions()}); err != nil {
 		t.Fatal(err)
 	}
 	if err := x.Resume(context.Background()); err != nil {
@@ -387,7 +387,7 @@ func TestToldOfTheChannel(t *testing.T) {
 	d.submit(t, d.ours, acap.TakeDown, site+"/x", "k")
 	d.work(t)
 	c := &hands{found: Evidence{Erased: Erasure{Captures: 1}}}
-	if err := NewExecutor(d.Ledger, c, c, Limits{}).Told(site, site+"/x", "a line"); err != nil {
+	if err := NewExecutor(d.Ledger, c, c, Limits{}).NoteErased(site, site+"/x", "a line"); err != nil {
 		t.Fatal(err)
 	}
 	if all, err := d.these([]uint64{1, 2}); err != nil || len(all) != 1 || all[0].Erased != 1 || all[0].From.Kind != Channel {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Break is a place where the ledger is not what was written.
+// Break is a place where the ledger differs from what was written.
 type Break struct {
 	Where string `json:"where"`
 	What  string `json:"what"`
@@ -19,31 +19,34 @@ type Break struct {
 
 func (b Break) String() string { return b.Where + ": " + b.What }
 
-// Verification is what Verify found.
+// Verification is the result of Verify.
 type Verification struct {
 	Entries uint64   `json:"entries"`                // of the chain
-	Breaks  []Break  `json:"breaks"`                 // empty: the ledger is what was written, as far as that can be told
-	More    int      `json:"more,omitempty"`         // breaks beyond those
-	Known   []Break  `json:"acknowledged,omitempty"` // what differed once, and the operator knows
-	Head    Head     `json:"head"`                   // of the chain that was looked at
+	Breaks  []Break  `json:"breaks"`                 // empty: no change was found
+	More    int      `json:"more,omitempty"`         // number of breaks that are not listed
+	Known   []Break  `json:"acknowledged,omitempty"` // differences that the operator has acknowledged
+	Head    Head     `json:"head"`                   // of the checked chain
 	Signed  *Signing `json:"signed,omitempty"`       // nil: heads are not signed
 }
 
-// Signing says since when heads are signed with the key of today: what is before is vouched for by nothing but that the program, and no
-// other, wrote it then.
+// Signing says since when heads are signed with the current key. Earlier entries are not protected
+// by that signature.
 type Signing struct {
 	Key   string    `json:"key"`   // thumbprint
 	Since uint64    `json:"since"` // number of an entry
 	Time  time.Time `json:"time"`
 }
 
-// maxBreaks is how many breaks are listed.
+// maxBreaks is the maximal number of listed breaks.
 const maxBreaks = 100
 
-// Verify checks that each entry of the chain is linked to the one before it, that everything else in the ledger is what the chain says, and
-// that the chain has the heads that are known of it: that in the ledger, that in actions.head, and those given. Others may write meanwhile.
-// A chain that was rewritten as a whole, with both heads, shows by a head that somebody else kept, and where heads are signed to everybody
-// who cannot sign; two older copies of both files put back show by a head that somebody else kept alone.
+// Verify checks that each entry of the chain is linked to the previous one, that all other data
+// matches the chain, and that the chain contains the heads in the ledger, in actions.head and in
+// known. Others may write meanwhile.
+//
+// If the whole chain and both heads were rewritten, only a head that somebody else kept shows it,
+// or a signature if heads are signed. If older copies of both files were restored, only a head that
+// somebody else kept shows it.
 func (l *Ledger) Verify(ctx context.Context, known ...Head) (Verification, error) {
 	v := &verifier{ledger: l, ctx: ctx, out: Verification{Breaks: []Break{}}, marks: newMarks(), grants: map[string]granting{}, readings: map[string]reading{}, known: map[uint64]Entry{}}
 	err := v.verify(known)
@@ -54,22 +57,23 @@ func (l *Ledger) Verify(ctx context.Context, known ...Head) (Verification, error
 	return v.out, err
 }
 
-// verifier looks at the chain from its end to its beginning: the first entry about something says what there has to be now.
+// verifier reads the chain from its end to its beginning. The first entry that it finds about
+// something describes its current state.
 type verifier struct {
 	ledger *Ledger
 	ctx    context.Context
 	out    Verification
 
-	top      uint64 // entries down from it were looked at
+	top      uint64 // the last entry that was checked
 	marks    marks
-	about    int                 // entries about requests
-	grants   map[string]granting // by the name of the credential
-	readings map[string]reading  // by the origin
-	restored uint64              // the first entry that says so
-	known    map[uint64]Entry    // by the entry that it acknowledges
+	about    int                 // number of entries about requests
+	grants   map[string]granting // by name of the credential
+	readings map[string]reading  // by origin
+	restored uint64              // the first eventRestored; 0: none
+	known    map[uint64]Entry    // acknowledgements by number of the acknowledged entry
 }
 
-// granting is what the last entry about a credential says of it.
+// granting is the last entry about a credential.
 type granting struct {
 	seq    uint64
 	digest string // of what is stored
@@ -86,12 +90,12 @@ type marks struct{ states, receipts, names bits }
 
 func newMarks() marks { return marks{bits{}, bits{}, bits{}} }
 
-// bits is a set of numbers, most of them close to each other.
+// bits is a set of numbers. It is small if most of them are close to each other.
 type bits map[uint64]uint64
 
 func (b bits) has(n uint64) bool { return b[n/64]&(1<<(n%64)) != 0 }
 
-// add puts n in, and reports whether it was not.
+// add adds n and reports whether it is new.
 func (b bits) add(n uint64) bool {
 	was := b.has(n)
 	b[n/64] |= 1 << (n % 64)
@@ -104,7 +108,7 @@ func (b bits) join(other bits) {
 	}
 }
 
-// found notes a break.
+// found adds a break.
 func (v *verifier) found(where, format string, args ...any) {
 	if len(v.out.Breaks) >= maxBreaks {
 		v.out.More++
@@ -113,7 +117,7 @@ func (v *verifier) found(where, format string, args ...any) {
 	v.out.Breaks = append(v.out.Breaks, Break{where, fmt.Sprintf(format, args...)})
 }
 
-// broken notes a break of the chain.
+// broken adds a break at an entry of the chain.
 func (v *verifier) broken(seq uint64, format string, args ...any) {
 	v.found(fmt.Sprintf("entry %d", seq), format, args...)
 }
@@ -148,7 +152,8 @@ func (v *verifier) verify(known []Head) error {
 	return v.heads(known)
 }
 
-// step calls fn in a transaction, after the entries that came since the last one.
+// step calls fn in a transaction. Before that it checks the entries that were added since the last
+// one.
 func (v *verifier) step(fn func(*txn) error) error {
 	return v.ledger.view(func(t *txn) error {
 		if err := v.ctx.Err(); err != nil {
@@ -172,7 +177,8 @@ func (v *verifier) step(fn func(*txn) error) error {
 	})
 }
 
-// down looks at the entries from one down to another, which is not looked at, and at so many at most. It gives the one to go on with.
+// down checks at most most entries from number from down to number to, which is excluded. It
+// returns the number to continue with.
 func (v *verifier) down(t *txn, from, to uint64, most int, m marks) (next uint64, err error) {
 	c := t.tx.Bucket(bChain).Cursor()
 	k, val := c.Seek(number(from))
@@ -206,7 +212,7 @@ func (v *verifier) down(t *txn, from, to uint64, most int, m marks) (next uint64
 	return next, nil
 }
 
-// missing notes that the entries after one up to another do not exist.
+// missing adds a break for the missing entries after number after up to number last.
 func (v *verifier) missing(after, last uint64) {
 	switch {
 	case last == after+1:
@@ -216,7 +222,8 @@ func (v *verifier) missing(after, last uint64) {
 	}
 }
 
-// entry looks at one entry. Where there is none before it that is whole, its link cannot be checked.
+// entry checks one entry. If linked is false, the previous entry is missing or damaged, and the
+// link cannot be checked.
 func (v *verifier) entry(t *txn, seq uint64, val []byte, before link, linked bool, m marks) error {
 	e, err := readEntry(val)
 	good := true
@@ -252,7 +259,7 @@ func (v *verifier) entry(t *txn, seq uint64, val []byte, before link, linked boo
 	return nil
 }
 
-// named checks that the last entry that names a request the last of its name is heeded.
+// named checks that a request is found by its name, if this is the last entry that says so.
 func (v *verifier) named(t *txn, seq, id uint64, m marks) error {
 	r, known, err := t.request(id)
 	if err != nil || !known {
@@ -268,7 +275,7 @@ func (v *verifier) named(t *txn, seq, id uint64, m marks) error {
 	return nil
 }
 
-// event looks at what an entry holds that changes no request.
+// event checks the data of an entry that changes no request.
 func (v *verifier) event(t *txn, e Entry, good bool, m marks) {
 	switch e.Event {
 	case eventReceipt:
@@ -302,7 +309,7 @@ func dataOf[T any](e Entry) (data T, ok bool) {
 	return data, err == nil
 }
 
-// receipt compares the receipt of a request with the entry of its last receipt.
+// receipt compares the stored receipt of a request with its last entry.
 func (v *verifier) receipt(t *txn, e Entry, good bool, m marks) {
 	of, ok := dataOf[struct{ Digest string }](e)
 	if !ok || !m.receipts.add(e.About) || !good {
@@ -313,7 +320,7 @@ func (v *verifier) receipt(t *txn, e Entry, good bool, m marks) {
 	}
 }
 
-// key notes since when the end of the chain is signed.
+// key records since when the end of the chain is signed.
 func (v *verifier) key(e Entry) {
 	of, ok := dataOf[struct{ Key string }](e)
 	if ok && of.Key != "" && (v.out.Signed == nil || e.Seq > v.out.Signed.Since) {
@@ -321,7 +328,7 @@ func (v *verifier) key(e Entry) {
 	}
 }
 
-// differed notes a difference that was found on an opening: a break, until the operator says that it is known.
+// differed adds a break for an eventDiffers, unless the operator has acknowledged it.
 func (v *verifier) differed(e Entry, d difference) {
 	const when = "when the ledger was opened at %s, %s"
 	by, known := v.known[e.Seq]
@@ -333,9 +340,9 @@ func (v *verifier) differed(e Entry, d difference) {
 	v.out.Known = append(v.out.Known, Break{fmt.Sprintf("entry %d", e.Seq), what})
 }
 
-// heads compares the heads that are known with the chain.
+// heads compares the chain with the stored heads and with known.
 func (v *verifier) heads(known []Head) error {
-	outer := v.ledger.head.read() // before the transaction, which may be older than the file otherwise
+	outer := v.ledger.head.read() // before the transaction: the file must not be newer than it
 	return v.step(func(t *txn) (err error) {
 		if v.out.Head, err = t.head(); err != nil {
 			return err
@@ -354,7 +361,7 @@ func (v *verifier) heads(known []Head) error {
 			v.out.Signed = nil
 		}
 		for _, h := range known {
-			what := v.ledger.against(t, h)
+			what := v.ledger.mismatch(t, h)
 			if what == "" {
 				continue
 			}

@@ -12,7 +12,7 @@ import (
 	"github.com/acapcrawl/acapcrawl/acap"
 )
 
-// each calls fn with what a bucket holds, in transactions of their own for every some.
+// each calls fn with all pairs of a bucket, in several transactions.
 func (v *verifier) each(bucket []byte, fn func(t *txn, k, val []byte) error) error {
 	var after []byte
 	for done := false; !done; {
@@ -44,7 +44,7 @@ func (v *verifier) each(bucket []byte, fn func(t *txn, k, val []byte) error) err
 	return nil
 }
 
-// requests checks that each request is in the chain, and in each list that it belongs to.
+// requests checks that each request is in the chain and in the lists to which it belongs.
 func (v *verifier) requests() error {
 	return v.each(bRequests, func(t *txn, k, val []byte) error {
 		if len(k) != 8 {
@@ -80,12 +80,12 @@ func (v *verifier) requests() error {
 	})
 }
 
-// listed reports whether r belongs to the list of what stands and was announced.
+// listed reports whether r belongs to the list of announced requests in force.
 func (r *Request) listed() bool {
 	return r.announced() && r.Standing && !(r.State == Done && r.Action == acap.ReCrawl)
 }
 
-// names checks that every name is that of the request that it leads to, and that the chain says so.
+// names checks that every name refers to a request with that name, as the chain says.
 func (v *verifier) names() error {
 	return v.each(bNames, func(t *txn, k, val []byte) error {
 		r, ok := v.leads(t, k, val)
@@ -96,7 +96,7 @@ func (v *verifier) names() error {
 	})
 }
 
-// leads gives the request that a name leads to; false: it is not its name.
+// leads returns the request that a name refers to. ok is false if the request has another name.
 func (v *verifier) leads(t *txn, name, id []byte) (r Request, ok bool) {
 	if len(id) != 8 {
 		return r, false
@@ -105,10 +105,10 @@ func (v *verifier) leads(t *txn, name, id []byte) (r Request, ok bool) {
 	return r, err == nil && known && bytes.Equal(named(r.Origin, r.Action, r.URL), name)
 }
 
-// words is a name for people.
+// words returns a name in readable form.
 func words(name []byte) string { return string(bytes.ReplaceAll(name, []byte{0}, []byte(" "))) }
 
-// lists checks that lists of requests have nothing that does not belong there.
+// lists checks that no list of requests contains anything else.
 func (v *verifier) lists() error {
 	err := v.each(bStanding, func(t *txn, k, val []byte) error {
 		if r, ok := v.leads(t, k, val); !ok || !r.listed() {
@@ -156,7 +156,7 @@ func (v *verifier) lists() error {
 	})
 }
 
-// receipts checks that the chain has each receipt.
+// receipts checks that the chain has an entry about each receipt.
 func (v *verifier) receipts() error {
 	return v.each(bReceipts, func(_ *txn, k, _ []byte) error {
 		if len(k) != 8 || !v.marks.receipts.has(binary.BigEndian.Uint64(k)) {
@@ -166,7 +166,7 @@ func (v *verifier) receipts() error {
 	})
 }
 
-// credentials checks that credentials are what the chain says, their hashes included.
+// credentials checks that the stored credentials and their hashes match the chain.
 func (v *verifier) credentials() error {
 	return v.step(func(t *txn) error {
 		left := map[string]bool{}
@@ -188,7 +188,7 @@ func (v *verifier) credentials() error {
 	})
 }
 
-// heard checks that no reading is taken for one that was noted.
+// heard checks that the stored readings match the chain.
 func (v *verifier) heard() error {
 	return v.each(bHeard, func(t *txn, k, _ []byte) error {
 		if h := t.heard(string(k)); h.Sum != "" && h.Sum != v.readings[string(k)].sum {

@@ -121,5 +121,5 @@ func noteTakenDown(x *actions.Executor, address, line string) error {
 	if err != nil {
 		return err
 	}
-	return x.Told(origin, address, line)
+	return x.NoteErased(origin, address, line)
 }

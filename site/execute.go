@@ -70,7 +70,7 @@ const leastCrowd = 1000
 func (s *session) execute(ctx context.Context, o *policy.Origin, x *execution) {
 	defer close(x.done)
 	s.site.room.Make()
-	x.err = errors.Join(s.executor.Heed(ctx, s.site.reading(o)), s.site.blockTakenDown(s.site.frontier, o))
+	x.err = errors.Join(s.executor.ExecuteReading(ctx, s.site.reading(o)), s.site.blockTakenDown(s.site.frontier, o))
 	if x.err == nil {
 		s.holdings.Rejudge(o.Key)
 		return
@@ -154,7 +154,7 @@ func (s *Site) noteRequests(ctx context.Context, x *actions.Executor, f *crawler
 		if !known || o.Since.IsZero() {
 			continue
 		}
-		err := errors.Join(x.Heed(ctx, s.reading(o)), s.blockTakenDown(f, o))
+		err := errors.Join(x.ExecuteReading(ctx, s.reading(o)), s.blockTakenDown(f, o))
 		if failed = errors.Join(failed, err); err != nil && !unexecuted(err) {
 			return failed
 		}
